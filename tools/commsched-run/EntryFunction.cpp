@@ -11,6 +11,7 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -47,7 +48,8 @@ llvm::Expected<func::FuncOp> mlir::commsched::run::findEntry(ModuleOp module,
                                                              StringRef name) {
   SmallVector<func::FuncOp> entries;
   for (auto function : module.getOps<func::FuncOp>())
-    if (function.isPublic() && !function.isExternal())
+    if (function.isPublic() && !function.isExternal() &&
+        !(name.empty() && getSteadyState(function)))
       entries.push_back(function);
   if (entries.empty())
     return llvm::createStringError("has no public function with a body");
@@ -71,12 +73,14 @@ llvm::Expected<func::FuncOp> mlir::commsched::run::findEntry(ModuleOp module,
 }
 
 llvm::Expected<Signature>
-mlir::commsched::run::getSignature(func::FuncOp function) {
+mlir::commsched::run::getSignature(func::FuncOp function, bool allowFutures) {
   Signature signature;
   signature.name = function.getName().str();
   auto add = [&](Type type, const char *what, unsigned index,
                  auto append) -> llvm::Error {
-    llvm::Expected<ValueType> value = getValueType(type);
+    bool isNumber = allowFutures && isa<FutureType>(type);
+    llvm::Expected<ValueType> value =
+        getValueType(isNumber ? IntegerType::get(type.getContext(), 64) : type);
     if (!value)
       return llvm::createStringError(Twine(what) + " " + Twine(index) +
                                      " of @" + signature.name + " " +
@@ -88,8 +92,9 @@ mlir::commsched::run::getSignature(func::FuncOp function) {
     unsigned index = static_cast<unsigned>(number);
     auto role = function.getArgAttrOfType<StringAttr>(index, roleAttrName);
     bool scratch = role && role.getValue() == unshardedParamRole;
+    bool isFreeable = function.getArgAttr(index, freeableAttrName) != nullptr;
     auto append = [&](ValueType value) {
-      signature.arguments.push_back({std::move(value), scratch});
+      signature.arguments.push_back({std::move(value), scratch, isFreeable});
     };
     if (llvm::Error error = add(type, "argument", index, append))
       return error;

@@ -31,6 +31,8 @@ struct Argument {
   /// Whether its content means nothing after the step: a parameter whose
   /// storage the program itself grows and frees.
   bool scratch = false;
+  /// Whether the function may overwrite it: its storage may be freed.
+  bool isFreeable = false;
 };
 
 struct Signature {
@@ -40,13 +42,15 @@ struct Signature {
 };
 
 /// The public function `name`; if that is empty, the only public one with a
-/// body, or of several the only one with collectives. Otherwise fails, with a
-/// text that lists the public functions.
+/// body, or of several the only one with collectives, apart from parts of
+/// steady states. Otherwise fails, with a text that lists the public functions.
 llvm::Expected<func::FuncOp> findEntry(ModuleOp module, StringRef name);
 
 /// Fails, with a text that names the argument or result, when it cannot be
-/// passed.
-llvm::Expected<Signature> getSignature(func::FuncOp function);
+/// passed. A future can only be passed from one function to another; it is the
+/// number of a request that is held.
+llvm::Expected<Signature> getSignature(func::FuncOp function,
+                                       bool allowFutures);
 
 /// A collective or a transfer. Its index is what the runtime's records have.
 struct Site {

@@ -287,36 +287,102 @@ static Bytes makeUp(uint64_t seed, const ValueType &type) {
 // Choosing
 //===----------------------------------------------------------------------===//
 
-/// The file of the argument; empty if it has none.
-static std::string findFile(const InputSettings &settings, unsigned index,
-                            int32_t rank) {
-  auto file = settings.files.find(index);
-  if (file != settings.files.end())
-    return replaceRank(file->second, rank);
+/// "%i" in a path is the repetition.
+static constexpr StringLiteral repetitionMark = "%i";
+
+static std::string replaceRepetition(StringRef path, int64_t repetition) {
+  SmallVector<StringRef> parts;
+  path.split(parts, repetitionMark);
+  return llvm::join(parts, std::to_string(repetition));
+}
+
+/// Of `folder` in the directory of `settings`, the file of an argument: that of
+/// the rank or else that of all; empty if there is none.
+static std::string findInDirectory(const InputSettings &settings,
+                                   const Twine &folder, unsigned index,
+                                   int32_t rank) {
   if (settings.directory.empty())
     return "";
   std::string name = "arg" + std::to_string(index) + ".npy";
   SmallString<128> path(settings.directory);
-  llvm::sys::path::append(path, "rank" + Twine(rank), name);
+  llvm::sys::path::append(path, "rank" + Twine(rank), folder, name);
   if (llvm::sys::fs::exists(path))
     return path.str().str();
   path = settings.directory;
-  llvm::sys::path::append(path, name);
+  llvm::sys::path::append(path, folder, name);
   return llvm::sys::fs::exists(path) ? path.str().str() : "";
+}
+
+/// The file of the argument that is of one repetition; empty if it has none.
+static std::string findOwnFile(const InputSettings &settings, unsigned index,
+                               int32_t rank, int64_t repetition) {
+  auto file = settings.files.find(index);
+  if (file == settings.files.end())
+    return findInDirectory(settings, "iteration" + Twine(repetition), index,
+                           rank);
+  if (!StringRef(file->second).contains(repetitionMark))
+    return "";
+  std::string path =
+      replaceRepetition(replaceRank(file->second, rank), repetition);
+  return llvm::sys::fs::exists(path) ? path : "";
+}
+
+/// The file of the argument; empty if it has none.
+static std::string findFile(const InputSettings &settings, unsigned index,
+                            int32_t rank, int64_t repetition) {
+  std::string own = findOwnFile(settings, index, rank, repetition);
+  if (!own.empty())
+    return own;
+  auto file = settings.files.find(index);
+  if (file != settings.files.end())
+    return replaceRepetition(replaceRank(file->second, rank), repetition);
+  return findInDirectory(settings, "", index, rank);
 }
 
 llvm::Expected<Bytes>
 mlir::commsched::run::makeInput(const InputSettings &settings,
                                 const ValueType &type, unsigned index,
-                                int32_t rank) {
-  std::string file = findFile(settings, index, rank);
+                                int32_t rank, int64_t repetition) {
+  std::string file = findFile(settings, index, rank, repetition);
   if (file.empty()) {
     uint64_t ofRank = mix(settings.seed, settings.sameOnAllRanks ? 0 : rank);
-    return makeUp(mix(ofRank, index), type);
+    uint64_t ofArgument = mix(ofRank, index);
+    return makeUp(repetition == 0 ? ofArgument : mix(ofArgument, repetition),
+                  type);
   }
   llvm::Expected<Bytes> value = readNpy(file, type);
   if (!value)
     return llvm::createStringError("argument " + Twine(index) + ": " +
                                    llvm::toString(value.takeError()));
   return value;
+}
+
+llvm::Error
+mlir::commsched::run::checkInputFiles(const InputSettings &settings,
+                                      unsigned index, int32_t rank,
+                                      std::optional<int64_t> repetitions) {
+  auto file = settings.files.find(index);
+  bool isNamed = file != settings.files.end();
+  std::string pattern = isNamed ? file->second
+                                : settings.directory + "/iteration%i/arg" +
+                                      std::to_string(index) + ".npy";
+  bool hasOwn = isNamed && StringRef(pattern).contains(repetitionMark);
+  std::optional<int64_t> missing;
+  for (int64_t number = 0; number < repetitions.value_or(1); ++number) {
+    bool isThere = !findOwnFile(settings, index, rank, number).empty();
+    hasOwn |= isThere;
+    if (!isThere && !missing)
+      missing = number;
+  }
+  if (!hasOwn || (repetitions && !missing))
+    return llvm::Error::success();
+  if (!repetitions)
+    return llvm::createStringError(
+        "argument " + Twine(index) + ": '" + pattern +
+        "' is of a single repetition, but the argument is not an input that "
+        "each repetition has anew");
+  return llvm::createStringError(
+      "argument " + Twine(index) + ": there is no '" +
+      replaceRepetition(replaceRank(pattern, rank), *missing) +
+      "' for repetition " + Twine(*missing) + " of " + Twine(*repetitions));
 }

@@ -46,20 +46,26 @@ struct InputSettings {
   uint64_t seed = 0;
   /// All ranks are given what rank 0 is given.
   bool sameOnAllRanks = false;
-  /// By the argument's index; "%r" in a path is the rank.
+  /// By the argument's index; "%r" in a path is the rank, "%i" the repetition.
   std::map<unsigned, std::string> files;
-  /// The folder that may contain `rankR/argK.npy` or else `argK.npy`; empty for
-  /// none.
+  /// The folder that may contain `rankR/argK.npy` or else `argK.npy`, each also
+  /// in a folder `iterationI` of one repetition; empty for none.
   std::string directory;
 };
 
 /// `path` with the rank in place of each "%r".
 std::string replaceRank(StringRef path, int32_t rank);
 
-/// The value of argument `index` on `rank`.
+/// The value of argument `index` on `rank` in a repetition.
 llvm::Expected<Bytes> makeInput(const InputSettings &settings,
                                 const ValueType &type, unsigned index,
-                                int32_t rank);
+                                int32_t rank, int64_t repetition);
+
+/// Fails if only some of the `repetitions` of an argument have a file, or if
+/// there are files of single ones, but the argument is the same in all
+/// (`repetitions` is none).
+llvm::Error checkInputFiles(const InputSettings &settings, unsigned index,
+                            int32_t rank, std::optional<int64_t> repetitions);
 
 } // namespace mlir::commsched::run
 

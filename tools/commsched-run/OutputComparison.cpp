@@ -68,7 +68,27 @@ mlir::commsched::run::checkComparable(const CompiledProgram &left,
     if (llvm::Error error = checkType("result", index, a.results[index].text,
                                       b.results[index].text))
       return error;
-  return llvm::Error::success();
+  auto checkLink = [&](const char *what, const char *does,
+                       const std::vector<bool> &inLeft,
+                       const std::vector<bool> &inRight) -> llvm::Error {
+    auto [first, second] =
+        std::mismatch(inLeft.begin(), inLeft.end(), inRight.begin());
+    if (first == inLeft.end())
+      return llvm::Error::success();
+    return llvm::createStringError(
+        "cannot compare: " + Twine(what) + " " + Twine(first - inLeft.begin()) +
+        " of " + describe(*first ? left : right) + " " + does +
+        ", but not that of " + describe(*first ? right : left));
+  };
+  const StepPlan &p = left.getPlan(), &q = right.getPlan();
+  if (llvm::Error error = checkLink(
+          "argument", "comes from the previous repetition", p.isFed, q.isFed))
+    return error;
+  if (llvm::Error error = checkLink("argument", "is new in each repetition",
+                                    p.isInput, q.isInput))
+    return error;
+  return checkLink("result", "feeds the next repetition", p.isCarried,
+                   q.isCarried);
 }
 
 /// Adds what differs in one output.
@@ -93,16 +113,22 @@ static void compare(Difference &difference, int64_t output,
   }
 }
 
-Difference mlir::commsched::run::compareOutputs(
-    const Signature &signature, const Invocation::Outputs &left,
-    const Invocation::Outputs &right, std::optional<double> tolerance) {
+Difference
+mlir::commsched::run::compareOutputs(const StepPlan &plan, const Outputs &left,
+                                     const Outputs &right,
+                                     std::optional<double> tolerance) {
   Difference difference;
-  int64_t output = 0;
-  for (auto [type, a, b] :
-       llvm::zip_equal(signature.results, left.results, right.results))
-    compare(difference, output++, type.element, a, b, tolerance);
-  for (auto [argument, a, b] :
-       llvm::zip_equal(signature.arguments, left.arguments, right.arguments))
+  for (auto [output, bytes] :
+       llvm::enumerate(llvm::zip_equal(left.results, right.results))) {
+    const ValueType &type =
+        plan.signature
+            .results[plan.getOutput(static_cast<int64_t>(output)).result];
+    compare(difference, static_cast<int64_t>(output), type.element,
+            std::get<0>(bytes), std::get<1>(bytes), tolerance);
+  }
+  int64_t output = plan.getNumOutputs();
+  for (auto [argument, a, b] : llvm::zip_equal(plan.signature.arguments,
+                                               left.arguments, right.arguments))
     compare(difference, output++, argument.type.element, a, b, tolerance);
   return difference;
 }
@@ -135,22 +161,26 @@ mlir::commsched::run::describeComparison(const CompiledProgram &left,
   }
   const auto *first = llvm::find_if(
       ranks, [](const Difference &rank) { return rank.numDifferent != 0; });
-  const Signature &signature = right.getSignature();
-  size_t output = first->output, numResults = signature.results.size();
-  bool isResult = output < numResults;
-  const ValueType &type = isResult
-                              ? signature.results[output]
-                              : signature.arguments[output - numResults].type;
+  const StepPlan &plan = right.getPlan();
+  int64_t numResults = plan.getNumOutputs();
+  bool isResult = first->output < numResults;
+  ReturnedResult result =
+      isResult ? plan.getOutput(first->output) : ReturnedResult();
+  const ValueType &type =
+      isResult ? plan.signature.results[result.result]
+               : plan.signature.arguments[first->output - numResults].type;
   auto format = [&](const std::array<int64_t, 2> &bytes) {
     return formatElement(type.element,
                          reinterpret_cast<const char *>(bytes.data()));
   };
   os << "different: " << (isResult ? "result " : "argument ")
-     << (isResult ? output : output - numResults)
-     << formatIndex(type.shape, first->element) << " on rank "
-     << first - ranks.begin() << " is " << format(first->left) << " in '"
-     << left.getPath() << "', but " << format(first->right) << " in '"
-     << right.getPath() << "'; " << numDifferent << " of " << numElements
-     << " elements differ";
+     << (isResult ? result.result : first->output - numResults)
+     << formatIndex(type.shape, first->element);
+  if (isResult && plan.repetitions)
+    os << " of repetition " << result.repetition;
+  os << " on rank " << first - ranks.begin() << " is " << format(first->left)
+     << " in '" << left.getPath() << "', but " << format(first->right)
+     << " in '" << right.getPath() << "'; " << numDifferent << " of "
+     << numElements << " elements differ";
   return text;
 }

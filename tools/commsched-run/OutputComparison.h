@@ -14,15 +14,15 @@
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_OUTPUTCOMPARISON_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_OUTPUTCOMPARISON_H
 
-#include "CompiledProgram.h"
+#include "StepRunner.h"
 
 namespace mlir::commsched::run {
 
 struct Difference {
   int64_t numElements = 0;
   int64_t numDifferent = 0;
-  /// The first place: a result, or behind the results an argument; and the
-  /// element in row-major order.
+  /// The first place: a result (StepPlan::findOutput()), or behind the results
+  /// an argument; and the element in row-major order.
   int64_t output = -1;
   int64_t element = -1;
   /// The bytes of the two elements.
@@ -33,14 +33,13 @@ struct Difference {
 };
 
 /// Fails, with a text that names both programs, unless they take and give the
-/// same types.
+/// same types, and the same of them in each repetition.
 llvm::Error checkComparable(const CompiledProgram &left,
                             const CompiledProgram &right);
 
-/// Compares the outputs of programs of that signature.
-Difference compareOutputs(const Signature &signature,
-                          const Invocation::Outputs &left,
-                          const Invocation::Outputs &right,
+/// Compares the outputs of programs of that plan.
+Difference compareOutputs(const StepPlan &plan, const Outputs &left,
+                          const Outputs &right,
                           std::optional<double> tolerance);
 
 /// One line for people, of the findings of all ranks.

@@ -106,45 +106,38 @@ llvm::Error RankRunner::runAll() {
 llvm::Error RankRunner::runProgram(const CompiledProgram &program,
                                    Findings &findings) {
   begin("preparing '" + program.getPath() + "'");
-  std::vector<Bytes> inputs;
-  for (auto [index, argument] :
-       llvm::enumerate(program.getSignature().arguments)) {
-    llvm::Expected<Bytes> input = makeInput(settings.inputs, argument.type,
-                                            static_cast<unsigned>(index), rank);
-    if (!input)
-      return input.takeError();
-    inputs.push_back(std::move(*input));
-  }
+  StepRunner step(program, settings.inputs, rank);
+  if (llvm::Error error = step.readInputs())
+    return error;
   if (commsched_load_program(program.getDescription()))
     return getRuntimeError();
-  Invocation invocation(program, std::move(inputs));
-  if (!invocation.allocate())
-    return getRuntimeError();
+  if (llvm::Error error = step.allocate())
+    return error;
 
   for (int32_t index = 0; index <= settings.repeats; ++index) {
     begin("run " + Twine(index + 1) + " of " + Twine(settings.repeats + 1) +
           " of '" + program.getPath() + "'");
     MeasuredRun run;
-    if (llvm::Error error = runOnce(program, invocation, run))
+    if (llvm::Error error =
+            runOnce(step, index == 0 ? &findings.outputs : nullptr, run))
       return error;
-    if (index != 0)
-      invocation.releaseResults();
-    else if (!invocation.takeOutputs(findings.outputs))
-      return getRuntimeError();
     if (index != 0 || settings.repeats == 0)
       findings.runs.push_back(std::move(run));
   }
   return llvm::Error::success();
 }
 
-llvm::Error RankRunner::runOnce(const CompiledProgram &program,
-                                Invocation &invocation, MeasuredRun &run) {
-  if (!invocation.restore())
-    return getRuntimeError();
+/// Only where nothing is asked for but times, all data is on the device before
+/// the clock starts.
+llvm::Error RankRunner::runOnce(StepRunner &step, Outputs *outputs,
+                                MeasuredRun &run) {
+  if (llvm::Error error = step.restore(/*all=*/!outputs))
+    return error;
   commsched_reset_peak();
   if (commsched_begin_step())
     return getRuntimeError();
-  invocation.call();
+  if (llvm::Error error = step.run(outputs))
+    return error;
   run.stepNs = commsched_end_step();
   if (run.stepNs < 0)
     return getRuntimeError();
@@ -153,6 +146,8 @@ llvm::Error RankRunner::runOnce(const CompiledProgram &program,
   const commsched_record *records = nullptr;
   int64_t numRecords = commsched_get_records(&records);
   run.records.assign(records, records + numRecords);
+  if (llvm::Error error = step.finish(outputs))
+    return error;
   return getRuntimeError();
 }
 
@@ -174,9 +169,8 @@ llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
                                         std::string &outcome) {
   const CompiledProgram &left = *job.programs.front(),
                         &right = *job.programs.back();
-  Difference mine =
-      compareOutputs(right.getSignature(), findings.front().outputs,
-                     findings.back().outputs, settings.tolerance);
+  Difference mine = compareOutputs(right.getPlan(), findings.front().outputs,
+                                   findings.back().outputs, settings.tolerance);
   llvm::Expected<std::vector<std::vector<int64_t>>> all =
       exchangeNumbers(mine.toNumbers());
   if (!all)
@@ -202,23 +196,28 @@ llvm::Error RankRunner::writeOutputs(const CompiledProgram &program,
       return error;
   if (settings.outputDirectory.empty())
     return llvm::Error::success();
-  auto write = [&](const char *what, size_t index, const ValueType &type,
-                   const Bytes &bytes) {
+  auto write = [&](const Twine &folder, const char *what, size_t index,
+                   const ValueType &type, const Bytes &bytes) {
     SmallString<128> path(settings.outputDirectory);
-    llvm::sys::path::append(path, "rank" + Twine(rank),
+    llvm::sys::path::append(path, "rank" + Twine(rank), folder,
                             what + Twine(index) + ".npy");
     return writeNpy(path, type, bytes);
   };
-  const Signature &signature = program.getSignature();
-  for (size_t index = 0; index < signature.results.size(); ++index)
-    if (llvm::Error error = write("result", index, signature.results[index],
-                                  findings.outputs.results[index]))
+  const StepPlan &plan = program.getPlan();
+  for (auto [output, bytes] : llvm::enumerate(findings.outputs.results)) {
+    auto [result, repetition] = plan.getOutput(static_cast<int64_t>(output));
+    bool isOfOne = plan.repetitions && !plan.isCarried[result];
+    std::string folder =
+        isOfOne ? "iteration" + std::to_string(repetition) : "";
+    if (llvm::Error error = write(folder, "result", result,
+                                  plan.signature.results[result], bytes))
       return error;
-  for (size_t index = 0; index < signature.arguments.size(); ++index) {
-    const Argument &argument = signature.arguments[index];
-    if (argument.type.storage != run::Storage::MemRef || argument.scratch)
+  }
+  for (auto [index, argument] : llvm::enumerate(plan.signature.arguments)) {
+    if (argument.type.storage != run::Storage::MemRef || argument.scratch ||
+        plan.isInput[index])
       continue;
-    if (llvm::Error error = write("arg", index, argument.type,
+    if (llvm::Error error = write("", "arg", index, argument.type,
                                   findings.outputs.arguments[index]))
       return error;
   }

@@ -48,11 +48,10 @@ private:
   /// The results of one program on this rank.
   struct Findings {
     std::vector<MeasuredRun> runs;
-    Invocation::Outputs outputs;
+    Outputs outputs;
   };
   llvm::Error runProgram(const CompiledProgram &program, Findings &findings);
-  llvm::Error runOnce(const CompiledProgram &program, Invocation &invocation,
-                      MeasuredRun &run);
+  llvm::Error runOnce(StepRunner &step, Outputs *outputs, MeasuredRun &run);
   llvm::Expected<MeasuredStep> measure(const CompiledProgram &program,
                                        ArrayRef<MeasuredRun> runs);
   llvm::Error writeOutputs(const CompiledProgram &program,

@@ -36,6 +36,11 @@ struct CommandLineOptions {
       "entry", cl::value_desc("name"), cl::cat(category),
       cl::desc("The function to run (default: the only public one, or the "
                "only public one with collectives)")};
+  cl::opt<int32_t> iterations{
+      "iterations", cl::value_desc("n"), cl::cat(category),
+      cl::desc("Repeat the step n times: what commsched.source says feeds the "
+               "next repetition, arguments with the role input are new in "
+               "each, and the others stay")};
 
   cl::opt<unsigned> optLevel{
       "opt-level", cl::value_desc("n"), cl::init(2), cl::cat(category),
@@ -69,10 +74,12 @@ struct CommandLineOptions {
                            cl::desc("Give all ranks the same inputs")};
   cl::list<std::string> inputs{
       "input", cl::value_desc("K=file.npy"), cl::cat(category),
-      cl::desc("The value of argument K, counted from 0; %r is the rank")};
+      cl::desc("The value of argument K, counted from 0; %r is the rank, %i "
+               "the repetition")};
   cl::opt<std::string> inputsDirectory{
       "inputs-dir", cl::value_desc("directory"), cl::cat(category),
-      cl::desc("Values of arguments: rankR/argK.npy, else argK.npy")};
+      cl::desc("Values of arguments: rankR/argK.npy, else argK.npy; also in "
+               "folders iterationI, for one repetition each")};
   cl::opt<std::string> outputDirectory{
       "output-dir", cl::value_desc("directory"), cl::cat(category),
       cl::desc("Write results as rankR/resultK.npy, and memref arguments as "
@@ -197,6 +204,9 @@ static llvm::Error checkSettings(const CommandLineOptions &options,
                                    Twine(options.optLevel));
   if (options.deadlineMs.getNumOccurrences() && options.deadlineMs <= 0)
     return llvm::createStringError("--deadline-ms must be positive");
+  if (settings.iterations && *settings.iterations < 1)
+    return llvm::createStringError("--iterations must be at least 1, but is " +
+                                   Twine(*settings.iterations));
   if (options.repeats < 0)
     return llvm::createStringError("--repeat must not be negative");
   if (settings.tolerance &&
@@ -230,6 +240,8 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(
   settings.program = options.program;
   settings.compared = options.compared;
   settings.entry = options.entry;
+  if (options.iterations.getNumOccurrences())
+    settings.iterations = options.iterations;
   settings.optLevel = options.optLevel;
   if (options.deadlineMs.getNumOccurrences())
     settings.deadlineMs = options.deadlineMs;

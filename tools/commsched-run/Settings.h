@@ -27,6 +27,8 @@ struct Settings {
   std::string compared;
   /// Empty to choose.
   std::string entry;
+  /// How often the step is repeated; none: it runs once.
+  std::optional<int64_t> iterations;
   unsigned optLevel = 2;
 
   std::string backend;

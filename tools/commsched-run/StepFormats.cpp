@@ -130,6 +130,8 @@ void mlir::commsched::run::printTable(const MeasuredStep &step,
   os << program.getPath() << ": @" << program.getSignature().name << " on "
      << step.numRanks << (step.numRanks == 1 ? " rank" : " ranks")
      << ", backend " << step.backend << ", ";
+  if (std::optional<int64_t> count = program.getPlan().repetitions)
+    os << *count << (*count == 1 ? " repetition, " : " repetitions, ");
   if (step.repeats == 0)
     os << "one run without warm-up";
   else
@@ -180,6 +182,8 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
     stream.attribute("backend", step.backend);
     stream.attribute("ranks", step.numRanks);
     stream.attribute("repeat", step.repeats);
+    if (std::optional<int64_t> count = program.getPlan().repetitions)
+      stream.attribute("iterations", *count);
     printPair("step_time_ns", &StepReport::stepTimeNs, step.summary.stepNs);
     printPair("exposed_comm_ns", &StepReport::exposedCommNs,
               step.summary.exposedNs);

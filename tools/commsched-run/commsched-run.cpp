@@ -41,13 +41,14 @@ static llvm::Expected<std::vector<std::unique_ptr<CompiledProgram>>>
 createPrograms(MLIRContext &context, const Settings &settings,
                ProgressLine &progress) {
   std::vector<std::unique_ptr<CompiledProgram>> programs;
+  ProgramOptions options{settings.entry, settings.iterations, settings.profile,
+                         settings.optLevel};
   for (StringRef path : {settings.compared, settings.program}) {
     if (path.empty())
       continue;
     progress.begin(("compiling '" + path + "'").str());
     llvm::Expected<std::unique_ptr<CompiledProgram>> program =
-        CompiledProgram::create(context, path, settings.entry, settings.profile,
-                                settings.optLevel);
+        CompiledProgram::create(context, path, options);
     if (!program)
       return program.takeError();
     programs.push_back(std::move(*program));

@@ -105,7 +105,8 @@ TEST_F(Values, MadeUpFloatsAreEighthsOfSmallIntegers) {
   llvm::Expected<ValueType> type =
       getValueType(RankedTensorType::get({1000}, builder.getF32Type()));
   ASSERT_TRUE(bool(type));
-  llvm::Expected<Bytes> bytes = makeInput({}, *type, /*index=*/0, /*rank=*/0);
+  llvm::Expected<Bytes> bytes = makeInput({}, *type, /*index=*/0, /*rank=*/0,
+                                          /*repetition=*/0);
   ASSERT_TRUE(bool(bytes));
   std::set<float> seen;
   for (size_t at = 0; at < bytes->size(); at += sizeof(float)) {
@@ -121,7 +122,8 @@ TEST_F(Values, MadeUpIntegersMayBePositions) {
   llvm::Expected<ValueType> type =
       getValueType(RankedTensorType::get({1000}, builder.getI64Type()));
   ASSERT_TRUE(bool(type));
-  llvm::Expected<Bytes> bytes = makeInput({}, *type, /*index=*/0, /*rank=*/0);
+  llvm::Expected<Bytes> bytes = makeInput({}, *type, /*index=*/0, /*rank=*/0,
+                                          /*repetition=*/0);
   ASSERT_TRUE(bool(bytes));
   std::set<int64_t> seen;
   for (size_t at = 0; at < bytes->size(); at += sizeof(int64_t))

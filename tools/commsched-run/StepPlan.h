@@ -1,0 +1,118 @@
+//===- StepPlan.h - Calls of a step that repeats ----------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Which functions are called in which order, and what their arguments and
+// results are:
+//   - without a number of repetitions: the entry function, once;
+//   - a step of one or several functions, linked by `commsched.source`: all of
+//     them in the order of the module, in every repetition;
+//   - a step with a steady state: the prologue, the steady state and the
+//     epilogue.
+// From outside all are one step, whose arguments and results are numbered as
+// commsched-merge-step numbers them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_STEPPLAN_H
+#define COMMSCHED_TOOLS_COMMSCHED_RUN_STEPPLAN_H
+
+#include "CommSched/Dialect/SteadyState.h"
+#include "EntryFunction.h"
+
+namespace mlir::commsched::run {
+
+/// An argument of a call: what an earlier call returned or, if there has been
+/// no such call, data.
+struct Operand {
+  /// How many calls ago; 0: it is data.
+  unsigned callsBack = 0;
+  /// The result of that call.
+  unsigned result = 0;
+  /// The argument of the step whose data it is.
+  unsigned argument = 0;
+  /// Of which repetition, counted from PlannedCall::firstTaken.
+  int64_t repetition = 0;
+};
+
+/// The result of the step that a result of a call is.
+struct ReturnedResult {
+  unsigned result = 0;
+  /// Of which repetition, counted from PlannedCall::firstReturned.
+  int64_t repetition = 0;
+};
+
+struct PlannedFunction {
+  func::FuncOp function;
+  Signature signature;
+  std::vector<Operand> operands;
+  /// By result of the function; none for what only other calls take.
+  std::vector<std::optional<ReturnedResult>> returned;
+  /// By result: how many calls later it is taken for the last time; 0: never.
+  std::vector<unsigned> lastUses;
+};
+
+struct PlannedCall {
+  /// An index of StepPlan::functions.
+  unsigned function = 0;
+  int64_t firstTaken = 0;
+  int64_t firstReturned = 0;
+};
+
+struct StepPlan {
+  /// Of the module, the step that `entry` is a function of; if that is empty,
+  /// the one that there is. `repetitions` is at least 1. Fails, with a text
+  /// that follows the name of the file, if it is not clear what to run, or if a
+  /// steady state lacks a function or does not take or return what the step
+  /// does.
+  static llvm::Expected<StepPlan> create(ModuleOp module, StringRef entry,
+                                         std::optional<int64_t> repetitions);
+
+  /// Of the whole step.
+  Signature signature;
+  /// By argument of the step: a result of the previous repetition feeds it.
+  std::vector<bool> isFed;
+  /// By argument of the step: each repetition has data of its own.
+  std::vector<bool> isInput;
+  /// By result of the step: it feeds an argument of the next repetition. What
+  /// the last repetition returns counts.
+  std::vector<bool> isCarried;
+  std::vector<PlannedFunction> functions;
+  /// Of a steady state, how many repetitions a period has in flight; otherwise
+  /// 1.
+  int64_t depth = 1;
+  /// None: the step is run once, and that is all.
+  std::optional<int64_t> repetitions;
+
+  int64_t getNumRepetitions() const { return repetitions.value_or(1); }
+  int64_t getNumCalls() const;
+  PlannedCall getCall(int64_t index) const;
+  /// How many calls back the arguments of a call reach; at least 1.
+  size_t getMaxCallsBack() const;
+  /// How often a function is called.
+  int64_t countCalls(unsigned function) const;
+
+  /// What is kept of all repetitions, in order: for each repetition the results
+  /// that are not carried, then the carried ones of the last.
+  int64_t getNumOutputs() const;
+  /// The place of a result among them; none if it is not kept.
+  std::optional<int64_t> findOutput(unsigned result, int64_t repetition) const;
+  /// The result of the step at a place, and its repetition.
+  ReturnedResult getOutput(int64_t output) const;
+
+private:
+  friend class StepPlanner;
+
+  /// By result of the step: its number among those that are carried, or among
+  /// those that are not.
+  std::vector<int64_t> numbers;
+  int64_t numKeptByRepetition = 0;
+};
+
+} // namespace mlir::commsched::run
+
+#endif // COMMSCHED_TOOLS_COMMSCHED_RUN_STEPPLAN_H

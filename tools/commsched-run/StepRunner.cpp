@@ -1,0 +1,222 @@
+//===- StepRunner.cpp - Calls of a step on one rank -----------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepRunner.h"
+
+#include "Measurements.h"
+
+using namespace mlir;
+using namespace mlir::commsched::run;
+
+StepRunner::StepRunner(const CompiledProgram &program,
+                       const InputSettings &inputs, int32_t rank)
+    : program(program), plan(program.getPlan()), inputs(inputs), rank(rank),
+      initial(plan.signature.arguments.size()),
+      shared(plan.signature.arguments.size()) {}
+
+//===----------------------------------------------------------------------===//
+// Data
+//===----------------------------------------------------------------------===//
+
+/// Whether the data of an argument of a function is in one storage for all
+/// calls. A tensor that the function may overwrite is not.
+bool StepRunner::isShared(const PlannedFunction &function,
+                          size_t argument) const {
+  const Operand &operand = function.operands[argument];
+  const Argument &type = function.signature.arguments[argument];
+  return operand.callsBack == 0 && !plan.isInput[operand.argument] &&
+         !plan.isFed[operand.argument] &&
+         (type.type.storage == run::Storage::MemRef || !type.isFreeable);
+}
+
+llvm::Expected<Bytes> StepRunner::readInput(unsigned argument,
+                                            int64_t repetition) const {
+  return makeInput(inputs, plan.signature.arguments[argument].type, argument,
+                   rank, plan.isInput[argument] ? repetition : 0);
+}
+
+llvm::Error StepRunner::readInputs() {
+  for (unsigned argument = 0; argument < initial.size(); ++argument) {
+    std::optional<int64_t> ownFiles;
+    if (plan.isInput[argument])
+      ownFiles = plan.repetitions;
+    if (plan.repetitions)
+      if (llvm::Error error = checkInputFiles(inputs, argument, rank, ownFiles))
+        return error;
+    llvm::Expected<Bytes> input = readInput(argument, 0);
+    if (!input)
+      return input.takeError();
+    if (!plan.isInput[argument])
+      initial[argument] = std::move(*input);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error StepRunner::allocate() {
+  for (const PlannedFunction &function : plan.functions)
+    for (size_t index = 0; index < function.operands.size(); ++index) {
+      unsigned argument = function.operands[index].argument;
+      if (!isShared(function, index) || shared[argument])
+        continue;
+      std::optional<DeviceValue> value =
+          allocateValue(plan.signature.arguments[argument].type);
+      if (!value)
+        return getRuntimeError();
+      shared[argument] = std::move(*value);
+    }
+  return llvm::Error::success();
+}
+
+/// The data that a call takes; nothing at the place of other arguments.
+llvm::Expected<std::vector<DeviceValue>> StepRunner::makeData(int64_t index) {
+  PlannedCall call = plan.getCall(index);
+  const PlannedFunction &function = plan.functions[call.function];
+  std::vector<DeviceValue> values(function.operands.size());
+  for (auto [number, operand] : llvm::enumerate(function.operands)) {
+    if (operand.callsBack != 0 && operand.callsBack <= index)
+      continue;
+    unsigned argument = operand.argument;
+    if (isShared(function, number)) {
+      values[number] = shared[argument];
+      continue;
+    }
+    Bytes made;
+    if (plan.isInput[argument]) {
+      llvm::Expected<Bytes> input =
+          readInput(argument, call.firstTaken + operand.repetition);
+      if (!input)
+        return input.takeError();
+      made = std::move(*input);
+    }
+    std::optional<DeviceValue> value =
+        allocateValue(plan.signature.arguments[argument].type);
+    if (!value ||
+        !upload(*value, plan.isInput[argument] ? made : initial[argument]))
+      return getRuntimeError();
+    values[number] = std::move(*value);
+  }
+  return values;
+}
+
+llvm::Error StepRunner::restore(bool all) {
+  staged.clear();
+  for (auto [value, bytes] : llvm::zip_equal(shared, initial))
+    if (value && !upload(value, bytes))
+      return getRuntimeError();
+  int64_t numCalls = all ? plan.getNumCalls() : 1;
+  for (int64_t index = 0; index < numCalls; ++index) {
+    llvm::Expected<std::vector<DeviceValue>> data = makeData(index);
+    if (!data)
+      return data.takeError();
+    staged.push_back(std::move(*data));
+  }
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// Completes the data of a call by what earlier calls returned, and releases
+/// what no call takes any more.
+llvm::Error StepRunner::takeOperands(int64_t index,
+                                     std::vector<DeviceValue> &arguments) {
+  const PlannedFunction &function =
+      plan.functions[plan.getCall(index).function];
+  for (auto [argument, operand] :
+       llvm::zip_equal(arguments, function.operands))
+    if (operand.callsBack != 0 && operand.callsBack <= index)
+      argument = frames[operand.callsBack - 1].results[operand.result];
+  for (auto [back, frame] : llvm::enumerate(frames)) {
+    ArrayRef<unsigned> lastUses =
+        plan.functions[frame.call.function].lastUses;
+    for (auto [value, lastUse] : llvm::zip_equal(frame.results, lastUses))
+      if (lastUse <= back + 1)
+        value = DeviceValue();
+  }
+  // What the function may overwrite must not be anything else.
+  for (auto [argument, operand, type] : llvm::zip_equal(
+           arguments, function.operands, function.signature.arguments)) {
+    if (!type.isFreeable || operand.callsBack == 0 ||
+        argument.buffer.use_count() <= 1)
+      continue;
+    std::optional<DeviceValue> copy = copyValue(type.type, argument);
+    if (!copy)
+      return getRuntimeError();
+    argument = std::move(*copy);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error StepRunner::run(Outputs *outputs) {
+  if (outputs)
+    outputs->results.resize(plan.getNumOutputs());
+  for (int64_t index = 0, end = plan.getNumCalls(); index < end; ++index) {
+    if (outputs && index != 0)
+      if (llvm::Error error = keepResults(*outputs))
+        return error;
+    if (staged.empty()) {
+      llvm::Expected<std::vector<DeviceValue>> data = makeData(index);
+      if (!data)
+        return data.takeError();
+      staged.push_back(std::move(*data));
+    }
+    std::vector<DeviceValue> arguments = std::move(staged.front());
+    staged.pop_front();
+    if (llvm::Error error = takeOperands(index, arguments))
+      return error;
+    PlannedCall call = plan.getCall(index);
+    frames.push_front({call, program.call(call.function, arguments)});
+    if (frames.size() > plan.getMaxCallsBack())
+      frames.pop_back();
+    if (llvm::Error error = getRuntimeError())
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// Keeps the results of the last call.
+llvm::Error StepRunner::keepResults(Outputs &outputs) {
+  const Frame &frame = frames.front();
+  const PlannedFunction &function = plan.functions[frame.call.function];
+  for (auto [type, returned, value] :
+       llvm::zip_equal(function.signature.results, function.returned,
+                       frame.results)) {
+    if (!returned)
+      continue;
+    std::optional<int64_t> output = plan.findOutput(
+        returned->result, frame.call.firstReturned + returned->repetition);
+    if (!output)
+      continue;
+    std::optional<Bytes> bytes = download(type, value);
+    if (!bytes)
+      return getRuntimeError();
+    outputs.results[*output] = std::move(*bytes);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error StepRunner::finish(Outputs *outputs) {
+  if (outputs) {
+    if (llvm::Error error = keepResults(*outputs))
+      return error;
+    for (auto [argument, value] :
+         llvm::zip_equal(plan.signature.arguments, shared)) {
+      Bytes &kept = outputs->arguments.emplace_back();
+      if (argument.type.storage != run::Storage::MemRef || argument.scratch ||
+          !value)
+        continue;
+      std::optional<Bytes> bytes = download(argument.type, value);
+      if (!bytes)
+        return getRuntimeError();
+      kept = std::move(*bytes);
+    }
+  }
+  frames.clear();
+  return llvm::Error::success();
+}
