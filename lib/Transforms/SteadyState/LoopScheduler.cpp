@@ -40,7 +40,7 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
     return failure();
   if (!*problem)
     return Outcome();
-  ScheduledLoop result = {std::move(**problem), {}, {}, {}};
+  ScheduledLoop result = {std::move(**problem), {}, {}, {}, 0, 0};
   const CyclicProblem &cyclic = result.problem.getProblem();
   CyclicOrder program = programOrder(cyclic);
   Result<PeriodTimeline> period = simulatePeriod(cyclic, program);
@@ -52,6 +52,7 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   int64_t peakBytes = computeRunPeak(cyclic, program);
   result.program = {std::move(program), period->periodNs, peakBytes};
   result.bound = std::move(*bound);
+  result.outerBytes = outerBytes;
   result.limitBytes = computeLimitBytes(options.budget, peakBytes, outerBytes);
   CyclicSchedulerOptions with;
   with.maxDepth = options.maxDepth;

@@ -35,6 +35,8 @@ struct ScheduledLoop {
   schedule::CyclicSchedule program;
   schedule::CyclicSchedule schedule;
   schedule::PeriodBound bound;
+  /// What is live around the loop.
+  int64_t outerBytes = 0;
   int64_t limitBytes = 0;
 
   /// The time of `count` iterations by `of`, one of the two schedules, in

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CyclicPass.h"
 #include "LoopRewrite.h"
@@ -37,8 +38,10 @@ private:
   /// Returns whether the loop was changed.
   FailureOr<bool> pipeline(scf::ForOp loop, OperationCosts &costs);
   void remarkKept(scf::ForOp loop, Location location, const Twine &reason);
-  /// The loop is in its schedule: always, or from `leastCount` iterations on.
+  /// The loop of `count` iterations is in its schedule, or a loop whose number
+  /// is not known, from `leastCount` iterations on.
   void remarkPipelined(Location location, const ScheduledLoop &scheduled,
+                       std::optional<int64_t> count,
                        std::optional<int64_t> leastCount);
 };
 
@@ -52,6 +55,7 @@ void PipelineLoops::remarkKept(scf::ForOp loop, Location location,
 
 void PipelineLoops::remarkPipelined(Location location,
                                     const ScheduledLoop &scheduled,
+                                    std::optional<int64_t> count,
                                     std::optional<int64_t> leastCount) {
   const CyclicSchedule &before = scheduled.program;
   const CyclicSchedule &after = scheduled.schedule;
@@ -74,9 +78,15 @@ void PipelineLoops::remarkPipelined(Location location,
          << remark::metric("Depth", depth)
          << remark::metric("PeakBytesBefore", before.peakBytes)
          << remark::metric("PeakBytesAfter", after.peakBytes)
+         << remark::metric("OuterBytes", scheduled.outerBytes)
          << remark::metric("BudgetBytes", scheduled.limitBytes);
   if (leastCount)
     record << remark::metric("LeastCount", *leastCount);
+  if (count)
+    record << remark::metric("RunNsBefore",
+                             scheduled.computeRunNs(before, *count))
+           << remark::metric("RunNsAfter",
+                             scheduled.computeRunNs(after, *count));
 }
 
 FailureOr<int64_t> PipelineLoops::computeOuterBytes(scf::ForOp loop) {
@@ -93,40 +103,68 @@ FailureOr<int64_t> PipelineLoops::computeOuterBytes(scf::ForOp loop) {
   if (!memory)
     return emitError(loop.getLoc())
            << "cannot be scheduled: " << memory.error();
-  for (NodeId node = 0; node < known.numNodes(); ++node)
-    if (problem->getOperation(node) == loop)
-      return memory->allocatedBytes[node];
-  return 0;
+  NodeId node = 0;
+  while (problem->getOperation(node) != loop)
+    ++node;
+  // What the loop returns is what its last iteration makes.
+  int64_t bytes = memory->allocatedBytes[node];
+  for (BufferId id : known.buffersMadeBy(node))
+    bytes -= known.buffer(id).bytes;
+  return bytes;
 }
 
-/// Why no schedule of the loop is taken, whatever its number of iterations, or
-/// nothing.
-static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled) {
-  int64_t peakBytes = scheduled.schedule.peakBytes;
-  if (peakBytes <= scheduled.limitBytes)
-    return std::nullopt;
-  return ("no order fits: the one that needs least takes " + Twine(peakBytes) +
-          " bytes, of " + Twine(scheduled.limitBytes))
-      .str();
+/// The number of iterations, if it is known; of very many, some.
+static std::optional<int64_t> getCount(scf::ForOp loop) {
+  // Of more iterations only the number of periods differs.
+  constexpr uint64_t maxCount = 1 << 20;
+  if (std::optional<APInt> count = loop.getStaticTripCount())
+    return static_cast<int64_t>(count->getLimitedValue(maxCount));
+  return std::nullopt;
 }
 
-/// The same for a loop of so many iterations.
+/// Why the schedule of a loop, of so many iterations if that is known, is not
+/// taken, or nothing.
 static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
-                                               int64_t count) {
+                                               std::optional<int64_t> count) {
   const CyclicSchedule &after = scheduled.schedule;
-  if (std::optional<std::string> obstacle = findObstacle(scheduled))
-    return obstacle;
-  if (count < after.order.depth())
-    return ("it has " + Twine(count) + " iterations, and " +
+  if (after.peakBytes > scheduled.limitBytes)
+    return ("no order fits: the one that needs least takes " +
+            Twine(after.peakBytes) + " bytes, of " +
+            Twine(scheduled.limitBytes))
+        .str();
+  if (!count)
+    return std::nullopt;
+  if (*count < after.order.depth())
+    return ("it has " + Twine(*count) + " iterations, and " +
             Twine(after.order.depth()) + " would be in progress at once")
         .str();
-  int64_t beforeNs = scheduled.computeRunNs(scheduled.program, count);
-  if (scheduled.computeRunNs(after, count) < beforeNs)
+  int64_t beforeNs = scheduled.computeRunNs(scheduled.program, *count);
+  if (scheduled.computeRunNs(after, *count) < beforeNs)
     return std::nullopt;
-  return ("its " + Twine(count) + " iterations take " + Twine(beforeNs) +
+  return ("its " + Twine(*count) + " iterations take " + Twine(beforeNs) +
           " ns, and nothing that fits " + Twine(scheduled.limitBytes) +
           " bytes is shorter")
       .str();
+}
+
+/// Puts the loop into its schedule, and pins the time of the periods, which is
+/// less than the sum of what is in them.
+static LogicalResult applyAndPin(scf::ForOp loop,
+                                 const ScheduledLoop &scheduled) {
+  FailureOr<scf::ForOp> kernel = applySchedule(loop, scheduled);
+  if (failed(kernel))
+    return failure();
+  std::optional<APInt> count = kernel->getStaticTripCount();
+  if (!count)
+    return success();
+  bool overflows = false;
+  APInt ns = count->zextOrTrunc(64).smul_ov(
+      APInt(64, scheduled.schedule.periodNs), overflows);
+  if (!overflows && !ns.isNegative())
+    (*kernel)->setAttr(
+        runtimeNsAttrName,
+        IntegerAttr::get(IntegerType::get(kernel->getContext(), 64), ns));
+  return success();
 }
 
 LogicalResult PipelineLoops::apply(scf::ForOp loop,
@@ -136,28 +174,21 @@ LogicalResult PipelineLoops::apply(scf::ForOp loop,
     remarkKept(loop, location, reason);
     return failure();
   };
-  std::optional<int64_t> leastCount;
-  if (std::optional<APInt> count = loop.getStaticTripCount()) {
-    // Of more iterations only the number of periods differs.
-    constexpr uint64_t maxCount = 1 << 20;
-    if (auto obstacle = findObstacle(
-            scheduled, static_cast<int64_t>(count->getLimitedValue(maxCount))))
-      return keep(*obstacle);
-  } else {
-    if (std::optional<std::string> obstacle = findObstacle(scheduled))
-      return keep(*obstacle);
+  std::optional<int64_t> count = getCount(loop), leastCount;
+  if (std::optional<std::string> obstacle = findObstacle(scheduled, count))
+    return keep(*obstacle);
+  if (!count)
     leastCount = scheduled.findLeastCount();
-    if (!leastCount)
-      return keep("an iteration takes " + Twine(scheduled.program.periodNs) +
-                  " ns, and nothing that fits " + Twine(scheduled.limitBytes) +
-                  " bytes is shorter");
-  }
+  if (!count && !leastCount)
+    return keep("an iteration takes " + Twine(scheduled.program.periodNs) +
+                " ns, and nothing that fits " + Twine(scheduled.limitBytes) +
+                " bytes is shorter");
   LogicalResult applied =
       leastCount ? applyGuardedSchedule(loop, scheduled, *leastCount)
-                 : LogicalResult(applySchedule(loop, scheduled));
+                 : applyAndPin(loop, scheduled);
   if (failed(applied))
     return keep("its form is not supported by the pipeliner");
-  remarkPipelined(location, scheduled, leastCount);
+  remarkPipelined(location, scheduled, count, leastCount);
   return success();
 }
 
