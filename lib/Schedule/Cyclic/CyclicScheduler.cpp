@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
 
 #include "Rotation.h"
+#include "StallFilling.h"
 
 #include <algorithm>
 
@@ -22,7 +23,7 @@ class CyclicScheduler {
 public:
   CyclicScheduler(const CyclicProblem &problem,
                   const CyclicSchedulerOptions &options)
-      : problem(problem), options(options), rotation(problem) {}
+      : problem(problem), options(options), graph(problem), rotation(graph) {}
 
   Result<CyclicSchedule> run();
 
@@ -42,11 +43,17 @@ private:
                                  StepSolver solve) const;
   Status keep(Result<CyclicSchedule> candidate);
   std::vector<size_t> listCuts(const CyclicOrder &order) const;
+  Result<std::vector<CyclicSchedule>> sketchRotations() const;
+  Status finish(std::vector<CyclicSchedule> sketches);
+  Result<CyclicSchedule> fill(const CyclicSchedule &schedule,
+                              std::initializer_list<int64_t> distances) const;
+  Status fillStallsOf(std::vector<CyclicSchedule> sketches);
   Status rotate();
   Status sinkWaits();
 
   const CyclicProblem &problem;
   const CyclicSchedulerOptions &options;
+  PeriodGraph graph;
   Rotation rotation;
   int64_t boundNs = 0;
   CyclicSchedule best;
@@ -140,10 +147,9 @@ std::vector<size_t> CyclicScheduler::listCuts(const CyclicOrder &order) const {
   return cuts;
 }
 
-/// Rotates the best period at several places, and schedules those rotations in
-/// full that are the best by a fast schedule.
-Status CyclicScheduler::rotate() {
-  constexpr size_t maxFull = 2;
+/// Returns the rotations of the best period at several places, each with a fast
+/// schedule, in the order of the places.
+Result<std::vector<CyclicSchedule>> CyclicScheduler::sketchRotations() const {
   std::vector<CyclicSchedule> sketches;
   for (size_t cut : listCuts(best.order))
     for (CutCollectives collectives :
@@ -155,8 +161,20 @@ Status CyclicScheduler::rotate() {
       Result<CyclicSchedule> sketch = compact(*rotated, sketchStep);
       if (!sketch)
         return Error{sketch.error()};
-      sketches.push_back(std::move(*sketch));
+      bool isKnown = std::any_of(
+          sketches.begin(), sketches.end(), [&](const CyclicSchedule &other) {
+            return other.order.order == sketch->order.order &&
+                   other.order.stages == sketch->order.stages;
+          });
+      if (!isKnown)
+        sketches.push_back(std::move(*sketch));
     }
+  return sketches;
+}
+
+/// Schedules the best of `sketches` in full.
+Status CyclicScheduler::finish(std::vector<CyclicSchedule> sketches) {
+  constexpr size_t maxFull = 2;
   std::stable_sort(sketches.begin(), sketches.end(),
                    [&](const CyclicSchedule &a, const CyclicSchedule &b) {
                      return isBetter(a, b);
@@ -170,6 +188,69 @@ Status CyclicScheduler::rotate() {
       return status;
   }
   return Status::success();
+}
+
+/// Returns the best of `schedule` and what it becomes with computation in its
+/// stalls that comes from so many 64ths of a period before them.
+Result<CyclicSchedule>
+CyclicScheduler::fill(const CyclicSchedule &schedule,
+                      std::initializer_list<int64_t> distances) const {
+  Result<PeriodTimeline> period =
+      simulatePeriod(problem, schedule.order, options.step.contention);
+  if (!period)
+    return Error{period.error()};
+  CyclicSchedule filled = schedule;
+  for (int64_t distance : distances) {
+    std::optional<CyclicOrder> order =
+        fillStalls(graph, schedule.order, period->steady,
+                   period->periodNs / 64 * distance);
+    if (!order)
+      continue;
+    Result<CyclicSchedule> candidate = compact(*order, sketchStep);
+    if (!candidate)
+      return Error{candidate.error()};
+    if (isBetter(*candidate, filled))
+      filled = std::move(*candidate);
+  }
+  return filled;
+}
+
+/// Fills the stalls of `sketches`, and those that are left of the best result.
+Status CyclicScheduler::fillStallsOf(std::vector<CyclicSchedule> sketches) {
+  // Cuts at the stalls or just before them leave nothing to fill them with.
+  constexpr size_t maxTried = 8;
+  size_t stride = (sketches.size() + maxTried - 1) / maxTried;
+  std::optional<CyclicSchedule> filled;
+  for (size_t i = 0; i < sketches.size(); i += stride) {
+    Result<CyclicSchedule> candidate = fill(sketches[i], {8, 16, 24});
+    if (!candidate)
+      return Error{candidate.error()};
+    if (!filled || isBetter(*candidate, *filled))
+      filled = std::move(*candidate);
+  }
+  constexpr int32_t maxRounds = 4;
+  for (int32_t round = 0; filled && round < maxRounds; ++round) {
+    int64_t beforeNs = filled->periodNs;
+    Result<CyclicSchedule> next = fill(*filled, {0, 1, 2, 4, 8, 16, 24, 32});
+    if (!next)
+      return Error{next.error()};
+    filled = std::move(*next);
+    if (!isWorthwhile(beforeNs - filled->periodNs))
+      break;
+  }
+  return filled ? keep(std::move(*filled)) : Status::success();
+}
+
+/// Rotates the best period at several places.
+Status CyclicScheduler::rotate() {
+  Result<std::vector<CyclicSchedule>> sketches = sketchRotations();
+  if (!sketches)
+    return Error{sketches.error()};
+  if (Status status = finish(*sketches); !status)
+    return status;
+  return isWorthwhile(best.periodNs - boundNs)
+             ? fillStallsOf(std::move(*sketches))
+             : Status::success();
 }
 
 /// Lets collectives be in flight over the boundary of the period.

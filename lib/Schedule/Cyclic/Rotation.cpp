@@ -8,35 +8,11 @@
 
 #include "Rotation.h"
 
-#include "BufferUses.h"
-
 #include <algorithm>
 #include <limits>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
-
-Rotation::Rotation(const CyclicProblem &problem)
-    : problem(problem), body(problem.body()) {
-  std::vector<CarriedDependence> edges = problem.carriedDependences();
-  for (NodeId node = 0; node < body.numNodes(); ++node)
-    for (DependenceEnd end : body.successors(node))
-      edges.push_back({node, end.node, end.kind, 0});
-  // What uses a buffer comes after what makes it.
-  BufferUses uses(problem);
-  for (BufferId id = 0; id < body.numBuffers(); ++id)
-    if (NodeId producer = body.buffer(id).producer; producer != noNode)
-      for (const BufferUse &use : uses[id])
-        if (use.node != producer)
-          edges.push_back(
-              {producer, use.node, DependenceKind::Memory, use.distance});
-  successors.build(
-      body.numNodes(), edges.size(), [&](size_t i) { return edges[i].from; },
-      [&](size_t i) { return End{edges[i].to, edges[i].distance}; });
-  predecessors.build(
-      body.numNodes(), edges.size(), [&](size_t i) { return edges[i].to; },
-      [&](size_t i) { return End{edges[i].from, -edges[i].distance}; });
-}
 
 /// Whether the collective makes more than it releases when it ends.
 bool Rotation::acquiresMemory(NodeId start) const {
@@ -49,17 +25,14 @@ bool Rotation::acquiresMemory(NodeId start) const {
   return bytes > 0;
 }
 
-/// Whether `holds` is true for all neighbours of a node in its period.
+/// Whether `holds` is true for all of `ends` that are in the period of `node`.
 template <typename Fn>
-bool Rotation::allWithinPeriod(const Csr<End> &rows, NodeId node,
-                               const CyclicOrder &schedule, Fn holds) const {
-  for (const End &end : rows[node]) {
-    bool isSamePeriod =
-        schedule.stages[node] == end.distance + schedule.stages[end.node];
-    if (isSamePeriod && !holds(end.node))
-      return false;
-  }
-  return true;
+static bool allInPeriod(ArrayView<PeriodGraph::End> ends, NodeId node,
+                        const CyclicOrder &schedule, Fn holds) {
+  bool all = true;
+  PeriodGraph::forEachInPeriod(ends, node, schedule,
+                               [&](NodeId end) { all &= holds(end); });
+  return all;
 }
 
 std::optional<CyclicOrder> Rotation::rotate(const CyclicOrder &schedule,
@@ -70,8 +43,8 @@ std::optional<CyclicOrder> Rotation::rotate(const CyclicOrder &schedule,
     isBefore[schedule.order[i]] = true;
   auto moveBehind = [&](NodeId start) {
     bool isFree =
-        allWithinPeriod(successors, start, schedule,
-                        [&](NodeId successor) { return !isBefore[successor]; });
+        allInPeriod(graph.successors(start), start, schedule,
+                    [&](NodeId successor) { return !isBefore[successor]; });
     if (isFree)
       isBefore[start] = false;
     return isFree;
@@ -85,9 +58,9 @@ std::optional<CyclicOrder> Rotation::rotate(const CyclicOrder &schedule,
     if (collectives == CutCollectives::ByMemory && !acquiresMemory(start) &&
         moveBehind(start))
       continue;
-    if (!allWithinPeriod(predecessors, wait, schedule, [&](NodeId predecessor) {
-          return bool(isBefore[predecessor]);
-        }))
+    if (!allInPeriod(
+            graph.predecessors(wait), wait, schedule,
+            [&](NodeId predecessor) { return bool(isBefore[predecessor]); }))
       return std::nullopt;
     isBefore[wait] = true;
   }
@@ -127,10 +100,10 @@ std::optional<CyclicOrder> Rotation::sinkWaits(const CyclicOrder &schedule,
     if (start == noNode || timeline.exposedNs[wait] == 0 ||
         schedule.stages[start] != schedule.stages[wait])
       continue;
-    // The collective is waited for before it starts again.
-    int32_t place = positions[start];
+    // Before it starts again, at the latest.
+    int32_t place = body.numNodes();
     bool isNeeded = false;
-    for (const End &end : successors[wait]) {
+    for (const PeriodGraph::End &end : graph.successors(wait)) {
       int32_t periods =
           end.distance + schedule.stages[end.node] - schedule.stages[wait];
       isNeeded |= periods == 0;

@@ -14,6 +14,7 @@
 #define COMMSCHED_LIB_SCHEDULE_CYCLIC_ROTATION_H
 
 #include "CommSched/Schedule/Cyclic/Period.h"
+#include "PeriodGraph.h"
 
 #include <optional>
 
@@ -31,8 +32,9 @@ enum class CutCollectives : uint8_t {
 /// Rotates periods of one problem.
 class Rotation {
 public:
-  /// `problem` has no error and has to live on. O(nodes + dependences).
-  explicit Rotation(const CyclicProblem &problem);
+  /// `graph` has to live on.
+  explicit Rotation(const PeriodGraph &graph)
+      : graph(graph), body(graph.body()) {}
 
   /// Returns the order in which the first `cut` operations of the period run at
   /// the end of the period before. It is legal if `schedule` is, whose
@@ -50,22 +52,10 @@ public:
                                        const Timeline &timeline) const;
 
 private:
-  /// One end of a dependence: `node` of the repetition that is `distance`
-  /// later (or earlier).
-  struct End {
-    NodeId node;
-    int32_t distance;
-  };
-
   bool acquiresMemory(NodeId start) const;
-  template <typename Fn>
-  bool allWithinPeriod(const Csr<End> &rows, NodeId node,
-                       const CyclicOrder &schedule, Fn holds) const;
 
-  const CyclicProblem &problem;
+  const PeriodGraph &graph;
   const Problem &body;
-  Csr<End> successors;
-  Csr<End> predecessors;
 };
 
 } // namespace mlir::commsched::schedule
