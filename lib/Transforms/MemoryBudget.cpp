@@ -108,6 +108,14 @@ bool mlir::commsched::isBody(func::FuncOp function, Block &block) {
          &function.getBody().front() == &block;
 }
 
+int64_t mlir::commsched::addFraction(int64_t bytes, int64_t counted,
+                                     double fraction) {
+  double extra = std::floor(static_cast<double>(counted) * fraction);
+  if (!(extra < static_cast<double>(unlimited - bytes)))
+    return unlimited;
+  return bytes + static_cast<int64_t>(extra);
+}
+
 int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
                                        const Problem &problem,
                                        int64_t peakBytes,
@@ -120,10 +128,7 @@ int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
   int64_t counted = baseline;
   if (budget.model == MemoryModel::Reference)
     counted -= getUncountedBytes(problem);
-  double extra = std::floor(static_cast<double>(counted) * budget.fraction);
-  if (!(extra < static_cast<double>(unlimited - baseline)))
-    return unlimited;
-  return baseline + static_cast<int64_t>(extra);
+  return addFraction(baseline, counted, budget.fraction);
 }
 
 void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,

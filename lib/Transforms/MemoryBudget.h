@@ -49,6 +49,10 @@ std::optional<std::string> parseByteCount(StringRef text, int64_t &bytes);
 std::optional<std::string> parseMemoryBudget(StringRef text,
                                              MemoryBudget &budget);
 
+/// Returns `bytes` plus that fraction of `counted` bytes, rounded down; the
+/// largest int64_t if it is more than fits.
+int64_t addFraction(int64_t bytes, int64_t counted, double fraction);
+
 /// Whether `block` is the only one of the body of `function`, which is what the
 /// function's peak is taken over.
 bool isBody(func::FuncOp function, Block &block);

@@ -89,8 +89,49 @@ static void passOn(const SchedulingPipelineOptions &from, Options &to) {
   to.computeSlowdown = from.computeSlowdown;
 }
 
+namespace {
+
+/// Emits an error: a pipeline cannot refuse its options when it is built.
+struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseOptions)
+
+  explicit RefuseOptions(const Twine &problem) : problem(problem.str()) {}
+
+  void runOnOperation() override {
+    emitError(getOperation().getLoc(), problem);
+    signalPassFailure();
+  }
+
+  std::string problem;
+};
+
+} // namespace
+
+/// An option that was given and that commsched-steady-state does not have.
+static std::optional<StringRef>
+findOptionWithoutRepetitions(const PipelineOptions &options) {
+  const llvm::cl::Option *unknown[] = {
+      &options.budgetOn, &options.reservedBytes, &options.exclusiveGroups,
+      &options.linkSharing, &options.computeSlowdown};
+  for (const llvm::cl::Option *option : unknown)
+    if (option->getNumOccurrences() > 0)
+      return option->ArgStr;
+  return std::nullopt;
+}
+
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
+  if (options.steadyState) {
+    if (std::optional<StringRef> other =
+            findOptionWithoutRepetitions(options)) {
+      manager.addPass(std::make_unique<RefuseOptions>(
+          "option '" + *other +
+          "' of pipeline 'commsched-pipeline' cannot be given beside "
+          "'steady-state'"));
+      return;
+    }
+    manager.addPass(createMergeStep());
+  }
   OpPassManager *functions = &manager.nest<func::FuncOp>();
   functions->addPass(createInferSizeHints());
   functions->addPass(createRemoveUnshardedParamUsage());
@@ -115,25 +156,15 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   schedule.reservedBytes = options.reservedBytes;
   passOn(options, schedule);
   functions->addPass(createSchedule(std::move(schedule)));
+  if (!options.steadyState)
+    return;
+  SteadyStateOptions steady;
+  steady.memoryBudget = options.memoryBudget;
+  steady.slack = options.slack;
+  steady.target = options.target;
+  steady.profile = options.profile;
+  manager.addPass(createSteadyState(std::move(steady)));
 }
-
-namespace {
-
-/// Emits an error: a pipeline cannot refuse its options when it is built.
-struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseOptions)
-
-  explicit RefuseOptions(const Twine &problem) : problem(problem.str()) {}
-
-  void runOnOperation() override {
-    emitError(getOperation().getLoc(), problem);
-    signalPassFailure();
-  }
-
-  std::string problem;
-};
-
-} // namespace
 
 /// The option that contradicts `device-memory`, or none.
 static std::optional<StringRef>

@@ -171,11 +171,17 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
       *this, "frontier",
       llvm::cl::desc("File for step time against peak memory"),
       llvm::cl::init("")};
+  Option<bool> steadyState{
+      *this, "steady-state",
+      llvm::cl::desc("Make the functions of a step one, and overlap its "
+                     "repetitions"),
+      llvm::cl::init(false)};
 };
 
 /// The best that CommSched has. It computes without the storage of unsharded
 /// parameters and gathers in place; then commsched-schedule merges collectives
-/// and finds the shortest step within the budget.
+/// and finds the shortest step within the budget. With `steady-state`,
+/// commsched-merge-step runs before and commsched-steady-state after.
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 
 struct TrainingPipelineOptions

@@ -9,7 +9,6 @@
 #include "LoopScheduler.h"
 
 #include "CommSched/Analysis/OperationTexts.h"
-#include "CommSched/Support/Unlimited.h"
 #include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
@@ -22,10 +21,7 @@ static int64_t computeLimitBytes(const MemoryBudget &budget, int64_t peakBytes,
                                  int64_t outerBytes) {
   if (budget.bytes)
     return *budget.bytes - outerBytes;
-  double bytes = static_cast<double>(peakBytes + outerBytes) * budget.fraction;
-  return bytes < static_cast<double>(unlimited - peakBytes)
-             ? peakBytes + static_cast<int64_t>(bytes)
-             : unlimited;
+  return addFraction(peakBytes, peakBytes + outerBytes, budget.fraction);
 }
 
 FailureOr<std::optional<ScheduledLoop>>

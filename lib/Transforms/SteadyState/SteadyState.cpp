@@ -8,6 +8,7 @@
 
 #include "CommSched/Dialect/SteadyState.h"
 #include "../PassSupport.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CyclicPass.h"
 #include "LoopRewrite.h"
 #include "SteadyFunctions.h"
@@ -139,8 +140,13 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
   FailureOr<int64_t> constantBytes = computeConstantBytes(steps);
   if (failed(constantBytes))
     return failure();
+  LoopSchedulingOptions with = options;
+  // The percentages of several passes do not add up.
+  if (std::optional<int64_t> bytes = getBaselinePeakBytes(step);
+      bytes && !with.budget.bytes)
+    with.budget.bytes = addFraction(*bytes, *bytes, with.budget.fraction);
   FailureOr<std::optional<ScheduledLoop>> found =
-      scheduleLoop(steps.getLoop(), *constantBytes, costs, options, decline);
+      scheduleLoop(steps.getLoop(), *constantBytes, costs, with, decline);
   if (failed(found))
     return failure();
   if (!*found)

@@ -254,6 +254,8 @@ RUNS = [
     Run("commsched-merge-step", "name=whole", steps=()),
     *make_runs("commsched-pipeline", "",
                "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),
+    # On steps that repeat, by test/Transforms/SteadyState.
+    Run("commsched-pipeline", "steady-state", steps=()),
     *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
                "frontier=%folder/frontier.csv",
                "buckets=off split=off slack=5 exclusive-groups link-sharing "

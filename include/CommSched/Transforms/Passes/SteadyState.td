@@ -94,6 +94,9 @@ def SteadyState
     epilogue. The step itself stays for fewer. Where the period gets shorter
     without overlap, the operations of the step are only put into another order.
 
+    A `memory-budget` in percent is one over `commsched.baseline_peak_bytes` of
+    the step, where an earlier pass has set it.
+
     All ranks have to run the pass on the same program with the same costs.
 
     A step stays as it is, with a remark that says why, if it is linked to other
