@@ -43,9 +43,8 @@ bool mlir::commsched::run::upload(DeviceValue &value, const Bytes &bytes) {
   return true;
 }
 
-std::optional<Bytes>
-mlir::commsched::run::download(const ValueType &type,
-                               const DeviceValue &value) {
+std::optional<Bytes> mlir::commsched::run::download(const ValueType &type,
+                                                    const DeviceValue &value) {
   if (!value.buffer)
     return value.scalar;
   Bytes bytes(type.getNumBytes());

@@ -52,7 +52,8 @@ int64_t StepPlan::countCalls(unsigned function) const {
 }
 
 int64_t StepPlan::getNumOutputs() const {
-  return getNumRepetitions() * numKeptByRepetition + llvm::count(isCarried, true);
+  return getNumRepetitions() * numKeptByRepetition +
+         llvm::count(isCarried, true);
 }
 
 std::optional<int64_t> StepPlan::findOutput(unsigned result,
@@ -138,10 +139,9 @@ static llvm::Expected<SmallVector<func::FuncOp>> findStep(ModuleOp module,
   if (!found)
     return prefixError(" ", found.takeError());
   if (std::optional<SteadyStateInfo> info = getSteadyState(*found))
-    return createInnerError(quote(*found) + " is the " +
-                            stringifySteadyStateRole(info->role) + " of @" +
-                            info->step.getValue() +
-                            ", which is what can be repeated");
+    return createInnerError(
+        quote(*found) + " is the " + stringifySteadyStateRole(info->role) +
+        " of @" + info->step.getValue() + ", which is what can be repeated");
   for (ArrayRef<func::FuncOp> step : steps)
     if (llvm::is_contained(step, *found))
       return SmallVector<func::FuncOp>(step);
@@ -229,8 +229,7 @@ unsigned StepPlanner::addArgument(func::FuncOp function,
 void StepPlanner::linkArguments(unsigned number) {
   PlannedFunction &planned = plan.functions[number];
   auto numFunctions = static_cast<unsigned>(plan.functions.size());
-  for (auto [index, argument] :
-       llvm::enumerate(planned.signature.arguments)) {
+  for (auto [index, argument] : llvm::enumerate(planned.signature.arguments)) {
     Operand &operand = planned.operands.emplace_back();
     std::optional<StepSource> source;
     if (plan.repetitions)
@@ -301,8 +300,8 @@ llvm::Error StepPlanner::planStep(ArrayRef<func::FuncOp> functions) {
         addFunction(function, /*allowFutures=*/false);
     if (!planned)
       return planned.takeError();
-    plan.signature.name += (plan.signature.name.empty() ? "" : ", @") +
-                           (*planned)->signature.name;
+    plan.signature.name +=
+        (plan.signature.name.empty() ? "" : ", @") + (*planned)->signature.name;
   }
   for (unsigned number = 0; number < functions.size(); ++number)
     linkArguments(number);
@@ -353,22 +352,22 @@ llvm::Error StepPlanner::planResults(PlannedFunction &planned) {
         static_cast<unsigned>(*getStepResult(function, index)),
         getResultRepetition(function, index).value_or(count - 1)};
     if (!found.insert({result.result, result.repetition}).second)
-      return createInnerError(
-          quote(function) + " returns result " + Twine(result.result) + " of @" +
-          plan.signature.name + " for repetition " + Twine(result.repetition) +
-          " twice");
+      return createInnerError(quote(function) + " returns result " +
+                              Twine(result.result) + " of @" +
+                              plan.signature.name + " for repetition " +
+                              Twine(result.repetition) + " twice");
     planned.returned[index] = result;
   }
   bool isEpilogue = info.role == SteadyStateRole::Epilogue;
   for (unsigned result = 0; result < plan.isCarried.size(); ++result)
     for (int64_t repetition = 0; repetition < count; ++repetition) {
-      bool isNeeded = !plan.isCarried[result] ||
-                      (isEpilogue && repetition + 1 == count);
+      bool isNeeded =
+          !plan.isCarried[result] || (isEpilogue && repetition + 1 == count);
       if (isNeeded && !found.contains({result, repetition}))
-        return createInnerError(
-            quote(function) + " does not return result " + Twine(result) +
-            " of @" + plan.signature.name + " for repetition " +
-            Twine(repetition) + ", counted from its first");
+        return createInnerError(quote(function) + " does not return result " +
+                                Twine(result) + " of @" + plan.signature.name +
+                                " for repetition " + Twine(repetition) +
+                                ", counted from its first");
     }
   return llvm::Error::success();
 }
@@ -411,9 +410,8 @@ static std::optional<int64_t> findDepth(func::FuncOp step) {
   return std::nullopt;
 }
 
-llvm::Expected<StepPlan>
-StepPlan::create(ModuleOp module, StringRef entry,
-                 std::optional<int64_t> repetitions) {
+llvm::Expected<StepPlan> StepPlan::create(ModuleOp module, StringRef entry,
+                                          std::optional<int64_t> repetitions) {
   StepPlanner planner(repetitions);
   if (!repetitions) {
     llvm::Expected<func::FuncOp> function = findEntry(module, entry);

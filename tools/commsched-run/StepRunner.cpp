@@ -128,13 +128,11 @@ llvm::Error StepRunner::takeOperands(int64_t index,
                                      std::vector<DeviceValue> &arguments) {
   const PlannedFunction &function =
       plan.functions[plan.getCall(index).function];
-  for (auto [argument, operand] :
-       llvm::zip_equal(arguments, function.operands))
+  for (auto [argument, operand] : llvm::zip_equal(arguments, function.operands))
     if (operand.callsBack != 0 && operand.callsBack <= index)
       argument = frames[operand.callsBack - 1].results[operand.result];
   for (auto [back, frame] : llvm::enumerate(frames)) {
-    ArrayRef<unsigned> lastUses =
-        plan.functions[frame.call.function].lastUses;
+    ArrayRef<unsigned> lastUses = plan.functions[frame.call.function].lastUses;
     for (auto [value, lastUse] : llvm::zip_equal(frame.results, lastUses))
       if (lastUse <= back + 1)
         value = DeviceValue();
@@ -184,9 +182,8 @@ llvm::Error StepRunner::run(Outputs *outputs) {
 llvm::Error StepRunner::keepResults(Outputs &outputs) {
   const Frame &frame = frames.front();
   const PlannedFunction &function = plan.functions[frame.call.function];
-  for (auto [type, returned, value] :
-       llvm::zip_equal(function.signature.results, function.returned,
-                       frame.results)) {
+  for (auto [type, returned, value] : llvm::zip_equal(
+           function.signature.results, function.returned, frame.results)) {
     if (!returned)
       continue;
     std::optional<int64_t> output = plan.findOutput(

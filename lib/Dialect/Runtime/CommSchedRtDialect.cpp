@@ -103,11 +103,16 @@ void HoldOp::getEffects(EffectList &effects) {
   addCommunication(effects, nullptr);
 }
 
+/// It also writes what it allocates: MLIR removes what allocates and does
+/// nothing else when the results are unused.
 void ResumeOp::getEffects(EffectList &effects) {
   for (OpResult value : getValues())
-    if (isa<BaseMemRefType>(value.getType()))
+    if (isa<BaseMemRefType>(value.getType())) {
       effects.emplace_back(MemoryEffects::Allocate::get(), value,
                            SideEffects::DefaultResource::get());
+      effects.emplace_back(MemoryEffects::Write::get(), value,
+                           SideEffects::DefaultResource::get());
+    }
   addCommunication(effects, nullptr);
 }
 

@@ -89,18 +89,19 @@ static void reorder(const StepLoop &steps, const ScheduledLoop &scheduled) {
       op->moveBefore(terminator);
 }
 
-/// Emits the remark `StepRepeated` about the schedule that was taken.
-static void remarkRepeated(func::FuncOp step, const ScheduledLoop &scheduled) {
+/// Emits the remark `StepRepeated` about the schedule that was taken. `bound`
+/// is what bounds the period.
+static void remarkRepeated(func::FuncOp step, const ScheduledLoop &scheduled,
+                           const std::string &bound) {
   const CyclicSchedule &before = scheduled.program;
   const CyclicSchedule &after = scheduled.schedule;
   int64_t depth = after.order.depth();
   remark::passed(step.getLoc(), makeRemark("StepRepeated", step.getSymName()))
       << ("a repetition takes " + Twine(after.periodNs) + " ns instead of " +
           Twine(before.periodNs) + ", of at least " +
-          Twine(scheduled.bound.ns) + " (" +
-          describeBound(scheduled.problem, scheduled.bound) + "), with " +
-          Twine(depth) + (depth == 1 ? " repetition" : " repetitions") +
-          " in progress, and " + Twine(after.peakBytes) + " bytes instead of " +
+          Twine(scheduled.bound.ns) + " (" + bound + "), with " + Twine(depth) +
+          (depth == 1 ? " repetition" : " repetitions") + " in progress, and " +
+          Twine(after.peakBytes) + " bytes instead of " +
           Twine(before.peakBytes) + ", for a budget of " +
           Twine(scheduled.limitBytes))
              .str()
@@ -162,6 +163,8 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
     decline(step.getLoc(), *obstacle);
     return false;
   }
+  // The operations of the loop do not outlive it.
+  std::string bound = describeBound(scheduled.problem, scheduled.bound);
   int32_t depth = scheduled.schedule.order.depth();
   if (depth == 1) {
     reorder(steps, scheduled);
@@ -173,7 +176,7 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
     }
     createSteadyFunctions(steps, *kernel, depth);
   }
-  remarkRepeated(step, scheduled);
+  remarkRepeated(step, scheduled, bound);
   return true;
 }
 

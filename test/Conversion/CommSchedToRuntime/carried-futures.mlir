@@ -80,3 +80,26 @@ func.func @loop(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %sum = commsched.wait %last : !commsched.future<tensor<4xf32>>
   return %sum : tensor<4xf32>
 }
+
+// What is waited for is waited for, even if nothing takes what arrives.
+// CALLS-LABEL: func.func @unused
+// CALLS: scf.for
+// CALLS: call @commsched_resume
+// CALLS: call @commsched_start
+// CALLS: call @commsched_resume
+// CALLS: return
+func.func @unused(%x: tensor<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%reducing = %first)
+      -> !commsched.future<tensor<4xf32>> {
+    %sum = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
+    %next = commsched.all_reduce %x on @dp reduction(sum)
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    scf.yield %next : !commsched.future<tensor<4xf32>>
+  } {commsched.pipelined}
+  %sum = commsched.wait %last : !commsched.future<tensor<4xf32>>
+  return
+}

@@ -10,6 +10,7 @@ Modules are text as `--mlir-print-local-scope` prints it.
 import re
 import sys
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]
@@ -20,6 +21,7 @@ from generic_ir import find_end, split  # noqa: E402
 FUNCTION = re.compile(r"^( *)func\.func (?:private )?@(\w+)\(.*?^\1\}",
                       re.MULTILINE | re.DOTALL)
 NUM_FORWARD = re.compile(r"commsched\.num_forward_outputs = (\d+)")
+SOURCE = re.compile(r"commsched\.source = \{[^}]*result = (\d+)[^}]*\}")
 ATTRIBUTES = re.compile(r" \{.*\}$")
 
 
@@ -31,6 +33,7 @@ class Function:
     roles: list
     results: list  # Types.
     num_forward: int = 0
+    sources: tuple = ()  # Results that feed arguments, or None.
 
 
 def parse_function(name, text):
@@ -49,7 +52,8 @@ def parse_function(name, text):
         [ATTRIBUTES.sub("", a.partition(": ")[2]) for a in arguments],
         [re.search(r'role = "(\w+)"|$', a)[1] for a in arguments],
         [ATTRIBUTES.sub("", r) for r in results],
-        int(number[1]) if number else 0)
+        int(number[1]) if number else 0,
+        [int(m[1]) if (m := SOURCE.search(a)) else None for a in arguments])
 
 
 def parse_functions(module):
@@ -85,11 +89,19 @@ def run_halves(text, prefix, joint, forward, backward, arguments):
         text, f"{prefix}b", backward, saved + tangents)
 
 
-def write_function(name, arguments, roles, lines, results, types):
-    """`arguments` and `roles` by name of the argument."""
-    ports = ", ".join(
-        f"{value}: {type}" + f' {{commsched.role = "{role}"}}' * bool(role)
-        for (value, type), role in zip(arguments, roles))
+def write_function(name, arguments, roles, lines, results, types,
+                   sources=()):
+    """`arguments`, `roles` and `sources`, which are results of the function in
+    the repetition before, by name of the argument."""
+    ports = []
+    for (value, type), role, source in zip_longest(arguments, roles, sources):
+        marks = [f'commsched.role = "{role}"'] * bool(role)
+        if source is not None:
+            marks.append(f"commsched.source = {{function = @{name}, "
+                         f"result = {source} : i64, iterations = 1 : i64}}")
+        ports.append(f"{value}: {type}"
+                     + f" {{{', '.join(marks)}}}" * bool(marks))
+    ports = ", ".join(ports)
     types = ", ".join(types)
     body = "\n  ".join(lines)
     return (f"func.func @{name}({ports}) -> ({types}) {{\n  {body}\n"
@@ -117,13 +129,17 @@ def join_halves(module, joint):
 def run_twice(module, step, together):
     """The module with a function in place of `step`, which runs it on two
     batches with the same parameters: by @both, its interleaving with itself, or
-    by two calls."""
+    by two calls. The results of each feed its own arguments."""
     values = [[f"%{name}{i}" if role != "parameter" else f"%a{i}"
                for i, role in enumerate(step.roles)] for name in "ab"]
     own = [i for i, role in enumerate(step.roles) if role != "parameter"]
     arguments = list(zip(values[0], step.arguments)) + [
         (values[1][i], step.arguments[i]) for i in own]
     roles = step.roles + [step.roles[i] for i in own]
+    count = len(step.results)
+    sources = step.sources + [
+        None if step.sources[i] is None else step.sources[i] + count
+        for i in own]
     lines = []
     if together:
         both = parse_functions(module)["both"]
@@ -131,13 +147,13 @@ def run_twice(module, step, together):
         second = [values[1][i] for i in own] if is_shared else values[1]
         results = call(lines, "both", both, values[0] + second)
     else:
-        one = replace(step, name="one")
-        results = call(lines, "first", one, values[0]) + call(
-            lines, "second", one, values[1])
+        alone = replace(step, name="step_alone")
+        results = call(lines, "first", alone, values[0]) + call(
+            lines, "second", alone, values[1])
     text = write_function(step.name, arguments, roles, lines, results,
-                          2 * step.results)
+                          2 * step.results, sources)
     module = module.replace(f"func.func @{step.name}(",
-                            "func.func private @one(")
+                            "func.func private @step_alone(")
     module = module.replace("func.func @both(", "func.func private @both(")
     end = module.rindex("}")
     return module[:end] + text + module[end:]

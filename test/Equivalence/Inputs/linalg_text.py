@@ -67,6 +67,19 @@ class Function(Communication):
             f' {{commsched.role = "{role}"}}' if role else ""))
         return value
 
+    def mark_argument(self, index, mark):
+        """Adds an attribute to an argument."""
+        text, brace, rest = self.arguments[index].partition(" {")
+        rest = f", {rest}" if brace else "}"
+        self.arguments[index] = f"{text} {{{mark}{rest}"
+
+    def link(self, index, function, result, iterations=1):
+        """Says which result of which function feeds an argument, and how many
+        repetitions later."""
+        self.mark_argument(index, (
+            f"commsched.source = {{function = @{function}, "
+            f"result = {result} : i64, iterations = {iterations} : i64}}"))
+
     def add(self, text, type):
         value = Value(self.fresh(), type)
         self.lines.append(f"{value.text} = {text}")

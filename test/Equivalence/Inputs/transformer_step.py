@@ -56,7 +56,7 @@ def expert_parameters(index):
 class Step:
     def __init__(self, sharding="plain", ranks=4, layers=2,
                  has_experts=False, optimizer="sgd", microbatches=1,
-                 has_regions=False, is_joint=False):
+                 has_regions=False, is_joint=False, repeats=False):
         self.f = Function("step")
         self.tape = Tape(self.f)
         self.params = SHARDINGS[sharding](self.f, self.tape, ranks)
@@ -66,6 +66,7 @@ class Step:
         self.microbatches = microbatches
         self.has_regions = has_regions
         self.is_joint = is_joint
+        self.repeats = repeats
         self.params.stays_gathered = is_joint
         self.units = {
             "embedding": {"embedding": (VOCABULARY, HIDDEN)},
@@ -119,9 +120,19 @@ class Step:
         results = [mean]
         for name, value in self.updated.items():
             with self.f.within(module=name):
-                results += self.update(name, value)
+                new = self.update(name, value)
+            if self.repeats:
+                self.feed([value, *self.moments.get(name, ())], len(results))
+            results += new
         return self.groups() + "\n" + self.f.finish(
             results, forward=1 if self.is_joint else None)
+
+    def feed(self, values, result):
+        """Has the results from `result` on replace arguments in the next
+        repetition."""
+        names = [text.partition(":")[0] for text in self.f.arguments]
+        for number, value in enumerate(values, result):
+            self.f.link(names.index(value.text), self.f.name, number)
 
     def run(self, tokens, targets):
         """The forward pass, with the loss as its result."""
@@ -212,10 +223,13 @@ def parse_step(arguments=None):
     parser.add_argument("--joint", action="store_true",
                         help="for partitioning: parameters stay gathered, and "
                         "the gradient of the loss is an argument")
+    parser.add_argument("--repeats", action="store_true",
+                        help="what the optimizer returns feeds the arguments "
+                        "of the next repetition")
     options = parser.parse_args(arguments)
     return Step(options.sharding, options.ranks, options.layers,
                 options.experts, options.optimizer, options.microbatches,
-                options.regions, options.joint)
+                options.regions, options.joint, options.repeats)
 
 
 def main():

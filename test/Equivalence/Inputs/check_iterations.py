@@ -1,0 +1,146 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs programs that repeat before and after passes and compares what they
+compute in 1, 2 and 7 repetitions.
+
+`--steps` names training steps whose parameters are fed back; `--random` is a
+range of seeds of random steps of one function, `--linked` of several, and
+`--loops` of loops, which have as many iterations. The results of all
+repetitions and the last state have to be the same, bit for bit, on every rank.
+"""
+
+import argparse
+import shlex
+import sys
+
+from check_equivalence import Checker, parse_range
+from joint_halves import parse_functions, run_twice
+from repeated_programs import (MOST_ROUNDS, write_linked, write_loop,
+                               write_step)
+from transformer_step import parse_step
+
+COUNTS = (1, 2, MOST_ROUNDS)
+STEADY = "commsched-steady-state"
+LOOPS = "commsched-pipeline-loops"
+BOTH = "commsched-interleave{first=@step second=@step name=both}"
+
+# Options of transformer_step.py.
+STEPS = {
+    "plain": ["--sharding=plain"],
+    "mixed": ["--sharding=mixed", "--optimizer=adamw", "--layers=1"],
+    "packed": ["--sharding=packed", "--layers=1"],
+    "stored": ["--sharding=stored", "--layers=1"],
+    "hybrid": ["--sharding=hybrid", "--layers=1"],
+    "accumulated": ["--sharding=mixed", "--layers=1", "--microbatches=2"],
+    "experts": ["--sharding=packed", "--experts", "--optimizer=adamw",
+                "--layers=1"],
+}
+PIPELINES = [
+    f"{STEADY}{{memory-budget=200% max-depth=4}}",
+    f"func.func(commsched-schedule),{STEADY}{{memory-budget=50% slack=0}}",
+    f"commsched-pipeline,{STEADY}{{memory-budget=100%}}",
+]
+# For steps of several functions. Without a merge, the functions stay apart.
+LINKED_PIPELINES = [
+    "commsched-merge-step",
+    "commsched-pipeline",
+    "commsched-merge-step,func.func(commsched-schedule{memory-budget=50%})",
+    f"commsched-merge-step,{STEADY}{{memory-budget=200%}}",
+    f"commsched-pipeline,commsched-merge-step,{STEADY}{{memory-budget=100% "
+    "max-depth=2}",
+]
+LOOP_PIPELINES = [
+    f"func.func({LOOPS}{{memory-budget=200%}})",
+    f"func.func({LOOPS}{{memory-budget=400% max-depth=4 slack=0}})",
+    f"commsched-pipeline,func.func({LOOPS}{{memory-budget=50%}})",
+]
+
+
+class IterationChecker(Checker):
+    def __init__(self, options):
+        options.only = ""
+        super().__init__(options)
+        # How many of the results overlap repetitions.
+        self.overlapping = 0
+
+    def check(self, name, before, pipelines, counts, *options):
+        for index, pipeline in enumerate(pipelines):
+            after = self.transform(before, pipeline)
+            self.overlapping += any(mark in after for mark in (
+                "commsched.steady_state", "prologue.0", "commsched.pipelined"))
+            for count in counts:
+                self.compare(f"{name}.{index}.{count}", before, after,
+                             f"--iterations={count}", *options)
+
+    def check_step(self, name):
+        before = self.transform(
+            parse_step([*STEPS[name], "--repeats"]).write(), "")
+        self.check(name, before, PIPELINES, COUNTS)
+
+    def check_random(self, seed):
+        before = self.transform(write_step(seed), "")
+        self.check(f"random.{seed}", before, PIPELINES[seed % 2:seed % 2 + 1],
+                   self.choose_counts(seed), f"--seed={seed}")
+
+    def check_linked(self, seed):
+        before = self.transform(write_linked(seed), "")
+        chosen = seed % len(LINKED_PIPELINES)
+        self.check(f"linked.{seed}", before, [LINKED_PIPELINES[chosen]],
+                   self.choose_counts(seed), f"--seed={seed}")
+
+    def check_loop(self, seed):
+        """Of a number of iterations that is known, or else of one that is the
+        same on all ranks."""
+        rounds = [*COUNTS, None][seed % 4]
+        before = self.transform(write_loop(seed, rounds), "")
+        chosen = seed % len(LOOP_PIPELINES)
+        self.check(f"loop.{seed}", before, [LOOP_PIPELINES[chosen]], (2,),
+                   f"--seed={seed}", *["--same-inputs"] * (rounds is None))
+
+    def check_both(self, seed):
+        """A random step and itself, on other inputs, as one function."""
+        before = self.transform(write_step(seed), "")
+        step = parse_functions(before)["step"]
+        texts = [
+            self.call([*self.opt, "-", "--inline", "--symbol-dce"],
+                      run_twice(text, step, together=text is not before))
+            for text in (before, self.transform(before, BOTH))]
+        self.compare(f"both.{seed}", *texts, f"--seed={seed}",
+                     f"--iterations={COUNTS[seed % 3]}")
+
+    @staticmethod
+    def choose_counts(seed):
+        return COUNTS[seed % 3:seed % 3 + 1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opt", default="commsched-opt")
+    parser.add_argument(
+        "--run", default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
+        help="the runner, with its options and launcher")
+    parser.add_argument("--mpi", action="store_true",
+                        help="messages decide on the order of sums")
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
+    for kind in ("random", "linked", "loops", "both"):
+        parser.add_argument(f"--{kind}", type=parse_range, default=())
+    options = parser.parse_args()
+    checker = IterationChecker(options)
+    for name in options.steps:
+        checker.check_step(name)
+    for seed in options.random:
+        checker.check_random(seed)
+    for seed in options.linked:
+        checker.check_linked(seed)
+    for seed in options.loops:
+        checker.check_loop(seed)
+    for seed in options.both:
+        checker.check_both(seed)
+    print(f"{checker.compared} comparisons are equal, {checker.overlapping} "
+          "programs overlap repetitions")
+
+
+if __name__ == "__main__":
+    main()
