@@ -101,6 +101,9 @@ public:
     return result;
   }
 
+  /// For LoopProblem::getInPlaceArguments().
+  SmallVector<unsigned> takeInPlaceArguments() { return std::move(inPlace); }
+
 private:
   void addNodes(Problem &body) {
     for (NodeId node = 0; node < numNodes; ++node) {
@@ -132,6 +135,10 @@ private:
       if (buffer.producer >= numNodes ||
           (buffer.producer == noNode && isReplaced(id)))
         continue;
+      auto argument = dyn_cast<BlockArgument>(block.getBufferRoot(id));
+      if (argument && argument.getOwner() == twice)
+        // The first argument counts the iterations.
+        inPlace.push_back(argument.getArgNumber() - 1);
       bool isFreed = buffer.freed && buffer.producer != noNode;
       BufferId added = body.addBuffer(buffer.bytes, buffer.producer, isFreed);
       for (NodeId user : both.users(id)) {
@@ -149,6 +156,7 @@ private:
   const BlockProblem &block;
   const Problem &both;
   NodeId numNodes;
+  SmallVector<unsigned> inPlace;
 };
 
 } // namespace
@@ -180,7 +188,9 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
     decline(obstacle->location, obstacle->reason);
     return Outcome();
   }
-  LoopProblem result(IterationReader(twice.getBody(), *block).read());
+  IterationReader reader(twice.getBody(), *block);
+  LoopProblem result(reader.read());
+  result.inPlaceArguments = reader.takeInPlaceArguments();
   if (Status status = result.problem.check(); !status)
     return emitError(loop.getLoc())
            << "cannot be scheduled: " << status.error();

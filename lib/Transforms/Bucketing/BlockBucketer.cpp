@@ -31,9 +31,10 @@ public:
   BlockBucketer(func::FuncOp function, Block &block,
                 const BucketingPassOptions &options, OperationCosts &costs,
                 SymbolTableCollection &symbolTables,
-                SmallVectorImpl<bool> &usedEntries)
+                SmallVectorImpl<bool> &usedEntries, bool emitsRemarks)
       : function(function), block(block), options(options), costs(costs),
-        symbolTables(symbolTables), usedEntries(usedEntries) {}
+        symbolTables(symbolTables), usedEntries(usedEntries),
+        emitsRemarks(emitsRemarks && areRemarksEnabled(function)) {}
 
   FailureOr<bool> run();
 
@@ -55,6 +56,7 @@ private:
   SymbolTableCollection &symbolTables;
   /// By entry of the plan: whether it names a collective of the function.
   SmallVectorImpl<bool> &usedEntries;
+  bool emitsRemarks;
   /// The starts of buckets.
   DenseSet<Operation *> made;
   /// Why collectives are unbucketed; only if remarks are enabled.
@@ -133,7 +135,7 @@ BlockBucketer::chooseAutomatically(BucketChooser &chooser,
       dropBuckets(problem, choices[*best], "no steps make the program shorter");
     return std::move(choices[*best]);
   }
-  if (areRemarksEnabled(function))
+  if (emitsRemarks)
     remark::passed(function.getLoc(),
                    makeRemark("StepsChosen", function.getSymName()))
         << "steps " + choices[*best].rule +
@@ -183,7 +185,7 @@ LogicalResult BlockBucketer::merge(const BlockProblem &problem,
   IRRewriter rewriter(function.getContext());
   for (auto [bucket, price] :
        llvm::zip_equal(choice.bucketing.buckets, choice.prices)) {
-    if (areRemarksEnabled(function))
+    if (emitsRemarks)
       remarkBucket(function, problem, bucket, price.mode);
     MergedCollective merged =
         mergeCollectives(rewriter, getMembers(problem, bucket.starts),
@@ -227,7 +229,7 @@ FailureOr<bool> BlockBucketer::runRound() {
     return failure();
   for (auto [entry, isUsed] : llvm::enumerate(choice->candidates.usedEntries))
     usedEntries[entry] |= isUsed;
-  if (areRemarksEnabled(function))
+  if (emitsRemarks)
     noteUnbucketed(*problem, *choice, kind.collectives.refused);
   if (choice->bucketing.buckets.empty())
     return false;
@@ -249,7 +251,8 @@ FailureOr<bool> BlockBucketer::run() {
     if (!*changed || options.grouping == BucketGrouping::AutomaticPlan)
       break;
   }
-  remarkUnbucketed(function, block, unbucketed);
+  if (emitsRemarks)
+    remarkUnbucketed(function, block, unbucketed);
   return isChanged;
 }
 
@@ -277,7 +280,8 @@ mlir::commsched::bucketCollectives(func::FuncOp function,
     isAny = true;
     FailureOr<bool> blockChanged =
         BlockBucketer(function, *block, options, *costs,
-                      analysis.getSymbolTables(), usedEntries)
+                      analysis.getSymbolTables(), usedEntries,
+                      /*emitsRemarks=*/true)
             .run();
     if (failed(blockChanged))
       return failure();
@@ -286,4 +290,14 @@ mlir::commsched::bucketCollectives(func::FuncOp function,
   if (isAny && areRemarksEnabled(function))
     remarkUnusedEntries(function, options.plan, usedEntries);
   return changed;
+}
+
+FailureOr<bool>
+mlir::commsched::bucketCollectivesIn(Block &block, func::FuncOp function,
+                                     const BucketingPassOptions &options,
+                                     OperationCosts &costs) {
+  SmallVector<bool> usedEntries(options.plan.getNumEntries());
+  return BlockBucketer(function, block, options, costs, costs.getSymbolTables(),
+                       usedEntries, /*emitsRemarks=*/false)
+      .run();
 }

@@ -24,6 +24,11 @@ namespace mlir::commsched {
 FailureOr<bool> bucketCollectives(func::FuncOp function,
                                   const BucketingPassOptions &options);
 
+/// The same in one block of `function`, without remarks.
+FailureOr<bool> bucketCollectivesIn(Block &block, func::FuncOp function,
+                                    const BucketingPassOptions &options,
+                                    OperationCosts &costs);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_BUCKETING_BLOCKBUCKETER_H

@@ -54,22 +54,31 @@ struct ArithmeticListener : RewriterBase::Listener {
   void notifyOperationInserted(Operation *op,
                                OpBuilder::InsertPoint previous) override {
     if (isa<arith::ArithDialect>(op->getDialect()))
-      inserted.push_back(op);
+      places.try_emplace(op, places.size() + numErased);
   }
   void notifyOperationErased(Operation *op) override {
-    llvm::erase(inserted, op);
+    numErased += places.erase(op);
   }
 
   /// Folds it.
   void simplify() {
-    if (!inserted.empty())
-      (void)applyOpPatternsGreedily(
-          inserted, FrozenRewritePatternSet(),
-          GreedyRewriteConfig().setStrictness(
-              GreedyRewriteStrictness::ExistingAndNewOps));
+    if (places.empty())
+      return;
+    SmallVector<Operation *> inserted =
+        llvm::to_vector(llvm::make_first_range(places));
+    llvm::sort(inserted, [&](Operation *a, Operation *b) {
+      return places.lookup(a) < places.lookup(b);
+    });
+    (void)applyOpPatternsGreedily(
+        inserted, FrozenRewritePatternSet(),
+        GreedyRewriteConfig().setStrictness(
+            GreedyRewriteStrictness::ExistingAndNewOps));
   }
 
-  SmallVector<Operation *> inserted;
+private:
+  /// In the order of insertion.
+  DenseMap<Operation *, size_t> places;
+  size_t numErased = 0;
 };
 
 } // namespace

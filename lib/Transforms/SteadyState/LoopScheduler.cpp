@@ -15,13 +15,11 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-/// The bytes that `budget` allows for a loop that takes `peakBytes` now, beside
-/// `outerBytes` that are live around it.
-static int64_t computeLimitBytes(const MemoryBudget &budget, int64_t peakBytes,
-                                 int64_t outerBytes) {
+int64_t mlir::commsched::getBudgetBytes(const MemoryBudget &budget,
+                                        int64_t peakBytes) {
   if (budget.bytes)
-    return *budget.bytes - outerBytes;
-  return addFraction(peakBytes, peakBytes + outerBytes, budget.fraction);
+    return *budget.bytes;
+  return addFraction(peakBytes, peakBytes, budget.fraction);
 }
 
 FailureOr<std::optional<ScheduledLoop>>
@@ -49,7 +47,8 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   result.program = {std::move(program), period->periodNs, peakBytes};
   result.bound = std::move(*bound);
   result.outerBytes = outerBytes;
-  result.limitBytes = computeLimitBytes(options.budget, peakBytes, outerBytes);
+  result.limitBytes =
+      getBudgetBytes(options.budget, peakBytes + outerBytes) - outerBytes;
   CyclicSchedulerOptions with;
   with.maxDepth = options.maxDepth;
   with.step.slackPercent = options.slackPercent;

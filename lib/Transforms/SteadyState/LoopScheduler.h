@@ -28,6 +28,9 @@ struct LoopSchedulingOptions {
   int32_t slackPercent = 0;
 };
 
+/// The bytes that `budget` allows for a program that takes `peakBytes` now.
+int64_t getBudgetBytes(const MemoryBudget &budget, int64_t peakBytes);
+
 /// A loop with its schedule.
 struct ScheduledLoop {
   LoopProblem problem;

@@ -6,12 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Bucketing/BlockBucketer.h"
 #include "../PassSupport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Support/Unlimited.h"
 #include "CyclicPass.h"
+#include "LoopMemory.h"
 #include "LoopRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/ScopeExit.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_PIPELINELOOPS
@@ -24,6 +27,12 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
+/// A copy of a loop with its schedule.
+struct MergedLoop {
+  scf::ForOp loop;
+  ScheduledLoop scheduled;
+};
+
 struct PipelineLoops
     : CyclicPass<mlir::commsched::impl::PipelineLoopsBase<PipelineLoops>> {
   using CyclicPass::CyclicPass;
@@ -31,16 +40,20 @@ struct PipelineLoops
   void runOnOperation() override;
 
 private:
-  /// The bytes that are live around the loop while it runs.
-  FailureOr<int64_t> computeOuterBytes(scf::ForOp loop);
-  /// Puts the loop into its schedule, if that pays.
-  LogicalResult apply(scf::ForOp loop, const ScheduledLoop &scheduled);
+  FailureOr<std::optional<ScheduledLoop>>
+  schedule(scf::ForOp loop, OperationCosts &costs, const LoopMemory &memory);
+  /// Returns a copy of the loop, behind it, whose gathers are merged, with its
+  /// schedule, if that is better than `scheduled`.
+  FailureOr<std::optional<MergedLoop>>
+  mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
+                 OperationCosts &costs);
   /// Returns whether the loop was changed.
-  FailureOr<bool> pipeline(scf::ForOp loop, OperationCosts &costs);
+  FailureOr<bool> pipeline(scf::ForOp loop, OperationCosts &costs,
+                           const LoopMemory &memory);
   void remarkKept(scf::ForOp loop, Location location, const Twine &reason);
-  /// The loop of `count` iterations is in its schedule, or a loop whose number
-  /// is not known, from `leastCount` iterations on.
-  void remarkPipelined(Location location, const ScheduledLoop &scheduled,
+  /// The loop is in its schedule: always, or from `leastCount` iterations on.
+  void remarkPipelined(Location location, const ScheduledLoop &original,
+                       const ScheduledLoop &scheduled,
                        std::optional<int64_t> count,
                        std::optional<int64_t> leastCount);
 };
@@ -54,10 +67,11 @@ void PipelineLoops::remarkKept(scf::ForOp loop, Location location,
 }
 
 void PipelineLoops::remarkPipelined(Location location,
+                                    const ScheduledLoop &original,
                                     const ScheduledLoop &scheduled,
                                     std::optional<int64_t> count,
                                     std::optional<int64_t> leastCount) {
-  const CyclicSchedule &before = scheduled.program;
+  const CyclicSchedule &before = original.program;
   const CyclicSchedule &after = scheduled.schedule;
   int64_t depth = after.order.depth();
   auto record = remark::passed(
@@ -84,33 +98,9 @@ void PipelineLoops::remarkPipelined(Location location,
     record << remark::metric("LeastCount", *leastCount);
   if (count)
     record << remark::metric("RunNsBefore",
-                             scheduled.computeRunNs(before, *count))
+                             original.computeRunNs(before, *count))
            << remark::metric("RunNsAfter",
                              scheduled.computeRunNs(after, *count));
-}
-
-FailureOr<int64_t> PipelineLoops::computeOuterBytes(scf::ForOp loop) {
-  // What is live around inner loops is not known, and counts as nothing.
-  Block &block = *loop->getBlock();
-  if (!isBody(getOperation(), block))
-    return 0;
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [](Operation *) { return 0; }, StreamOrder::Free);
-  if (failed(problem))
-    return failure();
-  const Problem &known = problem->getProblem();
-  Result<MemoryTimeline> memory = simulateMemory(known, known.programOrder());
-  if (!memory)
-    return emitError(loop.getLoc())
-           << "cannot be scheduled: " << memory.error();
-  NodeId node = 0;
-  while (problem->getOperation(node) != loop)
-    ++node;
-  // What the loop returns is what its last iteration makes.
-  int64_t bytes = memory->allocatedBytes[node];
-  for (BufferId id : known.buffersMadeBy(node))
-    bytes -= known.buffer(id).bytes;
-  return bytes;
 }
 
 /// The number of iterations, if it is known; of very many, some.
@@ -126,24 +116,30 @@ static std::optional<int64_t> getCount(scf::ForOp loop) {
 /// taken, or nothing.
 static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
                                                std::optional<int64_t> count) {
+  const CyclicSchedule &before = scheduled.program;
   const CyclicSchedule &after = scheduled.schedule;
   if (after.peakBytes > scheduled.limitBytes)
     return ("no order fits: the one that needs least takes " +
             Twine(after.peakBytes) + " bytes, of " +
             Twine(scheduled.limitBytes))
         .str();
-  if (!count)
-    return std::nullopt;
-  if (*count < after.order.depth())
+  if (count && *count < after.order.depth())
     return ("it has " + Twine(*count) + " iterations, and " +
             Twine(after.order.depth()) + " would be in progress at once")
         .str();
-  int64_t beforeNs = scheduled.computeRunNs(scheduled.program, *count);
+  std::string ending = (" ns, and nothing that fits " +
+                        Twine(scheduled.limitBytes) + " bytes is shorter")
+                           .str();
+  if (!count) {
+    if (scheduled.findLeastCount())
+      return std::nullopt;
+    return ("an iteration takes " + Twine(before.periodNs) + ending).str();
+  }
+  int64_t beforeNs = scheduled.computeRunNs(before, *count);
   if (scheduled.computeRunNs(after, *count) < beforeNs)
     return std::nullopt;
   return ("its " + Twine(*count) + " iterations take " + Twine(beforeNs) +
-          " ns, and nothing that fits " + Twine(scheduled.limitBytes) +
-          " bytes is shorter")
+          ending)
       .str();
 }
 
@@ -167,47 +163,111 @@ static LogicalResult applyAndPin(scf::ForOp loop,
   return success();
 }
 
-LogicalResult PipelineLoops::apply(scf::ForOp loop,
-                                   const ScheduledLoop &scheduled) {
-  Location location = loop.getLoc();
-  auto keep = [&](const Twine &reason) {
-    remarkKept(loop, location, reason);
-    return failure();
-  };
-  std::optional<int64_t> count = getCount(loop), leastCount;
-  if (std::optional<std::string> obstacle = findObstacle(scheduled, count))
-    return keep(*obstacle);
-  if (!count)
-    leastCount = scheduled.findLeastCount();
-  if (!count && !leastCount)
-    return keep("an iteration takes " + Twine(scheduled.program.periodNs) +
-                " ns, and nothing that fits " + Twine(scheduled.limitBytes) +
-                " bytes is shorter");
-  LogicalResult applied =
-      leastCount ? applyGuardedSchedule(loop, scheduled, *leastCount)
-                 : applyAndPin(loop, scheduled);
-  if (failed(applied))
-    return keep("its form is not supported by the pipeliner");
-  remarkPipelined(location, scheduled, count, leastCount);
-  return success();
+/// Why MLIR's pipeliner does not support the loop, or nothing.
+static std::optional<std::string> findUnsupported(scf::ForOp loop) {
+  if (loop.getUnsignedCmp())
+    return "its bounds are compared without sign";
+  for (auto [index, value] : llvm::enumerate(loop.getYieldedValues())) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    // LoopProblem declines arguments of another number.
+    bool isSame = argument && argument == loop.getRegionIterArg(index);
+    if (isSame || loop.isDefinedOutsideOfLoop(value))
+      return ("it yields value " + Twine(index) +
+              " without computing it; canonicalize it before")
+          .str();
+  }
+  return std::nullopt;
 }
 
-FailureOr<bool> PipelineLoops::pipeline(scf::ForOp loop,
-                                        OperationCosts &costs) {
-  if (loop.getUnsignedCmp()) {
-    remarkKept(loop, loop.getLoc(), "its bounds are compared without sign");
+FailureOr<std::optional<ScheduledLoop>>
+PipelineLoops::schedule(scf::ForOp loop, OperationCosts &costs,
+                        const LoopMemory &memory) {
+  LoopSchedulingOptions within = options;
+  if (std::optional<int64_t> peakBytes = memory.getPeakAround(loop))
+    within.budget.bytes = getBudgetBytes(options.budget, *peakBytes);
+  return scheduleLoop(loop, memory.getOuterBytes(loop), costs, within,
+                      [&](Location where, StringRef reason) {
+                        remarkKept(loop, where, reason);
+                      });
+}
+
+FailureOr<std::optional<MergedLoop>>
+PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
+                              OperationCosts &costs) {
+  using Outcome = std::optional<MergedLoop>;
+  // Merging saves time of streams only.
+  if (!mergeGathers || scheduled.bound.kind == PeriodBoundKind::Computation)
+    return Outcome();
+  OpBuilder builder(loop->getContext());
+  builder.setInsertionPointAfter(loop);
+  auto copy = cast<scf::ForOp>(builder.clone(*loop));
+  llvm::scope_exit erase([&] { copy.erase(); });
+  BucketingPassOptions merging;
+  merging.modes = {BucketMode::Coalesced, BucketMode::Copy};
+  merging.capBytes = {unlimited};
+  merging.profile = measured;
+  FailureOr<bool> merged =
+      bucketCollectivesIn(*copy.getBody(), getOperation(), merging, costs);
+  if (failed(merged))
+    return failure();
+  if (!*merged)
+    return Outcome();
+  LoopSchedulingOptions within = options;
+  within.budget.bytes = scheduled.limitBytes + scheduled.outerBytes;
+  FailureOr<std::optional<ScheduledLoop>> other = scheduleLoop(
+      copy, scheduled.outerBytes, costs, within, [](Location, StringRef) {});
+  if (failed(other))
+    return failure();
+  std::optional<int64_t> count = getCount(loop);
+  if (!*other || findObstacle(**other, count))
+    return Outcome();
+  auto getNs = [&](const ScheduledLoop &of) {
+    return count ? of.computeRunNs(of.schedule, *count) : of.schedule.periodNs;
+  };
+  if (!findObstacle(scheduled, count) &&
+      !isWorthMerging(getNs(**other), getNs(scheduled)))
+    return Outcome();
+  erase.release();
+  return Outcome(MergedLoop{copy, std::move(**other)});
+}
+
+FailureOr<bool> PipelineLoops::pipeline(scf::ForOp loop, OperationCosts &costs,
+                                        const LoopMemory &memory) {
+  Location location = loop.getLoc();
+  if (std::optional<std::string> reason = findUnsupported(loop)) {
+    remarkKept(loop, location, *reason);
     return false;
   }
-  FailureOr<int64_t> outerBytes = computeOuterBytes(loop);
-  if (failed(outerBytes))
+  FailureOr<std::optional<ScheduledLoop>> original =
+      schedule(loop, costs, memory);
+  if (failed(original))
     return failure();
-  FailureOr<std::optional<ScheduledLoop>> scheduled = scheduleLoop(
-      loop, *outerBytes, costs, options, [&](Location where, StringRef reason) {
-        remarkKept(loop, where, reason);
-      });
-  if (failed(scheduled))
+  if (!*original)
+    return false;
+  FailureOr<std::optional<MergedLoop>> merged =
+      mergeGathersOf(loop, **original, costs);
+  if (failed(merged))
     return failure();
-  return *scheduled && succeeded(apply(loop, **scheduled));
+  std::optional<int64_t> count = getCount(loop), leastCount;
+  const ScheduledLoop &best = *merged ? (*merged)->scheduled : **original;
+  if (std::optional<std::string> obstacle = findObstacle(best, count)) {
+    remarkKept(loop, location, *obstacle);
+    return false;
+  }
+  if (*merged) {
+    loop.replaceAllUsesWith((*merged)->loop.getResults());
+    loop.erase();
+    loop = (*merged)->loop;
+  }
+  if (!count)
+    leastCount = best.findLeastCount();
+  LogicalResult applied = leastCount
+                              ? applyGuardedSchedule(loop, best, *leastCount)
+                              : applyAndPin(loop, best);
+  if (failed(applied))
+    return emitError(location) << "MLIR's pipeliner does not take its schedule";
+  remarkPipelined(location, **original, best, count, leastCount);
+  return true;
 }
 
 void PipelineLoops::runOnOperation() {
@@ -218,12 +278,16 @@ void PipelineLoops::runOnOperation() {
   OperationCosts *costs = analysis.getCosts();
   if (!costs)
     return signalPassFailure();
+  SmallVector<scf::ForOp> loops;
+  for (Block *block : getBlocksWithCollectives(function))
+    if (auto loop = dyn_cast<scf::ForOp>(block->getParentOp()))
+      loops.push_back(loop);
+  FailureOr<LoopMemory> memory = LoopMemory::create(function, loops, *costs);
+  if (failed(memory))
+    return signalPassFailure();
   bool isChanged = false;
-  for (Block *block : getBlocksWithCollectives(function)) {
-    auto loop = dyn_cast<scf::ForOp>(block->getParentOp());
-    if (!loop)
-      continue;
-    FailureOr<bool> pipelined = pipeline(loop, *costs);
+  for (scf::ForOp loop : loops) {
+    FailureOr<bool> pipelined = pipeline(loop, *costs, *memory);
     if (failed(pipelined))
       return signalPassFailure();
     isChanged |= *pipelined;

@@ -143,8 +143,8 @@ RUNS = [
     *make_runs("commsched-export-json", "file=%folder/program.json",
                steps=()),
     *make_runs("commsched-pipeline-loops",
-               f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE}",
-               steps=()),
+               f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE} "
+               "merge-gathers=false", steps=()),
     *make_runs("commsched-steady-state",
                f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE}",
                steps=()),

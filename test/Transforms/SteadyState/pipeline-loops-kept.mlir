@@ -110,3 +110,38 @@ func.func @unsigned(%x: tensor<8xf32>, %s: tensor<8xf32>, %n: index) -> tensor<8
   }
   return %y : tensor<8xf32>
 }
+
+// -----
+
+commsched.group @dp size(8)
+
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=passed_on | {{.*}}: it yields value 1 without computing it; canonicalize it before"
+func.func @passed_on(%x: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y:2 = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x, %p = %s) -> (tensor<8xf32>, tensor<8xf32>) {
+    %f = commsched.all_reduce %p on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b, %p : tensor<8xf32>, tensor<8xf32>
+  }
+  return %y#0 : tensor<8xf32>
+}
+
+// -----
+
+commsched.group @dp size(8)
+
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=never | {{.*}}: it has 0 iterations, and 2 would be in progress at once"
+func.func @never(%x: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c1 to %c0 step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %f = commsched.all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}

@@ -54,6 +54,10 @@ public:
   /// The group key of each stream, in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
+  /// The iteration arguments, by number, whose buffer all iterations write in
+  /// place.
+  ArrayRef<unsigned> getInPlaceArguments() const { return inPlaceArguments; }
+
 private:
   explicit LoopProblem(schedule::CyclicProblem problem)
       : problem(std::move(problem)) {}
@@ -61,6 +65,7 @@ private:
   schedule::CyclicProblem problem;
   SmallVector<Operation *> operations;
   SmallVector<Attribute> streams;
+  SmallVector<unsigned> inPlaceArguments;
 };
 
 } // namespace mlir::commsched

@@ -50,6 +50,9 @@ def PipelineLoops
 
     All ranks have to run the pass on the same program with the same costs.
 
+    A loop that its communication limits is also scheduled with the gathers of
+    an iteration merged, which saves launches; the better one is taken.
+
     Where the number of iterations is not known, an `scf.if` takes the pipelined
     loop from the least number of iterations that it pays for, and the loop as
     it was for fewer. All ranks have the same number.
@@ -59,7 +62,10 @@ def PipelineLoops
     iteration before, if a size is not known, or if the period gets no shorter.
     An operation whose time is not known is an error.
   }];
-  let options = cyclicOptions;
+  let options = !listconcat(cyclicOptions, [
+    Option<"mergeGathers", "merge-gathers", "bool", /*default=*/"true",
+           "Merge gathers of an iteration where that makes the loop shorter">,
+  ]);
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
     "::mlir::scf::SCFDialect",
