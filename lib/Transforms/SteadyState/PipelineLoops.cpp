@@ -10,11 +10,14 @@
 #include "../PassSupport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
+#include "CountedLoop.h"
 #include "CyclicPass.h"
 #include "LoopMemory.h"
 #include "LoopRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_PIPELINELOOPS
@@ -33,6 +36,18 @@ struct MergedLoop {
   ScheduledLoop scheduled;
 };
 
+/// A loop that gets another schedule.
+struct Decision {
+  scf::ForOp loop;
+  std::optional<int64_t> count;
+  ScheduledLoop original;
+  std::optional<MergedLoop> merged;
+
+  const ScheduledLoop &best() const {
+    return merged ? merged->scheduled : original;
+  }
+};
+
 struct PipelineLoops
     : CyclicPass<mlir::commsched::impl::PipelineLoopsBase<PipelineLoops>> {
   using CyclicPass::CyclicPass;
@@ -47,31 +62,32 @@ private:
   FailureOr<std::optional<MergedLoop>>
   mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
                  OperationCosts &costs);
+  /// None, after a remark, if the loop stays as it is.
+  FailureOr<std::optional<Decision>>
+  decide(scf::ForOp loop, OperationCosts &costs, const LoopMemory &memory);
+  LogicalResult apply(const Decision &decision);
   /// Returns whether the loop was changed.
-  FailureOr<bool> pipeline(scf::ForOp loop, OperationCosts &costs,
+  FailureOr<bool> pipeline(Operation *loop, OperationCosts &costs,
                            const LoopMemory &memory);
-  void remarkKept(scf::ForOp loop, Location location, const Twine &reason);
-  /// The loop is in its schedule: always, or from `leastCount` iterations on.
-  void remarkPipelined(Location location, const ScheduledLoop &original,
-                       const ScheduledLoop &scheduled,
-                       std::optional<int64_t> count,
+  FailureOr<bool> pipelineWhile(scf::WhileOp loop, OperationCosts &costs,
+                                const LoopMemory &memory);
+  void remarkKept(Location location, const Twine &reason);
+  /// From `leastCount` iterations on, if their number is not known.
+  void remarkPipelined(Location location, const Decision &decision,
                        std::optional<int64_t> leastCount);
 };
 
 } // namespace
 
-void PipelineLoops::remarkKept(scf::ForOp loop, Location location,
-                               const Twine &reason) {
+void PipelineLoops::remarkKept(Location location, const Twine &reason) {
   remark::missed(location, makeRemark("LoopKept", getOperation().getSymName()))
       << ("the loop keeps its iterations apart: " + reason).str();
 }
 
-void PipelineLoops::remarkPipelined(Location location,
-                                    const ScheduledLoop &original,
-                                    const ScheduledLoop &scheduled,
-                                    std::optional<int64_t> count,
+void PipelineLoops::remarkPipelined(Location location, const Decision &decision,
                                     std::optional<int64_t> leastCount) {
-  const CyclicSchedule &before = original.program;
+  const ScheduledLoop &scheduled = decision.best();
+  const CyclicSchedule &before = decision.original.program;
   const CyclicSchedule &after = scheduled.schedule;
   int64_t depth = after.order.depth();
   auto record = remark::passed(
@@ -96,9 +112,9 @@ void PipelineLoops::remarkPipelined(Location location,
          << remark::metric("BudgetBytes", scheduled.limitBytes);
   if (leastCount)
     record << remark::metric("LeastCount", *leastCount);
-  if (count)
+  if (std::optional<int64_t> count = decision.count)
     record << remark::metric("RunNsBefore",
-                             original.computeRunNs(before, *count))
+                             decision.original.computeRunNs(before, *count))
            << remark::metric("RunNsAfter",
                              scheduled.computeRunNs(after, *count));
 }
@@ -128,7 +144,9 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
             Twine(after.order.depth()) + " would be in progress at once")
         .str();
   std::string ending = (" ns, and nothing that fits " +
-                        Twine(scheduled.limitBytes) + " bytes is shorter")
+                        Twine(scheduled.limitBytes) + " bytes is shorter; " +
+                        Twine(scheduled.bound.ns) + " ns are the least, for " +
+                        describeBound(scheduled.problem, scheduled.bound))
                            .str();
   if (!count) {
     if (scheduled.findLeastCount())
@@ -185,10 +203,9 @@ PipelineLoops::schedule(scf::ForOp loop, OperationCosts &costs,
   LoopSchedulingOptions within = options;
   if (std::optional<int64_t> peakBytes = memory.getPeakAround(loop))
     within.budget.bytes = getBudgetBytes(options.budget, *peakBytes);
-  return scheduleLoop(loop, memory.getOuterBytes(loop), costs, within,
-                      [&](Location where, StringRef reason) {
-                        remarkKept(loop, where, reason);
-                      });
+  return scheduleLoop(
+      loop, memory.getOuterBytes(loop), costs, within,
+      [&](Location where, StringRef reason) { remarkKept(where, reason); });
 }
 
 FailureOr<std::optional<MergedLoop>>
@@ -231,43 +248,95 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
   return Outcome(MergedLoop{copy, std::move(**other)});
 }
 
-FailureOr<bool> PipelineLoops::pipeline(scf::ForOp loop, OperationCosts &costs,
-                                        const LoopMemory &memory) {
-  Location location = loop.getLoc();
+FailureOr<std::optional<Decision>>
+PipelineLoops::decide(scf::ForOp loop, OperationCosts &costs,
+                      const LoopMemory &memory) {
+  using Outcome = std::optional<Decision>;
   if (std::optional<std::string> reason = findUnsupported(loop)) {
-    remarkKept(loop, location, *reason);
-    return false;
+    remarkKept(loop.getLoc(), *reason);
+    return Outcome();
   }
   FailureOr<std::optional<ScheduledLoop>> original =
       schedule(loop, costs, memory);
   if (failed(original))
     return failure();
   if (!*original)
-    return false;
+    return Outcome();
   FailureOr<std::optional<MergedLoop>> merged =
       mergeGathersOf(loop, **original, costs);
   if (failed(merged))
     return failure();
-  std::optional<int64_t> count = getCount(loop), leastCount;
-  const ScheduledLoop &best = *merged ? (*merged)->scheduled : **original;
-  if (std::optional<std::string> obstacle = findObstacle(best, count)) {
-    remarkKept(loop, location, *obstacle);
-    return false;
+  Decision decision = {loop, getCount(loop), std::move(**original),
+                       std::move(*merged)};
+  if (std::optional<std::string> obstacle =
+          findObstacle(decision.best(), decision.count)) {
+    remarkKept(loop.getLoc(), *obstacle);
+    return Outcome();
   }
-  if (*merged) {
-    loop.replaceAllUsesWith((*merged)->loop.getResults());
+  return Outcome(std::move(decision));
+}
+
+LogicalResult PipelineLoops::apply(const Decision &decision) {
+  scf::ForOp loop = decision.loop;
+  Location location = loop.getLoc();
+  if (decision.merged) {
+    scf::ForOp merged = decision.merged->loop;
+    loop.replaceAllUsesWith(merged.getResults());
     loop.erase();
-    loop = (*merged)->loop;
+    loop = merged;
   }
-  if (!count)
+  const ScheduledLoop &best = decision.best();
+  std::optional<int64_t> leastCount;
+  if (!decision.count)
     leastCount = best.findLeastCount();
   LogicalResult applied = leastCount
                               ? applyGuardedSchedule(loop, best, *leastCount)
                               : applyAndPin(loop, best);
   if (failed(applied))
     return emitError(location) << "MLIR's pipeliner does not take its schedule";
-  remarkPipelined(location, **original, best, count, leastCount);
+  remarkPipelined(location, decision, leastCount);
+  return success();
+}
+
+FailureOr<bool> PipelineLoops::pipelineWhile(scf::WhileOp loop,
+                                             OperationCosts &costs,
+                                             const LoopMemory &memory) {
+  std::optional<CountedLoop> counted =
+      copyAsCountedLoop(loop, [&](Location where, StringRef reason) {
+        remarkKept(where, reason);
+      });
+  if (!counted)
+    return false;
+  FailureOr<std::optional<Decision>> decision =
+      decide(counted->loop, costs, memory);
+  if (failed(decision) || !*decision) {
+    counted->loop.erase();
+    return failed(decision) ? FailureOr<bool>(failure()) : false;
+  }
+  for (auto [result, value] :
+       llvm::zip_equal(loop.getResults(), counted->results))
+    if (value)
+      result.replaceAllUsesWith(value);
+  loop.erase();
+  if (failed(apply(**decision)))
+    return failure();
   return true;
+}
+
+FailureOr<bool> PipelineLoops::pipeline(Operation *loop, OperationCosts &costs,
+                                        const LoopMemory &memory) {
+  if (auto counted = dyn_cast<scf::WhileOp>(loop))
+    return pipelineWhile(counted, costs, memory);
+  auto counting = dyn_cast<scf::ForOp>(loop);
+  if (!counting) {
+    remarkKept(loop->getLoc(),
+               "loops of this kind are not pipelined: " + describe(loop));
+    return false;
+  }
+  FailureOr<std::optional<Decision>> decision = decide(counting, costs, memory);
+  if (failed(decision) || (*decision && failed(apply(**decision))))
+    return failure();
+  return decision->has_value();
 }
 
 void PipelineLoops::runOnOperation() {
@@ -278,15 +347,20 @@ void PipelineLoops::runOnOperation() {
   OperationCosts *costs = analysis.getCosts();
   if (!costs)
     return signalPassFailure();
-  SmallVector<scf::ForOp> loops;
-  for (Block *block : getBlocksWithCollectives(function))
-    if (auto loop = dyn_cast<scf::ForOp>(block->getParentOp()))
-      loops.push_back(loop);
-  FailureOr<LoopMemory> memory = LoopMemory::create(function, loops, *costs);
+  // A loop with a condition has collectives in several blocks.
+  llvm::SetVector<Operation *> loops;
+  SmallVector<scf::ForOp> counting;
+  for (Block *block : getBlocksWithCollectives(function)) {
+    Operation *parent = block->getParentOp();
+    if (isa<LoopLikeOpInterface>(parent) && loops.insert(parent))
+      if (auto loop = dyn_cast<scf::ForOp>(parent))
+        counting.push_back(loop);
+  }
+  FailureOr<LoopMemory> memory = LoopMemory::create(function, counting, *costs);
   if (failed(memory))
     return signalPassFailure();
   bool isChanged = false;
-  for (scf::ForOp loop : loops) {
+  for (Operation *loop : loops) {
     FailureOr<bool> pipelined = pipeline(loop, *costs, *memory);
     if (failed(pipelined))
       return signalPassFailure();

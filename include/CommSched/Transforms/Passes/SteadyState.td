@@ -57,8 +57,10 @@ def PipelineLoops
     loop from the least number of iterations that it pays for, and the loop as
     it was for fewer. All ranks have the same number.
 
+    An `scf.while` that counts up to a bound is scheduled as an `scf.for`.
+
     A loop stays as it is, with a remark that says why, if it has too few
-    iterations, if an iteration takes a value from further back than the
+    iterations, if it may end early, if an iteration takes a value from further back than the
     iteration before, if a size is not known, or if the period gets no shorter.
     An operation whose time is not known is an error.
   }];
