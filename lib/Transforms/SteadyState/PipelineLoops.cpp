@@ -14,6 +14,7 @@
 #include "CyclicPass.h"
 #include "LoopMemory.h"
 #include "LoopRewrite.h"
+#include "UnrolledLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -42,6 +43,9 @@ struct Decision {
   std::optional<int64_t> count;
   ScheduledLoop original;
   std::optional<MergedLoop> merged;
+  /// Of all iterations, if they are to be unrolled or were tried.
+  std::optional<StepSchedule> unrolled;
+  bool isUnrolled = false;
 
   const ScheduledLoop &best() const {
     return merged ? merged->scheduled : original;
@@ -52,6 +56,7 @@ struct PipelineLoops
     : CyclicPass<mlir::commsched::impl::PipelineLoopsBase<PipelineLoops>> {
   using CyclicPass::CyclicPass;
 
+  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 
 private:
@@ -65,6 +70,8 @@ private:
   /// None, after a remark, if the loop stays as it is.
   FailureOr<std::optional<Decision>>
   decide(scf::ForOp loop, OperationCosts &costs, const LoopMemory &memory);
+  /// Schedules all iterations of a short loop as one program.
+  LogicalResult tryUnrolled(Decision &decision, bool isPipelined);
   LogicalResult apply(const Decision &decision);
   /// Returns whether the loop was changed.
   FailureOr<bool> pipeline(Operation *loop, OperationCosts &costs,
@@ -75,13 +82,38 @@ private:
   /// From `leastCount` iterations on, if their number is not known.
   void remarkPipelined(Location location, const Decision &decision,
                        std::optional<int64_t> leastCount);
+  void remarkUnrolled(Location location, const Decision &decision);
 };
 
 } // namespace
 
+LogicalResult PipelineLoops::initialize(MLIRContext *context) {
+  constexpr int32_t most = 1024;
+  if (failed(CyclicPass::initialize(context)))
+    return failure();
+  if (!optionError && (unroll < 0 || unroll > most))
+    optionError = makeOptionError(*this, unroll,
+                                  "must be from 0 to " + Twine(most) +
+                                      ", but is " + Twine(unroll));
+  return success();
+}
+
 void PipelineLoops::remarkKept(Location location, const Twine &reason) {
   remark::missed(location, makeRemark("LoopKept", getOperation().getSymName()))
       << ("the loop keeps its iterations apart: " + reason).str();
+}
+
+/// By how much a loop that stays one is better than the unrolled one, if that
+/// was tried.
+static std::string compareUnrolled(const Decision &decision) {
+  if (!decision.unrolled)
+    return "";
+  const ScheduledLoop &best = decision.best();
+  return ("; its " + Twine(*decision.count) + " iterations take " +
+          Twine(best.computeRunNs(best.schedule, *decision.count)) +
+          " ns, and unrolled " + Twine(decision.unrolled->stepNs) + " ns in " +
+          Twine(decision.unrolled->peakBytes) + " bytes")
+      .str();
 }
 
 void PipelineLoops::remarkPipelined(Location location, const Decision &decision,
@@ -100,7 +132,8 @@ void PipelineLoops::remarkPipelined(Location location, const Decision &decision,
              ", for a budget of " + Twine(scheduled.limitBytes) +
              (leastCount ? ", where it has " + Twine(*leastCount) +
                                " iterations or more"
-                         : ""))
+                         : "") +
+             compareUnrolled(decision))
                 .str()
          << remark::metric("PeriodNsBefore", before.periodNs)
          << remark::metric("PeriodNsAfter", after.periodNs)
@@ -117,6 +150,27 @@ void PipelineLoops::remarkPipelined(Location location, const Decision &decision,
                              decision.original.computeRunNs(before, *count))
            << remark::metric("RunNsAfter",
                              scheduled.computeRunNs(after, *count));
+}
+
+void PipelineLoops::remarkUnrolled(Location location,
+                                   const Decision &decision) {
+  const ScheduledLoop &best = decision.best();
+  int64_t beforeNs = decision.original.computeRunNs(decision.original.program,
+                                                    *decision.count);
+  int64_t afterNs = decision.unrolled->stepNs;
+  remark::passed(location,
+                 makeRemark("LoopUnrolled", getOperation().getSymName()))
+      << ("unrolled, its " + Twine(*decision.count) + " iterations take " +
+          Twine(afterNs) + " ns instead of " + Twine(beforeNs) +
+          ", and as a loop " +
+          Twine(best.computeRunNs(best.schedule, *decision.count)) +
+          "; they take " + Twine(decision.unrolled->peakBytes) +
+          " bytes, for a budget of " + Twine(best.limitBytes))
+             .str()
+      << remark::metric("RunNsBefore", beforeNs)
+      << remark::metric("RunNsAfter", afterNs)
+      << remark::metric("PeakBytesAfter", decision.unrolled->peakBytes)
+      << remark::metric("BudgetBytes", best.limitBytes);
 }
 
 /// The number of iterations, if it is known; of very many, some.
@@ -267,13 +321,37 @@ PipelineLoops::decide(scf::ForOp loop, OperationCosts &costs,
   if (failed(merged))
     return failure();
   Decision decision = {loop, getCount(loop), std::move(**original),
-                       std::move(*merged)};
-  if (std::optional<std::string> obstacle =
-          findObstacle(decision.best(), decision.count)) {
-    remarkKept(loop.getLoc(), *obstacle);
-    return Outcome();
-  }
-  return Outcome(std::move(decision));
+                       std::move(*merged), std::nullopt};
+  std::optional<std::string> obstacle =
+      findObstacle(decision.best(), decision.count);
+  if (failed(tryUnrolled(decision, /*isPipelined=*/!obstacle)))
+    return failure();
+  if (!obstacle || decision.isUnrolled)
+    return Outcome(std::move(decision));
+  remarkKept(loop.getLoc(), *obstacle);
+  return Outcome();
+}
+
+LogicalResult PipelineLoops::tryUnrolled(Decision &decision, bool isPipelined) {
+  if (!decision.count || *decision.count < 1 || *decision.count > unroll)
+    return success();
+  const ScheduledLoop &best = decision.best();
+  constexpr int64_t maxOperations = 1 << 20;
+  if (best.problem.getProblem().body().numNodes() >
+      maxOperations / *decision.count)
+    return success();
+  scf::ForOp loop = decision.merged ? decision.merged->loop : decision.loop;
+  FailureOr<std::optional<StepSchedule>> unrolled =
+      scheduleUnrolled(loop, best, *decision.count);
+  if (failed(unrolled))
+    return failure();
+  decision.unrolled = std::move(*unrolled);
+  int64_t loopNs = best.computeRunNs(isPipelined ? best.schedule : best.program,
+                                     *decision.count);
+  decision.isUnrolled = decision.unrolled &&
+                        decision.unrolled->fits(best.limitBytes) &&
+                        decision.unrolled->stepNs < loopNs;
+  return success();
 }
 
 LogicalResult PipelineLoops::apply(const Decision &decision) {
@@ -286,6 +364,11 @@ LogicalResult PipelineLoops::apply(const Decision &decision) {
     loop = merged;
   }
   const ScheduledLoop &best = decision.best();
+  if (decision.isUnrolled) {
+    remarkUnrolled(location, decision);
+    unrollLoop(loop, best, decision.unrolled->order);
+    return success();
+  }
   std::optional<int64_t> leastCount;
   if (!decision.count)
     leastCount = best.findLeastCount();

@@ -144,7 +144,7 @@ RUNS = [
                steps=()),
     *make_runs("commsched-pipeline-loops",
                f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE} "
-               "merge-gathers=false", steps=()),
+               "merge-gathers=false unroll=4", steps=()),
     *make_runs("commsched-steady-state",
                f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE}",
                steps=()),

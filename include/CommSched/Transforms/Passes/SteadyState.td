@@ -57,6 +57,9 @@ def PipelineLoops
     loop from the least number of iterations that it pays for, and the loop as
     it was for fewer. All ranks have the same number.
 
+    With `unroll`, all iterations of a short loop are also scheduled as one
+    program; the better one is taken, and a remark gives both times.
+
     An `scf.while` that counts up to a bound is scheduled as an `scf.for`.
 
     A loop stays as it is, with a remark that says why, if it has too few
@@ -67,6 +70,9 @@ def PipelineLoops
   let options = !listconcat(cyclicOptions, [
     Option<"mergeGathers", "merge-gathers", "bool", /*default=*/"true",
            "Merge gathers of an iteration where that makes the loop shorter">,
+    Option<"unroll", "unroll", "int32_t", /*default=*/"0",
+           "Unroll loops of up to so many iterations, at most 1024, where that "
+           "is shorter than the pipelined loop; 0 unrolls none">,
   ]);
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
