@@ -44,7 +44,7 @@ static void printCollective(json::OStream &stream,
   stream.attribute("end_ns", collective.endNs);
   stream.attribute("wait_ns", collective.waitNs);
   stream.attribute("exposed_ns", collective.exposedNs);
-  if (collective.exposedNs > 0) {
+  if (!collective.limitedBy.empty()) {
     stream.attribute("limited_by", collective.limitedBy);
     stream.attribute("remedy", collective.remedy);
   }
@@ -79,6 +79,14 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
     stream.attribute("exposed_comm_ns", report.exposedCommNs);
     stream.attribute("lower_bound_ns", report.lowerBoundNs);
     stream.attribute("tight_lower_bound_ns", report.tightLowerBoundNs);
+    if (const std::optional<PeriodReport> &period = report.period) {
+      stream.attribute("period_ns", period->periodNs);
+      stream.attribute("period_bound_ns", period->boundNs);
+      stream.attribute("period_limited_by", period->limitedBy);
+      if (period->rampNs)
+        stream.attribute("ramp_ns", *period->rampNs);
+      stream.attribute("repetitions_in_progress", period->depth);
+    }
     stream.attribute("peak_memory_bytes", report.peakMemoryBytes);
     stream.attributeArray("collectives", [&] {
       for (const CollectiveReport &collective : report.collectives)
@@ -239,6 +247,19 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   };
   bound("lower bound", report.lowerBoundNs);
   bound("tight lower bound", report.tightLowerBoundNs);
+  if (const std::optional<PeriodReport> &period = report.period) {
+    row("period", formatTime(period->periodNs),
+        std::to_string(period->depth) + (period->depth == 1
+                                             ? " repetition in progress"
+                                             : " repetitions in progress"));
+    row("period bound", formatTime(period->boundNs),
+        "the period is " +
+            formatShare(period->periodNs - period->boundNs, period->boundNs) +
+            " above it: " + period->limitedBy);
+    if (period->rampNs)
+      row("first and last take", formatTime(*period->rampNs),
+          "more than a period for each repetition");
+  }
   row("peak memory", formatBytes(report.peakMemoryBytes),
       report.peakOperation.empty()
           ? ""

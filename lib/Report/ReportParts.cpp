@@ -119,6 +119,49 @@ std::string ReportNames::getBufferName(BufferId buffer) const {
 }
 
 //===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Returns the moves that a pass has recorded on `op`, in printable form.
+static std::optional<ReorderInfo> getPrintableReorderInfo(Operation *op) {
+  std::optional<ReorderInfo> info = getReorderInfo(op);
+  if (info) {
+    info->limitingFactor = makePrintable(info->limitingFactor);
+    info->pass = makePrintable(info->pass);
+  }
+  return info;
+}
+
+void mlir::commsched::addCollective(StepReport &step, const Problem &problem,
+                                    NodeId node, Operation *start,
+                                    Operation *wait, std::string name,
+                                    const Timeline &timeline) {
+  auto op = cast<CollectiveOpInterface>(start);
+  CollectiveReport &report = step.collectives.emplace_back();
+  report.name = std::move(name);
+  report.kind = stringifyCollectiveKind(op.getCollectiveKind());
+  report.group = getGroupName(op.getGroupKey());
+  report.isTransfer = isHostTransfer(op.getCollectiveKind());
+  report.bytes = std::max(op.getOperandBytes().value_or(0),
+                          op.getResultBytes().value_or(0));
+  report.areBytesExpected =
+      countDynamicDims(op.getSentValues().getTypes()) > 0 ||
+      countDynamicDims(op.getDeliveredTypes()) > 0;
+  report.startNs = timeline.beginNs[node];
+  report.endNs = timeline.endNs[node];
+  report.exposedNs = timeline.exposedNs[node];
+  report.startReorder = getPrintableReorderInfo(op);
+  if (!wait) {
+    report.waitNs = report.endNs - report.exposedNs;
+  } else {
+    report.waitNs = timeline.beginNs[problem.waitOf(node)];
+    report.waitReorder = getPrintableReorderInfo(wait);
+  }
+  addSaturating(report.isTransfer ? step.transferBytes : step.commBytes,
+                report.bytes);
+}
+
+//===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 

@@ -50,6 +50,12 @@ private:
   std::vector<schedule::NodeId> collectives;
 };
 
+/// Appends the report on the collective `op`, which starts at `node` of a
+/// problem that is simulated to `timeline`. `wait` is null for one that blocks.
+void addCollective(StepReport &report, const schedule::Problem &problem,
+                   schedule::NodeId node, Operation *op, Operation *wait,
+                   std::string name, const schedule::Timeline &timeline);
+
 /// Fills in the peak, what is live there, and the live bytes over time, of a
 /// problem whose program is simulated to `timeline` and `memory`.
 void addMemory(StepReport &report, const schedule::Problem &problem,

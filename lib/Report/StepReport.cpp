@@ -71,56 +71,16 @@ std::vector<const CollectiveReport *> StepReport::getMostExposed() const {
   return exposed;
 }
 
-/// Returns the moves that a pass has recorded on `op`, in printable form.
-static std::optional<ReorderInfo> getPrintableReorderInfo(Operation *op) {
-  std::optional<ReorderInfo> info = getReorderInfo(op);
-  if (info) {
-    info->limitingFactor = makePrintable(info->limitingFactor);
-    info->pass = makePrintable(info->pass);
-  }
-  return info;
-}
-
-static CollectiveReport reportCollective(const BlockProblem &block,
-                                         const ReportNames &names, NodeId node,
-                                         const Timeline &timeline) {
-  const Problem &problem = block.getProblem();
-  auto op = cast<CollectiveOpInterface>(block.getOperation(node));
-  CollectiveReport report;
-  report.name = names.getOperationName(node);
-  report.kind = stringifyCollectiveKind(op.getCollectiveKind());
-  report.group = getGroupName(op.getGroupKey());
-  report.isTransfer = isHostTransfer(op.getCollectiveKind());
-  report.bytes = std::max(op.getOperandBytes().value_or(0),
-                          op.getResultBytes().value_or(0));
-  report.areBytesExpected =
-      countDynamicDims(op.getSentValues().getTypes()) > 0 ||
-      countDynamicDims(op.getDeliveredTypes()) > 0;
-  report.startNs = timeline.beginNs[node];
-  report.endNs = timeline.endNs[node];
-  report.exposedNs = timeline.exposedNs[node];
-  report.startReorder = getPrintableReorderInfo(op);
-  NodeId wait = problem.waitOf(node);
-  if (wait == noNode) {
-    report.waitNs = report.endNs - report.exposedNs;
-  } else {
-    report.waitNs = timeline.beginNs[wait];
-    report.waitReorder = getPrintableReorderInfo(block.getOperation(wait));
-  }
-  return report;
-}
-
 /// Fills in what the simulated `timeline` says about each operation.
 static void addOperations(StepReport &report, const BlockProblem &block,
                           const ReportNames &names, const Timeline &timeline) {
   const Problem &problem = block.getProblem();
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     if (problem.isCollective(node)) {
-      report.collectives.push_back(
-          reportCollective(block, names, node, timeline));
-      const CollectiveReport &last = report.collectives.back();
-      addSaturating(last.isTransfer ? report.transferBytes : report.commBytes,
-                    last.bytes);
+      NodeId wait = problem.waitOf(node);
+      addCollective(report, problem, node, block.getOperation(node),
+                    wait == noNode ? nullptr : block.getOperation(wait),
+                    names.getOperationName(node), timeline);
     } else if (problem.kind(node) == NodeKind::Compute &&
                timeline.endNs[node] > timeline.beginNs[node]) {
       report.computations.push_back({names.getOperationName(node),

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Cyclic/StepLoop.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
@@ -67,6 +68,17 @@ LogicalResult Report::simulate(FunctionOpInterface function,
       simulateFunction(function, costs, reason, simulation);
   if (failed(report))
     return failure();
+  auto step = dyn_cast<func::FuncOp>(*function);
+  bool isSteadyState = step && StepLoop::isSteadyState(step);
+  if (isSteadyState || (step && *report && StepLoop::repeats(step))) {
+    FailureOr<std::optional<StepReport>> repeated =
+        simulateRepetitions(step, isSteadyState ? std::nullopt : *report, costs,
+                            reason, simulation);
+    if (failed(repeated))
+      return failure();
+    if (isSteadyState || *repeated)
+      report = std::move(repeated);
+  }
   if (*report) {
     for (Attribute group : (*report)->unknownGroups)
       remark::analysis(function.getLoc(),

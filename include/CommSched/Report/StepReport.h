@@ -18,6 +18,7 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::commsched {
@@ -86,6 +87,21 @@ struct HalvesReport {
   int64_t savedBytes = 0;
 };
 
+/// What repetitions of a step cost, in nanoseconds.
+struct PeriodReport {
+  /// From one repetition to the next.
+  int64_t periodNs = 0;
+  /// No order has a shorter period, and why.
+  int64_t boundNs = 0;
+  std::string limitedBy;
+  /// What a run takes beyond a period for each repetition: what is exposed only
+  /// in the first and in the last ones. None for a step whose repetitions do
+  /// not overlap, or without its prologue and epilogue.
+  std::optional<int64_t> rampNs;
+  /// How many repetitions are in progress at once.
+  int64_t depth = 1;
+};
+
 /// The simulation of one function's body. `exposedCommNs` is the step without
 /// the time of computation. `lowerBoundNs` holds for every legal order in which
 /// the collectives of each stream keep theirs, `tightLowerBoundNs` also where
@@ -132,6 +148,10 @@ struct StepReport {
   std::vector<MemorySample> memory;
   /// For a step of two functions, one after the other; see PairReport.h.
   std::optional<HalvesReport> halves;
+  /// For a step that repeats, or its steady state: then `stepTimeNs` is the
+  /// period, times are those of one period, and both bounds are that of the
+  /// period.
+  std::optional<PeriodReport> period;
   /// See GroupContention.
   SmallVector<Attribute> unknownGroups;
 
@@ -175,6 +195,16 @@ FailureOr<StepReport> reportStep(FunctionOpInterface function,
 FailureOr<std::optional<StepReport>>
 simulateFunction(FunctionOpInterface function, OperationCosts &costs,
                  std::string &reason, const SimulationOptions &options = {});
+
+/// Simulates a function that StepLoop can repeat as `costs` price it: adds the
+/// period to the `report` of a step, which simulateFunction() has made, and
+/// makes that of a steady state. None, with the `reason` in words, if nothing
+/// is known of the period. Creates a function beside `step` and erases it
+/// again.
+FailureOr<std::optional<StepReport>>
+simulateRepetitions(func::FuncOp step, std::optional<StepReport> report,
+                    OperationCosts &costs, std::string &reason,
+                    const SimulationOptions &options = {});
 
 } // namespace mlir::commsched
 

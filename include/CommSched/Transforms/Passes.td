@@ -46,6 +46,10 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     it is added up with the memory of the step in keys of their own. See
     docs/guide/allocator.md.
   }];
+  // A step that repeats is simulated as a loop.
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::commsched::CommSchedDialect",
+                           "::mlir::scf::SCFDialect"];
   let options = [
     Option<"format", "format", "::mlir::commsched::ReportFormat",
            /*default=*/"::mlir::commsched::ReportFormat::Table",

@@ -8,20 +8,28 @@
 
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
 
-#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Interfaces/Futures.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using schedule::Buffer;
 using schedule::BufferId;
+using schedule::CarriedDependence;
+using schedule::CarriedUse;
+using schedule::CyclicOrder;
 using schedule::CyclicProblem;
 using schedule::DependenceEnd;
 using schedule::DependenceKind;
 using schedule::NodeId;
 using schedule::NodeKind;
 using schedule::noNode;
+using schedule::PeriodBound;
+using schedule::PeriodBoundKind;
 using schedule::Problem;
 
 /// Returns whether every value that the loop yields comes from the same
@@ -41,121 +49,180 @@ static bool carriesOneIteration(scf::ForOp loop,
   return true;
 }
 
-static bool hasFuture(TypeRange types) {
-  return llvm::any_of(types, [](Type type) { return isa<FutureType>(type); });
-}
-
-/// Returns a copy of the loop, directly behind it, whose body is two copies of
-/// that of `loop`.
-static scf::ForOp cloneTwice(scf::ForOp loop) {
+/// Returns a loop directly behind `loop`, whose body is `count` copies of that
+/// of `loop`.
+static scf::ForOp cloneCopies(scf::ForOp loop, unsigned count) {
   OpBuilder builder(loop->getContext());
   builder.setInsertionPointAfter(loop);
-  auto twice = cast<scf::ForOp>(builder.clone(*loop));
-  IRMapping mapping;
-  for (auto [argument, value] :
-       llvm::zip_equal(twice.getRegionIterArgs(), twice.getYieldedValues()))
-    mapping.map(argument, value);
-  Operation *terminator = twice.getBody()->getTerminator();
+  auto copies = cast<scf::ForOp>(builder.clone(*loop));
+  Block *body = copies.getBody();
+  Operation *terminator = body->getTerminator();
   SmallVector<Operation *> first = llvm::map_to_vector(
-      twice.getBody()->without_terminator(), [](Operation &op) { return &op; });
+      body->without_terminator(), [](Operation &op) { return &op; });
+  SmallVector<Value> arguments(copies.getRegionIterArgs()),
+      yielded(terminator->getOperands()), current = yielded;
   builder.setInsertionPoint(terminator);
-  for (Operation *op : first)
-    builder.clone(*op, mapping);
-  for (OpOperand &operand : terminator->getOpOperands())
-    operand.set(mapping.lookupOrDefault(operand.get()));
-  return twice;
+  for (unsigned copy = 1; copy < count; ++copy) {
+    IRMapping mapping;
+    mapping.map(arguments, current);
+    for (Operation *op : first)
+      builder.clone(*op, mapping);
+    current = llvm::map_to_vector(
+        yielded, [&](Value value) { return mapping.lookupOrDefault(value); });
+  }
+  terminator->setOperands(current);
+  return copies;
 }
 
 namespace {
 
-/// Reads the problem of one iteration from that of two.
+/// Reads the problem of one iteration from that of several.
 class IterationReader {
 public:
-  /// `block` is the problem of the two copies, the body of a loop.
-  IterationReader(Block *twice, const BlockProblem &block)
-      : twice(twice), block(block), both(block.getProblem()),
-        numNodes(both.numNodes() / 2) {}
+  /// The iteration that is read is the first of two copies. Where collectives
+  /// are in flight from one iteration to the next, it is the second of five:
+  /// its waits are in the third, and what depends on those up to the fourth.
+  static unsigned getNumCopies(bool hasFlights) { return hasFlights ? 5 : 2; }
+
+  /// `block` is the problem of the copies, the body of a loop. `isLate` says of
+  /// each operation of an iteration whether it is a wait for a collective of
+  /// the iteration before.
+  IterationReader(Block *copies, const BlockProblem &block,
+                  ArrayRef<bool> isLate)
+      : copies(copies), block(block), all(block.getProblem()), isLate(isLate),
+        first(llvm::is_contained(isLate, true) ? 1 : 0) {
+    for (bool late : {false, true})
+      for (NodeId op = 0; op < numOps(); ++op)
+        if (isLate[op] == late)
+          operations.push_back(op);
+    nodes.resize(operations.size());
+    for (auto [node, op] : llvm::enumerate(operations))
+      nodes[op] = static_cast<NodeId>(node);
+  }
 
   CyclicProblem read() {
     Problem body;
     addNodes(body);
-    std::vector<std::pair<NodeId, DependenceEnd>> carried;
-    for (NodeId node = 0; node < numNodes; ++node)
-      for (DependenceEnd end : both.successors(node)) {
-        bool isWait =
-            both.startOf(end.node) == node && end.kind == DependenceKind::Data;
-        if (end.node >= numNodes)
-          carried.push_back({node, end});
-        else if (!isWait)
-          body.addDependence(node, end.node, end.kind);
-      }
-    std::vector<std::pair<BufferId, NodeId>> carriedUses;
+    std::vector<CarriedDependence> carried;
+    for (NodeId op : operations)
+      addDependences(op, body, carried);
+    std::vector<CarriedUse> carriedUses;
     addBuffers(body, carriedUses);
     body.finalize();
     CyclicProblem result(std::move(body));
-    for (auto [node, end] : carried)
-      result.addDependence(node, end.node - numNodes, end.kind,
-                           /*distance=*/1);
-    for (auto [buffer, user] : carriedUses)
-      result.addUse(buffer, user, /*distance=*/1);
+    for (const CarriedDependence &edge : carried)
+      result.addDependence(edge.from, edge.to, edge.kind, edge.distance);
+    for (const CarriedUse &use : carriedUses)
+      result.addUse(use.buffer, use.node, use.distance);
     return result;
   }
 
   /// For LoopProblem::getInPlaceArguments().
   SmallVector<unsigned> takeInPlaceArguments() { return std::move(inPlace); }
 
+  CyclicOrder readOrder() const {
+    CyclicOrder order;
+    order.order = nodes;
+    for (NodeId op : operations)
+      order.stages.push_back(isLate[op]);
+    return order;
+  }
+
+  /// By node: the place in the body of the loop.
+  ArrayRef<NodeId> getOperations() const { return operations; }
+
 private:
+  /// A node of an iteration, counted from the one that is read.
+  struct Place {
+    int32_t iteration;
+    NodeId node;
+  };
+
+  NodeId numOps() const { return static_cast<NodeId>(isLate.size()); }
+
+  Place locate(NodeId copied) const {
+    NodeId op = copied % numOps();
+    return {copied / numOps() - first - isLate[op], nodes[op]};
+  }
+  /// The copy of an operation that belongs to the iteration that is read.
+  NodeId getCopy(NodeId op) const {
+    return (first + isLate[op]) * numOps() + op;
+  }
+
   void addNodes(Problem &body) {
-    for (NodeId node = 0; node < numNodes; ++node) {
-      if (both.kind(node) == NodeKind::Wait) {
-        body.addWait(both.startOf(node));
+    for (NodeId op : operations) {
+      NodeId copied = getCopy(op);
+      if (all.kind(copied) == NodeKind::Wait) {
+        body.addWait(locate(all.startOf(copied)).node);
         continue;
       }
-      body.addNode(both.kind(node), both.costNs(node), both.stream(node));
-      if (both.isExpensive(node))
+      NodeId node = body.addNode(all.kind(copied), all.costNs(copied),
+                                 all.stream(copied));
+      if (all.isExpensive(copied))
         body.setExpensive(node);
     }
   }
 
-  /// Whether the buffer is the one of a carried value before the first of the
-  /// two iterations, and another one is there after it.
-  bool isReplaced(BufferId id) const {
-    auto argument = dyn_cast<BlockArgument>(block.getBufferRoot(id));
-    if (!argument || argument.getOwner() != twice)
-      return false;
-    ArrayView<NodeId> users = both.users(id);
-    return std::none_of(users.begin(), users.end(),
-                        [&](NodeId user) { return user >= numNodes; });
+  void addDependences(NodeId op, Problem &body,
+                      std::vector<CarriedDependence> &carried) {
+    NodeId from = getCopy(op);
+    for (DependenceEnd end : all.successors(from)) {
+      Place to = locate(end.node);
+      bool isWait =
+          all.startOf(end.node) == from && end.kind == DependenceKind::Data;
+      // The collectives of the last copies have no waits.
+      if (isWait || isHalfOfPair(block.getOperation(end.node)))
+        continue;
+      if (to.iteration == 0)
+        body.addDependence(nodes[op], to.node, end.kind);
+      else
+        carried.push_back({nodes[op], to.node, end.kind, to.iteration});
+    }
   }
 
-  void addBuffers(Problem &body,
-                  std::vector<std::pair<BufferId, NodeId>> &carriedUses) {
-    for (BufferId id = 0; id < both.numBuffers(); ++id) {
-      const Buffer &buffer = both.buffer(id);
-      if (buffer.producer >= numNodes ||
-          (buffer.producer == noNode && isReplaced(id)))
+  /// Whether the buffer is the one of a carried value before the first copy,
+  /// and another one is there after it.
+  bool isReplaced(BufferId id) const {
+    auto argument = dyn_cast<BlockArgument>(block.getBufferRoot(id));
+    if (!argument || argument.getOwner() != copies)
+      return false;
+    ArrayView<NodeId> users = all.users(id);
+    return std::none_of(users.begin(), users.end(),
+                        [&](NodeId user) { return user >= numOps(); });
+  }
+
+  void addBuffers(Problem &body, std::vector<CarriedUse> &carriedUses) {
+    for (BufferId id = 0; id < all.numBuffers(); ++id) {
+      const Buffer &buffer = all.buffer(id);
+      bool isOuter = buffer.producer == noNode;
+      if (isOuter ? isReplaced(id) : locate(buffer.producer).iteration != 0)
         continue;
-      auto argument = dyn_cast<BlockArgument>(block.getBufferRoot(id));
-      if (argument && argument.getOwner() == twice)
+      if (auto argument = dyn_cast<BlockArgument>(block.getBufferRoot(id));
+          argument && argument.getOwner() == copies)
         // The first argument counts the iterations.
         inPlace.push_back(argument.getArgNumber() - 1);
-      bool isFreed = buffer.freed && buffer.producer != noNode;
-      BufferId added = body.addBuffer(buffer.bytes, buffer.producer, isFreed);
-      for (NodeId user : both.users(id)) {
-        if (user < numNodes)
-          body.addUse(added, user);
-        else if (buffer.producer == noNode)
-          body.addUse(added, user - numNodes);
-        else
-          carriedUses.push_back({added, user - numNodes});
+      BufferId added = body.addBuffer(
+          buffer.bytes, isOuter ? noNode : locate(buffer.producer).node,
+          buffer.freed && !isOuter);
+      for (NodeId user : all.users(id)) {
+        Place place = locate(user);
+        if (place.iteration == 0)
+          body.addUse(added, place.node);
+        else if (!isOuter)
+          carriedUses.push_back({added, place.node, place.iteration});
       }
     }
   }
 
-  Block *twice;
+  Block *copies;
   const BlockProblem &block;
-  const Problem &both;
-  NodeId numNodes;
+  const Problem &all;
+  ArrayRef<bool> isLate;
+  /// The copy that is read.
+  int32_t first;
+  /// By node: the operation; by operation: its node.
+  std::vector<NodeId> operations;
+  std::vector<NodeId> nodes;
   SmallVector<unsigned> inPlace;
 };
 
@@ -167,15 +234,17 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
   using Outcome = std::optional<LoopProblem>;
   if (!carriesOneIteration(loop, decline))
     return Outcome();
-  if (hasFuture(loop.getBody()->getArgumentTypes())) {
-    decline(loop.getLoc(),
-            "has collectives in flight from one iteration to the next already");
-    return Outcome();
-  }
-  scf::ForOp twice = cloneTwice(loop);
-  llvm::scope_exit erase([&] { twice.erase(); });
+  SmallVector<Operation *> body = llvm::map_to_vector(
+      loop.getBody()->without_terminator(), [](Operation &op) { return &op; });
+  SmallVector<bool> isLate = llvm::map_to_vector(body, [](Operation *op) {
+    return isa<WaitOpInterface>(op) && isHalfOfPair(op);
+  });
+  bool hasFlights = llvm::is_contained(isLate, true);
+  scf::ForOp copies =
+      cloneCopies(loop, IterationReader::getNumCopies(hasFlights));
+  llvm::scope_exit erase([&] { copies.erase(); });
   FailureOr<BlockProblem> block = BlockProblem::create(
-      *twice.getBody(), [&](Operation *op) { return costs.getRuntimeNs(op); },
+      *copies.getBody(), [&](Operation *op) { return costs.getRuntimeNs(op); },
       StreamOrder::Free);
   if (failed(block))
     return failure();
@@ -184,18 +253,47 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
            << *getUnpricedReason(*block, costs)
            << "; run commsched-estimate-runtime where sizes are static, or set "
               "commsched.runtime_ns on it";
-  if (std::optional<BlockObstacle> obstacle = getObstacle(*block)) {
+  // Of five copies, the first and the last have halves of pairs.
+  if (std::optional<BlockObstacle> obstacle =
+          hasFlights ? getSizeObstacle(*block) : getObstacle(*block)) {
     decline(obstacle->location, obstacle->reason);
     return Outcome();
   }
-  IterationReader reader(twice.getBody(), *block);
+  IterationReader reader(copies.getBody(), *block, isLate);
   LoopProblem result(reader.read());
+  result.programOrder = reader.readOrder();
   result.inPlaceArguments = reader.takeInPlaceArguments();
   if (Status status = result.problem.check(); !status)
     return emitError(loop.getLoc())
            << "cannot be scheduled: " << status.error();
-  for (Operation &op : loop.getBody()->without_terminator())
-    result.operations.push_back(&op);
+  for (NodeId op : reader.getOperations())
+    result.operations.push_back(body[op]);
   result.streams.assign(block->getStreams().begin(), block->getStreams().end());
   return Outcome(std::move(result));
+}
+
+std::string mlir::commsched::describeBound(const LoopProblem &problem,
+                                           const PeriodBound &bound) {
+  switch (bound.kind) {
+  case PeriodBoundKind::Computation:
+    return "the computation";
+  case PeriodBoundKind::Stream:
+    return "the collectives of " +
+           llvm::to_string(problem.getStreams()[bound.stream]);
+  case PeriodBoundKind::Circle:
+    break;
+  }
+  // A long circle is named by its beginning.
+  constexpr size_t maxNamed = 8;
+  std::string text = "the circle of ";
+  for (auto [place, node] : llvm::enumerate(bound.circle)) {
+    if (place == maxNamed) {
+      text += " and " + std::to_string(bound.circle.size() - place) + " more";
+      break;
+    }
+    text += (place ? ", " : "") + describe(problem.getOperation(node));
+  }
+  if (bound.circleDistance > 1)
+    text += " over " + std::to_string(bound.circleDistance) + " repetitions";
+  return text;
 }

@@ -201,6 +201,11 @@ mlir::commsched::getObstacle(const BlockProblem &block) {
                          ("the collective of '" + op->getName().getStringRef() +
                           "' is in flight across the boundary of the block")
                              .str()};
+  return getSizeObstacle(block);
+}
+
+std::optional<BlockObstacle>
+mlir::commsched::getSizeObstacle(const BlockProblem &block) {
   Value value = block.getUnsized();
   if (!value)
     return std::nullopt;

@@ -8,8 +8,7 @@
 
 #include "LoopScheduler.h"
 
-#include "CommSched/Analysis/OperationTexts.h"
-#include "llvm/Support/ScopedPrinter.h"
+#include "CommSched/Interfaces/Futures.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -28,6 +27,11 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
                               const LoopSchedulingOptions &options,
                               LoopProblem::DeclineFunction decline) {
   using Outcome = std::optional<ScheduledLoop>;
+  if (loop->hasAttr(pipelinedAttrName)) {
+    decline(loop.getLoc(),
+            "has collectives in flight from one iteration to the next already");
+    return Outcome();
+  }
   FailureOr<std::optional<LoopProblem>> problem =
       LoopProblem::create(loop, costs, decline);
   if (failed(problem))
@@ -59,32 +63,6 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
            << "cannot be scheduled: " << schedule.error();
   result.schedule = std::move(*schedule);
   return Outcome(std::move(result));
-}
-
-std::string mlir::commsched::describeBound(const LoopProblem &problem,
-                                           const PeriodBound &bound) {
-  switch (bound.kind) {
-  case PeriodBoundKind::Computation:
-    return "the computation";
-  case PeriodBoundKind::Stream:
-    return "the collectives of " +
-           llvm::to_string(problem.getStreams()[bound.stream]);
-  case PeriodBoundKind::Circle:
-    break;
-  }
-  // A long circle is named by its beginning.
-  constexpr size_t maxNamed = 8;
-  std::string text = "the circle of ";
-  for (auto [place, node] : llvm::enumerate(bound.circle)) {
-    if (place == maxNamed) {
-      text += " and " + std::to_string(bound.circle.size() - place) + " more";
-      break;
-    }
-    text += (place ? ", " : "") + describe(problem.getOperation(node));
-  }
-  if (bound.circleDistance > 1)
-    text += " over " + std::to_string(bound.circleDistance) + " repetitions";
-  return text;
 }
 
 int64_t ScheduledLoop::computeRunNs(const CyclicSchedule &of,

@@ -64,11 +64,6 @@ scheduleLoop(scf::ForOp loop, int64_t outerBytes, OperationCosts &costs,
              const LoopSchedulingOptions &options,
              LoopProblem::DeclineFunction decline);
 
-/// What limits the period, for remarks: the computation, the stream of a group,
-/// or a circle of dependences by the names of its operations.
-std::string describeBound(const LoopProblem &problem,
-                          const schedule::PeriodBound &bound);
-
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_LOOPSCHEDULER_H

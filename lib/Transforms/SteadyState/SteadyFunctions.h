@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_STEADYFUNCTIONS_H
 #define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_STEADYFUNCTIONS_H
 
-#include "StepLoop.h"
+#include "CommSched/Analysis/Cyclic/StepLoop.h"
 
 namespace mlir::commsched {
 

@@ -12,7 +12,6 @@
 #include "CyclicPass.h"
 #include "LoopRewrite.h"
 #include "SteadyFunctions.h"
-#include "StepLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace mlir::commsched {
@@ -39,24 +38,6 @@ private:
 };
 
 } // namespace
-
-/// The bytes of the arguments of the step that are the same in all repetitions,
-/// and of what the step leaves behind as a view of them.
-static FailureOr<int64_t> computeConstantBytes(const StepLoop &steps) {
-  Block &body = steps.getStep().getBody().front();
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      body, [](Operation *) { return 0; }, StreamOrder::Free);
-  if (failed(problem))
-    return failure();
-  int64_t bytes = 0;
-  const Problem &known = problem->getProblem();
-  for (BufferId id = 0; id < known.numBuffers(); ++id)
-    if (auto argument = dyn_cast<BlockArgument>(problem->getBufferRoot(id));
-        argument && argument.getOwner() == &body &&
-        steps.getKind(argument.getArgNumber()) == StepArgument::Constant)
-      bytes += known.buffer(id).bytes;
-  return bytes;
-}
 
 /// Moves what a repetition is given to the beginning of the first stage and
 /// what it gives away to the end of the last one: a call of the steady state
@@ -138,7 +119,7 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
                                          OperationCosts &costs,
                                          StepLoop::DeclineFunction decline) {
   func::FuncOp step = steps.getStep();
-  FailureOr<int64_t> constantBytes = computeConstantBytes(steps);
+  FailureOr<int64_t> constantBytes = steps.computeConstantBytes();
   if (failed(constantBytes))
     return failure();
   LoopSchedulingOptions with = options;

@@ -16,15 +16,16 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Schedule/Cyclic/CyclicProblem.h"
+#include "CommSched/Schedule/Cyclic/Period.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::commsched {
 
 /// The operations of the body of a loop, without its terminator, as nodes 0, 1,
-/// ... in program order. The dependences and buffers within an iteration and
-/// from one iteration to the next are those that BlockProblem finds in two
-/// copies of the body, the second of which takes what the first yields.
+/// ... in program order; waits for collectives that the iteration before has
+/// started come last. The dependences and buffers within an iteration and from
+/// one iteration to the next are those that BlockProblem finds in copies of the
+/// body, each of which takes what the one before yields.
 ///
 /// A value that an iteration yields to the next is counted once for each
 /// iteration that makes one; so the initial value of the loop counts until the
@@ -36,15 +37,18 @@ public:
   using DeclineFunction = function_ref<void(Location, StringRef)>;
 
   /// Builds and checks the problem. None, after a call of `decline`, if an
-  /// iteration takes a value from further back than the iteration before it, if
-  /// a size is not known, or if the body has collectives in flight over its
-  /// boundary. Emits an error as BlockProblem::create() does, and if a time is
-  /// not known. Inserts the copies behind the loop and erases them again.
-  /// Linear in the operations, operands and effects of the body.
+  /// iteration takes a value from further back than the iteration before it, or
+  /// if a size is not known. Emits an error as BlockProblem::create() does, and
+  /// if a time is not known. Inserts the copies behind the loop and erases them
+  /// again. Linear in the operations, operands and effects of the body.
   static FailureOr<std::optional<LoopProblem>>
   create(scf::ForOp loop, OperationCosts &costs, DeclineFunction decline);
 
   const schedule::CyclicProblem &getProblem() const { return problem; }
+
+  /// The order of the program. Waits for collectives of the iteration before
+  /// are one stage behind: they belong to that iteration.
+  const schedule::CyclicOrder &getProgramOrder() const { return programOrder; }
 
   /// The operation of a node.
   Operation *getOperation(schedule::NodeId node) const {
@@ -63,10 +67,16 @@ private:
       : problem(std::move(problem)) {}
 
   schedule::CyclicProblem problem;
+  schedule::CyclicOrder programOrder;
   SmallVector<Operation *> operations;
   SmallVector<Attribute> streams;
   SmallVector<unsigned> inPlaceArguments;
 };
+
+/// What limits the period, in words: the computation, the collectives of a
+/// group, or the circle of dependences, by the names of its operations.
+std::string describeBound(const LoopProblem &problem,
+                          const schedule::PeriodBound &bound);
 
 } // namespace mlir::commsched
 

@@ -124,6 +124,9 @@ struct BlockObstacle {
 /// boundary, or the type of the first value whose size is not known.
 std::optional<BlockObstacle> getObstacle(const BlockProblem &block);
 
+/// The latter of the two.
+std::optional<BlockObstacle> getSizeObstacle(const BlockProblem &block);
+
 /// Checks that of two collectives of one block, both with `commsched.order`,
 /// the one that starts `later` has the greater number; else emits an error at
 /// it that points at the `earlier` one.

@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 //
 // A step that repeats is the body of a loop. This writes the loop, so that what
-// schedules and pipelines loops does the same for steps.
+// analyses, schedules and pipelines loops does the same for steps.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_STEPLOOP_H
-#define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_STEPLOOP_H
+#ifndef COMMSCHED_ANALYSIS_CYCLIC_STEPLOOP_H
+#define COMMSCHED_ANALYSIS_CYCLIC_STEPLOOP_H
 
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,7 +24,7 @@ namespace mlir::commsched {
 /// (with one operand: the number of the result). It takes no time.
 inline constexpr StringLiteral portAttrName = "step_port";
 
-/// What an argument of a step is.
+/// What an argument of a function that repeats is.
 enum class StepArgument : uint8_t {
   /// A result of the previous repetition feeds it.
   Carried,
@@ -36,9 +36,11 @@ enum class StepArgument : uint8_t {
 
 /// Beside a step, while this object lives: a function with the arguments of the
 /// step, which repeats the step in a loop and returns the results that feed
-/// arguments. In the loop are the operations of the step and ports: one at the
-/// beginning for each input, one at the end for each result that no argument
-/// takes. Constants stand before the loop.
+/// arguments. The step is a function with arguments that its own results feed
+/// (`commsched.source`), or the steady state of one (`commsched.steady_state`),
+/// which returns the state that it takes. In the loop are the operations of the
+/// step and ports: one at the beginning for each input, one at the end for each
+/// result that no argument takes. Constants stand before the loop.
 class StepLoop {
 public:
   /// How often the loop repeats the step: more often than repetitions overlap.
@@ -48,6 +50,9 @@ public:
 
   /// Whether a result of the previous repetition feeds an argument of `step`.
   static bool repeats(func::FuncOp step);
+
+  /// Whether `step` is the steady state of a step.
+  static bool isSteadyState(func::FuncOp step);
 
   /// Creates the loop of a step that repeats. Null, after a call of `decline`,
   /// if the step is not one block, is linked to other functions, or has two
@@ -68,13 +73,18 @@ public:
   /// The result that feeds each of them.
   ArrayRef<unsigned> getCarriedResults() const { return carriedResults; }
 
+  /// The bytes of the arguments that are the same in all repetitions. Emits an
+  /// error as BlockProblem::create() does. Linear in the operations.
+  FailureOr<int64_t> computeConstantBytes() const;
+
   /// The operation of the step that an operation of the loop is a copy of; null
   /// for a port.
   Operation *getOriginal(Operation *op) const { return originals.lookup(op); }
 
 private:
   explicit StepLoop(func::FuncOp step) : step(step) {}
-  bool readArguments(DeclineFunction decline);
+  bool readSources(DeclineFunction decline);
+  void readState();
   void build();
 
   func::FuncOp step;
@@ -87,4 +97,4 @@ private:
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_STEPLOOP_H
+#endif // COMMSCHED_ANALYSIS_CYCLIC_STEPLOOP_H

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "StepLoop.h"
+#include "CommSched/Analysis/Cyclic/StepLoop.h"
 
-#include "../Step/JoinedFunction.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -31,13 +31,24 @@ bool StepLoop::repeats(func::FuncOp step) {
   });
 }
 
-bool StepLoop::readArguments(DeclineFunction decline) {
+bool StepLoop::isSteadyState(func::FuncOp step) {
+  std::optional<SteadyStateInfo> info = getSteadyState(step);
+  return info && info->role == SteadyStateRole::Steady;
+}
+
+/// What an argument is that no result feeds.
+static StepArgument getKindOfOther(func::FuncOp step, unsigned index) {
+  bool isInput = getRole(step.getArgument(index)) == "input";
+  return isInput ? StepArgument::Input : StepArgument::Constant;
+}
+
+/// Reads the arguments of a step by their sources.
+bool StepLoop::readSources(DeclineFunction decline) {
   DenseMap<unsigned, unsigned> fedBy;
   for (unsigned index : llvm::seq(step.getNumArguments())) {
     std::optional<StepSource> source = getStepSource(step, index);
     if (!source) {
-      bool isInput = getRole(step.getArgument(index)) == "input";
-      kinds.push_back(isInput ? StepArgument::Input : StepArgument::Constant);
+      kinds.push_back(getKindOfOther(step, index));
       continue;
     }
     Location location = step.getArgument(index).getLoc();
@@ -62,6 +73,20 @@ bool StepLoop::readArguments(DeclineFunction decline) {
     carriedResults.push_back(source->result);
   }
   return true;
+}
+
+/// Reads the arguments of a steady state: the results are the next state first.
+void StepLoop::readState() {
+  unsigned numState = getNumStateArguments(step);
+  for (unsigned index : llvm::seq(step.getNumArguments())) {
+    if (index >= numState) {
+      kinds.push_back(getKindOfOther(step, index));
+      continue;
+    }
+    kinds.push_back(StepArgument::Carried);
+    carriedArguments.push_back(index);
+    carriedResults.push_back(index);
+  }
 }
 
 /// Creates a port: an operation that takes no time.
@@ -130,8 +155,10 @@ void StepLoop::build() {
       originals[copy] = &op;
   }
   Operation *terminator = step.getBody().front().getTerminator();
+  llvm::DenseSet<unsigned> carried(carriedResults.begin(),
+                                   carriedResults.end());
   for (OpOperand &operand : terminator->getOpOperands())
-    if (!llvm::is_contained(carriedResults, operand.getOperandNumber()))
+    if (!carried.contains(operand.getOperandNumber()))
       createPort(builder, terminator->getLoc(), "step.output",
                  mapping.lookup(operand.get()), operand.get().getType(),
                  operand.getOperandNumber());
@@ -145,11 +172,14 @@ void StepLoop::build() {
 std::unique_ptr<StepLoop> StepLoop::create(func::FuncOp step,
                                            DeclineFunction decline) {
   std::unique_ptr<StepLoop> result(new StepLoop(step));
-  if (!hasLoneBlock(step)) {
+  Region &body = step.getBody();
+  if (!body.hasOneBlock() || !isa<func::ReturnOp>(body.front().back())) {
     decline(step.getLoc(), "its body is not one block");
     return nullptr;
   }
-  if (!result->readArguments(decline))
+  if (isSteadyState(step))
+    result->readState();
+  else if (!result->readSources(decline))
     return nullptr;
   result->build();
   return result;
@@ -162,4 +192,20 @@ StepLoop::~StepLoop() {
 
 scf::ForOp StepLoop::getLoop() const {
   return *func::FuncOp(repeated).getOps<scf::ForOp>().begin();
+}
+
+FailureOr<int64_t> StepLoop::computeConstantBytes() const {
+  Block &body = func::FuncOp(step).getBody().front();
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      body, [](Operation *) { return 0; }, StreamOrder::Free);
+  if (failed(problem))
+    return failure();
+  int64_t bytes = 0;
+  const schedule::Problem &known = problem->getProblem();
+  for (schedule::BufferId id = 0; id < known.numBuffers(); ++id)
+    if (auto argument = dyn_cast<BlockArgument>(problem->getBufferRoot(id));
+        argument && argument.getOwner() == &body &&
+        kinds[argument.getArgNumber()] == StepArgument::Constant)
+      bytes += known.buffer(id).bytes;
+  return bytes;
 }

@@ -1,0 +1,43 @@
+// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s
+// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN:   --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
+// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN:   --commsched-report=format=trace -o /dev/null | FileCheck %s --check-prefix=TRACE
+// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN:   --commsched-report=compute-slowdown=0.5 -o /dev/null --remarks-filter=commsched 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SLOW
+
+// A step has the period of its program; its steady state has that of what
+// overlaps, where the reduction ends in the next period. Two repetitions in a
+// row take 160 ns instead of two periods of 60: 40 ns are exposed once, of which
+// the first computation and the last hide none.
+
+// CHECK: {"function":"average",{{.*}}"step_time_ns":100,{{.*}}"period_ns":100,"period_bound_ns":60,"period_limited_by":"the computation","repetitions_in_progress":1,
+// CHECK: {"function":"average_steady","num_ops":5,"num_collectives":1,"comm_bytes":256,"step_time_ns":60,"compute_time_ns":60,"comm_time_ns":40,"exposed_comm_ns":0,"lower_bound_ns":60,"tight_lower_bound_ns":60,"period_ns":60,"period_bound_ns":60,"period_limited_by":"the computation","ramp_ns":20,"repetitions_in_progress":2,"peak_memory_bytes":1280,
+// CHECK-SAME: "collectives":[{"name":"all_reduce_0","kind":"all_reduce","group":"dp","bytes":256,"start_ns":30,"end_ns":70,"wait_ns":30,"exposed_ns":0}]
+
+// TABLE: function @average
+// TABLE: period {{ *}}100 ns 1 repetition in progress
+// TABLE: period bound {{ *}}60 ns the period is 66.7 % above it: the computation
+// TABLE: function @average_steady
+// TABLE: period {{ *}}60 ns 2 repetitions in progress
+// TABLE: first and last take {{ *}}20 ns more than a period for each repetition
+
+// TRACE: "name":"all_reduce_0","cat":"all_reduce","ph":"X","pid":1,"tid":2,"ts":0.030,"dur":0.040,"args":{"bytes":256,"exposed_ns":40}
+// TRACE-SAME: "name":"all_reduce_0","cat":"all_reduce","ph":"X","pid":2,"tid":2,"ts":0.030,"dur":0.040,"args":{"bytes":256,"exposed_ns":0}
+
+// SLOW: FunctionNotSimulated | {{.*}}Function=average_steady | Remark="@average_steady is not simulated: contention between repetitions is not modelled"
+
+commsched.group @dp size(8)
+
+func.func @average(
+    %m: tensor<64xf32> {commsched.source = {function = @average, result = 0 : i64, iterations = 1 : i64}},
+    %x: tensor<64xf32> {commsched.role = "input"}) -> tensor<64xf32> {
+  %two = arith.constant dense<2.0> : tensor<64xf32>
+  %b = commsched.compute "f"(%x, %two) {commsched.runtime_ns = 30 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %r = commsched.all_reduce %b on @dp reduction(sum) {commsched.runtime_ns = 40 : i64} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %d = commsched.wait %r : !commsched.future<tensor<64xf32>>
+  %n = commsched.compute "g"(%m, %d) {commsched.runtime_ns = 30 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %n : tensor<64xf32>
+}
