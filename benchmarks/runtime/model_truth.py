@@ -6,6 +6,10 @@ Runs a step before and after scheduling, first on threads that sleep as long as
 the model says, then under mpirun with real collectives, of which the predicted
 times come from a table measured on the same machine. Operators are emulated in
 both. Prints Markdown: the predicted and the measured step, and their ratio.
+
+With --iterations, the step repeats, as linked functions, as one scheduled
+function, and as a steady state; the table has the period, the time from one
+repetition to the next.
 """
 import argparse
 import json
@@ -26,23 +30,37 @@ def run(command, environment=None):
     return result.stdout
 
 
-def schedule(args, profile, directory):
-    """The scheduled step, by the predicted times of the profile if any."""
+def transform(args, pipeline, profile, directory):
+    """The step behind a pipeline, by the predicted times of the profile if
+    any; without a pipeline, the step as it is."""
+    if pipeline is None:
+        return args.step
     path = pathlib.Path(directory) / "after.mlir"
-    options = f"{{profile={profile}}}" if profile else ""
+    options = f"profile={profile}" if profile else ""
     run([args.opt, args.step, "-o", path, "--pass-pipeline=builtin.module("
-         f"func.func(commsched-estimate-runtime{options}),"
-         f"commsched-pipeline{options})"])
+         f"func.func(commsched-estimate-runtime{{{options}}}),"
+         f"{pipeline.format(options)})"])
     return path
 
 
 def measure(args, step, launcher, options):
+    """The predicted and the measured time of the step, or the period."""
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
                        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    if args.iterations:
+        options = [*options, f"--iterations={args.iterations}"]
     text = run([*launcher, args.runner, step, "--emulate-data=0",
                 f"--repeat={args.repeat}", "--format=json", *options],
                environment)
-    return json.loads(text)["step_time_ns"]
+    return json.loads(text)["period_ns" if args.iterations else "step_time_ns"]
+
+
+# What is done to the step; options go where the braces are.
+ONCE = {"before": None, "after": "commsched-pipeline{{{}}}"}
+REPEATED = {
+    "functions": None,
+    "one function": "commsched-merge-step,commsched-pipeline{{{}}}",
+    "steady state": "commsched-pipeline{{steady-state {}}}"}
 
 
 def main():
@@ -54,7 +72,12 @@ def main():
     parser.add_argument("--repeat", type=int, default=9)
     parser.add_argument("--profile", type=pathlib.Path,
                         help="measured collectives of this machine, for mpirun")
+    parser.add_argument("--iterations", type=int,
+                        help="repeat the step so many times, at least 6")
     args = parser.parse_args()
+    if args.iterations is not None and args.iterations < 6:
+        parser.error("--iterations must be at least 6: the period is that of "
+                     "the second half")
 
     local = [], [f"--ranks={args.ranks}", "--modelled-times"], None
     settings = {"local, modelled times": local}
@@ -62,14 +85,16 @@ def main():
         mpirun = ["mpirun", "--oversubscribe", "-n", args.ranks]
         settings["mpirun, emulated operators"] = (
             mpirun, [f"--profile={args.profile}"], args.profile)
-    print("| ranks | step | predicted (ms) | measured (ms) | ratio |")
+    what = "period" if args.iterations else "step"
+    print(f"| ranks | {what} | predicted (ms) | measured (ms) | ratio |")
     print("|---|---|---|---|---|")
+    variants = REPEATED if args.iterations else ONCE
     with tempfile.TemporaryDirectory() as directory:
         for name, (launcher, options, profile) in settings.items():
-            after = schedule(args, profile, directory)
-            for when, step in (("before", args.step), ("after", after)):
+            for variant, pipeline in variants.items():
+                step = transform(args, pipeline, profile, directory)
                 time = measure(args, step, launcher, options)
-                print(f"| {name} | {when} | {time['predicted'] / 1e6:.2f} "
+                print(f"| {name} | {variant} | {time['predicted'] / 1e6:.2f} "
                       f"| {time['measured'] / 1e6:.2f} "
                       f"| {time['measured'] / time['predicted']:.3f} |",
                       flush=True)

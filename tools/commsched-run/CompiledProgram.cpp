@@ -56,16 +56,23 @@ LogicalResult CompiledProgram::load(MLIRContext &context,
 }
 
 LogicalResult CompiledProgram::predict(StringRef profile) {
-  if (plan.repetitions) {
-    noPredictionReason = "the step is repeated";
-    return success();
-  }
   llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> table =
       loadProfile(profile, "commsched-run");
   if (!table)
     return emitError(UnknownLoc::get(module->getContext()),
                      llvm::toString(table.takeError()));
-  CostAnalysis analysis(*module, table->get());
+  if (!plan.repetitions)
+    return predictStep(table->get());
+  FailureOr<std::optional<PredictedTotals>> predicted =
+      predictRepetitions(plan, *module, table->get(), noPredictionReason);
+  if (failed(predicted))
+    return failure();
+  totals = std::move(*predicted);
+  return success();
+}
+
+LogicalResult CompiledProgram::predictStep(const cost::MeasuredTable *table) {
+  CostAnalysis analysis(*module, table);
   OperationCosts *costs = analysis.getCosts();
   if (!costs)
     return failure();
@@ -74,6 +81,8 @@ LogicalResult CompiledProgram::predict(StringRef profile) {
   if (failed(report))
     return failure();
   prediction = std::move(*report);
+  if (prediction)
+    totals = getTotals(*prediction);
   return success();
 }
 
@@ -146,6 +155,15 @@ void CompiledProgram::findPredictedSites() {
   predictedSites.resize(prediction->collectives.size(), -1);
 }
 
+void CompiledProgram::countSiteCalls() {
+  siteCalls.resize(sites.sites.size());
+  llvm::DenseMap<Operation *, int64_t> calls;
+  for (unsigned index = 0; index < plan.functions.size(); ++index)
+    calls[plan.functions[index].function] = plan.countCalls(index);
+  for (auto [op, site] : siteMap->sites)
+    siteCalls[site] = calls.lookup(op->getParentOfType<func::FuncOp>());
+}
+
 llvm::Expected<std::unique_ptr<CompiledProgram>>
 CompiledProgram::create(MLIRContext &context, StringRef path,
                         const ProgramOptions &options) {
@@ -159,8 +177,10 @@ CompiledProgram::create(MLIRContext &context, StringRef path,
       succeeded(program->predict(options.profile))) {
     if (llvm::Error inner = program->compile(options))
       error = llvm::toString(std::move(inner));
-    else
+    if (error.empty()) {
       program->findPredictedSites();
+      program->countSiteCalls();
+    }
   }
   if (error.empty() && program->siteMap)
     return program;

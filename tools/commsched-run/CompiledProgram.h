@@ -16,6 +16,7 @@
 
 #include "CommSched/Report/StepReport.h"
 #include "DeviceValues.h"
+#include "PredictedTotals.h"
 #include "StepPlan.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -55,12 +56,19 @@ public:
   /// The prediction of the cost model for a step that is run once; none, with
   /// the reason as text, where there is none.
   const std::optional<StepReport> &getPrediction() const { return prediction; }
+  /// The prediction for all repetitions; none likewise.
+  const std::optional<PredictedTotals> &getPredictedTotals() const {
+    return totals;
+  }
   StringRef getNoPredictionReason() const { return noPredictionReason; }
 
   /// The text for commsched_load_program.
   const char *getDescription() const { return description; }
   const ProgramSites &getSites() const { return sites; }
   const SiteMap &getSiteMap() const { return *siteMap; }
+  /// By site: how often the function is called that it is in; 0 where that is
+  /// not known.
+  ArrayRef<int64_t> getSiteCalls() const { return siteCalls; }
   /// For each collective of the prediction its site, or -1.
   ArrayRef<int32_t> getPredictedSites() const { return predictedSites; }
 
@@ -77,13 +85,16 @@ private:
   LogicalResult load(MLIRContext &context, const ProgramOptions &options,
                      std::string &error);
   LogicalResult predict(StringRef profile);
+  LogicalResult predictStep(const cost::MeasuredTable *table);
   llvm::Error compile(const ProgramOptions &options);
   void findPredictedSites();
+  void countSiteCalls();
 
   std::string path;
   OwningOpRef<ModuleOp> module;
   StepPlan plan;
   std::optional<StepReport> prediction;
+  std::optional<PredictedTotals> totals;
   std::string noPredictionReason;
   std::unique_ptr<ExecutionEngine> engine;
   /// By function of the plan: its C interface.
@@ -92,6 +103,7 @@ private:
   ProgramSites sites;
   std::unique_ptr<SiteMap> siteMap;
   std::vector<int32_t> predictedSites;
+  std::vector<int64_t> siteCalls;
 };
 
 } // namespace mlir::commsched::run

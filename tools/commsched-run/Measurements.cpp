@@ -8,7 +8,7 @@
 
 #include "Measurements.h"
 
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/STLExtras.h"
 
 #include <algorithm>
 
@@ -20,11 +20,12 @@ using namespace mlir::commsched::run;
 //===----------------------------------------------------------------------===//
 
 /// How many numbers precede those of the sites.
-static constexpr size_t numStepNumbers = 4;
+static constexpr size_t numStepNumbers = 5;
 static constexpr size_t numSiteNumbers = 3;
 
 std::vector<int64_t> Summary::toNumbers() const {
-  std::vector<int64_t> numbers = {stepNs, exposedNs, peakBytes, hostPeakBytes};
+  std::vector<int64_t> numbers = {stepNs, periodNs, exposedNs, peakBytes,
+                                  hostPeakBytes};
   for (const SiteTimes &site : sites)
     numbers.insert(numbers.end(),
                    {site.startNs, site.durationNs, site.exposedNs});
@@ -32,7 +33,8 @@ std::vector<int64_t> Summary::toNumbers() const {
 }
 
 Summary Summary::fromNumbers(ArrayRef<int64_t> numbers) {
-  Summary summary{numbers[0], numbers[1], numbers[2], numbers[3], {}};
+  Summary summary{numbers[0], numbers[1], numbers[2],
+                  numbers[3], numbers[4], {}};
   for (numbers = numbers.drop_front(numStepNumbers); !numbers.empty();
        numbers = numbers.drop_front(numSiteNumbers))
     summary.sites.push_back({numbers[0], numbers[1], numbers[2]});
@@ -45,10 +47,32 @@ int64_t mlir::commsched::run::getMedian(std::vector<int64_t> values) {
   return *middle;
 }
 
+/// The time from one repetition to the next; -1 where it is not known.
+static int64_t findPeriod(const MeasuredRun &run, ArrayRef<int64_t> siteCalls) {
+  std::vector<std::vector<int64_t>> startsNs(siteCalls.size());
+  for (const commsched_record &record : run.records)
+    if (record.kind == COMMSCHED_RECORD_COLLECTIVE &&
+        static_cast<size_t>(record.index) < startsNs.size())
+      startsNs[record.index].push_back(record.begin_ns);
+  std::vector<int64_t> periodsNs;
+  for (auto [starts, calls] : llvm::zip_equal(startsNs, siteCalls)) {
+    auto size = static_cast<int64_t>(starts.size());
+    int64_t middle = calls / 2, last = calls - 1;
+    if (middle >= last || size == 0 || size % calls != 0)
+      continue;
+    int64_t ofCall = size / calls;
+    periodsNs.push_back((starts[last * ofCall] - starts[middle * ofCall]) /
+                        (last - middle));
+  }
+  return periodsNs.empty() ? -1 : getMedian(std::move(periodsNs));
+}
+
 /// The numbers of one run.
-static Summary getNumbers(const MeasuredRun &run, size_t numSites) {
+static Summary getNumbers(const MeasuredRun &run, ArrayRef<int64_t> siteCalls) {
+  size_t numSites = siteCalls.size();
   Summary summary;
   summary.stepNs = run.stepNs;
+  summary.periodNs = findPeriod(run, siteCalls);
   summary.peakBytes = run.peakBytes;
   summary.hostPeakBytes = run.hostPeakBytes;
   summary.sites.resize(numSites);
@@ -89,10 +113,10 @@ static Summary combine(ArrayRef<std::vector<int64_t>> lists,
 }
 
 Summary mlir::commsched::run::summarize(ArrayRef<MeasuredRun> runs,
-                                        size_t numSites) {
+                                        ArrayRef<int64_t> siteCalls) {
   std::vector<std::vector<int64_t>> lists;
   for (const MeasuredRun &run : runs)
-    lists.push_back(getNumbers(run, numSites).toNumbers());
+    lists.push_back(getNumbers(run, siteCalls).toNumbers());
   return combine(lists, getMedian);
 }
 

@@ -49,6 +49,9 @@ struct SiteTimes {
 /// Medians over runs.
 struct Summary {
   int64_t stepNs = 0;
+  /// From one repetition to the next in the second half of the run; -1 where it
+  /// is not known.
+  int64_t periodNs = -1;
   /// How long compute stood still for any collective.
   int64_t exposedNs = 0;
   int64_t peakBytes = 0;
@@ -65,8 +68,11 @@ struct Summary {
 /// empty.
 int64_t getMedian(std::vector<int64_t> values);
 
-/// The medians of a rank's runs, of which there is at least one.
-Summary summarize(ArrayRef<MeasuredRun> runs, size_t numSites);
+/// The medians of a rank's runs, of which there is at least one. `siteCalls`
+/// is, by site, how often its function is called in a run, or 0: the period is
+/// the time between calls from the middle one to the last, as the starts of the
+/// median site have it.
+Summary summarize(ArrayRef<MeasuredRun> runs, ArrayRef<int64_t> siteCalls);
 
 /// The largest of each number over ranks.
 Summary getLargest(ArrayRef<Summary> ranks);

@@ -114,6 +114,7 @@ llvm::Error RankRunner::runProgram(const CompiledProgram &program,
   if (llvm::Error error = step.allocate())
     return error;
 
+  MeasuredRun warmUp;
   for (int32_t index = 0; index <= settings.repeats; ++index) {
     begin("run " + Twine(index + 1) + " of " + Twine(settings.repeats + 1) +
           " of '" + program.getPath() + "'");
@@ -121,6 +122,13 @@ llvm::Error RankRunner::runProgram(const CompiledProgram &program,
     if (llvm::Error error =
             runOnce(step, index == 0 ? &findings.outputs : nullptr, run))
       return error;
+    if (index == 0)
+      warmUp = run;
+    // Others hold the inputs of all repetitions.
+    if (program.getPlan().repetitions) {
+      run.peakBytes = warmUp.peakBytes;
+      run.hostPeakBytes = warmUp.hostPeakBytes;
+    }
     if (index != 0 || settings.repeats == 0)
       findings.runs.push_back(std::move(run));
   }
@@ -153,7 +161,7 @@ llvm::Error RankRunner::runOnce(StepRunner &step, Outputs *outputs,
 
 llvm::Expected<MeasuredStep> RankRunner::measure(const CompiledProgram &program,
                                                  ArrayRef<MeasuredRun> runs) {
-  Summary mine = summarize(runs, program.getSites().sites.size());
+  Summary mine = summarize(runs, program.getSiteCalls());
   llvm::Expected<std::vector<std::vector<int64_t>>> all =
       exchangeNumbers(mine.toNumbers());
   if (!all)

@@ -70,32 +70,36 @@ static std::string shorten(const std::string &name) {
 
 /// Whether the program keeps anything in the memory of the host.
 static bool usesHostMemory(const MeasuredStep &step) {
-  const std::optional<StepReport> &report = step.program->getPrediction();
+  const std::optional<PredictedTotals> &totals =
+      step.program->getPredictedTotals();
   return step.summary.hostPeakBytes > 0 ||
-         (report && report->hostPeakBytes > 0);
+         (totals && totals->hostPeakBytes.value_or(0) > 0);
 }
 
 static void printStep(const MeasuredStep &step, raw_ostream &os) {
-  const std::optional<StepReport> &report = step.program->getPrediction();
-  auto predicted = [&](int64_t StepReport::*member) {
-    return report ? Number((*report).*member) : std::nullopt;
-  };
+  PredictedTotals totals =
+      step.program->getPredictedTotals().value_or(PredictedTotals());
   TextTable<4> table(1, {"", "predicted", "measured", "difference"});
-  auto addTime = [&](const char *label, Number prediction, int64_t measured) {
-    table.add({label, formatTimeOrNone(prediction), formatTime(measured),
-               formatChange(prediction, measured)});
+  auto addTime = [&](const std::string &label, Number prediction,
+                     int64_t measured) {
+    bool isKnown = measured >= 0;
+    table.add({label, formatTimeOrNone(prediction), formatTimeOrNone(measured),
+               isKnown ? formatChange(prediction, measured) : "-"});
   };
-  addTime("step time", predicted(&StepReport::stepTimeNs), step.summary.stepNs);
-  addTime("exposed communication", predicted(&StepReport::exposedCommNs),
-          step.summary.exposedNs);
+  std::string label = "step time";
+  if (step.program->getPlan().repetitions) {
+    addTime("period", totals.periodNs, step.summary.periodNs);
+    label = "all repetitions";
+  }
+  addTime(label, totals.stepNs, step.summary.stepNs);
+  addTime("exposed communication", totals.exposedNs, step.summary.exposedNs);
   auto addBytes = [&](const char *label, Number prediction, int64_t measured) {
     table.add({label, prediction ? formatBytes(*prediction) : "-",
                formatBytes(measured), formatChange(prediction, measured)});
   };
-  addBytes("peak memory", predicted(&StepReport::peakMemoryBytes),
-           step.summary.peakBytes);
+  addBytes("peak memory", totals.peakBytes, step.summary.peakBytes);
   if (usesHostMemory(step))
-    addBytes("peak host memory", predicted(&StepReport::hostPeakBytes),
+    addBytes("peak host memory", totals.hostPeakBytes,
              step.summary.hostPeakBytes);
   table.print(os);
 }
@@ -108,6 +112,9 @@ static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
       getPredictions(*step.program);
   for (auto [site, predicted, measured] : llvm::zip_equal(
            step.program->getSites().sites, predictions, step.summary.sites)) {
+    // Of a step with a steady state, not all functions are called.
+    if (step.program->getPlan().repetitions && measured.startNs < 0)
+      continue;
     const CollectiveReport *report = predicted;
     auto predict = [&](auto get) {
       return report ? Number(get(*report)) : std::nullopt;
@@ -138,7 +145,7 @@ void mlir::commsched::run::printTable(const MeasuredStep &step,
     os << "median of " << step.repeats << (step.repeats == 1 ? " run" : " runs")
        << " after a warm-up";
   os << "\n";
-  if (!program.getPrediction())
+  if (!program.getPredictedTotals())
     os << "no prediction: " << program.getNoPredictionReason() << "\n";
   printStep(step, os);
   printCollectives(step, os);
@@ -163,17 +170,20 @@ static void printTimes(json::OStream &stream, StringRef key, Number startNs,
 void mlir::commsched::run::printJson(const MeasuredStep &step,
                                      raw_ostream &os) {
   const CompiledProgram &program = *step.program;
-  const std::optional<StepReport> &report = program.getPrediction();
+  PredictedTotals totals =
+      program.getPredictedTotals().value_or(PredictedTotals());
   auto toText = [](StringRef text) {
     return json::isUTF8(text) ? text.str() : json::fixUTF8(text);
   };
   json::OStream stream(os);
-  auto printPair = [&](StringRef key, int64_t StepReport::*member,
-                       int64_t measured) {
+  auto printNumber = [&](StringRef key, Number number) {
+    stream.attribute(key, number && *number >= 0 ? json::Value(*number)
+                                                 : json::Value(nullptr));
+  };
+  auto printPair = [&](StringRef key, Number predicted, int64_t measured) {
     stream.attributeObject(key, [&] {
-      stream.attribute("predicted", report ? json::Value((*report).*member)
-                                           : json::Value(nullptr));
-      stream.attribute("measured", measured);
+      printNumber("predicted", predicted);
+      printNumber("measured", measured);
     });
   };
   stream.object([&] {
@@ -184,13 +194,13 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
     stream.attribute("repeat", step.repeats);
     if (std::optional<int64_t> count = program.getPlan().repetitions)
       stream.attribute("iterations", *count);
-    printPair("step_time_ns", &StepReport::stepTimeNs, step.summary.stepNs);
-    printPair("exposed_comm_ns", &StepReport::exposedCommNs,
-              step.summary.exposedNs);
-    printPair("peak_memory_bytes", &StepReport::peakMemoryBytes,
-              step.summary.peakBytes);
+    if (program.getPlan().repetitions)
+      printPair("period_ns", totals.periodNs, step.summary.periodNs);
+    printPair("step_time_ns", totals.stepNs, step.summary.stepNs);
+    printPair("exposed_comm_ns", totals.exposedNs, step.summary.exposedNs);
+    printPair("peak_memory_bytes", totals.peakBytes, step.summary.peakBytes);
     if (usesHostMemory(step))
-      printPair("host_peak_bytes", &StepReport::hostPeakBytes,
+      printPair("host_peak_bytes", totals.hostPeakBytes,
                 step.summary.hostPeakBytes);
     std::vector<const CollectiveReport *> predictions = getPredictions(program);
     stream.attributeArray("collectives", [&] {

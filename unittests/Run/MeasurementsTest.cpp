@@ -38,7 +38,7 @@ TEST(Measurements, MedianIsTheLowerOfTwo) {
 }
 
 TEST(Measurements, AddsUpTheExecutionsOfASite) {
-  Summary summary = summarize({makeRun(100, 0)}, /*numSites=*/2);
+  Summary summary = summarize({makeRun(100, 0)}, /*siteCalls=*/{0, 0});
   EXPECT_EQ(summary.stepNs, 100);
   EXPECT_EQ(summary.peakBytes, 1000);
   EXPECT_EQ(summary.hostPeakBytes, 50);
@@ -50,21 +50,32 @@ TEST(Measurements, AddsUpTheExecutionsOfASite) {
 }
 
 TEST(Measurements, WhatDidNotRunHasNoTimes) {
-  Summary summary = summarize({makeRun(100, 0)}, /*numSites=*/2);
+  Summary summary = summarize({makeRun(100, 0)}, /*siteCalls=*/{0, 0});
   EXPECT_EQ(summary.sites[1].startNs, -1);
   EXPECT_EQ(summary.sites[1].durationNs, -1);
   EXPECT_EQ(summary.sites[1].exposedNs, -1);
 }
 
 TEST(Measurements, WhatIsNotWaitedForIsHidden) {
-  Summary summary = summarize({{50, 0, 0, {{collective, 0, 5, 20}}}}, 1);
+  Summary summary = summarize({{50, 0, 0, {{collective, 0, 5, 20}}}}, {0});
   EXPECT_EQ(summary.sites[0].exposedNs, 0);
   EXPECT_EQ(summary.exposedNs, 0);
 }
 
+TEST(Measurements, ThePeriodIsThatOfTheSecondHalf) {
+  // Five calls; site 0 starts twice in each, site 1 in the first only.
+  MeasuredRun run = {1000, 0, 0, {}};
+  for (int64_t start : {0, 5, 90, 95, 200, 205, 310, 315, 410, 415})
+    run.records.push_back({collective, 0, start, start + 1});
+  run.records.push_back({collective, 1, 3, 4});
+  EXPECT_EQ(summarize({run}, {5, 1}).periodNs, (410 - 200) / 2);
+  EXPECT_EQ(summarize({run}, {0, 1}).periodNs, -1);
+  EXPECT_EQ(summarize({run}, {4, 1}).periodNs, -1);
+}
+
 TEST(Measurements, TakesTheMedianOfEachNumber) {
   Summary summary =
-      summarize({makeRun(300, 0), makeRun(100, 2), makeRun(200, 8)}, 2);
+      summarize({makeRun(300, 0), makeRun(100, 2), makeRun(200, 8)}, {0, 0});
   EXPECT_EQ(summary.stepNs, 200);
   EXPECT_EQ(summary.peakBytes, 1002);
   EXPECT_EQ(summary.hostPeakBytes, 52);
@@ -73,8 +84,8 @@ TEST(Measurements, TakesTheMedianOfEachNumber) {
 }
 
 TEST(Measurements, TakesTheLargestOverRanks) {
-  Summary first = summarize({makeRun(300, 0)}, 2);
-  Summary second = summarize({makeRun(200, 5)}, 2);
+  Summary first = summarize({makeRun(300, 0)}, {0, 0});
+  Summary second = summarize({makeRun(200, 5)}, {0, 0});
   second.sites[1] = {3, 4, 5};
   Summary largest = getLargest({first, second});
   EXPECT_EQ(largest.stepNs, 300);
@@ -84,7 +95,7 @@ TEST(Measurements, TakesTheLargestOverRanks) {
 }
 
 TEST(Measurements, SummariesTravelAsNumbers) {
-  Summary summary = summarize({makeRun(300, 1)}, 3);
+  Summary summary = summarize({makeRun(300, 1)}, {0, 0, 0});
   Summary copy = Summary::fromNumbers(summary.toNumbers());
   EXPECT_EQ(copy.toNumbers(), summary.toNumbers());
   EXPECT_EQ(copy.exposedNs, summary.exposedNs);
