@@ -36,10 +36,9 @@ struct PredictedTotals {
 PredictedTotals getTotals(const StepReport &report);
 
 /// Those of a plan with repetitions. Functions without a steady state follow
-/// each other without overlap, since nothing is in flight between them. A steady
-/// state is simulated as one function, of as many calls as it takes until
-/// periods are alike. None, with the `reason` in words, if a function cannot be
-/// simulated. Linear in the operations.
+/// each other without overlap, since nothing is in flight between them. A
+/// steady state is simulated by simulateRepetitions(). None, with the `reason`
+/// in words, if a function cannot be simulated.
 FailureOr<std::optional<PredictedTotals>>
 predictRepetitions(const StepPlan &plan, ModuleOp module,
                    const cost::MeasuredTable *profile, std::string &reason);
