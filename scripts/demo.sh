@@ -3,9 +3,11 @@
 # that was traced from PyTorch with its parameters sharded over 64 ranks; reports
 # the step time within larger memory budgets, and draws it. Then does the same
 # with a step whose tensors are shared by 8 ranks: its collectives are on the
-# critical path, where no order hides them, and are split in chunks. Runs a small
-# traced step on 4 ranks of this machine, before and after, and draws the step
-# times between which the joint graph of the first step gives a choice of memory.
+# critical path, where no order hides them, and are split in chunks. Repeats the
+# first step with its optimizer, so that communication hides under the step before
+# and after. Runs a small traced step on 4 ranks of this machine, before and after,
+# and draws the step times between which the joint graph of the first step gives a
+# choice of memory.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -24,6 +26,9 @@ fi
 echo
 "$venv/bin/python" scripts/schedule_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo "$@" examples/llama3-8b-tp8.mlirbc
+echo
+python3 scripts/repeat_step.py --opt build/bin/commsched-opt \
+  --output-dir build/demo examples/llama3-8b-adamw-fsdp64.mlirbc
 echo
 python3 scripts/run_step.py --opt build/bin/commsched-opt \
   --runner build/bin/commsched-run --output-dir build/demo \

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compare traced training steps with AdamW that repeat.
+
+    apart       forward, backward and optimizer, each by commsched-pipeline: a
+                function begins when all communication of the one before has ended
+    FSDP2       the same functions with a bucket for each transformer block and
+                the next one prefetched, as FSDP2 does by itself
+    XLA         the whole step in one function, with the same buckets, by XLA's
+                latency hiding scheduler; its CollectivePipeliner moves nothing over
+                the boundary of a step
+    one step    the whole step by commsched-pipeline, repetitions one by one
+    ours        commsched-pipeline=steady-state
+
+All have the same costs and the same simulator. What XLA's CollectivePipeliner
+moves is known an iteration ahead or needed an iteration later: in a step the
+optimizer takes every reduction and changes every parameter. The bound is that of
+the period for the collectives that ours has merged.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import sys
+import time
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "benchmarks" / folder) for folder in ("common", "bucketing")]
+
+import plans  # noqa: E402
+from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
+
+BUDGET = "memory-budget=5%"
+REPORT = "commsched-report{format=json}"
+GIB = 1 << 30
+
+
+class Answer(NamedTuple):
+    period_ns: int
+    peak_bytes: int
+    seconds: float
+    bound_ns: int = 0
+
+
+class Step:
+    """One traced step, and the tools."""
+
+    def __init__(self, options: argparse.Namespace, traced: pathlib.Path, folder):
+        self.options, self.traced, self.folder = options, traced, folder
+        self.merged = folder / "merged.mlirbc"
+        self.run(["commsched-merge-step"], self.traced, self.merged)
+        (program,) = self.report([], self.merged)
+        self.peak_bytes = program["peak_memory_bytes"]
+
+    def run(self, passes: list, source: pathlib.Path, target: pathlib.Path) -> str:
+        pipeline = f"--pass-pipeline=builtin.module({','.join(passes)})"
+        command = [self.options.opt, source, pipeline, "-o", target]
+        return run([*command, "--emit-bytecode", "--mlir-disable-threading"])
+
+    def report(self, passes: list, source: pathlib.Path) -> list:
+        text = self.run([*passes, REPORT], source, self.folder / "out.mlirbc")
+        return [json.loads(line) for line in text.splitlines()]
+
+    def measure(self, passes: list, source: pathlib.Path) -> tuple[list, float]:
+        """The reports after passes, and how long the passes took."""
+        begin = time.monotonic()
+        target = self.folder / "scheduled.mlirbc"
+        self.run(passes, source, target)
+        seconds = time.monotonic() - begin
+        return self.report([], target), seconds
+
+    def apart(self, passes: str) -> Answer:
+        reports, seconds = self.measure([passes], self.traced)
+        whole = self.report([passes, "commsched-merge-step"], self.traced)
+        names = ("forward", "backward", "optimizer")
+        parts = [report for report in reports if report["function"] in names]
+        if len(parts) != len(names):
+            raise Failure(f"{self.traced} has not the functions {', '.join(names)}")
+        return Answer(
+            sum(report["step_time_ns"] for report in parts if "forward" not in report),
+            whole[0]["peak_memory_bytes"],
+            seconds,
+        )
+
+    def bucket_blocks(self) -> str:
+        """Passes for one bucket for each transformer block."""
+        text = run([self.options.opt, self.traced, "--mlir-print-debuginfo=false"])
+        return plans.buckets(f"mode=auto plan={plans.find_plan(text)}")
+
+    def fsdp(self) -> Answer:
+        return self.apart(self.bucket_blocks())
+
+    def xla(self) -> Answer:
+        bucketed = self.folder / "bucketed.mlirbc"
+        passes = [self.bucket_blocks(), "commsched-merge-step"]
+        self.run(passes, self.traced, bucketed)
+        lines = run([self.options.tool, bucketed, "--latency-hiding=xla=5%"])
+        answers = [json.loads(line) for line in lines.splitlines()]
+        (answer,) = (a for a in answers if a["peer"] == "xla")
+        if "error" in answer:
+            raise Failure(answer["error"])
+        seconds = answer["schedule_ms"] / 1000
+        return Answer(answer["step_time_ns"], answer["peak_memory_bytes"], seconds)
+
+    def one_step(self) -> Answer:
+        passes = [f"commsched-pipeline{{{BUDGET}}}"]
+        (report,), seconds = self.measure(passes, self.merged)
+        return Answer(report["period_ns"], report["peak_memory_bytes"], seconds)
+
+    def ours(self) -> Answer:
+        passes = [f"commsched-pipeline{{steady-state {BUDGET}}}"]
+        reports, seconds = self.measure(passes, self.traced)
+        by_name = {report["function"]: report for report in reports}
+        steady = by_name.get("step_steady", by_name["step"])
+        peak = max(report["peak_memory_bytes"] for report in reports)
+        return Answer(steady["period_ns"], peak, seconds, steady["period_bound_ns"])
+
+    def print_rows(self, label: str):
+        peers = {
+            "apart": lambda: self.apart(f"commsched-pipeline{{{BUDGET}}}"),
+            "FSDP2": self.fsdp,
+            "XLA": self.xla,
+            "one step": self.one_step,
+            "ours": self.ours,
+        }
+        answers = {name: answer() for name, answer in peers.items()}
+        ours = answers["ours"]
+        for name, answer in answers.items():
+            cells = [
+                label,
+                name,
+                f"{answer.period_ns / 1e6:,.1f}",
+                f"{100 * (answer.period_ns / ours.bound_ns - 1):.2f} %",
+                f"{answer.period_ns / ours.period_ns:.3f}",
+                f"{answer.peak_bytes / GIB:.1f}",
+                f"{100 * (answer.peak_bytes / self.peak_bytes - 1):+.1f} %",
+                f"{answer.seconds:.1f}",
+            ]
+            print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def trace(options: argparse.Namespace, model: str, ranks: int) -> pathlib.Path:
+    """The traced step, made where it is missing."""
+    path = options.traces / f"{model}-dp{ranks}-adamw.mlirbc"
+    if path.exists():
+        return path
+    options.traces.mkdir(parents=True, exist_ok=True)
+    command = [options.python, "-m", "commsched.torch.trace", "--model", model]
+    command += ["--dp", str(ranks), "--seq", "8192", "--optimizer", "adamw"]
+    paths = [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "COMMSCHED_OPT": str(options.opt),
+    }
+    run([*command, "-o", path], env=environment)
+    return path
+
+
+def compare(options: argparse.Namespace, folder: pathlib.Path):
+    print(
+        "| step | schedule | period, ms | over bound | of ours | peak, GiB | "
+        "over input | s |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    )
+    for model in options.models:
+        for ranks in options.ranks:
+            label = f"{model.removeprefix('llama3-')}, {ranks} ranks"
+            Step(options, trace(options, model, ranks), folder).print_rows(label)
+
+
+def main() -> int:
+    parser = make_parser(__doc__)
+    add = parser.add_argument
+    add("--models", nargs="+", default=["llama3-8b", "llama3-70b"])
+    add("--ranks", type=int, nargs="+", default=[8, 64, 512])
+    add(
+        "--traces",
+        type=pathlib.Path,
+        default=ROOT / "build" / "traces",
+        help="folder of the traced steps; those that are missing are traced",
+    )
+    return compare_in_folder(compare, parser.parse_args())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
