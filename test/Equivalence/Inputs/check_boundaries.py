@@ -58,7 +58,7 @@ def main():
             if result.returncode or any(name in text for name in LOWERING):
                 continue
             kept += 1
-            if len(PAIRS.findall(result.stdout)) != expected:
+            if len(PAIRS.findall(result.stdout)) < expected:
                 sys.exit(f"{text} on {program}: starts and waits are lost\n"
                          f"{result.stdout}")
     print(f"{len(pipelines)} runs on {len(args.programs)} programs, "

@@ -41,7 +41,7 @@ EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 ALONE = {"commsched-align-runtimes", "commsched-interleave",
          "commsched-merge-step", "commsched-report",
          "commsched-dump-problem", "commsched-export-json",
-         "commsched-frontier",
+         "commsched-frontier", "commsched-split-backward",
          "commsched-quantize-activations", "commsched-partition-joint",
          "commsched-verify-partition", "commsched-sync-partition",
          "commsched-mimic-autograd-order", "commsched-training-pipeline"}

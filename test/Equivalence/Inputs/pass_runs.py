@@ -87,6 +87,7 @@ MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-fit-memory",
                  "commsched-frontier", "commsched-interleave",
                  "commsched-merge-step", "commsched-partition-joint",
+                 "commsched-split-backward",
                  "commsched-verify-partition", "commsched-sync-partition",
                  "commsched-quantize-activations", "commsched-steady-state"}
 TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
@@ -250,6 +251,9 @@ RUNS = [
         "first=@step second=@step name=both memory-budget=20% mode=coalesced",
         steps=("fsdp", "experts")),
 
+    # By check_split_backward.py.
+    Run("commsched-split-backward", "function=@step input-gradients=0",
+        steps=()),
     # On linked functions, by test/Transforms/Step.
     Run("commsched-merge-step", "name=whole", steps=()),
     *make_runs("commsched-pipeline", "",

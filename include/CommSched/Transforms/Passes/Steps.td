@@ -94,4 +94,45 @@ def MergeStep : Pass<"commsched-merge-step", "::mlir::ModuleOp"> {
   ];
 }
 
+def SplitBackward : Pass<"commsched-split-backward", "::mlir::ModuleOp"> {
+  let summary = "split a backward into gradients of inputs and of weights";
+  let description = [{
+    Replaces the backward `function` by two functions, as zero-bubble schedules
+    of pipelines need them (Qi et al., "Zero Bubble Pipeline Parallelism", ICLR
+    2024). `@backward_input` computes the gradients of inputs, which the previous
+    stage of the pipeline waits for, and `@backward_weight`, which stands behind
+    it, computes the gradients of weights. The first has what these results
+    depend on, collectives included, and the second has the rest, such as the
+    products and reductions of the gradients of parameters.
+
+    Gradients of weights are the results that a function takes which updates
+    parameters: of which the next repetition takes a result as a parameter. The
+    links are `commsched.source`. `input-gradients` says instead which results
+    are gradients of inputs; all others are then of weights.
+
+    What the second takes from the first is returned by the first, behind its
+    gradients, and linked by `commsched.source`: values with the role
+    `saved_activation`, and arguments that both need, with their attributes. An
+    argument that both need is taken by both if it has a source and may not be
+    freed. Views and constants are computed by both. No other operation is,
+    whatever its effects. Collectives keep their order in each of the two, and
+    those whose order is given keep it in both; no collective is in flight from
+    one to the other.
+
+    `commsched-merge-step` makes one function of the step again. Attributes that
+    link halves of a partition are removed. A function that something refers to,
+    such as a call, stays as a private one. A remark says why a function is not
+    split: it has several blocks, is a part of a steady state, has no gradients
+    of one of the kinds, or an operation of the second would write memory of the
+    first. See docs/guide/interleaving.md.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"backward\"",
+           "The function, such as @backward">,
+    ListOption<"inputGradients", "input-gradients", "int64_t",
+               "Numbers of the results that are gradients of inputs; those that "
+               "no update of parameters takes if not given">,
+  ];
+}
+
 #endif // COMMSCHED_TRANSFORMS_PASSES_STEPS_TD

@@ -1,0 +1,382 @@
+//===- SplitBackward.cpp - Pass that splits a backward --------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Joint/SplitFunction.h"
+#include "../PassSupport.h"
+#include "BackwardSplit.h"
+#include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/SteadyState.h"
+#include "CommSched/Dialect/StepAttributes.h"
+#include "CommSched/Transforms/Passes.h"
+#include "JoinedFunction.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_SPLITBACKWARD
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// An argument or a result of one of the halves.
+struct HalfPort {
+  /// The value of the backward that it is.
+  Value value;
+  DictionaryAttr attrs;
+};
+
+/// One of the two functions.
+struct BackwardHalf {
+  std::string name;
+  SmallVector<HalfPort> arguments;
+  SmallVector<HalfPort> results;
+};
+
+struct SplitBackward : mlir::commsched::impl::SplitBackwardBase<SplitBackward> {
+  using SplitBackwardBase::SplitBackwardBase;
+
+  void runOnOperation() override;
+
+private:
+  FailureOr<func::FuncOp> findBackward();
+  LogicalResult checkNames(func::FuncOp backward);
+  bool decline(func::FuncOp backward, Location location, const Twine &reason);
+  FailureOr<llvm::BitVector> readInputGradients(func::FuncOp backward);
+  bool isSplittable(func::FuncOp backward,
+                    const llvm::BitVector &isInputGradient);
+  void replace(func::FuncOp backward, const BackwardSplit &split);
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The function and its results
+//===----------------------------------------------------------------------===//
+
+static std::string getInputName(func::FuncOp backward) {
+  return (backward.getSymName() + "_input").str();
+}
+
+static std::string getWeightName(func::FuncOp backward) {
+  return (backward.getSymName() + "_weight").str();
+}
+
+FailureOr<func::FuncOp> SplitBackward::findBackward() {
+  StringRef symbol = function;
+  symbol.consume_front("@");
+  Operation *found = SymbolTable::lookupSymbolIn(getOperation(), symbol);
+  auto backward = dyn_cast_if_present<func::FuncOp>(found);
+  if (backward && !backward.isExternal())
+    return backward;
+  InFlightDiagnostic diag = emitError(
+      getOperation().getLoc(),
+      makeOptionError(*this, function,
+                      "names '@" + symbol + "', " +
+                          (backward ? "which has no body"
+                                    : "but there is no such function")));
+  if (found)
+    diag.attachNote(found->getLoc()) << "the symbol is here";
+  return diag;
+}
+
+/// Emits an error if the name of a half is that of something else.
+LogicalResult SplitBackward::checkNames(func::FuncOp backward) {
+  for (const std::string &name :
+       {getInputName(backward), getWeightName(backward)})
+    if (Operation *found = SymbolTable::lookupSymbolIn(getOperation(), name)) {
+      InFlightDiagnostic diag = backward.emitOpError()
+                                << "is to be split, and a half is to be '@"
+                                << name << "', but the module has that symbol";
+      diag.attachNote(found->getLoc()) << "it is here";
+      return diag;
+    }
+  return success();
+}
+
+/// Emits the remark `BackwardNotSplit`. Returns false.
+bool SplitBackward::decline(func::FuncOp backward, Location location,
+                            const Twine &reason) {
+  remark::missed(location,
+                 makeRemark("BackwardNotSplit", backward.getSymName()))
+      << ("'@" + backward.getSymName() + "' is not split: " + reason).str();
+  return false;
+}
+
+/// The names of the functions that feed parameters of the next repetition.
+static llvm::StringSet<> findUpdates(ModuleOp module) {
+  llvm::StringSet<> updates;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned index : llvm::seq(function.getNumArguments())) {
+      std::optional<StepSource> source = getStepSource(function, index);
+      auto role = function.getArgAttrOfType<StringAttr>(index, roleAttrName);
+      if (source && source->iterations > 0 && role &&
+          role.getValue() == parameterRole)
+        updates.insert(source->function.getValue());
+    }
+  return updates;
+}
+
+/// By result of `backward`: whether a function that updates parameters takes
+/// it.
+static llvm::BitVector findParameterGradients(func::FuncOp backward) {
+  auto module = backward->getParentOfType<ModuleOp>();
+  llvm::StringSet<> updates = findUpdates(module);
+  llvm::BitVector found(backward.getNumResults());
+  for (auto taker : module.getOps<func::FuncOp>())
+    if (taker != backward && updates.contains(taker.getSymName()))
+      for (unsigned index : llvm::seq(taker.getNumArguments()))
+        if (std::optional<StepSource> source = getStepSource(taker, index))
+          if (source->function == backward.getSymNameAttr())
+            found.set(source->result);
+  return found;
+}
+
+FailureOr<llvm::BitVector>
+SplitBackward::readInputGradients(func::FuncOp backward) {
+  if (inputGradients.empty())
+    return findParameterGradients(backward).flip();
+  llvm::BitVector isInputGradient(backward.getNumResults());
+  for (int64_t index : inputGradients) {
+    if (index < 0 || index >= static_cast<int64_t>(isInputGradient.size())) {
+      InFlightDiagnostic diag = emitError(
+          getOperation().getLoc(),
+          makeOptionError(*this, inputGradients,
+                          "names result " + Twine(index) + ", but '@" +
+                              backward.getSymName() + "' has " +
+                              Twine(isInputGradient.size()) + " results"));
+      diag.attachNote(backward.getLoc()) << "the function is here";
+      return diag;
+    }
+    isInputGradient.set(index);
+  }
+  return isInputGradient;
+}
+
+bool SplitBackward::isSplittable(func::FuncOp backward,
+                                 const llvm::BitVector &isInputGradient) {
+  auto keep = [&](const Twine &reason) {
+    return decline(backward, backward.getLoc(), reason);
+  };
+  if (!hasLoneBlock(backward))
+    return keep("its body is not one block");
+  if (getSteadyState(backward))
+    return keep("it is a part of a steady state");
+  for (auto other : getOperation().getOps<func::FuncOp>()) {
+    std::optional<SteadyStateInfo> steady = getSteadyState(other);
+    if (steady && steady->step.getAttr() == backward.getSymNameAttr())
+      return keep("'@" + other.getSymName() +
+                  "' is a part of its steady state");
+  }
+  if (isInputGradient.all())
+    return keep(inputGradients.empty()
+                    ? "no function that updates parameters takes a result of it"
+                    : "no result of it is a gradient of a weight");
+  if (isInputGradient.none())
+    return keep("each result of it is a gradient of a parameter");
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The halves
+//===----------------------------------------------------------------------===//
+
+static DictionaryAttr orNoAttrs(func::FuncOp function, DictionaryAttr attrs) {
+  return attrs ? attrs : DictionaryAttr::get(function.getContext());
+}
+
+/// What the half of the weights has on an argument that the other half feeds.
+static DictionaryAttr getHandedAttrs(func::FuncOp backward, Value value) {
+  MLIRContext *context = backward.getContext();
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    NamedAttrList attrs(backward.getArgAttrDict(argument.getArgNumber()));
+    attrs.erase(sourceAttrName);
+    return attrs.getDictionary(context);
+  }
+  NamedAttrList attrs;
+  if (isa<ShapedType>(value.getType()))
+    attrs.set(roleAttrName, StringAttr::get(context, savedActivationRole));
+  if (DenseI64ArrayAttr hints = getSizeHints(value))
+    attrs.set(sizeHintsAttrName, hints);
+  return attrs.getDictionary(context);
+}
+
+/// Decides what both halves take and return.
+static std::pair<BackwardHalf, BackwardHalf>
+planHalves(func::FuncOp backward, const BackwardSplit &split) {
+  BackwardHalf ofInputs = {getInputName(backward), {}, {}};
+  BackwardHalf ofWeights = {getWeightName(backward), {}, {}};
+  Operation *end = backward.getBody().front().getTerminator();
+  for (OpOperand &operand : end->getOpOperands()) {
+    unsigned index = operand.getOperandNumber();
+    BackwardHalf &half = split.isInputGradient[index] ? ofInputs : ofWeights;
+    half.results.push_back(
+        {operand.get(),
+         orNoAttrs(backward, backward.getResultAttrDict(index))});
+  }
+  for (Value value : split.handed) {
+    ofInputs.results.push_back({value, orNoAttrs(backward, {})});
+    ofWeights.arguments.push_back({value, getHandedAttrs(backward, value)});
+  }
+  for (BlockArgument argument : backward.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    HalfPort port = {argument,
+                     orNoAttrs(backward, backward.getArgAttrDict(index))};
+    if (split.inputArguments[index])
+      ofInputs.arguments.push_back(port);
+    if (split.weightArguments[index])
+      ofWeights.arguments.push_back(port);
+  }
+  return {ofInputs, ofWeights};
+}
+
+/// The attributes of the backward that hold for each half.
+static DictionaryAttr getHalfOwnAttributes(func::FuncOp backward) {
+  NamedAttrList attrs(backward->getDiscardableAttrDictionary());
+  for (StringRef dropped : {backwardAttrName, forwardAttrName, jointAttrName,
+                            numForwardOutputsAttrName, savedValuesAttrName,
+                            baselinePeakBytesAttrName, runtimeNsAttrName})
+    attrs.erase(dropped);
+  return attrs.getDictionary(backward.getContext());
+}
+
+/// Creates a half behind `previous`, of the operations for which `computes`
+/// holds.
+static func::FuncOp
+createBackwardHalf(func::FuncOp backward, Operation *previous,
+                   const BackwardHalf &half,
+                   function_ref<bool(Operation *)> computes) {
+  auto getType = [](const HalfPort &port) { return port.value.getType(); };
+  auto getAttrs = [](const HalfPort &port) -> Attribute { return port.attrs; };
+  OpBuilder builder(backward.getContext());
+  builder.setInsertionPointAfter(previous);
+  auto function = func::FuncOp::create(
+      builder, backward.getLoc(), half.name,
+      builder.getFunctionType(llvm::map_to_vector(half.arguments, getType),
+                              llvm::map_to_vector(half.results, getType)));
+  function->setDiscardableAttrs(getHalfOwnAttributes(backward));
+  function.setVisibility(backward.getVisibility());
+  function.setAllArgAttrs(llvm::map_to_vector(half.arguments, getAttrs));
+  function.setAllResultAttrs(llvm::map_to_vector(half.results, getAttrs));
+  Block *body = builder.createBlock(&function.getBody());
+  IRMapping mapping;
+  for (const HalfPort &port : half.arguments)
+    mapping.map(port.value,
+                body->addArgument(port.value.getType(), port.value.getLoc()));
+  Block &block = backward.getBody().front();
+  for (Operation &op : block.without_terminator())
+    if (computes(&op))
+      builder.clone(op, mapping);
+  func::ReturnOp::create(
+      builder, block.getTerminator()->getLoc(),
+      llvm::map_to_vector(half.results, [&](const HalfPort &port) {
+        return mapping.lookup(port.value);
+      }));
+  return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Links
+//===----------------------------------------------------------------------===//
+
+/// Makes what the backward feeds fed by the half that computes it.
+static void relink(func::FuncOp backward, const BackwardSplit &split,
+                   func::FuncOp ofInputs, func::FuncOp ofWeights) {
+  SmallVector<StepSource> sources;
+  unsigned inputResults = 0, weightResults = 0;
+  for (unsigned index : llvm::seq(backward.getNumResults())) {
+    if (split.isInputGradient[index])
+      sources.push_back({ofInputs.getSymNameAttr(), inputResults++, 0});
+    else
+      sources.push_back({ofWeights.getSymNameAttr(), weightResults++, 0});
+  }
+  auto module = backward->getParentOfType<ModuleOp>();
+  for (auto taker : module.getOps<func::FuncOp>())
+    for (unsigned index : llvm::seq(taker.getNumArguments())) {
+      std::optional<StepSource> source = getStepSource(taker, index);
+      if (!source || source->function != backward.getSymNameAttr())
+        continue;
+      StepSource now = sources[source->result];
+      now.iterations = source->iterations;
+      setStepSource(taker, index, now);
+    }
+  for (unsigned index : llvm::seq(split.handed.size()))
+    setStepSource(ofWeights, index,
+                  {ofInputs.getSymNameAttr(),
+                   inputResults + static_cast<unsigned>(index), 0});
+}
+
+/// Removes what says that the halves of a partition are `backward` and the
+/// function that it is the backward of.
+static void unlinkPartition(func::FuncOp backward) {
+  auto forward = backward->getAttrOfType<FlatSymbolRefAttr>(forwardAttrName);
+  if (!forward)
+    return;
+  if (Operation *other = SymbolTable::lookupNearestSymbolFrom(
+          backward->getParentOp(), forward))
+    for (StringRef attr :
+         {backwardAttrName, jointAttrName, numForwardOutputsAttrName})
+      other->removeDiscardableAttr(attr);
+  backward->removeDiscardableAttr(forwardAttrName);
+}
+
+void SplitBackward::replace(func::FuncOp backward, const BackwardSplit &split) {
+  auto [inputPlan, weightPlan] = planHalves(backward, split);
+  func::FuncOp ofInputs =
+      createBackwardHalf(backward, backward, inputPlan, [&](Operation *op) {
+        return split.ofInputs.contains(op);
+      });
+  func::FuncOp ofWeights =
+      createBackwardHalf(backward, ofInputs, weightPlan, [&](Operation *op) {
+        return !split.ofInputs.contains(op) || split.repeated.contains(op);
+      });
+  remark::passed(backward.getLoc(),
+                 makeRemark("BackwardSplit", backward.getSymName()))
+      << ("'@" + backward.getSymName() + "' is '@" + ofInputs.getSymName() +
+          "', which computes " + Twine(split.isInputGradient.count()) +
+          " gradients of inputs, and '@" + ofWeights.getSymName() +
+          "', which takes " + Twine(split.handed.size()) + " values from it")
+             .str()
+      << remark::metric("HandedValues", split.handed.size())
+      << remark::metric("HandedBytes",
+                        getMultipleOfBytes(split.handed, 1).value_or(0));
+  relink(backward, split, ofInputs, ofWeights);
+  unlinkPartition(backward);
+  SymbolTableCollection collection;
+  SymbolUserMap users(collection, getOperation());
+  if (users.useEmpty(backward))
+    backward.erase();
+  else
+    backward.setPrivate();
+}
+
+void SplitBackward::runOnOperation() {
+  FailureOr<func::FuncOp> backward = findBackward();
+  if (failed(backward))
+    return signalPassFailure();
+  FailureOr<llvm::BitVector> isInputGradient = readInputGradients(*backward);
+  if (failed(isInputGradient) || failed(checkNames(*backward)))
+    return signalPassFailure();
+  if (!isSplittable(*backward, *isInputGradient))
+    return markAllAnalysesPreserved();
+  BackwardSplit split;
+  FailureOr<std::optional<SplitObstacle>> obstacle =
+      splitBackward(*backward, *isInputGradient, split);
+  if (failed(obstacle))
+    return signalPassFailure();
+  if (*obstacle) {
+    decline(*backward, (*obstacle)->location, (*obstacle)->reason);
+    return markAllAnalysesPreserved();
+  }
+  replace(*backward, split);
+}

@@ -1,0 +1,136 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Splits functions by commsched-split-backward and compares what both halves
+compute, one after the other, with what the function does.
+
+`--random` is a range of seeds of random functions; `--steps` says whether to
+split the backward of a transformer's training step, too. Any result may count
+as a gradient of an input. All results have to be the same, bit for bit, on
+every rank.
+"""
+
+import argparse
+import re
+
+from check_equivalence import STEPS, Checker, parse_range
+from joint_halves import (SOURCE, call, find_end, parse_functions, split,
+                          write_function)
+from repeated_programs import write_step
+from transformer_step import parse_step
+
+NAME = re.compile(r'commsched\.name = "a(\d+)"')
+FORWARD = re.compile(r"commsched\.(forward|joint) = [@\"\w]+(, )?")
+HANDED = "function = @step_input"
+
+
+def split_header(text):
+    """What is in front of the arguments of a function, these, and the rest."""
+    begin = text.index("(")
+    end = find_end(text, begin)
+    return text[:begin + 1], split(text[begin + 1:end - 1]), text[end - 1:]
+
+
+def name_arguments(text):
+    """The function, with names of its arguments and without links."""
+    head, arguments, rest = split_header(text)
+    named = []
+    for index, argument in enumerate(arguments):
+        argument = re.sub(rf"{SOURCE.pattern}(, )?", "", argument)
+        value, _, attributes = argument.rstrip("}").partition(" {")
+        attributes = [a for a in split(attributes) if "commsched.name" not in a]
+        attributes.append(f'commsched.name = "a{index}"')
+        named.append(f"{value} {{{', '.join(a for a in attributes if a)}}}")
+    return head + ", ".join(named) + rest
+
+
+def run_half(lines, half, values, handed):
+    """Appends a call of one half; returns its results."""
+    arguments = []
+    for text, source in zip(split_header(half.text)[1], half.sources):
+        arguments.append(handed[source] if HANDED in text
+                         else values[int(NAME.search(text)[1])])
+    return call(lines, half.name, half, arguments)
+
+
+def join(module, whole, chosen):
+    """The module with `@step` again, which runs both halves; `chosen` are the
+    results that the first computes."""
+    functions = parse_functions(module)
+    values = [f"%a{i}" for i in range(len(whole.arguments))]
+    lines = []
+    first = run_half(lines, functions["step_input"], values, [])
+    second = iter(run_half(lines, functions["step_weight"], values, first))
+    results = []
+    for index in range(len(whole.results)):
+        results.append(first[sorted(chosen).index(index)] if index in chosen
+                       else next(second))
+    text = write_function("step", list(zip(values, whole.arguments)),
+                          whole.roles, lines, results, whole.results)
+    for half in ("input", "weight"):
+        module = module.replace(f"func.func @step_{half}(",
+                                f"func.func private @step_{half}(")
+    end = module.rindex("}")
+    return module[:end] + text + module[end:]
+
+
+class SplitChecker(Checker):
+    def __init__(self, options):
+        options.only = ""
+        super().__init__(options)
+        self.kept = 0
+
+    def check(self, name, before, chosen):
+        whole = parse_functions(before)["step"]
+        before = before.replace(whole.text, name_arguments(whole.text))
+        indices = ",".join(map(str, chosen))
+        after = self.transform(
+            before, "commsched-split-backward{function=@step "
+            f"input-gradients={indices}}}")
+        if "@step_weight" not in after:
+            self.kept += 1
+            return
+        after = self.call([*self.opt, "-", "--inline", "--symbol-dce"],
+                          join(after, whole, chosen))
+        self.compare(name, before, after)
+
+    def check_random(self, seed):
+        before = self.transform(write_step(seed), "")
+        count = len(parse_functions(before)["step"].results)
+        self.check(f"random.{seed}", before, [seed % count])
+
+    def check_step(self):
+        halves = self.transform(parse_step(STEPS["joint"]).write(),
+                                "commsched-partition-joint")
+        functions = parse_functions(halves)
+        backward = functions["step_backward"]
+        before = halves.replace(functions["step_forward"].text, "")
+        before = before.replace(backward.text, FORWARD.sub(
+            "", backward.text.replace("@step_backward(", "@step(")))
+        count = len(backward.results)
+        for chosen in ([0], [count - 1], range(0, count, 2)):
+            self.check(f"step.{len(chosen)}.{chosen[0]}", before, list(chosen))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--opt", default="commsched-opt")
+    parser.add_argument(
+        "--run", default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
+        help="the runner, with its options")
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--random", type=parse_range, default=())
+    parser.add_argument("--steps", action="store_true")
+    options = parser.parse_args()
+    options.mpi = False
+    checker = SplitChecker(options)
+    for seed in options.random:
+        checker.check_random(seed)
+    if options.steps:
+        checker.check_step()
+    print(f"{checker.compared} splits compute the same, {checker.kept} "
+          "functions are not split")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+// RUN: commsched-opt %s -split-input-file --remark-policy=all \
+// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
+// RUN:   --commsched-split-backward -o %t 2> %t.remarks
+// RUN: FileCheck %s --check-prefix=LINKS < %t.remarks
+// RUN: FileCheck %s < %t
+// RUN: commsched-opt %s -split-input-file --remark-policy=all \
+// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
+// RUN:   --commsched-split-backward=input-gradients=0 -o %t 2> %t.remarks
+// RUN: FileCheck %s --check-prefix=GIVEN < %t.remarks
+// RUN: FileCheck %s --check-prefix=SPLIT < %t
+
+// Nothing says what is a gradient of a parameter.
+
+// LINKS: [Missed] BackwardNotSplit
+// LINKS-SAME: '@backward' is not split: no function that updates parameters takes a result of it
+// CHECK-COUNT-7: func.func @backward(
+// GIVEN: [Missed] BackwardNotSplit
+// GIVEN-SAME: '@backward' is not split: no result of it is a gradient of a weight
+// SPLIT: func.func @backward(
+func.func @backward(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// The first stage of a pipeline: nothing waits for a gradient of an input.
+
+// LINKS: [Missed] BackwardNotSplit
+// LINKS-SAME: each result of it is a gradient of a parameter
+// GIVEN: no result of it is a gradient of a weight
+// SPLIT: func.func @backward(
+func.func @backward(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+func.func @optimizer(
+    %w: tensor<4xf32> {
+      commsched.role = "parameter",
+      commsched.source = {function = @optimizer, result = 0 : i64,
+                          iterations = 1 : i64}},
+    %g: tensor<4xf32> {
+      commsched.source = {function = @backward, result = 0 : i64}})
+    -> tensor<4xf32> {
+  return %w : tensor<4xf32>
+}
+
+// -----
+
+// LINKS: BackwardNotSplit
+// GIVEN: its body is not one block
+// SPLIT: func.func @backward(
+func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  cf.br ^end
+^end:
+  return %x, %x : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Both results are computed by the same operation.
+
+// LINKS: BackwardNotSplit
+// GIVEN: all of its operations compute gradients of inputs
+// SPLIT: func.func @backward(
+func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// What the second half would write is an argument of both.
+
+// LINKS: BackwardNotSplit
+// GIVEN: 'add_' computes gradients of weights and may write memory that gradients of inputs are computed from
+// SPLIT: func.func @backward(
+func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = commsched.compute "add_"(%x) {alias = 0 : i64, mutates = array<i64: 0>}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// The first half writes what the second reads before: both are of the first.
+
+// LINKS: BackwardNotSplit
+// GIVEN: all of its operations compute gradients of inputs
+// SPLIT: func.func @backward(
+func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = commsched.compute "add_"(%x) {alias = 0 : i64, mutates = array<i64: 0>}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  return %1, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// A function that a call refers to stays.
+
+// LINKS: BackwardNotSplit
+// GIVEN: [Passed] BackwardSplit
+// SPLIT: func.func private @backward(
+// SPLIT: func.func @backward_input(
+// SPLIT: func.func @backward_weight(
+func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = commsched.compute "b"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+func.func @caller(%x: tensor<4xf32>) {
+  call @backward(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
