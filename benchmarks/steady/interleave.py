@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compare a forward and a backward in one schedule with one after the other.
+
+Traced steps of a mixture of experts, whose all-to-alls nothing hides within one
+micro-batch:
+
+    one after the other  each function by commsched-schedule
+    whole backward       commsched-interleave of the forward and the backward
+    split backward       commsched-split-backward, then the forward of one
+                         micro-batch, the gradients of inputs of another and the
+                         gradients of weights of a third in one schedule
+
+Times are simulated, with the costs of the trace. Time is the processor time of
+the tool.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Label -> options of commsched.torch.trace.
+STEPS = {
+    "16B experts, ep 8": ["--model=deepseek-v3-16b", "--ep=8"],
+    "16B experts, ep 32": ["--model=deepseek-v3-16b", "--ep=32"],
+}
+SEQUENCE = 8192
+BUDGETS = (0, 5, 20)
+# The trace has no stage before it. The gradient of the embedding, which is the
+# first result, depends on all that one would wait for.
+SPLIT = "commsched-split-backward{input-gradients=0}"
+REPORT = "commsched-report{format=json}"
+HEADER = ("step", "memory", "functions", "step, ms", "exposed, ms")
+HEADER += ("of one after the other", "bound, ms", "peak, GiB", "s")
+
+
+class Schedule(NamedTuple):
+    """What a remark and the report say; times in ms."""
+
+    before: float
+    exposed_before: float
+    step: float
+    exposed: float
+    exposed_at_bound: float
+    peak_bytes: int
+    seconds: float
+
+
+def trace(label: str, options: argparse.Namespace, folder: pathlib.Path):
+    """The traced step. Those in `--traces` are not made again."""
+    name = re.sub(r"\W+", "-", label.lower())
+    program = pathlib.Path(options.traces or folder) / f"{name}.mlirbc"
+    if not program.exists():
+        path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
+        environment = {"COMMSCHED_OPT": options.opt, **os.environ, "PYTHONPATH": path}
+        command = [options.python, "-m", "commsched.torch.trace", *STEPS[label]]
+        command += [f"--seq={SEQUENCE}", "-o", str(program)]
+        subprocess.run(command, env=environment, check=True)
+    return program
+
+
+def interleave(first: str, second: str, name: str, budget: int) -> str:
+    return (
+        f"commsched-interleave{{first=@{first} second=@{second} name={name} "
+        f"memory-budget={budget}%}}"
+    )
+
+
+def measure(opt: str, program: pathlib.Path, passes: list, name: str) -> Schedule:
+    """The function that the last of the passes makes."""
+    pipeline = f"builtin.module({','.join([*passes, REPORT])})"
+    command = [opt, program, "-o", os.devnull, f"--pass-pipeline={pipeline}"]
+    command += ["--mlir-disable-threading", "--remarks-filter=commsched"]
+    command += ["--remark-policy=all", "--remark-format=emitRemark"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+    remark = re.findall(rf"\] Interleaved .*Function={name} .*", result.stderr)[-1]
+    metrics = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", remark)}
+    (report,) = [
+        line
+        for line in map(json.loads, result.stdout.splitlines())
+        if line["function"] == name
+    ]
+    return Schedule(
+        before=metrics["StepNsBefore"] / 1e6,
+        exposed_before=metrics["ExposedNsBefore"] / 1e6,
+        step=report["step_time_ns"] / 1e6,
+        exposed=report["exposed_comm_ns"] / 1e6,
+        exposed_at_bound=max(
+            report["tight_lower_bound_ns"] - report["compute_time_ns"], 0
+        )
+        / 1e6,
+        peak_bytes=report["peak_memory_bytes"],
+        seconds=seconds,
+    )
+
+
+def print_row(*cells: str):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def print_schedule(start: list, functions: str, schedule: Schedule, before: float):
+    print_row(
+        *start,
+        functions,
+        f"{schedule.step:.1f}",
+        f"{schedule.exposed:.1f}",
+        f"{100 * schedule.exposed / before:.0f} %",
+        f"{schedule.exposed_at_bound:.1f}",
+        f"{schedule.peak_bytes / 2**30:.1f}",
+        f"{schedule.seconds:.1f}",
+    )
+
+
+def compare(label: str, program: pathlib.Path, options: argparse.Namespace):
+    for budget in BUDGETS:
+        start = [label, f"+{budget} %"]
+        whole = measure(
+            options.opt,
+            program,
+            [interleave("forward", "backward", "both", budget)],
+            "both",
+        )
+        split = measure(
+            options.opt,
+            program,
+            [SPLIT, interleave("forward", "backward_input", "both", budget)]
+            + [interleave("both", "backward_weight", "all", budget)],
+            "all",
+        )
+        exposed = whole.exposed_before
+        figures = [f"{whole.before:.1f}", f"{exposed:.1f}", "", "", "", ""]
+        print_row(*start, "one after the other", *figures)
+        print_schedule(start, "whole backward", whole, exposed)
+        print_schedule(start, "split backward", split, exposed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add = parser.add_argument
+    add("--opt", default=str(ROOT / "build" / "bin" / "commsched-opt"))
+    add("--python", default=sys.executable, help="one that has PyTorch")
+    add("--steps", default=".", help="only the steps whose label this matches")
+    add("--traces", help="a folder to keep the traced steps in")
+    options = parser.parse_args()
+    if options.traces:
+        pathlib.Path(options.traces).mkdir(parents=True, exist_ok=True)
+    print_row(*HEADER)
+    print_row(*["---"] * 3, *["---:"] * (len(HEADER) - 3))
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for label in STEPS:
+                if re.search(options.steps, label):
+                    program = trace(label, options, pathlib.Path(folder))
+                    compare(label, program, options)
+    except subprocess.CalledProcessError as error:
+        lines = (error.stderr or "").strip().splitlines() or [str(error)]
+        print(f"error: {lines[-1]}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
