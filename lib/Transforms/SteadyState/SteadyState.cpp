@@ -137,8 +137,13 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
   const CyclicProblem &cyclic = scheduled.problem.getProblem();
   Result<CyclicSchedule> moved = measureCyclic(
       cyclic, movePorts(scheduled.problem, scheduled.schedule.order));
-  if (!moved)
-    return emitError(step.getLoc()) << "cannot be scheduled: " << moved.error();
+  if (!moved) {
+    // An operation of the next repetition may write it in place before that.
+    decline(step.getLoc(), "what a repetition returns would not last until the "
+                           "call that returns it: " +
+                               moved.error());
+    return false;
+  }
   scheduled.schedule = std::move(*moved);
   if (std::optional<std::string> obstacle = explainNoGain(scheduled)) {
     decline(step.getLoc(), *obstacle);

@@ -47,8 +47,7 @@ LINKED_PIPELINES = [
     "commsched-pipeline",
     "commsched-merge-step,func.func(commsched-schedule{memory-budget=50%})",
     f"commsched-merge-step,{STEADY}{{memory-budget=200%}}",
-    f"commsched-pipeline,commsched-merge-step,{STEADY}{{memory-budget=100% "
-    "max-depth=2}",
+    "commsched-pipeline{steady-state memory-budget=200%}",
 ]
 LOOP_PIPELINES = [
     f"func.func({LOOPS}{{memory-budget=200%}})",
