@@ -35,6 +35,8 @@ run $checks/check_fsdp_order.py --functions $((600 * count)) --seed "$seed" comm
 run $checks/check_buckets.py --count $((45 * count)) --functions 12 --seed "$seed" commsched-opt
 last=$((seed + 20 * count - 1))
 run $equivalence/check_equivalence.py --random="$seed-$last" --folder="$folder" --opt=commsched-opt
+run $equivalence/check_iterations.py --random="$seed-$last" --linked="$seed-$last" \
+  --loops="$seed-$last" --folder="$folder" --opt=commsched-opt
 run $equivalence/check_partitions.py --random="$seed-$last" --run=3 --folder="$folder" --opt=commsched-opt
 last=$((seed + 110 * count - 1))
 run $equivalence/check_partitions.py --pass=commsched-fit-memory --small="$seed-$last" \

@@ -53,6 +53,8 @@ LOOP_PIPELINES = [
     f"func.func({LOOPS}{{memory-budget=200%}})",
     f"func.func({LOOPS}{{memory-budget=400% max-depth=4 slack=0}})",
     f"commsched-pipeline,func.func({LOOPS}{{memory-budget=50%}})",
+    f"func.func({LOOPS}{{memory-budget=200% unroll=4}})",
+    f"func.func({LOOPS}{{memory-budget=100% unroll=8 max-depth=2}})",
 ]
 
 
