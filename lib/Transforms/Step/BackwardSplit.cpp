@@ -28,7 +28,7 @@ public:
       : function(function), block(function.getBody().front()), split(split) {}
 
   LogicalResult findOperations();
-  std::optional<SplitObstacle> checkWrites() const;
+  std::optional<BackwardObstacle> checkWrites() const;
   void findHandedValues();
 
 private:
@@ -122,7 +122,7 @@ static Value findSharedWrite(Operation *op,
 
 /// A value that is handed over is one of the caller's in between, for which
 /// nothing says that it is the memory of another one.
-std::optional<SplitObstacle> BackwardSplitter::checkWrites() const {
+std::optional<BackwardObstacle> BackwardSplitter::checkWrites() const {
   StorageAnalysis storages(block);
   auto getObject = [&](Value value) -> std::optional<int32_t> {
     int32_t storage = storages.getStorage(value);
@@ -142,7 +142,7 @@ std::optional<SplitObstacle> BackwardSplitter::checkWrites() const {
   for (Operation &op : getScheduledOperations(block)) {
     if (split.ofInputs.contains(&op))
       continue;
-    std::optional<SplitObstacle> obstacle;
+    std::optional<BackwardObstacle> obstacle;
     op.walk([&](Operation *inner) {
       Value written = findSharedWrite(inner, [&](Value value) {
         std::optional<int32_t> object = getObject(value);
@@ -235,7 +235,7 @@ void BackwardSplitter::findHandedValues() {
           split.handed.push_back(result);
 }
 
-FailureOr<std::optional<SplitObstacle>>
+FailureOr<std::optional<BackwardObstacle>>
 mlir::commsched::splitBackward(func::FuncOp function,
                                const llvm::BitVector &isInputGradient,
                                BackwardSplit &split) {
@@ -247,10 +247,10 @@ mlir::commsched::splitBackward(func::FuncOp function,
       llvm::range_size(getScheduledOperations(function.getBody().front()));
   if (split.ofInputs.size() == numOperations)
     return std::optional(
-        SplitObstacle{function.getLoc(),
-                      "all of its operations compute gradients of inputs"});
-  if (std::optional<SplitObstacle> obstacle = splitter.checkWrites())
+        BackwardObstacle{function.getLoc(),
+                         "all of its operations compute gradients of inputs"});
+  if (std::optional<BackwardObstacle> obstacle = splitter.checkWrites())
     return obstacle;
   splitter.findHandedValues();
-  return std::optional<SplitObstacle>();
+  return std::optional<BackwardObstacle>();
 }

@@ -41,7 +41,7 @@ struct BackwardSplit {
 };
 
 /// Why a backward is not split.
-struct SplitObstacle {
+struct BackwardObstacle {
   Location location;
   std::string reason;
 };
@@ -50,7 +50,7 @@ struct SplitObstacle {
 /// inputs. Fails with an error where the operations contradict each other, and
 /// returns an obstacle where the halves would differ from the whole. Linear in
 /// the operations, operands and dependences.
-FailureOr<std::optional<SplitObstacle>>
+FailureOr<std::optional<BackwardObstacle>>
 splitBackward(func::FuncOp function, const llvm::BitVector &isInputGradient,
               BackwardSplit &split);
 

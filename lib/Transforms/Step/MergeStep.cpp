@@ -9,12 +9,11 @@
 #include "../PassSupport.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "JoinedFunction.h"
+#include "LinkedFunctions.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::commsched {
@@ -42,8 +41,7 @@ struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
   void runOnOperation() override;
 
 private:
-  bool findParts(SmallVectorImpl<func::FuncOp> &parts);
-  bool decline(Location location, const Twine &reason);
+  void decline(Location location, const Twine &reason);
   LogicalResult checkName(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
   void replaceParts(const LinkedStep &step, func::FuncOp joined,
                     SymbolTable &symbols);
@@ -52,59 +50,15 @@ private:
 
 } // namespace
 
-/// Emits the remark `StepNotMerged`. Returns false.
-bool MergeStep::decline(Location location, const Twine &reason) {
+/// Emits the remark `StepNotMerged`.
+void MergeStep::decline(Location location, const Twine &reason) {
   remark::missed(location, makeRemark("StepNotMerged", name))
       << ("the functions of the module are not merged: " + reason).str();
-  return false;
 }
 
 //===----------------------------------------------------------------------===//
 // The functions
 //===----------------------------------------------------------------------===//
-
-/// Why the function cannot be merged, or an empty text.
-static std::string findObstacle(func::FuncOp function) {
-  std::string symbol = ("'@" + function.getSymName() + "'").str();
-  if (!hasLoneBlock(function))
-    return "the body of " + symbol + " is not one block";
-  if (getSteadyState(function))
-    return symbol + " is a part of a steady state";
-  return "";
-}
-
-/// Finds the functions that links join, in the order of the module. Returns
-/// whether they can be merged; else a remark says why not.
-bool MergeStep::findParts(SmallVectorImpl<func::FuncOp> &parts) {
-  ModuleOp module = getOperation();
-  llvm::StringMap<func::FuncOp> functions;
-  for (auto function : module.getOps<func::FuncOp>())
-    functions[function.getSymName()] = function;
-  llvm::EquivalenceClasses<Operation *> joined;
-  for (auto function : module.getOps<func::FuncOp>())
-    for (unsigned index : llvm::seq(function.getNumArguments()))
-      if (std::optional<StepSource> source = getStepSource(function, index))
-        joined.unionSets(function, functions.lookup(source->function));
-  for (auto function : module.getOps<func::FuncOp>())
-    if (joined.contains(function))
-      parts.push_back(function);
-  if (parts.empty())
-    return decline(module.getLoc(),
-                   "none is linked to another one by '" + sourceAttrName + "'");
-  for (func::FuncOp function : parts) {
-    if (!joined.isEquivalent(function, parts.front()))
-      return decline(function.getLoc(),
-                     "'@" + function.getSymName() + "' and '@" +
-                         parts.front().getSymName() +
-                         "' are of different steps, which no link joins");
-    if (std::string obstacle = findObstacle(function); !obstacle.empty())
-      return decline(function.getLoc(), obstacle);
-  }
-  if (parts.size() == 1)
-    return decline(parts.front().getLoc(), "'@" + parts.front().getSymName() +
-                                               "' is the only one of its step");
-  return true;
-}
 
 /// Emits an error if the name of the step is that of something else.
 LogicalResult MergeStep::checkName(ArrayRef<func::FuncOp> parts,
@@ -247,33 +201,11 @@ static SmallVector<bool> findFreeable(const FunctionJoin &join) {
 // The merge
 //===----------------------------------------------------------------------===//
 
-/// Removes what links `function` to others.
-static void unlink(func::FuncOp function) {
-  for (unsigned index : llvm::seq(function.getNumArguments()))
-    function.removeArgAttr(index, sourceAttrName);
-  for (StringRef attr : {backwardAttrName, forwardAttrName, jointAttrName,
-                         numForwardOutputsAttrName})
-    function->removeDiscardableAttr(attr);
-}
-
 /// Erases the parts, or makes those private that something refers to, and gives
 /// the joined function its name and its links.
 void MergeStep::replaceParts(const LinkedStep &step, func::FuncOp joined,
                              SymbolTable &symbols) {
-  SmallVector<func::FuncOp> parts = step.join.parts;
-  for (func::FuncOp part : parts)
-    unlink(part);
-  SymbolTableCollection collection;
-  SymbolUserMap users(collection, getOperation());
-  for (func::FuncOp part : parts) {
-    if (users.useEmpty(part)) {
-      symbols.erase(part);
-      continue;
-    }
-    part.setPrivate();
-    if (part.getSymName() == name)
-      (void)symbols.renameToUnique(part, {});
-  }
+  eraseReplaced(step.join.parts, name, symbols);
   if (joined.getSymName() != name)
     (void)symbols.rename(joined, name);
   StringAttr symbol = joined.getSymNameAttr();
@@ -318,8 +250,11 @@ void MergeStep::runOnOperation() {
               makeOptionError(*this, name, "must not be empty"));
     return signalPassFailure();
   }
-  SmallVector<func::FuncOp> parts;
-  if (!findParts(parts))
+  SmallVector<func::FuncOp> parts = findLinkedFunctions(
+      getOperation(), [&](Location location, const Twine &reason) {
+        decline(location, reason);
+      });
+  if (parts.empty())
     return markAllAnalysesPreserved();
   SymbolTable symbols(getOperation());
   if (failed(checkName(parts, symbols)))

@@ -370,7 +370,7 @@ void SplitBackward::runOnOperation() {
   if (!isSplittable(*backward, *isInputGradient))
     return markAllAnalysesPreserved();
   BackwardSplit split;
-  FailureOr<std::optional<SplitObstacle>> obstacle =
+  FailureOr<std::optional<BackwardObstacle>> obstacle =
       splitBackward(*backward, *isInputGradient, split);
   if (failed(obstacle))
     return signalPassFailure();

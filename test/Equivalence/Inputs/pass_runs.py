@@ -79,7 +79,7 @@ class Run:
         return f"func.func({text})"
 
 
-MODULE_PASSES = {"commsched-pipeline", "commsched-inductor-pipeline",
+MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-training-pipeline",
                  "commsched-align-runtimes", "commsched-assume-fusion",
                  "commsched-compile-regions",
@@ -255,6 +255,10 @@ RUNS = [
     Run("commsched-split-backward", "function=@step input-gradients=0",
         steps=()),
     # On linked functions, by test/Transforms/Step.
+    Run("commsched-accumulate-gradients", "micro-batches=4 name=batches "
+        "memory-budget=50% bitwise split=off max-chunks=2 slack=5 exclusive-groups "
+        f"link-sharing compute-slowdown=0.19 target=b200 {TABLE} buckets=off "
+        "mode=coalesced", steps=()),
     Run("commsched-merge-step", "name=whole", steps=()),
     *make_runs("commsched-pipeline", "",
                "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),

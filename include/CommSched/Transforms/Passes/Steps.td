@@ -135,4 +135,45 @@ def SplitBackward : Pass<"commsched-split-backward", "::mlir::ModuleOp"> {
   ];
 }
 
+def AccumulateGradients
+    : CommSched_SchedulingPass<"commsched-accumulate-gradients",
+                               "::mlir::ModuleOp"> {
+  let summary = "run several micro-batches before one update";
+  let description = [{
+    Replaces the functions of a step that run for each batch, such as forward
+    and backward, by the function `name`, which runs them for `micro-batches`
+    micro-batches and adds up the gradients. The functions that return what the
+    next repetition of the step takes (`commsched.source` with `iterations = 1`),
+    such as the optimizer, run once and take the sums. A loss that is a mean over
+    the batch has to be divided by the number of micro-batches in the program.
+
+    Arguments with the role `input` are there once for each micro-batch, all
+    others once. The results are what the updates take, and then, by micro-batch,
+    what nothing takes, such as the loss.
+
+    Two decisions are made by price. Gathered parameters may be kept between
+    micro-batches, those that take longest to gather first and as far as the
+    memory goes, as `commsched-bucket-all-gather=deduplicate` does; and gradients
+    may be reduce-scattered for each micro-batch, or added up first and reduced
+    once, as `commsched-bucket-reduce-scatter=sum-first` does, which takes memory
+    for gradients that are not sharded. All four combinations are scheduled within
+    `memory-budget`, as by `commsched-schedule` with the same options, and the
+    shortest that fits is taken, or the one that needs least memory. Its schedule
+    is not applied: run `commsched-merge-step` and `commsched-pipeline` behind.
+
+    A remark gives the time and the memory of all four. The module stays as it
+    is, with a remark, if no functions are linked to one step, if none runs once
+    or none more often, or if an update takes what cannot be added up.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+  let options = !listconcat([
+    Option<"microBatches", "micro-batches", "int32_t", /*default=*/"2",
+           "How many micro-batches run before the update, from 2 to 64">,
+    Option<"name", "name", "std::string", /*default=*/"\"micro_batches\"",
+           "Name of the function that runs them">,
+  ], schedulingOptions);
+}
+
 #endif // COMMSCHED_TRANSFORMS_PASSES_STEPS_TD

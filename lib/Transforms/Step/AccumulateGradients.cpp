@@ -1,0 +1,265 @@
+//===- AccumulateGradients.cpp - Pass for micro-batches
+//--------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Bucketing/DeduplicateGathers.h"
+#include "../Bucketing/SumBeforeReduceScatter.h"
+#include "../PassSupport.h"
+#include "../Schedule/DecidedBlock.h"
+#include "../Schedule/SchedulingPass.h"
+#include "CommSched/Dialect/StepAttributes.h"
+#include "LinkedFunctions.h"
+#include "MicroBatches.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_ACCUMULATEGRADIENTS
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+/// One way to run the micro-batches.
+struct Alternative {
+  /// Keep gathered parameters between micro-batches, as far as memory allows.
+  bool keepsGathers = false;
+  /// Reduce the sum of all gradients, not each of them.
+  bool sumsFirst = false;
+  func::FuncOp function;
+  int64_t stepNs = 0;
+  int64_t peakBytes = 0;
+  bool fits = false;
+
+  /// The less the better.
+  auto getKey() const {
+    return std::make_tuple(!fits, fits ? stepNs : 0, peakBytes);
+  }
+  std::string describe() const {
+    return std::string(keepsGathers ? "keeping parameters"
+                                    : "gathering again") +
+           " and reducing " + (sumsFirst ? "once" : "each time");
+  }
+};
+
+struct AccumulateGradients
+    : SchedulingPass<
+          mlir::commsched::impl::AccumulateGradientsBase<AccumulateGradients>> {
+  using SchedulingPass::SchedulingPass;
+
+  void runOnOperation() override;
+
+protected:
+  std::optional<std::string> readOwnOptions() override;
+
+private:
+  void decline(Location location, const Twine &reason);
+  LogicalResult checkName(SymbolTable &symbols,
+                          ArrayRef<func::FuncOp> repeated);
+  FailureOr<std::optional<BlockScheduler>> read(func::FuncOp function);
+  FailureOr<bool> price(Alternative &alternative, func::FuncOp plain,
+                        int64_t limitBytes, SymbolTable &symbols);
+  FailureOr<std::optional<Alternative>> choose(func::FuncOp plain,
+                                               SymbolTable &symbols);
+  LogicalResult accumulate(const AccumulatedStep &step, SymbolTable &symbols);
+  void replace(const AccumulatedStep &step, func::FuncOp function,
+               SymbolTable &symbols);
+};
+
+} // namespace
+
+std::optional<std::string> AccumulateGradients::readOwnOptions() {
+  constexpr int32_t mostMicroBatches = 64;
+  if (microBatches < 2 || microBatches > mostMicroBatches)
+    return makeOptionError(*this, microBatches,
+                           "must be from 2 to " + Twine(mostMicroBatches) +
+                               ", but is " + Twine(microBatches));
+  if (name.empty())
+    return makeOptionError(*this, name, "must not be empty");
+  return std::nullopt;
+}
+
+/// Emits the remark `GradientsNotAccumulated`.
+void AccumulateGradients::decline(Location location, const Twine &reason) {
+  remark::missed(location, makeRemark("GradientsNotAccumulated", name))
+      << ("the step keeps its one batch: " + reason).str();
+}
+
+LogicalResult AccumulateGradients::checkName(SymbolTable &symbols,
+                                             ArrayRef<func::FuncOp> repeated) {
+  Operation *found = symbols.lookup(name);
+  if (!found || llvm::is_contained(repeated, found))
+    return success();
+  InFlightDiagnostic diag = emitError(
+      getOperation().getLoc(),
+      makeOptionError(*this, name,
+                      "is '@" + name + "', but the module has that symbol"));
+  diag.attachNote(found->getLoc()) << "it is here";
+  return diag;
+}
+
+/// Reads the only block of `function`.
+FailureOr<std::optional<BlockScheduler>>
+AccumulateGradients::read(func::FuncOp function) {
+  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+      createPricing(function, scheduling);
+  if (failed(pricing))
+    return failure();
+  return BlockScheduler::create(
+      function, function.getBody().front(), scheduling, *pricing,
+      [&](Location location, StringRef reason) { decline(location, reason); });
+}
+
+/// Makes the function of an alternative from the plain one and schedules it.
+/// Returns whether its sizes are known.
+FailureOr<bool> AccumulateGradients::price(Alternative &alternative,
+                                           func::FuncOp plain,
+                                           int64_t limitBytes,
+                                           SymbolTable &symbols) {
+  func::FuncOp function = plain.clone();
+  symbols.insert(function, std::next(Block::iterator(plain)));
+  alternative.function = function;
+  if (alternative.sumsFirst)
+    sumBeforeReduceScatter(function);
+  if (alternative.keepsGathers) {
+    FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+        createPricing(function, scheduling);
+    if (failed(pricing))
+      return failure();
+    Block &block = function.getBody().front();
+    if (failed(deduplicateGathers(function, block, FsdpAnalysis(block),
+                                  *(*pricing)->getCosts(), limitBytes)))
+      return failure();
+  }
+  FailureOr<std::optional<BlockScheduler>> scheduler = read(function);
+  if (failed(scheduler))
+    return failure();
+  if (!*scheduler)
+    return false;
+  FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
+  if (failed(schedule))
+    return failure();
+  alternative.stepNs = schedule->step.stepNs;
+  alternative.peakBytes = schedule->step.peakBytes;
+  alternative.fits = schedule->fits();
+  return true;
+}
+
+/// Returns the best way to run `plain`, and erases the others and `plain`.
+FailureOr<std::optional<Alternative>>
+AccumulateGradients::choose(func::FuncOp plain, SymbolTable &symbols) {
+  FailureOr<std::optional<BlockScheduler>> program = read(plain);
+  if (failed(program))
+    return failure();
+  if (!*program) {
+    symbols.erase(plain);
+    return std::optional<Alternative>();
+  }
+  keepBaselineBytes(plain, (*program)->getBlock(),
+                    (*program)->getProgram().step.peakBytes);
+  int64_t limitBytes = (*program)->getLimitBytes(scheduling.budget);
+  SmallVector<Alternative> alternatives;
+  for (bool sumsFirst : {false, true})
+    for (bool keepsGathers : {false, true}) {
+      // Keeping more does not make it fit.
+      if (sumsFirst && keepsGathers && !alternatives.back().fits)
+        continue;
+      Alternative &made = alternatives.emplace_back();
+      made.sumsFirst = sumsFirst;
+      made.keepsGathers = keepsGathers;
+      FailureOr<bool> isKnown = price(made, plain, limitBytes, symbols);
+      if (failed(isKnown))
+        return failure();
+    }
+  auto best = llvm::min_element(alternatives,
+                                [](const Alternative &a, const Alternative &b) {
+                                  return a.getKey() < b.getKey();
+                                });
+  std::string others;
+  for (const Alternative &other : alternatives)
+    others += (others.empty() ? "" : "; ") + other.describe() + " takes " +
+              std::to_string(other.stepNs) + " ns and " +
+              std::to_string(other.peakBytes) + " bytes";
+  remark::passed(plain.getLoc(), makeRemark("GradientsAccumulated", name))
+      << (Twine(microBatches) + " micro-batches run by " + best->describe() +
+          ", for a budget of " + Twine(limitBytes) + ": " + others)
+             .str()
+      << remark::metric("MicroBatches", int64_t(microBatches))
+      << remark::metric("KeepsGathers", best->keepsGathers)
+      << remark::metric("SumsFirst", best->sumsFirst)
+      << remark::metric("StepNs", best->stepNs)
+      << remark::metric("PeakBytes", best->peakBytes)
+      << remark::metric("BudgetBytes", limitBytes);
+  for (Alternative &other : alternatives)
+    if (&other != best)
+      symbols.erase(other.function);
+  symbols.erase(plain);
+  return std::optional<Alternative>(*best);
+}
+
+/// Links the updates to the function of all micro-batches, which replaces the
+/// functions of one.
+void AccumulateGradients::replace(const AccumulatedStep &step,
+                                  func::FuncOp function, SymbolTable &symbols) {
+  DenseMap<std::pair<StringAttr, unsigned>, unsigned> numbers;
+  for (auto [number, port] : llvm::enumerate(step.taken)) {
+    func::FuncOp from = step.repeated[port.part];
+    numbers[{from.getSymNameAttr(), port.index}] = number;
+  }
+  for (func::FuncOp update : step.updates)
+    for (unsigned index : llvm::seq(update.getNumArguments())) {
+      std::optional<StepSource> source = getStepSource(update, index);
+      if (!source || source->iterations == 1)
+        continue;
+      auto number = numbers.find({source->function, source->result});
+      if (number != numbers.end())
+        setStepSource(update, index,
+                      {function.getSymNameAttr(), number->second, 0});
+    }
+  eraseReplaced(step.repeated, name, symbols);
+  if (function.getSymName() != name)
+    (void)symbols.rename(function, name);
+}
+
+LogicalResult AccumulateGradients::accumulate(const AccumulatedStep &step,
+                                              SymbolTable &symbols) {
+  func::FuncOp plain =
+      createMicroBatches(step, static_cast<unsigned>(microBatches), name);
+  Operation *last = step.repeated.back();
+  plain->remove();
+  symbols.insert(plain, std::next(Block::iterator(last)));
+  FailureOr<std::optional<Alternative>> best = choose(plain, symbols);
+  if (failed(best))
+    return failure();
+  if (*best)
+    replace(step, (*best)->function, symbols);
+  return success();
+}
+
+void AccumulateGradients::runOnOperation() {
+  if (failed(emitOptionError(getOperation(), optionError)))
+    return signalPassFailure();
+  auto explain = [&](Location location, const Twine &reason) {
+    decline(location, reason);
+  };
+  SmallVector<func::FuncOp> parts =
+      findLinkedFunctions(getOperation(), explain);
+  if (parts.empty())
+    return markAllAnalysesPreserved();
+  std::optional<AccumulatedStep> step = divideStep(parts, explain);
+  if (!step)
+    return markAllAnalysesPreserved();
+  SymbolTable symbols(getOperation());
+  if (failed(checkName(symbols, step->repeated)) ||
+      failed(accumulate(*step, symbols)))
+    signalPassFailure();
+}

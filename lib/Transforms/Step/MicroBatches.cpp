@@ -1,0 +1,320 @@
+//===- MicroBatches.cpp - Micro-batches in one function
+//--------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MicroBatches.h"
+
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/StepAttributes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+#include <map>
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// The functions of the step
+//===----------------------------------------------------------------------===//
+
+static bool canBeAdded(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && isa<FloatType>(tensor.getElementType());
+}
+
+/// Whether `function` returns one of its arguments as that result.
+static bool isPassedThrough(func::FuncOp function, unsigned result) {
+  Operation *end = function.getBody().front().getTerminator();
+  return isa<BlockArgument>(end->getOperand(result));
+}
+
+/// Calls `visit` for each argument of `function` that has a source.
+static void
+forEachSource(func::FuncOp function,
+              function_ref<void(unsigned, const StepSource &)> visit) {
+  for (unsigned index : llvm::seq(function.getNumArguments()))
+    if (std::optional<StepSource> source = getStepSource(function, index))
+      visit(index, *source);
+}
+
+std::optional<AccumulatedStep> mlir::commsched::divideStep(
+    ArrayRef<func::FuncOp> parts,
+    function_ref<void(Location, const Twine &)> decline) {
+  llvm::StringSet<> updating;
+  for (func::FuncOp part : parts)
+    forEachSource(part, [&](unsigned, const StepSource &source) {
+      if (source.iterations == 1)
+        updating.insert(source.function.getValue());
+    });
+  AccumulatedStep step;
+  llvm::StringMap<unsigned> numbers;
+  for (func::FuncOp part : parts) {
+    bool isUpdate = updating.contains(part.getSymName());
+    if (!isUpdate)
+      numbers[part.getSymName()] = step.repeated.size();
+    (isUpdate ? step.updates : step.repeated).push_back(part);
+  }
+  if (step.repeated.empty() || step.updates.empty()) {
+    decline(func::FuncOp(parts.front()).getLoc(),
+            step.updates.empty()
+                ? "no function returns what the next repetition takes"
+                : "each function returns what the next repetition takes");
+    return std::nullopt;
+  }
+  std::optional<std::pair<Location, std::string>> obstacle;
+  for (func::FuncOp part : step.repeated)
+    forEachSource(part, [&](unsigned index, const StepSource &source) {
+      if (source.iterations == 0 && !numbers.contains(source.function))
+        obstacle = {part.getArgument(index).getLoc(),
+                    ("argument " + Twine(index) + " of '@" + part.getSymName() +
+                     "' comes from '@" + source.function.getValue() +
+                     "', which runs once for all micro-batches")
+                        .str()};
+    });
+  llvm::DenseSet<std::pair<unsigned, unsigned>> known;
+  for (func::FuncOp part : step.updates)
+    forEachSource(part, [&](unsigned index, const StepSource &source) {
+      auto number = numbers.find(source.function);
+      if (source.iterations == 1 || number == numbers.end() ||
+          !known.insert({number->second, source.result}).second)
+        return;
+      step.taken.push_back({number->second, source.result});
+      func::FuncOp from = step.repeated[number->second];
+      Type type = from.getResultTypes()[source.result];
+      if (!canBeAdded(type) && !isPassedThrough(from, source.result))
+        obstacle = {part.getArgument(index).getLoc(),
+                    ("result " + Twine(source.result) + " of '@" +
+                     from.getSymName() + "', which '@" + part.getSymName() +
+                     "' takes, is no tensor of floating-point numbers, which "
+                     "could be added up")
+                        .str()};
+    });
+  if (!obstacle)
+    return step;
+  decline(obstacle->first, obstacle->second);
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// The function
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Decides what the arguments and results of the micro-batches become.
+class MicroBatchLinker {
+public:
+  MicroBatchLinker(const AccumulatedStep &step, unsigned count);
+
+  /// The join returns, for each port of `step.taken`, one value or one for each
+  /// micro-batch, and then the others.
+  FunctionJoin link();
+
+  /// By port of `step.taken`: how many results of the join it has.
+  ArrayRef<unsigned> getNumTaken() const { return numTaken; }
+  /// By argument of the join: what feeds it, if anything does.
+  ArrayRef<std::optional<StepSource>> getSources() const { return sources; }
+
+private:
+  unsigned getPart(unsigned batch, unsigned function) const {
+    return batch * step.repeated.size() + function;
+  }
+  unsigned addArgument(unsigned part, unsigned index,
+                       std::optional<StepSource> source);
+  JoinedOperand linkArgument(unsigned batch, unsigned function, unsigned index);
+  bool isPassed(JoinedPort port) const;
+  void addResults();
+
+  const AccumulatedStep &step;
+  unsigned count;
+  FunctionJoin join;
+  llvm::StringMap<unsigned> numbers;
+  SmallVector<std::optional<StepSource>> sources;
+  SmallVector<unsigned> numTaken;
+  /// The arguments that all micro-batches share: by the result that feeds them,
+  /// or by function and index.
+  std::map<std::pair<std::string, unsigned>, unsigned> fed;
+  std::map<std::pair<unsigned, unsigned>, unsigned> shared;
+  /// The results that functions of the same micro-batch take.
+  llvm::DenseSet<std::pair<unsigned, unsigned>> inner;
+};
+
+} // namespace
+
+MicroBatchLinker::MicroBatchLinker(const AccumulatedStep &step, unsigned count)
+    : step(step), count(count) {
+  for (auto [number, function] : llvm::enumerate(step.repeated))
+    numbers[func::FuncOp(function).getSymName()] = number;
+  for (unsigned batch : llvm::seq(count))
+    for (func::FuncOp function : step.repeated) {
+      join.parts.push_back(function);
+      join.prefixes.push_back(
+          (function.getSymName() + "." + Twine(batch)).str());
+    }
+}
+
+unsigned MicroBatchLinker::addArgument(unsigned part, unsigned index,
+                                       std::optional<StepSource> source) {
+  join.arguments.push_back({part, index});
+  sources.push_back(std::move(source));
+  return join.arguments.size() - 1;
+}
+
+JoinedOperand MicroBatchLinker::linkArgument(unsigned batch, unsigned function,
+                                             unsigned index) {
+  func::FuncOp of = step.repeated[function];
+  unsigned part = getPart(batch, function);
+  std::optional<StepSource> source = getStepSource(of, index);
+  JoinedOperand operand;
+  if (source && source->iterations == 0) {
+    unsigned from = numbers.lookup(source->function);
+    inner.insert({from, source->result});
+    operand.result = {getPart(batch, from), source->result};
+    return operand;
+  }
+  if (!source && getRole(of.getArgument(index)) == "input") {
+    operand.argument = addArgument(part, index, std::nullopt);
+    return operand;
+  }
+  auto addOnce = [&](auto &known, auto key) {
+    auto [it, isNew] = known.try_emplace(key, join.arguments.size());
+    if (isNew)
+      addArgument(part, index, source);
+    operand.argument = it->second;
+  };
+  if (source)
+    addOnce(fed, std::make_pair(source->function.str(), source->result));
+  else
+    addOnce(shared, std::make_pair(function, index));
+  return operand;
+}
+
+/// Whether a result of the first micro-batch is an argument of the join that
+/// all micro-batches share.
+bool MicroBatchLinker::isPassed(JoinedPort port) const {
+  while (true) {
+    func::FuncOp function = join.parts[port.part];
+    Operation *end = function.getBody().front().getTerminator();
+    auto argument = dyn_cast<BlockArgument>(end->getOperand(port.index));
+    if (!argument)
+      return false;
+    const JoinedOperand &operand =
+        join.operands[port.part][argument.getArgNumber()];
+    if (operand.argument)
+      return join.arguments[*operand.argument].part < step.repeated.size() &&
+             getRole(function.getArgument(argument.getArgNumber())) != "input";
+    port = operand.result;
+  }
+}
+
+void MicroBatchLinker::addResults() {
+  llvm::DenseSet<std::pair<unsigned, unsigned>> taken;
+  for (JoinedPort port : step.taken) {
+    taken.insert({port.part, port.index});
+    numTaken.push_back(isPassed(port) ? 1 : count);
+    for (unsigned batch : llvm::seq(numTaken.back()))
+      join.results.push_back({getPart(batch, port.part), port.index});
+  }
+  for (unsigned batch : llvm::seq(count))
+    for (auto [number, function] : llvm::enumerate(step.repeated))
+      for (unsigned index : llvm::seq(func::FuncOp(function).getNumResults())) {
+        std::pair<unsigned, unsigned> key(number, index);
+        if (!taken.contains(key) && !inner.contains(key))
+          join.results.push_back(
+              {getPart(batch, static_cast<unsigned>(number)), index});
+      }
+}
+
+FunctionJoin MicroBatchLinker::link() {
+  for (unsigned batch : llvm::seq(count))
+    for (unsigned function : llvm::seq(step.repeated.size())) {
+      SmallVector<JoinedOperand> operands;
+      for (unsigned index :
+           llvm::seq(func::FuncOp(step.repeated[function]).getNumArguments()))
+        operands.push_back(linkArgument(batch, function, index));
+      join.operands.push_back(std::move(operands));
+    }
+  addResults();
+  return std::move(join);
+}
+
+/// Returns the sum of values, each added as soon as it is there.
+static Value addUp(ArrayRef<Value> values) {
+  Value sum = values.front();
+  for (Value value : values.drop_front()) {
+    OpBuilder builder(value.getContext());
+    builder.setInsertionPointAfterValue(value);
+    sum = arith::AddFOp::create(builder, value.getLoc(), sum, value);
+  }
+  return sum;
+}
+
+/// Numbers what has the same `commsched.name`.
+static void makeNamesUnique(MutableArrayRef<DictionaryAttr> attrs,
+                            MLIRContext *context) {
+  llvm::StringMap<unsigned> counts;
+  for (DictionaryAttr &attr : attrs) {
+    NamedAttrList list(attr);
+    auto name = dyn_cast_if_present<StringAttr>(list.get(nameAttrName));
+    if (!name)
+      continue;
+    if (unsigned number = counts[name.getValue()]++) {
+      list.set(nameAttrName,
+               StringAttr::get(context, name.getValue() + "." + Twine(number)));
+      attr = list.getDictionary(context);
+    }
+  }
+}
+
+/// Replaces the values of several micro-batches that `function` returns by
+/// their sums.
+static void returnSums(func::FuncOp function, ArrayRef<unsigned> numTaken) {
+  Operation *end = function.getBody().front().getTerminator();
+  SmallVector<Value> values(end->getOperands()), returned;
+  SmallVector<DictionaryAttr> attrs;
+  unsigned next = 0;
+  for (unsigned count : numTaken) {
+    attrs.push_back(function.getResultAttrDict(next));
+    returned.push_back(addUp(ArrayRef(values).slice(next, count)));
+    next += count;
+  }
+  for (; next < values.size(); ++next) {
+    attrs.push_back(function.getResultAttrDict(next));
+    returned.push_back(values[next]);
+  }
+  end->setOperands(returned);
+  makeNamesUnique(attrs, function.getContext());
+  function.setFunctionType(FunctionType::get(function.getContext(),
+                                             function.getArgumentTypes(),
+                                             ValueRange(returned).getTypes()));
+  function.setAllResultAttrs(attrs);
+}
+
+func::FuncOp mlir::commsched::createMicroBatches(const AccumulatedStep &step,
+                                                 unsigned count,
+                                                 StringRef name) {
+  MicroBatchLinker linker(step, count);
+  FunctionJoin join = linker.link();
+  func::FuncOp function = joinFunctions(join, name);
+  returnSums(function, linker.getNumTaken());
+  SmallVector<DictionaryAttr> attrs;
+  for (unsigned index : llvm::seq(function.getNumArguments()))
+    attrs.push_back(function.getArgAttrDict(index));
+  makeNamesUnique(attrs, function.getContext());
+  function.setAllArgAttrs(attrs);
+  for (auto [index, source] : llvm::enumerate(linker.getSources())) {
+    if (source)
+      setStepSource(function, index, *source);
+    // Later micro-batches may take it, too; so may the updates.
+    if (getRole(function.getArgument(index)) != "input")
+      function.removeArgAttr(index, freeableAttrName);
+  }
+  return function;
+}
