@@ -212,6 +212,42 @@ TEST(Interleaving, BadNumbersOfOperationsAreErrors) {
                                   " operations");
 }
 
+TEST(Interleaving, WhatFreesComesAsSoonAsItIsReady) {
+  Problem problem;
+  NodeId first = problem.addNode(NodeKind::Compute, 10);
+  NodeId start = problem.addNode(NodeKind::Start, 10, 0);
+  NodeId wait = problem.addWait(start);
+  NodeId next = problem.addNode(NodeKind::Compute, 10);
+  NodeId view = problem.addNode(NodeKind::Compute, 0);
+  NodeId freeing = problem.addNode(NodeKind::Compute, 10);
+  NodeId raising = problem.addNode(NodeKind::Compute, 10);
+  BufferId saved = problem.addBuffer(100, noNode, /*freed=*/true);
+  BufferId gradient = problem.addBuffer(10, freeing, /*freed=*/false);
+  problem.addBuffer(10, raising, /*freed=*/false);
+  for (NodeId user : {first, view, freeing})
+    problem.addUse(saved, user);
+  problem.addUse(gradient, raising);
+  problem.addDependence(first, start, DependenceKind::Data);
+  problem.addDependence(first, view, DependenceKind::Data);
+  problem.addDependence(view, freeing, DependenceKind::Data);
+  problem.addDependence(wait, next, DependenceKind::Data);
+  problem.addDependence(freeing, raising, DependenceKind::Data);
+  problem.finalize();
+  EXPECT_EQ(freeEarly(problem, problem.programOrder()),
+            Order({first, view, freeing, start, wait, next, raising}));
+  // Another program holds it, too.
+  EXPECT_EQ(freeEarly(problem, {first, start, wait, next, freeing, raising}),
+            Order({first, start, wait, next, freeing, raising}));
+}
+
+TEST(Interleaving, OrdersThatFreeEarlyAreLegal) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    TwoPrograms pair = makeRandomPair(seed);
+    Order early = freeEarly(pair.problem, pair.problem.programOrder());
+    EXPECT_TRUE(verify(pair.problem, early)) << seed;
+  }
+}
+
 TEST(Interleaving, RandomPairsAreNearlyAsShortAsTheShortestMerge) {
   int64_t numBest = 0, numShorter = 0, total = 0, bestTotal = 0;
   constexpr int64_t numPairs = 200;
@@ -234,10 +270,13 @@ TEST(Interleaving, RandomPairsAreNearlyAsShortAsTheShortestMerge) {
     ASSERT_LE(merged.peakBytes, options.limitBytes) << seed;
     ASSERT_LE(merged.stepNs, result->sequence.stepNs) << seed;
     numShorter += merged.stepNs < result->sequence.stepNs;
+    std::array<Order, 2> orders = split(result->sequence.order, pair.numFirst);
     int64_t bestNs =
-        ExactMerge(pair.problem, split(result->sequence.order, pair.numFirst),
-                   options.limitBytes)
-            .find();
+        ExactMerge(pair.problem, orders, options.limitBytes).find();
+    for (Order &order : orders)
+      order = freeEarly(pair.problem, order);
+    bestNs = std::min(
+        bestNs, ExactMerge(pair.problem, orders, options.limitBytes).find());
     ASSERT_GE(merged.stepNs, bestNs) << seed;
     total += merged.stepNs;
     bestTotal += bestNs;

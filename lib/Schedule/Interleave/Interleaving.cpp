@@ -262,6 +262,15 @@ Result<Interleaving> schedule::interleave(const Problem &problem,
       mergeBest(problem, *orders, options, result.sequence);
   if (!merged)
     return Error{merged.error()};
+  // A program that is alone may keep what it could free: up to the limit there
+  // is no other use for the memory.
+  std::array<Order, 2> early;
+  for (size_t index : {0, 1})
+    early[index] = freeEarly(problem, (*orders)[index]);
+  if (options.limitBytes != unlimited && early != *orders)
+    merged = mergeBest(problem, early, options, std::move(*merged));
+  if (!merged)
+    return Error{merged.error()};
   result.merged = std::move(*merged);
   return result;
 }

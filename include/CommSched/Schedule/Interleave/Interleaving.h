@@ -66,8 +66,9 @@ struct Interleaving {
   StepSchedule merged;
 };
 
-/// Schedules both programs alone, merges their orders with several priorities
-/// and returns the best within the limit, as scheduleStep() compares schedules.
+/// Schedules both programs alone, merges their orders, and under a limit also
+/// those that free early, with several priorities. Returns the best within the
+/// limit, as scheduleStep() compares schedules.
 /// It is a program to start from: scheduleStep() on it finds a better one.
 ///
 /// `sequence` is the result of chooseSequence(). Error: as above.
@@ -75,6 +76,13 @@ struct Interleaving {
 Result<Interleaving> interleave(const Problem &problem, NodeId numFirst,
                                 const ProgramSequence &sequence,
                                 const StepSchedulerOptions &options);
+
+/// Returns `order`, of some or all operations, with the computation that leaves
+/// less live than before moved to where what it depends on has been issued. A
+/// program that is alone has no use for the memory; another beside it has. What
+/// operations outside of the order hold counts as never freed. Linear in the
+/// problem, but for a heap of the operations that move.
+Order freeEarly(const Problem &problem, const Order &order);
 
 } // namespace mlir::commsched::schedule
 
