@@ -113,7 +113,8 @@ class LoopProgram(Program):
         stack = f.argument("stack", Type((MOST_ROUNDS + 1, 4), "f32"),
                            "parameter")
         for index in range(2):
-            value = f.argument(f"a{index}", Type(self.shape(), self.element()))
+            value = f.argument(f"a{index}", Type(
+                self.shape() if index else (4,), self.element()))
             self.values.append(shrink(f, Exact(value.text, value.type,
                                                grain=6)))
         upper = "%rounds"
