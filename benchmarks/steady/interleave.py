@@ -35,7 +35,7 @@ STEPS = {
     "16B experts, ep 32": ["--model=deepseek-v3-16b", "--ep=32"],
 }
 SEQUENCE = 8192
-BUDGETS = (0, 5, 20)
+BUDGETS = (0, 1, 5, 20)
 # The trace has no stage before it. The gradient of the embedding, which is the
 # first result, depends on all that one would wait for.
 SPLIT = "commsched-split-backward{input-gradients=0}"
