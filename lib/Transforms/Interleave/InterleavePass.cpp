@@ -83,17 +83,11 @@ Interleave::findFunction(StringRef symbol, const llvm::cl::Option &option) {
 }
 
 LogicalResult Interleave::checkName() {
-  ModuleOp module = getOperation();
   StringRef symbol = getSymbol(name);
-  Operation *found = SymbolTable::lookupSymbolIn(module, symbol);
-  if (!found)
-    return success();
-  InFlightDiagnostic diag = emitError(
-      module.getLoc(),
-      makeOptionError(*this, name,
-                      "is '@" + symbol + "', but the module has that symbol"));
-  diag.attachNote(found->getLoc()) << "it is here";
-  return diag;
+  return checkNewSymbol(getOperation(), symbol, {}, [&] {
+    return makeOptionError(
+        *this, name, "is '@" + symbol + "', but the module has that symbol");
+  });
 }
 
 FailureOr<InterleavedPair> Interleave::findPair() {

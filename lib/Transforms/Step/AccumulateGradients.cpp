@@ -63,8 +63,6 @@ protected:
 
 private:
   void decline(Location location, const Twine &reason);
-  LogicalResult checkName(SymbolTable &symbols,
-                          ArrayRef<func::FuncOp> repeated);
   FailureOr<std::optional<BlockScheduler>> read(func::FuncOp function);
   FailureOr<bool> price(Alternative &alternative, func::FuncOp plain,
                         int64_t limitBytes, SymbolTable &symbols);
@@ -92,19 +90,6 @@ std::optional<std::string> AccumulateGradients::readOwnOptions() {
 void AccumulateGradients::decline(Location location, const Twine &reason) {
   remark::missed(location, makeRemark("GradientsNotAccumulated", name))
       << ("the step keeps its one batch: " + reason).str();
-}
-
-LogicalResult AccumulateGradients::checkName(SymbolTable &symbols,
-                                             ArrayRef<func::FuncOp> repeated) {
-  Operation *found = symbols.lookup(name);
-  if (!found || llvm::is_contained(repeated, found))
-    return success();
-  InFlightDiagnostic diag = emitError(
-      getOperation().getLoc(),
-      makeOptionError(*this, name,
-                      "is '@" + name + "', but the module has that symbol"));
-  diag.attachNote(found->getLoc()) << "it is here";
-  return diag;
 }
 
 /// Reads the only block of `function`.
@@ -259,7 +244,11 @@ void AccumulateGradients::runOnOperation() {
   if (!step)
     return markAllAnalysesPreserved();
   SymbolTable symbols(getOperation());
-  if (failed(checkName(symbols, step->repeated)) ||
-      failed(accumulate(*step, symbols)))
+  LogicalResult isFree =
+      checkNewSymbol(getOperation(), name, step->repeated, [&] {
+        return makeOptionError(
+            *this, name, "is '@" + name + "', but the module has that symbol");
+      });
+  if (failed(isFree) || failed(accumulate(*step, symbols)))
     signalPassFailure();
 }

@@ -24,6 +24,18 @@ bool mlir::commsched::hasLoneBlock(func::FuncOp function) {
          isa<func::ReturnOp>(body.front().back());
 }
 
+LogicalResult
+mlir::commsched::checkNewSymbol(ModuleOp module, StringRef name,
+                                ArrayRef<func::FuncOp> replaced,
+                                function_ref<std::string()> makeError) {
+  Operation *found = SymbolTable::lookupSymbolIn(module, name);
+  if (!found || llvm::is_contained(replaced, found))
+    return success();
+  InFlightDiagnostic diag = emitError(module.getLoc(), makeError());
+  diag.attachNote(found->getLoc()) << "it is here";
+  return diag;
+}
+
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_STEP_JOINEDFUNCTION_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace mlir::commsched {
 
@@ -50,6 +51,12 @@ struct FunctionJoin {
 
 /// Whether `function` has a body of one block that a `func.return` ends.
 bool hasLoneBlock(func::FuncOp function);
+
+/// Emits the error of `makeError` at the module, with a note at the symbol, if
+/// the module has the symbol `name` and it is none of the functions `replaced`.
+LogicalResult checkNewSymbol(ModuleOp module, StringRef name,
+                             ArrayRef<func::FuncOp> replaced,
+                             function_ref<std::string()> makeError);
 
 /// Creates the function `name` behind the last of the parts in their module,
 /// with the visibility of the first. The body is the operations of the parts in

@@ -42,7 +42,6 @@ struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
 
 private:
   void decline(Location location, const Twine &reason);
-  LogicalResult checkName(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
   void replaceParts(const LinkedStep &step, func::FuncOp joined,
                     SymbolTable &symbols);
   void merge(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
@@ -54,24 +53,6 @@ private:
 void MergeStep::decline(Location location, const Twine &reason) {
   remark::missed(location, makeRemark("StepNotMerged", name))
       << ("the functions of the module are not merged: " + reason).str();
-}
-
-//===----------------------------------------------------------------------===//
-// The functions
-//===----------------------------------------------------------------------===//
-
-/// Emits an error if the name of the step is that of something else.
-LogicalResult MergeStep::checkName(ArrayRef<func::FuncOp> parts,
-                                   SymbolTable &symbols) {
-  Operation *found = symbols.lookup(name);
-  if (!found || llvm::is_contained(parts, found))
-    return success();
-  InFlightDiagnostic diag = emitError(
-      getOperation().getLoc(),
-      makeOptionError(*this, name,
-                      "is '@" + name + "', but the module has that symbol"));
-  diag.attachNote(found->getLoc()) << "it is here";
-  return diag;
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,7 +238,10 @@ void MergeStep::runOnOperation() {
   if (parts.empty())
     return markAllAnalysesPreserved();
   SymbolTable symbols(getOperation());
-  if (failed(checkName(parts, symbols)))
+  if (failed(checkNewSymbol(getOperation(), name, parts, [&] {
+        return makeOptionError(
+            *this, name, "is '@" + name + "', but the module has that symbol");
+      })))
     return signalPassFailure();
   merge(parts, symbols);
 }
