@@ -187,6 +187,9 @@ def ConvertStableHloToCommSched
     Option<"lenient", "lenient", "bool", /*default=*/"false",
            "Leave collectives whose groups are not known, and custom calls that "
            "might communicate, as barriers">,
+    Option<"inlineLoops", "inline-loops", "bool", /*default=*/"false",
+           "Inline the private functions that loops call before the conversion, "
+           "so that loops hold the collectives of what they scan">,
   ];
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect",

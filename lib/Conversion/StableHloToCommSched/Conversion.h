@@ -96,6 +96,13 @@ Reading readGroup(Collective &collective, Context &context);
 /// order of the text.
 FailureOr<SmallVector<Collective>> collectCollectives(Context &context);
 
+// InlineLoops.cpp
+
+/// Inlines calls of private functions of one block in `stablehlo.while`, and in
+/// what was inlined. Functions that nothing calls any more are erased. Linear
+/// in the result.
+void inlineCallsInLoops(ModuleOp module, SymbolTable &symbols);
+
 // Outline.cpp
 
 /// Moves the body of each `sdy.manual_computation` that is the closest one

@@ -44,6 +44,9 @@ LogicalResult ConvertStableHloToCommSchedPass::convert(ModuleOp module) {
   if (ranksPerNode < 1)
     return module.emitError("the option 'ranks-per-node' is ")
            << ranksPerNode.getValue() << ", and a node has at least one rank";
+  SymbolTable symbols(module);
+  if (inlineLoops)
+    stablehlo::inlineCallsInLoops(module, symbols);
   stablehlo::Context context(module, ranksPerNode, lenient);
   if (failed(context.groups.initialize()))
     return failure();
@@ -52,7 +55,6 @@ LogicalResult ConvertStableHloToCommSchedPass::convert(ModuleOp module) {
   if (failed(collectives))
     return failure();
 
-  SymbolTable symbols(module);
   stablehlo::outlineManualComputations(*collectives, symbols);
   stablehlo::replaceCollectives(*collectives, context, symbols);
   stablehlo::annotatePureCalls(module, symbols);

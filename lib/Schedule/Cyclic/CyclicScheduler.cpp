@@ -286,7 +286,8 @@ Result<CyclicSchedule> CyclicScheduler::run() {
     if (!isWorthwhile(beforeNs - best.periodNs) && fits(best) == didFit)
       break;
   }
-  if (status && isWorthwhile(best.periodNs - boundNs))
+  if (status && options.mayCrossBoundary &&
+      isWorthwhile(best.periodNs - boundNs))
     status = sinkWaits();
   if (!status)
     return Error{"scheduling made a bad order: " + status.error()};

@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -41,8 +42,7 @@ static void eraseDead(Operation *first, Operation *end) {
   }
 }
 
-/// Returns the loop without the values that it yields as it takes them.
-static CountedLoop dropPassedOn(scf::ForOp loop) {
+CountedLoop mlir::commsched::dropPassedOn(scf::ForOp loop) {
   CountedLoop result;
   SmallVector<unsigned> kept;
   SmallVector<Value> inits, yielded;
@@ -78,6 +78,27 @@ static CountedLoop dropPassedOn(scf::ForOp loop) {
   terminator->setOperands(values);
   loop.erase();
   return result;
+}
+
+SmallVector<Operation *> mlir::commsched::listBounds(scf::ForOp loop) {
+  llvm::SmallSetVector<Operation *, 3> bounds;
+  for (Value bound :
+       {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()})
+    if (Operation *op = bound.getDefiningOp())
+      bounds.insert(op);
+  return bounds.takeVector();
+}
+
+void mlir::commsched::eraseUnused(ArrayRef<Operation *> operations) {
+  for (Operation *op : operations)
+    if (isOpTriviallyDead(op))
+      op->erase();
+}
+
+void mlir::commsched::eraseWithBounds(scf::ForOp loop) {
+  SmallVector<Operation *> bounds = listBounds(loop);
+  loop.erase();
+  eraseUnused(bounds);
 }
 
 std::optional<CountedLoop>

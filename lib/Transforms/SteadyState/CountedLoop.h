@@ -25,6 +25,19 @@ struct CountedLoop {
   SmallVector<Value> results;
 };
 
+/// Replaces the loop by one without the values that it yields as it takes them,
+/// which become those from outside.
+CountedLoop dropPassedOn(scf::ForOp loop);
+
+/// The operations that make the bounds and the step of the loop, each once.
+SmallVector<Operation *> listBounds(scf::ForOp loop);
+
+/// Erases those of the operations that nothing uses.
+void eraseUnused(ArrayRef<Operation *> operations);
+
+/// Erases a loop that nothing uses, with the bounds that only it uses.
+void eraseWithBounds(scf::ForOp loop);
+
 /// Returns a copy of `loop`, in front of it. None, after a call of `decline`,
 /// if the condition does not compare a counter with a bound, the step is not a
 /// positive constant, or the counter is used behind the loop. Values that are

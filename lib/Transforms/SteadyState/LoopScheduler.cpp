@@ -55,6 +55,7 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
       getBudgetBytes(options.budget, peakBytes + outerBytes) - outerBytes;
   CyclicSchedulerOptions with;
   with.maxDepth = options.maxDepth;
+  with.mayCrossBoundary = options.mayCarryFutures;
   with.step.slackPercent = options.slackPercent;
   with.step.limitBytes = result.limitBytes;
   Result<CyclicSchedule> schedule = scheduleCyclic(cyclic, with);

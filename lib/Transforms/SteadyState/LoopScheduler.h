@@ -26,6 +26,8 @@ struct LoopSchedulingOptions {
   MemoryBudget budget;
   int32_t maxDepth = 1;
   int32_t slackPercent = 0;
+  /// Whether a collective may be in flight from one iteration to the next.
+  bool mayCarryFutures = true;
 };
 
 /// The bytes that `budget` allows for a program that takes `peakBytes` now.

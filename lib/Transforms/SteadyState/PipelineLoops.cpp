@@ -14,11 +14,13 @@
 #include "CyclicPass.h"
 #include "LoopMemory.h"
 #include "LoopRewrite.h"
+#include "StableHloLoop.h"
 #include "UnrolledLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_PIPELINELOOPS
@@ -72,12 +74,16 @@ private:
   decide(scf::ForOp loop, OperationCosts &costs, const LoopMemory &memory);
   /// Schedules all iterations of a short loop as one program.
   LogicalResult tryUnrolled(Decision &decision, bool isPipelined);
-  LogicalResult apply(const Decision &decision);
+  /// Returns the loop that is left, or null if it was unrolled or guarded.
+  FailureOr<scf::ForOp> apply(const Decision &decision);
   /// Returns whether the loop was changed.
   FailureOr<bool> pipeline(Operation *loop, OperationCosts &costs,
                            const LoopMemory &memory);
   FailureOr<bool> pipelineWhile(scf::WhileOp loop, OperationCosts &costs,
                                 const LoopMemory &memory);
+  FailureOr<bool> applyAndPin(const Decision &decision);
+  FailureOr<bool> pipelineStableHlo(Operation *loop, OperationCosts &costs,
+                                    const LoopMemory &memory);
   void remarkKept(Location location, const Twine &reason);
   /// From `leastCount` iterations on, if their number is not known.
   void remarkPipelined(Location location, const Decision &decision,
@@ -215,24 +221,20 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
       .str();
 }
 
-/// Puts the loop into its schedule, and pins the time of the periods, which is
-/// less than the sum of what is in them.
-static LogicalResult applyAndPin(scf::ForOp loop,
-                                 const ScheduledLoop &scheduled) {
-  FailureOr<scf::ForOp> kernel = applySchedule(loop, scheduled);
-  if (failed(kernel))
-    return failure();
-  std::optional<APInt> count = kernel->getStaticTripCount();
+constexpr StringLiteral unsupportedText =
+    "MLIR's pipeliner does not take its schedule";
+
+/// Pins the time of the periods, which is less than the sum of what is in them.
+static void pinRuntime(scf::ForOp kernel, int64_t periodNs) {
+  std::optional<APInt> count = kernel.getStaticTripCount();
   if (!count)
-    return success();
+    return;
   bool overflows = false;
-  APInt ns = count->zextOrTrunc(64).smul_ov(
-      APInt(64, scheduled.schedule.periodNs), overflows);
+  APInt ns = count->zextOrTrunc(64).smul_ov(APInt(64, periodNs), overflows);
   if (!overflows && !ns.isNegative())
-    (*kernel)->setAttr(
+    kernel->setAttr(
         runtimeNsAttrName,
-        IntegerAttr::get(IntegerType::get(kernel->getContext(), 64), ns));
-  return success();
+        IntegerAttr::get(IntegerType::get(kernel.getContext(), 64), ns));
 }
 
 /// Why MLIR's pipeliner does not support the loop, or nothing.
@@ -354,7 +356,7 @@ LogicalResult PipelineLoops::tryUnrolled(Decision &decision, bool isPipelined) {
   return success();
 }
 
-LogicalResult PipelineLoops::apply(const Decision &decision) {
+FailureOr<scf::ForOp> PipelineLoops::apply(const Decision &decision) {
   scf::ForOp loop = decision.loop;
   Location location = loop.getLoc();
   if (decision.merged) {
@@ -367,18 +369,24 @@ LogicalResult PipelineLoops::apply(const Decision &decision) {
   if (decision.isUnrolled) {
     remarkUnrolled(location, decision);
     unrollLoop(loop, best, decision.unrolled->order);
-    return success();
+    return scf::ForOp();
   }
-  std::optional<int64_t> leastCount;
-  if (!decision.count)
-    leastCount = best.findLeastCount();
-  LogicalResult applied = leastCount
-                              ? applyGuardedSchedule(loop, best, *leastCount)
-                              : applyAndPin(loop, best);
-  if (failed(applied))
-    return emitError(location) << "MLIR's pipeliner does not take its schedule";
-  remarkPipelined(location, decision, leastCount);
-  return success();
+  if (!decision.count) {
+    std::optional<int64_t> leastCount = best.findLeastCount();
+    if (failed(applyGuardedSchedule(loop, best, *leastCount)))
+      return emitError(location, unsupportedText);
+    remarkPipelined(location, decision, leastCount);
+    return scf::ForOp();
+  }
+  FailureOr<scf::ForOp> kernel = applySchedule(loop, best);
+  if (failed(kernel))
+    return emitError(location, unsupportedText);
+  remarkPipelined(location, decision, /*leastCount=*/std::nullopt);
+  return kernel;
+}
+
+static bool isStableHloWhile(Operation *op) {
+  return op->getName().getStringRef() == stableHloWhileName;
 }
 
 FailureOr<bool> PipelineLoops::pipelineWhile(scf::WhileOp loop,
@@ -401,8 +409,49 @@ FailureOr<bool> PipelineLoops::pipelineWhile(scf::WhileOp loop,
     if (value)
       result.replaceAllUsesWith(value);
   loop.erase();
-  if (failed(apply(**decision)))
+  return applyAndPin(**decision);
+}
+
+FailureOr<bool> PipelineLoops::pipelineStableHlo(Operation *loop,
+                                                 OperationCosts &costs,
+                                                 const LoopMemory &memory) {
+  std::optional<StableHloLoop> whole =
+      StableHloLoop::read(loop, [&](Location where, StringRef reason) {
+        remarkKept(where, reason);
+      });
+  if (!whole)
+    return false;
+  CountedLoop counted = whole->copy();
+  llvm::scope_exit restore([&] { eraseWithBounds(counted.loop); });
+  // StableHLO has no futures that a loop carries.
+  llvm::SaveAndRestore<bool> within(options.mayCarryFutures, false);
+  FailureOr<std::optional<Decision>> decision =
+      decide(counted.loop, costs, memory);
+  if (failed(decision))
     return failure();
+  if (!*decision)
+    return false;
+  restore.release();
+  SmallVector<Operation *> bounds = listBounds(counted.loop);
+  for (auto [result, value] :
+       llvm::zip_equal(loop->getResults(), counted.results))
+    result.replaceAllUsesWith(value);
+  FailureOr<scf::ForOp> kernel = apply(**decision);
+  if (failed(kernel))
+    return failure();
+  if (*kernel)
+    whole->write(*kernel);
+  eraseUnused(bounds);
+  loop->erase();
+  return true;
+}
+
+FailureOr<bool> PipelineLoops::applyAndPin(const Decision &decision) {
+  FailureOr<scf::ForOp> kernel = apply(decision);
+  if (failed(kernel))
+    return failure();
+  if (*kernel)
+    pinRuntime(*kernel, decision.best().schedule.periodNs);
   return true;
 }
 
@@ -410,6 +459,8 @@ FailureOr<bool> PipelineLoops::pipeline(Operation *loop, OperationCosts &costs,
                                         const LoopMemory &memory) {
   if (auto counted = dyn_cast<scf::WhileOp>(loop))
     return pipelineWhile(counted, costs, memory);
+  if (isStableHloWhile(loop))
+    return pipelineStableHlo(loop, costs, memory);
   auto counting = dyn_cast<scf::ForOp>(loop);
   if (!counting) {
     remarkKept(loop->getLoc(),
@@ -417,9 +468,9 @@ FailureOr<bool> PipelineLoops::pipeline(Operation *loop, OperationCosts &costs,
     return false;
   }
   FailureOr<std::optional<Decision>> decision = decide(counting, costs, memory);
-  if (failed(decision) || (*decision && failed(apply(**decision))))
+  if (failed(decision))
     return failure();
-  return decision->has_value();
+  return *decision ? applyAndPin(**decision) : false;
 }
 
 void PipelineLoops::runOnOperation() {
@@ -435,7 +486,8 @@ void PipelineLoops::runOnOperation() {
   SmallVector<scf::ForOp> counting;
   for (Block *block : getBlocksWithCollectives(function)) {
     Operation *parent = block->getParentOp();
-    if (isa<LoopLikeOpInterface>(parent) && loops.insert(parent))
+    if ((isa<LoopLikeOpInterface>(parent) || isStableHloWhile(parent)) &&
+        loops.insert(parent))
       if (auto loop = dyn_cast<scf::ForOp>(parent))
         counting.push_back(loop);
   }

@@ -77,6 +77,10 @@ public:
 
 private:
   void beginIteration() {
+    if (loop.getInductionVar().use_empty()) {
+      iterations.emplace_back();
+      return;
+    }
     int64_t value = low + step * static_cast<int64_t>(iterations.size());
     iterations.emplace_back().map(
         loop.getInductionVar(),

@@ -28,6 +28,8 @@ struct CyclicSchedulerOptions {
   StepSchedulerOptions step;
   /// How many repetitions may be in progress at once.
   int32_t maxDepth = 4;
+  /// Whether a collective may be in flight over the boundary of the period.
+  bool mayCrossBoundary = true;
 };
 
 struct CyclicSchedule {

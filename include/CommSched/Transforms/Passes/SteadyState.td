@@ -60,7 +60,8 @@ def PipelineLoops
     With `unroll`, all iterations of a short loop are also scheduled as one
     program; the better one is taken, and a remark gives both times.
 
-    An `scf.while` that counts up to a bound is scheduled as an `scf.for`.
+    An `scf.while` that counts up to a bound is scheduled as an `scf.for`. A
+    `stablehlo.while` that counts from one constant to another remains one.
 
     A loop stays as it is, with a remark that says why, if it has too few
     iterations, if it may end early, if an iteration takes a value from further back than the
