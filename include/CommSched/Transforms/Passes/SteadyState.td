@@ -116,7 +116,8 @@ def SteadyState
 
     A step stays as it is, with a remark that says why, if it is linked to other
     functions, if two arguments have the same source, if its body is not one
-    block, if a size is not known, or if the period gets no shorter. An
+    block, if a size is not known, if a repetition overwrites in place what the
+    one before has yet to return, or if the period gets no shorter. An
     operation whose time is not known is an error. See
     docs/guide/steady-state.md.
   }];
