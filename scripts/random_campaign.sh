@@ -27,6 +27,7 @@ run() { say "$*"; "$python" "$@"; }
 
 run $checks/check_budgets.py --functions $((200 * count)) --seed "$seed" commsched-opt
 run $checks/check_schedules.py --functions $((400 * count)) --seed "$seed" commsched-opt
+run $checks/check_larger_budgets.py --functions $((30 * count)) --seed "$seed" commsched-opt
 run $checks/check_rank_agreement.py --functions $((200 * count)) --ranks 3 \
   --seed "$seed" --folder "$folder" commsched-opt
 run $checks/check_params.py --functions $((300 * count)) --seed "$seed" commsched-opt

@@ -26,6 +26,8 @@
 #include "CommSched/Transforms/Passes.h"
 #include "SplitProgram.h"
 
+#include <map>
+
 namespace mlir::commsched {
 
 /// The options of a pass that schedules blocks, checked.
@@ -142,7 +144,13 @@ public:
   /// The options of the step scheduler for `limitBytes`.
   schedule::StepSchedulerOptions makeStepOptions(int64_t limitBytes) const;
 
+  /// The limits of live bytes, in ascending order, whose schedules every larger
+  /// limit considers: fixed percentages over the baseline.
+  SmallVector<int64_t> listBudgetSteps() const;
+
   /// The best schedule within `limitBytes`, or the one that needs least memory.
+  /// In a block of up to 65,536 operations, no limit gives a longer step than a
+  /// budget step below it, nor an equal step that takes more memory.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes);
 
   /// The same within the budget of the options, which may limit what the
@@ -185,6 +193,8 @@ private:
         problem(std::make_unique<BlockProblem>(std::move(problem))),
         options(&options), pricing(std::move(pricing)) {}
 
+  FailureOr<BlockSchedule> scheduleOnce(int64_t limitBytes);
+  FailureOr<const BlockSchedule *> getOrSchedule(int64_t limitBytes);
   FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
   FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
   /// The program with `buckets`, or as it stands.
@@ -239,6 +249,8 @@ private:
   std::unique_ptr<SplitChooser> chooser;
   /// For every choice that was tried.
   std::vector<std::unique_ptr<SplitBlock>> splits;
+  /// By limit: what scheduleOnce() gave.
+  std::map<int64_t, BlockSchedule> schedules;
 };
 
 } // namespace mlir::commsched

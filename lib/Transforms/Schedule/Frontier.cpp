@@ -46,9 +46,6 @@ private:
 // Points
 //===----------------------------------------------------------------------===//
 
-/// The budgets that are tried: percentages on top of the baseline.
-static constexpr int32_t sweptPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
-
 static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
                                           const BlockSchedule &schedule) {
   FailureOr<int64_t> lowerBoundNs = scheduler.computeLowerBoundNs(schedule);
@@ -65,16 +62,12 @@ static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
   return point;
 }
 
-/// Schedules a block for `budget`, for percentages over its baseline, and
-/// without a limit.
+/// Schedules a block for `budget`, for the budget steps, and without a limit.
 static FailureOr<std::vector<FrontierPoint>>
 sweepBudgets(BlockScheduler &scheduler, const MemoryBudget &budget) {
-  SmallVector<int64_t> limits = {unlimited, scheduler.getLimitBytes(budget)};
-  for (int32_t percent : sweptPercent) {
-    MemoryBudget swept;
-    swept.fraction = percent / 100.0;
-    limits.push_back(scheduler.getLimitBytes(swept));
-  }
+  SmallVector<int64_t> limits = scheduler.listBudgetSteps();
+  limits.push_back(unlimited);
+  limits.push_back(scheduler.getLimitBytes(budget));
   llvm::sort(limits);
   limits.erase(llvm::unique(limits), limits.end());
   std::vector<FrontierPoint> points;

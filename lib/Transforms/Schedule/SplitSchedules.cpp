@@ -152,7 +152,7 @@ BlockScheduler::scheduleBestSplit(const BlockSchedule &whole) {
   return best;
 }
 
-FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
+FailureOr<BlockSchedule> BlockScheduler::scheduleOnce(int64_t limitBytes) {
   FailureOr<BlockSchedule> whole = scheduleWhole(limitBytes);
   if (failed(whole) || !mayGainBySplitting(*whole))
     return whole;

@@ -98,7 +98,10 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     is the peak of the input of the first memory-aware pass (`commsched.baseline_peak_bytes`). Blocks other than
     the only one of the function's body may not exceed their own peak. Where no
     order that is known fits, the one that needs least is taken, and a remark
-    gives both figures; with `strict` that is an error.
+    gives both figures; with `strict` that is an error. The schedules for 0, 1,
+    2, 5, 10, 20, 50 and 100 % over the baseline are candidates for every larger
+    budget, so that more memory never makes these longer (up to 65,536
+    operations).
 
     With `budget-on=reserved`, a budget in bytes limits what the `allocator`
     reserves for the schedule of a function. Where that is more, the limit of
