@@ -54,6 +54,7 @@ test_packages=(
   libgtest-dev libbenchmark-dev clang-format-22 git openmpi-bin libopenmpi-dev
 )
 wheel_packages=(python3-dev libopenmpi-dev)
+fuzz_packages=(clang-22 libclang-rt-22-dev)
 
 # make_venv: Debian refuses to install Python packages beside its own.
 make_venv() {

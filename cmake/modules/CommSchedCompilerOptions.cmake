@@ -33,6 +33,10 @@ if(COMMSCHED_SANITIZERS)
   add_link_options(-fsanitize=${COMMSCHED_SANITIZERS} -fno-sanitize=vptr)
 endif()
 
+if(COMMSCHED_LIBFUZZER)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 find_program(COMMSCHED_CCACHE ccache)
 if(COMMSCHED_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${COMMSCHED_CCACHE})

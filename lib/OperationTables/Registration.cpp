@@ -22,7 +22,8 @@ namespace {
 class TableExtension : public DialectExtensionBase {
 public:
   TableExtension(StringRef dialect, std::shared_ptr<const OperationTable> table)
-      : DialectExtensionBase({dialect}), table(std::move(table)) {}
+      : DialectExtensionBase(ArrayRef<StringRef>(dialect)),
+        table(std::move(table)) {}
 
   void apply(MLIRContext *context,
              MutableArrayRef<Dialect *> dialects) const override;

@@ -256,7 +256,7 @@ public:
   std::optional<Order> run(size_t width);
   int64_t getBestNs() const { return belowNs; }
   int64_t getEffort() const { return effort; }
-  /// Whether the last beam dropped no candidate.
+  /// Whether a wider beam than the last would have the same prefixes.
   bool isExhausted() const { return !dropped; }
 
 private:
@@ -323,9 +323,11 @@ bool BeamSearch::extendAll(size_t width) {
     const SchedulePrefix &prefix = candidate.prefix;
     bool isNew =
         seen.insert({prefix.issuedHash, prefix.clocks().nowNs()}).second;
-    if (!isNew || beam.size() == width) {
-      dropped = true;
+    if (!isNew)
       continue;
+    if (beam.size() == width) {
+      dropped = true;
+      break;
     }
     extensions.back().push_back({candidate.parent, candidate.node});
     beam.push_back(std::move(candidate.prefix));

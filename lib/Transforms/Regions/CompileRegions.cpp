@@ -82,7 +82,10 @@ static std::string findNested(OpPassManager &manager) {
     std::string text;
     llvm::raw_string_ostream os(text);
     pass.printAsTextualPipeline(os);
-    if (text[text.find_first_of("({")] == '(')
+    // Options are behind a brace.
+    if (StringRef(text)
+            .take_until([](char c) { return c == '{'; })
+            .contains('('))
       return text;
   }
   return {};
