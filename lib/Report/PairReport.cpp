@@ -524,11 +524,14 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   addHalf(report, backward, forward.stepTimeNs);
   ReportNames forwardNames((*both)->getForward());
   ReportNames backwardNames((*both)->getBackward());
-  addMemory(report, problem, *timeline, *memory, [&](BufferId id) {
+  auto getBufferName = [&](BufferId id) {
     PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
     const ReportNames &names = buffer.isBackward ? backwardNames : forwardNames;
     return names.getBufferName(buffer.buffer);
-  });
+  };
+  addMemory(report, problem, *timeline, *memory, getBufferName);
+  if (options.withBuffers)
+    addBuffers(report, problem, *timeline, getBufferName);
   report.hostPeakBytes = computeHostPeak(problem, [&](BufferId id) {
     PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
     const BlockProblem &half =

@@ -63,31 +63,65 @@ static bool hasTransfers(const StepReport &report) {
   return report.hostPeakBytes > 0 || report.countTransfers() > 0;
 }
 
+/// Prints the times and the counts of a step.
+static void printTimes(json::OStream &stream, const StepReport &report) {
+  stream.attribute("function", report.function);
+  stream.attribute("num_ops", report.numOps);
+  stream.attribute("num_collectives",
+                   static_cast<int64_t>(report.collectives.size()) -
+                       report.countTransfers());
+  stream.attribute("comm_bytes", report.commBytes);
+  stream.attribute("step_time_ns", report.stepTimeNs);
+  stream.attribute("compute_time_ns", report.computeTimeNs);
+  stream.attribute("comm_time_ns", report.commTimeNs);
+  stream.attribute("exposed_comm_ns", report.exposedCommNs);
+  stream.attribute("lower_bound_ns", report.lowerBoundNs);
+  stream.attribute("tight_lower_bound_ns", report.tightLowerBoundNs);
+  if (const std::optional<PeriodReport> &period = report.period) {
+    stream.attribute("period_ns", period->periodNs);
+    stream.attribute("period_bound_ns", period->boundNs);
+    stream.attribute("period_limited_by", period->limitedBy);
+    if (period->rampNs)
+      stream.attribute("ramp_ns", *period->rampNs);
+    stream.attribute("repetitions_in_progress", period->depth);
+  }
+  stream.attribute("peak_memory_bytes", report.peakMemoryBytes);
+}
+
+/// Prints what only some steps have.
+static void printOptionalFigures(json::OStream &stream,
+                                 const StepReport &report) {
+  if (const std::optional<HalvesReport> &halves = report.halves) {
+    stream.attribute("forward", halves->forward);
+    stream.attribute("backward", halves->backward);
+    stream.attribute("saved_bytes", halves->savedBytes);
+  }
+  if (report.reserved) {
+    stream.attribute("reserved_bytes", report.reserved->reservedBytes);
+    stream.attribute("fragmentation_bytes",
+                     report.reserved->fragmentationBytes);
+  }
+  if (report.otherBytes > 0) {
+    stream.attribute("other_bytes", report.otherBytes);
+    stream.attribute("total_bytes", report.getTotalBytes());
+  }
+  if (!hasTransfers(report))
+    return;
+  stream.attribute("num_transfers", report.countTransfers());
+  stream.attribute("transfer_bytes", report.transferBytes);
+  stream.attribute("host_peak_bytes", report.hostPeakBytes);
+}
+
+void mlir::commsched::printFigures(const StepReport &report,
+                                   json::OStream &stream) {
+  printTimes(stream, report);
+  printOptionalFigures(stream, report);
+}
+
 void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
   json::OStream stream(os);
   stream.object([&] {
-    stream.attribute("function", report.function);
-    stream.attribute("num_ops", report.numOps);
-    int64_t numTransfers = report.countTransfers();
-    stream.attribute("num_collectives",
-                     static_cast<int64_t>(report.collectives.size()) -
-                         numTransfers);
-    stream.attribute("comm_bytes", report.commBytes);
-    stream.attribute("step_time_ns", report.stepTimeNs);
-    stream.attribute("compute_time_ns", report.computeTimeNs);
-    stream.attribute("comm_time_ns", report.commTimeNs);
-    stream.attribute("exposed_comm_ns", report.exposedCommNs);
-    stream.attribute("lower_bound_ns", report.lowerBoundNs);
-    stream.attribute("tight_lower_bound_ns", report.tightLowerBoundNs);
-    if (const std::optional<PeriodReport> &period = report.period) {
-      stream.attribute("period_ns", period->periodNs);
-      stream.attribute("period_bound_ns", period->boundNs);
-      stream.attribute("period_limited_by", period->limitedBy);
-      if (period->rampNs)
-        stream.attribute("ramp_ns", *period->rampNs);
-      stream.attribute("repetitions_in_progress", period->depth);
-    }
-    stream.attribute("peak_memory_bytes", report.peakMemoryBytes);
+    printTimes(stream, report);
     stream.attributeArray("collectives", [&] {
       for (const CollectiveReport &collective : report.collectives)
         stream.object([&] { printCollective(stream, collective); });
@@ -104,25 +138,7 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
             stream.attribute("producer", *value.producer);
         });
     });
-    if (const std::optional<HalvesReport> &halves = report.halves) {
-      stream.attribute("forward", halves->forward);
-      stream.attribute("backward", halves->backward);
-      stream.attribute("saved_bytes", halves->savedBytes);
-    }
-    if (report.reserved) {
-      stream.attribute("reserved_bytes", report.reserved->reservedBytes);
-      stream.attribute("fragmentation_bytes",
-                       report.reserved->fragmentationBytes);
-    }
-    if (report.otherBytes > 0) {
-      stream.attribute("other_bytes", report.otherBytes);
-      stream.attribute("total_bytes", report.getTotalBytes());
-    }
-    if (!hasTransfers(report))
-      return;
-    stream.attribute("num_transfers", numTransfers);
-    stream.attribute("transfer_bytes", report.transferBytes);
-    stream.attribute("host_peak_bytes", report.hostPeakBytes);
+    printOptionalFigures(stream, report);
   });
   os << "\n";
 }

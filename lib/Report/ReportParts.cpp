@@ -225,6 +225,34 @@ void mlir::commsched::addMemory(StepReport &report, const Problem &problem,
                 getName);
 }
 
+void mlir::commsched::addBuffers(StepReport &report, const Problem &problem,
+                                 const Timeline &timeline,
+                                 function_ref<std::string(BufferId)> getName) {
+  // When the compute stream reaches each operation, as in addSamples().
+  std::vector<int64_t> reachedNs(problem.numNodes() + 1);
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    reachedNs[node + 1] = problem.kind(node) == NodeKind::Start
+                              ? reachedNs[node]
+                              : timeline.endNs[node];
+  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
+    const schedule::Buffer &buffer = problem.buffer(id);
+    if (buffer.bytes == 0)
+      continue;
+    NodeId last = buffer.producer;
+    for (NodeId user : problem.users(id))
+      last = std::max(last, user);
+    bool isKept = !buffer.freed || last == noNode;
+    report.buffers.push_back(
+        {getName(id), buffer.bytes,
+         buffer.producer == noNode ? 0 : reachedNs[buffer.producer],
+         isKept ? timeline.stepNs : reachedNs[last + 1]});
+  }
+  llvm::stable_sort(report.buffers,
+                    [](const BufferReport &a, const BufferReport &b) {
+                      return a.beginNs < b.beginNs;
+                    });
+}
+
 int64_t
 mlir::commsched::computeHostPeak(const Problem &problem,
                                  function_ref<int64_t(BufferId)> getHostBytes) {

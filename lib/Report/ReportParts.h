@@ -68,6 +68,12 @@ void addMemory(StepReport &report, const schedule::Problem &problem,
 int64_t computeHostPeak(const schedule::Problem &problem,
                         function_ref<int64_t(schedule::BufferId)> getHostBytes);
 
+/// Fills in the buffers of a problem whose program is simulated to `timeline`,
+/// by the rules of simulateMemory(). O(nodes + buffers log buffers + uses).
+void addBuffers(StepReport &report, const schedule::Problem &problem,
+                const schedule::Timeline &timeline,
+                function_ref<std::string(schedule::BufferId)> getName);
+
 /// Fills in what the allocator reserves for the program of `problem`, which is
 /// simulated to `timeline`; nothing without an allocator. Error: as
 /// replayAllocations().

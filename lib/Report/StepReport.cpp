@@ -203,8 +203,10 @@ mlir::commsched::reportStep(FunctionOpInterface function,
       !status)
     return emitError(function.getLoc(), "cannot be explained: ")
            << status.error();
-  addMemory(report, problem, *timeline, *memory,
-            [&](BufferId buffer) { return names.getBufferName(buffer); });
+  auto getBufferName = [&](BufferId id) { return names.getBufferName(id); };
+  addMemory(report, problem, *timeline, *memory, getBufferName);
+  if (options.withBuffers)
+    addBuffers(report, problem, *timeline, getBufferName);
   report.hostPeakBytes = computeHostPeak(
       problem, [&](BufferId buffer) { return block.getHostBytes(buffer); });
   if (report.peakPosition >= 0)

@@ -46,12 +46,14 @@ protected:
   /// The pass proper.
   virtual LogicalResult run(OperationCosts &costs) = 0;
 
+  /// Measured collectives, or null.
+  const cost::MeasuredTable *getProfile() const { return table.get(); }
+
   /// For emitOptionError().
   std::optional<std::string> optionError;
 
 private:
-  /// Measured collectives, or null. Shared by the copies of the pass that run
-  /// on several functions at once.
+  /// Shared by the copies of the pass that run on several functions at once.
   std::shared_ptr<const cost::MeasuredTable> table;
 };
 

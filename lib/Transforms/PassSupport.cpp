@@ -9,8 +9,8 @@
 #include "PassSupport.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/FileSystem.h"
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -60,22 +60,79 @@ mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
   return remark;
 }
 
+/// Writes to `descriptor`, or says why that failed.
+static std::error_code
+writeToDescriptor(int descriptor, bool isClosedAfter,
+                  function_ref<void(raw_ostream &)> print) {
+  llvm::raw_fd_ostream os(descriptor, isClosedAfter);
+  print(os);
+  os.flush();
+  std::error_code error = os.error();
+  // Otherwise its destructor ends the program.
+  os.clear_error();
+  return error;
+}
+
+/// Whether the path leads to something that cannot be replaced by a file: a
+/// device or a pipe.
+static bool isWrittenInPlace(const llvm::sys::fs::file_status &status) {
+  switch (status.type()) {
+  case llvm::sys::fs::file_type::block_file:
+  case llvm::sys::fs::file_type::character_file:
+  case llvm::sys::fs::file_type::fifo_file:
+  case llvm::sys::fs::file_type::socket_file:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Writes a new file beside `path` and then gives it that name, so that there
+/// is no partial file at any time.
+static std::error_code replaceFile(StringRef path,
+                                   function_ref<void(raw_ostream &)> print) {
+  llvm::Expected<llvm::sys::fs::TempFile> file =
+      llvm::sys::fs::TempFile::create(path + ".%%%%%%%%.tmp",
+                                      llvm::sys::fs::all_read |
+                                          llvm::sys::fs::all_write);
+  if (!file)
+    return llvm::errorToErrorCode(file.takeError());
+  std::error_code error =
+      writeToDescriptor(file->FD, /*isClosedAfter=*/false, print);
+  llvm::Error done = error ? file->discard() : file->keep(path);
+  std::error_code doneError = llvm::errorToErrorCode(std::move(done));
+  return error ? error : doneError;
+}
+
+static std::error_code writeFile(StringRef path,
+                                 function_ref<void(raw_ostream &)> print) {
+  if (path == "-")
+    return writeToDescriptor(STDOUT_FILENO, /*isClosedAfter=*/false, print);
+  llvm::sys::fs::file_status status;
+  // A new file has no status.
+  (void)llvm::sys::fs::status(path, status);
+  if (status.type() == llvm::sys::fs::file_type::directory_file)
+    return make_error_code(std::errc::is_a_directory);
+  if (isWrittenInPlace(status)) {
+    int descriptor = -1;
+    if (std::error_code error = llvm::sys::fs::openFileForWrite(
+            path, descriptor, llvm::sys::fs::CD_OpenExisting))
+      return error;
+    return writeToDescriptor(descriptor, /*isClosedAfter=*/true, print);
+  }
+  // Of a link, what it leads to is replaced.
+  SmallString<128> target;
+  if (!exists(status) || llvm::sys::fs::real_path(path, target))
+    target = path;
+  return replaceFile(target, print);
+}
+
 LogicalResult
 mlir::commsched::writeOutputFile(Location loc, StringRef path, StringRef what,
                                  function_ref<void(raw_ostream &)> print) {
-  std::string message;
-  std::unique_ptr<llvm::ToolOutputFile> file = openOutputFile(path, &message);
-  if (!file)
-    return emitError(loc, "cannot write ") << what << ": " << message;
-  raw_ostream &os = file->os();
-  print(os);
-  os.flush();
-  if (std::error_code error = file->os().error()) {
-    file->os().clear_error();
+  if (std::error_code error = writeFile(path, print))
     return emitError(loc, "cannot write ")
            << what << " to '" << path << "': " << error.message();
-  }
-  file->keep();
   return success();
 }
 

@@ -61,7 +61,8 @@ void remarkBarriers(func::FuncOp function, Block &block);
 
 /// Writes what `print` prints to the file of that path; `-` is standard output.
 /// A failure, such as a path that cannot be written or a full disk, is an error
-/// at `loc`, which calls the contents `what`, and leaves no partial file.
+/// at `loc`, which calls the contents `what`. A file is written beside the path
+/// and then replaces what is there, so that nobody sees a partial one.
 LogicalResult writeOutputFile(Location loc, StringRef path, StringRef what,
                               function_ref<void(raw_ostream &)> print);
 

@@ -10,9 +10,11 @@
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
+#include "CommSched/Report/TimelinePage.h"
 #include "EstimatingPass.h"
 #include "MemoryBudget.h"
 #include "PassSupport.h"
+#include "mlir/Parser/Parser.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_REPORT
@@ -24,6 +26,28 @@ using namespace mlir::commsched;
 
 namespace {
 
+/// Simulates the functions of a module.
+class ModuleSimulator {
+public:
+  ModuleSimulator(OperationCosts &costs, const SimulationOptions &options)
+      : costs(costs), options(options) {}
+
+  /// Remarks name the functions that cannot be simulated.
+  FailureOr<std::vector<StepReport>> simulate(ModuleOp module);
+
+private:
+  /// Appends the report on `function`.
+  LogicalResult simulate(FunctionOpInterface function);
+  /// Appends the report on the step of both halves, which have been simulated.
+  LogicalResult simulate(FunctionPair pair);
+
+  OperationCosts &costs;
+  const SimulationOptions &options;
+  std::vector<StepReport> reports;
+  /// By function: which of the reports is its.
+  DenseMap<Operation *, size_t> reportOf;
+};
+
 struct Report : EstimatingPass<mlir::commsched::impl::ReportBase<Report>> {
   using EstimatingPass::EstimatingPass;
 
@@ -31,18 +55,15 @@ struct Report : EstimatingPass<mlir::commsched::impl::ReportBase<Report>> {
   LogicalResult run(OperationCosts &costs) override;
 
 private:
-  /// Appends the report on `function`.
-  LogicalResult simulate(FunctionOpInterface function, OperationCosts &costs);
-  /// Appends the report on the step of both halves, which have been simulated.
-  LogicalResult simulate(FunctionPair pair, OperationCosts &costs);
-  LogicalResult print();
+  /// Reports on the module of the option `before`; on none without it.
+  FailureOr<std::vector<StepReport>> simulateBefore();
+  /// Prints the `reports` on the module.
+  LogicalResult print(ArrayRef<StepReport> reports);
+  LogicalResult printAsPage(ArrayRef<StepReport> reports);
 
   SimulationOptions simulation;
   /// The option `reserved-bytes`.
   int64_t otherBytes = 0;
-  std::vector<StepReport> reports;
-  /// By function: which of the reports is its.
-  DenseMap<Operation *, size_t> reportOf;
 };
 
 } // namespace
@@ -58,22 +79,24 @@ LogicalResult Report::initialize(MLIRContext *context) {
           parseByteCount(reservedBytes, otherBytes);
       error && !optionError)
     optionError = makeOptionError(*this, reservedBytes, *error);
+  simulation.withBuffers = format == ReportFormat::Html;
+  for (const Option<std::string> *option : {&before, &frontier})
+    if (!option->empty() && format != ReportFormat::Html && !optionError)
+      optionError = makeOptionError(*this, *option, "requires format=html");
   return success();
 }
 
-LogicalResult Report::simulate(FunctionOpInterface function,
-                               OperationCosts &costs) {
+LogicalResult ModuleSimulator::simulate(FunctionOpInterface function) {
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
-      simulateFunction(function, costs, reason, simulation);
+      simulateFunction(function, costs, reason, options);
   if (failed(report))
     return failure();
   auto step = dyn_cast<func::FuncOp>(*function);
   bool isSteadyState = step && StepLoop::isSteadyState(step);
   if (isSteadyState || (step && *report && StepLoop::repeats(step))) {
-    FailureOr<std::optional<StepReport>> repeated =
-        simulateRepetitions(step, isSteadyState ? std::nullopt : *report, costs,
-                            reason, simulation);
+    FailureOr<std::optional<StepReport>> repeated = simulateRepetitions(
+        step, isSteadyState ? std::nullopt : *report, costs, reason, options);
     if (failed(repeated))
       return failure();
     if (isSteadyState || *repeated)
@@ -94,7 +117,7 @@ LogicalResult Report::simulate(FunctionOpInterface function,
   return success();
 }
 
-LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
+LogicalResult ModuleSimulator::simulate(FunctionPair pair) {
   auto forward = reportOf.find(pair.forward);
   auto backward = reportOf.find(pair.backward);
   // A remark on the half has given the reason.
@@ -103,7 +126,7 @@ LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
       simulatePair(pair, reports[forward->second], reports[backward->second],
-                   costs, reason, simulation);
+                   costs, reason, options);
   if (failed(report))
     return failure();
   if (*report)
@@ -117,28 +140,78 @@ LogicalResult Report::simulate(FunctionPair pair, OperationCosts &costs) {
   return success();
 }
 
-LogicalResult Report::run(OperationCosts &costs) {
-  markAllAnalysesPreserved();
-  reports.clear();
-  reportOf.clear();
+FailureOr<std::vector<StepReport>> ModuleSimulator::simulate(ModuleOp module) {
   // A pair comes behind the second of its halves.
   DenseMap<Operation *, FunctionPair> pairs;
-  for (FunctionPair pair : getFunctionPairs(getOperation()))
+  for (FunctionPair pair : getFunctionPairs(module))
     pairs[pair.forward->isBeforeInBlock(pair.backward) ? pair.backward
                                                        : pair.forward] = pair;
-  for (auto function : getOperation().getOps<FunctionOpInterface>()) {
-    if (!function.isExternal() && failed(simulate(function, costs)))
+  for (auto function : module.getOps<FunctionOpInterface>()) {
+    if (!function.isExternal() && failed(simulate(function)))
       return failure();
     if (auto it = pairs.find(function);
-        it != pairs.end() && failed(simulate(it->second, costs)))
+        it != pairs.end() && failed(simulate(it->second)))
       return failure();
   }
-  return print();
+  return std::move(reports);
 }
 
-LogicalResult Report::print() {
-  for (StepReport &report : reports)
+/// "line 3, column 5: ", or nothing for other locations.
+static std::string describePlace(Location location) {
+  auto place = dyn_cast<FileLineColLoc>(location);
+  if (!place)
+    return {};
+  return "line " + std::to_string(place.getLine()) + ", column " +
+         std::to_string(place.getColumn()) + ": ";
+}
+
+FailureOr<std::vector<StepReport>> Report::simulateBefore() {
+  if (before.empty())
+    return std::vector<StepReport>();
+  // The module may need dialects that this one does not, and those cannot be
+  // loaded while a pass runs.
+  MLIRContext other(getContext().getDialectRegistry(),
+                    MLIRContext::Threading::DISABLED);
+  other.allowUnregisteredDialects(getContext().allowsUnregisteredDialects());
+  std::string problem;
+  ScopedDiagnosticHandler handler(&other, [&](Diagnostic &diagnostic) {
+    if (problem.empty() &&
+        diagnostic.getSeverity() == DiagnosticSeverity::Error)
+      problem = describePlace(diagnostic.getLocation()) + diagnostic.str();
+  });
+  auto report = [&]() -> FailureOr<std::vector<StepReport>> {
+    OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(before, &other);
+    if (!module)
+      return failure();
+    CostAnalysis analysis(*module, getProfile(), getPresetName(target));
+    OperationCosts *costs = analysis.getCosts();
+    if (!costs)
+      return failure();
+    return ModuleSimulator(*costs, simulation).simulate(*module);
+  };
+  FailureOr<std::vector<StepReport>> reports = report();
+  if (failed(reports))
+    return emitError(getOperation().getLoc(),
+                     "cannot simulate the module before, of '")
+           << before << "': " << problem;
+  // Attributes end with their context.
+  for (StepReport &step : *reports)
+    step.unknownGroups.clear();
+  return reports;
+}
+
+LogicalResult Report::run(OperationCosts &costs) {
+  markAllAnalysesPreserved();
+  FailureOr<std::vector<StepReport>> reports =
+      ModuleSimulator(costs, simulation).simulate(getOperation());
+  if (failed(reports))
+    return failure();
+  for (StepReport &report : *reports)
     report.otherBytes = otherBytes;
+  return format == ReportFormat::Html ? printAsPage(*reports) : print(*reports);
+}
+
+LogicalResult Report::print(ArrayRef<StepReport> reports) {
   return writeOutputFile(
       getOperation().getLoc(), output, "the report", [&](raw_ostream &os) {
         if (format == ReportFormat::Trace)
@@ -147,4 +220,24 @@ LogicalResult Report::print() {
           format == ReportFormat::Json ? printJson(report, os)
                                        : printTable(report, os);
       });
+}
+
+LogicalResult Report::printAsPage(ArrayRef<StepReport> reports) {
+  FailureOr<std::vector<StepReport>> reportsBefore = simulateBefore();
+  if (failed(reportsBefore))
+    return failure();
+  for (StepReport &report : *reportsBefore)
+    report.otherBytes = otherBytes;
+  std::vector<FunctionFrontier> frontiers;
+  if (!frontier.empty()) {
+    Result<std::vector<FunctionFrontier>> read = readFrontiers(frontier);
+    if (!read)
+      return emitError(getOperation().getLoc(), "cannot read the frontier: ")
+             << read.error();
+    frontiers = std::move(*read);
+  }
+  return writeOutputFile(getOperation().getLoc(), output, "the page",
+                         [&](raw_ostream &os) {
+                           printPage(reports, *reportsBefore, frontiers, os);
+                         });
 }

@@ -23,7 +23,7 @@
 // RUN:     --commsched-align-runtimes=output=%t/missing/times.json 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=MISSING
 // RUN: not ls %t/none.mlir
-// MISSING: error: cannot write the times: cannot open output file '{{.*}}times.json': {{N|n}}o such file or directory
+// MISSING: error: cannot write the times to '{{.*}}times.json': {{N|n}}o such file or directory
 
 // Functions come by name; declarations have no times.
 // JSON: {"a \"quoted\" name\ufffd":{"operations":["bytes\ufffd","commsched.barrier 'back\\slash\ufffd'"],"runtime_ns":[3,1]},

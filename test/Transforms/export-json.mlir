@@ -26,8 +26,8 @@
 // RUN:   --commsched-export-json=format=xml 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=OPTION
 
-// MISSING: error: cannot write the program: cannot open output file '{{.*}}a.json': {{N|n}}o such file or directory
-// FOLDER: error: cannot write the program: cannot open output file '{{.*}}': {{I|i}}s a directory
+// MISSING: error: cannot write the program to '{{.*}}a.json': {{N|n}}o such file or directory
+// FOLDER: error: cannot write the program to '{{.*}}': {{I|i}}s a directory
 // OPTION: no such option format
 
 // IR: func.func @forward

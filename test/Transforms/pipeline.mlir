@@ -56,7 +56,7 @@
 // BAD-PROFILE: error: option 'profile' of pass 'commsched-schedule' cannot be used: {{.*}}.missing
 // REDEFINE: %{options} = frontier=%t.missing/frontier.csv
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-FRONTIER
-// BAD-FRONTIER: error: cannot write the frontier: {{.*}}.missing/frontier.csv
+// BAD-FRONTIER: error: cannot write the frontier to {{.*}}.missing/frontier.csv
 // REDEFINE: %{options} = cap-mb=5
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option cap-mb

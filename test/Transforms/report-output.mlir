@@ -13,11 +13,34 @@
 // RUN: not commsched-opt %s --commsched-report="format=xml" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=FORMAT
 
+// A file is written beside the path and then takes its place: a link stays one,
+// a reader of the old file keeps it, and nothing else is left in the folder.
+// RUN: mkdir %t/new && echo old > %t/new/target && ln %t/new/target %t/new/reader
+// RUN: ln -s target %t/new/report
+// RUN: commsched-opt %s --commsched-report="format=json output=%t/new/report" \
+// RUN:   -o /dev/null
+// RUN: ls -F %t/new | FileCheck %s --check-prefix=NEW
+// RUN: FileCheck %s --check-prefix=FILE < %t/new/target
+// RUN: FileCheck %s --check-prefix=OLD < %t/new/reader
+// A full disk is an error, too, and a device is no file to replace.
+// RUN: not commsched-opt %s --commsched-report="format=json output=/dev/full" 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=FULL
+// RUN: commsched-opt %s --commsched-report="format=html output=/dev/stdout" -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=DEVICE
+
+// NEW: reader
+// NEW-NEXT: report@
+// NEW-NEXT: target
+// NEW-NOT: {{.}}
+// OLD: old
+// FULL: error: cannot write the report to '/dev/full': {{N|n}}o space left on device
+// DEVICE: <!DOCTYPE html>
+
 // IR-NOT: "function"
 // IR: func.func @f
 // FILE: {"function":"f",
-// MISSING: error: cannot write the report: cannot open output file '{{.*}}report.json': {{N|n}}o such file or directory
-// FOLDER: error: cannot write the report: cannot open output file '{{.*}}': {{I|i}}s a directory
+// MISSING: error: cannot write the report to '{{.*}}report.json': {{N|n}}o such file or directory
+// FOLDER: error: cannot write the report to '{{.*}}': {{I|i}}s a directory
 // FORMAT: xml
 
 func.func @f() {

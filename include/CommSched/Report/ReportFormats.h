@@ -22,6 +22,10 @@ namespace mlir::commsched {
 /// One function as a JSON object on one line.
 void printJson(const StepReport &report, raw_ostream &os);
 
+/// The keys and values of that object which are numbers or names of functions,
+/// as attributes of the object that `stream` prints.
+void printFigures(const StepReport &report, llvm::json::OStream &stream);
+
 /// One function as a text table.
 void printTable(const StepReport &report, raw_ostream &os);
 

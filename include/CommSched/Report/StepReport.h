@@ -67,6 +67,15 @@ struct MemorySample {
   int64_t bytes = 0;
 };
 
+/// The time for which a buffer takes memory of the device.
+struct BufferReport {
+  /// As that of a LiveValue.
+  std::string name;
+  int64_t bytes = 0;
+  int64_t beginNs = 0;
+  int64_t endNs = 0;
+};
+
 /// A value that is live at the peak.
 struct LiveValue {
   /// Of the argument, or of the operation that makes it and, after the first,
@@ -146,6 +155,9 @@ struct StepReport {
   std::vector<ComputeReport> computations;
   /// In order of time.
   std::vector<MemorySample> memory;
+  /// Those that are not empty, if SimulationOptions ask for them, in the order
+  /// in which they are allocated. None for a steady state.
+  std::vector<BufferReport> buffers;
   /// For a step of two functions, one after the other; see PairReport.h.
   std::optional<HalvesReport> halves;
   /// For a step that repeats, or its steady state: then `stepTimeNs` is the
@@ -179,6 +191,8 @@ struct SimulationOptions {
   ContentionOptions contention;
   /// The allocator that is modelled, if one is.
   std::optional<schedule::SegmentKind> allocator;
+  /// Whether StepReport::buffers is filled in.
+  bool withBuffers = false;
 };
 
 /// Simulates the body of `function` in program order. `block` is the problem of

@@ -26,7 +26,7 @@
 namespace mlir::commsched {
 
 /// The output format of `commsched-report`.
-enum class ReportFormat { Table, Json, Trace };
+enum class ReportFormat { Table, Json, Trace, Html };
 
 /// How `commsched-partition-joint` chooses what the forward saves.
 enum class PartitionStrategy { Default, MinCut };

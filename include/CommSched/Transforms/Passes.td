@@ -29,10 +29,14 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     prints step time, exposed communication, lower bound, peak memory and every
     collective. `format=json` prints one object a line and function,
     `format=table` is for people, and `format=trace` is a Chrome trace with one
-    track a stream and a counter of live bytes. The time of an operation is its
-    `commsched.runtime_ns`, and else that of `profile` and `target`, as for
-    `commsched-schedule`. Functions without a body are
-    skipped. Behind the halves of a partition comes the step that runs one after
+    track a stream and a counter of live bytes. `format=html` is a page for a
+    browser, which needs no network. With `before`, a file with the module
+    before it was scheduled, the page shows both, and with `frontier`, the file
+    that `commsched-frontier` or a pipeline wrote, step times against memory.
+
+    The time of an operation is its `commsched.runtime_ns`, and else that of
+    `profile` and `target`, as for `commsched-schedule`. Functions without a
+    body are skipped. Behind the halves of a partition comes the step that runs one after
     the other, and what both take together.
 
     By default operations that run at once take nothing from each other.
@@ -53,16 +57,22 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
   let options = [
     Option<"format", "format", "::mlir::commsched::ReportFormat",
            /*default=*/"::mlir::commsched::ReportFormat::Table",
-           "How to print: table, json or trace",
+           "How to print: table, json, trace or html",
            [{::llvm::cl::values(
                clEnumValN(::mlir::commsched::ReportFormat::Table, "table",
                           "for people"),
                clEnumValN(::mlir::commsched::ReportFormat::Json, "json",
                           "one object a line and function"),
                clEnumValN(::mlir::commsched::ReportFormat::Trace, "trace",
-                          "Chrome trace event JSON"))}]>,
+                          "Chrome trace event JSON"),
+               clEnumValN(::mlir::commsched::ReportFormat::Html, "html",
+                          "a page with the timeline"))}]>,
     Option<"output", "output", "std::string", /*default=*/"\"-\"",
            "File to write; - is standard output">,
+    Option<"before", "before", "std::string", /*default=*/"\"\"",
+           "File with the module before it was scheduled, for format=html">,
+    Option<"frontier", "frontier", "std::string", /*default=*/"\"\"",
+           "File with the frontier of the functions, for format=html">,
     Option<"exclusiveGroups", "exclusive-groups", "bool", /*default=*/"false",
            "Groups that share more than one device are never in flight "
            "together">,

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIERFILE_H
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_FRONTIERFILE_H
 
+#include "CommSched/Report/Frontier.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
 
@@ -22,24 +23,6 @@
 #include <vector>
 
 namespace mlir::commsched {
-
-/// One schedule of a step.
-struct FrontierPoint {
-  /// The budget that it was made for; none if there was no limit.
-  std::optional<int64_t> budgetBytes;
-  /// More than the budget if nothing that is known fits it.
-  int64_t peakBytes = 0;
-  int64_t stepNs = 0;
-  int64_t lowerBoundNs = 0;
-  int64_t exposedNs = 0;
-  int64_t numCollectives = 0;
-};
-
-/// The points of one function, from the least memory to the most.
-struct FunctionFrontier {
-  std::string function;
-  std::vector<FrontierPoint> points;
-};
 
 /// Leaves those points between which there is a choice: with every further one
 /// memory goes up and the step gets shorter. Of equal ones the one with the

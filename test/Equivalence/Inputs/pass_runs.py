@@ -133,6 +133,8 @@ RUNS = [
                "output=%folder/report exclusive-groups link-sharing "
                "compute-slowdown=0.19", f"target=b200 {TABLE}",
                "allocator=pytorch reserved-bytes=1GiB",
+               "format=html output=%folder/page before=%src/examples/overview.mlir "
+               "frontier=%src/docs/results/data/memory/llama3-8b-dp64.csv",
                steps=()),
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "

@@ -1,0 +1,25 @@
+//===- Page.h - The template of the page ------------------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_REPORT_PAGE_PAGE_H
+#define COMMSCHED_LIB_REPORT_PAGE_PAGE_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/StringRef.h"
+
+namespace mlir::commsched {
+
+/// What stands once in the template, where the data belong.
+inline constexpr llvm::StringLiteral pageDataMark = "{{data}}";
+
+/// page.html with its style and scripts in it. CMake writes the definition.
+StringRef getPageTemplate();
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_REPORT_PAGE_PAGE_H
