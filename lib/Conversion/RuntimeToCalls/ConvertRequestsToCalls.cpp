@@ -460,8 +460,12 @@ LogicalResult Converter::convert() {
     return failure();
 
   SmallVector<Operation *> operations;
-  module.walk<WalkOrder::PreOrder>(
-      [&](Operation *op) { operations.push_back(op); });
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    operations.push_back(op);
+    // Their bodies work on elements, and go with a copy that is a call.
+    return isa<linalg::LinalgOp>(op) ? WalkResult::skip()
+                                     : WalkResult::advance();
+  });
   for (Operation *op : operations)
     if (isa<rt::StartOp, rt::BarrierOp>(op))
       siteIndices.try_emplace(op, static_cast<int32_t>(siteIndices.size()));
