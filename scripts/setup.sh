@@ -47,11 +47,12 @@ build_packages=(
   cmake ninja-build g++ ccache
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev
-  nlohmann-json3-dev libboost-dev
+  nlohmann-json3-dev libboost-dev libprotozero-dev
   python3 python3-venv ca-certificates
 )
 test_packages=(
   libgtest-dev libbenchmark-dev clang-format-22 git openmpi-bin libopenmpi-dev
+  protobuf-compiler
 )
 wheel_packages=(python3-dev libopenmpi-dev)
 fuzz_packages=(clang-22 libclang-rt-22-dev)

@@ -56,6 +56,10 @@ if shutil.which("clang-format-22"):
 if os.path.exists(os.path.join(config.commsched_obj_root, "bin",
                                "commsched-noise")):
     config.available_features.add("benchmarks")
+if config.chakra:
+    config.available_features.add("chakra")
+if shutil.which("protoc"):
+    config.available_features.add("protoc")
 if config.mpirun:
     config.available_features.add("mpi")
     # Containers run as root, and machines have fewer cores than tests ranks.

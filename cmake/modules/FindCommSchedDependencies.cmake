@@ -1,6 +1,6 @@
 # Finds what CommSched is built from. MLIR and Boost are required; MPI, CUDA,
-# NCCL and Python only widen what can be built and tested, and the summary says
-# what was found.
+# NCCL, protozero and Python only widen what can be built and tested, and the
+# summary says what was found.
 
 # Debian keeps LLVM's package files outside CMake's default search path.
 find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
@@ -37,6 +37,10 @@ if(COMMSCHED_ENABLE_TESTS)
     set(COMMSCHED_ENABLE_TESTS OFF)
   endif()
 endif()
+
+# Headers alone, which encode protocol buffers: execution traces of Chakra.
+find_path(COMMSCHED_PROTOZERO_INCLUDE protozero/pbf_builder.hpp)
+mark_as_advanced(COMMSCHED_PROTOZERO_INCLUDE)
 
 find_package(MPI QUIET COMPONENTS C)
 include(${CMAKE_CURRENT_SOURCE_DIR}/lib/Runtime/cmake/FindCommSchedCuda.cmake)

@@ -16,3 +16,5 @@ commsched_summary("Python:" "${Python3_FOUND}"
 commsched_summary("MPI:   " "${MPI_C_FOUND}" "${MPI_C_LIBRARY_VERSION_STRING} ${MPI_C_VERSION} (${MPI_C_COMPILER})")
 commsched_summary("CUDA:  " "${COMMSCHED_NVCC}" "${COMMSCHED_NVCC}")
 commsched_summary("NCCL:  " "${NCCL_LIBRARY}" "${NCCL_LIBRARY}")
+commsched_summary("protozero:" "${COMMSCHED_PROTOZERO_INCLUDE}"
+                  "${COMMSCHED_PROTOZERO_INCLUDE}")

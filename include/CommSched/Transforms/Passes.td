@@ -118,4 +118,32 @@ def ExportJson : Pass<"commsched-export-json", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExportChakra : Pass<"commsched-export-chakra", "::mlir::ModuleOp"> {
+  let summary = "write the scheduled order as Chakra execution traces";
+  let description = [{
+    Writes the files `NAME.RANK.et` for each function and rank into a directory:
+    execution traces of MLCommons' Chakra, which simulators of clusters such as
+    ASTRA-sim read. A trace has a node for each computation, collective and
+    transfer that the rank takes part in, and dependences that make a simulator
+    issue them in the order of the program. `NAME.groups.json` lists the ranks of
+    each process group by its number. docs/guide/chakra.md describes the traces.
+
+    Costs are those of `commsched-schedule`, in whole microseconds. On the
+    command line, `--commsched-export-chakra=DIR` is short for
+    `--commsched-export-chakra=output=DIR`. The directory is made if it does not
+    exist, and each file is written whole or not at all. The module stays as it
+    is.
+
+    An operation of unknown time, a collective of unknown size or on a group that
+    the module does not declare by `commsched.group`, a call, and a region that
+    communicates are errors. Remarks name each function with several blocks,
+    which is left out, and count the ranks that a function sends to or receives
+    from, which run another program and have no trace.
+  }];
+  let options = [
+    Option<"output", "output", "std::string", /*default=*/"",
+           "Directory to write to">,
+  ];
+}
+
 #endif // COMMSCHED_TRANSFORMS_PASSES_TD

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "../Schedule/DecidedBlock.h"
 #include "../Schedule/SchedulingPass.h"
 #include "../Schedule/SplitRemarks.h"
 #include "CommSched/Analysis/Costs/ChunkCosts.h"

@@ -40,7 +40,8 @@ EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # look at what no random program has.
 ALONE = {"commsched-accumulate-gradients", "commsched-align-runtimes", "commsched-interleave",
          "commsched-merge-step", "commsched-report",
-         "commsched-dump-problem", "commsched-export-json",
+         "commsched-dump-problem", "commsched-export-chakra",
+         "commsched-export-json",
          "commsched-frontier", "commsched-split-backward",
          "commsched-quantize-activations", "commsched-partition-joint",
          "commsched-verify-partition", "commsched-sync-partition",

@@ -83,7 +83,8 @@ MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-pipeline", "commsc
                  "commsched-training-pipeline",
                  "commsched-align-runtimes", "commsched-assume-fusion",
                  "commsched-compile-regions",
-                 "commsched-dump-problem", "commsched-export-json",
+                 "commsched-dump-problem", "commsched-export-chakra",
+                 "commsched-export-json",
                  "commsched-fit-memory",
                  "commsched-frontier", "commsched-interleave",
                  "commsched-merge-step", "commsched-partition-joint",
@@ -142,6 +143,8 @@ RUNS = [
                f"mode=copy slack=5 bitwise target=b200 {TABLE} "
                "exclusive-groups link-sharing compute-slowdown=0.19", steps=()),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
+               steps=()),
+    *make_runs("commsched-export-chakra", "output=%folder/traces",
                steps=()),
     *make_runs("commsched-export-json", "file=%folder/program.json",
                steps=()),

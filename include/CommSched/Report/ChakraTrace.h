@@ -1,0 +1,57 @@
+//===- ChakraTrace.h - Execution traces of schedules ------------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes the scheduled order of functions as Chakra execution traces, one for
+// each rank, for simulators of clusters. docs/guide/chakra.md describes how an
+// order is encoded.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_REPORT_CHAKRATRACE_H
+#define COMMSCHED_REPORT_CHAKRATRACE_H
+
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <memory>
+
+namespace mlir::commsched {
+
+class ChakraRanks;
+
+/// Writes the traces of the functions of one module.
+class ChakraWriter {
+public:
+  /// Whether this build has the library that encodes traces.
+  static bool isAvailable();
+
+  /// Reads the groups of `module`. Emits an error if they have too many ranks.
+  static FailureOr<ChakraWriter> create(ModuleOp module);
+
+  ChakraWriter(ChakraWriter &&other);
+  ~ChakraWriter();
+
+  /// Writes NAME.RANK.et for each rank and NAME.groups.json into `directory`,
+  /// which exists; NAME is that of the function, whose body `block` describes
+  /// with all times and sizes. Emits an error for what a trace cannot contain
+  /// and for a file that cannot be written; each file is written whole or not
+  /// at all. Returns the number of ranks that do not run the function, because
+  /// it sends to them or receives from them.
+  /// O(ranks * (operations + dependences)).
+  FailureOr<int64_t> write(func::FuncOp function, const BlockProblem &block,
+                           StringRef directory);
+
+private:
+  explicit ChakraWriter(std::unique_ptr<ChakraRanks> ranks);
+
+  std::unique_ptr<ChakraRanks> ranks;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_REPORT_CHAKRATRACE_H

@@ -1,0 +1,115 @@
+//===- ExportChakra.cpp - Pass that writes execution traces ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Report/ChakraTrace.h"
+#include "CommSched/Transforms/Passes.h"
+#include "PassSupport.h"
+#include "llvm/Support/FileSystem.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_EXPORTCHAKRA
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+struct ExportChakra : mlir::commsched::impl::ExportChakraBase<ExportChakra> {
+  using ExportChakraBase::ExportChakraBase;
+
+  /// Accepts the name of the directory alone as well.
+  LogicalResult initializeOptions(
+      StringRef options,
+      function_ref<LogicalResult(const Twine &)> errorHandler) override {
+    if (options.empty() || options.starts_with("output="))
+      return Pass::initializeOptions(options, errorHandler);
+    output = options.str();
+    return success();
+  }
+
+  void runOnOperation() override;
+
+private:
+  LogicalResult checkOptions();
+  LogicalResult write(ChakraWriter &writer, func::FuncOp function);
+};
+
+} // namespace
+
+LogicalResult ExportChakra::checkOptions() {
+  Location loc = getOperation().getLoc();
+  if (!ChakraWriter::isAvailable())
+    return emitError(loc, "pass 'commsched-export-chakra' needs the library "
+                          "protozero, which this build lacks: install it "
+                          "(Debian: libprotozero-dev), then configure and "
+                          "build CommSched again");
+  if (output.empty())
+    return emitError(loc,
+                     makeOptionError(*this, output, "must name a directory"));
+  if (std::error_code error = llvm::sys::fs::create_directories(
+          output, /*IgnoreExisting=*/true, llvm::sys::fs::all_all))
+    return emitError(loc, "cannot make the directory '")
+           << output << "': " << error.message();
+  return success();
+}
+
+LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function) {
+  CostAnalysis analysis(function);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
+    return failure();
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      function.getBody().front(),
+      [&](Operation *op) { return costs->getRuntimeNs(op); },
+      StreamOrder::Free);
+  if (failed(problem))
+    return failure();
+  if (Operation *op = problem->getUnpriced())
+    return op->emitError("cannot be exported without its time: ")
+           << *getUnpricedReason(*problem, *costs);
+  if (Operation *half = problem->getHalfOfPair())
+    return half->emitError("cannot be exported: ")
+           << getObstacle(*problem)->reason;
+  FailureOr<int64_t> numIdle = writer.write(function, *problem, output);
+  if (failed(numIdle))
+    return failure();
+  if (*numIdle > 0)
+    remark::analysis(function.getLoc(),
+                     makeRemark("RanksWithoutTrace", function.getSymName()))
+        << (Twine(*numIdle) +
+            " ranks have no trace: the function sends to them or receives "
+            "from them, so that they run another program")
+               .str();
+  return success();
+}
+
+void ExportChakra::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (failed(checkOptions()))
+    return signalPassFailure();
+  FailureOr<ChakraWriter> writer = ChakraWriter::create(module);
+  if (failed(writer))
+    return signalPassFailure();
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      continue;
+    if (!llvm::hasSingleElement(function.getBody())) {
+      remark::missed(function.getLoc(),
+                     makeRemark("FunctionNotExported", function.getSymName()))
+          << "the function has several blocks";
+      continue;
+    }
+    if (failed(write(*writer, function)))
+      return signalPassFailure();
+  }
+  markAllAnalysesPreserved();
+}
