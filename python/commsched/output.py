@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import os
 import sys
+from typing import Iterator
 
 from commsched import opt
 
@@ -55,20 +57,44 @@ def check_output(path: str) -> None:
         opt.run("")  # Raises what says where it was looked for.
 
 
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
+    """Gives the name of a new file beside `path`, which becomes `path` at the
+    end, so that no partial file has that name at any time. If the block raises
+    an exception, `path` stays as it was. Raises OSError."""
+    whole = os.path.realpath(path)
+    base, ending = os.path.splitext(whole)
+    temporary = f"{base}.{os.getpid()}.tmp{ending}"
+    try:
+        yield temporary
+        os.replace(temporary, whole)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+        raise
+
+
 def write_module(module: object, path: str) -> None:
-    """Writes a module, or its text, to a file. Raises OSError and what
-    :func:`commsched.opt.run_bytes` does."""
+    """Writes a module, or its text, to a file, whole or not at all. Raises
+    OSError and what :func:`commsched.opt.run_bytes` does."""
     if path == "-":
         sys.stdout.write(str(module))
         sys.stdout.flush()
     elif path.endswith(BYTECODE_SUFFIX):
         flags = ("--emit-bytecode", "--strip-debuginfo")
-        data = opt.run_bytes(module, *flags)
+        _write(opt.run_bytes(module, *flags), path)
+    else:
+        _write(str(module).encode(), path)
+
+
+def _write(data: bytes, path: str) -> None:
+    if os.path.exists(path) and not os.path.isfile(path):
+        # A device or a pipe cannot be replaced.
         with open(path, "wb") as file:
             file.write(data)
-    else:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(str(module))
+        return
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(data)
 
 
 def error_text(error: Exception) -> str:

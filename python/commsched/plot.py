@@ -17,6 +17,8 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from commsched.output import replacing
+
 COLUMNS = ("function", "peak_bytes", "step_time_ns")
 TIMES = (("ns", 1), ("µs", 10**3), ("ms", 10**6))
 BOUND = "lower_bound_ns"
@@ -212,8 +214,8 @@ def save(figure, path: str) -> None:
     metadata = {"Date": None} if form == ".svg" else None
     # Text as text makes small files.
     settings = {"svg.hashsalt": "commsched", "svg.fonttype": "none"}
-    with matplotlib.rc_context(settings):
-        figure.savefig(path, dpi=150, metadata=metadata)
+    with matplotlib.rc_context(settings), replacing(path) as temporary:
+        figure.savefig(temporary, dpi=150, metadata=metadata)
 
 
 def read_files(paths: Sequence[str]):

@@ -12,6 +12,7 @@
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -178,12 +179,15 @@ Status commsched::runtime::writeFlightRecord(const std::string &path,
   for (size_t at = name.find("%r"); at != std::string::npos;
        at = name.find("%r", at + 1))
     name.replace(at, 2, std::to_string(rank));
-  std::ofstream file(name, std::ios::binary);
+  // So that a record is whole, even if the program ends meanwhile.
+  const std::string partial = name + ".tmp";
+  std::ofstream file(partial, std::ios::binary);
   file << text;
   file.close();
-  if (!file)
-    return "cannot write the flight record '" + name + "'";
-  return Status();
+  if (file && std::rename(partial.c_str(), name.c_str()) == 0)
+    return Status();
+  std::remove(partial.c_str());
+  return "cannot write the flight record '" + name + "'";
 }
 
 //===----------------------------------------------------------------------===//

@@ -122,6 +122,7 @@ TEST_F(FlightRecordTest, IsWrittenForItsRank) {
   std::string text;
   EXPECT_TRUE(file >> text);
   EXPECT_EQ(text, "text");
+  EXPECT_FALSE(std::ifstream(written + ".tmp"));
   std::remove(written.c_str());
   EXPECT_EQ(writeFlightRecord("/nowhere/%r", 3, ""),
             "cannot write the flight record '/nowhere/3'");

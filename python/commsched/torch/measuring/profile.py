@@ -27,6 +27,7 @@ from typing import Any, Iterable, Mapping, Optional, Union
 import torch
 from torch import fx
 
+from commsched.output import replacing
 from commsched.torch.importer.targets import (
     communicates,
     is_wait,
@@ -62,15 +63,9 @@ def write_profile(
         f'"operators": [{_list(operators)}]',
         "}",
     ]
-    temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
-    try:
+    with replacing(path) as temporary:
         with open(temporary, "w", encoding="utf-8") as file:
             file.write("\n".join(lines) + "\n")
-        os.replace(temporary, path)
-    except OSError:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise
 
 
 def _list(entries: Iterable[Mapping[str, Any]]) -> str:
