@@ -69,7 +69,8 @@ struct Node {
   /// For CommColl.
   CommType collective = CommType::AllReduce;
   /// For CommColl: by axis of the ranks' grid, whether the group extends along
-  /// it; empty if the ranks have no grid.
+  /// it; empty if that is not known or
+  /// all groups have all ranks.
   std::vector<bool> axes;
   /// For CommSend and CommRecv.
   Peers peers = {};

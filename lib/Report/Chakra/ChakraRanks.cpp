@@ -86,7 +86,10 @@ void ChakraRanks::findAxes() {
   for (size_t i = 1; i < ends.size(); ++i)
     if (ends[i] % ends[i - 1] != 0)
       return;
-  if (ends.size() < 3)
+  auto isWhole = [&](const Declaration &declaration) {
+    return declaration.size == numRanks;
+  };
+  if (llvm::all_of(declarations, isWhole))
     return;
   for (Declaration &declaration : declarations)
     for (size_t axis = 0; axis + 1 < ends.size(); ++axis)

@@ -51,9 +51,9 @@ public:
     return declarations[group].firstId + place.row;
   }
 
-  /// If strides and sizes divide the ranks into a grid of at least two axes, by
-  /// axis, whether the group extends along it; the axis of consecutive ranks is
-  /// the first. Otherwise empty.
+  /// If strides and sizes divide the ranks into a grid, and not all groups have
+  /// all ranks, by axis, whether the group extends along it; the axis of
+  /// consecutive ranks is the first. Otherwise empty.
   const std::vector<bool> &getAxes(unsigned group) const {
     return declarations[group].axes;
   }
