@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and schedules a training step of Llama 3 8B
 # that was traced from PyTorch with its parameters sharded over 64 ranks; reports
-# the step time within larger memory budgets, and draws it. Then does the same
+# the step time within larger memory budgets, draws it, and writes the timeline
+# before and after as a page with a picture of it. Then does the same
 # with a step whose tensors are shared by 8 ranks: its collectives are on the
 # critical path, where no order hides them, and are split in chunks. Repeats the
 # first step with its optimizer, so that communication hides under the step before
@@ -15,6 +16,8 @@
 
 install_packages "${build_packages[@]}"
 build default commsched-opt commsched-run
+# Without it there is no picture of the timeline.
+(install_packages chromium) || true
 make_venv
 if ! "$venv/bin/python" -c 'import matplotlib' 2>/dev/null; then
   say "installing matplotlib"

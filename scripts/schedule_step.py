@@ -13,7 +13,9 @@ import json
 import pathlib
 import re
 import sys
+import urllib.parse
 
+import draw_page
 import frontier
 from tools import Failure, memory, milliseconds, percent, run_passes
 
@@ -145,6 +147,31 @@ def print_frontier(path):
               "pip install -e './python[plot]' to have it drawn")
 
 
+def write_page(args, scheduled, points, page):
+    """Writes the timeline before and after as a page."""
+    run_passes(args.opt, scheduled,
+               [f"commsched-report{{format=html target={args.target} "
+                f"before={args.step} frontier={points} output={page}}}"],
+               "-o", "/dev/null")
+
+
+def draw_timeline(page, after):
+    """Draws the page of the function that takes longest, with what it has most
+    exposed selected. Returns what to say of it."""
+    longest = max(after.values(), key=lambda report: report["step_time_ns"])
+    exposed = max(longest["collectives"], default=None,
+                  key=lambda collective: collective["exposed_ns"])
+    shown = {"function": longest["function"], "theme": "light"}
+    if exposed and exposed["exposed_ns"]:
+        shown["find"] = exposed["name"]
+    picture = page.with_suffix(".png")
+    try:
+        draw_page.draw(page, picture, urllib.parse.urlencode(shown))
+    except Failure as error:
+        return f"not drawn: {error}"
+    return f"drawn: {picture.resolve()}"
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("step", type=pathlib.Path,
@@ -157,8 +184,8 @@ def main(argv=None):
                         help="what the step may take: live bytes, or a "
                         "percentage over its peak before (default: %(default)s)")
     parser.add_argument("--output-dir", type=pathlib.Path, default=".",
-                        help="where the scheduled step, the traces and the "
-                        "frontier go")
+                        help="where the scheduled step, the timeline, the traces "
+                        "and the frontier go")
     args = parser.parse_args(argv)
 
     estimate = f"func.func(commsched-estimate-runtime{{target={args.target}}})"
@@ -182,6 +209,8 @@ def main(argv=None):
             run_passes(args.opt, step,
                 [estimate, f"commsched-report{{format=trace output={traces[when]}}}"],
                 "-o", "/dev/null")
+        page = pathlib.Path(f"{stem}.timeline.html")
+        write_page(args, scheduled, points, page)
 
         print(f"{args.step} on {args.target}, scheduled and verified; memory "
               f"budget: {memory(int(budget))} ({args.memory_budget})")
@@ -192,6 +221,7 @@ def main(argv=None):
                         add_up(after.values()))
         print_excess(after, budget)
         print_frontier(points)
+        print(f"timeline: {page.resolve()}\n{draw_timeline(page, after)}")
     except (Failure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -53,6 +53,7 @@ build_packages=(
 test_packages=(
   libgtest-dev libbenchmark-dev clang-format-22 git openmpi-bin libopenmpi-dev
   protobuf-compiler
+  chromium chromium-driver
 )
 wheel_packages=(python3-dev libopenmpi-dev)
 fuzz_packages=(clang-22 libclang-rt-22-dev)

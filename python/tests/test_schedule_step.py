@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """scripts/schedule_step.py: what it says of a step, and its errors."""
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -110,14 +111,32 @@ def test_what_more_memory_buys(schedule):
 
 def test_draws_where_matplotlib_is(schedule, tmp_path):
     lines = schedule(SMALL)
-    drawn = [line for line in lines if line[:1] == ["drawn:"]]
+    picture = str(tmp_path / "step.frontier.png")
+    drawn = ["drawn:", picture] in lines
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
         assert not drawn
         assert any("./python[plot]" in " ".join(line) for line in lines)
     else:
-        assert drawn and (tmp_path / "step.frontier.png").stat().st_size
+        assert drawn and Path(picture).stat().st_size
+
+
+def test_writes_the_timeline(schedule, tmp_path):
+    lines = schedule(SMALL, "--memory-budget=2000B")
+    page = tmp_path / "step.timeline.html"
+    assert ["timeline:", str(page)] in lines
+    text = page.read_text()
+    for key, time in (("before", 250000000), ("after", 150000000)):
+        step = text.index(f'"{key}":')
+        assert text.index(f'"step_time_ns":{time}', step) < step + 200
+    assert '"frontier":' in text
+    picture = tmp_path / "step.timeline.png"
+    if shutil.which("chromium"):
+        assert ["drawn:", str(picture)] in lines
+        assert picture.stat().st_size
+    else:
+        assert any(line[:3] == ["not", "drawn:", "no"] for line in lines)
 
 
 def test_says_what_is_over_the_budget(schedule):

@@ -63,11 +63,12 @@ function startSearch() {
       !text ? '' : matches.length ? `${matches.length} found` : 'none found';
 }
 
-function showMatch(step) {
+/** Selects the next or the previous of what was found. */
+function showMatch(step, isShown = true) {
   if (matches.length === 0) return;
   match = (match + step + matches.length) % matches.length;
   byId('found').textContent = `${match + 1} of ${matches.length}`;
-  select(matches[match]);
+  select(matches[match], isShown);
 }
 
 /** Selects the next or the previous exposed collective by time. */
@@ -238,15 +239,37 @@ new ResizeObserver(() => timeline.draw()).observe(byId('plot'));
 
 //===--- Begin -------------------------------------------------------------===
 
+/** The function whose step takes longest. */
+function longestFunction() {
+  const time = ({versions}) =>
+      versions[versions.length - 1].step.figures.step_time_ns;
+  return functions.reduce((a, b) => time(b) > time(a) ? b : a);
+}
+
+/** Shows what the address asks for behind `#`: the name of a function, a text
+ * to find, a theme. */
+function followAddress() {
+  const wanted = new URLSearchParams(location.hash.slice(1));
+  const name = wanted.get('function');
+  choose(functions.find((one) => one.name === name) ?? longestFunction());
+  const theme = [...byId('theme').options].find(
+      ({value}) => value === wanted.get('theme'));
+  if (theme) theme.selected = true;
+  if (wanted.has('find')) {
+    byId('search').value = wanted.get('find');
+    startSearch();
+    showMatch(1, false);
+  }
+}
+
 timeline.readColors();
 if (functions.length > 0) {
   fillSummary(functions, choose);
-  const longest = functions.reduce((a, b) => {
-    const time = ({versions}) =>
-        versions[versions.length - 1].step.figures.step_time_ns;
-    return time(b) > time(a) ? b : a;
+  followAddress();
+  window.addEventListener('hashchange', () => {
+    followAddress();
+    applyTheme();
   });
-  choose(longest);
 } else {
   byId('notes').textContent = 'No function could be simulated.';
   for (const part of document.querySelectorAll('#chart, aside, #exposure'))

@@ -16,8 +16,15 @@ function byId(id) {
   return document.getElementById(id);
 }
 
+/** A text that may be broken behind what separates words in names. */
+function breakable(text) {
+  return text.split(/(?<=[+_.])/).flatMap(
+      (part, i) => i > 0 ? [make('wbr'), part] : [part]);
+}
+
 function linkTo(text, act) {
-  return make('button', {type: 'button', class: 'link', click: act}, text);
+  return make('button', {type: 'button', class: 'link', click: act},
+              ...breakable(text));
 }
 
 /** The columns of the summary: title, key of the report, how to print. */
@@ -132,7 +139,7 @@ function fillDetails(timeline, item, select) {
   }
   const list = make('dl', {}, ...rows.flatMap(([title, text, style]) => [
     make('dt', {}, title),
-    make('dd', {'data-fact': title, class: style ?? ''}, text),
+    make('dd', {'data-fact': title, class: style ?? ''}, ...breakable(text)),
   ]));
   const others = timeline.counterparts(item).slice(0, 3);
   for (const other of others) {
@@ -142,7 +149,7 @@ function fillDetails(timeline, item, select) {
         make('dd', {}, linkTo(shorten(there.name, 250), () => select(other)),
              `: exposed ${formatTime(there.exposed)}`));
   }
-  box.replaceChildren(make('h3', {}, facts.name), list);
+  box.replaceChildren(make('h3', {}, ...breakable(facts.name)), list);
 }
 
 /** Lists the largest values that are live at a time. */
@@ -176,8 +183,8 @@ function fillExposed(version, select) {
                         () => select({version, type: 'collective', index}));
     return make('tr', {}, make('td', {class: 'text'}, name),
                 make('td', {}, formatTime(facts.exposed)),
-                make('td', {class: 'text'}, facts.limit),
-                make('td', {class: 'text'}, facts.remedy));
+                make('td', {class: 'text'}, ...breakable(facts.limit)),
+                make('td', {class: 'text'}, ...breakable(facts.remedy)));
   });
   byId('exposed').replaceChildren(...(rows.length ? [head] : []),
                                   make('tbody', {}, ...rows));
