@@ -208,9 +208,8 @@ const keys = {
 };
 
 document.addEventListener('keydown', (event) => {
-  const {target} = event;
-  const isElsewhere = target !== document.body && target !== canvas;
-  if (isElsewhere || event.ctrlKey || event.altKey || event.metaKey) return;
+  const isTyping = event.target.matches('input, select');
+  if (isTyping || event.ctrlKey || event.altKey || event.metaKey) return;
   if (!Object.hasOwn(keys, event.key)) return;
   event.preventDefault();
   keys[event.key]();
