@@ -95,6 +95,7 @@ static void writeReport(const NamedProblem &named,
   const Problem &problem = named.problem;
   Timeline timeline = *schedule::simulate(problem, schedule.order);
   auto bound = schedule::computeLowerBound(problem);
+  auto tightBound = schedule::computeTightLowerBound(problem);
   int64_t numCollectives = 0;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     numCollectives += problem.isCollective(node);
@@ -108,6 +109,7 @@ static void writeReport(const NamedProblem &named,
     json.attribute("comm_time_ns", timeline.commNs);
     json.attribute("exposed_comm_ns", timeline.exposedCommNs);
     json.attribute("lower_bound_ns", bound->ns());
+    json.attribute("tight_lower_bound_ns", tightBound->ns);
     json.attribute("peak_memory_bytes", schedule.peakBytes);
     writeCollectives(json, named, schedule.order, timeline);
     if (printOrder)
