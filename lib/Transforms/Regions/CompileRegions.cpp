@@ -24,6 +24,7 @@
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/Regex.h"
 
 #include <deque>
 #include <mutex>
@@ -91,6 +92,22 @@ static std::string findNested(OpPassManager &manager) {
   return {};
 }
 
+/// The first option with which a pass names a file, such as `profile=a.json`;
+/// empty if there is none. "-" is standard output.
+static std::string findFileOption(OpPassManager &manager) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  manager.printAsTextualPipeline(os);
+  llvm::Regex option(
+      "([a-z-]*(file|output|path|folder|directory|frontier)[a-z-]*)=([^} ]+)");
+  SmallVector<StringRef, 4> found;
+  for (StringRef rest = text; option.match(rest, &found);
+       rest = rest.substr(found[0].end() - rest.begin()))
+    if (!llvm::is_contained({"-", "true", "false"}, found[3]))
+      return found[0].str();
+  return {};
+}
+
 static FailureOr<OpPassManager> parse(StringRef text, raw_ostream &errors) {
   StringRef anchor = func::FuncOp::getOperationName();
   StringRef rest = text.trim();
@@ -115,6 +132,9 @@ static FailureOr<OpPassManager> parseFor(const MarkedRegion &region) {
   if (std::string nested = findNested(*manager); !nested.empty())
     return emitError() << "in which '" << nested
                        << "' runs on no 'func.func', which a region becomes";
+  if (std::string option = findFileOption(*manager); !option.empty())
+    return emitError() << "in which the option '" << option
+                       << "' names a file: only users name files";
   DialectRegistry dialects;
   manager->getDependentDialects(dialects);
   MLIRContext *context = region.first->getContext();

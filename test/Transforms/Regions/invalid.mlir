@@ -102,3 +102,11 @@ func.func @order(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %2 = math.exp %0 {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
   return %2, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+func.func @names_a_file(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@below {{'math.exp' op names the pipeline 'commsched-estimate-runtime{profile=/etc/passwd}', in which the option 'profile=/etc/passwd' names a file: only users name files}}
+  %0 = math.exp %x {commsched.compile_with = {pipeline = "commsched-estimate-runtime{profile=/etc/passwd}"}} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
