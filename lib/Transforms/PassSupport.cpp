@@ -10,7 +10,8 @@
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "llvm/Support/FileSystem.h"
-#include <unistd.h>
+#include "llvm/Support/Process.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -60,11 +61,9 @@ mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
   return remark;
 }
 
-/// Writes to `descriptor`, or says why that failed.
-static std::error_code
-writeToDescriptor(int descriptor, bool isClosedAfter,
-                  function_ref<void(raw_ostream &)> print) {
-  llvm::raw_fd_ostream os(descriptor, isClosedAfter);
+/// Writes everything to `os`, or says why that failed.
+static std::error_code writeTo(llvm::raw_fd_ostream &os,
+                               function_ref<void(raw_ostream &)> print) {
   print(os);
   os.flush();
   std::error_code error = os.error();
@@ -91,34 +90,38 @@ static bool isWrittenInPlace(const llvm::sys::fs::file_status &status) {
 /// is no partial file at any time.
 static std::error_code replaceFile(StringRef path,
                                    function_ref<void(raw_ostream &)> print) {
-  llvm::Expected<llvm::sys::fs::TempFile> file =
-      llvm::sys::fs::TempFile::create(path + ".%%%%%%%%.tmp",
-                                      llvm::sys::fs::all_read |
-                                          llvm::sys::fs::all_write);
-  if (!file)
-    return llvm::errorToErrorCode(file.takeError());
-  std::error_code error =
-      writeToDescriptor(file->FD, /*isClosedAfter=*/false, print);
-  llvm::Error done = error ? file->discard() : file->keep(path);
-  std::error_code doneError = llvm::errorToErrorCode(std::move(done));
-  return error ? error : doneError;
+  // Not TempFile, which replaces every % of the path.
+  std::string part =
+      (path + "." + Twine(llvm::sys::Process::getProcessId()) + ".tmp").str();
+  std::error_code error;
+  // Removes the file unless it is kept, also on a signal.
+  llvm::ToolOutputFile file(part, error, llvm::sys::fs::OF_None);
+  if (error)
+    return error;
+  auto closeAfter = [&](raw_ostream &os) {
+    print(os);
+    file.os().close();
+  };
+  if ((error = writeTo(file.os(), closeAfter)) ||
+      (error = llvm::sys::fs::rename(part, path)))
+    return error;
+  file.keep();
+  return error;
 }
 
 static std::error_code writeFile(StringRef path,
                                  function_ref<void(raw_ostream &)> print) {
   if (path == "-")
-    return writeToDescriptor(STDOUT_FILENO, /*isClosedAfter=*/false, print);
+    return writeTo(llvm::outs(), print);
   llvm::sys::fs::file_status status;
   // A new file has no status.
   (void)llvm::sys::fs::status(path, status);
   if (status.type() == llvm::sys::fs::file_type::directory_file)
     return make_error_code(std::errc::is_a_directory);
   if (isWrittenInPlace(status)) {
-    int descriptor = -1;
-    if (std::error_code error = llvm::sys::fs::openFileForWrite(
-            path, descriptor, llvm::sys::fs::CD_OpenExisting))
-      return error;
-    return writeToDescriptor(descriptor, /*isClosedAfter=*/true, print);
+    std::error_code error;
+    llvm::raw_fd_ostream os(path, error, llvm::sys::fs::CD_OpenExisting);
+    return error ? error : writeTo(os, print);
   }
   // Of a link, what it leads to is replaced.
   SmallString<128> target;

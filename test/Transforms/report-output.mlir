@@ -22,6 +22,15 @@
 // RUN: ls -F %t/new | FileCheck %s --check-prefix=NEW
 // RUN: FileCheck %s --check-prefix=FILE < %t/new/target
 // RUN: FileCheck %s --check-prefix=OLD < %t/new/reader
+// RUN: mkdir %t/5%% && commsched-opt %s -o /dev/null \
+// RUN:   --commsched-report="format=json output=%t/5%%/report.json"
+// RUN: FileCheck %s --check-prefix=FILE < %t/5%%/report.json
+// A signal in the midst of it, here that of a file that gets too long, leaves
+// nothing.
+// RUN: mkdir %t/limited
+// RUN: not bash -c 'ulimit -f 1; commsched-opt %s -o /dev/null \
+// RUN:   --commsched-report="format=html output=%t/limited/page.html"' 2>/dev/null
+// RUN: ls -A %t/limited | count 0
 // A full disk is an error, too, and a device is no file to replace.
 // RUN: not commsched-opt %s --commsched-report="format=json output=/dev/full" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=FULL

@@ -159,7 +159,7 @@ function drawSeries(context, series, color, view, top, height, getName) {
     if (next - 1 > i && view.x(ends[next - 1]) - view.x(begins[next - 1]) >= 1)
       --next;
     const share = (busy[next] - busy[i]) / view.nsPerPixel;
-    context.globalAlpha = Math.min(Math.max(share, 0.25), 1);
+    context.globalAlpha = Math.min(Math.max(share, 0.4), 1);
     context.fillRect(Math.max(pixel, view.left), top, 1, height);
     context.globalAlpha = 1;
     i = next;
