@@ -28,7 +28,7 @@
 // A signal in the midst of it, here that of a file that gets too long, leaves
 // nothing.
 // RUN: mkdir %t/limited
-// RUN: not bash -c 'ulimit -f 1; commsched-opt %s -o /dev/null \
+// RUN: not --crash bash -c 'ulimit -f 1; commsched-opt %s -o /dev/null \
 // RUN:   --commsched-report="format=html output=%t/limited/page.html"' 2>/dev/null
 // RUN: ls -A %t/limited | count 0
 // A full disk is an error, too, and a device is no file to replace.
