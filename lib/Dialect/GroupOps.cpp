@@ -10,7 +10,6 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/PatternMatch.h"
-#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -39,14 +38,15 @@ static LogicalResult verifyListedRanks(GroupOp op, DenseIntElementsAttr ranks) {
     return op.emitOpError("'ranks' must have the shape Nx")
            << size << " for a group of size " << size << ", not " << type
            << " (C5)";
-  llvm::DenseSet<int64_t> seen;
-  for (int64_t rank : ranks.getValues<int64_t>()) {
-    if (rank < 0)
-      return op.emitOpError("'ranks' lists the negative rank ")
-             << rank << " (C6)";
-    if (!seen.insert(rank).second)
-      return op.emitOpError("'ranks' lists rank ") << rank << " twice (C6)";
-  }
+  // Not a DenseSet, which keeps two numbers for itself.
+  auto listed = llvm::to_vector(ranks.getValues<int64_t>());
+  llvm::sort(listed);
+  if (listed.front() < 0)
+    return op.emitOpError("'ranks' lists the negative rank ")
+           << listed.front() << " (C6)";
+  if (auto twice = std::adjacent_find(listed.begin(), listed.end());
+      twice != listed.end())
+    return op.emitOpError("'ranks' lists rank ") << *twice << " twice (C6)";
   return success();
 }
 
