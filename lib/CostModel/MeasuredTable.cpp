@@ -333,6 +333,33 @@ llvm::Error readFields(const llvm::json::Object &object,
 
 } // namespace
 
+/// The optional member `slack_percent`.
+static llvm::Error readSlack(const llvm::json::Object &object,
+                             std::optional<int32_t> &slackPercent) {
+  const llvm::json::Value *value = object.get("slack_percent");
+  if (!value)
+    return llvm::Error::success();
+  std::optional<int64_t> percent = value->getAsInteger();
+  if (!percent || *percent < 0 || *percent > MeasuredTable::mostSlackPercent)
+    return llvm::createStringError(
+        "cost table: 'slack_percent' must be an integer from 0 to " +
+        llvm::Twine(MeasuredTable::mostSlackPercent));
+  slackPercent = static_cast<int32_t>(*percent);
+  return llvm::Error::success();
+}
+
+/// The optional member `operations`; null if there is none.
+static llvm::Expected<std::shared_ptr<const MeasuredOperations>>
+readOperations(const llvm::json::Object &object) {
+  const llvm::json::Value *value = object.get("operations");
+  if (!value)
+    return nullptr;
+  llvm::Expected<MeasuredOperations> parsed = MeasuredOperations::parse(*value);
+  if (!parsed)
+    return parsed.takeError();
+  return std::make_shared<const MeasuredOperations>(std::move(*parsed));
+}
+
 void MeasuredTable::applyTo(Target &target) const {
   for (const auto &[key, value] : fields)
     // They were checked when they were read.
@@ -348,6 +375,8 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   std::string name, source, device;
   std::vector<std::pair<std::string, double>> fields;
   MeasuredProducts products;
+  std::shared_ptr<const MeasuredOperations> operations;
+  std::optional<int32_t> slackPercent;
   const llvm::json::Array *list = value->getAsArray();
   if (const llvm::json::Object *object = value->getAsObject()) {
     if (llvm::Error error = readText(*object, "name", name))
@@ -364,6 +393,13 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
         return parsed.takeError();
       products = std::move(*parsed);
     }
+    if (llvm::Error error = readSlack(*object, slackPercent))
+      return error;
+    llvm::Expected<std::shared_ptr<const MeasuredOperations>> measured =
+        readOperations(*object);
+    if (!measured)
+      return measured.takeError();
+    operations = std::move(*measured);
     list = object->getArray("rows");
     if (!list)
       return llvm::createStringError("cost table has no list 'rows'");
@@ -392,6 +428,8 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   table->device = std::move(device);
   table->fields = std::move(fields);
   table->products = std::move(products);
+  table->operations = std::move(operations);
+  table->slackPercent = slackPercent;
   return table;
 }
 

@@ -50,6 +50,7 @@ struct EstimateRuntime
     attrName = StringAttr::get(&getContext(), runtimeNsAttrName);
     timeType = IntegerType::get(&getContext(), 64);
     changed = false;
+    pinMeasured();
     estimateRegion(getOperation().getBody(), costs);
     if (!changed)
       markAllAnalysesPreserved();
@@ -69,6 +70,15 @@ private:
       if (!op.hasTrait<OpTrait::IsTerminator>() && !getPinnedRuntimeNs(&op))
         estimate(&op, costs);
     }
+  }
+
+  /// Writes what was measured of single operations, which is more than an
+  /// estimate.
+  void pinMeasured() {
+    if (!getProfile() || !getProfile()->getOperations())
+      return;
+    pinMeasuredTimes(getOperation(), getProfile());
+    changed = true;
   }
 
   void estimate(Operation *op, OperationCosts &costs) {

@@ -73,7 +73,7 @@ void mlir::commsched::buildInductorPipeline(
 }
 
 static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
-              "Pipelines.h repeats the default of the option `slack`");
+              "Pipelines.h names the slack without a profile");
 
 /// Sets the options that pipelines and passes have in common, but `strict`.
 template <typename Options>

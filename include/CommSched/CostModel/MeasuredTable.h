@@ -17,6 +17,7 @@
 #define COMMSCHED_COSTMODEL_MEASUREDTABLE_H
 
 #include "CommSched/CostModel/Collective.h"
+#include "CommSched/CostModel/MeasuredOperations.h"
 #include "CommSched/CostModel/MeasuredProducts.h"
 #include "CommSched/CostModel/Target.h"
 
@@ -25,6 +26,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -70,8 +72,10 @@ public:
   /// bare list of rows, where a row is `{"collective": "all_reduce", "ranks":
   /// 8, "nodes": 1, "bytes": 65536, "time_ns": 39700}` and the target
   /// `{"memory_gb_s": 20}`, measured values of any fields of a target. The
-  /// member "products" is a list that MeasuredProducts::parse() reads. Further
-  /// columns and members are for others. Fails with one line of text that names
+  /// member "products" is a list that MeasuredProducts::parse() reads, and
+  /// "operations" one for MeasuredOperations::parse(); "slack_percent" is a
+  /// percentage from 0 to `mostSlackPercent`. Further columns and members are
+  /// for others. Fails with one line of text that names
   /// the row (counted from 0) and the column, or the target's field.
   static llvm::Expected<MeasuredTable> parse(llvm::StringRef json);
 
@@ -87,6 +91,14 @@ public:
   llvm::StringRef getDevice() const { return device; }
   /// The products of matrices that were measured.
   const MeasuredProducts &getProducts() const { return products; }
+  /// The operations that were measured; null if there are none.
+  const std::shared_ptr<const MeasuredOperations> &getOperations() const {
+    return operations;
+  }
+  /// By how many percent measured times exceed those of the table; none if it
+  /// does not say.
+  std::optional<int32_t> getSlackPercent() const { return slackPercent; }
+  static constexpr int32_t mostSlackPercent = 1000;
   /// Replaces the fields of `target` that were measured.
   void applyTo(Target &target) const;
 
@@ -127,6 +139,9 @@ private:
   /// Keys and values that Target::setField() takes.
   std::vector<std::pair<std::string, double>> fields;
   MeasuredProducts products;
+  /// Shared by copies of the table, since there may be many.
+  std::shared_ptr<const MeasuredOperations> operations;
+  std::optional<int32_t> slackPercent;
   std::vector<MeasuredRow> rows;
   std::map<Key, MeasuredCurve> curves;
   std::map<Key, double> furtherTensorNs;

@@ -112,8 +112,9 @@ struct SchedulingPipelineOptions : public virtual ::mlir::detail::PassOptions {
   Option<int32_t> slack{
       *this, "slack",
       llvm::cl::desc("By how many percent longer than they are collectives are "
-                     "taken to be, in case that times are off"),
-      llvm::cl::init(40)};
+                     "taken to be, in case that times are off; -1: as the "
+                     "profile says, else 40"),
+      llvm::cl::init(-1)};
   Option<bool> exclusiveGroups{
       *this, "exclusive-groups",
       llvm::cl::desc("Groups that share more than one device are never in "

@@ -13,9 +13,12 @@
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/APSInt.h"
@@ -202,13 +205,66 @@ OperationCosts::OperationCosts(const cost::Target &target,
                                const cost::MeasuredTable *profile,
                                SymbolTableCollection &symbolTables)
     : target(target), collectiveCost(makeCollectiveCost(target, profile)),
+      operations(profile ? profile->getOperations() : nullptr),
       products(profile ? profile->getProducts() : cost::MeasuredProducts()),
       symbolTables(symbolTables) {}
 
 std::optional<int64_t> OperationCosts::getRuntimeNs(Operation *op) {
   if (std::optional<int64_t> pinned = getPinnedRuntimeNs(op))
     return pinned;
+  if (std::optional<int64_t> measured = findMeasuredNs(op))
+    return measured;
   return estimateNs(op);
+}
+
+/// The operator of `op`: that of an opaque computation, else its own name.
+static StringRef getOperatorName(Operation *op) {
+  if (auto compute = dyn_cast<ComputeOp>(op))
+    return compute.getCallee();
+  return op->getName().getStringRef();
+}
+
+/// The types of operands and results, as a function type.
+static std::string printTypes(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  FunctionType::get(op->getContext(), op->getOperandTypes(),
+                    op->getResultTypes())
+      .print(os);
+  return text;
+}
+
+std::optional<int64_t> OperationCosts::findMeasuredNs(Operation *op) const {
+  if (!operations || isa<WaitOpInterface>(op) ||
+      op->hasTrait<OpTrait::IsTerminator>() ||
+      op->hasTrait<OpTrait::ConstantLike>())
+    return std::nullopt;
+  StringRef name = getStableName(op);
+  if (!name.empty() && operations->hasNames()) {
+    auto function = op->getParentOfType<FunctionOpInterface>();
+    if (std::optional<int64_t> measured = operations->findByName(
+            function ? function.getName() : "", name, getOperatorName(op)))
+      return measured;
+  }
+  if (!operations->hasTypes())
+    return std::nullopt;
+  return operations->findByTypes(getOperatorName(op), printTypes(op));
+}
+
+void mlir::commsched::pinMeasuredTimes(Operation *root,
+                                       const cost::MeasuredTable *profile) {
+  if (!profile || !profile->getOperations())
+    return;
+  SymbolTableCollection symbolTables;
+  OperationCosts costs(cost::Target(), profile, symbolTables);
+  Builder builder(root->getContext());
+  root->walk([&](Operation *op) {
+    if (getPinnedRuntimeNs(op))
+      return;
+    if (std::optional<int64_t> measured = costs.findMeasuredNs(op))
+      op->setDiscardableAttr(runtimeNsAttrName,
+                             builder.getI64IntegerAttr(*measured));
+  });
 }
 
 std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {

@@ -108,6 +108,7 @@ public:
   void runOnOperation() final {
     if (failed(emitOptionError(this->getOperation(), optionError)))
       return this->signalPassFailure();
+    pinMeasuredTimes(this->getOperation(), bucketing.profile.get());
     FailureOr<bool> prepared = prepare();
     if (failed(prepared))
       return this->signalPassFailure();

@@ -222,6 +222,7 @@ void FitMemory::runOnOperation() {
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
   if (joints.empty())
     return markAllAnalysesPreserved();
+  pinMeasuredTimes(module, scheduling.merging.profile.get());
   CostAnalysis pricing(module, scheduling.merging.profile.get(),
                        getPresetName(scheduling.target));
   if (!pricing.getCosts())

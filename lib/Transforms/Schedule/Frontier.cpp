@@ -127,6 +127,7 @@ void Frontier::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
   ModuleOp module = getOperation();
+  pinMeasuredTimes(module, scheduling.merging.profile.get());
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   std::vector<FunctionFrontier> frontiers(functions.size());
   LogicalResult result = failableParallelForEachN(

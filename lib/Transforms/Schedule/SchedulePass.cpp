@@ -21,7 +21,7 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
-              "Schedule.td repeats the default of the option `slack`");
+              "Schedule.td names the slack without a profile");
 
 //===----------------------------------------------------------------------===//
 // The pass
@@ -104,6 +104,7 @@ FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
 void Schedule::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
+  pinMeasuredTimes(getOperation(), scheduling.merging.profile.get());
   FailureOr<std::vector<DecidedBlock>> blocks = decide();
   if (failed(blocks))
     return signalPassFailure();

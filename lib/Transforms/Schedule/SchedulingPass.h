@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
 
+#include "../SlackOption.h"
 #include "BlockScheduler.h"
 #include "CommSched/Analysis/OptionErrors.h"
 
@@ -36,7 +37,6 @@ public:
     scheduling.splitting.split = this->split;
     scheduling.splitting.maxChunks = this->maxChunks;
     scheduling.splitting.isBitwise = this->bitwise;
-    scheduling.slackPercent = this->slack;
     scheduling.contention.exclusiveGroups = this->exclusiveGroups;
     scheduling.contention.linkSharing = this->linkSharing;
     scheduling.contention.computeSlowdown = this->computeSlowdown;
@@ -86,14 +86,13 @@ private:
       return explain(this->maxChunks, "must be from " + Twine(leastChunks) +
                                           " to " + Twine(mostChunks) +
                                           ", but is " + Twine(this->maxChunks));
-    constexpr int32_t mostSlack = 1000;
-    if (this->slack < 0 || this->slack > mostSlack)
-      return explain(this->slack, "must be a percentage from 0 to " +
-                                      Twine(mostSlack) + ", but is " +
-                                      Twine(this->slack));
     if (Status status = check(scheduling.contention); !status)
       return explain(this->computeSlowdown, status.error());
-    return readProfileOption(*this, this->profile, scheduling.merging.profile);
+    if (std::optional<std::string> error =
+            readProfileOption(*this, this->profile, scheduling.merging.profile))
+      return error;
+    return readSlackOption(*this, this->slack, scheduling.merging.profile.get(),
+                           scheduling.slackPercent);
   }
 };
 

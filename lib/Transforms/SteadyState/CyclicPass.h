@@ -14,6 +14,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_CYCLICPASS_H
 
 #include "../MemoryBudget.h"
+#include "../SlackOption.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
@@ -29,7 +30,6 @@ public:
   LogicalResult initialize(MLIRContext *context) override {
     options = {};
     options.maxDepth = this->maxDepth;
-    options.slackPercent = this->slack;
     optionError = findBadOption();
     return success();
   }
@@ -50,13 +50,11 @@ private:
       return makeOptionError(*this, this->maxDepth,
                              "must be from 1 to " + Twine(mostDepth) +
                                  ", but is " + Twine(this->maxDepth));
-    constexpr int32_t mostSlack = 1000;
-    if (this->slack < 0 || this->slack > mostSlack)
-      return makeOptionError(*this, this->slack,
-                             "must be a percentage from 0 to " +
-                                 Twine(mostSlack) + ", but is " +
-                                 Twine(this->slack));
-    return readProfileOption(*this, this->profile, measured);
+    if (std::optional<std::string> error =
+            readProfileOption(*this, this->profile, measured))
+      return error;
+    return readSlackOption(*this, this->slack, measured.get(),
+                           options.slackPercent);
   }
 };
 

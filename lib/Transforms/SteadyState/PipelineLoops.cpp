@@ -477,6 +477,7 @@ void PipelineLoops::runOnOperation() {
   func::FuncOp function = getOperation();
   if (failed(emitOptionError(function, optionError)))
     return signalPassFailure();
+  pinMeasuredTimes(function, measured.get());
   CostAnalysis analysis(function, measured.get(), getPresetName(target));
   OperationCosts *costs = analysis.getCosts();
   if (!costs)

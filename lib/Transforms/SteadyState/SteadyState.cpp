@@ -188,6 +188,7 @@ LogicalResult SteadyState::overlap(func::FuncOp step) {
 void SteadyState::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
+  pinMeasuredTimes(getOperation(), measured.get());
   SmallVector<func::FuncOp> steps;
   for (auto function : getOperation().getOps<func::FuncOp>())
     if (!function.isExternal() && StepLoop::repeats(function))

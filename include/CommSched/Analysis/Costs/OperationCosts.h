@@ -56,11 +56,17 @@ public:
   OperationCosts(const cost::Target &target, const cost::MeasuredTable *profile,
                  SymbolTableCollection &symbolTables);
 
-  /// Nanoseconds: the pinned `commsched.runtime_ns`, else `estimateNs`.
+  /// Nanoseconds: the pinned `commsched.runtime_ns`, else `findMeasuredNs`,
+  /// else `estimateNs`.
   std::optional<int64_t> getRuntimeNs(Operation *op);
 
-  /// Nanoseconds without regard to a pin on `op` itself; pins on operations
-  /// in its regions count. In this order:
+  /// Nanoseconds that the profile has for `op`: by its name in its function,
+  /// else by its operator and types. Waits, terminators and constants have
+  /// none.
+  std::optional<int64_t> findMeasuredNs(Operation *op) const;
+
+  /// Nanoseconds without regard to a pin on `op` itself or to what the profile
+  /// has for it; those on operations in its regions count. In this order:
   ///  * a wait, a terminator without regions, a constant: 0;
   ///  * a collective: `estimateCollective`;
   ///  * `CostOpInterface`: its known time, or for a product of matrices that
@@ -113,10 +119,17 @@ private:
 
   cost::Target target;
   cost::CollectiveCost collectiveCost;
+  /// The measured operations, or null.
+  std::shared_ptr<const cost::MeasuredOperations> operations;
   /// The measured products.
   cost::MeasuredProducts products;
   SymbolTableCollection &symbolTables;
 };
+
+/// Pins the times that the profile, which may be null, has for operations in
+/// `root` that are not pinned: a pass that merges or splits operations then
+/// takes them into account.
+void pinMeasuredTimes(Operation *root, const cost::MeasuredTable *profile);
 
 /// Why `op` has no cost, as the text of a remark: names the operation (itself
 /// or one in its regions) and the value whose size is not static or not known.

@@ -35,10 +35,10 @@ class CommSched_SchedulingPass<string flag, string operation>
            "Largest number of chunks that a collective is split into, from 2 to "
            "8">,
     Option<"slack", "slack", "int32_t",
-           /*default=*/"40",
+           /*default=*/"-1",
            "By how many percent longer than they are collectives are taken to "
            "be, in case that times are off, where that makes the step no longer "
-           "than by a thousandth">,
+           "than by a thousandth; -1: as the profile says, else 40">,
     Option<"exclusiveGroups", "exclusive-groups", "bool", /*default=*/"false",
            "Groups that share more than one device are never in flight "
            "together">,

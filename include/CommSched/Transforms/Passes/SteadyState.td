@@ -20,10 +20,10 @@ class CommSched_CyclicPass<string flag, string operation>
            "over those of the program without overlap such as 5%">,
     Option<"maxDepth", "max-depth", "int32_t", /*default=*/"3",
            "How many repetitions may be in progress at once, from 1 to 8">,
-    Option<"slack", "slack", "int32_t", /*default=*/"40",
+    Option<"slack", "slack", "int32_t", /*default=*/"-1",
            "By how many percent longer than they are collectives are taken to "
            "be, in case that times are off, where that makes the period no "
-           "longer than by a thousandth">,
+           "longer than by a thousandth; -1: as the profile says, else 40">,
     Option<"target", "target", "::mlir::commsched::TargetPreset",
            /*default=*/"::mlir::commsched::TargetPreset::H100",
            "Preset for modules that do not name one: a100, h100, h200, gh200 "
