@@ -28,6 +28,8 @@ def draw(page, picture, show="theme=light", size=(1280, 860), scale=1.5):
     with tempfile.TemporaryDirectory() as profile:
         command = [
             browser, "--headless=new", "--disable-gpu", "--hide-scrollbars",
+            # Containers have little of it.
+            "--disable-dev-shm-usage",
             # The sandbox does not start for root, and the page is our own.
             "--no-sandbox", f"--user-data-dir={profile}",
             f"--force-device-scale-factor={scale}",

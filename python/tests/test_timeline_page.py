@@ -72,6 +72,7 @@ def browser():
         "--headless=new",
         "--no-sandbox",
         "--disable-gpu",
+        "--disable-dev-shm-usage",
         "--hide-scrollbars",
         "--force-device-scale-factor=1",
         "--window-size=1200,900",
