@@ -12,6 +12,7 @@
 #include "CommSched/Transforms/Passes.h"
 #include "PassSupport.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_EXPORTCHAKRA
@@ -41,6 +42,8 @@ struct ExportChakra : mlir::commsched::impl::ExportChakraBase<ExportChakra> {
 private:
   LogicalResult checkOptions();
   LogicalResult write(ChakraWriter &writer, func::FuncOp function);
+  LogicalResult writeFile(Location loc, StringRef name,
+                          function_ref<void(raw_ostream &)> print);
 };
 
 } // namespace
@@ -62,6 +65,17 @@ LogicalResult ExportChakra::checkOptions() {
   return success();
 }
 
+LogicalResult ExportChakra::writeFile(Location loc, StringRef name,
+                                      function_ref<void(raw_ostream &)> print) {
+  SmallString<128> path(output);
+  llvm::sys::path::append(path, name);
+  // It may lead out of the directory.
+  if (llvm::sys::fs::is_symlink_file(path))
+    return emitError(loc, "cannot write the trace to '")
+           << path << "': it is a link";
+  return writeOutputFile(loc, path, "the trace", print);
+}
+
 LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function) {
   CostAnalysis analysis(function);
   OperationCosts *costs = analysis.getCosts();
@@ -79,7 +93,11 @@ LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function) {
   if (Operation *half = problem->getHalfOfPair())
     return half->emitError("cannot be exported: ")
            << getObstacle(*problem)->reason;
-  FailureOr<int64_t> numIdle = writer.write(function, *problem, output);
+  FailureOr<int64_t> numIdle = writer.write(
+      function, *problem,
+      [&](StringRef name, function_ref<void(raw_ostream &)> print) {
+        return writeFile(function.getLoc(), name, print);
+      });
   if (failed(numIdle))
     return failure();
   if (*numIdle > 0)

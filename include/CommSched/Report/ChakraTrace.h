@@ -36,15 +36,18 @@ public:
   ChakraWriter(ChakraWriter &&other);
   ~ChakraWriter();
 
-  /// Writes NAME.RANK.et for each rank and NAME.groups.json into `directory`,
-  /// which exists; NAME is that of the function, whose body `block` describes
-  /// with all times and sizes. Emits an error for what a trace cannot contain
-  /// and for a file that cannot be written; each file is written whole or not
-  /// at all. Returns the number of ranks that do not run the function, because
-  /// it sends to them or receives from them.
+  /// Writes the file of that name, which has no directory, with what the
+  /// function prints.
+  using FileWriter =
+      function_ref<LogicalResult(StringRef, function_ref<void(raw_ostream &)>)>;
+
+  /// Writes NAME.RANK.et for each rank and NAME.groups.json; NAME is that of
+  /// the function, whose body `block` describes with all times and sizes. Emits
+  /// an error for what a trace cannot contain. Returns the number of ranks that
+  /// do not run the function, because it sends to them or receives from them.
   /// O(ranks * (operations + dependences)).
   FailureOr<int64_t> write(func::FuncOp function, const BlockProblem &block,
-                           StringRef directory);
+                           FileWriter writeFile);
 
 private:
   explicit ChakraWriter(std::unique_ptr<ChakraRanks> ranks);

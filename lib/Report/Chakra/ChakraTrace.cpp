@@ -10,7 +10,6 @@
 #include "ChakraSteps.h"
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
 
@@ -278,26 +277,9 @@ static bool isFileName(StringRef name) {
          });
 }
 
-/// Writes a file whole, or not at all.
-static LogicalResult writeFile(Location loc, StringRef directory,
-                               const Twine &name,
-                               function_ref<void(raw_ostream &)> print) {
-  SmallString<128> path = directory;
-  llvm::sys::path::append(path, name);
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    print(os);
-    return llvm::Error::success();
-  });
-  if (error)
-    return emitError(loc, "cannot write '")
-           << path
-           << "': " << llvm::errorToErrorCode(std::move(error)).message();
-  return success();
-}
-
 FailureOr<int64_t> ChakraWriter::write(func::FuncOp function,
                                        const BlockProblem &block,
-                                       StringRef directory) {
+                                       FileWriter writeFile) {
   StringRef name = function.getSymName();
   if (!isFileName(name))
     return function.emitOpError("cannot be exported: its name must be that of "
@@ -328,13 +310,12 @@ FailureOr<int64_t> ChakraWriter::write(func::FuncOp function,
               chakra::encodeGroup(ranks->getId(
                   *piece.group, *ranks->getPlace(*piece.group, rank))));
       }
-      if (failed(writeFile(function.getLoc(), directory,
-                           name + "." + Twine(rank) + ".et",
+      if (failed(writeFile((name + "." + Twine(rank) + ".et").str(),
                            [&](raw_ostream &os) { os << trace; })))
         return failure();
     }
   }
-  if (failed(writeFile(function.getLoc(), directory, name + ".groups.json",
+  if (failed(writeFile((name + ".groups.json").str(),
                        [&](raw_ostream &os) { ranks->writeGroups(os); })))
     return failure();
   return numIdle;
