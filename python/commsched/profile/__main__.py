@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Make a cost file from the trace of a run, and say what was exposed."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from typing import Optional
+
+from commsched.profile import report as reports
+from commsched.profile.activities import Trace, TraceError
+from commsched.profile.costs import make_costs, write_costs
+from commsched.profile.kineto import operator_name, read_kineto
+from commsched.profile.matching import Matching, match
+from commsched.profile.predictions import (
+    model_times,
+    predict,
+    read_targets,
+)
+from commsched.profile.reading import read_events, read_header
+from commsched.profile.timeline import is_timeline, read_timeline
+from commsched.running import RunError, check_program
+
+NAME = "python -m commsched.profile"
+
+
+def read_trace(path: str, operators: Optional[set] = None) -> Trace:
+    """Reads a timeline of commsched-run or a trace of torch.profiler.
+    `operators` are those of the program, if there is one."""
+    header = read_header(path)
+    events = read_events(path, header[""])
+    first = next(events, None)
+    if first is None:
+        raise TraceError(f"{path}: has no events")
+    everything = itertools.chain([first], events)
+    if is_timeline(first):
+        return read_timeline(path, everything)
+    return read_kineto(path, everything, header, operators)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog=NAME, description=__doc__)
+    add = parser.add_argument
+    add("traces", nargs="+", metavar="TRACE", help="trace of torch.profiler, "
+        "one for each rank, or timeline of commsched-run; may be compressed "
+        "by gzip")
+    add("--program", metavar="FILE", help="the program that ran, as MLIR; "
+        "needed but for --exposure")
+    add("-o", "--output", metavar="FILE", help="cost file to write, for the "
+        "option 'profile' of passes and pipelines")
+    add("--exposure", action="store_true",
+        help="report what was exposed in place of the costs")
+    add("--format", choices=("text", "json"), default="text",
+        help="of the report on standard output")
+    return parser
+
+
+def main(arguments: Optional[Sequence[str]] = None) -> int:
+    """The command; returns its exit status."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if not options.program and (options.output or not options.exposure):
+        parser.error("needs --program, or only --exposure")
+    try:
+        text = _run(options)
+    except (TraceError, RunError) as error:
+        print(f"{NAME}: error: {error}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"{NAME}: error: '{error.filename}': {error.strerror}",
+              file=sys.stderr)
+        return 1
+    sys.stdout.write(text)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> str:
+    if not options.program:
+        traces = [read_trace(path) for path in options.traces]
+        report = reports.exposure_report(traces, [], None, None)
+        return _text(options, report)
+    check_program()
+    with open(options.program, "rb") as file:
+        module = file.read()
+    targets = read_targets(module)
+    operators = {operator_name(t.operator) for t in targets if not t.kind}
+    traces = [read_trace(path, operators) for path in options.traces]
+    matching = match(targets, traces)
+    costs = make_costs(targets, matching, ", ".join(options.traces))
+    with tempfile.TemporaryDirectory(prefix="commsched-") as folder:
+        path = options.output or os.path.join(folder, "costs.json")
+        write_costs(path, costs)
+        prediction = predict(module, path, schedules=options.exposure)
+    if options.exposure:
+        return _text(options, reports.exposure_report(
+            traces, targets, matching, prediction))
+    return _text(options, reports.costs_report(
+        targets, matching, model_times(module), prediction))
+
+
+def _text(options: argparse.Namespace, report: dict) -> str:
+    if options.format == "json":
+        return reports.to_json(report)
+    if options.exposure:
+        return reports.exposure_text(report)
+    return reports.costs_text(report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

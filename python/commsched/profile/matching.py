@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Matches the activities of steps to the operations of a program.
+
+Names decide where the trace has them. Else the n-th operation of an operator,
+shapes and element type is the n-th activity of them in the step, and so for
+collectives with their kind and size. Where a trace has no shapes, the operator
+alone decides, if the step has as many of them as the program. All of this is
+linear in the length of the trace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Optional
+
+from commsched.profile.activities import Activity, Step, Trace, TraceError
+from commsched.profile.kineto import operator_name
+from commsched.profile.programs import Target
+
+
+@dataclass
+class Matching:
+    """`samples` are the times of each operation by its index, `steps` all
+    steps; `missing` the operations that no step has, and `unknown` how often
+    an activity of a name is in no operation, over all steps."""
+
+    samples: dict[int, list[int]] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
+    unknown: Counter = field(default_factory=Counter)
+    matched: int = 0
+
+
+def match(targets: list[Target], traces: list[Trace]) -> Matching:
+    """Matches all steps. Raises TraceError if a trace fits no operation."""
+    index = _Index(targets)
+    result = Matching()
+    samples = defaultdict(list)
+    for trace in traces:
+        before = result.matched
+        for step in trace.steps:
+            result.steps.append(step)
+            for activity, target in zip(
+                    step.activities, index.match(step.activities)):
+                if target is None:
+                    result.unknown[activity.name] += 1
+                else:
+                    samples[target].append(activity)
+                    result.matched += 1
+        if result.matched == before:
+            raise TraceError(
+                f"{trace.path}: no activity fits an operation of the program; "
+                f"expected a trace of the same model. {_example(trace)}")
+    result.samples = {
+        target: [a.busy_ns for a in samples[target]]
+        for target in sorted(samples)
+    }
+    result.missing = [
+        i for i, target in enumerate(targets)
+        if i not in result.samples and not target.is_free
+    ]
+    return result
+
+
+def _example(trace: Trace) -> str:
+    first = trace.steps[0].activities[0]
+    what = f"'{first.name}'"
+    if first.shapes:
+        sizes = [f"{first.element}{list(shape)}" for shape in first.shapes]
+        what += " of " + ", ".join(sizes)
+    return f"The trace begins with {what}"
+
+
+class _Index:
+    """The operations of a program by what activities may say of them."""
+
+    def __init__(self, targets: list[Target]) -> None:
+        self._by_key: dict[tuple, list[int]] = defaultdict(list)
+        for index, target in enumerate(targets):
+            for key in _target_keys(target):
+                self._by_key[key].append(index)
+
+    def match(self, activities: list[Activity]) -> list[Optional[int]]:
+        """The operation of each activity of a step, or None. Kernels of an
+        operation that repeats within the step are not told apart."""
+        found: list[Optional[int]] = [None] * len(activities)
+        groups: dict[tuple, list[int]] = defaultdict(list)
+        for position, activity in enumerate(activities):
+            groups[_key(activity)].append(position)
+        taken: set = set()
+        # The precise keys first: they leave the rest to the others.
+        for key in sorted(groups, key=lambda k: _PRECISION[k[0]]):
+            free = [i for i in self._by_key.get(key, ()) if i not in taken]
+            positions = groups[key]
+            if key[0] == "operator" and len(free) != len(positions):
+                continue
+            for target, position in zip(free, positions):
+                found[position] = target
+                taken.add(target)
+        return found
+
+
+_PRECISION = {"name": 0, "sizes": 1, "operator": 2}
+
+
+def _target_keys(target: Target) -> list[tuple]:
+    operator = target.kind or operator_name(target.operator)
+    sizes = target.elements if target.kind else target.shapes
+    keys = [("operator", operator)]
+    if target.kind:
+        keys.append(("name", operator, target.label))
+    if sizes is not None:
+        keys.append(("sizes", operator, sizes, target.element))
+    return keys
+
+
+def _key(activity: Activity) -> tuple:
+    operator = activity.kind or operator_name(activity.name)
+    if activity.operation:
+        return "name", operator, activity.operation
+    sizes = activity.elements if activity.kind else activity.shapes
+    if sizes is None:
+        return "operator", operator
+    return "sizes", operator, sizes, activity.element

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables and JSON of what was measured, beside what was predicted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from typing import Any, Optional
+
+from commsched.profile.activities import Trace, lower_median
+from commsched.profile.costs import ninth_decile
+from commsched.profile.exposure import median_exposures
+from commsched.profile.matching import Matching
+from commsched.profile.predictions import Prediction
+from commsched.profile.programs import Target
+
+_MOST_LISTED = 10
+
+
+def costs_report(targets: list[Target], matching: Matching,
+                 model: tuple, prediction: Prediction) -> dict[str, Any]:
+    """Predicted against measured, for operators, collectives and the step."""
+    model_ns, model_step_ns = model
+    operators: dict = {}
+    collectives = []
+    for index, times in matching.samples.items():
+        target = targets[index]
+        median = lower_median(times)
+        if target.kind:
+            collectives.append({
+                "name": target.label, "function": target.function,
+                "kind": target.kind, "model_ns": model_ns[index],
+                "measured_ns": median, "least_ns": min(times),
+                "ninth_decile_ns": ninth_decile(times),
+                "count": len(times)})
+            continue
+        entry = operators.setdefault(target.operator, {
+            "operator": target.operator, "operations": 0, "model_ns": 0,
+            "measured_ns": 0})
+        entry["operations"] += 1
+        entry["measured_ns"] += median
+        entry["model_ns"] += model_ns[index] or 0
+    return {
+        "steps": len(matching.steps),
+        "ranks": len({step.rank for step in matching.steps}),
+        "matched": {
+            "operations": len(matching.samples),
+            "activities": matching.matched},
+        "not_in_trace": [targets[i].label for i in matching.missing],
+        "not_in_program": dict(matching.unknown.most_common()),
+        "pinned": sum(targets[i].pinned_ns is not None
+                      for i in matching.samples),
+        "step": {
+            "model_ns": model_step_ns, "predicted_ns": prediction.step_ns,
+            "measured_ns": lower_median([s.time_ns for s in matching.steps])},
+        "operators": sorted(operators.values(),
+                            key=lambda e: (-e["measured_ns"], e["operator"])),
+        "collectives": collectives,
+    }
+
+
+def exposure_report(traces: list[Trace], targets: list[Target],
+                    matching: Optional[Matching],
+                    prediction: Optional[Prediction]) -> dict[str, Any]:
+    """Step, computation and communication of the steps, and for each
+    collective when it ran and what of it was exposed."""
+    exposure = median_exposures([s for t in traces for s in t.steps])
+    report = asdict(exposure)
+    if prediction is None:
+        return report
+    labels: dict = {}
+    for target in targets:
+        labels.setdefault((target.kind, target.label), target.function)
+    kinds: Counter = Counter()
+    by_kind: dict = {}
+    for target in targets:
+        if target.kind:
+            by_kind.setdefault(target.kind, []).append(target)
+    for collective in report["collectives"]:
+        kind, name = collective["kind"], collective["name"]
+        if (kind, name) not in labels:
+            # No names: the n-th of its kind, where the numbers agree.
+            same = by_kind.get(kind, [])
+            count = sum(c["kind"] == kind for c in report["collectives"])
+            number = kinds[kind]
+            kinds[kind] += 1
+            if len(same) != count:
+                continue
+            function, name = same[number].function, same[number].label
+        else:
+            function = labels[kind, name]
+        predicted = prediction.collectives.get((function, name))
+        if predicted:
+            collective["operation"] = name
+            for key in ("limited_by", "remedy"):
+                if key in predicted:
+                    collective[key] = predicted[key]
+    report["predicted"] = {
+        "step_ns": prediction.step_ns, "scheduled_ns": prediction.scheduled_ns,
+        "exposed_ns": prediction.exposed_ns}
+    return report
+
+
+def format_time(time_ns: Optional[int]) -> str:
+    if time_ns is None:
+        return "-"
+    for unit, scale in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if abs(time_ns) >= scale:
+            return f"{time_ns / scale:.3f} {unit}"
+    return f"{time_ns} ns"
+
+
+def _change(predicted: Optional[int], measured: int) -> str:
+    if not predicted:
+        return "-"
+    return f"{100 * (measured - predicted) / predicted:+.1f} %"
+
+
+def _table(rows: list[list[str]], left: int) -> str:
+    """Columns of text; the first `left` are aligned to the left."""
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    lines = [
+        "  " + "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
+        for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _listed(names: list[str]) -> str:
+    text = ", ".join(names[:_MOST_LISTED])
+    more = len(names) - _MOST_LISTED
+    return text + (f" and {more} more" if more > 0 else "")
+
+
+def costs_text(report: dict[str, Any]) -> str:
+    """The report of costs as tables."""
+    step, matched = report["step"], report["matched"]
+    unknown = report["not_in_program"]
+    parts = [
+        f"{matched['operations']} operations matched by "
+        f"{matched['activities']} activities of {report['steps']} steps on "
+        f"{report['ranks']} ranks"]
+    if report["not_in_trace"]:
+        parts.append(f"{len(report['not_in_trace'])} operations not in the "
+                     f"trace: {_listed(report['not_in_trace'])}")
+    if unknown:
+        parts.append(
+            f"{sum(unknown.values())} activities not in the program: "
+            + _listed([f"{n} ({count})" for n, count in unknown.items()]))
+    if report["pinned"]:
+        parts.append(f"{report['pinned']} operations are pinned in the "
+                     "program, which comes before what was measured")
+    rows = [["", "model", "profile", "measured", "difference"],
+            ["step", format_time(step["model_ns"]),
+             format_time(step["predicted_ns"]),
+             format_time(step["measured_ns"]),
+             _change(step["predicted_ns"], step["measured_ns"])]]
+    parts.append("\n" + _table(rows, 1))
+    if report["collectives"]:
+        rows = [["collective", "kind", "model", "measured", "difference",
+                 "least", "9th decile"]]
+        rows += [[c["name"], c["kind"], format_time(c["model_ns"]),
+                  format_time(c["measured_ns"]),
+                  _change(c["model_ns"], c["measured_ns"]),
+                  format_time(c["least_ns"]),
+                  format_time(c["ninth_decile_ns"])]
+                 for c in report["collectives"]]
+        parts.append("\n" + _table(rows, 2))
+    if report["operators"]:
+        rows = [["operator", "operations", "model", "measured", "difference"]]
+        rows += [[o["operator"], str(o["operations"]),
+                  format_time(o["model_ns"]), format_time(o["measured_ns"]),
+                  _change(o["model_ns"], o["measured_ns"])]
+                 for o in report["operators"]]
+        parts.append("\n" + _table(rows, 1))
+    return "\n".join(parts) + "\n"
+
+
+def exposure_text(report: dict[str, Any]) -> str:
+    """The report of the exposure as tables."""
+    rows = [["step", "computation", "communication", "exposed",
+             "of it no collective"],
+            [format_time(report[key]) for key in (
+                "step_ns", "compute_ns", "comm_ns", "exposed_ns", "idle_ns")]]
+    parts = [f"median of the steps of {report['rank']}", _table(rows, 0)]
+    if report["collectives"]:
+        rows = [["collective", "kind", "start", "end", "exposed", "reason"]]
+        rows += [[c.get("operation", c["name"]), c["kind"],
+                  format_time(c["start_ns"]), format_time(c["end_ns"]),
+                  format_time(c["exposed_ns"]), _reason(c)]
+                 for c in report["collectives"]]
+        parts.append("\n" + _table(rows, 2))
+    predicted = report.get("predicted")
+    if predicted and predicted["scheduled_ns"] is not None:
+        gain = predicted["step_ns"] - predicted["scheduled_ns"]
+        parts.append(
+            f"\nwith these costs the step takes "
+            f"{format_time(predicted['step_ns'])}, and "
+            f"{format_time(predicted['scheduled_ns'])} behind "
+            f"commsched-pipeline: {format_time(gain)} less")
+    return "\n".join(parts) + "\n"
+
+
+def _reason(collective: dict) -> str:
+    if "limited_by" not in collective:
+        return ""
+    return f"{collective['limited_by']}; {collective.get('remedy', '')}"
+
+
+def to_json(report: dict[str, Any]) -> str:
+    return json.dumps(report) + "\n"

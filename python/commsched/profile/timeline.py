@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads the timelines that commsched-run writes."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from commsched.profile.activities import Activity, Step, Trace, TraceError
+from commsched.profile.reading import span_ns
+
+_PROCESS = re.compile(r"(rank \d+) measured")
+
+
+def is_timeline(event: dict[str, Any]) -> bool:
+    """Whether the first event of a trace is that of a timeline."""
+    return event.get("ph") == "M" and (
+        event.get("args", {}).get("name") == "predicted"
+        or _measured(event) != ""
+    )
+
+
+def _measured(event: dict[str, Any]) -> str:
+    name = event.get("args", {}).get("name")
+    match = _PROCESS.fullmatch(name) if isinstance(name, str) else None
+    return match.group(1) if match else ""
+
+
+def read_timeline(path: str, events: Iterable[dict[str, Any]]) -> Trace:
+    """The measured steps of all ranks."""
+    ranks: dict[Any, str] = {}
+    threads: dict[tuple, str] = {}
+    found: dict[str, list[Activity]] = {}
+    for event in events:
+        process = event.get("pid")
+        if event.get("ph") == "M":
+            if event.get("name") == "process_name" and _measured(event):
+                ranks[process] = _measured(event)
+                found[ranks[process]] = []
+            elif event.get("name") == "thread_name":
+                threads[process, event.get("tid")] = event["args"]["name"]
+        elif event.get("ph") == "X" and process in ranks:
+            category = event.get("cat", "")
+            if category == "wait":
+                continue
+            begin, end = span_ns(path, event)
+            is_compute = category == "compute"
+            name = str(event.get("name"))
+            found[ranks[process]].append(Activity(
+                name, begin, end, end - begin,
+                threads.get((process, event.get("tid")), ""),
+                operation="" if is_compute else name,
+                kind="" if is_compute else category,
+            ))
+    if not found:
+        raise TraceError(
+            f"{path}: the timeline has no measured rank, only a prediction; "
+            "expected one of commsched-run --timeline"
+        )
+    trace = Trace(path)
+    for rank, activities in found.items():
+        trace.steps += _split(rank, activities)
+    if not trace.steps:
+        raise TraceError(f"{path}: no rank of the timeline did anything")
+    return trace
+
+
+def _split(rank: str, activities: list[Activity]) -> list[Step]:
+    """The steps of a rank: what occurs n times occurs once in each of n
+    repetitions. A collective is named, so the rarest one says how many."""
+    occurrences = defaultdict(list)
+    for activity in sorted(activities, key=lambda a: a.begin_ns):
+        occurrences[activity.name, activity.kind].append(activity)
+    if not occurrences:
+        return []
+    named = [len(v) for key, v in occurrences.items() if key[1]]
+    count = min(named or [len(v) for v in occurrences.values()])
+    parts: list[list[Activity]] = [[] for _ in range(count)]
+    for same in occurrences.values():
+        each = len(same) // count
+        # What does not occur equally often belongs to no step.
+        if len(same) % count == 0:
+            for index, activity in enumerate(same):
+                parts[index // each].append(activity)
+    return [
+        Step(rank, min(a.begin_ns for a in part),
+             max(a.end_ns for a in part),
+             sorted(part, key=lambda a: a.begin_ns))
+        for part in parts
+        if part
+    ]

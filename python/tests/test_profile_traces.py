@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""commsched.profile reads traces: formats, steps, errors, exposure."""
+
+import gzip
+import json
+
+import pytest
+
+pytest.importorskip("ijson")
+
+from commsched.profile.__main__ import main, read_trace  # noqa: E402
+from commsched.profile.activities import (  # noqa: E402
+    Activity,
+    Step,
+    TraceError,
+    lower_median,
+)
+from commsched.profile.exposure import measure_exposure  # noqa: E402
+from commsched.profile.kineto import kind_of, operator_name  # noqa: E402
+
+
+def complete(name, category, begin, length, thread=1, **args):
+    return {"ph": "X", "name": name, "cat": category, "pid": 1, "tid": thread,
+            "ts": begin, "dur": length, "args": args}
+
+
+def gpu_events():
+    """Two steps: a product beside an all_gather, on two streams."""
+    events = []
+    for step in range(2):
+        at = 1000 * step
+        events += [
+            complete(f"ProfilerStep#{step}", "user_annotation", at, 100),
+            complete("aten::linear", "cpu_op", at + 1, 20,
+                     **{"External id": 10 * step, "Input Dims": [[8, 4]],
+                        "Input type": ["float"]}),
+            complete("aten::mm", "cpu_op", at + 2, 10,
+                     **{"External id": 10 * step + 1,
+                        "Input Dims": [[8, 4], [4, 8]],
+                        "Input type": ["float", "float"]}),
+            complete("cudaLaunchKernel", "cuda_runtime", at + 3, 1,
+                     correlation=100 * step + 1),
+            # Runs when the next step has begun on the host.
+            complete("gemm", "kernel", at + 950, 40 + step, 7,
+                     **{"External id": 10 * step + 1, "stream": 7,
+                        "correlation": 100 * step + 1}),
+            complete("record_param_comms", "cpu_op", at + 30, 5,
+                     **{"External id": 10 * step + 2,
+                        "Collective name": "_allgather_base",
+                        "In msg nelems": 16, "dtype": "Float",
+                        "Group size": 2, "Process Group Name": "0"}),
+            complete("cudaLaunchKernelExC", "cuda_runtime", at + 31, 1,
+                     correlation=100 * step + 2),
+            complete("ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgs)",
+                     "kernel", at + 960, 50, 20,
+                     **{"External id": 10 * step + 2, "stream": 20,
+                        "correlation": 100 * step + 2}),
+        ]
+    return events
+
+
+def write(path, events, **header):
+    path.write_text(json.dumps({**header, "traceEvents": events}))
+    return str(path)
+
+
+def test_gpu_trace(tmp_path):
+    path = write(tmp_path / "t.json", gpu_events(),
+                 distributedInfo={"rank": 3})
+    trace = read_trace(path, {"aten.mm"})
+    assert [step.rank for step in trace.steps] == ["rank 3"] * 2
+    product, gather = trace.steps[1].activities
+    assert product.name == "aten.mm" and product.busy_ns == 41_000
+    assert product.shapes == ((8, 4), (4, 8)) and product.element == "f32"
+    assert gather.kind == "all_gather" and gather.busy_ns == 50_000
+    assert gather.elements == 16 and gather.element == "f32"
+    # The product is what counts where the program has all of `linear`.
+    trace = read_trace(path, {"aten.linear", "aten.mm"})
+    assert trace.steps[0].activities[0].name == "aten.linear"
+
+
+def test_compressed_or_as_a_list(tmp_path):
+    plain = read_trace(write(tmp_path / "t.json", gpu_events()))
+    packed = tmp_path / "t.json.gz"
+    packed.write_bytes(gzip.compress(json.dumps(gpu_events()).encode()))
+    assert read_trace(str(packed)).steps == plain.steps
+
+
+def test_exposure():
+    def activity(name, begin, end, kind=""):
+        return Activity(name, begin, end, end - begin, kind=kind)
+
+    step = Step("rank 0", 0, 100, [
+        activity("mm", 0, 30), activity("ag", 10, 50, "all_gather"),
+        activity("rs", 40, 60, "reduce_scatter"), activity("mm", 70, 90)])
+    exposure = measure_exposure(step)
+    assert exposure.step_ns == 100 and exposure.compute_ns == 50
+    assert exposure.comm_ns == 60 and exposure.exposed_ns == 50
+    # 30-50 waits for the gather, 50-60 for the other; 60-70 and 90-100 for
+    # nothing in flight.
+    assert [c.exposed_ns for c in exposure.collectives] == [20, 10]
+    assert exposure.idle_ns == 20
+
+
+def test_exposure_command(tmp_path, capsys):
+    path = write(tmp_path / "t.json", gpu_events())
+    assert main([path, "--exposure", "--format=json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["step_ns"] == 60_000 and report["compute_ns"] == 40_000
+    assert report["collectives"][0]["exposed_ns"] == 19_000
+    assert main([path, "--exposure"]) == 0
+    assert "all_gather" in capsys.readouterr().out
+
+
+def test_names():
+    assert kind_of("_reduce_scatter_base") == "reduce_scatter"
+    assert kind_of("ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)") == \
+        "all_reduce"
+    assert kind_of("gloo:all_gather") == "all_gather"
+    assert kind_of("gemm") == ""
+    assert operator_name("aten::add_") == operator_name("aten.add.Tensor")
+    assert lower_median([4, 1, 3, 2]) == 2
+
+
+def bad_files():
+    whole = json.dumps({"traceEvents": gpu_events()})
+    yield "cut", whole[:-40], "cut off or damaged after event 1"
+    yield "early", '{"schemaVersion"', "cut off or no JSON before"
+    yield "other", '{"rows": []}', "has no 'traceEvents'"
+    yield "empty", '{"traceEvents": []}', "has no events"
+    yield "number", '{"traceEvents": [7]}', "event 0 is not an object"
+    yield ("nothing", '{"traceEvents": [{"ph": "M", "name": "x"}]}',
+           "neither operators")
+    yield ("times", json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "a", "ts": "1"}]}),
+           "the event 'a' has no numbers")
+    yield ("predicted", json.dumps({"traceEvents": [
+        {"ph": "M", "name": "process_name", "pid": 1,
+         "args": {"name": "predicted"}}]}), "only a prediction")
+
+
+@pytest.mark.parametrize(
+    "text, error", [row[1:] for row in bad_files()],
+    ids=[row[0] for row in bad_files()])
+def test_bad_files(tmp_path, capsys, text, error):
+    path = tmp_path / "bad.json"
+    path.write_text(text)
+    assert main([str(path), "--exposure"]) == 1
+    message = capsys.readouterr().err
+    assert str(path) in message and error in message
+
+
+def test_cut_off_gzip(tmp_path):
+    path = tmp_path / "bad.json.gz"
+    data = gzip.compress(json.dumps({"traceEvents": gpu_events()}).encode())
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(TraceError, match="cut off"):
+        read_trace(str(path))
+
+
+def test_missing_file(tmp_path, capsys):
+    path = str(tmp_path / "none.json")
+    assert main([path, "--exposure"]) == 1
+    assert f"{path}: cannot be read: No such file" in capsys.readouterr().err
