@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/CostModel/MeasuredTable.h"
+#include "CommSched/Support/Json.h"
 
 #include "TableRow.h"
 
@@ -367,7 +368,7 @@ void MeasuredTable::applyTo(Target &target) const {
 }
 
 llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
+  llvm::Expected<llvm::json::Value> value = parseJson(json);
   if (!value)
     return llvm::createStringError("cost table is not JSON: " +
                                    llvm::toString(value.takeError()));

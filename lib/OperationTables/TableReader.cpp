@@ -9,6 +9,7 @@
 #include "FieldReader.h"
 
 #include "CommSched/OperationTables/OperationTable.h"
+#include "CommSched/Support/Json.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -170,7 +171,7 @@ bool TableReader::readTable(const Value &value) {
 
 Result<std::shared_ptr<const OperationTable>>
 TableReader::read(StringRef text) {
-  llvm::Expected<Value> value = llvm::json::parse(text);
+  llvm::Expected<Value> value = parseJson(text);
   if (!value) {
     fail(llvm::toString(value.takeError()));
     return Error{getError()};

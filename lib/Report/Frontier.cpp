@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Report/Frontier.h"
+#include "CommSched/Support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/JSON.h"
@@ -113,7 +114,7 @@ static Status readCsv(StringRef text, StringRef path, FrontierReader &reader) {
 }
 
 static Status readJson(StringRef text, StringRef path, FrontierReader &reader) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return Error{
         (path + " is no JSON: " + llvm::toString(value.takeError())).str()};

@@ -8,6 +8,7 @@
 
 #include "CommSched/Report/ProblemJson.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Support/Json.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -347,7 +348,7 @@ static bool readFunction(const llvm::json::Value &value, Path path,
 
 llvm::Expected<std::vector<NamedProblem>>
 mlir::commsched::parseProblems(StringRef text) {
-  llvm::Expected<llvm::json::Value> file = llvm::json::parse(text);
+  llvm::Expected<llvm::json::Value> file = parseJson(text);
   if (!file)
     return file.takeError();
   std::vector<NamedProblem> problems;

@@ -9,6 +9,7 @@
 #include "CommSched/Report/RankTimes.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Support/Json.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -111,7 +112,7 @@ static llvm::Expected<FunctionTimes> readFunction(const json::Value &value) {
 }
 
 static llvm::Expected<RankTimes> parseRankTimes(StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return llvm::createStringError("is not JSON: " +
                                    llvm::toString(value.takeError()));

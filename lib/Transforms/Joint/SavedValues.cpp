@@ -10,6 +10,7 @@
 #include "../PassSupport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/RankTimes.h"
+#include "CommSched/Support/Json.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -211,7 +212,7 @@ static llvm::Error readSaved(const json::Array &array, Proposal &proposal,
 }
 
 static llvm::Expected<Proposal> parseProposal(StringRef text) {
-  llvm::Expected<json::Value> value = json::parse(text);
+  llvm::Expected<json::Value> value = parseJson(text);
   if (!value)
     return llvm::createStringError("is not JSON: " +
                                    llvm::toString(value.takeError()));
