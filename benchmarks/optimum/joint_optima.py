@@ -82,10 +82,11 @@ def run(command, text):
 
 def transform(opt, text, pipeline):
     """The program behind a pipeline, and the reports on it, by function."""
-    with tempfile.NamedTemporaryFile("r", suffix=".json") as file:
-        passes = f"{pipeline},commsched-report{{format=json output={file.name}}}"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "report.json"
+        passes = f"{pipeline},commsched-report{{format=json output={path}}}"
         result = run([opt, f"--pass-pipeline=builtin.module({passes})"], text)
-        reports = [json.loads(line) for line in file.read().splitlines()]
+        reports = [json.loads(line) for line in path.read_text().splitlines()]
     return result, {report["function"]: report for report in reports}
 
 
