@@ -12,7 +12,7 @@ pytest.importorskip("ijson")
 
 from commsched import opt  # noqa: E402
 from commsched.profile.__main__ import main  # noqa: E402
-from test_profile_traces import complete, write  # noqa: E402
+from test_profile_traces import complete, gpu_events, write  # noqa: E402
 
 PROGRAM = """
 commsched.group @dp size(2)
@@ -204,3 +204,41 @@ def test_timeline_of_a_run(program, tmp_path, capsys):
     # Modelled times are those of the model, on every machine.
     step = report["step"]
     assert step["predicted_ns"] == step["model_ns"]
+
+
+def test_gpu_trace(tmp_path, capsys):
+    """Kernels get the operation of the operator that launched them."""
+    program = tmp_path / "step.mlir"
+    program.write_text("""
+commsched.group @dp size(2)
+func.func @step(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %s: tensor<16xf32>)
+    -> (tensor<8x8xf32>, tensor<32xf32>) {
+  %y = commsched.compute "aten.mm"(%x, %w) {commsched.name = "mm"}
+      : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x8xf32>
+  %g = commsched.all_gather %s on @dp dim(0) {commsched.name = "gather"}
+      : tensor<16xf32> -> !commsched.future<tensor<32xf32>>
+  %o = commsched.wait %g : !commsched.future<tensor<32xf32>>
+  return %y, %o : tensor<8x8xf32>, tensor<32xf32>
+}""")
+    events = gpu_events()
+    events.append(complete("cuLaunchKernel", "cuda_driver", 1050, 1,
+                           correlation=7))
+    events.append(complete("void fused_kernel()", "kernel", 1970, 1, 7,
+                           correlation=7))
+    # Launched in no step.
+    events.append(complete("memset", "gpu_memset", 5000, 1, 7))
+    traces = [
+        write(tmp_path / f"{rank}.json", events,
+              distributedInfo={"rank": rank}) for rank in range(2)]
+    output = str(tmp_path / "costs.json")
+    assert main([*traces, "--program", str(program), "-o", output,
+                 "--format=json"]) == 0
+    costs, by_name = times(output)
+    # 40 and 41 us on both ranks: the lower of the two in the middle.
+    assert by_name == {"mm": 40_000, "gather": 50_000}
+    assert costs["slack_percent"] == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["ranks"] == 2 and report["steps"] == 4
+    assert report["not_in_program"] == {"void fused_kernel()": 2}
+    assert report["outside_steps"] == 2
+    assert report["step"]["measured_ns"] == 60_000

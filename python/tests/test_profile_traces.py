@@ -122,6 +122,19 @@ def test_names():
     assert lower_median([4, 1, 3, 2]) == 2
 
 
+def test_calls_in_a_timeline(tmp_path):
+    path = write(tmp_path / "t.json", [
+        {"ph": "M", "name": "process_name", "pid": 1, "tid": 0,
+         "args": {"name": "rank 0 measured"}},
+        complete("aten.mm", "compute", 0, 10), complete("sum", "all_reduce",
+                                                        11, 20, thread=2),
+        complete("wait for sum", "wait", 14, 17),
+        complete("aten.mm", "compute", 32, 5)])
+    step, = read_trace(path).steps
+    assert [a.busy_ns for a in step.activities] == [14_000, 20_000, 5_000]
+    assert step.activities[1].operation == "sum" and step.time_ns == 37_000
+
+
 def bad_files():
     whole = json.dumps({"traceEvents": gpu_events()})
     yield "cut", whole[:-40], "cut off or damaged after event 1"

@@ -51,10 +51,11 @@ class Step:
 
 @dataclass
 class Trace:
-    """The steps of all ranks of a file."""
+    """The steps of all ranks of a file, and how many activities are in none."""
 
     path: str
     steps: list[Step] = field(default_factory=list)
+    outside: int = 0
 
 
 def lower_median(values: list[int]) -> int:

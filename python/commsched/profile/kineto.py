@@ -139,7 +139,8 @@ def read_kineto(
         raise TraceError(
             f"{path}: nothing runs within its steps (ProfilerStep#N)"
         )
-    return Trace(path, steps)
+    inside = sum(len(step.activities) for step in steps)
+    return Trace(path, steps, len(activities) - inside)
 
 
 def _find_owners(events: list, names: Optional[set]) -> list:

@@ -22,14 +22,16 @@ from commsched.profile.programs import Target
 @dataclass
 class Matching:
     """`samples` are the times of each operation by its index, `steps` all
-    steps; `missing` the operations that no step has, and `unknown` how often
-    an activity of a name is in no operation, over all steps."""
+    steps; `missing` the operations that no step has, `unknown` how often an
+    activity of a name is in no operation, over all steps, and `outside` how
+    many activities are in no step."""
 
     samples: dict[int, list[int]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
     unknown: Counter = field(default_factory=Counter)
     matched: int = 0
+    outside: int = 0
 
 
 def match(targets: list[Target], traces: list[Trace]) -> Matching:
@@ -39,6 +41,7 @@ def match(targets: list[Target], traces: list[Trace]) -> Matching:
     samples = defaultdict(list)
     for trace in traces:
         before = result.matched
+        result.outside += trace.outside
         for step in trace.steps:
             result.steps.append(step)
             for activity, target in zip(

@@ -49,6 +49,7 @@ def costs_report(targets: list[Target], matching: Matching,
             "activities": matching.matched},
         "not_in_trace": [targets[i].label for i in matching.missing],
         "not_in_program": dict(matching.unknown.most_common()),
+        "outside_steps": matching.outside,
         "pinned": sum(targets[i].pinned_ns is not None
                       for i in matching.samples),
         "step": {
@@ -150,6 +151,8 @@ def costs_text(report: dict[str, Any]) -> str:
         parts.append(
             f"{sum(unknown.values())} activities not in the program: "
             + _listed([f"{n} ({count})" for n, count in unknown.items()]))
+    if report["outside_steps"]:
+        parts.append(f"{report['outside_steps']} activities in no step")
     if report["pinned"]:
         parts.append(f"{report['pinned']} operations are pinned in the "
                      "program, which comes before what was measured")

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from commsched.profile.activities import Activity, Step, Trace, TraceError
@@ -33,6 +35,7 @@ def read_timeline(path: str, events: Iterable[dict[str, Any]]) -> Trace:
     ranks: dict[Any, str] = {}
     threads: dict[tuple, str] = {}
     found: dict[str, list[Activity]] = {}
+    waits: dict[str, list[tuple]] = defaultdict(list)
     for event in events:
         process = event.get("pid")
         if event.get("ph") == "M":
@@ -43,9 +46,10 @@ def read_timeline(path: str, events: Iterable[dict[str, Any]]) -> Trace:
                 threads[process, event.get("tid")] = event["args"]["name"]
         elif event.get("ph") == "X" and process in ranks:
             category = event.get("cat", "")
-            if category == "wait":
-                continue
             begin, end = span_ns(path, event)
+            if category == "wait":
+                waits[ranks[process]].append((begin, end))
+                continue
             is_compute = category == "compute"
             name = str(event.get("name"))
             found[ranks[process]].append(Activity(
@@ -61,10 +65,31 @@ def read_timeline(path: str, events: Iterable[dict[str, Any]]) -> Trace:
         )
     trace = Trace(path)
     for rank, activities in found.items():
-        trace.steps += _split(rank, activities)
+        steps = _split(rank, _add_calls(activities, waits[rank]))
+        trace.outside += len(activities) - sum(
+            len(step.activities) for step in steps)
+        trace.steps += steps
     if not trace.steps:
         raise TraceError(f"{path}: no rank of the timeline did anything")
     return trace
+
+
+def _add_calls(activities: list[Activity],
+               waits: list[tuple]) -> list[Activity]:
+    """Adds to the time of a computation that of the calls behind it, until the
+    next computation or wait begins: the step consists of both."""
+    starts = sorted([begin for begin, _ in waits]
+                    + [a.begin_ns for a in activities if not a.kind])
+    added = []
+    for activity in activities:
+        if not activity.kind:
+            index = bisect_left(starts, activity.end_ns)
+            # Behind the last one there is nothing that would have to wait.
+            if index < len(starts):
+                activity = replace(
+                    activity, busy_ns=starts[index] - activity.begin_ns)
+        added.append(activity)
+    return added
 
 
 def _split(rank: str, activities: list[Activity]) -> list[Step]:
