@@ -123,7 +123,7 @@ def test_scheduling_gain(program, tmp_path, capsys):
     # The second product, 12 us, runs beside the all_reduce.
     assert predicted["scheduled_ns"] <= 195_000
     gathers = [c for c in report["collectives"] if c["kind"] == "all_gather"]
-    assert gathers[0]["operation"] == "gather"
+    assert gathers[0]["name"] == "gather"
     assert gathers[0]["exposed_ns"] == 50_000 and gathers[0]["limited_by"]
     assert main([trace, "--program", program, "--exposure"]) == 0
     assert "behind commsched-pipeline" in capsys.readouterr().out

@@ -15,7 +15,7 @@ from commsched.profile import report as reports
 from commsched.profile.activities import Trace, TraceError
 from commsched.profile.costs import make_costs, write_costs
 from commsched.profile.kineto import operator_name, read_kineto
-from commsched.profile.matching import Matching, match
+from commsched.profile.matching import match
 from commsched.profile.predictions import (
     model_times,
     predict,
@@ -81,7 +81,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def _run(options: argparse.Namespace) -> str:
     if not options.program:
         traces = [read_trace(path) for path in options.traces]
-        report = reports.exposure_report(traces, [], None, None)
+        report = reports.exposure_report(traces, [], None)
         return _text(options, report)
     check_program()
     with open(options.program, "rb") as file:
@@ -97,7 +97,7 @@ def _run(options: argparse.Namespace) -> str:
         prediction = predict(module, path, schedules=options.exposure)
     if options.exposure:
         return _text(options, reports.exposure_report(
-            traces, targets, matching, prediction))
+            traces, targets, prediction))
     return _text(options, reports.costs_report(
         targets, matching, model_times(module), prediction))
 

@@ -11,7 +11,7 @@ linear in the length of the trace.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from commsched.profile.activities import Activity, Step, Trace, TraceError
@@ -35,7 +35,8 @@ class Matching:
 
 
 def match(targets: list[Target], traces: list[Trace]) -> Matching:
-    """Matches all steps. Raises TraceError if a trace fits no operation."""
+    """Matches all steps, and names the operation of each activity that has
+    one. Raises TraceError if a trace fits no operation."""
     index = _Index(targets)
     result = Matching()
     samples = defaultdict(list)
@@ -44,13 +45,16 @@ def match(targets: list[Target], traces: list[Trace]) -> Matching:
         result.outside += trace.outside
         for step in trace.steps:
             result.steps.append(step)
-            for activity, target in zip(
-                    step.activities, index.match(step.activities)):
+            found = index.match(step.activities)
+            for position, target in enumerate(found):
+                activity = step.activities[position]
                 if target is None:
                     result.unknown[activity.name] += 1
-                else:
-                    samples[target].append(activity)
-                    result.matched += 1
+                    continue
+                samples[target].append(activity)
+                result.matched += 1
+                step.activities[position] = replace(
+                    activity, operation=targets[target].label)
         if result.matched == before:
             raise TraceError(
                 f"{trace.path}: no activity fits an operation of the program; "

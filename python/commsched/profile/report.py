@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import asdict
 from typing import Any, Optional
 
@@ -62,7 +61,6 @@ def costs_report(targets: list[Target], matching: Matching,
 
 
 def exposure_report(traces: list[Trace], targets: list[Target],
-                    matching: Optional[Matching],
                     prediction: Optional[Prediction]) -> dict[str, Any]:
     """Step, computation and communication of the steps, and for each
     collective when it ran and what of it was exposed."""
@@ -70,33 +68,20 @@ def exposure_report(traces: list[Trace], targets: list[Target],
     report = asdict(exposure)
     if prediction is None:
         return report
-    labels: dict = {}
+    # A name that two functions have says nothing about either.
+    functions: dict = {}
     for target in targets:
-        labels.setdefault((target.kind, target.label), target.function)
-    kinds: Counter = Counter()
-    by_kind: dict = {}
-    for target in targets:
-        if target.kind:
-            by_kind.setdefault(target.kind, []).append(target)
+        functions.setdefault((target.kind, target.label), []).append(
+            target.function)
     for collective in report["collectives"]:
-        kind, name = collective["kind"], collective["name"]
-        if (kind, name) not in labels:
-            # No names: the n-th of its kind, where the numbers agree.
-            same = by_kind.get(kind, [])
-            count = sum(c["kind"] == kind for c in report["collectives"])
-            number = kinds[kind]
-            kinds[kind] += 1
-            if len(same) != count:
-                continue
-            function, name = same[number].function, same[number].label
-        else:
-            function = labels[kind, name]
-        predicted = prediction.collectives.get((function, name))
-        if predicted:
-            collective["operation"] = name
-            for key in ("limited_by", "remedy"):
-                if key in predicted:
-                    collective[key] = predicted[key]
+        name = collective["name"]
+        found = functions.get((collective["kind"], name), [])
+        if len(found) != 1:
+            continue
+        predicted = prediction.collectives.get((found[0], name), {})
+        for key in ("limited_by", "remedy"):
+            if key in predicted:
+                collective[key] = predicted[key]
     report["predicted"] = {
         "step_ns": prediction.step_ns, "scheduled_ns": prediction.scheduled_ns,
         "exposed_ns": prediction.exposed_ns}
@@ -118,12 +103,12 @@ def _change(predicted: Optional[int], measured: int) -> str:
     return f"{100 * (measured - predicted) / predicted:+.1f} %"
 
 
-def _table(rows: list[list[str]], left: int) -> str:
-    """Columns of text; the first `left` are aligned to the left."""
+def _table(rows: list[list[str]], *left: int) -> str:
+    """Columns of text; those of these numbers are aligned to the left."""
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = [
         "  " + "  ".join(
-            cell.ljust(width) if i < left else cell.rjust(width)
+            cell.ljust(width) if i in left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
         for row in rows
     ]
@@ -161,7 +146,7 @@ def costs_text(report: dict[str, Any]) -> str:
              format_time(step["predicted_ns"]),
              format_time(step["measured_ns"]),
              _change(step["predicted_ns"], step["measured_ns"])]]
-    parts.append("\n" + _table(rows, 1))
+    parts.append("\n" + _table(rows, 0))
     if report["collectives"]:
         rows = [["collective", "kind", "model", "measured", "difference",
                  "least", "9th decile"]]
@@ -171,14 +156,14 @@ def costs_text(report: dict[str, Any]) -> str:
                   format_time(c["least_ns"]),
                   format_time(c["ninth_decile_ns"])]
                  for c in report["collectives"]]
-        parts.append("\n" + _table(rows, 2))
+        parts.append("\n" + _table(rows, 0, 1))
     if report["operators"]:
         rows = [["operator", "operations", "model", "measured", "difference"]]
         rows += [[o["operator"], str(o["operations"]),
                   format_time(o["model_ns"]), format_time(o["measured_ns"]),
                   _change(o["model_ns"], o["measured_ns"])]
                  for o in report["operators"]]
-        parts.append("\n" + _table(rows, 1))
+        parts.append("\n" + _table(rows, 0))
     return "\n".join(parts) + "\n"
 
 
@@ -188,14 +173,14 @@ def exposure_text(report: dict[str, Any]) -> str:
              "of it no collective"],
             [format_time(report[key]) for key in (
                 "step_ns", "compute_ns", "comm_ns", "exposed_ns", "idle_ns")]]
-    parts = [f"median of the steps of {report['rank']}", _table(rows, 0)]
+    parts = [f"median of the steps of {report['rank']}", _table(rows)]
     if report["collectives"]:
         rows = [["collective", "kind", "start", "end", "exposed", "reason"]]
-        rows += [[c.get("operation", c["name"]), c["kind"],
+        rows += [[c["name"], c["kind"],
                   format_time(c["start_ns"]), format_time(c["end_ns"]),
                   format_time(c["exposed_ns"]), _reason(c)]
                  for c in report["collectives"]]
-        parts.append("\n" + _table(rows, 2))
+        parts.append("\n" + _table(rows, 0, 1, 5))
     predicted = report.get("predicted")
     if predicted and predicted["scheduled_ns"] is not None:
         gain = predicted["step_ns"] - predicted["scheduled_ns"]
