@@ -3,6 +3,7 @@
 
 import gzip
 import json
+import sys
 
 import pytest
 
@@ -175,3 +176,10 @@ def test_missing_file(tmp_path, capsys):
     path = str(tmp_path / "none.json")
     assert main([path, "--exposure"]) == 1
     assert f"{path}: cannot be read: No such file" in capsys.readouterr().err
+
+
+def test_missing_parser(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ijson", None)
+    path = write(tmp_path / "t.json", gpu_events())
+    assert main([path, "--exposure"]) == 1
+    assert "install 'commsched[profile]'" in capsys.readouterr().err
