@@ -30,18 +30,18 @@ std::string errorOfOperation(const std::string &operation) {
 }
 
 TEST(MeasuredOperations, FindsNamesAndTypes) {
-  llvm::Expected<MeasuredTable> table = parseOperations(R"([
+  llvm::Expected<MeasuredTable> table = parseOperations(R"json([
     {"operator": "mm", "name": "a", "time_ns": 500},
     {"operator": "mm", "name": "a", "function": "f", "time_us": 2},
-    {"operator": "mm", "types": "() -> ()", "time_ns": 0, "count": 3}])");
+    {"operator": "mm", "types": "() -> ()", "time_ns": 0, "count": 3}])json");
   ASSERT_TRUE(bool(table)) << llvm::toString(table.takeError());
-const MeasuredOperations &operations = *table->getOperations();
-EXPECT_EQ(operations.findByName("f", "a", "mm"), 2000);
-EXPECT_EQ(operations.findByName("g", "a", "mm"), 500);
-EXPECT_EQ(operations.findByName("f", "a", "add"), std::nullopt);
-EXPECT_EQ(operations.findByName("f", "b", "mm"), std::nullopt);
-EXPECT_EQ(operations.findByTypes("mm", "() -> ()"), 0);
-EXPECT_EQ(operations.findByTypes("add", "() -> ()"), std::nullopt);
+  const MeasuredOperations &operations = *table->getOperations();
+  EXPECT_EQ(operations.findByName("f", "a", "mm"), 2000);
+  EXPECT_EQ(operations.findByName("g", "a", "mm"), 500);
+  EXPECT_EQ(operations.findByName("f", "a", "add"), std::nullopt);
+  EXPECT_EQ(operations.findByName("f", "b", "mm"), std::nullopt);
+  EXPECT_EQ(operations.findByTypes("mm", "() -> ()"), 0);
+  EXPECT_EQ(operations.findByTypes("add", "() -> ()"), std::nullopt);
 }
 
 TEST(MeasuredOperations, AreOptional) {
