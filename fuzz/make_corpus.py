@@ -58,6 +58,26 @@ RUNTIME = """\
 }
 """
 
+#: A profile with every kind of row.
+PROFILE = {
+    "name": "all", "source": "none", "device": "none",
+    "target": {"memory_gb_s": 12.5, "kernel_launch_ns": 4000},
+    "products": [{"m": 8, "n": 4, "k": 2, "batch": 1, "type": "bf16",
+                  "time_ns": 171000},
+                 {"m": 16, "n": 4, "k": 2, "type": "bf16",
+                  "time_ns": 271000}],
+    "operators": [{"operator": "aten.neg.default(f32[64,8])",
+                   "time_ns": 8100}],
+    "operations": [
+        {"operator": "aten.mm", "name": "mm_3", "function": "step",
+         "time_ns": 8100},
+        {"operator": "aten.mm", "types": "(tensor<8x4xf32>) -> tensor<8xf32>",
+         "time_ns": 8000}],
+    "slack_percent": 12,
+    "rows": [{"collective": "all_reduce", "ranks": 8, "nodes": 1,
+              "bytes": 65536, "time_ns": 39700}],
+}
+
 
 def read_flags(text):
     """The flags of commsched-opt in each of the RUN lines of a test."""
@@ -107,6 +127,7 @@ def spread(text):
 
 def list_json(opt):
     """Inputs of commsched-fuzz-json."""
+    yield "profile\n" + json.dumps(PROFILE, indent=0)
     for path in sorted((ROOT / "data/cost-tables").glob("*.json")):
         text = json.loads(path.read_text())
         if isinstance(text, dict) and "rows" in text:

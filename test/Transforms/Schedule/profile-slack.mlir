@@ -1,0 +1,41 @@
+// The slack of a profile is that of the pass, unless an option gives another one:
+// with slack a gather starts earlier.
+
+// RUN: split-file %s %t
+// RUN: commsched-opt %t/step.mlir --commsched-schedule="buckets=off memory-budget=50%% slack=100" -o %t/100.mlir
+// RUN: commsched-opt %t/step.mlir --commsched-schedule="buckets=off memory-budget=50%% slack=0" -o %t/0.mlir
+// RUN: not diff %t/0.mlir %t/100.mlir > /dev/null
+// RUN: commsched-opt %t/step.mlir --commsched-schedule="buckets=off memory-budget=50%% profile=%t/slack.json" \
+// RUN:   | diff %t/100.mlir -
+// RUN: commsched-opt %t/step.mlir --commsched-schedule="buckets=off memory-budget=50%% profile=%t/slack.json slack=0" \
+// RUN:   | diff %t/0.mlir -
+
+//--- slack.json
+{"slack_percent": 100, "rows": []}
+
+//--- step.mlir
+commsched.group @shard size(4)
+func.func @step(%a0: tensor<64xf32>, %a1: tensor<64xf32>, %a2: tensor<960xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<960xf32>) {
+  %1 = commsched.all_gather %a0 on @shard dim(0) {commsched.runtime_ns = 128 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %2 = commsched.wait %1 : !commsched.future<tensor<256xf32>>
+  %3 = commsched.compute "op"(%a2, %2) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  %4 = commsched.compute "op"(%3) {commsched.runtime_ns = 7 : i64} : (tensor<960xf32>) -> (tensor<960xf32>)
+  %5 = commsched.all_gather %a1 on @shard dim(0) {commsched.runtime_ns = 114 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %6 = commsched.wait %5 : !commsched.future<tensor<256xf32>>
+  %7 = commsched.compute "op"(%4, %6) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  %8 = commsched.compute "op"(%7) {commsched.runtime_ns = 8 : i64} : (tensor<960xf32>) -> (tensor<960xf32>)
+  %9 = commsched.compute "op"(%8) {commsched.runtime_ns = 20 : i64} : (tensor<960xf32>) -> (tensor<960xf32>)
+  %10 = commsched.all_gather %a1 on @shard dim(0) {commsched.runtime_ns = 114 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %11 = commsched.wait %10 : !commsched.future<tensor<256xf32>>
+  %12 = commsched.compute "op"(%9, %11) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  %13 = commsched.compute "op"(%9, %4) {commsched.runtime_ns = 110 : i64} : (tensor<960xf32>, tensor<960xf32>) -> (tensor<256xf32>)
+  %14 = commsched.reduce_scatter %13 on @shard reduction(sum) dim(0) {commsched.runtime_ns = 114 : i64} : tensor<256xf32> -> !commsched.future<tensor<64xf32>>
+  %15 = commsched.wait %14 : !commsched.future<tensor<64xf32>>
+  %16 = commsched.all_gather %a0 on @shard dim(0) {commsched.runtime_ns = 128 : i64} : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %17 = commsched.wait %16 : !commsched.future<tensor<256xf32>>
+  %18 = commsched.compute "op"(%12, %17) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<256xf32>) -> (tensor<960xf32>)
+  %19 = commsched.compute "op"(%12, %a2) {commsched.runtime_ns = 109 : i64} : (tensor<960xf32>, tensor<960xf32>) -> (tensor<256xf32>)
+  %20 = commsched.reduce_scatter %19 on @shard reduction(sum) dim(0) {commsched.runtime_ns = 128 : i64} : tensor<256xf32> -> !commsched.future<tensor<64xf32>>
+  %21 = commsched.wait %20 : !commsched.future<tensor<64xf32>>
+  return %15, %21, %18 : tensor<64xf32>, tensor<64xf32>, tensor<960xf32>
+}
