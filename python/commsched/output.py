@@ -61,16 +61,18 @@ def check_output(path: str) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[str]:
     """Gives the name of a new file beside `path`, which becomes `path` at the
     end, so that no partial file has that name at any time. If the block raises
-    an exception, `path` stays as it was. Raises OSError."""
+    an exception, `path` stays as it was. Raises OSError, which names `path`."""
     whole = os.path.realpath(path)
     base, ending = os.path.splitext(whole)
     temporary = f"{base}.{os.getpid()}.tmp{ending}"
     try:
         yield temporary
         os.replace(temporary, whole)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+    except BaseException as error:
+        with contextlib.suppress(OSError):
             os.remove(temporary)
+        if isinstance(error, OSError) and error.filename == temporary:
+            error.filename = os.fspath(path)
         raise
 
 

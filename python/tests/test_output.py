@@ -46,3 +46,10 @@ def test_writes_through_a_link(tmp_path):
 def test_writes_to_a_device():
     output.write_module("module {}", os.devnull)
     assert not os.path.isfile(os.devnull)
+
+
+def test_names_the_file_that_cannot_be_written(tmp_path):
+    path = tmp_path / "no" / "step.mlir"
+    with pytest.raises(FileNotFoundError) as raised:
+        output.write_module("module {}", str(path))
+    assert raised.value.filename == str(path)
