@@ -29,6 +29,8 @@ static_assert(
 
 struct CommSchedOptions {
   StepSchedulerOptions options;
+  /// That of all streams, whose number only a problem tells.
+  int64_t computeSlowdownPpm = 0;
 };
 
 struct CommSchedResult {
@@ -94,26 +96,51 @@ int commschedOptionsSetLinks(CommSchedOptions *options, size_t count,
 
 int commschedOptionsSetComputeSlowdown(CommSchedOptions *options,
                                        int64_t partsPerMillion) {
-  return setOption(options, [&](StepSchedulerOptions &with) {
-    with.contention.computeSlowdownPpm = partsPerMillion;
-  });
+  if (!options)
+    return -1;
+  options->computeSlowdownPpm = partsPerMillion;
+  return 0;
 }
 
-/// Checks what `options` say by themselves and of `problem`, which is checked.
-static CommSchedStatus check(const StepSchedulerOptions &options,
-                             const Problem &problem, char **error) {
+/// Checks `contention` alone, and for `problem`, which is checked, and adds
+/// that all streams slow computation down.
+static Status complete(Contention &contention, int64_t computeSlowdownPpm,
+                       const Problem &problem) {
+  auto numStreams = static_cast<size_t>(problem.numStreams());
+  size_t numLinks = contention.links.size();
+  if (numLinks > numStreams)
+    return Error{"there are links for " + std::to_string(numLinks) +
+                 " streams, but the problem has " + std::to_string(numStreams)};
+  if (computeSlowdownPpm < 0 || computeSlowdownPpm > Contention::maxSlowdownPpm)
+    return Error{"computation slows down by " +
+                 std::to_string(computeSlowdownPpm) +
+                 " millionths, not by 0 to " +
+                 std::to_string(Contention::maxSlowdownPpm)};
+  if (computeSlowdownPpm > 0)
+    contention.slowdownPpm.assign(numStreams, computeSlowdownPpm);
+  return schedule::check(contention, problem);
+}
+
+/// Checks what `options` say by themselves and of `problem`, which is checked,
+/// and makes them those of the scheduler.
+static CommSchedStatus resolve(const CommSchedOptions &given,
+                               const Problem &problem,
+                               StepSchedulerOptions &options, char **error) {
   auto isNegative = [&](const char *what, int64_t value) {
     return fail(error, COMMSCHED_INVALID_ARGUMENT,
                 std::string(what) + " must not be negative, but is " +
                     std::to_string(value));
   };
+  options = given.options;
   if (options.limitBytes < 0)
     return isNegative("the memory limit", options.limitBytes);
   if (options.slackPercent < 0)
     return isNegative("the slack", options.slackPercent);
   if (options.effort < 0)
     return isNegative("the effort", options.effort);
-  if (Status status = schedule::check(options.contention, problem); !status)
+  if (Status status =
+          complete(options.contention, given.computeSlowdownPpm, problem);
+      !status)
     return fail(error, COMMSCHED_INVALID_ARGUMENT, status.error());
   return COMMSCHED_SUCCESS;
 }
@@ -168,9 +195,9 @@ makeChecked(const CommSchedProblem *problem, const CommSchedOptions *options,
     CommSchedStatus status = check(problem, error);
     if (status != COMMSCHED_SUCCESS)
       return status;
-    StepSchedulerOptions with =
-        options ? options->options : StepSchedulerOptions();
-    status = check(with, problem->problem, error);
+    StepSchedulerOptions with;
+    status = resolve(options ? *options : CommSchedOptions(), problem->problem,
+                     with, error);
     if (status != COMMSCHED_SUCCESS)
       return status;
     std::unique_ptr<CommSchedResult> made;

@@ -208,7 +208,7 @@ TEST_F(GroupContentions, LinksInsideAndBetweenNodes) {
   EXPECT_EQ(result->contention.links,
             (std::vector<int32_t>{0, 1, 0, 1, -1, 1}));
   EXPECT_EQ(result->contention.exclusive, none);
-  EXPECT_EQ(result->contention.computeSlowdownPpm, 190'000);
+  EXPECT_EQ(result->contention.slowdownPpm, std::vector<int64_t>(6, 190'000));
 }
 
 TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
@@ -255,8 +255,8 @@ TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
   FailureOr<GroupContention> result =
       computeContention(streams, options, symbolTables);
   ASSERT_TRUE(succeeded(result));
-  EXPECT_EQ(result->contention.onCopyEngine,
-            (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(result->contention.slowdownPpm,
+            (std::vector<int64_t>{190'000, 0, 190'000, 0}));
 }
 
 TEST_F(GroupContentions, NoneByDefault) {

@@ -42,9 +42,9 @@ Contention sharing(std::vector<int32_t> links) {
   return contention;
 }
 
-Contention slowingDown(int64_t ppm) {
+Contention slowingDown(std::vector<int64_t> ppm) {
   Contention contention;
-  contention.computeSlowdownPpm = ppm;
+  contention.slowdownPpm = std::move(ppm);
   return contention;
 }
 
@@ -216,7 +216,7 @@ TEST(ContendedSimulator, ComputationSlowsDownBesideACollective) {
   addCompute(problem, 200);
   addCompute(problem, 50);
   problem.addWait(0);
-  Timeline timeline = run(problem, slowingDown(190'000));
+  Timeline timeline = run(problem, slowingDown({190'000}));
   EXPECT_EQ(timeline.endNs, (std::vector<int64_t>{119, 219, 269, 269}));
   EXPECT_EQ(timeline.computeNs, 250);
   EXPECT_EQ(timeline.slowdownNs, 19);
@@ -231,7 +231,7 @@ TEST(ContendedSimulator, ShortComputationIsAsSlowAsCanBe) {
   addCompute(problem, 50);
   addCompute(problem, 10);
   problem.addWait(0);
-  Timeline timeline = run(problem, slowingDown(190'000));
+  Timeline timeline = run(problem, slowingDown({190'000}));
   EXPECT_EQ(timeline.endNs, (std::vector<int64_t>{119, 60, 72, 119}));
   EXPECT_EQ(timeline.slowdownNs, 12);
   EXPECT_EQ(timeline.exposedCommNs, 59);
@@ -244,7 +244,7 @@ TEST(ContendedSimulator, TwoCollectivesSlowDownNoMoreThanOne) {
   addCompute(problem, 10);
   problem.addWait(0);
   problem.addWait(1);
-  EXPECT_EQ(run(problem, slowingDown(1'000'000)).endNs[2], 20);
+  EXPECT_EQ(run(problem, slowingDown({1'000'000, 1'000'000})).endNs[2], 20);
 }
 
 TEST(ContendedSimulator, CopyEnginesLeaveComputationAlone) {
@@ -254,13 +254,43 @@ TEST(ContendedSimulator, CopyEnginesLeaveComputationAlone) {
   addCompute(problem, 40);
   problem.addWait(0);
   problem.addWait(1);
-  Contention contention = slowingDown(1'000'000);
-  contention.onCopyEngine = {true, false};
-  Timeline timeline = run(problem, contention);
+  Timeline timeline = run(problem, slowingDown({0, 1'000'000}));
   EXPECT_EQ(timeline.endNs[2], 45);
   EXPECT_EQ(timeline.slowdownNs, 5);
-  contention.onCopyEngine = {true, true};
-  EXPECT_EQ(run(problem, contention).slowdownNs, 0);
+  EXPECT_EQ(run(problem, slowingDown({0, 0})).slowdownNs, 0);
+}
+
+TEST(ContendedSimulator, TheLargestSlowdownInFlightApplies) {
+  // Half speed until 20, then two thirds until 30, and full speed: 10 ns and
+  // 6 2/3 ns of work, and 23 1/3 ns of the rest.
+  Problem problem;
+  addStarts(problem, {20, 30, 10});
+  addCompute(problem, 40);
+  for (NodeId start : {0, 1, 2})
+    problem.addWait(start);
+  Timeline timeline = run(problem, slowingDown({1'000'000, 500'000, 500'000}));
+  EXPECT_EQ(timeline.endNs[3], 54);
+  EXPECT_EQ(timeline.slowdownNs, 14);
+}
+
+TEST(ContendedSimulator, ManySlowdownsAreRoundedUp) {
+  // Relatively prime: they have no common multiple of 62 bits. Each computation
+  // takes place beside one collective, and 1 ns is more than all roundings.
+  const std::vector<int64_t> slowdowns = {3, 33, 37, 39, 81, 99};
+  Problem problem;
+  std::vector<NodeId> computes;
+  for (StreamId stream = 0; stream < 6; ++stream) {
+    NodeId start = addStart(problem, 3'000'000'000, {}, stream);
+    computes.push_back(addCompute(problem, 2'000'000'000));
+    problem.addWait(start);
+  }
+  Timeline timeline = run(problem, slowingDown(slowdowns));
+  for (size_t i = 0; i < computes.size(); ++i) {
+    int64_t ns = timeline.endNs[computes[i]] - timeline.beginNs[computes[i]];
+    int64_t exactNs = 2'000 * (1'000'000 + slowdowns[i]);
+    EXPECT_GE(ns, exactNs);
+    EXPECT_LE(ns, exactNs + 1);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,14 +305,14 @@ TEST(ContendedSimulator, LargeCostsDoNotOverflow) {
   problem.addWait(0);
   problem.addWait(1);
   Contention contention = sharing({0, 0});
-  contention.computeSlowdownPpm = 3'000'000;
+  contention.slowdownPpm = {3'000'000, 3'000'000};
   Timeline timeline = run(problem, contention);
   // A quarter of 2^60 ns of work beside the collectives; the rest alone.
   EXPECT_EQ(timeline.endNs[0], 2 * large);
   EXPECT_EQ(timeline.endNs[1], 2 * large);
   EXPECT_EQ(timeline.endNs[2], 2 * large + large / 2);
 
-  contention.computeSlowdownPpm = Contention::maxComputeSlowdownPpm;
+  contention.slowdownPpm = {0, Contention::maxSlowdownPpm};
   EXPECT_EQ(simulate(problem, programOrder(problem), contention).error(),
             "the costs, with computation slowed down by 999000000 millionths, "
             "do not fit 64 bits");
@@ -307,25 +337,32 @@ TEST(ContendedSimulator, ChecksTheContention) {
             "exclusive stream -1 is not one of the 1 of the problem");
   contention.exclusive = {{0, 0}};
   EXPECT_EQ(errorOf(contention), "stream 0 is exclusive with itself");
-  EXPECT_EQ(errorOf(sharing({0, 0})),
-            "there are links for 2 streams, but the problem has 1");
   EXPECT_EQ(errorOf(sharing({-2})), "stream 0 is on link -2");
-  EXPECT_EQ(errorOf(slowingDown(-1)),
-            "computation slows down by -1 millionths, not by 0 to 999000000");
-  EXPECT_EQ(
-      errorOf(slowingDown(999'000'001)),
-      "computation slows down by 999000001 millionths, not by 0 to 999000000");
-  EXPECT_EQ(errorOf(slowingDown(999'000'000)), "");
+  EXPECT_EQ(errorOf(slowingDown({1, -1})),
+            "stream 1 slows computation down by -1 millionths, not by 0 to "
+            "999000000");
+  EXPECT_EQ(errorOf(slowingDown({999'000'001})),
+            "stream 0 slows computation down by 999000001 millionths, not by 0 "
+            "to 999000000");
+  EXPECT_EQ(errorOf(slowingDown({999'000'000})), "");
+  EXPECT_EQ(errorOf(slowingDown({0, 5})), "");
   EXPECT_EQ(errorOf(sharing({-1})), "");
+  EXPECT_EQ(errorOf(sharing({0, 0})), "");
 
-  contention = slowingDown(1);
-  contention.onCopyEngine = {false, true};
-  EXPECT_EQ(errorOf(contention),
-            "there are copy engines for 2 streams, but the problem has 1");
+  Problem two;
+  addStarts(two, {1, 1});
+  two.addWait(0);
+  two.addWait(1);
+  ASSERT_TRUE(two.finalize());
+  EXPECT_EQ(check(sharing({0}), two).error(),
+            "there are links for 1 streams, but the problem has 2");
+  EXPECT_EQ(check(slowingDown({5}), two).error(),
+            "there are slowdowns for 1 streams, but the problem has 2");
 
   // Errors of the plain simulation come first.
   EXPECT_EQ(
-      simulate(example.problem, {3, 1, 2, 0, 4, 5, 6}, slowingDown(-1)).error(),
+      simulate(example.problem, {3, 1, 2, 0, 4, 5, 6}, slowingDown({1, -1}))
+          .error(),
       "node 3 (wait) at position 0 comes before its node 0 (start) at "
       "position 3");
 }
@@ -344,11 +381,13 @@ Contention makeRandomContention(std::mt19937_64 &random, StreamId numStreams) {
   if (random() % 4 > 0)
     for (StreamId stream = 0; stream < numStreams; ++stream)
       contention.links.push_back(static_cast<int32_t>(random() % 3) - 1);
-  constexpr int64_t slowdowns[] = {0, 190'000, 1, 1'500'000};
-  contention.computeSlowdownPpm = slowdowns[random() % 4];
-  if (random() % 2 > 0)
-    for (StreamId stream = 0; stream < numStreams; ++stream)
-      contention.onCopyEngine.push_back(random() % 3 == 0);
+  // Sometimes for more streams than there are, or the same for all.
+  constexpr int64_t slowdowns[] = {0, 190'000, 1, 1'500'000, 500'000};
+  if (random() % 4 > 0)
+    for (size_t stream = 0; stream < numStreams + random() % 2; ++stream)
+      contention.slowdownPpm.push_back(slowdowns[random() % 5]);
+  if (random() % 4 == 0)
+    contention.slowdownPpm.assign(numStreams, slowdowns[random() % 5]);
   return contention;
 }
 

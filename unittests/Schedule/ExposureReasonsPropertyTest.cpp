@@ -218,7 +218,7 @@ TEST(ExposureReasons, AreTrueOfRandomProblems) {
     if (seed % 3 == 0) {
       for (StreamId stream = 1; stream < problem.numStreams(); ++stream)
         exposure.contention.exclusive.emplace_back(0, stream);
-      exposure.contention.computeSlowdownPpm = 190'000;
+      exposure.contention.slowdownPpm.assign(problem.numStreams(), 190'000);
     }
     checkOrders(problem, exposure, seen);
     if (HasFailure())

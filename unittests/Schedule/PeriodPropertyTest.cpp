@@ -136,8 +136,8 @@ TEST(PeriodProperty, ContendedTimeWithoutContentionIsThatOfThePeriod) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     Case random(seed);
     Contention contention;
-    contention.computeSlowdownPpm = 1;
-    contention.onCopyEngine.assign(random.problem.body().numStreams(), true);
+    // A link for each stream: contention without effect.
+    contention.links.assign(random.problem.body().numStreams(), -1);
     Result<PeriodTimeline> contended =
         simulatePeriod(random.problem, random.schedule, contention);
     Result<PeriodTimeline> period =

@@ -17,26 +17,31 @@
 
 #include "CommSched/Schedule/Model/Simulator.h"
 
+#include <algorithm>
 #include <deque>
+#include <set>
 
 namespace mlir::commsched::schedule::testing {
 
 class ReferenceContendedSimulator {
 public:
-  /// At most 16 streams may share a link.
+  /// At most 16 streams may share a link. Few slowdowns may differ.
   ReferenceContendedSimulator(const Problem &problem, const Order &order,
                               const Contention &contention)
       : problem(problem), order(order), contention(contention),
         queues(problem.numStreams()), positions(problem.numNodes()),
         left(problem.numNodes()), beginNs(problem.numNodes(), -1),
         endNs(problem.numNodes(), -1) {
+    std::set<int64_t> slowdowns(contention.slowdownPpm.begin(),
+                                contention.slowdownPpm.end());
+    slowdowns.insert(0);
+    for (int64_t slowdown : slowdowns)
+      computeParts *= millionths + slowdown;
     for (size_t position = 0; position < order.size(); ++position)
       positions[order[position]] = position;
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       left[node] = problem.costNs(node) *
-                   (problem.isCollective(node)
-                        ? linkParts
-                        : slowParts + contention.computeSlowdownPpm);
+                   (problem.isCollective(node) ? linkParts : computeParts);
   }
 
   /// Returns the time of the step.
@@ -56,7 +61,9 @@ public:
 private:
   /// Divisible by all shares of a link.
   static constexpr int64_t linkParts = 16 * 9 * 5 * 7 * 11 * 13;
-  static constexpr int64_t slowParts = 1'000'000;
+  static constexpr int64_t millionths = 1'000'000;
+  /// Wide enough for the product of a few slowdowns.
+  __extension__ using Parts = __int128;
 
   bool isInFlight(NodeId collective) const {
     return beginNs[collective] >= 0 && endNs[collective] < 0;
@@ -76,9 +83,10 @@ private:
     return result;
   }
 
-  bool slowsComputation(NodeId collective) const {
-    return contention.onCopyEngine.empty() ||
-           !contention.onCopyEngine[problem.stream(collective)];
+  int64_t slowdownOf(NodeId collective) const {
+    return contention.slowdownPpm.empty()
+               ? 0
+               : contention.slowdownPpm[problem.stream(collective)];
   }
 
   void tick() {
@@ -90,12 +98,11 @@ private:
                    (linkOf(node) >= 0 && linkOf(other) == linkOf(node));
       left[node] -= linkParts / sharers;
     }
-    bool isSlow = false;
+    int64_t slowdown = 0;
     for (NodeId node : inFlight)
-      isSlow |= slowsComputation(node);
+      slowdown = std::max(slowdown, slowdownOf(node));
     if (running != noNode && problem.kind(running) == NodeKind::Compute)
-      left[running] -=
-          !isSlow ? slowParts + contention.computeSlowdownPpm : slowParts;
+      left[running] -= computeParts / (millionths + slowdown) * millionths;
     ++now;
   }
 
@@ -161,7 +168,9 @@ private:
   std::vector<std::deque<NodeId>> queues;
   std::vector<size_t> positions;
   /// The remaining time of each operation.
-  std::vector<int64_t> left;
+  std::vector<Parts> left;
+  /// Of a nanosecond of computation: divisible by the time that it takes.
+  Parts computeParts = 1;
   /// The operation that holds the compute stream.
   NodeId running = noNode;
   size_t nextToIssue = 0;

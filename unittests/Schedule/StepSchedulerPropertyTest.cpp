@@ -163,7 +163,8 @@ Contention drawContention(const Problem &problem, Random &random) {
     for (StreamId stream = 0; stream < problem.numStreams(); ++stream)
       contention.links.push_back(static_cast<int32_t>(random.below(3)) - 1);
   if (random.percent(50))
-    contention.computeSlowdownPpm = random.below(500'000);
+    for (StreamId stream = 0; stream < problem.numStreams(); ++stream)
+      contention.slowdownPpm.push_back(random.below(2) * random.below(500'000));
   return contention;
 }
 

@@ -305,7 +305,8 @@ TEST(TightLowerBound, ContentionKeepsAboveIt) {
     Problem problem = makeRandomProblem(seed, options);
     ReferenceBestStep best(problem);
     Contention contention;
-    contention.computeSlowdownPpm = 1'000 * Random(seed).below(400);
+    contention.slowdownPpm.assign(problem.numStreams(),
+                                  1'000 * Random(seed).below(400));
     if (seed % 2)
       contention.links.assign(problem.numStreams(), 0);
     else if (problem.numStreams() > 1)

@@ -26,7 +26,7 @@ using schedule::StreamId;
 static constexpr double millionths = 1e6;
 
 Status mlir::commsched::check(const ContentionOptions &options) {
-  constexpr int64_t most = Contention::maxComputeSlowdownPpm / 1'000'000;
+  constexpr int64_t most = Contention::maxSlowdownPpm / 1'000'000;
   // Written so that a NaN fails, too.
   if (options.computeSlowdown >= 0 && options.computeSlowdown <= most)
     return Status::success();
@@ -240,12 +240,12 @@ mlir::commsched::computeContention(ArrayRef<CollectiveOpInterface> streams,
            << maxExclusiveStreams;
   }
   GroupContention result;
-  result.contention.computeSlowdownPpm =
-      std::llround(options.computeSlowdown * millionths);
   if (options.computeSlowdown > 0)
     for (CollectiveOpInterface collective : streams)
-      result.contention.onCopyEngine.push_back(
-          isa<StreamAttr>(collective.getGroupKey()));
+      result.contention.slowdownPpm.push_back(
+          isa<StreamAttr>(collective.getGroupKey())
+              ? 0
+              : std::llround(options.computeSlowdown * millionths));
   if (!options.exclusiveGroups && options.linkSharing == LinkSharing::None)
     return result;
   SmallVector<StreamGroup> groups;

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <queue>
 
 using namespace mlir::commsched;
@@ -226,6 +227,43 @@ WideTime divideUp(WideTime dividend, WideTime divisor) {
   return (dividend + divisor - 1) / divisor;
 }
 
+/// The speed of computation beside the collectives in flight.
+class ComputeSpeed {
+public:
+  /// O(streams * log streams).
+  ComputeSpeed(StreamId numStreams, const std::vector<int64_t> &slowdownPpm);
+
+  /// A collective of the stream begins or ends. O(1) and O(log slowdowns).
+  void begin(StreamId stream);
+  void end(StreamId stream);
+  /// The present speed, in parts of a nanosecond of cost for each nanosecond.
+  /// O(1), and O(log slowdowns) once for each begin.
+  int64_t get();
+  /// The number of these parts in a nanosecond of cost: the speed if nothing
+  /// slows computation down.
+  int64_t full() const { return partsPerNs; }
+
+private:
+  static constexpr int64_t maxPartsPerNs = int64_t(1) << 62;
+  /// The level of streams that slow nothing down.
+  static constexpr int32_t noLevel = -1;
+
+  struct Level {
+    int64_t speed;
+    int32_t numInFlight;
+    bool isQueued;
+  };
+
+  /// The different slowdowns, ascending.
+  std::vector<Level> levels;
+  /// By stream: an index of `levels`, or noLevel.
+  std::vector<int32_t> levelOf;
+  /// Those of which collectives are in flight, and some of which none are any
+  /// more.
+  std::priority_queue<int32_t> queue;
+  int64_t partsPerNs = 1;
+};
+
 /// Runs the operations of an order, and between them the ends of collectives,
 /// at which others begin. What ends at the instant of an operation may come
 /// after it: no progress is made at an instant.
@@ -256,10 +294,6 @@ private:
   void beginFirst(StreamId id);
   /// Goes on to when the next collective ends, and ends it.
   void passEnd();
-  /// Whether collectives of the stream slow computation down.
-  bool slowsComputation(StreamId id) const {
-    return onCopyEngine.empty() || !onCopyEngine[id];
-  }
   /// Goes on until `collective` has ended.
   void passEndOf(NodeId collective) {
     while (timeline.endNs[collective] == neverNs)
@@ -267,11 +301,10 @@ private:
   }
 
   const Problem &problem;
-  const int64_t slowdownPpm;
-  const std::vector<bool> &onCopyEngine;
   /// By stream: those that are exclusive with it.
   Csr<StreamId> exclusive;
   SharedLinks links;
+  ComputeSpeed speed;
 
   Timeline timeline;
   int64_t nowNs = 0;
@@ -280,17 +313,73 @@ private:
   std::vector<int32_t> issued;
   std::vector<NodeId> behind;
   int32_t numIssued = 0;
-  /// How many collectives are in flight that slow computation down.
-  int32_t numSlowing = 0;
 };
 
 } // namespace
 
+ComputeSpeed::ComputeSpeed(StreamId numStreams,
+                           const std::vector<int64_t> &slowdownPpm)
+    : levelOf(numStreams, noLevel) {
+  if (slowdownPpm.empty())
+    return;
+  std::vector<int64_t> slowdowns(slowdownPpm.begin(),
+                                 slowdownPpm.begin() + numStreams);
+  std::sort(slowdowns.begin(), slowdowns.end());
+  slowdowns.erase(std::unique(slowdowns.begin(), slowdowns.end()),
+                  slowdowns.end());
+  if (!slowdowns.empty() && slowdowns.front() == 0)
+    slowdowns.erase(slowdowns.begin());
+  for (int64_t slowdown : slowdowns) {
+    int64_t divisor = millionths + slowdown;
+    int64_t factor = divisor / std::gcd(divisor, partsPerNs);
+    if (partsPerNs > maxPartsPerNs / factor) {
+      partsPerNs = maxPartsPerNs;
+      break;
+    }
+    partsPerNs *= factor;
+  }
+  for (int64_t slowdown : slowdowns) {
+    auto speed = static_cast<WideTime>(partsPerNs) * millionths /
+                 static_cast<WideTime>(millionths + slowdown);
+    levels.push_back({static_cast<int64_t>(speed), 0, false});
+  }
+  for (StreamId stream = 0; stream < numStreams; ++stream)
+    if (int64_t slowdown = slowdownPpm[stream])
+      levelOf[stream] = static_cast<int32_t>(
+          std::lower_bound(slowdowns.begin(), slowdowns.end(), slowdown) -
+          slowdowns.begin());
+}
+
+void ComputeSpeed::begin(StreamId stream) {
+  int32_t index = levelOf[stream];
+  if (index == noLevel)
+    return;
+  Level &level = levels[index];
+  ++level.numInFlight;
+  if (!std::exchange(level.isQueued, true))
+    queue.push(index);
+}
+
+void ComputeSpeed::end(StreamId stream) {
+  if (levelOf[stream] != noLevel)
+    --levels[levelOf[stream]].numInFlight;
+}
+
+int64_t ComputeSpeed::get() {
+  while (!queue.empty()) {
+    Level &slowest = levels[queue.top()];
+    if (slowest.numInFlight > 0)
+      return slowest.speed;
+    slowest.isQueued = false;
+    queue.pop();
+  }
+  return partsPerNs;
+}
+
 ContendedSimulator::ContendedSimulator(const Problem &problem,
                                        const Contention &contention)
-    : problem(problem), slowdownPpm(contention.computeSlowdownPpm),
-      onCopyEngine(contention.onCopyEngine),
-      links(problem.numStreams(), contention.links),
+    : problem(problem), links(problem.numStreams(), contention.links),
+      speed(problem.numStreams(), contention.slowdownPpm),
       streams(problem.numStreams()), issued(problem.numNodes()),
       behind(problem.numNodes(), noNode) {
   // Each pair is one in both directions.
@@ -328,7 +417,7 @@ void ContendedSimulator::beginFirst(StreamId id) {
     }
   }
   timeline.beginNs[stream.first] = nowNs;
-  numSlowing += slowsComputation(id);
+  speed.begin(id);
   links.begin(id, stream.first, problem.costNs(stream.first), nowNs);
 }
 
@@ -336,7 +425,7 @@ void ContendedSimulator::passEnd() {
   NodeId collective = links.end(nowNs);
   timeline.endNs[collective] = nowNs;
   StreamId id = problem.stream(collective);
-  numSlowing -= slowsComputation(id);
+  speed.end(id);
   Stream &stream = streams[id];
   stream.first = behind[collective];
   stream.numPassed = 0;
@@ -347,20 +436,18 @@ void ContendedSimulator::passEnd() {
 }
 
 void ContendedSimulator::compute(NodeId node) {
-  // In parts of a nanosecond of which as many go by in one without
-  // communication, and 10^6 in one beside it.
-  const WideTime fullSpeed = millionths + slowdownPpm;
-  WideTime left = fullSpeed * static_cast<WideTime>(problem.costNs(node));
+  WideTime left = static_cast<WideTime>(speed.full()) *
+                  static_cast<WideTime>(problem.costNs(node));
   const int64_t beginNs = nowNs;
   while (true) {
-    WideTime speed = numSlowing == 0 ? fullSpeed : WideTime(millionths);
-    int64_t endNs = nowNs + static_cast<int64_t>(divideUp(left, speed));
+    auto partsPerNs = static_cast<WideTime>(speed.get());
+    int64_t endNs = nowNs + static_cast<int64_t>(divideUp(left, partsPerNs));
     int64_t nextNs = links.nextEndNs();
     if (endNs <= nextNs) {
       nowNs = endNs;
       break;
     }
-    left -= speed * static_cast<WideTime>(nextNs - nowNs);
+    left -= partsPerNs * static_cast<WideTime>(nextNs - nowNs);
     passEnd();
   }
   timeline.computeNs += problem.costNs(node);
@@ -405,6 +492,11 @@ Timeline ContendedSimulator::run(const Order &order) {
   return std::move(timeline);
 }
 
+int64_t Contention::maxSlowdown() const {
+  auto largest = std::max_element(slowdownPpm.begin(), slowdownPpm.end());
+  return largest == slowdownPpm.end() ? 0 : *largest;
+}
+
 Status schedule::check(const Contention &contention, const Problem &problem) {
   StreamId numStreams = problem.numStreams();
   for (auto [first, second] : contention.exclusive) {
@@ -418,24 +510,23 @@ Status schedule::check(const Contention &contention, const Problem &problem) {
                    " is exclusive with itself"};
   }
   const std::vector<int32_t> &links = contention.links;
-  if (!links.empty() && links.size() != static_cast<size_t>(numStreams))
+  if (!links.empty() && links.size() < static_cast<size_t>(numStreams))
     return Error{"there are links for " + std::to_string(links.size()) +
                  " streams, but the problem has " + std::to_string(numStreams)};
   for (size_t stream = 0; stream < links.size(); ++stream)
     if (links[stream] < -1)
       return Error{"stream " + std::to_string(stream) + " is on link " +
                    std::to_string(links[stream])};
-  const std::vector<bool> &onCopyEngine = contention.onCopyEngine;
-  if (!onCopyEngine.empty() &&
-      onCopyEngine.size() != static_cast<size_t>(numStreams))
-    return Error{"there are copy engines for " +
-                 std::to_string(onCopyEngine.size()) +
+  const std::vector<int64_t> &slowdowns = contention.slowdownPpm;
+  if (!slowdowns.empty() && slowdowns.size() < static_cast<size_t>(numStreams))
+    return Error{"there are slowdowns for " + std::to_string(slowdowns.size()) +
                  " streams, but the problem has " + std::to_string(numStreams)};
-  int64_t ppm = contention.computeSlowdownPpm;
-  if (ppm < 0 || ppm > Contention::maxComputeSlowdownPpm)
-    return Error{"computation slows down by " + std::to_string(ppm) +
-                 " millionths, not by 0 to " +
-                 std::to_string(Contention::maxComputeSlowdownPpm)};
+  for (size_t stream = 0; stream < slowdowns.size(); ++stream)
+    if (slowdowns[stream] < 0 || slowdowns[stream] > Contention::maxSlowdownPpm)
+      return Error{
+          "stream " + std::to_string(stream) + " slows computation down by " +
+          std::to_string(slowdowns[stream]) + " millionths, not by 0 to " +
+          std::to_string(Contention::maxSlowdownPpm)};
   return Status::success();
 }
 
@@ -444,6 +535,9 @@ Status schedule::check(const Contention &contention, const Problem &problem) {
 /// each begin and each end.
 static bool fitsAtAll(const Problem &problem, int64_t slowdownPpm) {
   constexpr WideTime maxRoundingNs = 8;
+  // Speeds are rounded by less than a millionth of the largest slowdown.
+  if (slowdownPpm > 0)
+    ++slowdownPpm;
   WideTime ns = 0;
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     ns += static_cast<WideTime>(problem.costNs(node)) + maxRoundingNs;
@@ -461,9 +555,9 @@ Result<Timeline> schedule::simulate(const Problem &problem, const Order &order,
     return plain;
   if (Status status = check(contention, problem); !status)
     return status;
-  if (!fitsAtAll(problem, contention.computeSlowdownPpm))
+  if (!fitsAtAll(problem, contention.maxSlowdown()))
     return Error{"the costs, with computation slowed down by " +
-                 std::to_string(contention.computeSlowdownPpm) +
+                 std::to_string(contention.maxSlowdown()) +
                  " millionths, do not fit 64 bits"};
   return ContendedSimulator(problem, contention).run(order);
 }

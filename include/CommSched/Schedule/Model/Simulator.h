@@ -24,8 +24,8 @@ namespace mlir::commsched::schedule {
 /// How operations that run at once slow each other down. By default they do
 /// not: streams run beside each other and beside computation at full speed.
 struct Contention {
-  /// The largest computeSlowdownPpm: a thousand times as long.
-  static constexpr int64_t maxComputeSlowdownPpm = 999'000'000;
+  /// The largest slowdown: a thousand times as long.
+  static constexpr int64_t maxSlowdownPpm = 999'000'000;
 
   /// Pairs of streams, of different indices, of which no two collectives are
   /// ever in flight together: of two that would be, the one that is issued
@@ -35,23 +35,25 @@ struct Contention {
   /// own. Of k collectives that are on one link at once, each progresses at a
   /// k-th of its speed. Empty: no link is shared.
   std::vector<int32_t> links;
-  /// By how many millionths of its own time a computation takes longer while at
-  /// least one collective is in flight that onCopyEngine leaves: with 190,000,
-  /// computation that takes 100 ns alone takes 119 ns beside communication.
-  int64_t computeSlowdownPpm = 0;
-  /// By stream: whether copy engines carry out its collectives, beside which
-  /// computation keeps its speed. Empty: none does.
-  std::vector<bool> onCopyEngine;
+  /// By stream: by how many millionths of its own time a computation takes
+  /// longer while a collective of the stream is in flight: with 190,000,
+  /// computation that takes 100 ns alone takes 119 ns beside the collective.
+  /// Beside several the largest slowdown applies. 0 for what copy engines carry
+  /// out. Empty: none slows computation down.
+  std::vector<int64_t> slowdownPpm;
 
+  /// Of all streams.
+  int64_t maxSlowdown() const;
+  /// Whether nothing slows anything down. O(streams).
   bool isNone() const {
-    return exclusive.empty() && links.empty() && computeSlowdownPpm == 0;
+    return exclusive.empty() && links.empty() && maxSlowdown() == 0;
   }
 };
 
-/// Checks `contention` for a `problem` without error. Errors name the streams:
-/// an index out of range, a stream that is exclusive with itself, links for
-/// or copy engines for another number of streams, a slowdown out of range.
-/// O(pairs + streams).
+/// Checks `contention` for a `problem` without error. Links and slowdowns may
+/// be given for more streams than the problem has. Errors name the streams: an
+/// index out of range, a stream that is exclusive with itself, links or
+/// slowdowns for too few streams, a slowdown out of range. O(pairs + streams).
 Status check(const Contention &contention, const Problem &problem);
 
 /// The times of all operations, in nanoseconds from the start of the step.
@@ -98,14 +100,17 @@ Result<Timeline> simulate(const Problem &problem, const Order &order);
 ///     such streams take turns in the order in which collectives are issued;
 ///   - of k collectives in flight over one link each progresses at a k-th of
 ///     its speed;
-///   - while a collective is in flight that is not on a copy engine,
-///     computation progresses by one nanosecond of its cost in
-///     1 + computeSlowdownPpm / 10^6 nanoseconds.
+///   - while collectives are in flight, computation progresses by one
+///     nanosecond of its cost in 1 + s / 10^6 nanoseconds, where s is the
+///     largest slowdownPpm of their streams.
 /// An operation that ends between two nanoseconds ends at the later one, and
 /// the shares of a link change only then. So no operation takes less time than
 /// in the plain simulation, and all take the same time if no two run at once.
 /// Progress is exact up to 16 collectives on a link; among more it is rounded
-/// down to the 720,720th of a nanosecond whenever one begins or ends.
+/// down to the 720,720th of a nanosecond whenever one begins or ends. That of
+/// computation is exact if the numbers 10^6 + slowdownPpm have a common
+/// multiple up to 2^62, so with up to three slowdowns below 50 %; else each of
+/// its speeds is rounded down by less than 2^-62.
 ///
 /// Error: as above; that of check() on `contention`; the times might not fit 64
 /// bits. With contention.isNone() as fast as above; else
