@@ -10,11 +10,40 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::cost;
+
+/// The target that NCCL has with the channels of an implementation. Inside a
+/// node NCCL makes two channels of each that its graph search finds
+/// (ncclTopoPostset in src/graph/connect.cc), and NVLS needs one for each
+/// accelerator of the node. That the bandwidth is proportional to the channels
+/// is an assumption.
+static Target limitChannels(const Target &target, int32_t channels) {
+  Target limited = target;
+  if (channels == 0)
+    return limited;
+  limited.intraChannels = std::min(limited.intraChannels, channels / 2.0);
+  limited.netChannelsPerRank =
+      std::min<double>(limited.netChannelsPerRank, channels);
+  constexpr int32_t acceleratorsPerNode = 8;
+  if (channels < acceleratorsPerNode)
+    limited.nvls = 0;
+  return limited;
+}
+
+CollectiveCost::CollectiveCost(const Target &target) {
+  for (const Implementation &implementation : target.implementations.get())
+    models.emplace_back(limitChannels(target, implementation.channels));
+}
+
+CollectiveCost::CollectiveCost(const Target &target, MeasuredTable table)
+    : CollectiveCost(target) {
+  this->table = std::move(table);
+}
 
 /// A curve's time anywhere: beyond an end, the model's shape at the curve's
 /// height.
@@ -27,8 +56,8 @@ double CollectiveCost::curveNs(const MeasuredCurve &curve,
   CollectiveQuery atEnd = query;
   atEnd.bytes = end.bytes;
   // Never 0: a group of several ranks and a message of some bytes.
-  double modelAtEnd = static_cast<double>(model.estimate(atEnd).timeNs);
-  double modelHere = static_cast<double>(model.estimate(query).timeNs);
+  double modelAtEnd = static_cast<double>(estimate(atEnd).timeNs);
+  double modelHere = static_cast<double>(estimate(query).timeNs);
   return end.timeNs * (modelHere / modelAtEnd);
 }
 
@@ -45,9 +74,11 @@ CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
     return curveNs(curve, group);
   };
   if (const MeasuredCurve *curve =
-          table->findCurve(query.kind, query.ranks, query.nodes()))
+          table->findCurve(query.kind, query.ranks, query.nodes(),
+                           getImplementation(query).name))
     return roundToNs(timeOn(*curve, query));
-  MeasuredTable::Neighbours near = table->findNeighbours(query);
+  MeasuredTable::Neighbours near =
+      table->findNeighbours(query, getImplementation(query).name);
   if (!near.lower)
     return std::nullopt;
   double low = timeOn(*near.lower, near.lowerGroup);
@@ -67,13 +98,14 @@ CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
 /// that is flat there decrease.
 int64_t CollectiveCost::furtherTensorsNs(const CollectiveQuery &query) const {
   if (std::optional<double> measured =
-          table->findFurtherTensorNs(query.kind, query.ranks, query.nodes()))
+          table->findFurtherTensorNs(query.kind, query.ranks, query.nodes(),
+                                     getImplementation(query).name))
     return roundToNs(*measured * (query.tensors - 1));
   CollectiveQuery all = query;
   all.bytes = 1;
   CollectiveQuery first = all;
   first.tensors = 1;
-  return model.estimate(all).timeNs - model.estimate(first).timeNs;
+  return estimate(all).timeNs - estimate(first).timeNs;
 }
 
 std::optional<int64_t>
@@ -92,7 +124,29 @@ CollectiveCost::tableTimeNs(const CollectiveQuery &query) const {
 int64_t CollectiveCost::timeNs(const CollectiveQuery &query) const {
   if (std::optional<int64_t> measured = tableTimeNs(query))
     return *measured;
-  return model.estimate(query).timeNs;
+  return estimate(query).timeNs;
+}
+
+NcclEstimate CollectiveCost::estimate(const CollectiveQuery &query) const {
+  const Implementation &implementation = getImplementation(query);
+  if (!implementation.linear || isHostTransfer(query.kind))
+    return models[query.implementation].estimate(query);
+  NcclEstimate estimate;
+  estimate.timeNs = computeLinearTimeNs(*implementation.linear, query);
+  return estimate;
+}
+
+std::optional<std::string>
+CollectiveCost::findObstacle(const CollectiveQuery &query) const {
+  const Implementation &implementation = getImplementation(query);
+  if (std::optional<std::string> obstacle = implementation.getObstacle(query))
+    return obstacle;
+  bool isModelled = implementation.linear ||
+                    implementation.method == ImplementationMethod::Nccl;
+  if (isModelled || tableTimeNs(query))
+    return std::nullopt;
+  return "has no time for it: neither 'latency_us' and 'bandwidth_gb_s' nor "
+         "rows of a profile";
 }
 
 int64_t cost::getSaturationBytes(const CollectiveCost &cost,

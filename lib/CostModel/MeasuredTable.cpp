@@ -123,7 +123,7 @@ static llvm::Error checkRow(const MeasuredRow &row, size_t index) {
 }
 
 static auto curveKey(const MeasuredRow &row) {
-  return std::make_tuple(row.kind, row.ranks, row.nodes);
+  return std::make_tuple(row.implementation, row.kind, row.ranks, row.nodes);
 }
 
 llvm::Expected<MeasuredTable>
@@ -184,7 +184,8 @@ llvm::Error MeasuredTable::addCoalesced(llvm::ArrayRef<MeasuredRow> measured) {
     const MeasuredRow &row = measured[i];
     if (row.tensors == 1)
       continue;
-    const MeasuredCurve *curve = findCurve(row.kind, row.ranks, row.nodes);
+    const MeasuredCurve *curve =
+        findCurve(row.kind, row.ranks, row.nodes, row.implementation);
     if (!curve || !curve->covers(row.bytes))
       return llvm::createStringError(
           "row " + llvm::Twine(i) + ": is of " + llvm::Twine(row.tensors) +
@@ -201,29 +202,32 @@ llvm::Error MeasuredTable::addCoalesced(llvm::ArrayRef<MeasuredRow> measured) {
   return llvm::Error::success();
 }
 
-std::optional<double> MeasuredTable::findFurtherTensorNs(CollectiveKind kind,
-                                                         int32_t ranks,
-                                                         int32_t nodes) const {
-  auto it = furtherTensorNs.find({kind, ranks, nodes});
+std::optional<double>
+MeasuredTable::findFurtherTensorNs(CollectiveKind kind, int32_t ranks,
+                                   int32_t nodes,
+                                   llvm::StringRef implementation) const {
+  auto it = furtherTensorNs.find({implementation.str(), kind, ranks, nodes});
   if (it == furtherTensorNs.end())
     return std::nullopt;
   return it->second;
 }
 
-const MeasuredCurve *MeasuredTable::findCurve(CollectiveKind kind,
-                                              int32_t ranks,
-                                              int32_t nodes) const {
-  auto it = curves.find({kind, ranks, nodes});
+const MeasuredCurve *
+MeasuredTable::findCurve(CollectiveKind kind, int32_t ranks, int32_t nodes,
+                         llvm::StringRef implementation) const {
+  auto it = curves.find({implementation.str(), kind, ranks, nodes});
   return it == curves.end() ? nullptr : &it->second;
 }
 
 MeasuredTable::Neighbours
-MeasuredTable::findNeighbours(const CollectiveQuery &query) const {
+MeasuredTable::findNeighbours(const CollectiveQuery &query,
+                              llvm::StringRef implementation) const {
   int32_t nodes = query.nodes();
   Neighbours result;
   for (const auto &[key, curve] : curves) {
-    auto [kind, curveRanks, curveNodes] = key;
-    if (kind != query.kind || (curveNodes == 1) != (nodes == 1))
+    const auto &[name, kind, curveRanks, curveNodes] = key;
+    if (name != implementation || kind != query.kind ||
+        (curveNodes == 1) != (nodes == 1))
       continue;
     // The same ranks a node, as a product so that nothing is rounded.
     if (nodes > 1 &&
@@ -282,6 +286,10 @@ llvm::Expected<MeasuredRow> readRow(const TableRow &columns) {
   int64_t tensors = 1;
   if (columns.has("tensors"))
     if (llvm::Error error = columns.readInteger("tensors", max32, tensors))
+      return error;
+  if (columns.has("implementation"))
+    if (llvm::Error error =
+            columns.readString("implementation", row.implementation))
       return error;
   row.ranks = static_cast<int32_t>(ranks);
   row.nodes = static_cast<int32_t>(nodes);
@@ -349,6 +357,20 @@ static llvm::Error readSlack(const llvm::json::Object &object,
   return llvm::Error::success();
 }
 
+/// The optional member `implementations`.
+static llvm::Error readImplementations(const llvm::json::Object &object,
+                                       Implementations &implementations) {
+  const llvm::json::Value *value = object.get("implementations");
+  if (!value)
+    return llvm::Error::success();
+  llvm::Expected<Implementations> parsed = Implementations::parse(*value);
+  if (!parsed)
+    return llvm::createStringError("cost table: " +
+                                   llvm::toString(parsed.takeError()));
+  implementations = std::move(*parsed);
+  return llvm::Error::success();
+}
+
 /// The optional member `operations`; null if there is none.
 static llvm::Expected<std::shared_ptr<const MeasuredOperations>>
 readOperations(const llvm::json::Object &object) {
@@ -365,6 +387,7 @@ void MeasuredTable::applyTo(Target &target) const {
   for (const auto &[key, value] : fields)
     // They were checked when they were read.
     llvm::cantFail(target.setField(key, value));
+  target.implementations.add(implementations);
 }
 
 llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
@@ -375,6 +398,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
 
   std::string name, source, device;
   std::vector<std::pair<std::string, double>> fields;
+  Implementations implementations;
   MeasuredProducts products;
   std::shared_ptr<const MeasuredOperations> operations;
   std::optional<int32_t> slackPercent;
@@ -387,6 +411,8 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
     if (llvm::Error error = readText(*object, "device", device))
       return error;
     if (llvm::Error error = readFields(*object, fields))
+      return error;
+    if (llvm::Error error = readImplementations(*object, implementations))
       return error;
     if (const llvm::json::Value *value = object->get("products")) {
       llvm::Expected<MeasuredProducts> parsed = MeasuredProducts::parse(*value);
@@ -428,6 +454,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   table->source = std::move(source);
   table->device = std::move(device);
   table->fields = std::move(fields);
+  table->implementations = std::move(implementations);
   table->products = std::move(products);
   table->operations = std::move(operations);
   table->slackPercent = slackPercent;

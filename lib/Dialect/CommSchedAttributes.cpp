@@ -217,6 +217,20 @@ static LogicalResult verifyBackend(Operation *op, NamedAttribute attr) {
                            << "' belongs on a commsched.group";
 }
 
+static LogicalResult verifyImplementation(Operation *op, NamedAttribute attr) {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective || isHostTransfer(collective.getCollectiveKind()))
+    return op->emitOpError()
+           << "attribute '" << attr.getName().getValue()
+           << "' belongs on a collective that starts communication";
+  auto name = dyn_cast<StringAttr>(attr.getValue());
+  if (name && !name.getValue().empty())
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be the name of an implementation, not "
+                           << attr.getValue();
+}
+
 /// Checks an attribute that says something of a whole function.
 static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attr) {
   if (isa<FunctionOpInterface>(op))
@@ -396,6 +410,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyPure(op, attr);
   if (name == backendAttrName)
     return verifyBackend(op, attr);
+  if (name == implementationAttrName)
+    return verifyImplementation(op, attr);
   if (name == sizeHintsAttrName)
     return verifySizeHints(op, attr);
   if (name == reorderInfoAttrName)

@@ -19,12 +19,25 @@ using namespace mlir::commsched;
 #include "CommSched/Interfaces/CommSchedEnums.cpp.inc"
 #include "CommSched/Interfaces/CommSchedInterfaces.cpp.inc"
 
+StringAttr mlir::commsched::getImplementation(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(implementationAttrName);
+  constexpr StringLiteral defaultName = "nccl";
+  return name && name.getValue() != defaultName ? name : StringAttr();
+}
+
+Attribute mlir::commsched::getStreamKey(CollectiveOpInterface collective) {
+  Attribute group = collective.getGroupKey();
+  if (StringAttr implementation = getImplementation(collective))
+    return ArrayAttr::get(collective->getContext(), {group, implementation});
+  return group;
+}
+
 Attribute mlir::commsched::detail::getDefaultBucketKey(Operation *op) {
   auto collective = cast<CollectiveOpInterface>(op);
   Builder builder(op->getContext());
   SmallVector<Attribute> key = {builder.getStringAttr(stringifyCollectiveKind(
                                     collective.getCollectiveKind())),
-                                collective.getGroupKey()};
+                                getStreamKey(collective)};
   if (std::optional<ReductionKind> reduction = collective.getReductionKind())
     key.push_back(builder.getStringAttr(stringifyReductionKind(*reduction)));
   for (Type type : collective.getDeliveredTypes())

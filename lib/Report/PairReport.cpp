@@ -207,7 +207,7 @@ void PairProblemBuilder::addNodes(const BlockProblem &half) {
   SmallVector<StreamId> streams;
   for (CollectiveOpInterface collective : getStreamCollectives(half)) {
     auto [it, inserted] = streamOf.try_emplace(
-        collective.getGroupKey(), static_cast<StreamId>(result.streams.size()));
+        getStreamKey(collective), static_cast<StreamId>(result.streams.size()));
     if (inserted)
       result.streams.push_back(collective);
     streams.push_back(it->second);

@@ -37,6 +37,8 @@ static void printCollective(json::OStream &stream,
   stream.attribute("name", collective.name);
   stream.attribute("kind", collective.kind);
   stream.attribute("group", collective.group);
+  if (!collective.implementation.empty())
+    stream.attribute("implementation", collective.implementation);
   stream.attribute("bytes", collective.bytes);
   if (collective.areBytesExpected)
     stream.attribute("bytes_expected", true);
@@ -178,7 +180,7 @@ static void printCollectives(const StepReport &report, raw_ostream &os) {
   TextTable<8> table(3, {"collective", "kind", "group", "bytes", "start", "end",
                          "wait", "exposed"});
   for (const CollectiveReport &c : report.collectives)
-    table.add({c.name, c.kind.str(), c.group, formatBytes(c),
+    table.add({c.name, c.kind.str(), c.getStreamName(), formatBytes(c),
                formatTime(c.startNs), formatTime(c.endNs), formatTime(c.waitNs),
                formatTime(c.exposedNs)});
   table.print(os);
@@ -305,7 +307,7 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
 void mlir::commsched::addGroups(const StepReport &report,
                                 StreamThreads &threads) {
   for (const CollectiveReport &collective : report.collectives)
-    threads.add(collective.group, collective.isTransfer);
+    threads.add(collective.getStreamName(), collective.isTransfer);
 }
 
 void mlir::commsched::addStep(const StepReport &report,
@@ -316,7 +318,7 @@ void mlir::commsched::addStep(const StepReport &report,
     trace.addSlice(process, compute, c.name, "compute", c.startNs, c.endNs);
   for (auto [index, collective] : llvm::enumerate(report.collectives)) {
     const CollectiveReport &c = collective;
-    int64_t thread = threads.lookup(c.group);
+    int64_t thread = threads.lookup(c.getStreamName());
     trace.addSlice(process, thread, c.name, c.kind, c.startNs, c.endNs,
                    [&](llvm::json::OStream &stream) {
                      stream.attribute("bytes", c.bytes);

@@ -66,6 +66,11 @@ std::string mlir::commsched::getGroupName(Attribute key) {
     return makePrintable(name.getValue());
   if (auto stream = dyn_cast<StreamAttr>(key))
     return stream.getName().str();
+  // That of a stream: a group and an implementation.
+  if (auto stream = dyn_cast<ArrayAttr>(key); stream && stream.size() == 2)
+    if (auto implementation = dyn_cast<StringAttr>(stream[1]))
+      return getGroupName(stream[0]) + " (" +
+             makePrintable(implementation.getValue()) + ")";
   std::string text;
   llvm::raw_string_ostream(text) << key;
   return makePrintable(text);
@@ -141,6 +146,8 @@ void mlir::commsched::addCollective(StepReport &step, const Problem &problem,
   report.name = std::move(name);
   report.kind = stringifyCollectiveKind(op.getCollectiveKind());
   report.group = getGroupName(op.getGroupKey());
+  if (StringAttr implementation = getImplementation(op))
+    report.implementation = makePrintable(implementation.getValue());
   report.isTransfer = isHostTransfer(op.getCollectiveKind());
   report.bytes = std::max(op.getOperandBytes().value_or(0),
                           op.getResultBytes().value_or(0));

@@ -96,8 +96,9 @@ void PageData::printStep(StringRef key, const StepReport *report) {
       printColumn("name", all, name);
       printColumn("kind", all,
                   [&](const Collective &c) { return getPlace(c.kind); });
-      printColumn("group", all,
-                  [&](const Collective &c) { return getPlace(c.group); });
+      printColumn("group", all, [&](const Collective &c) {
+        return getPlace(c.getStreamName());
+      });
       printColumn("transfer", all,
                   [](const Collective &c) { return c.isTransfer; });
       printColumn("bytes", all, bytes);

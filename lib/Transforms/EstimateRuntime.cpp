@@ -29,6 +29,8 @@ static std::string describeSource(const CollectiveEstimate &estimate) {
     return "measured";
   case CollectiveEstimate::Source::Operation:
     return "by the operation itself";
+  case CollectiveEstimate::Source::Implementation:
+    return "by the latency and bandwidth of its implementation";
   case CollectiveEstimate::Source::Model:
     break;
   }

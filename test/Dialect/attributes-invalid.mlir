@@ -554,3 +554,21 @@ func.func @size_hints_delivered(%x: tensor<?xf32>) {
 
 // expected-error@below {{'func.func' op attribute 'commsched.size_hints' of argument 0 has 1 entries for 0 dynamic dimensions}}
 func.func private @size_hints_argument(tensor<4xf32> {commsched.size_hints = array<i64: 4>})
+
+// -----
+
+func.func @implementation_elsewhere(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op attribute 'commsched.implementation' belongs on a collective that starts communication}}
+  %0 = arith.negf %x {commsched.implementation = "nccl"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+commsched.group @dp size(4)
+func.func @implementation_number(%a: tensor<256xf32>) {
+  // expected-error@below {{'commsched.all_gather' op attribute 'commsched.implementation' must be the name of an implementation, not 4 : i64}}
+  %0 = commsched.all_gather %a on @dp dim(0) {commsched.implementation = 4 : i64} : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
+  return
+}

@@ -35,6 +35,8 @@ struct CollectiveQuery {
   int32_t ranksPerNode = 8;
   /// Tensors of a coalesced launch, `bytes` together; below 1 counts as 1.
   int32_t tensors = 1;
+  /// What carries it out: an index of the target's Implementations.
+  int32_t implementation = 0;
 
   /// Nodes that the group spans: `ranks / ranksPerNode` rounded up, at least 1.
   int32_t nodes() const;

@@ -19,18 +19,24 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace mlir::commsched::cost {
 
 class CollectiveCost {
 public:
-  explicit CollectiveCost(const Target &target) : model(target) {}
-  CollectiveCost(const Target &target, MeasuredTable table)
-      : model(target), table(std::move(table)) {}
+  explicit CollectiveCost(const Target &target);
+  CollectiveCost(const Target &target, MeasuredTable table);
 
   /// Nanoseconds: the table's answer if it has one, else the model's. Pure,
-  /// and never decreasing in `bytes` or `tensors`.
+  /// and never decreasing in `bytes` or `tensors`. `query` can be carried out:
+  /// findObstacle() finds none.
   int64_t timeNs(const CollectiveQuery &query) const;
+
+  /// Why the implementation of `query` cannot carry it out, as the end of a
+  /// sentence about it; also if its time is not known.
+  std::optional<std::string> findObstacle(const CollectiveQuery &query) const;
 
   /// Nanoseconds from the table: interpolated between the points of a curve;
   /// beyond its ends the model's time scaled to meet the curve there; between
@@ -38,10 +44,17 @@ public:
   /// A curve is of single tensors: for every further one, the table's rows of
   /// several tensors in the same group say what it adds, or else the model what
   /// it adds to the smallest message. Nothing where no curve fits, and for
-  /// groups that do not communicate.
+  /// groups that do not communicate. Curves are of one implementation.
   std::optional<int64_t> tableTimeNs(const CollectiveQuery &query) const;
 
-  const NcclModel &getModel() const { return model; }
+  /// The model's answer: that of NCCL with the channels of the implementation,
+  /// or its linear time.
+  NcclEstimate estimate(const CollectiveQuery &query) const;
+
+  /// NCCL's model for an implementation: with its channels.
+  const NcclModel &getModel(int32_t implementation = 0) const {
+    return models[implementation];
+  }
 
 private:
   double curveNs(const MeasuredCurve &curve,
@@ -49,7 +62,12 @@ private:
   std::optional<int64_t> singleTensorNs(const CollectiveQuery &query) const;
   int64_t furtherTensorsNs(const CollectiveQuery &query) const;
 
-  NcclModel model;
+  const Implementation &getImplementation(const CollectiveQuery &query) const {
+    return models.front().getTarget().implementations.get(query.implementation);
+  }
+
+  /// By implementation.
+  std::vector<NcclModel> models;
   std::optional<MeasuredTable> table;
 };
 

@@ -17,6 +17,7 @@
 #define COMMSCHED_COSTMODEL_MEASUREDTABLE_H
 
 #include "CommSched/CostModel/Collective.h"
+#include "CommSched/CostModel/Implementations.h"
 #include "CommSched/CostModel/MeasuredOperations.h"
 #include "CommSched/CostModel/MeasuredProducts.h"
 #include "CommSched/CostModel/Target.h"
@@ -42,9 +43,12 @@ struct MeasuredRow {
   int64_t timeNs = 0;
   /// How many tensors one launch carries, which have these bytes together.
   int32_t tensors = 1;
+  /// The implementation that was measured.
+  std::string implementation = std::string(Implementations::defaultName);
 };
 
-/// The smoothed points of one (collective, ranks, nodes), by bytes.
+/// The smoothed points of one (implementation, collective, ranks, nodes), by
+/// bytes.
 class MeasuredCurve {
 public:
   struct Point {
@@ -70,8 +74,10 @@ class MeasuredTable {
 public:
   /// Reads `{"name", "source", "device", "target", "rows": [row, ...]}` or a
   /// bare list of rows, where a row is `{"collective": "all_reduce", "ranks":
-  /// 8, "nodes": 1, "bytes": 65536, "time_ns": 39700}` and the target
+  /// 8, "nodes": 1, "bytes": 65536, "time_ns": 39700}`, with "implementation"
+  /// unless it is nccl, and the target
   /// `{"memory_gb_s": 20}`, measured values of any fields of a target. The
+  /// member "implementations" is one for Implementations::parse(). The
   /// member "products" is a list that MeasuredProducts::parse() reads, and
   /// "operations" one for MeasuredOperations::parse(); "slack_percent" is a
   /// percentage from 0 to `mostSlackPercent`. Further columns and members are
@@ -99,7 +105,7 @@ public:
   /// does not say.
   std::optional<int32_t> getSlackPercent() const { return slackPercent; }
   static constexpr int32_t mostSlackPercent = 1000;
-  /// Replaces the fields of `target` that were measured.
+  /// Replaces the fields and implementations of `target` that were measured.
   void applyTo(Target &target) const;
 
   /// The rows of one tensor as measured, sorted by collective, ranks, nodes and
@@ -107,15 +113,17 @@ public:
   llvm::ArrayRef<MeasuredRow> getRows() const { return rows; }
 
   /// The curve of exactly this collective and group; null if there is none.
-  const MeasuredCurve *findCurve(CollectiveKind kind, int32_t ranks,
-                                 int32_t nodes) const;
+  const MeasuredCurve *findCurve(
+      CollectiveKind kind, int32_t ranks, int32_t nodes,
+      llvm::StringRef implementation = Implementations::defaultName) const;
 
   /// Nanoseconds that every further tensor of a launch adds in exactly this
   /// group, whatever its bytes: the lower median of what the rows of several
   /// tensors take beyond one tensor of the same bytes, and at least 0. Nothing
   /// if there are no such rows.
-  std::optional<double> findFurtherTensorNs(CollectiveKind kind, int32_t ranks,
-                                            int32_t nodes) const;
+  std::optional<double> findFurtherTensorNs(
+      CollectiveKind kind, int32_t ranks, int32_t nodes,
+      llvm::StringRef implementation = Implementations::defaultName) const;
 
   /// The curves of this collective whose rank counts enclose `ranks` most
   /// closely and whose ranks a node equal the query's (or which, like the
@@ -126,10 +134,13 @@ public:
     CollectiveQuery lowerGroup;
     CollectiveQuery upperGroup;
   };
-  Neighbours findNeighbours(const CollectiveQuery &query) const;
+  Neighbours findNeighbours(
+      const CollectiveQuery &query,
+      llvm::StringRef implementation = Implementations::defaultName) const;
 
 private:
-  using Key = std::tuple<CollectiveKind, int32_t, int32_t>;
+  /// Implementation, collective, ranks, nodes.
+  using Key = std::tuple<std::string, CollectiveKind, int32_t, int32_t>;
 
   llvm::Error addCoalesced(llvm::ArrayRef<MeasuredRow> measured);
 
@@ -138,6 +149,7 @@ private:
   std::string device;
   /// Keys and values that Target::setField() takes.
   std::vector<std::pair<std::string, double>> fields;
+  Implementations implementations;
   MeasuredProducts products;
   /// Shared by copies of the table, since there may be many.
   std::shared_ptr<const MeasuredOperations> operations;

@@ -16,6 +16,8 @@
 #ifndef COMMSCHED_COSTMODEL_TARGET_H
 #define COMMSCHED_COSTMODEL_TARGET_H
 
+#include "CommSched/CostModel/Implementations.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -107,6 +109,9 @@ struct Target {
   /// each doubling of the number of nodes.
   double fillBytes = 0;
   double netFillBytes = 0;
+
+  /// How collectives can be carried out. Not one of the numbers.
+  Implementations implementations;
 
   /// Peak rate in operations a second, before `computeEfficiency`. Falls back
   /// to wider types as described above; never 0.

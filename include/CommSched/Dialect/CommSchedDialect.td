@@ -40,6 +40,7 @@ def CommSched_Dialect : Dialect {
     | `commsched.module` | string | path of the module that it came from |
     | `commsched.runtime_ns` | i64, not negative | pins the operation's cost |
     | `commsched.order` | i64, not negative | place in a fixed order of collectives: within a block they start in ascending order |
+    | `commsched.implementation` | string | on a collective that starts communication: the implementation that carries it out, one of those that the target lists; without it, NCCL does ([implementations.md](../guide/implementations.md)) |
     | `commsched.partition` | `"forward"`, `"backward"`, `"must_be_forward"`, `"must_be_backward"` | side of the joint graph |
     | `commsched.recompute` | `"must_save"`, `"prefer_save"`, `"prefer_recompute"`, `"must_recompute"` | recomputation policy |
     | `commsched.recompute_region` | i64, not negative | region of activation checkpointing that the policy belongs to |

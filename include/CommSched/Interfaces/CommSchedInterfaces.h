@@ -94,6 +94,11 @@ std::optional<int64_t> getStaticBytes(TypeRange types);
 ///  - on an argument of a function, those of its dynamic dimensions.
 inline constexpr StringLiteral sizeHintsAttrName = "commsched.size_hints";
 
+/// On a collective: the name of the implementation that carries it out, one of
+/// those that the target lists. Without it, the implementation is NCCL.
+inline constexpr StringLiteral implementationAttrName =
+    "commsched.implementation";
+
 /// The number of dynamic dimensions of `types`.
 int64_t countDynamicDims(TypeRange types);
 
@@ -138,5 +143,17 @@ LogicalResult verifyWait(Operation *op);
 } // namespace mlir::commsched
 
 #include "CommSched/Interfaces/CommSchedInterfaces.h.inc"
+
+namespace mlir::commsched {
+
+/// The name that `commsched.implementation` gives a collective; null where it
+/// is NCCL as it decides.
+StringAttr getImplementation(Operation *collective);
+
+/// Identifies the in-order stream on which a collective runs: its group, and
+/// its implementation unless that is NCCL as it decides.
+Attribute getStreamKey(CollectiveOpInterface collective);
+
+} // namespace mlir::commsched
 
 #endif // COMMSCHED_INTERFACES_COMMSCHEDINTERFACES_H

@@ -32,6 +32,8 @@ struct CollectiveReport {
   StringRef kind;
   /// The group's symbol without `@`, or the group key as text.
   std::string group;
+  /// The implementation; empty for NCCL as it decides.
+  std::string implementation;
   /// The larger of what one rank sends and receives.
   int64_t bytes = 0;
   /// Whether it copies between the device and its host.
@@ -49,6 +51,10 @@ struct CollectiveReport {
   /// if it is hidden.
   std::string limitedBy;
   std::string remedy;
+  /// The stream: the group, and the implementation in parentheses.
+  std::string getStreamName() const {
+    return implementation.empty() ? group : group + " (" + implementation + ")";
+  }
   /// How passes have moved the start and the wait, by their attributes.
   std::optional<ReorderInfo> startReorder;
   std::optional<ReorderInfo> waitReorder;

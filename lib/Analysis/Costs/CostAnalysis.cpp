@@ -27,6 +27,33 @@ Operation *ScanningSymbolTables::lookupSymbolIn(Operation *symbolTableOp,
   return SymbolTableCollection::lookupSymbolIn(symbolTableOp, name);
 }
 
+/// Checks that the target lists the implementations that collectives in `root`
+/// name, and that these can carry them out.
+static LogicalResult checkImplementations(Operation *root,
+                                          OperationCosts &costs) {
+  const cost::Implementations &known = costs.getTarget().implementations;
+  WalkResult result = root->walk([&](CollectiveOpInterface collective) {
+    StringAttr name = getImplementation(collective);
+    if (!name)
+      return WalkResult::advance();
+    if (!known.find(name.getValue())) {
+      collective.emitOpError("names the implementation '")
+          << name.getValue() << "', but the target lists "
+          << (known.isListed() ? known.listNames() : "no implementations");
+      return WalkResult::interrupt();
+    }
+    std::optional<cost::CollectiveQuery> query = costs.getQuery(collective);
+    std::optional<std::string> obstacle =
+        query ? costs.getCollectiveCost().findObstacle(*query) : std::nullopt;
+    if (!obstacle)
+      return WalkResult::advance();
+    collective.emitOpError("cannot be carried out by the implementation '")
+        << name.getValue() << "', which " << *obstacle;
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 CostAnalysis::CostAnalysis(Operation *op)
     : CostAnalysis(op, /*profile=*/nullptr) {}
 
@@ -38,6 +65,8 @@ CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
   if (profile)
     profile->applyTo(*target);
   costs.emplace(*target, profile, symbolTables);
+  if (failed(checkImplementations(op, *costs)))
+    costs.reset();
 }
 
 llvm::Expected<std::shared_ptr<const cost::MeasuredTable>>

@@ -307,6 +307,13 @@ OperationCosts::getQuery(CollectiveOpInterface collective) {
   query.tensors = static_cast<int32_t>(
       std::max<int64_t>(collective.getSentValues().size(),
                         collective.getDeliveredTypes().size()));
+  if (StringAttr implementation = getImplementation(collective)) {
+    std::optional<int32_t> index =
+        target.implementations.find(implementation.getValue());
+    if (!index)
+      return std::nullopt;
+    query.implementation = *index;
+  }
   return query;
 }
 
@@ -319,7 +326,9 @@ OperationCosts::estimateCollective(const CollectiveQuery &query) const {
     estimate.timeNs = *measured;
     return estimate;
   }
-  cost::NcclEstimate modelled = collectiveCost.getModel().estimate(query);
+  cost::NcclEstimate modelled = collectiveCost.estimate(query);
+  if (target.implementations.get(query.implementation).linear)
+    estimate.source = CollectiveEstimate::Source::Implementation;
   estimate.timeNs = modelled.timeNs;
   estimate.algorithm = modelled.algorithm;
   estimate.protocol = modelled.protocol;

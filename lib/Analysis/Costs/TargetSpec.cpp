@@ -12,6 +12,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -20,6 +21,8 @@ using cost::Target;
 
 static constexpr llvm::StringLiteral keyPrefix = "commsched.";
 static constexpr llvm::StringLiteral presetKey = "commsched.preset";
+static constexpr llvm::StringLiteral implementationsKey =
+    "commsched.implementations";
 
 /// The nearest operation around `from` that has a target system specification,
 /// and that specification; nulls when there is none.
@@ -76,6 +79,42 @@ static LogicalResult setOverride(Operation *owner, StringRef key,
   return success();
 }
 
+/// The JSON value that `attribute` stands for: a dictionary, an array, a string
+/// or a number. Null for any other attribute.
+static llvm::json::Value toJson(Attribute attribute) {
+  if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
+    llvm::json::Object object;
+    for (NamedAttribute entry : dictionary)
+      object[entry.getName().getValue()] = toJson(entry.getValue());
+    return object;
+  }
+  if (auto array = dyn_cast<ArrayAttr>(attribute)) {
+    llvm::json::Array list;
+    for (Attribute entry : array)
+      list.push_back(toJson(entry));
+    return list;
+  }
+  if (auto text = dyn_cast<StringAttr>(attribute))
+    return text.getValue();
+  if (auto number = dyn_cast<IntegerAttr>(attribute);
+      number && number.getValue().isSignedIntN(64))
+    return number.getValue().getSExtValue();
+  if (std::optional<double> number = getNumber(attribute))
+    return *number;
+  return nullptr;
+}
+
+static LogicalResult setImplementations(Operation *owner, Attribute value,
+                                        Target &target) {
+  llvm::Expected<cost::Implementations> parsed =
+      cost::Implementations::parse(toJson(value));
+  if (!parsed)
+    return emitError(owner->getLoc(), "target key '")
+           << implementationsKey << "': " << llvm::toString(parsed.takeError());
+  target.implementations = std::move(*parsed);
+  return success();
+}
+
 FailureOr<Target> mlir::commsched::getTarget(Operation *from,
                                              StringRef defaultPreset) {
   Target target = *cost::getTargetPreset(defaultPreset);
@@ -98,6 +137,11 @@ FailureOr<Target> mlir::commsched::getTarget(Operation *from,
     if (!key || !key.getValue().starts_with(keyPrefix) ||
         key.getValue() == presetKey)
       continue;
+    if (key.getValue() == implementationsKey) {
+      if (failed(setImplementations(owner, entry.getValue(), target)))
+        return failure();
+      continue;
+    }
     if (failed(setOverride(owner, key.getValue(), entry.getValue(), target)))
       return failure();
   }

@@ -67,7 +67,7 @@ int64_t BlockProblemBuilder::price(Operation *op) {
 }
 
 StreamId BlockProblemBuilder::getStream(CollectiveOpInterface collective) {
-  Attribute key = collective.getGroupKey();
+  Attribute key = getStreamKey(collective);
   auto [it, inserted] =
       streamOf.try_emplace(key, static_cast<StreamId>(result.streams.size()));
   if (inserted)

@@ -118,7 +118,7 @@ static bool losesPlaces(CollectiveOpInterface collective,
 /// The size from which on more bytes gain little, all collectives of the pass
 /// being of one kind; unlimited if it is not known.
 int64_t MergeableFinder::getSaturatedBytes(CollectiveOpInterface collective) {
-  auto [it, isNew] = saturated.try_emplace(collective.getGroupKey(), unlimited);
+  auto [it, isNew] = saturated.try_emplace(getStreamKey(collective), unlimited);
   if (isNew)
     if (std::optional<CollectiveQuery> query = costs.getQuery(collective))
       it->second = std::max<int64_t>(

@@ -105,7 +105,7 @@ static std::vector<int32_t> findStreams(const JointFunction &joint) {
       continue;
     }
     auto next = static_cast<int32_t>(streams.size());
-    result.push_back(streams.insert({start.getGroupKey(), next}).first->second);
+    result.push_back(streams.insert({getStreamKey(start), next}).first->second);
   }
   return result;
 }

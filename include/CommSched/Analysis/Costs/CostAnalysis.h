@@ -53,7 +53,9 @@ private:
 /// options `profile` or `target` constructs one with their values instead.
 class CostAnalysis {
 public:
-  /// Reads the target of `op`; see getTarget(), which emits the errors.
+  /// Reads the target of `op`; see getTarget(), which emits the errors. A
+  /// collective in `op` that names an implementation that the target does not
+  /// list, or that cannot carry it out, is an error, too.
   explicit CostAnalysis(Operation *op);
 
   /// `profile`, the measured collectives and fields of the target, may be null.
@@ -64,8 +66,8 @@ public:
   CostAnalysis(const CostAnalysis &) = delete;
   CostAnalysis &operator=(const CostAnalysis &) = delete;
 
-  /// The costs, or null if the target specification is invalid; the
-  /// constructor has then emitted an error.
+  /// The costs, or null if the target specification or an implementation is
+  /// invalid; the constructor has then emitted an error.
   OperationCosts *getCosts() { return costs ? &*costs : nullptr; }
 
   /// The tables that resolve process groups.

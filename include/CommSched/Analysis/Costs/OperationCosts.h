@@ -33,6 +33,8 @@ struct CollectiveEstimate {
     Profile,
     /// The operation's own `CostOpInterface`.
     Operation,
+    /// The latency and bandwidth that the target lists for its implementation.
+    Implementation,
     /// The analytic model; `algorithm` and `protocol` are its choice.
     Model
   };
@@ -94,8 +96,8 @@ public:
   CollectiveEstimate
   estimateCollective(const cost::CollectiveQuery &query) const;
 
-  /// The query that describes the launch of `collective`; none when a size or
-  /// the group is not known.
+  /// The query that describes the launch of `collective`; none when a size, the
+  /// group or the implementation is not known.
   std::optional<cost::CollectiveQuery>
   getQuery(CollectiveOpInterface collective);
 

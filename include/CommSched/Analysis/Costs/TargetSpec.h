@@ -16,9 +16,10 @@
 //         "commsched.memory_gb_s" = 4000.0 : f64>>} { ... }
 //
 // The device is called "GPU". `commsched.preset` names the machine to start
-// from; every other key with the prefix `commsched.` overrides one field of
-// `cost::targetFields`. Keys without the prefix belong to others and
-// are ignored.
+// from, and `commsched.implementations` is a dictionary of dictionaries for
+// `cost::Implementations::parse`; every other key with the prefix `commsched.`
+// overrides one field of `cost::targetFields`. Keys without the prefix belong
+// to others and are ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,7 +37,8 @@ inline constexpr llvm::StringLiteral targetDeviceName = "GPU";
 /// The target for the code in `from`: the preset that its module's
 /// specification names, else `defaultPreset`, with the specification's
 /// overrides. Reports, on the operation that has the specification, an unknown
-/// preset or key, a value that is not a number, and one that is out of range.
+/// preset or key, a value that is not a number, one that is out of range, and
+/// implementations that cannot be read.
 /// `defaultPreset` must be one of `cost::targetPresetNames`.
 FailureOr<cost::Target> getTarget(Operation *from,
                                   StringRef defaultPreset = "h100");

@@ -81,7 +81,7 @@ public:
     return hostBytes[buffer];
   }
 
-  /// The group key of each stream, in the order of first appearance.
+  /// The key of each stream (getStreamKey()), in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
   /// The first operation whose cost is not known, or null.
