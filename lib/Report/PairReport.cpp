@@ -87,9 +87,7 @@ public:
   const BlockProblem &getBackward() const { return backward; }
 
   /// The first collective of each stream.
-  ArrayRef<CollectiveOpInterface> getStreamCollectives() const {
-    return streams;
-  }
+  ArrayRef<ContentionStream> getStreams() const { return streams; }
 
   /// The operation between the halves, which makes the tangents.
   schedule::NodeId getBetween() const {
@@ -114,7 +112,7 @@ private:
   BlockProblem backward;
   schedule::Problem problem;
   SmallVector<HalfBuffer> halfBuffers;
-  SmallVector<CollectiveOpInterface> streams;
+  SmallVector<ContentionStream> streams;
   int64_t savedBytes = 0;
 };
 
@@ -205,11 +203,12 @@ void PairProblemBuilder::addNodes(const BlockProblem &half) {
   Problem &to = result.problem;
   NodeId offset = to.numNodes();
   SmallVector<StreamId> streams;
-  for (CollectiveOpInterface collective : getStreamCollectives(half)) {
-    auto [it, inserted] = streamOf.try_emplace(
-        getStreamKey(collective), static_cast<StreamId>(result.streams.size()));
+  for (const ContentionStream &stream : getStreamCollectives(half)) {
+    auto [it, inserted] =
+        streamOf.try_emplace(getStreamKey(stream.collective),
+                             static_cast<StreamId>(result.streams.size()));
     if (inserted)
-      result.streams.push_back(collective);
+      result.streams.push_back(stream);
     streams.push_back(it->second);
   }
   for (NodeId node = 0; node < from.numNodes(); ++node) {
@@ -498,8 +497,10 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   const Problem &problem = (*both)->getProblem();
   Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
-  FailureOr<GroupContention> groups = computeContention(
-      (*both)->getStreamCollectives(), options.contention, symbolTables);
+  ContentionOptions contended = options.contention;
+  contended.implementations = &costs.getTarget().implementations;
+  FailureOr<GroupContention> groups =
+      computeContention((*both)->getStreams(), contended, symbolTables);
   if (failed(groups))
     return failure();
   Result<Timeline> timeline = simulate(problem, order, groups->contention);

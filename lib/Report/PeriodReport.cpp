@@ -241,7 +241,8 @@ FailureOr<std::optional<StepReport>> mlir::commsched::simulateRepetitions(
   using Outcome = std::optional<StepReport>;
   const ContentionOptions &contention = options.contention;
   if (contention.exclusiveGroups || contention.computeSlowdown > 0 ||
-      contention.linkSharing != LinkSharing::None) {
+      contention.linkSharing != LinkSharing::None ||
+      costs.getTarget().implementations.isListed()) {
     reason = "contention between repetitions is not modelled";
     return Outcome();
   }

@@ -235,7 +235,9 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
     return decline(std::move(*missing));
   if (std::optional<BlockObstacle> obstacle = getObstacle(*block))
     return decline(std::move(obstacle->reason));
-  FailureOr<StepReport> report = reportStep(function, *block, options);
+  SimulationOptions simulation = options;
+  simulation.contention.implementations = &costs.getTarget().implementations;
+  FailureOr<StepReport> report = reportStep(function, *block, simulation);
   if (failed(report))
     return failure();
   return Outcome(std::move(*report));

@@ -3,7 +3,8 @@
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=REPORT
 // RUN: commsched-opt %s --commsched-report -o /dev/null | FileCheck %s --check-prefix=TEXT
 
-// Each implementation of a group has a stream of its own.
+// Collectives of one group run on a stream for each implementation, share the
+// link of the node, and slow computation down by the largest tax in flight.
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
@@ -16,8 +17,13 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   // CHECK: commsched.all_gather {{.*}}commsched.implementation = "copy-engine"{{.*}}commsched.runtime_ns = 4072 : i64
   // REMARK: "commsched.all_gather 'copied': by the latency and bandwidth of its implementation"
 
-  // REPORT: "name":"copied","kind":"all_gather","group":"dp","implementation":"copy-engine","bytes":4096,
+  // Both are on the link at once until the second one has ended, at 2000 ns
+  // instead of 1000: the copied one ends 1000 ns later than alone. Computation
+  // progresses by 2000 / 1.5 ns until then, and then takes 1.1 times as long.
+  // REPORT: "step_time_ns":5072,"compute_time_ns":3000,
+  // REPORT-SAME: "name":"copied","kind":"all_gather","group":"dp","implementation":"copy-engine","bytes":4096,
   // REPORT-SAME: "name":"all_gather_1","kind":"all_gather","group":"dp","bytes":4096,
+  // REPORT-SAME: "compute_slowdown_ns":834,
   // TEXT: copied{{ +}}all_gather{{ +}}dp (copy-engine)
   func.func @step(%a: tensor<256xf32>, %x: tensor<1024xf32>)
       -> (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>) {

@@ -48,8 +48,9 @@ protected:
     EXPECT_TRUE(module) << text;
     if (!module)
       return failure();
-    SmallVector<CollectiveOpInterface> streams;
-    module->walk([&](BarrierOp barrier) { streams.push_back(barrier); });
+    SmallVector<ContentionStream> streams;
+    module->walk(
+        [&](CollectiveOpInterface barrier) { streams.push_back(barrier); });
     SymbolTableCollection symbolTables;
     return computeContention(streams, options, symbolTables);
   }
@@ -229,7 +230,7 @@ TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
     })",
                                                              &context);
   ASSERT_TRUE(module);
-  SmallVector<CollectiveOpInterface> streams;
+  SmallVector<ContentionStream> streams;
   module->walk(
       [&](CollectiveOpInterface collective) { streams.push_back(collective); });
   ASSERT_EQ(streams.size(), 4u);
@@ -257,6 +258,54 @@ TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
   ASSERT_TRUE(succeeded(result));
   EXPECT_EQ(result->contention.slowdownPpm,
             (std::vector<int64_t>{190'000, 0, 190'000, 0}));
+}
+
+TEST_F(GroupContentions, Implementations) {
+  module = parseSourceString<ModuleOp>(
+      R"(
+    commsched.group @dp size(8) ranks_per_node(8)
+    commsched.group @rows size(16) ranks_per_node(8)
+    func.func @f() {
+      commsched.barrier on @dp
+      commsched.barrier on @dp {commsched.implementation = "shy"}
+      commsched.barrier on @dp {commsched.implementation = "own"}
+      commsched.barrier on @rows {commsched.implementation = "shy"}
+      return
+    })",
+      &context);
+  ASSERT_TRUE(module);
+  SmallVector<ContentionStream> streams;
+  module->walk(
+      [&](CollectiveOpInterface barrier) { streams.push_back(barrier); });
+  SymbolTableCollection symbolTables;
+  cost::Implementations implementations =
+      llvm::cantFail(cost::Implementations::parse(
+          llvm::cantFail(llvm::json::parse(R"({"nccl": {"tax": 0.25},
+            "shy": {"method": "nccl", "tax": 0.125, "stream": "nccl"},
+            "own": {"method": "nccl"}})"))));
+  ContentionOptions options;
+  options.implementations = &implementations;
+  FailureOr<GroupContention> result =
+      computeContention(streams, options, symbolTables);
+  ASSERT_TRUE(succeeded(result));
+  using Slowdowns = std::vector<int64_t>;
+  EXPECT_EQ(result->contention.slowdownPpm,
+            (Slowdowns{250'000, 125'000, 0, 125'000}));
+  EXPECT_EQ(result->contention.exclusive, (Pairs{{0, 1}}));
+  // NVLink and the network are separate.
+  EXPECT_EQ(result->contention.links, (std::vector<int32_t>{0, 0, 0, 1}));
+
+  options.computeSlowdown = 0.2;
+  result = computeContention(streams, options, symbolTables);
+  ASSERT_TRUE(succeeded(result));
+  EXPECT_EQ(result->contention.slowdownPpm,
+            (Slowdowns{250'000, 200'000, 200'000, 200'000}));
+
+  cost::Implementations unlisted;
+  options = {};
+  options.implementations = &unlisted;
+  result = computeContention(streams, options, symbolTables);
+  ASSERT_TRUE(succeeded(result) && result->contention.isNone());
 }
 
 TEST_F(GroupContentions, NoneByDefault) {

@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <limits>
@@ -228,38 +229,91 @@ static void addLinks(ArrayRef<StreamGroup> groups, LinkSharing sharing,
   }
 }
 
+/// Whether the target lists implementations.
+static bool areListed(const ContentionOptions &options) {
+  return options.implementations && options.implementations->isListed();
+}
+
+/// The implementation of a stream. One that is not known is an error of all
+/// passes that estimate costs.
+static const cost::Implementation &
+getImplementationOf(const ContentionStream &stream,
+                    const cost::Implementations &implementations) {
+  if (!stream.implementation)
+    return implementations.get(0);
+  return implementations.get(
+      implementations.find(stream.implementation.getValue()).value_or(0));
+}
+
+/// By stream the larger of the option's slowdown and the implementation's tax;
+/// nothing if all are 0.
+static void addSlowdowns(ArrayRef<ContentionStream> streams,
+                         const ContentionOptions &options,
+                         Contention &contention) {
+  if (options.computeSlowdown == 0 && !areListed(options))
+    return;
+  for (const ContentionStream &stream : streams) {
+    double slowdown = options.computeSlowdown;
+    if (areListed(options))
+      slowdown = std::max(
+          slowdown, getImplementationOf(stream, *options.implementations).tax);
+    CollectiveOpInterface collective = stream.collective;
+    bool isTransfer = isa<StreamAttr>(collective.getGroupKey());
+    contention.slowdownPpm.push_back(
+        isTransfer ? 0 : std::llround(slowdown * millionths));
+  }
+}
+
+/// Finds the pairs of implementations of one group that have one `stream`.
+static void addExclusiveImplementations(ArrayRef<ContentionStream> streams,
+                                        const ContentionOptions &options,
+                                        Contention &contention) {
+  DenseMap<std::pair<Attribute, StringRef>, SmallVector<StreamId, 2>> together;
+  for (auto [index, stream] : llvm::enumerate(streams)) {
+    CollectiveOpInterface collective = stream.collective;
+    SmallVector<StreamId, 2> &others = together[{
+        collective.getGroupKey(),
+        getImplementationOf(stream, *options.implementations).stream}];
+    for (StreamId other : others)
+      contention.exclusive.push_back({other, static_cast<StreamId>(index)});
+    others.push_back(static_cast<StreamId>(index));
+  }
+}
+
 FailureOr<GroupContention>
-mlir::commsched::computeContention(ArrayRef<CollectiveOpInterface> streams,
+mlir::commsched::computeContention(ArrayRef<ContentionStream> streams,
                                    const ContentionOptions &options,
                                    SymbolTableCollection &symbolTables) {
   if (options.exclusiveGroups && streams.size() > maxExclusiveStreams) {
-    CollectiveOpInterface first = streams[maxExclusiveStreams];
+    CollectiveOpInterface first = streams[maxExclusiveStreams].collective;
     return first.emitOpError("is on group ")
            << first.getGroupKey() << ", one of " << streams.size()
            << ": groups can be exclusive if there are no more than "
            << maxExclusiveStreams;
   }
   GroupContention result;
-  if (options.computeSlowdown > 0)
-    for (CollectiveOpInterface collective : streams)
-      result.contention.slowdownPpm.push_back(
-          isa<StreamAttr>(collective.getGroupKey())
-              ? 0
-              : std::llround(options.computeSlowdown * millionths));
-  if (!options.exclusiveGroups && options.linkSharing == LinkSharing::None)
+  addSlowdowns(streams, options, result.contention);
+  LinkSharing linkSharing = options.linkSharing;
+  if (areListed(options) && linkSharing == LinkSharing::None)
+    linkSharing = LinkSharing::Groups;
+  if (!options.exclusiveGroups && linkSharing == LinkSharing::None)
     return result;
   SmallVector<StreamGroup> groups;
-  for (CollectiveOpInterface collective : streams)
-    groups.push_back(getGroup(collective, symbolTables));
+  for (const ContentionStream &stream : streams)
+    groups.push_back(getGroup(stream.collective, symbolTables));
   std::vector<bool> isUnknown(streams.size());
   if (options.exclusiveGroups)
     addExclusive(groups, result.contention, isUnknown);
-  if (options.linkSharing != LinkSharing::None)
-    addLinks(groups, options.linkSharing, result.contention, isUnknown);
-  for (auto [stream, collective] : llvm::enumerate(streams))
-    if (isUnknown[stream])
-      result.unknownGroups.push_back(
-          CollectiveOpInterface(collective).getGroupKey());
+  else if (areListed(options))
+    addExclusiveImplementations(streams, options, result.contention);
+  if (linkSharing != LinkSharing::None)
+    addLinks(groups, linkSharing, result.contention, isUnknown);
+  llvm::SetVector<Attribute> unknownGroups;
+  for (auto [stream, unknown] : llvm::zip_equal(streams, isUnknown))
+    if (unknown)
+      unknownGroups.insert(
+          CollectiveOpInterface(stream.collective).getGroupKey());
+  result.unknownGroups = unknownGroups.takeVector();
   return result;
 }
 
@@ -270,13 +324,13 @@ mlir::commsched::computeContention(const BlockProblem &block,
   return computeContention(getStreamCollectives(block), options, symbolTables);
 }
 
-SmallVector<CollectiveOpInterface>
+SmallVector<ContentionStream>
 mlir::commsched::getStreamCollectives(const BlockProblem &block) {
   const schedule::Problem &problem = block.getProblem();
-  SmallVector<CollectiveOpInterface> streams(block.getStreams().size());
+  SmallVector<CollectiveOpInterface> first(block.getStreams().size());
   for (NodeId node = problem.numNodes() - 1; node >= 0; --node)
     if (problem.isCollective(node))
-      streams[problem.stream(node)] =
+      first[problem.stream(node)] =
           cast<CollectiveOpInterface>(block.getOperation(node));
-  return streams;
+  return SmallVector<ContentionStream>(first.begin(), first.end());
 }

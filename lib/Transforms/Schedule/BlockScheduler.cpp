@@ -43,8 +43,10 @@ static LogicalResult reportNotScheduled(Block &block,
 }
 
 LogicalResult BlockScheduler::readContention() {
-  FailureOr<GroupContention> groups = computeContention(
-      *problem, options->contention, pricing->getSymbolTables());
+  ContentionOptions contended = options->contention;
+  contended.implementations = &pricing->getCosts()->getTarget().implementations;
+  FailureOr<GroupContention> groups =
+      computeContention(*problem, contended, pricing->getSymbolTables());
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);

@@ -17,6 +17,7 @@
 #define COMMSCHED_ANALYSIS_COSTS_GROUPCONTENTION_H
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/CostModel/Implementations.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 
@@ -46,6 +47,23 @@ struct ContentionOptions {
   /// of its own time, such as 0.19; see check(). Copy engines carry out
   /// transfers to and from the host, which slow nothing down.
   double computeSlowdown = 0;
+  /// The implementations of the target; null or not listed: NCCL only. Those
+  /// that are listed slow computation down by their taxes, and groups share
+  /// links even if the option does not say so.
+  const cost::Implementations *implementations = nullptr;
+};
+
+/// A stream: the group of a collective, and an implementation.
+struct ContentionStream {
+  /// That of the collective itself.
+  ContentionStream(CollectiveOpInterface collective)
+      : ContentionStream(collective, getImplementation(collective)) {}
+  ContentionStream(CollectiveOpInterface collective, StringAttr implementation)
+      : collective(collective), implementation(implementation) {}
+
+  CollectiveOpInterface collective;
+  /// Its name; null for NCCL as it decides.
+  StringAttr implementation;
 };
 
 /// Checks that the slowdown is between 0 and the maximum of the simulation; the
@@ -69,8 +87,7 @@ std::string explainUnknownGroup(Attribute key);
 /// compared.
 inline constexpr size_t maxExclusiveStreams = 4096;
 
-/// Computes the contention between streams; `streams` has one collective of
-/// each.
+/// Computes the contention between streams.
 ///
 /// Two groups are exclusive if some two ranks are in one row of the first and
 /// also in one row of the second. For groups by stride that is a formula; a
@@ -83,16 +100,17 @@ inline constexpr size_t maxExclusiveStreams = 4096;
 /// from the host is on the link to the network if the option names it, and else
 /// shares nothing.
 ///
+/// Two implementations of one group are exclusive if they have one `stream`.
+///
 /// `options` have passed check(). Emits an error if groups are to be exclusive
 /// and there are more than maxExclusiveStreams.
 FailureOr<GroupContention>
-computeContention(ArrayRef<CollectiveOpInterface> streams,
+computeContention(ArrayRef<ContentionStream> streams,
                   const ContentionOptions &options,
                   SymbolTableCollection &symbolTables);
 
 /// The first collective of each stream.
-SmallVector<CollectiveOpInterface>
-getStreamCollectives(const BlockProblem &block);
+SmallVector<ContentionStream> getStreamCollectives(const BlockProblem &block);
 
 /// The same for the streams of a block.
 FailureOr<GroupContention>
