@@ -31,7 +31,7 @@
 namespace commsched::runtime {
 
 /// The version of this interface: the core refuses backends of other versions.
-inline constexpr int32_t backendVersion = 4;
+inline constexpr int32_t backendVersion = 5;
 
 /// The outcome of an operation: success, or a message that describes the
 /// failure. True on success.
@@ -76,6 +76,30 @@ struct ElementType {
   std::string name;
 };
 
+/// The ways to carry out a collective.
+enum class Method {
+  /// Kernels of NCCL.
+  Nccl,
+  /// The copy engines of the GPUs, on memory that all ranks of the group see.
+  CopyEngine,
+  /// Kernels of NCCL on such memory.
+  Symmetric
+};
+
+/// How the collectives of a group are carried out, where the program says so.
+/// A backend with one way for all of them need not distinguish methods.
+struct Implementation {
+  /// As the target of the program calls it, "nccl-4".
+  std::string name;
+  Method method = Method::Nccl;
+  /// The channels that `Method::Nccl` takes at most; 0: as many as NCCL likes.
+  int32_t channels = 0;
+
+  friend bool operator==(const Implementation &a, const Implementation &b) {
+    return a.name == b.name && a.method == b.method && a.channels == b.channels;
+  }
+};
+
 /// A process group as this rank sees it. Groups live as long as the backend.
 /// The launches of transfers have a group, too, of this rank alone, which
 /// stands for their stream and which `createGroup` is not called for.
@@ -85,14 +109,16 @@ struct Group {
   static constexpr int32_t h2dIndex = -1;
 
   /// Counts the groups of the backend. Programs that are loaded one after the
-  /// other share groups with equal rows, so this need not be the index in a
-  /// description.
+  /// other share groups with equal rows and implementations, so this need not
+  /// be the index in a description.
   int32_t index = 0;
   std::string name;
   /// The ranks of this rank's own row, in order; empty if it is in none.
   std::vector<int32_t> members;
   /// This rank's place in `members`, or -1.
   int32_t rank = -1;
+  /// None: as the backend likes.
+  std::optional<Implementation> implementation = std::nullopt;
 };
 
 /// One tensor of a launch: elements that one rank sends and receives.
@@ -228,12 +254,26 @@ public:
 
   /// An error if the backend cannot run `site`: "'nccl' has no type i16".
   virtual Status checkSite(const Site &site) const = 0;
+  /// An error if the backend cannot carry out `site` by the implementation of
+  /// its group. The message continues "implementation 'symmetric' of group
+  /// 'dp' ": "has no barrier".
+  virtual Status checkImplementation(const Implementation &,
+                                     const Site &) const {
+    return Status();
+  }
   /// An error if a program with code on the processor cannot run here.
   virtual Status checkHostCode(const std::string &where) const = 0;
 
   /// Makes the communicator of a group. Called for all groups in one order on
   /// all ranks, also where `group` has no members here.
   virtual Status createGroup(const Group &group, Deadline deadline) = 0;
+  /// Makes room for the collectives of a program on the group, `sites`. Called
+  /// for all groups with an implementation, when those of the program are made,
+  /// in one order on all ranks. Nothing is in flight.
+  virtual Status prepareGroup(const Group &, const std::vector<const Site *> &,
+                              Deadline) {
+    return Status();
+  }
 
   /// Starts a collective, or a transfer, which does not wait for those of the
   /// other direction; null and an error if it cannot.

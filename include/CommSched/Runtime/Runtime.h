@@ -175,7 +175,10 @@ COMMSCHED_RUNTIME_API const char *commsched_backend_name(void);
  *
  *   {"version": 1,
  *    "groups": [{"name": "dp", "size": 4, "stride": 1},
- *               {"name": "odd", "size": 2, "ranks": [[0, 3], [1, 2]]}],
+ *               {"name": "odd", "size": 2, "ranks": [[0, 3], [1, 2]]},
+ *               {"name": "dp", "size": 4, "stride": 1,
+ *                "implementation": {"name": "nccl-4", "method": "nccl",
+ *                                   "channels": 4}}],
  *    "sites": [{"name": "all_gather#0", "location": "step.mlir:7:8",
  *               "kind": "all_gather", "group": 0, "runtime_ns": 52000,
  *               "tensors": [{"type": "bf16", "inputs": 512,
@@ -184,6 +187,14 @@ COMMSCHED_RUNTIME_API const char *commsched_backend_name(void);
  *                   "inputs": [{"type": "bf16", "elements": 2048}],
  *                   "outputs": [{"type": "bf16", "elements": 512}]}],
  *    "host_code": "linalg.matmul at step.mlir:11:8"}
+ *
+ * A group may have an "implementation": by which method its collectives are
+ * carried out ("nccl", "copy-engine" or "symmetric"), and, for "nccl", on how
+ * many channels at most ("channels"; 0, the default: as NCCL decides). Groups
+ * with one name have the same ranks and different implementations. Each is a
+ * group of its own, with its own stream and communicator, so that collectives
+ * of the same ranks can be in flight beside each other. "local" and "mpi" carry
+ * out all methods alike.
  *
  * Sites are the collectives in program order. "inputs" and "outputs" of a
  * tensor are elements that one rank sends and receives; parts for the ranks lie
@@ -204,8 +215,8 @@ COMMSCHED_RUNTIME_API const char *commsched_backend_name(void);
  *
  * A collective call: all ranks load, make the groups in the order given, and
  * fail when their programs differ (naming the first difference), when the
- * groups do not fit the number of ranks, or when the backend lacks a type or
- * reduction.
+ * groups do not fit the number of ranks, or when the backend lacks a type, a
+ * reduction or an implementation.
  */
 COMMSCHED_RUNTIME_API int32_t commsched_load_program(const char *json);
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
@@ -57,6 +58,8 @@ public:
   /// The member of the name, which must be there.
   std::string getString(const char *key) const;
   int64_t getInt(const char *key, int64_t least, int64_t most) const;
+  /// Not checked: `expectObject` does.
+  JsonReader getObject(const char *key) const { return member(key); }
   std::vector<JsonReader> getArray(const char *key) const;
 
   /// This value itself.
@@ -166,14 +169,67 @@ static ElementType readType(const JsonReader &reader) {
   return element;
 }
 
-static GroupDescription readGroup(JsonReader &reader,
-                                  std::set<std::string> &names) {
-  reader.expectObject({"name", "size", "stride", "ranks"});
+static Implementation readImplementation(const JsonReader &reader) {
+  reader.expectObject({"name", "method", "channels"});
+  Implementation implementation;
+  implementation.name = reader.getString("name");
+  if (implementation.name.empty())
+    reader.fail("'name' is empty");
+  std::string method = reader.getString("method");
+  std::optional<Method> parsed = parseMethod(method);
+  if (!parsed)
+    reader.fail("unknown method '" + method +
+                "': it is nccl, copy-engine or symmetric");
+  implementation.method = *parsed;
+  if (!reader.has("channels"))
+    return implementation;
+  if (implementation.method != Method::Nccl)
+    reader.fail("method '" + method + "' has no 'channels'");
+  implementation.channels =
+      static_cast<int32_t>(reader.getInt("channels", 0, INT32_MAX));
+  return implementation;
+}
+
+namespace {
+/// The groups of one name.
+struct GroupsOfName {
+  /// The index of the first one.
+  size_t first = 0;
+  /// "" stands for none.
+  std::set<std::string> implementations;
+};
+} // namespace
+
+/// Fails if another group has the name and the implementation of the last one
+/// of `groups`, or its name and other ranks.
+static void checkName(const JsonReader &reader,
+                      const std::vector<GroupDescription> &groups,
+                      std::map<std::string, GroupsOfName> &byName) {
+  const GroupDescription &group = groups.back();
+  size_t index = groups.size() - 1;
+  GroupsOfName &namesakes =
+      byName.try_emplace(group.name, GroupsOfName{index, {}}).first->second;
+  const GroupDescription &first = groups[namesakes.first];
+  if (!namesakes.implementations
+           .insert(group.implementation ? group.implementation->name : "")
+           .second)
+    reader.fail(group.implementation
+                    ? "another group has this name and this implementation"
+                    : "another group has this name");
+  if (first.size != group.size || first.stride != group.stride ||
+      first.ranks != group.ranks)
+    reader.fail("groups[" + std::to_string(namesakes.first) +
+                "] has this name, but other ranks");
+}
+
+static GroupDescription readGroup(JsonReader &reader) {
+  reader.expectObject({"name", "size", "stride", "ranks", "implementation"});
   GroupDescription group;
   group.name = reader.getString("name");
   reader.addName(group.name);
-  if (!names.insert(group.name).second)
-    reader.fail("another group has this name");
+  if (reader.has("implementation"))
+    group.implementation =
+        readImplementation(reader.getObject("implementation"));
   group.size = reader.getInt("size", 1, maxRanks);
   if (reader.has("stride")) {
     if (reader.has("ranks"))
@@ -359,10 +415,12 @@ static Program readProgram(const JsonReader &reader) {
   Program program;
   // There is one version so far.
   reader.getInt("version", 1, 1);
-  std::set<std::string> names;
+  std::map<std::string, GroupsOfName> groupsByName;
   if (reader.has("groups"))
-    for (JsonReader &group : reader.getArray("groups"))
-      program.groups.push_back(readGroup(group, names));
+    for (JsonReader &group : reader.getArray("groups")) {
+      program.groups.push_back(readGroup(group));
+      checkName(group, program.groups, groupsByName);
+    }
   if (reader.has("sites")) {
     int32_t numCollectives = 0;
     for (JsonReader &reader : reader.getArray("sites")) {

@@ -23,13 +23,16 @@ namespace commsched::runtime {
 /// them, within an int64_t.
 inline constexpr int64_t maxElements = int64_t(1) << 48;
 
-/// The groups of one axis, as described.
+/// The groups of one axis, as described. Those of the same ranks that are
+/// carried out in different ways have one name.
 struct GroupDescription {
   std::string name;
   int64_t size = 0;
   int64_t stride = 1;
   /// One row a group if they are listed; otherwise empty.
   std::vector<std::vector<int32_t>> ranks;
+  /// None: the backend's usual one.
+  std::optional<Implementation> implementation;
 };
 
 struct Program {

@@ -27,12 +27,28 @@ static std::string quote(const std::string &name) {
   return text + "'";
 }
 
+/// "'dp'", or "'dp' (nccl-4)" with an implementation.
+static std::string quoteGroup(const GroupDescription &group) {
+  std::string text = quote(group.name);
+  if (group.implementation) {
+    std::string implementation = quote(group.implementation->name);
+    text += " (" + implementation.substr(1, implementation.size() - 2) + ")";
+  }
+  return text;
+}
+
 static std::string describeGroup(const GroupDescription &group) {
-  std::string text = "group " + quote(group.name) + " of ";
+  std::string text = "group " + quoteGroup(group);
+  if (group.implementation) {
+    text += std::string(" by ") + getName(group.implementation->method);
+    if (group.implementation->channels)
+      text += " with " + std::to_string(group.implementation->channels) +
+              " channels";
+  }
   if (group.ranks.empty())
-    return text + std::to_string(group.size) + " ranks in steps of " +
+    return text + " of " + std::to_string(group.size) + " ranks in steps of " +
            std::to_string(group.stride);
-  text += "ranks";
+  text += " of ranks";
   for (const std::vector<int32_t> &row : group.ranks) {
     text += " [";
     for (size_t i = 0; i < row.size(); ++i)
@@ -44,7 +60,7 @@ static std::string describeGroup(const GroupDescription &group) {
 
 static std::string describeSiteLine(const Site &site, const Program &program) {
   std::string text = std::string(getName(site.kind)) + " " + quote(site.name) +
-                     " on group " + quote(program.groups[site.group].name);
+                     " on group " + quoteGroup(program.groups[site.group]);
   if (site.reduction)
     text += std::string(" reduction ") + getName(*site.reduction);
   if (site.peer >= 0)

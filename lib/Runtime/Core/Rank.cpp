@@ -173,9 +173,8 @@ Status Rank::load(const std::string &json) {
   if (!program->hostCode.empty())
     if (Status status = backend->checkHostCode(program->hostCode); !status)
       return status;
-  for (const Site &site : program->sites)
-    if (Status status = backend->checkSite(site); !status)
-      return describeSite(site) + ": " + status.getMessage();
+  if (Status status = checkSites(*program); !status)
+    return status;
   Deadline deadline = getDeadline();
   if (Status status = comparePrograms(
           *program, rows,
@@ -186,8 +185,27 @@ Status Rank::load(const std::string &json) {
     return status;
   if (Status status = makeGroups(*program, rows); !status)
     return status;
+  if (Status status = prepareGroups(*program); !status)
+    return status;
   requests.startProgram();
   programs.push_back(std::move(program));
+  return Status();
+}
+
+Status Rank::checkSites(const Program &program) const {
+  for (const Site &site : program.sites) {
+    if (Status status = backend->checkSite(site); !status)
+      return describeSite(site) + ": " + status.getMessage();
+    if (isTransfer(site.kind) || !program.groups[site.group].implementation)
+      continue;
+    const GroupDescription &group = program.groups[site.group];
+    if (Status status =
+            backend->checkImplementation(*group.implementation, site);
+        !status)
+      return describeSite(site) + ": implementation '" +
+             group.implementation->name + "' of group '" + group.name + "' " +
+             status.getMessage();
+  }
   return Status();
 }
 
@@ -195,10 +213,11 @@ Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
   Deadline deadline = getDeadline();
   groups.clear();
   for (size_t i = 0; i < rows.size(); ++i) {
-    const std::string &name = program.groups[i].name;
+    const GroupDescription &description = program.groups[i];
     auto same = std::find_if(
         madeGroups.begin(), madeGroups.end(), [&](const MadeGroup &made) {
-          return made.group.name == name && made.rows == rows[i];
+          return made.group.name == description.name && made.rows == rows[i] &&
+                 made.group.implementation == description.implementation;
         });
     if (same != madeGroups.end()) {
       groups.push_back(&*same);
@@ -207,7 +226,8 @@ Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
     MadeGroup &made = madeGroups.emplace_back();
     made.rows = rows[i];
     made.group.index = static_cast<int32_t>(madeGroups.size() - 1);
-    made.group.name = name;
+    made.group.name = description.name;
+    made.group.implementation = description.implementation;
     int32_t rank = backend->getRank();
     for (const std::vector<int32_t> &row : rows[i]) {
       auto place = std::find(row.begin(), row.end(), rank);
@@ -217,8 +237,25 @@ Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
       made.group.rank = static_cast<int32_t>(place - row.begin());
     }
     if (Status status = backend->createGroup(made.group, deadline); !status)
-      return "group '" + name + "': " + status.getMessage();
+      return "group " + quoteGroup(made.group) + ": " + status.getMessage();
     groups.push_back(&made);
+  }
+  return Status();
+}
+
+Status Rank::prepareGroups(const Program &program) {
+  Deadline deadline = getDeadline();
+  std::vector<std::vector<const Site *>> sites(groups.size());
+  for (const Site &site : program.sites)
+    if (!isTransfer(site.kind))
+      sites[site.group].push_back(&site);
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Group &group = groups[i]->group;
+    if (!group.implementation)
+      continue;
+    if (Status status = backend->prepareGroup(group, sites[i], deadline);
+        !status)
+      return "group " + quoteGroup(group) + ": " + status.getMessage();
   }
   return Status();
 }
@@ -278,7 +315,7 @@ Status Rank::makeLaunch(const Site &site, const void *const *inputs,
   MadeGroup &made = getGroup(site);
   if (made.group.rank < 0)
     return describeSite(site) + ": rank " + std::to_string(backend->getRank()) +
-           " is in no row of group '" + made.group.name + "'";
+           " is in no row of group " + quoteGroup(made.group);
   launch.site = &site;
   launch.group = &made.group;
   launch.ownTensors = std::move(tensors);

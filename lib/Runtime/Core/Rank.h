@@ -129,7 +129,8 @@ public:
   void addStagedBytes(int64_t bytes) override;
 
 private:
-  /// A group of the backend; programs share those with equal names and rows.
+  /// A group of the backend; programs share those with equal names, rows and
+  /// implementations.
   struct MadeGroup {
     Group group;
     Rows rows;
@@ -138,7 +139,10 @@ private:
     int64_t numPointToPoint = 0;
   };
 
+  /// Whether the backend can carry out the program.
+  Status checkSites(const Program &program) const;
   Status makeGroups(const Program &program, const std::vector<Rows> &rows);
+  Status prepareGroups(const Program &program);
   /// The site of the index in the program that runs.
   Status findSite(int32_t index, const Site *&site) const;
   /// `tensors` are those of a launch that has its own.

@@ -119,7 +119,8 @@ std::string FlightRecord::toJson(const FlightRecordHeader &header) const {
     Json json;
     json["record_id"] = i;
     json["pg_id"] = entry.group->index;
-    json["process_group"] = {entry.group->name, entry.group->name};
+    std::string group = getFullName(*entry.group);
+    json["process_group"] = {group, group};
     json["collective_seq_id"] = pointToPoint ? 0 : entry.sequence;
     json["p2p_seq_id"] = pointToPoint ? entry.sequence : 0;
     json["op_id"] = i;
@@ -157,8 +158,9 @@ std::string FlightRecord::toJson(const FlightRecordHeader &header) const {
   Json statuses = Json::object();
   for (const auto &[index, status] : groups) {
     std::string key = std::to_string(index);
-    configs[key] = {{"name", status.group->name},
-                    {"desc", status.group->name},
+    std::string name = getFullName(*status.group);
+    configs[key] = {{"name", name},
+                    {"desc", name},
                     {"ranks", Json(status.group->members).dump()}};
     statuses[key] = {{"last_enqueued_collective", status.last[0]},
                      {"last_started_collective", status.last[1]},

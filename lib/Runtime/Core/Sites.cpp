@@ -20,6 +20,38 @@ using namespace commsched::runtime;
 // Names in error messages
 //===----------------------------------------------------------------------===//
 
+const char *commsched::runtime::getName(Method method) {
+  switch (method) {
+  case Method::Nccl:
+    return "nccl";
+  case Method::CopyEngine:
+    return "copy-engine";
+  case Method::Symmetric:
+    return "symmetric";
+  }
+  return "";
+}
+
+std::optional<Method> commsched::runtime::parseMethod(const std::string &name) {
+  for (Method method : {Method::Nccl, Method::CopyEngine, Method::Symmetric})
+    if (name == getName(method))
+      return method;
+  return std::nullopt;
+}
+
+/// " (nccl-4)", or nothing.
+static std::string describeImplementation(const Group &group) {
+  return group.implementation ? " (" + group.implementation->name + ")" : "";
+}
+
+std::string commsched::runtime::getFullName(const Group &group) {
+  return group.name + describeImplementation(group);
+}
+
+std::string commsched::runtime::quoteGroup(const Group &group) {
+  return "'" + group.name + "'" + describeImplementation(group);
+}
+
 static std::string quoteSite(const Site &site) {
   return std::string(getName(site.kind)) + " '" + site.name + "'";
 }
@@ -31,11 +63,10 @@ std::string commsched::runtime::describeSite(const Site &site) {
   return text;
 }
 
-/// "on group 'dp'", or "on stream 'd2h'" of a transfer.
+/// "on group 'dp' (nccl-4)", or "on stream 'd2h'" of a transfer.
 static std::string describePlace(const Launch &launch) {
-  return std::string(isTransfer(launch.site->kind) ? "on stream '"
-                                                   : "on group '") +
-         launch.group->name + "'";
+  return (isTransfer(launch.site->kind) ? "on stream " : "on group ") +
+         quoteGroup(*launch.group);
 }
 
 std::string commsched::runtime::describeLaunch(const Launch &launch) {

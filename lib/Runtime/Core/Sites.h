@@ -21,6 +21,16 @@
 
 namespace commsched::runtime {
 
+/// "nccl", "copy-engine", "symmetric": the methods in descriptions.
+COMMSCHED_RUNTIME_API const char *getName(Method method);
+std::optional<Method> parseMethod(const std::string &name);
+
+/// "dp", or "dp (nccl-4)" with an implementation.
+COMMSCHED_RUNTIME_API std::string getFullName(const Group &group);
+
+/// "'dp'", or "'dp' (nccl-4)" with an implementation.
+COMMSCHED_RUNTIME_API std::string quoteGroup(const Group &group);
+
 /// "all_gather 'ag' (step.mlir:7:8)".
 COMMSCHED_RUNTIME_API std::string describeSite(const Site &site);
 

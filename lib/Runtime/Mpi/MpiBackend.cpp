@@ -106,7 +106,7 @@ Status MpiBackend::createGroup(const Group &group, Deadline deadline) {
     communicators.resize(group.index + 1, MPI_COMM_NULL);
   if (Status status = meet(deadline); !status)
     return status;
-  Watchdog watchdog("the making of group '" + group.name + "'", deadline);
+  Watchdog watchdog("the making of group " + quoteGroup(group), deadline);
   MPI_Comm &communicator = communicators[group.index];
   // Rows are disjoint, so that their first ranks distinguish them.
   int color = group.rank < 0 ? MPI_UNDEFINED : group.members.front();

@@ -70,6 +70,33 @@ TEST(Comparison, OtherSite) {
             "group 'dp' peer 1 tag 3: i32 2 -> 0");
 }
 
+TEST(Comparison, OtherImplementation) {
+  auto parseWith = [](const std::string &implementation) {
+    Program program;
+    EXPECT_EQ(parseProgram(R"({"version": 1, "groups": [{"name": "dp",
+                               "size": 2, "implementation": )" +
+                               implementation + R"(}], "sites": [)" + gather +
+                               "]}",
+                           program),
+              Status());
+    return program;
+  };
+  Program four =
+      parseWith(R"({"name": "few", "method": "nccl", "channels": 4})");
+  EXPECT_EQ(describeProgram(four),
+            "group 'dp' (few) by nccl with 4 channels of 2 ranks in steps of "
+            "1\nsite 0, all_gather 'ag' on group 'dp' (few): bf16 2 -> 4\n");
+  EXPECT_EQ(compare({four, parseWith(R"({"name": "few",
+                                         "method": "symmetric"})")}),
+            "ranks run different programs: rank 0 has group 'dp' (few) by nccl "
+            "with 4 channels of 2 ranks in steps of 1, but rank 1 has group "
+            "'dp' (few) by symmetric of 2 ranks in steps of 1");
+  EXPECT_EQ(compare({four, parse(gather)}),
+            "ranks run different programs: rank 0 has group 'dp' (few) by nccl "
+            "with 4 channels of 2 ranks in steps of 1, but rank 1 has group "
+            "'dp' of 2 ranks in steps of 1");
+}
+
 TEST(Comparison, OtherShape) {
   std::string larger = gather;
   larger.replace(larger.find("2, \"outputs\": 4"), 15, "3, \"outputs\": 6");

@@ -129,6 +129,73 @@ TEST(Program, GroupErrors) {
             "program description: groups[1] 'a': another group has this name");
 }
 
+TEST(Program, Implementations) {
+  Program program;
+  ASSERT_EQ(parseProgram(R"({"version": 1, "groups": [
+    {"name": "dp", "size": 4},
+    {"name": "dp", "size": 4,
+     "implementation": {"name": "nccl-4", "method": "nccl", "channels": 4}},
+    {"name": "dp", "size": 4,
+     "implementation": {"name": "second", "method": "nccl"}},
+    {"name": "tp", "size": 2,
+     "implementation": {"name": "ce", "method": "copy-engine"}},
+    {"name": "tp", "size": 2,
+     "implementation": {"name": "sym", "method": "symmetric"}}]})",
+                         program),
+            Status());
+  ASSERT_EQ(program.groups.size(), 5u);
+  EXPECT_EQ(program.groups[0].implementation, std::nullopt);
+  EXPECT_EQ(program.groups[1].implementation,
+            (Implementation{"nccl-4", Method::Nccl, 4}));
+  EXPECT_EQ(program.groups[2].implementation,
+            (Implementation{"second", Method::Nccl, 0}));
+  EXPECT_EQ(program.groups[3].implementation,
+            (Implementation{"ce", Method::CopyEngine, 0}));
+  EXPECT_EQ(program.groups[4].implementation,
+            (Implementation{"sym", Method::Symmetric, 0}));
+}
+
+TEST(Program, ImplementationErrors) {
+  auto getError = [](const std::string &implementation) {
+    return parseError(
+        R"({"version": 1, "groups": [{"name": "a", "size": 2,
+            "implementation": )" +
+        implementation + "}]}");
+  };
+  const std::string prefix =
+      "program description: groups[0] 'a': 'implementation': ";
+  EXPECT_EQ(getError("3"), prefix + "expected an object, got number");
+  EXPECT_EQ(getError("{}"), prefix + "'name' is missing");
+  EXPECT_EQ(getError(R"({"name": ""})"), prefix + "'name' is empty");
+  EXPECT_EQ(getError(R"({"name": "x"})"), prefix + "'method' is missing");
+  EXPECT_EQ(getError(R"({"name": "x", "method": "nvls"})"),
+            prefix + "unknown method 'nvls': it is nccl, copy-engine or "
+                     "symmetric");
+  EXPECT_EQ(getError(R"({"name": "x", "method": "nccl", "tax": 1})"),
+            prefix + "unknown key 'tax'");
+  EXPECT_EQ(getError(R"({"name": "x", "method": "nccl", "channels": -1})"),
+            prefix + "'channels': -1 is not in [0, 2147483647]");
+  EXPECT_EQ(
+      getError(R"({"name": "x", "method": "copy-engine", "channels": 4})"),
+      prefix + "method 'copy-engine' has no 'channels'");
+
+  auto groupError = [](const std::string &groups) {
+    return parseError(
+        R"({"version": 1, "groups": [{"name": "a", "size": 2}, )" + groups +
+        "]}");
+  };
+  const std::string more =
+      R"("implementation": {"name": "x", "method": "symmetric"}})";
+  const std::string same = R"({"name": "a", "size": 2, )" + more;
+  EXPECT_EQ(groupError(same), "no error");
+  EXPECT_EQ(groupError(same + "," + same),
+            "program description: groups[2] 'a': another group has this name "
+            "and this implementation");
+  EXPECT_EQ(groupError(R"({"name": "a", "size": 4, )" + more),
+            "program description: groups[1] 'a': groups[0] has this name, but "
+            "other ranks");
+}
+
 TEST(Program, SiteErrors) {
   const std::string f32 =
       R"("tensors": [{"type": "f32", "inputs": 8, "outputs": 8}])";

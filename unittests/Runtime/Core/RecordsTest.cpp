@@ -99,6 +99,16 @@ TEST_F(FlightRecordTest, HasTheFieldsOfPyTorch) {
   EXPECT_EQ(entry["frames"][0]["filename"], "");
 }
 
+TEST_F(FlightRecordTest, NamesImplementations) {
+  group.implementation = Implementation{"nccl-4", Method::Nccl, 4};
+  FlightRecord record;
+  record.add(makeLaunch(gather, 0));
+  Json json = Json::parse(record.toJson(header));
+  EXPECT_EQ(json["entries"][0]["process_group"],
+            (Json{"dp (nccl-4)", "dp (nccl-4)"}));
+  EXPECT_EQ(json["pg_config"]["2"]["name"], "dp (nccl-4)");
+}
+
 TEST_F(FlightRecordTest, KeepsTheLast) {
   FlightRecord record(3);
   for (int64_t i = 0; i < 8; ++i)

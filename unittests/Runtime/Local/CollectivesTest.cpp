@@ -153,6 +153,46 @@ TEST(Collectives, RowsOfAGroupDoNotMeet) {
             Errors(4));
 }
 
+/// All ranks in three groups: the plain one, and two implementations of it.
+static const char *const implementations = R"({"version": 1, "groups": [
+    {"name": "dp", "size": 2},
+    {"name": "dp", "size": 2,
+     "implementation": {"name": "nccl-4", "method": "nccl", "channels": 4}},
+    {"name": "dp", "size": 2,
+     "implementation": {"name": "ce", "method": "copy-engine"}}],
+  "sites": [
+    {"name": "a", "kind": "all_gather", "group": 0,
+     "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]},
+    {"name": "b", "kind": "all_gather", "group": 1,
+     "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]},
+    {"name": "c", "kind": "all_gather", "group": 2,
+     "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]}]})";
+
+TEST(Collectives, ImplementationsAreGroupsOfTheirOwn) {
+  Ranks ranks;
+  ranks.program = implementations;
+  EXPECT_EQ(ranks.run([](int32_t rank) {
+    for (int32_t group = 0; group < 3; ++group)
+      EXPECT_EQ(commsched_group_rank(group), rank);
+    // On one group, ranks that start in different orders would fail.
+    int32_t value = 10 + rank, gathered[3][2] = {};
+    int64_t requests[3];
+    for (int32_t i = 0; i < 3; ++i) {
+      int32_t site = rank == 0 ? i : 2 - i;
+      requests[site] = start(site, &value, gathered[site]);
+    }
+    for (int32_t site = 0; site < 3; ++site) {
+      EXPECT_EQ(commsched_wait(requests[site]), 0);
+      EXPECT_EQ(gathered[site][0], 10);
+      EXPECT_EQ(gathered[site][1], 11);
+    }
+    // A program that is loaded again shares them.
+    EXPECT_EQ(commsched_load_program(implementations), 0);
+    EXPECT_EQ(commsched_wait(start(1, &value, gathered[1])), 0);
+  }),
+            std::vector<std::string>(2));
+}
+
 TEST(Collectives, ManyInFlight) {
   Ranks ranks;
   ranks.count = 3;

@@ -150,6 +150,26 @@ TEST(Failures, NoRowOfTheGroup) {
   EXPECT_NE(errors[0].find("rank 1 failed: " + errors[1]), std::string::npos);
 }
 
+TEST(Failures, NameTheImplementation) {
+  Ranks ranks;
+  ranks.program = R"({"version": 1,
+    "groups": [{"name": "part", "size": 1, "ranks": [[0]],
+                "implementation": {"name": "ce", "method": "copy-engine"}}],
+    "sites": [{"name": "ag", "location": "step.mlir:7:8", "kind": "all_gather",
+      "group": 0, "tensors": [{"type": "i32", "inputs": 1, "outputs": 1}]}]})";
+  Errors errors = ranks.run([](int32_t rank) {
+    int32_t value = 0, gathered = 0;
+    start(0, &value, &gathered);
+  });
+  EXPECT_EQ(errors[1],
+            "all_gather 'ag' (step.mlir:7:8): rank 1 is in no row of "
+            "group 'part' (ce)");
+  EXPECT_NE(errors[0].find("all_gather 'ag' (step.mlir:7:8) on group 'part' "
+                           "(ce), launch 0"),
+            std::string::npos)
+      << errors[0];
+}
+
 TEST(Failures, OthersQuoteTheFirst) {
   Errors errors = makeRanks(4, 20000).run([](int32_t rank) {
     gather(0);
