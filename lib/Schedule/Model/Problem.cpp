@@ -81,6 +81,18 @@ void Problem::addUse(BufferId buffer, NodeId node) {
   uses.push_back({buffer, node});
 }
 
+const Status &
+Problem::replaceCollectives(const std::vector<CollectiveCost> &costs) {
+  for (const CollectiveCost &cost : costs) {
+    assert(isCollective(cost.node) && "only collectives are on a stream");
+    nodes[cost.node].costNs = cost.costNs;
+    nodes[cost.node].stream = cost.stream;
+  }
+  if (status)
+    status = checkNodes();
+  return status;
+}
+
 Order Problem::programOrder() const {
   Order order(nodes.size());
   std::iota(order.begin(), order.end(), NodeId(0));
@@ -120,7 +132,7 @@ Status Problem::checkNodes() {
     return Error{"the problem has " + std::to_string(nodes.size()) +
                  " nodes, more than an index can name"};
   int64_t total = 0;
-  streamCount = 0;
+  streamCount = reservedStreams;
   for (NodeId node = 0, end = numNodes(); node < end; ++node) {
     if (costNs(node) < 0)
       return Error{describe(node) + " has a negative cost of " +

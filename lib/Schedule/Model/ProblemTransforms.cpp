@@ -41,6 +41,7 @@ Problem schedule::renumber(const Problem &problem, const Order &order) {
   std::vector<NodeId> numbers(order.size(), noNode);
   Problem result;
   result.reserve(order.size(), problem.numDependences());
+  result.reserveStreams(problem.numStreams());
   for (NodeId node : order) {
     numbers[node] =
         problem.kind(node) == NodeKind::Wait

@@ -20,6 +20,7 @@
 #include "CommSched/Support/Csr.h"
 #include "CommSched/Support/Result.h"
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <string>
@@ -88,6 +89,13 @@ struct DependenceEnd {
   DependenceKind kind;
 };
 
+/// The duration and the stream of a collective.
+struct CollectiveCost {
+  NodeId node;
+  int64_t costNs;
+  StreamId stream;
+};
+
 /// Storage that an operation allocates, or that is live from the start.
 struct Buffer {
   int64_t bytes;
@@ -141,6 +149,13 @@ public:
     nodes[node].isExpensive = true;
   }
 
+  /// Lets the problem have at least `count` streams, also those on which no
+  /// operation is.
+  void reserveStreams(StreamId count) {
+    reservedStreams = std::max(reservedStreams, count);
+    streamCount = std::max(streamCount, count);
+  }
+
   /// Reserves memory for operations and dependences. Optional.
   void reserve(size_t numNodes, size_t numDependences);
 
@@ -148,6 +163,11 @@ public:
   /// May be called again after further additions. O(nodes + dependences +
   /// buffers + uses).
   const Status &finalize();
+
+  /// Replaces the costs and streams of some collectives. A problem without
+  /// error stays finalized, unless the new ones cause one: returns check().
+  /// O(nodes).
+  const Status &replaceCollectives(const std::vector<CollectiveCost> &costs);
 
   /// Returns what finalize() found: success, or an error that names operations
   /// by their index. Before finalize() there is an error. O(1). A problem
@@ -187,7 +207,8 @@ public:
   bool isExpensive(NodeId node) const { return at(node).isExpensive; }
   /// The operation as error texts name it, such as "node 3 (wait)".
   std::string describe(NodeId node) const;
-  /// The number of streams: the largest index of one, plus 1.
+  /// The number of streams: the largest index of one, plus 1, or as many as
+  /// were reserved.
   StreamId numStreams() const { return streamCount; }
 
   //===--------------------------------------------------------------------===//
@@ -257,6 +278,7 @@ private:
   std::vector<Use> uses;
 
   StreamId streamCount = 0;
+  StreamId reservedStreams = 0;
   Csr<DependenceEnd> successorRows;
   Csr<DependenceEnd> predecessorRows;
   Csr<NodeId> userRows;

@@ -1,0 +1,203 @@
+//===- ImplementationScheduler.cpp - Implementations and an order ---------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ChoiceSimulator.h"
+
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Verify.h"
+
+#include <algorithm>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+namespace {
+
+/// Improves a choice and an order in turns.
+class ImplementationScheduler {
+public:
+  ImplementationScheduler(const Problem &problem,
+                          const Implementations &implementations,
+                          const StepSchedulerOptions &options)
+      : problem(problem), implementations(implementations), options(options) {}
+
+  Result<ImplementationSchedule> run(const Order &order);
+
+private:
+  bool isBetter(const ImplementationSchedule &a,
+                const ImplementationSchedule &b) const;
+  Result<ImplementationSchedule>
+  reschedule(const ImplementationSchedule &from) const;
+  Status improve(ImplementationSchedule from, int32_t maxRounds);
+  std::vector<ImplementationChoice> listStarts() const;
+
+  const Problem &problem;
+  const Implementations &implementations;
+  const StepSchedulerOptions &options;
+  ImplementationSchedule best;
+};
+
+} // namespace
+
+bool ImplementationScheduler::isBetter(const ImplementationSchedule &a,
+                                       const ImplementationSchedule &b) const {
+  const StepSchedule &first = a.schedule, &second = b.schedule;
+  bool fits = first.fits(options.limitBytes);
+  if (fits != second.fits(options.limitBytes))
+    return fits;
+  if (!fits && first.peakBytes != second.peakBytes)
+    return first.peakBytes < second.peakBytes;
+  if (first.stepNs != second.stepNs)
+    return first.stepNs < second.stepNs;
+  return a.numChanged < b.numChanged;
+}
+
+/// Schedules the operations with the choice of `from`, whose order is the
+/// program.
+Result<ImplementationSchedule> ImplementationScheduler::reschedule(
+    const ImplementationSchedule &from) const {
+  Result<Problem> chosen =
+      withImplementations(problem, implementations, from.choice);
+  if (!chosen)
+    return Error{chosen.error()};
+  Problem program = renumber(*chosen, from.schedule.order);
+  // Each takes about as long on so many operations as the next one on more.
+  constexpr NodeId mostForAll = 8'000, mostForOnce = 30'000;
+  auto schedule = problem.numNodes() <= mostForAll    ? scheduleStep
+                  : problem.numNodes() <= mostForOnce ? scheduleStepOnce
+                                                      : sketchStep;
+  Result<StepSchedule> scheduled = schedule(program, options);
+  if (!scheduled)
+    return Error{scheduled.error()};
+  for (NodeId &node : scheduled->order)
+    node = from.schedule.order[node];
+  ImplementationSchedule result;
+  result.choice = from.choice;
+  result.numChanged = from.numChanged;
+  result.schedule = std::move(*scheduled);
+  return result;
+}
+
+/// Keeps the best of what turns of scheduling and choosing make from `from`.
+Status ImplementationScheduler::improve(ImplementationSchedule from,
+                                        int32_t maxRounds) {
+  for (int32_t round = 0; round < maxRounds; ++round) {
+    Result<ImplementationSchedule> ordered = reschedule(from);
+    if (!ordered)
+      return Error{ordered.error()};
+    ScheduleOrigin origin = ordered->schedule.origin;
+    Result<ImplementationSchedule> chosen =
+        chooseImplementations(problem, implementations, ordered->schedule.order,
+                              ordered->choice, options);
+    if (!chosen)
+      return Error{chosen.error()};
+    chosen->schedule.origin = origin;
+    if (!isBetter(*chosen, from) && round > 0)
+      return Status::success();
+    if (isBetter(*chosen, best))
+      best = *chosen;
+    from = std::move(*chosen);
+  }
+  return Status::success();
+}
+
+/// Returns choices by price, and for each stream and another one the choice
+/// that puts there what can be put there.
+std::vector<ImplementationChoice> ImplementationScheduler::listStarts() const {
+  std::vector<ImplementationChoice> starts;
+  for (int64_t exposedPpm : {1'000'000, 0, 250'000})
+    starts.push_back(choosePrices(
+        implementations, options.contention,
+        std::vector<int64_t>(implementations.size(), exposedPpm)));
+  for (const auto &[streams, changes] : groupByStreams(implementations)) {
+    ImplementationChoice choice(implementations.size());
+    for (auto [node, index] : changes)
+      choice[node] = index;
+    starts.push_back(std::move(choice));
+  }
+  // Each once, and not the first implementations.
+  std::vector<ImplementationChoice> distinct;
+  for (ImplementationChoice &start : starts)
+    if (countChanged(start) > 0 &&
+        std::find(distinct.begin(), distinct.end(), start) == distinct.end())
+      distinct.push_back(std::move(start));
+  constexpr NodeId fewNodes = 8'000;
+  constexpr size_t mostStarts = 6, mostOfMany = 2;
+  size_t most = problem.numNodes() <= fewNodes ? mostStarts : mostOfMany;
+  distinct.resize(std::min(distinct.size(), most));
+  return distinct;
+}
+
+Result<ImplementationSchedule>
+ImplementationScheduler::run(const Order &order) {
+  ImplementationChoice first(implementations.size());
+  Result<ImplementationSchedule> chosen =
+      chooseImplementations(problem, implementations, order, first, options);
+  if (!chosen)
+    return chosen;
+  best = *chosen;
+  constexpr int32_t maxRounds = 3;
+  if (Status status = improve(best, maxRounds); !status)
+    return status;
+  for (ImplementationChoice &start : listStarts()) {
+    ImplementationSchedule from;
+    from.numChanged = countChanged(start);
+    from.choice = std::move(start);
+    from.schedule.order = order;
+    if (Status status = improve(std::move(from), /*maxRounds=*/1); !status)
+      return status;
+  }
+  return std::move(best);
+}
+
+/// Checks that the schedule is what it states.
+static Status verifySchedule(const Problem &problem,
+                             const Implementations &implementations,
+                             const ImplementationSchedule &result,
+                             const Contention &contention) {
+  const StepSchedule &schedule = result.schedule;
+  Result<Problem> chosen =
+      withImplementations(problem, implementations, result.choice);
+  if (!chosen)
+    return Error{chosen.error()};
+  if (Status status = verify(*chosen, schedule.order); !status)
+    return status;
+  Result<Timeline> timeline = simulate(*chosen, schedule.order, contention);
+  if (!timeline)
+    return Error{timeline.error()};
+  Result<MemoryTimeline> memory = simulateMemory(*chosen, schedule.order);
+  if (!memory)
+    return Error{memory.error()};
+  if (timeline->stepNs != schedule.stepNs ||
+      memory->peakBytes != schedule.peakBytes)
+    return Error{"the step of " + std::to_string(timeline->stepNs) +
+                 " ns with a peak of " + std::to_string(memory->peakBytes) +
+                 " bytes was taken for one of " +
+                 std::to_string(schedule.stepNs) + " ns with " +
+                 std::to_string(schedule.peakBytes) + " bytes"};
+  return Status::success();
+}
+
+Result<ImplementationSchedule> schedule::scheduleImplementations(
+    const Problem &problem, const Implementations &implementations,
+    const Order &order, const StepSchedulerOptions &options) {
+  if (!problem.check())
+    return problem.check();
+  if (Status status = check(implementations, problem); !status)
+    return status;
+  Result<ImplementationSchedule> result =
+      ImplementationScheduler(problem, implementations, options).run(order);
+  if (!result)
+    return result;
+  if (Status status = verifySchedule(problem, implementations, *result,
+                                     options.contention);
+      !status)
+    return Error{"the choice of implementations is wrong: " + status.error()};
+  return result;
+}
