@@ -8,6 +8,8 @@
 
 #include "Nccl/Communicators.h"
 
+#include "Nccl/NcclImplementations.h"
+
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
 
@@ -65,10 +67,13 @@ Status Communicators::split(const Group &group, const KeepWaiting &keepWaiting,
   // Rows have no rank in common: the first one names the row.
   int color = group.members.empty() ? NCCL_SPLIT_NOCOLOR : group.members[0];
   ncclComm_t &comm = groups.emplace_back(nullptr);
-  if (Status status =
-          checkNccl(ncclCommSplit(world, color, group.rank < 0 ? 0 : group.rank,
-                                  &comm, nullptr),
-                    "ncclCommSplit", world);
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  if (group.implementation)
+    config = makeConfig(*group.implementation);
+  if (Status status = checkNccl(
+          ncclCommSplit(world, color, group.rank < 0 ? 0 : group.rank, &comm,
+                        group.implementation ? &config : nullptr),
+          "ncclCommSplit", world);
       !status)
     return status;
   // The new communicator is there when the old one is done.
@@ -76,6 +81,20 @@ Status Communicators::split(const Group &group, const KeepWaiting &keepWaiting,
     return status;
   result = comm;
   return comm ? settle(comm, keepWaiting) : Status();
+}
+
+Status Communicators::registerWindow(ncclComm_t comm, void *buffer,
+                                     int64_t bytes,
+                                     const KeepWaiting &keepWaiting,
+                                     ncclWindow_t &window) {
+  window = nullptr;
+  if (Status status =
+          checkNccl(ncclCommWindowRegister(comm, buffer, bytes, &window,
+                                           NCCL_WIN_COLL_SYMMETRIC),
+                    "ncclCommWindowRegister", comm);
+      !status)
+    return status;
+  return settle(comm, keepWaiting);
 }
 
 Status Communicators::finalize(const KeepWaiting &keepWaiting) {

@@ -36,10 +36,17 @@ public:
   /// Joins all ranks.
   Status init(int32_t rank, int32_t numRanks, const ncclUniqueId &id,
               const KeepWaiting &keepWaiting);
-  /// A communicator for the group; null where it has no members here.
+  /// A communicator for the group, with the configuration of its
+  /// implementation; null where it has no members here.
   Status split(const Group &group, const KeepWaiting &keepWaiting,
                ncclComm_t &result);
   ncclComm_t getWorld() const { return world; }
+
+  /// Registers `bytes` bytes, which NCCL has allocated, as a window for
+  /// collectives of the communicator. A call of all its ranks, with equal sizes
+  /// and in one order. `window` stays null where NCCL has no windows.
+  Status registerWindow(ncclComm_t comm, void *buffer, int64_t bytes,
+                        const KeepWaiting &keepWaiting, ncclWindow_t &window);
 
   /// Waits until NCCL is done with what it does in the background.
   Status settle(ncclComm_t comm, const KeepWaiting &keepWaiting) const;

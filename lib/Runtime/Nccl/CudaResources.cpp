@@ -104,6 +104,16 @@ void *Memory::allocate(int64_t bytes, int64_t alignment, Status &status) {
   return add(block, alignment, slack);
 }
 
+void *Memory::allocateWindow(int64_t bytes, Status &status) {
+  Block block{nullptr, Allocator::Nccl};
+  status = checkNccl(ncclMemAlloc(&block.begin, bytes), "ncclMemAlloc");
+  if (status)
+    return add(block, leastAlignment, /*slack=*/0);
+  // The next call shall not see this error.
+  cudaGetLastError();
+  return nullptr;
+}
+
 void Memory::release(void *buffer) {
   auto found = blocks.find(buffer);
   if (found == blocks.end())

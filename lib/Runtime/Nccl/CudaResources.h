@@ -70,6 +70,8 @@ class Memory {
 public:
   /// Aligned to 256 bytes or `alignment`. Null and an error if there is none.
   void *allocate(int64_t bytes, int64_t alignment, Status &status);
+  /// From NCCL's allocator, whatever the size; aligned to pages.
+  void *allocateWindow(int64_t bytes, Status &status);
   /// Pinned memory, aligned likewise.
   void *allocateHost(int64_t bytes, int64_t alignment, Status &status);
   /// The GPU must not use the buffer any more.

@@ -10,10 +10,12 @@
 
 #include "Core/Launcher.h"
 #include "Core/Sites.h"
+#include "Nccl/NcclImplementations.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <unistd.h>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
@@ -122,6 +124,9 @@ Status NcclBackend::openWorld(Deadline deadline) {
   // Groups of one GPU have streams of their own; with this, NCCL keeps the
   // order in which the host starts their collectives.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
+  if (Status status = checkNccl(ncclGetVersion(&ncclVersion), "ncclGetVersion");
+      !status)
+    return status;
   ncclUniqueId id = {};
   std::string text;
   if (address.rank == 0) {
@@ -156,6 +161,11 @@ Status NcclBackend::checkSite(const Site &site) const {
   return nccl::checkSite(site, capability);
 }
 
+Status NcclBackend::checkImplementation(const Implementation &implementation,
+                                        const Site &site) const {
+  return nccl::checkImplementation(implementation, site, ncclVersion);
+}
+
 Status NcclBackend::checkHostCode(const std::string &where) const {
   return "'nccl' keeps buffers on the GPU, but " + where +
          " runs on the processor";
@@ -168,6 +178,9 @@ Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
   size_t place = group.index - Group::d2hIndex;
   if (channels.size() <= place)
     channels.resize(place + 1);
+  if (group.implementation && needsWindow(*group.implementation))
+    if (Status status = checkNodes(group, deadline); !status)
+      return status;
   Channel &channel = getChannel(group);
   auto describe = [this, &group] {
     std::string text = "timed out after " + std::to_string(deadlineMs) +
@@ -193,6 +206,74 @@ Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
       "cudaStreamCreateWithFlags");
 }
 
+/// A call of all ranks.
+Status NcclBackend::checkNodes(const Group &group, Deadline deadline) {
+  // As NCCL tells nodes apart.
+  char name[256] = "";
+  const char *given = std::getenv("NCCL_HOSTID");
+  if (given && *given)
+    std::strncpy(name, given, sizeof(name) - 1);
+  else
+    gethostname(name, sizeof(name) - 1);
+  std::vector<std::string> nodes;
+  if (Status status = exchange(name, nodes, deadline); !status)
+    return status;
+  return nccl::checkNodes(group, nodes);
+}
+
+Status NcclBackend::prepareGroup(const Group &group,
+                                 const std::vector<const Site *> &sites,
+                                 Deadline deadline) {
+  Channel &channel = getChannel(group);
+  if (!needsWindow(*group.implementation) || !channel.comm)
+    return Status();
+  int64_t bytes = getWindowBytes(sites);
+  if (bytes <= channel.window.bytes)
+    return Status();
+  if (Status status = waitForIdle(deadline); !status)
+    return status;
+  if (Status status = closeWindow(channel); !status)
+    return status;
+  return openWindow(channel, bytes, deadline);
+}
+
+Status NcclBackend::openWindow(Channel &channel, int64_t bytes,
+                               Deadline deadline) {
+  Window &window = channel.window;
+  Status status;
+  window.buffer = memory.allocateWindow(bytes, status);
+  if (!status)
+    return "no window of " + std::to_string(bytes) +
+           " bytes: " + status.getMessage();
+  status = communicators.registerWindow(
+      channel.comm, window.buffer, bytes,
+      watch(deadline,
+            [this] {
+              return "timed out after " + std::to_string(deadlineMs) +
+                     " ms while NCCL registers memory of all its ranks";
+            }),
+      window.handle);
+  if (!status)
+    return giveUp(status);
+  if (!window.handle)
+    return std::string(
+        "NCCL registers no memory for it: the GPUs of its ranks do not reach "
+        "each other's memory, or NCCL_CUMEM_ENABLE or NCCL_WIN_ENABLE is 0");
+  window.bytes = bytes;
+  return Status();
+}
+
+Status NcclBackend::closeWindow(Channel &channel) {
+  Window window = std::exchange(channel.window, {});
+  Status status;
+  if (window.handle)
+    status = checkNccl(ncclCommWindowDeregister(channel.comm, window.handle),
+                       "ncclCommWindowDeregister", channel.comm);
+  if (window.buffer)
+    memory.release(window.buffer);
+  return status;
+}
+
 Status NcclBackend::giveUp(Status status) {
   communicators.abort();
   putOff.clear();
@@ -205,6 +286,9 @@ Status NcclBackend::shutdown(bool failed, Deadline deadline) {
   Status status;
   if (!failed) {
     status = waitForIdle(deadline);
+    for (Channel &channel : channels)
+      if (status)
+        status = closeWindow(channel);
     if (status)
       status = communicators.finalize(watch(deadline, [this] {
         return "timed out after " + std::to_string(deadlineMs) +
@@ -225,9 +309,12 @@ NcclBackend::~NcclBackend() {
   intervals.clear();
   stepBegin.reset();
   // Streams that still have work are destroyed when it is done.
-  for (Channel &channel : channels)
+  for (Channel &channel : channels) {
+    if (channel.window.buffer)
+      release(channel.window.buffer);
     if (channel.stream)
       cudaStreamDestroy(channel.stream);
+  }
   channels.clear();
   if (scratch)
     cudaFree(scratch);

@@ -14,6 +14,10 @@
 // not communicated before. It then checks the deadline, the communicators and
 // the other ranks, and aborts everything on an error.
 //
+// Groups with an implementation have communicators of their own configuration,
+// and those for copy engines and symmetric memory a window (see
+// NcclImplementations.h).
+//
 // Sends and receives that are started one after the other run together, so that
 // two ranks may send to each other before they receive.
 //
@@ -57,8 +61,13 @@ public:
                   Deadline deadline) override;
   void fail(const std::string &text) override;
   Status checkSite(const Site &site) const override;
+  Status checkImplementation(const Implementation &implementation,
+                             const Site &site) const override;
   Status checkHostCode(const std::string &where) const override;
   Status createGroup(const Group &group, Deadline deadline) override;
+  Status prepareGroup(const Group &group,
+                      const std::vector<const Site *> &sites,
+                      Deadline deadline) override;
 
   std::unique_ptr<Request> start(Launch launch, Status &status) override;
   bool test(Request &request, Status &status) override;
@@ -84,11 +93,19 @@ public:
   Status shutdown(bool failed, Deadline deadline) override;
 
 private:
+  /// Memory that all ranks of a group have registered; null if the group needs
+  /// none, or has no member here.
+  struct Window {
+    void *buffer = nullptr;
+    int64_t bytes = 0;
+    ncclWindow_t handle = nullptr;
+  };
   /// A group's communicator and stream, or the stream of transfers in one
   /// direction, which has no communicator.
   struct Channel {
     ncclComm_t comm = nullptr;
     cudaStream_t stream = nullptr;
+    Window window;
     /// In the order of their starts; those at the front leave when complete.
     std::deque<LaunchStatePtr> states;
   };
@@ -108,6 +125,10 @@ private:
   Status join(const BackendConfig &config);
   Status openDevice(int32_t localRank);
   Status openWorld(Deadline deadline);
+  Status checkNodes(const Group &group, Deadline deadline);
+  Status openWindow(Channel &channel, int64_t bytes, Deadline deadline);
+  /// Nothing on the stream of the channel uses the window any more.
+  Status closeWindow(Channel &channel);
   Status giveUp(Status error);
 
   // Launches (Launches.cpp).
@@ -156,6 +177,8 @@ private:
   JobAddress address;
   /// Compute capability, times ten.
   int capability = 0;
+  /// Of the library that is loaded, as ncclGetVersion codes it.
+  int ncclVersion = 0;
   bool hasGivenUp = false;
 
   RankProgress progress;

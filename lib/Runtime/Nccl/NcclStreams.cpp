@@ -16,6 +16,7 @@
 #include "Core/EmulatedData.h"
 #include "Core/Sites.h"
 #include "Nccl/Kernels.h"
+#include "Nccl/NcclImplementations.h"
 #include "Numerics/ElementTypes.h"
 
 #include <algorithm>
@@ -156,6 +157,18 @@ Status NcclBackend::enqueue(Channel &channel,
   }
   unsettled = states;
   NcclStream target{channel.comm, channel.stream, scratch};
+  // Sends and receives, of which there may be several, have no window.
+  Launch inWindow;
+  if (channel.window.buffer) {
+    const Launch &launch = states.front()->launch;
+    inWindow = moveIntoWindow(launch, channel.window.buffer);
+    launches = {&inWindow};
+    int64_t bytes = 0;
+    if (Status status = copyIn(launch, inWindow, channel.stream, bytes);
+        !status)
+      return status;
+    recorder.addStagedBytes(bytes);
+  }
   if (Status status = nccl::enqueue(launches, target); !status)
     return giveUp(status);
   bool settled = false;
@@ -187,6 +200,16 @@ Status NcclBackend::finishEnqueuing() {
   std::vector<LaunchStatePtr> states = std::move(unsettled);
   unsettled.clear();
   Channel &channel = getChannel(*states.front()->launch.group);
+  if (channel.window.buffer) {
+    const Launch &launch = states.front()->launch;
+    int64_t bytes = 0;
+    if (Status status =
+            copyOut(launch, moveIntoWindow(launch, channel.window.buffer),
+                    channel.stream, bytes);
+        !status)
+      return status;
+    recorder.addStagedBytes(bytes);
+  }
   Event end;
   if (Status status = events.record(channel.stream, end); !status)
     return status;

@@ -96,7 +96,11 @@ std::string commsched::conformance::describe(const Case &theCase,
     text += std::string(" ") + tensor.format->name + "*" +
             std::to_string(tensor.count);
   const ProcessGroup &group = plan.groups[theCase.group];
-  text += " on '" + group.name + "' of " + std::to_string(group.getSize());
+  text += " on '" + group.name + "'" +
+          (group.implementation
+               ? " (" + std::string(group.implementation->name) + ")"
+               : "") +
+          " of " + std::to_string(group.getSize());
   if (theCase.source >= 0)
     text += " from " + std::to_string(theCase.source);
   if (theCase.peer >= 0)

@@ -24,12 +24,24 @@
 
 namespace commsched::conformance {
 
+/// How the collectives of a group are carried out.
+struct Implementation {
+  const char *name;
+  /// As in program descriptions.
+  const char *method;
+  int32_t channels;
+  /// All, if it is empty.
+  std::vector<commsched_kind> kinds;
+};
+
 /// A process group: its members, row by row.
 struct ProcessGroup {
   std::string name;
   /// Between the ranks of a row; 0 when the rows are listed.
   int32_t stride = 0;
   std::vector<std::vector<int32_t>> rows;
+  /// Null: the backend's usual one.
+  const Implementation *implementation = nullptr;
 
   int32_t getSize() const { return static_cast<int32_t>(rows[0].size()); }
   /// The row of `rank`, or null.
@@ -101,8 +113,10 @@ inline constexpr int numReductions = COMMSCHED_BXOR + 1;
 /// All facts of a case, for people.
 std::string describe(const Case &theCase, const Plan &plan);
 
-/// The programs to run on `backend` with `numRanks` ranks.
-std::vector<Plan> makePlans(const std::string &backend, int32_t numRanks);
+/// The programs to run on `backend` with `numRanks` ranks. `oneNode`: all are
+/// on one node.
+std::vector<Plan> makePlans(const std::string &backend, int32_t numRanks,
+                            bool oneNode);
 
 /// The program of `rank` for commsched_load_program.
 std::string makeDescription(const Plan &plan, int32_t rank);

@@ -19,6 +19,12 @@ static json describeGroup(const ProcessGroup &group) {
     value["stride"] = group.stride;
   else
     value["ranks"] = group.rows;
+  if (const Implementation *implementation = group.implementation) {
+    value["implementation"] = {{"name", implementation->name},
+                               {"method", implementation->method}};
+    if (implementation->channels)
+      value["implementation"]["channels"] = implementation->channels;
+  }
   return value;
 }
 

@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <unistd.h>
 
 using namespace commsched::conformance;
 
@@ -36,12 +37,31 @@ int32_t RunOptions::join(const std::string &job) const {
   return commsched_init(&joining);
 }
 
+/// Whether all ranks are on one node, as NCCL tells nodes apart.
+static bool areOnOneNode(const std::string &backend) {
+  if (backend != "nccl")
+    return true;
+  char mine[64] = "";
+  const char *given = std::getenv("NCCL_HOSTID");
+  if (given)
+    std::strncpy(mine, given, sizeof(mine) - 1);
+  else
+    gethostname(mine, sizeof(mine) - 1);
+  std::vector<char> all(commsched_num_ranks() * sizeof(mine));
+  commsched_exchange(mine, all.data(), sizeof(mine));
+  for (size_t at = 0; at < all.size(); at += sizeof(mine))
+    if (std::strcmp(&all[at], mine) != 0)
+      return false;
+  return true;
+}
+
 /// Joins, runs all plans, and leaves. Non-zero on an error.
 static int32_t runPlans(const RunOptions &options, Report &report) {
   int32_t joined = options.join("conformance");
   report.setRank();
   if (!joined)
-    for (const Plan &plan : makePlans(options.backend, commsched_num_ranks())) {
+    for (const Plan &plan : makePlans(options.backend, commsched_num_ranks(),
+                                      areOnOneNode(options.backend))) {
       if (commsched_load_program(
               makeDescription(plan, commsched_rank()).c_str()))
         break;

@@ -9,6 +9,7 @@
 #include "Cases.h"
 #include "Support.h"
 
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 
@@ -60,9 +61,9 @@ std::vector<ProcessGroup> makeGroups(int32_t numRanks) {
 /// Collects a plan's cases: every kind asked for on every group in all sizes.
 class PlanBuilder {
 public:
-  PlanBuilder(std::string name, int32_t numRanks) {
+  PlanBuilder(std::string name, std::vector<ProcessGroup> groups) {
     plan.name = std::move(name);
-    plan.groups = makeGroups(numRanks);
+    plan.groups = std::move(groups);
   }
 
   Plan take() { return std::move(plan); }
@@ -110,6 +111,9 @@ public:
 
   int32_t getNumGroups() const {
     return static_cast<int32_t>(plan.groups.size());
+  }
+  const ProcessGroup &getGroup(int32_t group) const {
+    return plan.groups[group];
   }
   int32_t getSize(int32_t group) const { return plan.groups[group].getSize(); }
 
@@ -191,7 +195,7 @@ std::vector<Formats> makeReducedFormats(const std::string &backend,
 }
 
 Plan makeMovePlan(int32_t numRanks) {
-  PlanBuilder builder("moves", numRanks);
+  PlanBuilder builder("moves", makeGroups(numRanks));
   std::vector<Formats> lists = makeMovedFormats();
   for (const Formats &formats : lists)
     for (int32_t group = 0; group < builder.getNumGroups(); ++group)
@@ -207,7 +211,7 @@ Plan makeMovePlan(int32_t numRanks) {
 }
 
 Plan makeReductionPlan(const std::string &backend, int32_t numRanks) {
-  PlanBuilder builder("reductions", numRanks);
+  PlanBuilder builder("reductions", makeGroups(numRanks));
   for (int index = 0; index < numReductions; ++index) {
     auto reduction = static_cast<commsched_reduction>(index);
     for (commsched_kind kind : {COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE})
@@ -227,9 +231,84 @@ Plan makeReductionPlan(const std::string &backend, int32_t numRanks) {
   return builder.take();
 }
 
+/// Copy engines and kernels on symmetric memory take the ranks of one node.
+const std::vector<Implementation> &getImplementations() {
+  static const std::vector<Implementation> all = {
+      {"nccl-2", "nccl", 2, {}},
+      {"second", "nccl", 0, {}},
+      {"ce", "copy-engine", 0, {COMMSCHED_ALL_GATHER, COMMSCHED_ALL_TO_ALL}},
+      {"sym",
+       "symmetric",
+       0,
+       {COMMSCHED_ALL_GATHER, COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE}}};
+  return all;
+}
+
+/// All ranks, and a pair that leaves the others out: the plain groups, and each
+/// implementation of them.
+std::vector<ProcessGroup> makeImplementedGroups(int32_t numRanks,
+                                                bool oneNode) {
+  std::vector<ProcessGroup> groups = {
+      makeStrided("world", numRanks, numRanks, 1)};
+  if (numRanks >= 2)
+    groups.push_back({"pair", 0, {{numRanks - 1, 0}}});
+  size_t numPlain = groups.size();
+  for (const Implementation &implementation : getImplementations()) {
+    if (!oneNode && !implementation.kinds.empty())
+      continue;
+    for (size_t i = 0; i < numPlain; ++i) {
+      groups.push_back(groups[i]);
+      groups.back().implementation = &implementation;
+    }
+  }
+  return groups;
+}
+
+const ElementFormat *findFormat(const std::string &name) {
+  const std::vector<ElementFormat> &all = getElementFormats();
+  return &*std::find_if(
+      all.begin(), all.end(),
+      [&](const ElementFormat &format) { return format.name == name; });
+}
+
+Plan makeImplementationPlan(int32_t numRanks, bool oneNode) {
+  PlanBuilder builder("implementations",
+                      makeImplementedGroups(numRanks, oneNode));
+  const ElementFormat *f32 = findFormat("f32");
+  const Formats several = {findFormat("bf16"), f32, findFormat("i8")};
+  for (int32_t index = 0; index < builder.getNumGroups(); ++index) {
+    // Even all_to_alls only, where kinds are listed.
+    const Implementation *implementation =
+        builder.getGroup(index).implementation;
+    auto canRun = [&](const Case &theCase) {
+      if (!implementation || implementation->kinds.empty())
+        return true;
+      const std::vector<commsched_kind> &kinds = implementation->kinds;
+      return !theCase.uneven &&
+             std::find(kinds.begin(), kinds.end(), theCase.kind) != kinds.end();
+    };
+    std::vector<Case> cases = makeMoves(index, builder.getSize(index));
+    for (commsched_kind kind :
+         {COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE}) {
+      cases.push_back(makeCase(kind, index));
+      cases.back().reduction = COMMSCHED_SUM;
+    }
+    for (const Case &theCase : cases) {
+      if (!canRun(theCase))
+        continue;
+      builder.addSizes(theCase, {f32});
+      builder.addSizes(theCase, several);
+      builder.addLarge(theCase, *f32);
+    }
+  }
+  return builder.take();
+}
+
 } // namespace
 
 std::vector<Plan> commsched::conformance::makePlans(const std::string &backend,
-                                                    int32_t numRanks) {
-  return {makeMovePlan(numRanks), makeReductionPlan(backend, numRanks)};
+                                                    int32_t numRanks,
+                                                    bool oneNode) {
+  return {makeMovePlan(numRanks), makeReductionPlan(backend, numRanks),
+          makeImplementationPlan(numRanks, oneNode)};
 }

@@ -27,6 +27,12 @@ struct ncclComm {
   std::function<bool()> pending;
   int64_t numCollectives = 0;
   int64_t numSplits = 0;
+  int64_t numWindows = 0;
+  /// Those that are registered, by their first byte.
+  std::map<const char *, size_t> windows;
+  /// Whether collectives outside of windows are taken for a mistake: NCCL would
+  /// carry them out by its usual kernels.
+  bool wantsWindows = false;
   bool isConnected = false;
   std::shared_ptr<bool> isAborted = std::make_shared<bool>(false);
   bool wasAsked = false;
@@ -117,8 +123,21 @@ static ncclResult_t submit(ncclComm_t comm, cudaStream_t stream,
   return ncclInProgress;
 }
 
+static bool isInWindow(ncclComm_t comm, const void *address) {
+  auto *byte = static_cast<const char *>(address);
+  auto after = comm->windows.upper_bound(byte);
+  if (after == comm->windows.begin())
+    return false;
+  auto [begin, bytes] = *std::prev(after);
+  return byte < begin + bytes;
+}
+
 static ncclResult_t run(const char *call, Operation operation, ncclComm_t comm,
                         cudaStream_t stream) {
+  if (comm->wantsWindows && operation.count > 0 &&
+      (!isInWindow(comm, operation.input) ||
+       !isInWindow(comm, operation.output)))
+    comm->world->defect = "a buffer is in no window";
   if (operation.kind != Kind::Send && operation.kind != Kind::Recv)
     operation.number = comm->numCollectives++;
   // What is never there cannot be read.
@@ -146,7 +165,7 @@ static std::string describe(const void *input, void *output, size_t count,
 extern "C" {
 
 STANDIN_API ncclResult_t ncclGetVersion(int *version) {
-  *version = NCCL_VERSION_CODE;
+  *version = getSettings().ncclVersion;
   return ncclSuccess;
 }
 
@@ -217,13 +236,26 @@ static void makeChild(ncclComm_t parent, int64_t number, int color,
       child->rank = static_cast<int>(place);
 }
 
+/// ", CTAs 4-4, policy 2": what is not left to NCCL.
+static std::string describe(const ncclConfig_t &config) {
+  std::string text = ", blocking " + std::to_string(config.blocking);
+  if (config.minCTAs != NCCL_CONFIG_UNDEF_INT)
+    text += ", CTAs " + std::to_string(config.minCTAs) + "-" +
+            std::to_string(config.maxCTAs);
+  if (config.CTAPolicy != NCCL_CONFIG_UNDEF_INT)
+    text += ", policy " + std::to_string(config.CTAPolicy);
+  return text;
+}
+
 STANDIN_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
-                                       ncclComm_t *result, ncclConfig_t *) {
+                                       ncclComm_t *result,
+                                       ncclConfig_t *config) {
   STANDIN_BEGIN(ncclCommSplit,
                 nameComm(comm) + ", " +
                     (color == NCCL_SPLIT_NOCOLOR ? std::string("none")
                                                  : std::to_string(color)) +
-                    ", " + std::to_string(key))
+                    ", " + std::to_string(key) +
+                    (config ? describe(*config) : ""))
   if (comm->pending)
     return ncclInvalidUsage;
   int64_t number = comm->numSplits++;
@@ -234,6 +266,7 @@ STANDIN_API ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key,
   if (color != NCCL_SPLIT_NOCOLOR) {
     child = new ncclComm;
     child->number = takeNumber("communicator");
+    child->wantsWindows = config && config->CTAPolicy == NCCL_CTA_POLICY_ZERO;
   }
   bool stuck = isStuck("ncclCommSplit");
   comm->pending = [=] {
@@ -304,6 +337,42 @@ STANDIN_API ncclResult_t ncclMemFree(void *pointer) {
   STANDIN_BEGIN(ncclMemFree, nameAddress(pointer))
   return cudaFree(pointer) == cudaSuccess ? ncclSuccess
                                           : ncclUnhandledCudaError;
+}
+
+STANDIN_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer,
+                                                size_t bytes,
+                                                ncclWindow_t *window,
+                                                int flags) {
+  STANDIN_BEGIN(ncclCommWindowRegister,
+                nameComm(comm) + ", " + nameAddress(buffer) + ", " +
+                    std::to_string(bytes) + ", flags " + std::to_string(flags))
+  if (comm->pending)
+    return ncclInvalidUsage;
+  if (!getSettings().hasWindows)
+    return ncclSuccess;
+  int64_t number = comm->numWindows++;
+  std::map<int, size_t> &sizes = comm->world->windows[number];
+  sizes[comm->rank] = bytes;
+  if (sizes.begin()->second != bytes)
+    comm->world->defect = "ranks register windows of different sizes";
+  bool stuck = isStuck("ncclCommWindowRegister");
+  comm->pending = [=] {
+    int here = static_cast<int>(comm->world->windows[number].size());
+    if (stuck || (here != comm->world->size && !getSettings().alone))
+      return false;
+    comm->windows[static_cast<char *>(buffer)] = bytes;
+    *window = reinterpret_cast<ncclWindow_t>(buffer);
+    return true;
+  };
+  return ncclInProgress;
+}
+
+STANDIN_API ncclResult_t ncclCommWindowDeregister(ncclComm_t comm,
+                                                  ncclWindow_t window) {
+  STANDIN_BEGIN(ncclCommWindowDeregister,
+                nameComm(comm) + ", " + nameAddress(window))
+  comm->windows.erase(reinterpret_cast<char *>(window));
+  return ncclSuccess;
 }
 
 STANDIN_API ncclResult_t ncclGroupStart() {

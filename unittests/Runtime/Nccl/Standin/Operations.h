@@ -66,6 +66,8 @@ struct World {
   std::map<int64_t, std::map<int, std::pair<int, int>>> splits;
   std::map<std::pair<int64_t, int>, std::shared_ptr<World>> children;
   int numJoined = 0;
+  /// The sizes of the n-th window, by rank.
+  std::map<int64_t, std::map<int, size_t>> windows;
   /// What went wrong, as only NCCL would have noticed: by hanging.
   std::string defect;
 };

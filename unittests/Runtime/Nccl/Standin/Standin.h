@@ -38,6 +38,10 @@ namespace standin {
 struct Settings {
   int capability = 90;
   int numGpus = 8;
+  /// As ncclGetVersion codes it.
+  int ncclVersion = NCCL_VERSION_CODE;
+  /// Whether memory can be registered as a window.
+  bool hasWindows = true;
   /// Whether ranks of other processes are taken for granted: nothing waits for
   /// them, and no data comes from them.
   bool alone = false;

@@ -1,0 +1,181 @@
+//===- NcclImplementations.cpp - Implementations by NCCL ------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Nccl/NcclImplementations.h"
+
+#include "Nccl/CudaResources.h"
+#include "Numerics/ElementTypes.h"
+
+#include <algorithm>
+
+using namespace commsched::runtime;
+using namespace commsched::runtime::nccl;
+
+//===----------------------------------------------------------------------===//
+// What NCCL can carry out
+//===----------------------------------------------------------------------===//
+
+ncclConfig_t
+commsched::runtime::nccl::makeConfig(const Implementation &implementation) {
+  // Nothing is inherited from the communicator that is split.
+  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+  config.blocking = 0;
+  if (implementation.channels > 0)
+    config.minCTAs = config.maxCTAs = implementation.channels;
+  if (implementation.method == Method::CopyEngine)
+    config.CTAPolicy = NCCL_CTA_POLICY_ZERO;
+  return config;
+}
+
+std::string commsched::runtime::nccl::formatVersion(int version) {
+  return std::to_string(version / 10000) + "." +
+         std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+/// The first version that has the method.
+static int getFirstVersion(Method method) {
+  switch (method) {
+  case Method::Nccl:
+    return 0;
+  case Method::CopyEngine:
+    return NCCL_VERSION(2, 28, 0);
+  case Method::Symmetric:
+    return NCCL_VERSION(2, 27, 0);
+  }
+  return 0;
+}
+
+/// The kinds that run otherwise than by NCCL's usual kernels; NCCL falls back
+/// to those for all others, without notice.
+static std::vector<commsched_kind> getKinds(Method method) {
+  if (method == Method::CopyEngine)
+    return {COMMSCHED_ALL_GATHER, COMMSCHED_ALL_TO_ALL};
+  return {COMMSCHED_ALL_GATHER, COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE};
+}
+
+/// "all_gather, reduce_scatter and all_reduce".
+static std::string listKinds(const std::vector<commsched_kind> &kinds) {
+  std::string text;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    text += (i == 0                  ? ""
+             : i + 1 == kinds.size() ? " and "
+                                     : ", ") +
+            std::string(getName(kinds[i]));
+  return text;
+}
+
+Status commsched::runtime::nccl::checkImplementation(
+    const Implementation &implementation, const Site &site, int version) {
+  if (!needsWindow(implementation))
+    return Status();
+  int first = getFirstVersion(implementation.method);
+  if (version < first)
+    return "needs NCCL " + formatVersion(first) + ", but " +
+           formatVersion(version) + " is loaded";
+  std::vector<commsched_kind> kinds = getKinds(implementation.method);
+  if (std::find(kinds.begin(), kinds.end(), site.kind) == kinds.end())
+    return "carries out " + listKinds(kinds) + " only";
+  // Parts that are listed are sends and receives.
+  if (site.hasSplitValues() ||
+      std::any_of(
+          site.tensors.begin(), site.tensors.end(),
+          [](const Tensor &tensor) { return !tensor.inputSplits.empty(); }))
+    return std::string("carries out all_to_all in equal parts only");
+  return Status();
+}
+
+Status
+commsched::runtime::nccl::checkNodes(const Group &group,
+                                     const std::vector<std::string> &nodes) {
+  for (int32_t rank : group.members)
+    if (nodes[rank] != nodes[group.members[0]])
+      return "takes ranks on one node, but rank " +
+             std::to_string(group.members[0]) + " is on '" +
+             nodes[group.members[0]] + "' and rank " + std::to_string(rank) +
+             " on '" + nodes[rank] + "'";
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+/// More than any kernel needs.
+static constexpr int64_t windowAlignment = 256;
+
+static int64_t getInputBytes(const Tensor &tensor) {
+  return tensor.inputs * tensor.element.bytes;
+}
+static int64_t getOutputBytes(const Tensor &tensor) {
+  return tensor.outputs * tensor.element.bytes;
+}
+
+static int64_t alignInWindow(int64_t bytes) {
+  return (bytes + windowAlignment - 1) / windowAlignment * windowAlignment;
+}
+
+int64_t commsched::runtime::nccl::getWindowBytes(
+    const std::vector<const Site *> &sites) {
+  int64_t most = 0;
+  for (const Site *site : sites) {
+    int64_t bytes = 0;
+    for (const Tensor &tensor : site->tensors)
+      bytes += alignInWindow(getInputBytes(tensor)) +
+               alignInWindow(getOutputBytes(tensor));
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+Launch commsched::runtime::nccl::moveIntoWindow(const Launch &launch,
+                                                void *base) {
+  Launch moved = launch;
+  auto *next = static_cast<char *>(base);
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    moved.inputs[i] = next;
+    next += alignInWindow(getInputBytes(launch.getTensors()[i]));
+    moved.outputs[i] = next;
+    next += alignInWindow(getOutputBytes(launch.getTensors()[i]));
+  }
+  return moved;
+}
+
+static Status enqueueCopy(void *target, const void *source, int64_t count,
+                          cudaStream_t stream, int64_t &bytes) {
+  if (count == 0)
+    return Status();
+  bytes += count;
+  return checkCuda(
+      cudaMemcpyAsync(target, source, count, cudaMemcpyDeviceToDevice, stream),
+      "cudaMemcpyAsync");
+}
+
+Status commsched::runtime::nccl::copyIn(const Launch &launch,
+                                        const Launch &inWindow,
+                                        cudaStream_t stream, int64_t &bytes) {
+  for (size_t i = 0; i < launch.getTensors().size(); ++i)
+    if (Status status = enqueueCopy(
+            const_cast<void *>(inWindow.inputs[i]), launch.inputs[i],
+            getInputBytes(launch.getTensors()[i]), stream, bytes);
+        !status)
+      return status;
+  return Status();
+}
+
+Status commsched::runtime::nccl::copyOut(const Launch &launch,
+                                         const Launch &inWindow,
+                                         cudaStream_t stream, int64_t &bytes) {
+  for (size_t i = 0; i < launch.getTensors().size(); ++i)
+    if (Status status =
+            enqueueCopy(launch.outputs[i], inWindow.outputs[i],
+                        getOutputBytes(launch.getTensors()[i]), stream, bytes);
+        !status)
+      return status;
+  return Status();
+}
