@@ -30,7 +30,11 @@ RUNTIME = """\
 "version": 1,
 "groups": [
 {"name": "dp", "size": 4, "stride": 2},
-{"name": "odd", "size": 2, "ranks": [[0, 3], [1, 2]]}],
+{"name": "odd", "size": 2, "ranks": [[0, 3], [1, 2]]},
+{"name": "dp", "size": 4, "stride": 2,
+"implementation": {"name": "nccl-4", "method": "nccl", "channels": 4}},
+{"name": "dp", "size": 4, "stride": 2,
+"implementation": {"name": "ce", "method": "copy-engine"}}],
 "sites": [
 {"name": "ag", "location": "step.mlir:7:8", "kind": "all_gather", "group": 0,
 "runtime_ns": 52000,
@@ -49,6 +53,8 @@ RUNTIME = """\
 "tensors": [{"type": "f32", "inputs": 1, "outputs": 1}]},
 {"name": "o", "kind": "offload",
 "tensors": [{"type": "f32", "inputs": 8, "outputs": 8}]},
+{"name": "c", "kind": "all_gather", "group": 3,
+"tensors": [{"type": "f32", "inputs": 2, "outputs": 8}]},
 {"name": "b", "kind": "barrier", "group": 0}],
 "operators": [
 {"name": "aten.mm", "location": "step.mlir:9:8",

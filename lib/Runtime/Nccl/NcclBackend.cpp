@@ -124,6 +124,10 @@ Status NcclBackend::openWorld(Deadline deadline) {
   // Groups of one GPU have streams of their own; with this, NCCL keeps the
   // order in which the host starts their collectives.
   setenv("NCCL_LAUNCH_ORDER_IMPLICIT", "1", /*overwrite=*/0);
+  // Where GPUs do not reach each other's memory, NCCL then has no windows;
+  // otherwise it registers buffers for other purposes, which this backend does
+  // not need, and calls that windows.
+  setenv("NCCL_LOCAL_REGISTER", "0", /*overwrite=*/0);
   if (Status status = checkNccl(ncclGetVersion(&ncclVersion), "ncclGetVersion");
       !status)
     return status;

@@ -348,8 +348,13 @@ STANDIN_API ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer,
                     std::to_string(bytes) + ", flags " + std::to_string(flags))
   if (comm->pending)
     return ncclInvalidUsage;
-  if (!getSettings().hasWindows)
+  if (!getSettings().hasWindows) {
+    // NCCL returns the handle of a local registration then.
+    const char *local = std::getenv("NCCL_LOCAL_REGISTER");
+    if (!local || std::string(local) != "0")
+      *window = reinterpret_cast<ncclWindow_t>(buffer);
     return ncclSuccess;
+  }
   int64_t number = comm->numWindows++;
   std::map<int, size_t> &sizes = comm->world->windows[number];
   sizes[comm->rank] = bytes;
