@@ -119,6 +119,24 @@ findOptionWithoutRepetitions(const PipelineOptions &options) {
   return std::nullopt;
 }
 
+/// Adds the choice of implementations, but where a budget limits more than the
+/// live bytes of the program, which the pass does not know.
+static void addChoice(OpPassManager &functions,
+                      const PipelineOptions &options) {
+  if (options.budgetOn == BudgetOn::Reserved ||
+      options.reservedBytes.getNumOccurrences() > 0)
+    return;
+  ChooseImplementationsOptions choice;
+  choice.memoryBudget = options.memoryBudget;
+  choice.slack = options.slack;
+  choice.exclusiveGroups = options.exclusiveGroups;
+  choice.linkSharing = options.linkSharing;
+  choice.computeSlowdown = options.computeSlowdown;
+  choice.target = options.target;
+  choice.profile = options.profile;
+  functions.addPass(createChooseImplementations(std::move(choice)));
+}
+
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
   if (options.steadyState) {
@@ -157,7 +175,7 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   passOn(options, schedule);
   functions->addPass(createSchedule(std::move(schedule)));
   if (!options.steadyState)
-    return;
+    return addChoice(*functions, options);
   SteadyStateOptions steady;
   steady.memoryBudget = options.memoryBudget;
   steady.slack = options.slack;

@@ -181,8 +181,11 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
 
 /// The best that CommSched has. It computes without the storage of unsharded
 /// parameters and gathers in place; then commsched-schedule merges collectives
-/// and finds the shortest step within the budget. With `steady-state`,
-/// commsched-merge-step runs before and commsched-steady-state after.
+/// and finds the shortest step within the budget, and
+/// commsched-choose-implementations chooses what carries out each collective,
+/// where the target lists several ways. With `steady-state`,
+/// commsched-merge-step runs before, and commsched-steady-state after
+/// commsched-schedule instead of the choice.
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 
 struct TrainingPipelineOptions

@@ -21,22 +21,16 @@
 namespace mlir::commsched {
 
 /// `Base` is what TableGen makes of a CommSched_SchedulingPass, or of another
-/// pass with its options but the memory budget.
-template <typename Base, bool hasBudget = true>
+/// pass with its options but the memory budget, or but what it merges and
+/// splits: then nothing is.
+template <typename Base, bool hasBudget = true, bool hasRewriting = true>
 class SchedulingPass : public Base {
 public:
   using Base::Base;
 
   LogicalResult initialize(MLIRContext *context) override {
     scheduling = {};
-    scheduling.buckets = this->buckets;
-    scheduling.merging.mode = this->mode;
-    scheduling.merging.onlyGathersAndReductions =
-        this->buckets == ScheduleBuckets::GathersAndReductions;
-    scheduling.merging.isBitwise = this->bitwise;
-    scheduling.splitting.split = this->split;
-    scheduling.splitting.maxChunks = this->maxChunks;
-    scheduling.splitting.isBitwise = this->bitwise;
+    readRewritingOptions();
     scheduling.contention.exclusiveGroups = this->exclusiveGroups;
     scheduling.contention.linkSharing = this->linkSharing;
     scheduling.contention.computeSlowdown = this->computeSlowdown;
@@ -69,6 +63,40 @@ protected:
   std::optional<std::string> optionError;
 
 private:
+  void readRewritingOptions() {
+    if constexpr (hasRewriting) {
+      scheduling.buckets = this->buckets;
+      scheduling.merging.mode = this->mode;
+      scheduling.merging.onlyGathersAndReductions =
+          this->buckets == ScheduleBuckets::GathersAndReductions;
+      scheduling.merging.isBitwise = this->bitwise;
+      scheduling.splitting.split = this->split;
+      scheduling.splitting.maxChunks = this->maxChunks;
+      scheduling.splitting.isBitwise = this->bitwise;
+    } else {
+      scheduling.buckets = ScheduleBuckets::Off;
+      scheduling.splitting.split = ScheduleSplit::Off;
+    }
+  }
+
+  /// Returns an error message if the options on merging and splitting make no
+  /// sense.
+  std::optional<std::string> findBadRewriting() {
+    if constexpr (hasRewriting) {
+      if (this->bitwise && this->split == ScheduleSplit::Sums)
+        return makeOptionError(*this, this->split,
+                               "is 'sums', which adds in another order, but "
+                               "option 'bitwise' keeps every element");
+      constexpr int32_t leastChunks = 2, mostChunks = 8;
+      if (this->maxChunks < leastChunks || this->maxChunks > mostChunks)
+        return makeOptionError(*this, this->maxChunks,
+                               "must be from " + Twine(leastChunks) + " to " +
+                                   Twine(mostChunks) + ", but is " +
+                                   Twine(this->maxChunks));
+    }
+    return std::nullopt;
+  }
+
   /// Reads the other options. Returns an error message if one makes no sense.
   std::optional<std::string> findBadOption() {
     auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
@@ -78,14 +106,8 @@ private:
       if (std::optional<std::string> error =
               parseMemoryBudget(this->memoryBudget, scheduling.budget))
         return explain(this->memoryBudget, *error);
-    if (this->bitwise && this->split == ScheduleSplit::Sums)
-      return explain(this->split, "is 'sums', which adds in another order, but "
-                                  "option 'bitwise' keeps every element");
-    constexpr int32_t leastChunks = 2, mostChunks = 8;
-    if (this->maxChunks < leastChunks || this->maxChunks > mostChunks)
-      return explain(this->maxChunks, "must be from " + Twine(leastChunks) +
-                                          " to " + Twine(mostChunks) +
-                                          ", but is " + Twine(this->maxChunks));
+    if (std::optional<std::string> error = findBadRewriting())
+      return error;
     if (Status status = check(scheduling.contention); !status)
       return explain(this->computeSlowdown, status.error());
     if (std::optional<std::string> error =

@@ -29,6 +29,8 @@ STEPS = {
     "accumulated": ["--sharding=mixed", "--layers=1", "--microbatches=2"],
     "regions": ["--sharding=plain", "--regions", "--optimizer=none"],
     "experts": ["--sharding=plain", "--experts", "--optimizer=none"],
+    "implementations": ["--sharding=plain", "--layers=1", "--optimizer=none",
+                        "--implementations"],
     "packed-experts": ["--sharding=packed", "--experts",
                        "--optimizer=adamw"],
     "joint": ["--sharding=plain", "--layers=1", "--joint",
@@ -142,6 +144,11 @@ RUNS = [
                "split=off max-chunks=2 "
                f"mode=copy slack=5 bitwise target=b200 {TABLE} "
                "exclusive-groups link-sharing compute-slowdown=0.19", steps=()),
+    *make_runs("commsched-choose-implementations", "memory-budget=10%",
+               "memory-budget=10% slack=5 target=b200 exclusive-groups "
+               "link-sharing compute-slowdown=0.19 "
+               "profile=%src/benchmarks/implementations/implementations.json",
+               steps=("implementations",)),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
                steps=()),
     *make_runs("commsched-export-chakra", "output=%folder/traces",

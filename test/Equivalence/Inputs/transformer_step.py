@@ -53,10 +53,23 @@ def expert_parameters(index):
             f"{prefix}.w2": (HIDDEN, EXPERT_SIZE)}
 
 
+# Of a machine that has ways to communicate beside that of the group.
+TARGET = '''module attributes {dlti.target_system_spec =
+  #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<
+    "commsched.implementations" = {
+      nccl = {tax = 0.5}, "second-communicator" = {method = "nccl", tax = 0.2},
+      "nccl-4" = {method = "nccl", channels = 4 : i64},
+      "nccl-8" = {method = "nccl", channels = 8 : i64},
+      "copy-engine" = {latency_us = 5.0, bandwidth_gb_s = 100.0},
+      symmetric = {latency_us = 2.0, bandwidth_gb_s = 50.0}}>>} {
+'''
+
+
 class Step:
     def __init__(self, sharding="plain", ranks=4, layers=2,
                  has_experts=False, optimizer="sgd", microbatches=1,
-                 has_regions=False, is_joint=False, repeats=False):
+                 has_regions=False, is_joint=False, repeats=False,
+                 has_implementations=False):
         self.f = Function("step")
         self.tape = Tape(self.f)
         self.params = SHARDINGS[sharding](self.f, self.tape, ranks)
@@ -67,6 +80,7 @@ class Step:
         self.has_regions = has_regions
         self.is_joint = is_joint
         self.repeats = repeats
+        self.has_implementations = has_implementations
         self.params.stays_gathered = is_joint
         self.units = {
             "embedding": {"embedding": (VOCABULARY, HIDDEN)},
@@ -124,8 +138,9 @@ class Step:
             if self.repeats:
                 self.feed([value, *self.moments.get(name, ())], len(results))
             results += new
-        return self.groups() + "\n" + self.f.finish(
+        text = self.groups() + "\n" + self.f.finish(
             results, forward=1 if self.is_joint else None)
+        return TARGET + text + "}\n" if self.has_implementations else text
 
     def feed(self, values, result):
         """Has the results from `result` on replace arguments in the next
@@ -226,10 +241,13 @@ def parse_step(arguments=None):
     parser.add_argument("--repeats", action="store_true",
                         help="what the optimizer returns feeds the arguments "
                         "of the next repetition")
+    parser.add_argument("--implementations", action="store_true",
+                        help="the target lists several implementations")
     options = parser.parse_args(arguments)
     return Step(options.sharding, options.ranks, options.layers,
                 options.experts, options.optimizer, options.microbatches,
-                options.regions, options.joint, options.repeats)
+                options.regions, options.joint, options.repeats,
+                options.implementations)
 
 
 def main():

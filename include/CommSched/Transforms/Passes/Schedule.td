@@ -13,8 +13,8 @@ include "mlir/Pass/PassBase.td"
 
 class CommSched_SchedulingPass<string flag, string operation>
     : Pass<flag, operation> {
-  /// The options but for the memory budget.
-  list<Option> stepOptions = [
+  /// What is merged and split.
+  list<Option> rewritingOptions = [
     Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",
            /*default=*/"::mlir::commsched::ScheduleBuckets::Auto",
            "Which collectives to merge: auto, gathers-and-reductions or off",
@@ -34,6 +34,9 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"maxChunks", "max-chunks", "int32_t", /*default=*/"8",
            "Largest number of chunks that a collective is split into, from 2 to "
            "8">,
+  ];
+  /// How times are estimated and simulated.
+  list<Option> simulationOptions = [
     Option<"slack", "slack", "int32_t",
            /*default=*/"-1",
            "By how many percent longer than they are collectives are taken to "
@@ -59,6 +62,8 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives">,
   ];
+  /// The options but for the memory budget.
+  list<Option> stepOptions = !listconcat(rewritingOptions, simulationOptions);
   list<Option> allocatorOptions = [
     Option<"budgetOn", "budget-on", "::mlir::commsched::BudgetOn",
            /*default=*/"::mlir::commsched::BudgetOn::Live",
@@ -71,12 +76,13 @@ class CommSched_SchedulingPass<string flag, string operation>
            "pytorch-expandable",
            "::mlir::commsched::getAllocatorModelValues()">,
   ];
-  list<Option> schedulingOptions = !listconcat([
+  list<Option> budgetOptions = [
     Option<"memoryBudget", "memory-budget", "std::string",
            /*default=*/"\"0%\"",
            "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
            "over the baseline such as 5%">,
-  ], stepOptions);
+  ];
+  list<Option> schedulingOptions = !listconcat(budgetOptions, stepOptions);
 }
 
 def Schedule : CommSched_SchedulingPass<"commsched-schedule",
@@ -175,6 +181,32 @@ def Frontier : CommSched_SchedulingPass<"commsched-frontier",
            "File to write, as JSON if it ends in .json and else as CSV; - is "
            "CSV on standard output">,
   ]);
+}
+
+def ChooseImplementations
+    : CommSched_SchedulingPass<"commsched-choose-implementations",
+                               "::mlir::func::FuncOp"> {
+  let summary = "choose what carries out each collective, by its price";
+  let description = [{
+    Chooses one of the implementations that the target lists
+    (`commsched.implementations`) for each collective, sets
+    `commsched.implementation`, and puts the block into the order that is best
+    for the choice. A faster implementation pays where a collective is exposed,
+    one with a smaller tax on computation where it is hidden. The step never
+    gets longer than it was, and its live bytes stay within `memory-budget`,
+    unless the program exceeds it already. See docs/guide/implementations.md.
+
+    Collectives that name an implementation keep it. So do those whose time is
+    pinned or measured by name, since it would be the same for all; sends and
+    receives, whose other end another program may carry out; barriers; and
+    transfers to and from the host. A program for a target without a list stays
+    as it is. All ranks have to run the pass on the same program with the same
+    costs.
+
+    A remark for each block gives the step time before and after, and how many
+    collectives each implementation carries out.
+  }];
+  let options = !listconcat(budgetOptions, simulationOptions);
 }
 
 def DumpProblem : Pass<"commsched-dump-problem", "::mlir::ModuleOp"> {

@@ -1,0 +1,116 @@
+// RUN: split-file %s %t
+// RUN: commsched-opt %t/hidden.mlir --commsched-choose-implementations --commsched-report --remarks-filter=commsched 2>&1 | FileCheck %t/hidden.mlir
+// RUN: commsched-opt %t/exposed.mlir --commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/exposed.mlir
+// RUN: commsched-opt %t/kept.mlir --commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/kept.mlir
+// RUN: commsched-opt %t/hidden.mlir --commsched-pipeline | FileCheck %t/hidden.mlir --check-prefix=PIPELINE
+// RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations=profile=%t/profile.json | FileCheck %t/unlisted.mlir
+// RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations | FileCheck %t/unlisted.mlir --check-prefix=NONE
+// RUN: not commsched-opt %t/hidden.mlir --commsched-choose-implementations=memory-budget=much 2>&1 | FileCheck %s --check-prefix=OPTION
+
+// OPTION: option 'memory-budget' of pass 'commsched-choose-implementations'
+
+//--- hidden.mlir
+// Computation of 100 us hides the gather, however long it takes: what slows the
+// computation down is what counts.
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
+      nccl = {tax = 0.5, latency_us = 10.0, bandwidth_gb_s = 1000.0},
+      "copy-engine" = {latency_us = 50.0, bandwidth_gb_s = 1000.0}}>>} {
+  commsched.group @dp size(4)
+
+  // CHECK: remark: [Passed] ImplementationsChosen {{.*}}"the step takes 100000 ns instead of 103{{[0-9]+}}: 1 by copy-engine"
+  // CHECK-LABEL: func.func @hidden
+  // CHECK: commsched.all_gather {{.*}}commsched.implementation = "copy-engine"
+  // PIPELINE: commsched.all_gather {{.*}}commsched.implementation = "copy-engine"
+  func.func @hidden(%a: tensor<256xf32>, %x: tensor<1024xf32>)
+      -> (tensor<1024xf32>, tensor<1024xf32>) {
+    %0 = commsched.all_gather %a on @dp dim(0)
+        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %1 = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 100000 : i64}
+        : (tensor<1024xf32>) -> tensor<1024xf32>
+    %2 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
+    return %1, %2 : tensor<1024xf32>, tensor<1024xf32>
+  }
+}
+
+//--- exposed.mlir
+// With computation of 20 us, copy engines would be exposed by 30 us: NCCL's
+// kernels slow the computation down by less.
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
+      nccl = {tax = 0.5, latency_us = 10.0, bandwidth_gb_s = 1000.0},
+      "copy-engine" = {latency_us = 50.0, bandwidth_gb_s = 1000.0}}>>} {
+  commsched.group @dp size(4)
+
+  // CHECK: remark: [Missed] BlockKept {{.*}}no other implementation makes its step of {{[0-9]+}} ns shorter
+  // CHECK-LABEL: func.func @exposed
+  // CHECK-NOT: commsched.implementation =
+  func.func @exposed(%a: tensor<256xf32>, %x: tensor<1024xf32>)
+      -> (tensor<1024xf32>, tensor<1024xf32>) {
+    %0 = commsched.all_gather %a on @dp dim(0)
+        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %1 = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 20000 : i64}
+        : (tensor<1024xf32>) -> tensor<1024xf32>
+    %2 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
+    return %1, %2 : tensor<1024xf32>, tensor<1024xf32>
+  }
+}
+
+//--- kept.mlir
+// A collective that names an implementation keeps it; one with a pinned time
+// would take that with any; one of the wrong kind, size or group has no choice;
+// and two programs carry out the ends of a message.
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
+      nccl = {tax = 0.5, latency_us = 10.0, bandwidth_gb_s = 1000.0},
+      "copy-engine" = {latency_us = 1.0, bandwidth_gb_s = 1000.0, max_bytes = 4096 : i64},
+      other = {method = "nccl", latency_us = 1.0, bandwidth_gb_s = 1000.0,
+               collectives = ["send", "recv"]}}>>} {
+  commsched.group @dp size(4)
+  commsched.group @wide size(16) ranks_per_node(8)
+  commsched.group @alone size(1)
+
+  // CHECK-LABEL: func.func @kept
+  // CHECK: all_gather {{.*}}commsched.implementation = "nccl", commsched.name = "named"
+  // CHECK: all_gather {{.*}}{commsched.name = "pinned"
+  // CHECK: all_gather {{.*}}{commsched.name = "large"
+  // CHECK: all_gather {{.*}}{commsched.name = "wide"
+  // CHECK: all_gather {{.*}}{commsched.name = "alone"
+  // CHECK: all_reduce {{.*}}{commsched.name = "reduced"
+  // CHECK: commsched.send {{.*}}{commsched.name = "sent"
+  func.func @kept(%a: tensor<256xf32>, %b: tensor<1024xf32>) {
+    %0 = commsched.all_gather %a on @dp dim(0) {commsched.implementation = "nccl", commsched.name = "named"} : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %1 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
+    %2 = commsched.all_gather %a on @dp dim(0) {commsched.name = "pinned", commsched.runtime_ns = 9 : i64} : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %3 = commsched.wait %2 : !commsched.future<tensor<1024xf32>>
+    %4 = commsched.all_gather %b on @dp dim(0) {commsched.name = "large"} : tensor<1024xf32> -> !commsched.future<tensor<4096xf32>>
+    %5 = commsched.wait %4 : !commsched.future<tensor<4096xf32>>
+    %6 = commsched.all_gather %a on @wide dim(0) {commsched.name = "wide"} : tensor<256xf32> -> !commsched.future<tensor<4096xf32>>
+    %7 = commsched.wait %6 : !commsched.future<tensor<4096xf32>>
+    %8 = commsched.all_gather %a on @alone dim(0) {commsched.name = "alone"} : tensor<256xf32> -> !commsched.future<tensor<256xf32>>
+    %9 = commsched.wait %8 : !commsched.future<tensor<256xf32>>
+    %10 = commsched.all_reduce %a on @dp reduction(sum) {commsched.name = "reduced"} : tensor<256xf32> -> !commsched.future<tensor<256xf32>>
+    %11 = commsched.wait %10 : !commsched.future<tensor<256xf32>>
+    %12 = commsched.send %a on @dp to(1) {commsched.name = "sent"} : tensor<256xf32> -> !commsched.future
+    commsched.wait %12 : !commsched.future
+    return
+  }
+}
+
+//--- unlisted.mlir
+commsched.group @dp size(4)
+
+// CHECK: commsched.all_gather {{.*}}commsched.implementation = "symmetric"
+// NONE: commsched.all_gather
+// NONE-NOT: commsched.implementation
+func.func @unlisted(%a: tensor<256xf32>) -> tensor<1024xf32> {
+  %0 = commsched.all_gather %a on @dp dim(0)
+      : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
+  return %1 : tensor<1024xf32>
+}
+
+//--- profile.json
+{"implementations": {"symmetric": {"tax": 0.1}},
+ "rows": [{"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 4096,
+           "time_ns": 500, "implementation": "symmetric"}]}
