@@ -9,9 +9,7 @@
 #include "PassSupport.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "CommSched/Support/OutputFile.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -61,79 +59,13 @@ mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
   return remark;
 }
 
-/// Writes everything to `os`, or says why that failed.
-static std::error_code writeTo(llvm::raw_fd_ostream &os,
-                               function_ref<void(raw_ostream &)> print) {
-  print(os);
-  os.flush();
-  std::error_code error = os.error();
-  // Otherwise its destructor ends the program.
-  os.clear_error();
-  return error;
-}
-
-/// Whether the path leads to something that cannot be replaced by a file: a
-/// device or a pipe.
-static bool isWrittenInPlace(const llvm::sys::fs::file_status &status) {
-  switch (status.type()) {
-  case llvm::sys::fs::file_type::block_file:
-  case llvm::sys::fs::file_type::character_file:
-  case llvm::sys::fs::file_type::fifo_file:
-  case llvm::sys::fs::file_type::socket_file:
-    return true;
-  default:
-    return false;
-  }
-}
-
-/// Writes a new file beside `path` and then gives it that name, so that there
-/// is no partial file at any time.
-static std::error_code replaceFile(StringRef path,
-                                   function_ref<void(raw_ostream &)> print) {
-  // Not TempFile, which replaces every % of the path.
-  std::string part =
-      (path + "." + Twine(llvm::sys::Process::getProcessId()) + ".tmp").str();
-  std::error_code error;
-  // Removes the file unless it is kept, also on a signal.
-  llvm::ToolOutputFile file(part, error, llvm::sys::fs::OF_None);
-  if (error)
-    return error;
-  auto closeAfter = [&](raw_ostream &os) {
-    print(os);
-    file.os().close();
-  };
-  if ((error = writeTo(file.os(), closeAfter)) ||
-      (error = llvm::sys::fs::rename(part, path)))
-    return error;
-  file.keep();
-  return error;
-}
-
-static std::error_code writeFile(StringRef path,
-                                 function_ref<void(raw_ostream &)> print) {
-  if (path == "-")
-    return writeTo(llvm::outs(), print);
-  llvm::sys::fs::file_status status;
-  // A new file has no status.
-  (void)llvm::sys::fs::status(path, status);
-  if (status.type() == llvm::sys::fs::file_type::directory_file)
-    return make_error_code(std::errc::is_a_directory);
-  if (isWrittenInPlace(status)) {
-    std::error_code error;
-    llvm::raw_fd_ostream os(path, error, llvm::sys::fs::CD_OpenExisting);
-    return error ? error : writeTo(os, print);
-  }
-  // Of a link, what it leads to is replaced.
-  SmallString<128> target;
-  if (!exists(status) || llvm::sys::fs::real_path(path, target))
-    target = path;
-  return replaceFile(target, print);
-}
-
 LogicalResult
 mlir::commsched::writeOutputFile(Location loc, StringRef path, StringRef what,
                                  function_ref<void(raw_ostream &)> print) {
-  if (std::error_code error = writeFile(path, print))
+  OutputFile file(path);
+  if (!file.getError())
+    print(file.os());
+  if (std::error_code error = file.keep())
     return emitError(loc, "cannot write ")
            << what << " to '" << path << "': " << error.message();
   return success();

@@ -8,6 +8,7 @@
 
 #include "Tables.h"
 
+#include "CommSched/Support/OutputFile.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
@@ -348,12 +349,10 @@ llvm::Error checkWritable(llvm::StringRef path) {
   if (!llvm::sys::fs::status(path, status) &&
       !llvm::sys::fs::is_regular_file(status))
     return fail(path, "it is not a regular file");
-  llvm::Expected<llvm::sys::fs::TempFile> file =
-      llvm::sys::fs::TempFile::create(path + ".temp-%%%%%%");
-  if (!file)
-    return fail(path, llvm::toString(file.takeError()));
-  if (llvm::Error error = file->discard())
-    return fail(path, llvm::toString(std::move(error)));
+  // Not kept, so that nothing is left.
+  mlir::commsched::OutputFile file(path);
+  if (std::error_code code = file.getError())
+    return fail(path, code.message());
   return llvm::Error::success();
 }
 
@@ -363,20 +362,11 @@ llvm::Error writeCostTable(llvm::StringRef path, const Settings &settings,
   RowLists lists(plan, environment);
   for (auto [point, result] : llvm::zip_equal(plan.points, results))
     lists.addPoint(point, result);
-  // Writes beside the file, then renames.
-  llvm::Error error =
-      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-        printTable(os, settings, environment, lists);
-        os.flush();
-        auto &file = static_cast<llvm::raw_fd_ostream &>(os);
-        if (!file.has_error())
-          return llvm::Error::success();
-        std::error_code code = file.error();
-        file.clear_error();
-        return llvm::errorCodeToError(code);
-      });
-  if (error)
-    return fail(path, llvm::toString(std::move(error)));
+  mlir::commsched::OutputFile file(path);
+  if (!file.getError())
+    printTable(file.os(), settings, environment, lists);
+  if (std::error_code code = file.keep())
+    return fail(path, code.message());
   return llvm::Error::success();
 }
 

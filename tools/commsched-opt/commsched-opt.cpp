@@ -11,10 +11,14 @@
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "CommSched/OperationTables/OperationTable.h"
 #include "CommSched/Register.h"
+#include "CommSched/Support/OutputFile.h"
 #include "CommSched/Tools/Upstream.h"
 #include "Registration.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -44,6 +48,30 @@ LogicalResult mlir::commsched::registerTables(DialectRegistry &registry,
   return success();
 }
 
+/// Runs the passes on the file `input` and writes the result to `output`, whole
+/// or not at all.
+static LogicalResult runOnFile(StringRef input, StringRef output,
+                               DialectRegistry &registry,
+                               const MlirOptMainConfig &config) {
+  auto fail = [](const llvm::Twine &message) {
+    llvm::errs() << message << "\n";
+    return failure();
+  };
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
+  if (!buffer)
+    return fail(message);
+  OutputFile file(output);
+  if (!file.getError() &&
+      failed(MlirOptMain(file.os(), std::move(buffer), registry, config)))
+    return failure();
+  if (std::error_code error = file.keep())
+    return fail("cannot write " +
+                (output == "-" ? "the standard output" : "'" + output + "'") +
+                ": " + error.message());
+  return success();
+}
+
 int mlir::commsched::optMain(int argc, char **argv) {
   llvm::cl::AddExtraVersionPrinter([](llvm::raw_ostream &os) {
     os << "CommSched version " COMMSCHED_VERSION "\n";
@@ -58,5 +86,9 @@ int mlir::commsched::optMain(int argc, char **argv) {
       argc, argv, "CommSched optimizer driver\n", registry);
   if (failed(registerTables(registry, tables, llvm::errs())))
     return EXIT_FAILURE;
-  return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  MlirOptMainConfig config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  llvm::InitLLVM init(argc, argv);
+  return asMainReturnCode(runOnFile(input, output, registry, config));
 }

@@ -13,6 +13,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Support/Json.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -128,7 +129,7 @@ static void forEach(const json::Object &program, StringRef key,
 }
 
 llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
-  llvm::Expected<json::Value> value = json::parse(description);
+  llvm::Expected<json::Value> value = parseJson(description);
   if (!value)
     return value.takeError();
   const json::Object *object = value->getAsObject();

@@ -8,6 +8,7 @@
 
 #include "Inputs.h"
 
+#include "CommSched/Support/OutputFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -35,12 +36,11 @@ mlir::commsched::run::writeFile(StringRef path,
   if (!directory.empty())
     if (std::error_code code = llvm::sys::fs::create_directories(directory))
       return fail(code.message());
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    print(os);
-    return llvm::Error::success();
-  });
-  if (error)
-    return fail(llvm::toString(std::move(error)));
+  OutputFile file(path);
+  if (!file.getError())
+    print(file.os());
+  if (std::error_code code = file.keep())
+    return fail(code.message());
   return llvm::Error::success();
 }
 
