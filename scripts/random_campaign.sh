@@ -34,6 +34,7 @@ run $checks/check_params.py --functions $((300 * count)) --seed "$seed" commsche
 run $checks/check_reinplacing.py --functions $((300 * count)) --seed "$seed" commsched-opt
 run $checks/check_fsdp_order.py --functions $((600 * count)) --seed "$seed" commsched-opt
 run $checks/check_buckets.py --count $((45 * count)) --functions 12 --seed "$seed" commsched-opt
+run fuzz/check_programs.py --programs $((2000 * count)) --seed "$seed" commsched-opt
 last=$((seed + 20 * count - 1))
 run $equivalence/check_equivalence.py --random="$seed-$last" --folder="$folder" --opt=commsched-opt
 run $equivalence/check_iterations.py --random="$seed-$last" --linked="$seed-$last" \
