@@ -37,10 +37,9 @@ struct RandomChoice {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       if (problem.isCollective(node) && random.percent(80))
         addWays(node, numStreams, random);
-    addContention(
-        withImplementations(problem, implementations, firstChoice())
-            ->numStreams(),
-        random);
+    addContention(withImplementations(problem, implementations, firstChoice())
+                      ->numStreams(),
+                  random);
   }
 
   ImplementationChoice firstChoice() const {
@@ -61,9 +60,8 @@ private:
     std::vector<Implementation> &ways = implementations[node];
     ways.push_back({problem.costNs(node), problem.stream(node)});
     for (int64_t i = 1 + random.below(2); i > 0; --i)
-      ways.push_back(
-          {problem.costNs(node) * (50 + random.below(200)) / 100,
-           static_cast<StreamId>(random.below(numStreams))});
+      ways.push_back({problem.costNs(node) * (50 + random.below(200)) / 100,
+                      static_cast<StreamId>(random.below(numStreams))});
   }
 
   void addContention(StreamId numStreams, Random &random) {
@@ -83,7 +81,7 @@ private:
   }
 };
 
-Problem drawProblem(uint64_t seed, int32_t maxNodes) {
+Problem drawSmallProblem(uint64_t seed, int32_t maxNodes) {
   RandomProblemOptions options;
   options.maxNodes = maxNodes;
   options.maxCostNs = 1000;
@@ -114,7 +112,8 @@ int64_t countChoices(const RandomChoice &random) {
   int64_t count = 1;
   for (const std::vector<Implementation> &ways : random.implementations)
     count = std::min<int64_t>(
-        count * std::max<int64_t>(static_cast<int64_t>(ways.size()), 1), 1 << 20);
+        count * std::max<int64_t>(static_cast<int64_t>(ways.size()), 1),
+        1 << 20);
   return count;
 }
 
@@ -122,7 +121,7 @@ TEST(ImplementationsProperty, MostlyTheOptimumOfTheOrder) {
   int64_t numCases = 0, numOptimal = 0, numImproved = 0;
   double lost = 0;
   for (uint64_t seed = 0; seed < 1500; ++seed) {
-    RandomChoice random(seed, drawProblem(seed, 40));
+    RandomChoice random(seed, drawSmallProblem(seed, 40));
     int64_t numChoices = countChoices(random);
     if (numChoices < 8 || numChoices > 2500)
       continue;
@@ -140,11 +139,11 @@ TEST(ImplementationsProperty, MostlyTheOptimumOfTheOrder) {
     numImproved += stepNs < random.stepNs(order, random.firstChoice());
     lost += static_cast<double>(stepNs - bestNs) / static_cast<double>(bestNs);
   }
-  // 822 of 863, and 0.17 % above the optimum on average.
+  // 858 of 863, and 0.016 % above the optimum on average.
   ASSERT_GT(numCases, 800);
-  EXPECT_GT(numOptimal * 100, numCases * 94);
-  EXPECT_LT(lost / static_cast<double>(numCases), 0.002);
-  EXPECT_GT(numImproved * 100, numCases * 75);
+  EXPECT_GT(numOptimal * 100, numCases * 99);
+  EXPECT_LT(lost / static_cast<double>(numCases), 0.0003);
+  EXPECT_GT(numImproved * 100, numCases * 80);
 }
 
 void checkSchedule(const RandomChoice &random, const Order &order,
@@ -189,7 +188,7 @@ TEST(ImplementationsProperty, NeverLongerAndWithinTheLimit) {
   int64_t numShorter = 0;
   for (uint64_t seed = 0; seed < 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    RandomChoice random(seed, drawProblem(seed, 40));
+    RandomChoice random(seed, drawSmallProblem(seed, 40));
     Order order = makeRandomOrder(seed, random.problem);
     if (!verify(random.problem, order))
       continue;
@@ -213,8 +212,7 @@ TEST(ImplementationsProperty, StepsBecomeShorter) {
     int64_t peakBytes =
         simulateMemory(random.problem, random.problem.programOrder())
             ->peakBytes;
-    checkSchedule(random, random.problem.programOrder(), peakBytes,
-                  numShorter);
+    checkSchedule(random, random.problem.programOrder(), peakBytes, numShorter);
     if (HasFailure())
       return;
   }

@@ -52,9 +52,8 @@ private:
     implementations.resize(problem.numNodes());
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       if (problem.isCollective(node))
-        implementations[node] = {
-            {problem.costNs(node), problem.stream(node)},
-            make(problem.costNs(node))};
+        implementations[node] = {{problem.costNs(node), problem.stream(node)},
+                                 make(problem.costNs(node))};
   }
 };
 
@@ -142,9 +141,9 @@ TEST(Implementations, TheOrderFollowsTheChoice) {
   addCompute(input.problem, 10, {wait});
   input.addCopyEngines();
   EXPECT_EQ(input.choose().numChanged, 0);
-  Result<ImplementationSchedule> result = scheduleImplementations(
-      input.problem, input.implementations, input.problem.programOrder(),
-      input.options);
+  Result<ImplementationSchedule> result =
+      scheduleImplementations(input.problem, input.implementations,
+                              input.problem.programOrder(), input.options);
   ASSERT_TRUE(result) << result.error();
   EXPECT_EQ(result->choice, (ImplementationChoice{1, 0, 0, 0}));
   EXPECT_EQ(result->schedule.order, (Order{0, 2, 1, 3}));
@@ -160,9 +159,9 @@ TEST(Implementations, NothingToChooseFrom) {
   EXPECT_EQ(result->schedule.stepNs, 0);
 
   TimelineExample example;
-  result = scheduleImplementations(
-      example.problem, Implementations(example.problem.numNodes()),
-      example.problem.programOrder(), {});
+  result = scheduleImplementations(example.problem,
+                                   Implementations(example.problem.numNodes()),
+                                   example.problem.programOrder(), {});
   ASSERT_TRUE(result) << result.error();
   EXPECT_EQ(result->numChanged, 0);
   Result<StepSchedule> alone = scheduleStep(example.problem, {});
@@ -224,8 +223,9 @@ TEST(Implementations, ChecksTheInput) {
   EXPECT_EQ(errorOf(2, {{50, 0}, {std::numeric_limits<int64_t>::max(), 0}}),
             "the sum of the longest implementations up to node 2 (start), "
             "which takes up to 9223372036854775807 ns, does not fit 64 bits");
-  EXPECT_EQ(check(Implementations(2), problem).error(),
-            "there are implementations for 2 operations, but the problem has 7");
+  EXPECT_EQ(
+      check(Implementations(2), problem).error(),
+      "there are implementations for 2 operations, but the problem has 7");
 
   Implementations implementations(problem.numNodes());
   implementations[0] = {{100, 0}, {10, 1}};

@@ -6,116 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChoiceSimulator.h"
-
+#include "ChangeEstimates.h"
+#include "Choices.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
+#include <map>
+#include <queue>
+#include <set>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
-
-//===----------------------------------------------------------------------===//
-// Check
-//===----------------------------------------------------------------------===//
-
-static Status checkWays(const std::vector<Implementation> &ways, NodeId node,
-                        const Problem &problem) {
-  auto name = [&](size_t index) {
-    return "implementation " + std::to_string(index) + " of " +
-           problem.describe(node);
-  };
-  if (!problem.isCollective(node))
-    return Error{problem.describe(node) + " has " +
-                 std::to_string(ways.size()) +
-                 " implementations, but it is no collective"};
-  for (size_t i = 0; i < ways.size(); ++i) {
-    if (ways[i].costNs < 0)
-      return Error{name(i) + " has a negative cost of " +
-                   std::to_string(ways[i].costNs) + " ns"};
-    if (ways[i].stream < 0 || ways[i].stream >= maxStreams)
-      return Error{name(i) + " is on stream " +
-                   std::to_string(ways[i].stream) +
-                   ", but streams are numbered from 0 to " +
-                   std::to_string(maxStreams - 1)};
-  }
-  const Implementation &first = ways.front();
-  if (first.costNs != problem.costNs(node) ||
-      first.stream != problem.stream(node))
-    return Error{name(0) + " takes " + std::to_string(first.costNs) +
-                 " ns on stream " + std::to_string(first.stream) +
-                 ", but that of the problem takes " +
-                 std::to_string(problem.costNs(node)) + " ns on stream " +
-                 std::to_string(problem.stream(node))};
-  return Status::success();
-}
-
-Status schedule::check(const Implementations &implementations,
-                       const Problem &problem) {
-  if (implementations.size() != static_cast<size_t>(problem.numNodes()))
-    return Error{"there are implementations for " +
-                 std::to_string(implementations.size()) +
-                 " operations, but the problem has " +
-                 std::to_string(problem.numNodes())};
-  int64_t totalNs = 0;
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    const std::vector<Implementation> &ways = implementations[node];
-    int64_t longestNs = problem.costNs(node);
-    if (!ways.empty())
-      if (Status status = checkWays(ways, node, problem); !status)
-        return status;
-    for (const Implementation &way : ways)
-      longestNs = std::max(longestNs, way.costNs);
-    if (longestNs > std::numeric_limits<int64_t>::max() - totalNs)
-      return Error{"the sum of the longest implementations up to " +
-                   problem.describe(node) + ", which takes up to " +
-                   std::to_string(longestNs) + " ns, does not fit 64 bits"};
-    totalNs += longestNs;
-  }
-  return Status::success();
-}
-
-Result<Problem>
-schedule::withImplementations(const Problem &problem,
-                              const Implementations &implementations,
-                              const ImplementationChoice &choice) {
-  if (!problem.check())
-    return problem.check();
-  if (Status status = check(implementations, problem); !status)
-    return status;
-  if (choice.size() != implementations.size())
-    return Error{"the choice is one for " + std::to_string(choice.size()) +
-                 " operations, but the problem has " +
-                 std::to_string(problem.numNodes())};
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    size_t count = std::max<size_t>(implementations[node].size(), 1);
-    if (choice[node] < 0 || static_cast<size_t>(choice[node]) >= count)
-      return Error{"implementation " + std::to_string(choice[node]) +
-                   " is chosen for " + problem.describe(node) +
-                   ", which has " +
-                   std::to_string(implementations[node].size())};
-  }
-  Problem result = problem;
-  result.reserveStreams(countStreams(problem, implementations));
-  if (Status status = result.replaceCollectives(
-          getCollectiveCosts(implementations, choice));
-      !status)
-    return status;
-  return result;
-}
-
-//===----------------------------------------------------------------------===//
-// Choice
-//===----------------------------------------------------------------------===//
 
 namespace {
 
 /// Improves the choice for one order.
 class ImplementationChooser {
 public:
-  ImplementationChooser(const Problem &problem,
-                        const Implementations &implementations,
+  /// `problem` has the streams of all implementations.
+  ImplementationChooser(Problem problem, const Implementations &implementations,
                         const Order &order,
                         const StepSchedulerOptions &options);
 
@@ -123,12 +33,16 @@ public:
   Status begin(ImplementationChoice choice);
   /// Tries several prices for what may be exposed.
   void tryPrices();
-  /// Tries one implementation for all collectives of one stream at once.
+  /// Tries one implementation for all collectives of one stream, and for parts
+  /// of them.
   void tryStreams();
-  /// Tries the changes that are estimated to gain something, together.
+  /// Tries the changes that are estimated to gain something, and parts of them.
   void tryEstimates();
   /// Tries all changes, one by one, until none improves the choice.
   void tryEach();
+  /// Tries pairs of changes if these are few, until one improves the choice,
+  /// and returns whether one does.
+  bool tryPairs();
   /// Undoes changes that gain nothing.
   void simplify();
 
@@ -136,16 +50,30 @@ public:
   ImplementationSchedule takeBest();
 
 private:
-  bool isExhausted() const { return numRuns >= maxRuns; }
-  bool offer(const ImplementationChoice &choice);
-  std::vector<Change> listChangesByGain() const;
+  /// An operation and another implementation of it.
+  using OtherWay = std::pair<NodeId, int32_t>;
 
+  Result<Timeline> simulate(const ImplementationChoice &choice);
+  bool offer(const ImplementationChoice &choice);
+  ChangeEstimates estimate() const {
+    return ChangeEstimates(problem, implementations, order, contention, best,
+                           timeline);
+  }
+  /// Tries all of `ways` together; then the halves, quarters and so on of what
+  /// is no improvement.
+  void tryParts(const std::vector<OtherWay> &ways, int64_t lastRun);
+  std::vector<OtherWay> listGaining(bool apart) const;
+
+  /// With the choice that was simulated last.
+  Problem problem;
   const Implementations &implementations;
+  const Order &order;
   const Contention &contention;
-  ChoiceSimulator simulator;
   /// How many choices may be simulated, and were.
   int64_t maxRuns;
   int64_t numRuns = 0;
+  /// What was no improvement alone.
+  std::set<OtherWay> failed;
 
   ImplementationChoice best;
   Timeline timeline;
@@ -155,17 +83,26 @@ private:
 } // namespace
 
 ImplementationChooser::ImplementationChooser(
-    const Problem &problem, const Implementations &implementations,
-    const Order &order, const StepSchedulerOptions &options)
-    : implementations(implementations), contention(options.contention),
-      simulator(problem, implementations, order, contention) {
+    Problem problem, const Implementations &implementations, const Order &order,
+    const StepSchedulerOptions &options)
+    : problem(std::move(problem)), implementations(implementations),
+      order(order), contention(options.contention) {
   constexpr int64_t fewestRuns = 32, mostRuns = 4096;
-  maxRuns = std::clamp(options.effort / (problem.numNodes() + 1), fewestRuns,
-                       mostRuns);
+  maxRuns = std::clamp(options.effort / (this->problem.numNodes() + 1),
+                       fewestRuns, mostRuns);
+}
+
+Result<Timeline>
+ImplementationChooser::simulate(const ImplementationChoice &choice) {
+  if (Status status = problem.replaceCollectives(
+          getCollectiveCosts(implementations, choice));
+      !status)
+    return status;
+  return schedule::simulate(problem, order, contention);
 }
 
 Status ImplementationChooser::begin(ImplementationChoice choice) {
-  Result<Timeline> simulated = simulator.run(choice);
+  Result<Timeline> simulated = simulate(choice);
   if (!simulated)
     return Error{simulated.error()};
   timeline = std::move(*simulated);
@@ -177,10 +114,8 @@ Status ImplementationChooser::begin(ImplementationChoice choice) {
 /// Keeps a choice if it is the best so far. One whose times might not fit 64
 /// bits is not.
 bool ImplementationChooser::offer(const ImplementationChoice &choice) {
-  if (isExhausted() || choice == best)
-    return false;
   ++numRuns;
-  Result<Timeline> simulated = simulator.run(choice);
+  Result<Timeline> simulated = simulate(choice);
   if (!simulated || simulated->stepNs > timeline.stepNs)
     return false;
   int32_t changed = countChanged(choice);
@@ -196,13 +131,16 @@ bool ImplementationChooser::offer(const ImplementationChoice &choice) {
 void ImplementationChooser::tryPrices() {
   constexpr int64_t fractionsPpm[] = {0,       62'500,  125'000,
                                       250'000, 500'000, 1'000'000};
-  std::vector<bool> isExposed = simulator.findExposed(best, timeline);
+  std::vector<bool> isCritical;
+  ChangeEstimates estimates = estimate();
+  for (size_t node = 0; node < best.size(); ++node)
+    isCritical.push_back(estimates.isCritical(static_cast<NodeId>(node)));
   std::vector<ImplementationChoice> tried;
   for (bool uniform : {true, false})
     for (int64_t fractionPpm : fractionsPpm) {
-      std::vector<int64_t> exposedPpm(isExposed.size(), fractionPpm);
-      for (size_t node = 0; !uniform && node < isExposed.size(); ++node)
-        if (isExposed[node])
+      std::vector<int64_t> exposedPpm(best.size(), fractionPpm);
+      for (size_t node = 0; !uniform && node < best.size(); ++node)
+        if (isCritical[node])
           exposedPpm[node] = 1'000'000;
       ImplementationChoice choice =
           choosePrices(implementations, contention, exposedPpm);
@@ -213,92 +151,144 @@ void ImplementationChooser::tryPrices() {
     }
 }
 
-void ImplementationChooser::tryStreams() {
-  int64_t lastRun = numRuns + maxRuns / 4;
-  for (const auto &[streams, changes] : groupByStreams(implementations)) {
-    if (numRuns >= lastRun)
-      return;
+void ImplementationChooser::tryParts(const std::vector<OtherWay> &ways,
+                                     int64_t lastRun) {
+  std::queue<std::pair<size_t, size_t>> ranges;
+  ranges.push({0, ways.size()});
+  while (!ranges.empty() && numRuns < lastRun) {
+    auto [begin, end] = ranges.front();
+    ranges.pop();
+    bool isOther = std::any_of(
+        ways.begin() + static_cast<std::ptrdiff_t>(begin),
+        ways.begin() + static_cast<std::ptrdiff_t>(end),
+        [&](const OtherWay &way) { return best[way.first] != way.second; });
+    if (!isOther)
+      continue;
     ImplementationChoice choice = best;
-    for (auto [node, index] : changes)
-      choice[node] = index;
-    offer(choice);
+    for (size_t i = begin; i < end; ++i)
+      choice[ways[i].first] = ways[i].second;
+    if (offer(choice))
+      continue;
+    if (end - begin == 1) {
+      failed.insert(ways[begin]);
+      continue;
+    }
+    size_t middle = begin + (end - begin) / 2;
+    ranges.push({begin, middle});
+    ranges.push({middle, end});
   }
 }
 
-std::vector<Change> ImplementationChooser::listChangesByGain() const {
-  std::vector<Change> changes = simulator.listChanges(best, timeline);
-  std::sort(changes.begin(), changes.end(), [](const Change &a,
-                                               const Change &b) {
-    if (a.gainNs != b.gainNs)
-      return a.gainNs > b.gainNs;
-    return a.node != b.node ? a.node < b.node
-                            : a.implementation < b.implementation;
-  });
+void ImplementationChooser::tryStreams() {
+  StreamGroups groups = groupByStreams(implementations);
+  auto left = static_cast<int64_t>(groups.size());
+  int64_t lastRun = numRuns + (maxRuns - numRuns) / 4;
+  for (const auto &[streams, ways] : groups)
+    tryParts(ways,
+             std::min(lastRun, numRuns + (lastRun - numRuns) / left-- + 1));
+}
+
+/// In the order in which they are tried.
+static std::vector<Change> listByGain(const ChangeEstimates &estimates) {
+  std::vector<Change> changes = estimates.listChanges();
+  std::sort(changes.begin(), changes.end(),
+            [](const Change &a, const Change &b) {
+              if (a.gainNs != b.gainNs)
+                return a.gainNs > b.gainNs;
+              return a.node != b.node ? a.node < b.node
+                                      : a.implementation < b.implementation;
+            });
   return changes;
+}
+
+/// Takes changes in their order that are estimated to gain something, while
+/// they are apart in time: the collective of one is over, and waited for,
+/// before that of another begins.
+std::vector<ImplementationChooser::OtherWay>
+ImplementationChooser::listGaining(bool apart) const {
+  ChangeEstimates estimates = estimate();
+  std::vector<bool> isSeen(implementations.size());
+  // The times that are taken, from begin to end.
+  std::map<int64_t, int64_t> taken;
+  std::vector<OtherWay> gaining;
+  for (const Change &change : listByGain(estimates)) {
+    if (change.gainNs <= 0)
+      break;
+    OtherWay way(change.node, change.implementation);
+    if (isSeen[change.node] || failed.count(way) > 0)
+      continue;
+    auto [beginNs, endNs] = estimates.getTimes(change);
+    auto behind = taken.upper_bound(endNs);
+    bool isFree =
+        behind == taken.begin() || std::prev(behind)->second < beginNs;
+    if (apart && !isFree)
+      continue;
+    isSeen[change.node] = true;
+    taken[beginNs] = endNs;
+    gaining.push_back(way);
+  }
+  return gaining;
 }
 
 void ImplementationChooser::tryEstimates() {
   int64_t lastRun = numRuns + (maxRuns - numRuns) / 2;
-  bool improved = true;
-  while (improved && numRuns < lastRun) {
-    // The best change of each operation.
-    std::vector<Change> changes = listChangesByGain();
-    std::vector<bool> isSeen(implementations.size());
-    std::vector<Change> gaining;
-    for (const Change &change : changes) {
-      if (change.gainNs <= 0)
-        break;
-      if (!isSeen[change.node])
-        gaining.push_back(change);
-      isSeen[change.node] = true;
-    }
-    improved = false;
-    for (size_t count = gaining.size(); count > 0 && !improved; count /= 2) {
-      ImplementationChoice choice = best;
-      for (size_t i = 0; i < count; ++i)
-        choice[gaining[i].node] = gaining[i].implementation;
-      improved = offer(choice);
-    }
+  for (bool apart : {true, false}) {
+    int64_t beforeNs;
+    do {
+      beforeNs = timeline.stepNs;
+      tryParts(listGaining(apart), lastRun);
+    } while (timeline.stepNs < beforeNs && numRuns < lastRun);
   }
 }
 
 void ImplementationChooser::tryEach() {
   // What is left undoes changes.
   int64_t lastRun = maxRuns - maxRuns / 8;
-  bool improved = true;
-  while (improved) {
-    improved = false;
-    for (const Change &change : listChangesByGain()) {
+  bool isOver = false;
+  while (!isOver) {
+    // What failed before is tried again only after all the rest.
+    isOver = failed.empty();
+    for (const Change &change : listByGain(estimate())) {
       if (numRuns >= lastRun)
         return;
+      if (failed.count({change.node, change.implementation}) > 0)
+        continue;
       ImplementationChoice choice = best;
       choice[change.node] = change.implementation;
-      improved |= offer(choice);
+      if (offer(choice))
+        isOver = false;
     }
+    failed.clear();
   }
 }
 
+bool ImplementationChooser::tryPairs() {
+  int64_t lastRun = maxRuns - maxRuns / 8;
+  constexpr size_t mostChanges = 48;
+  std::vector<Change> changes = listByGain(estimate());
+  if (changes.size() > mostChanges)
+    return false;
+  for (auto first = changes.begin(); first != changes.end(); ++first)
+    for (auto second = changes.begin(); second != first; ++second) {
+      if (first->node == second->node)
+        continue;
+      if (numRuns >= lastRun)
+        return false;
+      ImplementationChoice choice = best;
+      choice[first->node] = first->implementation;
+      choice[second->node] = second->implementation;
+      if (offer(choice))
+        return true;
+    }
+  return false;
+}
+
 void ImplementationChooser::simplify() {
-  std::vector<NodeId> changed;
+  std::vector<OtherWay> firstWays;
   for (size_t node = 0; node < best.size(); ++node)
     if (best[node] != 0)
-      changed.push_back(static_cast<NodeId>(node));
-  // Ranges of `changed`, of which the last is undone next.
-  std::vector<std::pair<size_t, size_t>> ranges = {{0, changed.size()}};
-  while (!ranges.empty() && !isExhausted()) {
-    auto [begin, end] = ranges.back();
-    ranges.pop_back();
-    if (begin == end)
-      continue;
-    ImplementationChoice choice = best;
-    for (size_t i = begin; i < end; ++i)
-      choice[changed[i]] = 0;
-    if (offer(choice) || end - begin == 1)
-      continue;
-    size_t middle = begin + (end - begin) / 2;
-    ranges.push_back({middle, end});
-    ranges.push_back({begin, middle});
-  }
+      firstWays.push_back({static_cast<NodeId>(node), 0});
+  tryParts(firstWays, maxRuns);
 }
 
 ImplementationSchedule ImplementationChooser::takeBest() {
@@ -313,8 +303,8 @@ Result<ImplementationSchedule> schedule::chooseImplementations(
     const Problem &problem, const Implementations &implementations,
     const Order &order, const ImplementationChoice &initial,
     const StepSchedulerOptions &options) {
-  // Checks the initial choice; whether an order is legal, and its memory, do not
-  // depend on costs and streams.
+  // Checks the initial choice; whether an order is legal, and its memory, do
+  // not depend on costs and streams.
   Result<Problem> chosen =
       withImplementations(problem, implementations, initial);
   if (!chosen)
@@ -327,13 +317,16 @@ Result<ImplementationSchedule> schedule::chooseImplementations(
   if (!memory)
     return Error{memory.error()};
 
-  ImplementationChooser chooser(problem, implementations, order, options);
+  ImplementationChooser chooser(std::move(*chosen), implementations, order,
+                                options);
   if (Status status = chooser.begin(initial); !status)
     return status;
   chooser.tryPrices();
   chooser.tryStreams();
   chooser.tryEstimates();
-  chooser.tryEach();
+  do
+    chooser.tryEach();
+  while (chooser.tryPairs());
   chooser.simplify();
 
   ImplementationSchedule result = chooser.takeBest();

@@ -6,8 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChoiceSimulator.h"
-
+#include "Choices.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -16,6 +15,10 @@
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+
+/// The numbers of operations up to which scheduleStep() and scheduleStepOnce()
+/// are fast enough to be called several times.
+static constexpr NodeId mostForAll = 8'000, mostForOnce = 30'000;
 
 namespace {
 
@@ -34,7 +37,7 @@ private:
                 const ImplementationSchedule &b) const;
   Result<ImplementationSchedule>
   reschedule(const ImplementationSchedule &from) const;
-  Status improve(ImplementationSchedule from, int32_t maxRounds);
+  Result<bool> improve(const ImplementationSchedule &from);
   std::vector<ImplementationChoice> listStarts() const;
 
   const Problem &problem;
@@ -60,15 +63,13 @@ bool ImplementationScheduler::isBetter(const ImplementationSchedule &a,
 
 /// Schedules the operations with the choice of `from`, whose order is the
 /// program.
-Result<ImplementationSchedule> ImplementationScheduler::reschedule(
-    const ImplementationSchedule &from) const {
+Result<ImplementationSchedule>
+ImplementationScheduler::reschedule(const ImplementationSchedule &from) const {
   Result<Problem> chosen =
       withImplementations(problem, implementations, from.choice);
   if (!chosen)
     return Error{chosen.error()};
   Problem program = renumber(*chosen, from.schedule.order);
-  // Each takes about as long on so many operations as the next one on more.
-  constexpr NodeId mostForAll = 8'000, mostForOnce = 30'000;
   auto schedule = problem.numNodes() <= mostForAll    ? scheduleStep
                   : problem.numNodes() <= mostForOnce ? scheduleStepOnce
                                                       : sketchStep;
@@ -84,27 +85,23 @@ Result<ImplementationSchedule> ImplementationScheduler::reschedule(
   return result;
 }
 
-/// Keeps the best of what turns of scheduling and choosing make from `from`.
-Status ImplementationScheduler::improve(ImplementationSchedule from,
-                                        int32_t maxRounds) {
-  for (int32_t round = 0; round < maxRounds; ++round) {
-    Result<ImplementationSchedule> ordered = reschedule(from);
-    if (!ordered)
-      return Error{ordered.error()};
-    ScheduleOrigin origin = ordered->schedule.origin;
-    Result<ImplementationSchedule> chosen =
-        chooseImplementations(problem, implementations, ordered->schedule.order,
-                              ordered->choice, options);
-    if (!chosen)
-      return Error{chosen.error()};
-    chosen->schedule.origin = origin;
-    if (!isBetter(*chosen, from) && round > 0)
-      return Status::success();
-    if (isBetter(*chosen, best))
-      best = *chosen;
-    from = std::move(*chosen);
-  }
-  return Status::success();
+/// Schedules the choice of `from`, and chooses for that order. Returns whether
+/// the result is the best so far, and keeps it then.
+Result<bool>
+ImplementationScheduler::improve(const ImplementationSchedule &from) {
+  Result<ImplementationSchedule> ordered = reschedule(from);
+  if (!ordered)
+    return Error{ordered.error()};
+  Result<ImplementationSchedule> chosen =
+      chooseImplementations(problem, implementations, ordered->schedule.order,
+                            ordered->choice, options);
+  if (!chosen)
+    return Error{chosen.error()};
+  if (!isBetter(*chosen, best))
+    return false;
+  chosen->schedule.origin = ordered->schedule.origin;
+  best = std::move(*chosen);
+  return true;
 }
 
 /// Returns choices by price, and for each stream and another one the choice
@@ -112,9 +109,9 @@ Status ImplementationScheduler::improve(ImplementationSchedule from,
 std::vector<ImplementationChoice> ImplementationScheduler::listStarts() const {
   std::vector<ImplementationChoice> starts;
   for (int64_t exposedPpm : {1'000'000, 0, 250'000})
-    starts.push_back(choosePrices(
-        implementations, options.contention,
-        std::vector<int64_t>(implementations.size(), exposedPpm)));
+    starts.push_back(
+        choosePrices(implementations, options.contention,
+                     std::vector<int64_t>(implementations.size(), exposedPpm)));
   for (const auto &[streams, changes] : groupByStreams(implementations)) {
     ImplementationChoice choice(implementations.size());
     for (auto [node, index] : changes)
@@ -127,9 +124,9 @@ std::vector<ImplementationChoice> ImplementationScheduler::listStarts() const {
     if (countChanged(start) > 0 &&
         std::find(distinct.begin(), distinct.end(), start) == distinct.end())
       distinct.push_back(std::move(start));
-  constexpr NodeId fewNodes = 8'000;
-  constexpr size_t mostStarts = 6, mostOfMany = 2;
-  size_t most = problem.numNodes() <= fewNodes ? mostStarts : mostOfMany;
+  size_t most = problem.numNodes() <= mostForAll    ? 6
+                : problem.numNodes() <= mostForOnce ? 2
+                                                    : 1;
   distinct.resize(std::min(distinct.size(), most));
   return distinct;
 }
@@ -142,17 +139,26 @@ ImplementationScheduler::run(const Order &order) {
   if (!chosen)
     return chosen;
   best = *chosen;
-  constexpr int32_t maxRounds = 3;
-  if (Status status = improve(best, maxRounds); !status)
-    return status;
+  Result<bool> improved = improve(best);
+  bool isOpen = improved && *improved;
   for (ImplementationChoice &start : listStarts()) {
+    if (!improved)
+      return Error{improved.error()};
     ImplementationSchedule from;
     from.numChanged = countChanged(start);
     from.choice = std::move(start);
     from.schedule.order = order;
-    if (Status status = improve(std::move(from), /*maxRounds=*/1); !status)
-      return status;
+    improved = improve(from);
+    isOpen |= improved && *improved;
   }
+  // The best of all is improved further as long as that works.
+  constexpr int32_t maxRounds = 3;
+  for (int32_t round = 0; round < maxRounds && improved && isOpen; ++round) {
+    improved = improve(best);
+    isOpen = improved && *improved;
+  }
+  if (!improved)
+    return Error{improved.error()};
   return std::move(best);
 }
 
@@ -195,8 +201,8 @@ Result<ImplementationSchedule> schedule::scheduleImplementations(
       ImplementationScheduler(problem, implementations, options).run(order);
   if (!result)
     return result;
-  if (Status status = verifySchedule(problem, implementations, *result,
-                                     options.contention);
+  if (Status status =
+          verifySchedule(problem, implementations, *result, options.contention);
       !status)
     return Error{"the choice of implementations is wrong: " + status.error()};
   return result;

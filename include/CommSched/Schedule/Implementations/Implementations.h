@@ -61,19 +61,22 @@ struct ImplementationSchedule {
 
 /// Chooses implementations for the operations in `order`, which stays as it is.
 /// The step is never longer than with the `initial` choice. Of the choices that
-/// are tried, the one with the shortest step is taken, of these the one with the
-/// fewest changes of the problem, then the one with the lower indices in front.
+/// are tried, the one with the shortest step is taken, of these the one with
+/// the fewest changes of the problem, then the one with the lower indices in
+/// front.
 ///
 /// Prices choose first: for several fractions of a collective that might be
 /// exposed, each takes the least sum of exposed time and of the computation
-/// that it slows down. Then estimates of what a change gains propose changes,
-/// many at once, that simulations confirm. What does not pay is undone at last.
+/// that it slows down. Then changes are tried, many at once and fewer if that
+/// is no improvement: all collectives of a stream, those that are estimated to
+/// gain something, single ones, and pairs if they are few. What does not pay is
+/// undone at last.
 ///
 /// The contention of `options` is one for the streams of all implementations;
 /// of the other options only the effort counts, which bounds the simulations.
 /// Error: that of withImplementations() for the initial choice, of check() for
-/// the contention, of verify() or of simulate(). O((nodes + dependences + uses +
-/// implementations) * log implementations), and at least 32 simulations.
+/// the contention, of verify() or of simulate(). O((nodes + dependences + uses
+/// + implementations) * log implementations), and at least 32 simulations.
 Result<ImplementationSchedule>
 chooseImplementations(const Problem &problem,
                       const Implementations &implementations,
@@ -92,11 +95,9 @@ chooseImplementations(const Problem &problem,
 /// implementations if that is within the limit.
 ///
 /// Error and time: as above, and that of a few calls of the scheduler.
-Result<ImplementationSchedule>
-scheduleImplementations(const Problem &problem,
-                        const Implementations &implementations,
-                        const Order &order,
-                        const StepSchedulerOptions &options);
+Result<ImplementationSchedule> scheduleImplementations(
+    const Problem &problem, const Implementations &implementations,
+    const Order &order, const StepSchedulerOptions &options);
 
 } // namespace mlir::commsched::schedule
 
