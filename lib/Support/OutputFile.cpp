@@ -52,9 +52,9 @@ void OutputFile::open(llvm::StringRef path) {
   if (!exists(status) || llvm::sys::fs::real_path(path, target))
     target = path;
   // Not TempFile, which replaces every % of the path.
-  std::string name = (target + "." +
-                      llvm::Twine(llvm::sys::Process::getProcessId()) + ".tmp")
-                         .str();
+  std::string name =
+      (target + "." + llvm::Twine(llvm::sys::Process::getProcessId()) + ".tmp")
+          .str();
   // Removes the file unless it is kept, also on a signal.
   part.emplace(name, error, llvm::sys::fs::OF_None);
   stream = &part->os();

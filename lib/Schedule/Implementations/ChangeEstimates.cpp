@@ -131,8 +131,8 @@ int64_t ChangeEstimates::estimateGain(const Change &change,
   const Implementation &other = implementations[node][change.implementation];
   const Place &place = places[node];
   int64_t beginNs = timeline.beginNs[node], endNs = timeline.endNs[node];
-  int64_t otherEndNs = change.beginNs + estimateDuration(own, other,
-                                                         endNs - beginNs);
+  int64_t otherEndNs =
+      change.beginNs + estimateDuration(own, other, endNs - beginNs);
 
   int64_t gainNs = endNs - otherEndNs;
   if (gainNs > 0)

@@ -35,8 +35,7 @@ static Status checkWays(const std::vector<Implementation> &ways, NodeId node,
       return Error{name(i) + " has a negative cost of " +
                    std::to_string(ways[i].costNs) + " ns"};
     if (ways[i].stream < 0 || ways[i].stream >= maxStreams)
-      return Error{name(i) + " is on stream " +
-                   std::to_string(ways[i].stream) +
+      return Error{name(i) + " is on stream " + std::to_string(ways[i].stream) +
                    ", but streams are numbered from 0 to " +
                    std::to_string(maxStreams - 1)};
   }
@@ -92,8 +91,7 @@ schedule::withImplementations(const Problem &problem,
     size_t count = std::max<size_t>(implementations[node].size(), 1);
     if (choice[node] < 0 || static_cast<size_t>(choice[node]) >= count)
       return Error{"implementation " + std::to_string(choice[node]) +
-                   " is chosen for " + problem.describe(node) +
-                   ", which has " +
+                   " is chosen for " + problem.describe(node) + ", which has " +
                    std::to_string(implementations[node].size())};
   }
   Problem result = problem;
@@ -131,9 +129,8 @@ schedule::getCollectiveCosts(const Implementations &implementations,
 }
 
 int32_t schedule::countChanged(const ImplementationChoice &choice) {
-  return static_cast<int32_t>(
-      std::count_if(choice.begin(), choice.end(),
-                    [](int32_t index) { return index != 0; }));
+  return static_cast<int32_t>(std::count_if(
+      choice.begin(), choice.end(), [](int32_t index) { return index != 0; }));
 }
 
 static constexpr int64_t wholePpm = 1'000'000;
