@@ -208,3 +208,32 @@ func.func @read_splits_c1(%s: tensor<2xi64>) -> index {
   %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
   return %rows : index
 }
+
+// -----
+
+func.func @start_c8_implementation(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  // expected-error @below {{has an implementation, but 'offload' has none (C8)}}
+  %r, %b = commsched_rt.start "offload" "o" ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) {implementation = #commsched_rt.implementation<"second", "nccl">, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
+  %z = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{an implementation needs a name}}
+func.func private @no_name() attributes {a = #commsched_rt.implementation<"", "nccl">}
+
+// -----
+
+// expected-error @below {{implementation 'x' has the method 'nvls', not 'nccl', 'copy-engine' or 'symmetric'}}
+func.func private @method() attributes {a = #commsched_rt.implementation<"x", "nvls">}
+
+// -----
+
+// expected-error @below {{implementation 'x' has -1 channels}}
+func.func private @negative() attributes {a = #commsched_rt.implementation<"x", "nccl", channels = -1>}
+
+// -----
+
+// expected-error @below {{implementation 'x' has channels, but 'symmetric' has none}}
+func.func private @channels() attributes {a = #commsched_rt.implementation<"x", "symmetric", channels = 4>}

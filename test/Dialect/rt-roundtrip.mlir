@@ -49,3 +49,13 @@ func.func @split_values(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>,
   %z = commsched_rt.wait %r ins(%x : tensor<?x4xf32>) outs(%b : tensor<?x4xf32>) -> tensor<?x4xf32>
   return
 }
+
+// CHECK-LABEL: func.func @implementations
+func.func @implementations() {
+  // CHECK: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
+  %0 = commsched_rt.start "all_gather" "a" on @g {implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>, received = array<i64>, sent = array<i64>} : !commsched_rt.request
+  commsched_rt.wait %0
+  // CHECK: commsched_rt.barrier "b" on @g {implementation = #commsched_rt.implementation<"second", "nccl">}
+  commsched_rt.barrier "b" on @g {implementation = #commsched_rt.implementation<"second", "nccl">}
+  return
+}

@@ -144,6 +144,28 @@ parseGroups(llvm::ArrayRef<std::string> names) {
   return groups;
 }
 
+llvm::Expected<GroupImplementation> parseImplementation(llvm::StringRef name,
+                                                        llvm::StringRef method,
+                                                        int32_t channels) {
+  if (name.empty())
+    return fail("--implementation needs a name");
+  constexpr llvm::StringLiteral methods[] = {"nccl", "copy-engine",
+                                             "symmetric"};
+  if (method.empty())
+    method = name;
+  if (!llvm::is_contained(methods, method))
+    return fail("implementation '" + name +
+                "' needs --method=nccl, copy-engine or symmetric" +
+                (method == name ? "" : ", not '" + method + "'"));
+  if (channels < 0)
+    return fail("--channels must not be negative, but is " +
+                llvm::Twine(channels));
+  if (channels > 0 && method != "nccl")
+    return fail("--channels is for the method 'nccl' only, not for '" + method +
+                "'");
+  return GroupImplementation{name.str(), method.str(), channels};
+}
+
 std::vector<int32_t> PlanGroup::getMembers(int32_t rank) const {
   int32_t block = size * stride;
   int32_t first = rank / block * block + rank % stride;
@@ -190,8 +212,16 @@ llvm::Error PlanBuilder::addGroup(const GroupShape &shape) {
                                    llvm::Twine(numRanks) + " ranks evenly");
   if (shape.kind == GroupShape::Kind::Columns)
     group.stride = numRanks / group.size;
-  groups.push_back(llvm::json::Object{
-      {"name", group.name}, {"size", group.size}, {"stride", group.stride}});
+  llvm::json::Object description{
+      {"name", group.name}, {"size", group.size}, {"stride", group.stride}};
+  if (const auto &implementation = settings.implementation) {
+    llvm::json::Object object{{"name", implementation->name},
+                              {"method", implementation->method}};
+    if (implementation->channels > 0)
+      object["channels"] = implementation->channels;
+    description["implementation"] = std::move(object);
+  }
+  groups.push_back(std::move(description));
   plan.groups.push_back(std::move(group));
   return llvm::Error::success();
 }

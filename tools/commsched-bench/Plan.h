@@ -35,12 +35,21 @@ struct GroupShape {
   int32_t size = 0;
 };
 
+/// An implementation that program descriptions name.
+struct GroupImplementation {
+  std::string name;
+  std::string method;
+  int32_t channels = 0;
+};
+
 struct Settings {
   std::string backend;
   /// -1: what the launcher says.
   int32_t numRanks = -1;
   std::vector<Operation> operations;
   std::vector<GroupShape> groups;
+  /// Of all groups; none: the backend's usual one.
+  std::optional<GroupImplementation> implementation;
   std::vector<const Element *> elements;
   std::vector<commsched_reduction> reductions;
   /// Of the full buffer.
@@ -72,6 +81,11 @@ llvm::Expected<std::vector<Operation>>
 parseOperations(llvm::ArrayRef<std::string> names);
 llvm::Expected<std::vector<GroupShape>>
 parseGroups(llvm::ArrayRef<std::string> names);
+/// An empty `method` is that of the name, and 0 channels are as many as NCCL
+/// likes.
+llvm::Expected<GroupImplementation> parseImplementation(llvm::StringRef name,
+                                                        llvm::StringRef method,
+                                                        int32_t channels);
 llvm::Expected<std::vector<const Element *>>
 parseElements(llvm::ArrayRef<std::string> names);
 llvm::Expected<std::vector<commsched_reduction>>

@@ -118,8 +118,10 @@ void ResultTable::printHeader(llvm::StringRef direct) {
 
 void ResultTable::printColumns(const Point &point) {
   const PlanGroup &group = plan.groups[point.group];
-  os << "#\n# " << stringifyOperation(point.operation) << " on " << group.name
-     << ": " << environment.hosts.size() / group.size
+  os << "#\n# " << stringifyOperation(point.operation) << " on " << group.name;
+  if (settings.implementation)
+    os << " (" << settings.implementation->name << ")";
+  os << ": " << environment.hosts.size() / group.size
      << (size_t(group.size) == environment.hosts.size()
              ? " group of "
              : " groups at the same time, each of ")
@@ -228,8 +230,9 @@ private:
 /// Sorts results into the two lists of rows.
 class RowLists {
 public:
-  RowLists(const Plan &plan, const Environment &environment)
-      : plan(plan), environment(environment) {}
+  RowLists(const Settings &settings, const Plan &plan,
+           const Environment &environment)
+      : settings(settings), plan(plan), environment(environment) {}
 
   void addPoint(const Point &point, const PointResult &result);
 
@@ -241,6 +244,7 @@ private:
               const Point &point, llvm::StringRef place,
               const PlaceResult &result);
 
+  const Settings &settings;
   const Plan &plan;
   const Environment &environment;
   /// Of each collective and group shape, the first point that was added.
@@ -260,6 +264,8 @@ void RowLists::addRow(std::vector<std::string> &list,
   row.add("nodes", environment.countNodes(group));
   row.add("bytes", point.bytes);
   row.add("time_ns", std::max<int64_t>(result.runtime.isolated.median, 1));
+  if (settings.implementation)
+    row.add("implementation", settings.implementation->name);
   row.add("type", point.element->name);
   if (point.reduction)
     row.add("reduction", stringifyReduction(*point.reduction));
@@ -359,7 +365,7 @@ llvm::Error checkWritable(llvm::StringRef path) {
 llvm::Error writeCostTable(llvm::StringRef path, const Settings &settings,
                            const Plan &plan, const Environment &environment,
                            llvm::ArrayRef<PointResult> results) {
-  RowLists lists(plan, environment);
+  RowLists lists(settings, plan, environment);
   for (auto [point, result] : llvm::zip_equal(plan.points, results))
     lists.addPoint(point, result);
   mlir::commsched::OutputFile file(path);

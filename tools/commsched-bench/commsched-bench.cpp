@@ -43,6 +43,19 @@ static cl::list<std::string>
            cl::desc("world, rows:SIZE (consecutive ranks), columns:SIZE; all "
                     "groups of a kind work at the same time; default: world"),
            cl::cat(category));
+static cl::opt<std::string>
+    implementation("implementation",
+                   cl::desc("Name of an implementation, for all groups"),
+                   cl::cat(category));
+static cl::opt<std::string>
+    method("method",
+           cl::desc("Its method: nccl, copy-engine or symmetric; default: its "
+                    "name"),
+           cl::cat(category));
+static cl::opt<int32_t> channels("channels",
+                                 cl::desc("The most channels of NCCL that it "
+                                          "takes; default: as NCCL decides"),
+                                 cl::init(0), cl::cat(category));
 static cl::list<std::string> types("types", cl::CommaSeparated,
                                    cl::desc("Element types; default: f32"),
                                    cl::cat(category));
@@ -138,6 +151,19 @@ static llvm::Error readLists(Settings &settings) {
                 settings.reductions);
 }
 
+static llvm::Error readImplementation(Settings &settings) {
+  if (implementation.getNumOccurrences() > 0)
+    return assign<std::optional<GroupImplementation>>(
+        parseImplementation(implementation, method, channels),
+        settings.implementation);
+  for (const cl::Option *option :
+       std::initializer_list<const cl::Option *>{&method, &channels})
+    if (option->getNumOccurrences() > 0)
+      return llvm::createStringError("--" + option->ArgStr +
+                                     " needs --implementation");
+  return llvm::Error::success();
+}
+
 static llvm::Error readSizes(Settings &settings) {
   int64_t minimum = 0, maximum = 0;
   if (llvm::Error error = assign(parseBytes(minBytes, "--min-bytes"), minimum))
@@ -161,7 +187,8 @@ static llvm::Error readCounts(Settings &settings) {
 
 static llvm::Error readSettings(llvm::ArrayRef<const char *> arguments,
                                 Settings &settings) {
-  for (auto read : {readBackend, readLists, readSizes, readCounts})
+  for (auto read :
+       {readBackend, readLists, readImplementation, readSizes, readCounts})
     if (llvm::Error error = read(settings))
       return error;
   settings.compareDirect = compareDirect;

@@ -9,6 +9,7 @@
 #include "EntryFunction.h"
 
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/CostModel/Implementations.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/SteadyState.h"
@@ -136,16 +137,25 @@ llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
   if (!object)
     return llvm::createStringError("is no JSON object");
   ProgramSites program;
+  // Names, and implementations.
+  std::vector<std::pair<std::string, std::string>> groups;
   forEach(*object, "groups", [&](const json::Object &group) {
-    program.groups.push_back(getText(group, "name"));
+    std::string implementation;
+    if (const json::Object *named = group.getObject("implementation"))
+      implementation = getText(*named, "name");
+    if (implementation == cost::Implementations::defaultName)
+      implementation.clear();
+    groups.emplace_back(getText(group, "name"), std::move(implementation));
   });
   forEach(*object, "sites", [&](const json::Object &site) {
     size_t group = static_cast<size_t>(site.getInteger("group").value_or(-1));
     std::string kind = getText(site, "kind");
-    std::string stream = kind == "offload" ? "d2h" : "h2d";
-    program.sites.push_back(
-        {getText(site, "name"), getText(site, "location"), kind,
-         group < program.groups.size() ? program.groups[group] : stream});
+    std::pair<std::string, std::string> stream(
+        kind == "offload" ? "d2h" : "h2d", "");
+    if (group < groups.size())
+      stream = groups[group];
+    program.sites.push_back({getText(site, "name"), getText(site, "location"),
+                             kind, stream.first, stream.second});
   });
   forEach(*object, "operators", [&](const json::Object &op) {
     program.operators.push_back({getText(op, "name"), getText(op, "location")});

@@ -59,7 +59,14 @@ struct Site {
   std::string kind;
   /// The group, or the stream of a transfer: "d2h" or "h2d".
   std::string group;
+  /// The implementation; empty for NCCL, which the predictions do not name
+  /// either.
+  std::string implementation;
 
+  /// As CollectiveReport::getStreamName.
+  std::string getStreamName() const {
+    return implementation.empty() ? group : group + " (" + implementation + ")";
+  }
   bool isTransfer() const { return kind == "offload" || kind == "reload"; }
 };
 
@@ -72,7 +79,6 @@ struct Operator {
 struct ProgramSites {
   std::vector<Site> sites;
   std::vector<Operator> operators;
-  std::vector<std::string> groups;
 
   /// Reads the text that commsched_load_program takes.
   static llvm::Expected<ProgramSites> parse(StringRef description);

@@ -120,7 +120,7 @@ static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
       return report ? Number(get(*report)) : std::nullopt;
     };
     table.add(
-        {shorten(site.name), site.kind, site.group,
+        {shorten(site.name), site.kind, site.getStreamName(),
          formatTimeOrNone(predict([](auto &c) { return c.startNs; })),
          formatTimeOrNone(measured.startNs),
          formatTimeOrNone(predict([](auto &c) { return c.endNs - c.startNs; })),
@@ -211,6 +211,8 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
               stream.attribute("name", site.name);
               stream.attribute("kind", site.kind);
               stream.attribute("group", site.group);
+              if (!site.implementation.empty())
+                stream.attribute("implementation", site.implementation);
               stream.attribute("location", site.location);
               if (report)
                 printTimes(stream, "predicted", report->startNs,
@@ -281,7 +283,7 @@ static void addRank(const ProgramSites &program,
       continue;
     }
     const Site &site = program.sites[record.index];
-    int64_t thread = threads.lookup(site.group);
+    int64_t thread = threads.lookup(site.getStreamName());
     if (record.kind == COMMSCHED_RECORD_COLLECTIVE) {
       trace.addSlice(process, thread, site.name, site.kind, record.begin_ns,
                      record.end_ns);
@@ -303,7 +305,7 @@ void mlir::commsched::run::printTimeline(
   if (report)
     addGroups(*report, threads);
   for (const Site &site : sites.sites)
-    threads.add(site.group, site.isTransfer());
+    threads.add(site.getStreamName(), site.isTransfer());
 
   ChromeTrace trace(os);
   int64_t process = 1;

@@ -118,6 +118,24 @@ IntegerAttr Lowering::getRuntimeNs(Operation *op) {
   return time ? rewriter.getI64IntegerAttr(*time) : IntegerAttr();
 }
 
+rt::ImplementationAttr
+Lowering::getImplementation(CollectiveOpInterface collective) {
+  if (isHostTransfer(collective.getCollectiveKind()))
+    return {};
+  const cost::Implementations &known = costs.getTarget().implementations;
+  // CostAnalysis has rejected those that the target does not list. The first
+  // one carries out what names none.
+  StringAttr name = mlir::commsched::getImplementation(collective);
+  const cost::Implementation &implementation =
+      known.get(name ? *known.find(name.getValue()) : 0);
+  if (!name && implementation.channels == 0)
+    return {};
+  return rt::ImplementationAttr::get(
+      rewriter.getContext(), implementation.name,
+      cost::stringifyImplementationMethod(implementation.method),
+      implementation.channels);
+}
+
 FailureOr<int64_t> Lowering::getGroupSize(Operation *op,
                                           FlatSymbolRefAttr symbol) {
   auto group = symbolTables.lookupNearestSymbolFrom<GroupOp>(op, symbol);

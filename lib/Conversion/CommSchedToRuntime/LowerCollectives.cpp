@@ -421,7 +421,7 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
   if (auto barrier = dyn_cast<BarrierOp>(start.getOperation())) {
     rewriter.replaceOpWithNewOp<rt::BarrierOp>(
         barrier, rewriter.getStringAttr(name), barrier.getGroupAttr(),
-        lowering.getRuntimeNs(start));
+        lowering.getRuntimeNs(start), lowering.getImplementation(start));
     return success();
   }
   auto wait = dyn_cast_if_present<WaitOp>(start.getWait());
@@ -465,7 +465,8 @@ LogicalResult mlir::commsched::lowerCollective(Lowering &lowering,
       launch.inputValues, launch.inputRows, launch.outputValues,
       launch.outputRows,
       launch.row.empty() ? DenseI64ArrayAttr()
-                         : rewriter.getDenseI64ArrayAttr(launch.row));
+                         : rewriter.getDenseI64ArrayAttr(launch.row),
+      lowering.getImplementation(start));
   if (isCarried)
     holdRequest(lowering, request, start, launch);
   else

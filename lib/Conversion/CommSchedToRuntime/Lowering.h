@@ -89,6 +89,10 @@ struct Lowering {
   /// The predicted time of `op`, or null when it is not known.
   IntegerAttr getRuntimeNs(Operation *op);
 
+  /// How the target carries out `collective`; null if the runtime decides, and
+  /// for transfers.
+  rt::ImplementationAttr getImplementation(CollectiveOpInterface collective);
+
   /// The members of the group that `symbol` names, seen from `op`.
   FailureOr<int64_t> getGroupSize(Operation *op, FlatSymbolRefAttr symbol);
 

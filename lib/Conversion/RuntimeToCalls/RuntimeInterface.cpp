@@ -475,6 +475,26 @@ FailureOr<int32_t> ProgramDescription::getGroup(Operation *op,
   return found->second;
 }
 
+FailureOr<int32_t>
+ProgramDescription::getGroup(Operation *op, FlatSymbolRefAttr symbol,
+                             rt::ImplementationAttr implementation) {
+  FailureOr<int32_t> plain = getGroup(op, symbol);
+  if (failed(plain) || !implementation)
+    return plain;
+  auto [entry, isNew] = implementedGroups.try_emplace(
+      {*plain, implementation}, static_cast<int32_t>(groups.size()));
+  if (!isNew)
+    return entry->second;
+  json::Object group = *groups[*plain].getAsObject();
+  json::Object object{{"name", implementation.getName()},
+                      {"method", implementation.getMethod()}};
+  if (implementation.getChannels() > 0)
+    object["channels"] = implementation.getChannels();
+  group["implementation"] = std::move(object);
+  groups.push_back(std::move(group));
+  return entry->second;
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives and operators
 //===----------------------------------------------------------------------===//
@@ -496,7 +516,8 @@ json::Object ProgramDescription::getSite(StringRef name, Location loc,
 FailureOr<int32_t> ProgramDescription::addSite(rt::StartOp op) {
   std::optional<int32_t> group;
   if (op.getGroupAttr()) {
-    FailureOr<int32_t> found = getGroup(op, op.getGroupAttr());
+    FailureOr<int32_t> found =
+        getGroup(op, op.getGroupAttr(), op.getImplementationAttr());
     if (failed(found))
       return failure();
     group = *found;
@@ -552,7 +573,8 @@ FailureOr<int32_t> ProgramDescription::addSite(rt::StartOp op) {
 }
 
 FailureOr<int32_t> ProgramDescription::addSite(rt::BarrierOp op) {
-  FailureOr<int32_t> group = getGroup(op, op.getGroupAttr());
+  FailureOr<int32_t> group =
+      getGroup(op, op.getGroupAttr(), op.getImplementationAttr());
   if (failed(group))
     return failure();
   json::Object site =

@@ -21,7 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {
@@ -134,6 +134,10 @@ public:
 
   /// The index of the group `symbol`; an error at `op` if there is none.
   FailureOr<int32_t> getGroup(Operation *op, FlatSymbolRefAttr symbol);
+  /// The index of the group of the same ranks with this implementation, which
+  /// may be null. Appends it if it is new.
+  FailureOr<int32_t> getGroup(Operation *op, FlatSymbolRefAttr symbol,
+                              rt::ImplementationAttr implementation);
 
   /// Appends the collective, and returns its index.
   FailureOr<int32_t> addSite(rt::StartOp op);
@@ -155,7 +159,8 @@ private:
                              std::optional<int32_t> group,
                              IntegerAttr runtimeNs);
 
-  llvm::MapVector<StringAttr, int32_t> groupIndices;
+  llvm::DenseMap<StringAttr, int32_t> groupIndices;
+  llvm::DenseMap<std::pair<int32_t, Attribute>, int32_t> implementedGroups;
   llvm::json::Array groups, sites, operators;
   std::string hostCode;
 };

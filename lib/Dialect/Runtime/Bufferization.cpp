@@ -91,7 +91,7 @@ LogicalResult StartOp::bufferize(RewriterBase &rewriter,
       outputs, getInPlaceAttr(), getReductionAttr(), getPeerAttr(),
       getTagAttr(), getPairsAttr(), getInputSplitsAttr(), getOutputSplitsAttr(),
       getRuntimeNsAttr(), getInputValues(), getInputRows(), getOutputValues(),
-      getOutputRows(), getRowAttr());
+      getOutputRows(), getRowAttr(), getImplementationAttr());
   start->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   SmallVector<Value> replacements = {start.getRequest()};
   llvm::append_range(replacements, outputs);

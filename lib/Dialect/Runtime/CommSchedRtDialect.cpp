@@ -9,6 +9,7 @@
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -225,6 +226,24 @@ LogicalResult ReadSplitsOp::verify() {
   return error;
 }
 
+LogicalResult
+ImplementationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                           StringRef name, StringRef method, int64_t channels) {
+  if (name.empty())
+    return emitError() << "an implementation needs a name";
+  if (method != "nccl" && method != "copy-engine" && method != "symmetric")
+    return emitError() << "implementation '" << name << "' has the method '"
+                       << method
+                       << "', not 'nccl', 'copy-engine' or 'symmetric'";
+  if (channels < 0 || channels > std::numeric_limits<int32_t>::max())
+    return emitError() << "implementation '" << name << "' has " << channels
+                       << " channels";
+  if (channels > 0 && method != "nccl")
+    return emitError() << "implementation '" << name << "' has channels, but '"
+                       << method << "' has none";
+  return success();
+}
+
 LogicalResult StartOp::verify() {
   if (getKind() == CollectiveKind::Barrier)
     return emitOpError("has no collective 'barrier' to start (C1)");
@@ -232,6 +251,9 @@ LogicalResult StartOp::verify() {
   if (isHostTransfer(getKind()) && getGroupAttr())
     return emitOpError("has group ")
            << getGroupAttr() << ", but '" << kind << "' has none (C8)";
+  if (isHostTransfer(getKind()) && getImplementationAttr())
+    return emitOpError("has an implementation, but '")
+           << kind << "' has none (C8)";
   if (!isHostTransfer(getKind()) && !getGroupAttr())
     return emitOpError("has no group, but '") << kind << "' needs one (C8)";
   size_t tensors = getSent().size();

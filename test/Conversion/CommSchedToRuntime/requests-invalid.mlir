@@ -75,3 +75,19 @@ func.func @dynamic_row(%x: tensor<8x?xf32>, %s: tensor<2xi64>)
   %r = commsched.wait %f : !commsched.future<tensor<8x?xf32>>
   return %r : tensor<8x?xf32>
 }
+
+// -----
+
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
+      "nccl-4" = {method = "nccl", channels = 4 : i64}}>>} {
+  commsched.group @g size(4)
+  func.func @not_listed(%x: tensor<4xf32>) -> tensor<16xf32> {
+    // expected-error @below {{names the implementation 'nccl-8', but the target lists nccl, nccl-4}}
+    %f = commsched.all_gather %x on @g dim(0)
+        {commsched.implementation = "nccl-8"}
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<16xf32>>
+    return %r : tensor<16xf32>
+  }
+}

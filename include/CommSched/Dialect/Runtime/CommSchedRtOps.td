@@ -45,6 +45,29 @@ def CommSchedRt_CollectiveKindAttr
   let cppNamespace = "::mlir::commsched::rt";
 }
 
+def CommSchedRt_ImplementationAttr
+    : AttrDef<CommSchedRt_Dialect, "Implementation"> {
+  let mnemonic = "implementation";
+  let summary = "how a collective is carried out";
+  let description = [{
+    The name that the target gives to an implementation, and what the runtime
+    needs of it: the method, `nccl`, `copy-engine` or `symmetric`, and for
+    `nccl` the most channels (0: as NCCL decides). Collectives of one group with
+    different implementations have different streams and communicators.
+
+    Example: `#commsched_rt.implementation<"nccl-4", "nccl", channels = 4>`.
+  }];
+  let parameters = (ins
+    StringRefParameter<>:$name,
+    StringRefParameter<>:$method,
+    DefaultValuedParameter<"int64_t", "0">:$channels
+  );
+  let assemblyFormat = [{
+    `<` $name `,` $method (`,` `channels` `=` $channels^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def CommSchedRt_Request : TypeDef<CommSchedRt_Dialect, "Request"> {
   let mnemonic = "request";
   let summary = "a collective that has been started";
@@ -106,7 +129,8 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     * (C6) with values, the kind is `all_to_all`, `row` has one entry for each
       tensor, none negative, and a side with values has no list.
     * (C7) the values come from `read_splits` of the same group and side.
-    * (C8) there is a group, except for an `offload` or a `reload`.
+    * (C8) there is a group, except for an `offload` or a `reload`, which also
+      have no implementation.
   }];
   let arguments = (ins
     CommSchedRt_CollectiveKindAttr:$kind,
@@ -128,7 +152,8 @@ def CommSchedRt_StartOp : CommSchedRt_Op<"start", [
     Optional<Index>:$input_rows,
     Optional<CommSchedRt_Splits>:$output_values,
     Optional<Index>:$output_rows,
-    OptionalAttr<DenseI64ArrayAttr>:$row
+    OptionalAttr<DenseI64ArrayAttr>:$row,
+    OptionalAttr<CommSchedRt_ImplementationAttr>:$implementation
   );
   let results = (outs CommSchedRt_Request:$request,
                       Variadic<AnyRankedTensor>:$in_flight);
@@ -288,7 +313,8 @@ def CommSchedRt_BarrierOp : CommSchedRt_Op<"barrier", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "waits until every rank of the group arrives";
   let arguments = (ins StrAttr:$name, FlatSymbolRefAttr:$group,
-                       OptionalAttr<I64Attr>:$runtime_ns);
+                       OptionalAttr<I64Attr>:$runtime_ns,
+                       OptionalAttr<CommSchedRt_ImplementationAttr>:$implementation);
   let assemblyFormat = "$name `on` $group attr-dict";
 }
 

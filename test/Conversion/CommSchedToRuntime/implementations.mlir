@@ -1,0 +1,96 @@
+// RUN: commsched-opt %s --split-input-file --convert-commsched-to-requests \
+// RUN:   | FileCheck %s --check-prefix=REQUESTS
+// RUN: commsched-opt %s --split-input-file --convert-commsched-to-runtime \
+// RUN:   | FileCheck %s
+
+// The implementation of a collective becomes one of the request, and a group of
+// its own in the description. What names none is on the plain group.
+
+// CHECK: llvm.mlir.global external constant @commsched_program("{\22groups\22:[
+// CHECK-SAME: {\22name\22:\22dp\22,\22size\22:4,\22stride\22:1},
+// CHECK-SAME: {\22name\22:\22tp\22,\22size\22:2,\22stride\22:1},
+// CHECK-SAME: {\22implementation\22:{\22channels\22:4,\22method\22:\22nccl\22,\22name\22:\22nccl-4\22},\22name\22:\22dp\22,\22size\22:4,\22stride\22:1},
+// CHECK-SAME: {\22implementation\22:{\22method\22:\22copy-engine\22,\22name\22:\22copy-engine\22},\22name\22:\22dp\22,\22size\22:4,\22stride\22:1},
+// CHECK-SAME: {\22implementation\22:{\22channels\22:4,\22method\22:\22nccl\22,\22name\22:\22nccl-4\22},\22name\22:\22tp\22,\22size\22:2,\22stride\22:1}],
+// CHECK-SAME: {\22group\22:2,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22few\22
+// CHECK-SAME: {\22group\22:3,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22copied\22
+// CHECK-SAME: {\22group\22:0,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22usual\22
+// CHECK-SAME: {\22group\22:0,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22plain\22
+// CHECK-SAME: {\22group\22:2,\22kind\22:\22all_gather\22,{{[^}]*}}\22name\22:\22again\22
+// CHECK-SAME: {\22group\22:4,\22kind\22:\22barrier\22
+
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
+      nccl = {tax = 0.2},
+      "nccl-4" = {method = "nccl", channels = 4 : i64},
+      "copy-engine" = {latency_us = 1.0, bandwidth_gb_s = 1.0}}>>} {
+  commsched.group @dp size(4)
+  commsched.group @tp size(2)
+
+  // REQUESTS-LABEL: func.func @step
+  // REQUESTS: commsched_rt.start "all_gather" "few" on @dp
+  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
+  // REQUESTS: commsched_rt.start "all_gather" "copied" on @dp
+  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"copy-engine", "copy-engine">
+  // REQUESTS-NOT: implementation
+  // REQUESTS: commsched_rt.start "all_gather" "again" on @dp
+  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
+  // REQUESTS: commsched_rt.barrier
+  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
+  func.func @step(%a: tensor<4xf32>)
+      -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>,
+          tensor<16xf32>) {
+    %0 = commsched.all_gather %a on @dp dim(0)
+        {commsched.name = "few", commsched.implementation = "nccl-4"}
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %1 = commsched.all_gather %a on @dp dim(0)
+        {commsched.name = "copied", commsched.implementation = "copy-engine"}
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %2 = commsched.all_gather %a on @dp dim(0)
+        {commsched.name = "usual", commsched.implementation = "nccl"}
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %3 = commsched.all_gather %a on @dp dim(0) {commsched.name = "plain"}
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %4 = commsched.all_gather %a on @dp dim(0)
+        {commsched.name = "again", commsched.implementation = "nccl-4"}
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    commsched.barrier on @tp {commsched.implementation = "nccl-4"}
+    %5 = commsched.wait %0 : !commsched.future<tensor<16xf32>>
+    %6 = commsched.wait %1 : !commsched.future<tensor<16xf32>>
+    %7 = commsched.wait %2 : !commsched.future<tensor<16xf32>>
+    %8 = commsched.wait %3 : !commsched.future<tensor<16xf32>>
+    %9 = commsched.wait %4 : !commsched.future<tensor<16xf32>>
+    return %5, %6, %7, %8, %9 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>,
+                                tensor<16xf32>, tensor<16xf32>
+  }
+}
+
+// -----
+
+// Where NCCL has fewer channels, this is so for what names no implementation.
+// A transfer to the host has none.
+
+// CHECK: \22groups\22:[{\22name\22:\22dp\22,
+// CHECK-SAME: {\22implementation\22:{\22channels\22:8,\22method\22:\22nccl\22,\22name\22:\22nccl\22},\22name\22:\22dp\22,
+// CHECK-SAME: {\22group\22:1,\22kind\22:\22all_gather\22
+
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
+      nccl = {channels = 8 : i64}}>>} {
+  commsched.group @dp size(4)
+
+  // REQUESTS-LABEL: func.func @all
+  // REQUESTS: commsched_rt.start "all_gather"
+  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl", "nccl", channels = 8>
+  // REQUESTS-NOT: implementation
+  func.func @all(%a: tensor<4xf32>)
+      -> (tensor<16xf32>, tensor<4xf32, #commsched.host>) {
+    %0 = commsched.all_gather %a on @dp dim(0)
+        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %1 = commsched.offload %a
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+    %2 = commsched.wait %0 : !commsched.future<tensor<16xf32>>
+    %3 = commsched.wait %1 : !commsched.future<tensor<4xf32, #commsched.host>>
+    return %2, %3 : tensor<16xf32>, tensor<4xf32, #commsched.host>
+  }
+}
