@@ -80,8 +80,17 @@ PROFILE = {
         {"operator": "aten.mm", "types": "(tensor<8x4xf32>) -> tensor<8xf32>",
          "time_ns": 8000}],
     "slack_percent": 12,
+    "implementations": {
+        "nccl": {"tax": 0.19},
+        "few": {"method": "nccl", "channels": 4, "stream": "nccl"},
+        "copy-engine": {"latency_us": 30, "bandwidth_gb_s": 300.5,
+                        "collectives": ["all_gather"], "min_bytes": 1,
+                        "max_bytes": 1048576, "max_nodes": 2}},
     "rows": [{"collective": "all_reduce", "ranks": 8, "nodes": 1,
-              "bytes": 65536, "time_ns": 39700}],
+              "bytes": 65536, "time_ns": 39700},
+             {"collective": "all_gather", "ranks": 8, "nodes": 1,
+              "bytes": 65536, "time_ns": 29700,
+              "implementation": "copy-engine"}],
 }
 
 

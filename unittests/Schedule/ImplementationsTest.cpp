@@ -150,6 +150,26 @@ TEST(Implementations, TheOrderFollowsTheChoice) {
   EXPECT_EQ(result->schedule.stepNs, 1010);
 }
 
+TEST(Implementations, AStartWaitsForItsLink) {
+  // Both gathers can start at once. On two streams of one link the second one
+  // would take half of the bandwidth from the first, which is exposed.
+  SameImplementations input;
+  NodeId exposed = addStart(input.problem, 100);
+  NodeId hidden = addStart(input.problem, 100);
+  NodeId needed = input.problem.addWait(exposed);
+  addCompute(input.problem, 1000, {needed});
+  input.problem.addWait(hidden);
+  input.options.contention.links = {0, 0};
+  input.addCopyEngines();
+  Result<ImplementationSchedule> result =
+      scheduleImplementations(input.problem, input.implementations,
+                              input.problem.programOrder(), input.options);
+  ASSERT_TRUE(result) << result.error();
+  EXPECT_EQ(result->choice[exposed], 0);
+  EXPECT_EQ(result->choice[hidden], 1);
+  EXPECT_EQ(result->schedule.stepNs, 1100);
+}
+
 TEST(Implementations, NothingToChooseFrom) {
   Problem empty;
   ASSERT_TRUE(empty.finalize());

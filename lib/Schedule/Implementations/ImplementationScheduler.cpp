@@ -10,6 +10,7 @@
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Verify.h"
+#include "SeparatedStarts.h"
 
 #include <algorithm>
 
@@ -37,6 +38,8 @@ private:
                 const ImplementationSchedule &b) const;
   Result<ImplementationSchedule>
   reschedule(const ImplementationSchedule &from) const;
+  Result<std::vector<Order>>
+  listOrders(const ImplementationSchedule &from) const;
   Result<bool> improve(const ImplementationSchedule &from);
   std::vector<ImplementationChoice> listStarts() const;
 
@@ -85,6 +88,24 @@ ImplementationScheduler::reschedule(const ImplementationSchedule &from) const {
   return result;
 }
 
+/// Returns the order of `from`, and that in which its collectives do not share
+/// links.
+Result<std::vector<Order>>
+ImplementationScheduler::listOrders(const ImplementationSchedule &from) const {
+  std::vector<Order> orders = {from.schedule.order};
+  Result<Problem> chosen =
+      withImplementations(problem, implementations, from.choice);
+  if (!chosen)
+    return Error{chosen.error()};
+  Result<Order> separated =
+      separateStarts(*chosen, from.schedule.order, options.contention);
+  if (!separated)
+    return Error{separated.error()};
+  if (*separated != orders.front())
+    orders.push_back(std::move(*separated));
+  return orders;
+}
+
 /// Schedules the choice of `from`, and chooses for that order. Returns whether
 /// the result is the best so far, and keeps it then.
 Result<bool>
@@ -92,16 +113,22 @@ ImplementationScheduler::improve(const ImplementationSchedule &from) {
   Result<ImplementationSchedule> ordered = reschedule(from);
   if (!ordered)
     return Error{ordered.error()};
-  Result<ImplementationSchedule> chosen =
-      chooseImplementations(problem, implementations, ordered->schedule.order,
-                            ordered->choice, options);
-  if (!chosen)
-    return Error{chosen.error()};
-  if (!isBetter(*chosen, best))
-    return false;
-  chosen->schedule.origin = ordered->schedule.origin;
-  best = std::move(*chosen);
-  return true;
+  Result<std::vector<Order>> orders = listOrders(*ordered);
+  if (!orders)
+    return Error{orders.error()};
+  bool isImproved = false;
+  for (const Order &order : *orders) {
+    Result<ImplementationSchedule> chosen = chooseImplementations(
+        problem, implementations, order, ordered->choice, options);
+    if (!chosen)
+      return Error{chosen.error()};
+    if (!isBetter(*chosen, best))
+      continue;
+    chosen->schedule.origin = ordered->schedule.origin;
+    best = std::move(*chosen);
+    isImproved = true;
+  }
+  return isImproved;
 }
 
 /// Returns choices by price, and for each stream and another one the choice

@@ -7,6 +7,13 @@
 // RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations | FileCheck %t/unlisted.mlir --check-prefix=NONE
 // RUN: not commsched-opt %t/hidden.mlir --commsched-choose-implementations=memory-budget=much 2>&1 | FileCheck %s --check-prefix=OPTION
 
+// RUN: commsched-opt %examples/implementations.mlir --commsched-pipeline --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=EXAMPLE
+
+// The second gather starts when the first one has ended: they share a link.
+// EXAMPLE: "step_time_ns":338934,
+// EXAMPLE-SAME: "name":"first","kind":"all_gather","group":"dp","bytes":16777216,"start_ns":0,"end_ns":68934,
+// EXAMPLE-SAME: "name":"second","kind":"all_gather","group":"dp","implementation":"copy-engine","bytes":16777216,"start_ns":68934,
+
 // OPTION: option 'memory-budget' of pass 'commsched-choose-implementations'
 
 //--- hidden.mlir
