@@ -7,7 +7,8 @@ They are made of the project's tests, tables and examples, so that nothing is
 kept twice, and of the inputs in fuzz/regressions, which once made a target
 fail. An input for commsched-fuzz-opt is a part of a test's module with the
 flags of one of its runs; and with those of every pass and option in
-test/Equivalence/Inputs/pass_runs.py.
+test/Equivalence/Inputs/pass_runs.py. Where flags read the file a.json, its content
+follows the module.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 #: Longer inputs make each run slow.
@@ -159,6 +161,52 @@ def list_json(opt):
             command, check=True, capture_output=True, text=True).stdout)
 
 
+#: Separates a module from the content of the file a.json.
+FILE = "// ----- file\n"
+#: The options that read a file, and the flags that write such a one.
+WRITTEN = [
+    ("--commsched-align-runtimes=ranks=a.json",
+     "--commsched-align-runtimes=output={}"),
+    ("--commsched-report=format=html output=a.html frontier=a.json",
+     "--commsched-schedule=frontier={}"),
+    ("--commsched-sync-partition=proposals=a.json",
+     "--commsched-partition-joint=propose={}"),
+]
+#: Flags that only write files.
+WRITING = [
+    "--commsched-schedule=frontier=a.csv", "--commsched-export-json=file=a.json",
+    "--commsched-pipeline=frontier=a.json", "--commsched-export-chakra=output=a",
+    "--commsched-dump-problem=file=a.json",
+    "--commsched-report=format=json output=a.json",
+]
+
+
+def list_modules_with_files(opt):
+    """Inputs whose flags name files."""
+    profile = json.dumps(PROFILE, indent=0)
+    table = min(map(pathlib.Path.read_text,
+                    (ROOT / "data/operations").glob("*.json")), key=len)
+    for name in ("examples/collectives.mlir", "examples/timeline.mlir",
+                 "examples/offload.mlir", "examples/halo.mlir",
+                 "test/Transforms/Joint/partition-joint-module.mlir"):
+        path = ROOT / name
+        module = next(read_parts(path.read_text()), "")
+        for flag, writer in WRITTEN:
+            with tempfile.TemporaryDirectory() as folder:
+                written = pathlib.Path(folder) / "written.json"
+                subprocess.run([opt, path, writer.format(written), "-o",
+                                "/dev/null"], capture_output=True, check=False)
+                if written.exists():
+                    yield f"// {flag}\n{module}{FILE}{written.read_text()}"
+        for flag in ("--commsched-estimate-runtime=profile=a.json",
+                     "--commsched-pipeline=profile=a.json frontier=a.csv"):
+            yield f"// {flag}\n{module}{FILE}{profile}"
+        yield (f"// --operations=a.json --commsched-pipeline\n{module}{FILE}"
+               f"{spread(table)[:4 * MOST_BYTES]}")
+        for flag in WRITING:
+            yield f"// {flag}\n{module}"
+
+
 def write(folder, inputs, regressions):
     folder.mkdir(parents=True, exist_ok=True)
     for index, text in enumerate(inputs):
@@ -173,8 +221,9 @@ def main():
     parser.add_argument("--opt", default="commsched-opt")
     arguments = parser.parse_args()
     kept = ROOT / "fuzz/regressions"
-    modules = dict.fromkeys(f"// {flags}\n{module}"
-                            for flags, module in list_modules())
+    modules = dict.fromkeys(
+        [*(f"// {flags}\n{module}" for flags, module in list_modules()),
+         *list_modules_with_files(arguments.opt)])
     write(arguments.output / "opt", modules, kept / "opt")
     write(arguments.output / "json", list_json(arguments.opt), kept / "json")
     write(arguments.output / "runtime", ["-\n" + RUNTIME], kept / "runtime")

@@ -297,7 +297,12 @@ private:
   bool isIssued(CollectiveId id) const { return issued.contains(startOf(id)); }
   /// The latest start on the clock, if nothing stalls from now on.
   int64_t latestStartNs(CollectiveId id) const {
-    return latestStartsNs[id] + issued.nowNs() - plan.computedNs[position];
+    return latestStartsNs[id] + (issued.nowNs() - plan.computedNs[position]);
+  }
+  /// The time of the operation at the current position. No sum with it
+  /// overflows: the sum of all costs is known to fit.
+  int64_t currentNs() const {
+    return plan.computedNs[position + 1] - plan.computedNs[position];
   }
 
   void makeAvailable(CollectiveId id) override;
@@ -491,7 +496,7 @@ int64_t StepConstructor::predictEndNs() const {
   for (CollectiveId id : plan.dueCollectives[position])
     if (isIssued(id))
       untilNs = std::max(untilNs, issued.endNs(startOf(id)));
-  return untilNs + plan.computedNs[position + 1] - plan.computedNs[position];
+  return untilNs + currentNs();
 }
 
 /// Returns the most live bytes up to the end of the operation at the current
@@ -530,9 +535,8 @@ void StepConstructor::schedule(NodeId node) {
   while (predictPeak() > options.limitBytes) {
     CollectiveId first = findFirstInFlight();
     if (first != noCollective)
-      fillStreams(std::max(predictEndNs(), issued.endNs(startOf(first)) +
-                                               plan.computedNs[position + 1] -
-                                               plan.computedNs[position]));
+      fillStreams(
+          std::max(predictEndNs(), issued.endNs(startOf(first)) + currentNs()));
     if (!freeMemory())
       break;
   }
