@@ -119,11 +119,12 @@ findOptionWithoutRepetitions(const PipelineOptions &options) {
   return std::nullopt;
 }
 
-/// Adds the choice of implementations, but where a budget limits more than the
-/// live bytes of the program, which the pass does not know.
+/// Adds the choice of implementations, if it is wanted, but where a budget
+/// limits more than the live bytes of the program, which the pass does not know.
 static void addChoice(OpPassManager &functions,
                       const PipelineOptions &options) {
-  if (options.budgetOn == BudgetOn::Reserved ||
+  if (!options.chooseImplementations ||
+      options.budgetOn == BudgetOn::Reserved ||
       options.reservedBytes.getNumOccurrences() > 0)
     return;
   ChooseImplementationsOptions choice;

@@ -94,8 +94,10 @@ class ScheduleOptions:
         }
 
     def pipeline_flag(self) -> str:
-        """Returns the flag of commsched-opt that schedules a module."""
-        return opt.flag("commsched-pipeline", self.pipeline_settings())
+        """Returns the flag of commsched-opt that schedules a module. A
+        frontend's framework decides what carries out a collective."""
+        settings = {**self.pipeline_settings(), "choose-implementations": False}
+        return opt.flag("commsched-pipeline", settings)
 
     def costs(self) -> dict[str, Optional[str]]:
         """Returns the options of passes that say where times come from."""

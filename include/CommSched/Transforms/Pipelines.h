@@ -172,6 +172,11 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
       *this, "frontier",
       llvm::cl::desc("File for step time against peak memory"),
       llvm::cl::init("")};
+  Option<bool> chooseImplementations{
+      *this, "choose-implementations",
+      llvm::cl::desc("Choose what carries out each collective, where the target "
+                     "lists several implementations"),
+      llvm::cl::init(true)};
   Option<bool> steadyState{
       *this, "steady-state",
       llvm::cl::desc("Make the functions of a step one, and overlap its "

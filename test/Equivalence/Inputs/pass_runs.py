@@ -279,7 +279,7 @@ RUNS = [
     *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
                "frontier=%folder/frontier.csv",
                "buckets=off split=off slack=5 exclusive-groups link-sharing "
-               "compute-slowdown=0.19",
+               "compute-slowdown=0.19 choose-implementations=false",
                "mode=coalesced memory-budget=2GiB strict budget-on=reserved "
                "allocator=pytorch reserved-bytes=1GiB"),
     *make_runs(

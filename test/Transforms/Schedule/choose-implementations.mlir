@@ -3,6 +3,7 @@
 // RUN: commsched-opt %t/exposed.mlir --commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/exposed.mlir
 // RUN: commsched-opt %t/kept.mlir --commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/kept.mlir
 // RUN: commsched-opt %t/hidden.mlir --commsched-pipeline | FileCheck %t/hidden.mlir --check-prefix=PIPELINE
+// RUN: commsched-opt %t/hidden.mlir --commsched-pipeline=choose-implementations=false | FileCheck %t/hidden.mlir --check-prefix=OFF
 // RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations=profile=%t/profile.json | FileCheck %t/unlisted.mlir
 // RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations | FileCheck %t/unlisted.mlir --check-prefix=NONE
 // RUN: not commsched-opt %t/hidden.mlir --commsched-choose-implementations=memory-budget=much 2>&1 | FileCheck %s --check-prefix=OPTION
@@ -28,6 +29,8 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   // CHECK: remark: [Passed] ImplementationsChosen {{.*}}"the step takes 100000 ns instead of 103{{[0-9]+}}: 1 by copy-engine"
   // CHECK-LABEL: func.func @hidden
   // CHECK: commsched.all_gather {{.*}}commsched.implementation = "copy-engine"
+  // OFF: commsched.all_gather {{.*}} :
+  // OFF-NOT: commsched.implementation =
   // PIPELINE: commsched.all_gather {{.*}}commsched.implementation = "copy-engine"
   func.func @hidden(%a: tensor<256xf32>, %x: tensor<1024xf32>)
       -> (tensor<1024xf32>, tensor<1024xf32>) {
