@@ -120,7 +120,8 @@ findOptionWithoutRepetitions(const PipelineOptions &options) {
 }
 
 /// Adds the choice of implementations, if it is wanted, but where a budget
-/// limits more than the live bytes of the program, which the pass does not know.
+/// limits more than the live bytes of the program, which the pass does not
+/// know.
 static void addChoice(OpPassManager &functions,
                       const PipelineOptions &options) {
   if (!options.chooseImplementations ||

@@ -174,8 +174,9 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
       llvm::cl::init("")};
   Option<bool> chooseImplementations{
       *this, "choose-implementations",
-      llvm::cl::desc("Choose what carries out each collective, where the target "
-                     "lists several implementations"),
+      llvm::cl::desc(
+          "Choose what carries out each collective, where the target "
+          "lists several implementations"),
       llvm::cl::init(true)};
   Option<bool> steadyState{
       *this, "steady-state",
