@@ -12,6 +12,7 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Implementations/Implementations.h"
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
@@ -187,6 +188,36 @@ static LogicalResult solveStep(Fixture &fixture) {
   return withCosts(fixture, consume, StreamOrder::Free);
 }
 
+/// NCCL, which slows computation down, fewer channels, which are slower and
+/// slow down less, and copy engines, which do not slow down; all on one link.
+static LogicalResult solveImplementations(Fixture &fixture) {
+  auto consume = [&](const BlockProblem &block) {
+    const Problem &problem = block.getProblem();
+    const schedule::StreamId numStreams = problem.numStreams();
+    schedule::Implementations implementations(problem.numNodes());
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      if (problem.isCollective(node)) {
+        int64_t costNs = problem.costNs(node);
+        schedule::StreamId stream = problem.stream(node);
+        implementations[node] = {{costNs, stream},
+                                 {costNs * 3 / 2, numStreams + stream},
+                                 {costNs * 5 / 4, 2 * numStreams + stream}};
+      }
+    schedule::StepSchedulerOptions options;
+    options.contention.links.assign(3 * numStreams, 0);
+    for (int64_t slowdownPpm : {190'000, 50'000, 0})
+      options.contention.slowdownPpm.insert(
+          options.contention.slowdownPpm.end(), numStreams, slowdownPpm);
+    bool solved = false;
+    fixture.measure([&] {
+      solved = bool(scheduleImplementations(problem, implementations,
+                                            problem.programOrder(), options));
+    });
+    return success(solved);
+  };
+  return withCosts(fixture, consume, StreamOrder::Free);
+}
+
 static LogicalResult simulateProgram(Fixture &fixture) {
   return withCosts(fixture, [&](const BlockProblem &block) {
     const Problem &problem = block.getProblem();
@@ -254,6 +285,7 @@ mlir::commsched::makeStages(ArrayRef<std::string> pipelines) {
       {"solve sink-waits", false, solveWith(false, true, false)},
       {"solve reorder-compute-for-overlap", false, solveWith(true, true, true)},
       {"solve schedule", false, solveStep},
+      {"solve implementations", false, solveImplementations},
       {"simulate", false, simulateProgram},
       {"apply order", false, applyOrder},
   };
