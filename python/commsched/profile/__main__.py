@@ -22,6 +22,7 @@ from commsched.profile.predictions import (
     read_targets,
 )
 from commsched.profile.reading import read_events, read_header
+from commsched.profile.tax import measure_tax, remove_tax
 from commsched.profile.timeline import is_timeline, read_timeline
 from commsched.running import RunError, check_program
 
@@ -90,7 +91,10 @@ def _run(options: argparse.Namespace) -> str:
     operators = {operator_name(t.operator) for t in targets if not t.kind}
     traces = [read_trace(path, operators) for path in options.traces]
     matching = match(targets, traces)
-    costs = make_costs(targets, matching, ", ".join(options.traces))
+    tax = measure_tax(targets, matching)
+    if tax:
+        remove_tax(targets, matching, tax)
+    costs = make_costs(targets, matching, ", ".join(options.traces), tax)
     with tempfile.TemporaryDirectory(prefix="commsched-") as folder:
         path = options.output or os.path.join(folder, "costs.json")
         write_costs(path, costs)
@@ -99,7 +103,7 @@ def _run(options: argparse.Namespace) -> str:
         return _text(options, reports.exposure_report(
             traces, targets, prediction))
     return _text(options, reports.costs_report(
-        targets, matching, model_times(module), prediction))
+        targets, matching, tax, model_times(module), prediction))
 
 
 def _text(options: argparse.Namespace, report: dict) -> str:

@@ -20,7 +20,8 @@ class Activity:
     `busy_ns` is the time that it takes, without gaps between its kernels.
     Of a collective, `kind` is the kind and `elements` the number of elements
     that a rank sends, if known. `shapes` are those of the operands that have
-    dimensions, if known, and `element` is the type of the first.
+    dimensions, if known, and `element` is the type of the first. `kernels` are
+    begins and ends of the kernels of a computation that has several.
     """
 
     name: str
@@ -33,6 +34,12 @@ class Activity:
     elements: Optional[int] = None
     shapes: Optional[tuple] = None
     element: str = ""
+    kernels: tuple = ()
+
+    def running(self) -> tuple:
+        """Begins and ends of the times that `busy_ns` consists of."""
+        return self.kernels or (
+            (self.begin_ns, self.begin_ns + self.busy_ns),)
 
 
 @dataclass

@@ -10,15 +10,17 @@ from typing import Any, Optional
 
 from commsched.profile.activities import lower_median
 from commsched.profile.matching import Matching
-from commsched.profile.programs import Target
+from commsched.profile.programs import DEFAULT_IMPLEMENTATION, Target
+from commsched.profile.tax import Tax
 
 _MOST_SLACK = 1000
 
 
-def make_costs(targets: list[Target], matching: Matching,
-               source: str) -> dict[str, Any]:
+def make_costs(targets: list[Target], matching: Matching, source: str,
+               tax: Optional[Tax]) -> dict[str, Any]:
     """The members of a cost file (docs/guide/cost-model.md, "Measured
-    tables"): medians over ranks and steps."""
+    tables"): medians over ranks and steps. With a tax, the times of the
+    matching are those without it."""
     operations, by_types, by_row = [], defaultdict(list), defaultdict(list)
     names: dict = {}
     for index, times in matching.samples.items():
@@ -26,7 +28,7 @@ def make_costs(targets: list[Target], matching: Matching,
         if target.types:
             by_types[target.operator, target.types] += times
         if target.row:
-            by_row[target.row] += times
+            by_row[(*target.row, target.implementation)] += times
         if target.name:
             key = target.function, target.name, target.operator
             names.setdefault(key, []).extend(times)
@@ -38,13 +40,19 @@ def make_costs(targets: list[Target], matching: Matching,
                            **_times(times)})
     rows = [
         {"collective": kind, "ranks": ranks, "nodes": nodes, "bytes": size,
-         "time_ns": max(1, lower_median(times))}
-        for (kind, ranks, nodes, size), times in sorted(by_row.items())
+         "time_ns": max(1, lower_median(times)),
+         **({} if implementation == DEFAULT_IMPLEMENTATION
+            else {"implementation": implementation})}
+        for (kind, ranks, nodes, size, implementation), times
+        in sorted(by_row.items())
     ]
     costs: dict[str, Any] = {"name": "profile of a run", "source": source}
     slack = _slack_percent(targets, matching)
     if slack is not None:
         costs["slack_percent"] = slack
+    if tax:
+        costs["implementations"] = {
+            DEFAULT_IMPLEMENTATION: {"tax": tax.fraction}}
     return {**costs, "operations": operations, "rows": rows}
 
 

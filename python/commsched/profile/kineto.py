@@ -241,7 +241,9 @@ def _device_activities(found: _Events, owners: list) -> list:
             min(e.begin for e in events), max(e.end for e in events),
             sum(e.end - e.begin for e in events),
             f"stream {events[0].args.get('stream', events[0].thread[1])}",
-            shapes=shapes, element=element)))
+            shapes=shapes, element=element,
+            kernels=(tuple((e.begin, e.end) for e in events)
+                     if len(events) > 1 else ()))))
     return activities
 
 

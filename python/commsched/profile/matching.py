@@ -15,18 +15,22 @@ from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from commsched.profile.activities import Activity, Step, Trace, TraceError
+from commsched.profile.inflight import InFlight
 from commsched.profile.kineto import operator_name
 from commsched.profile.programs import Target
 
 
 @dataclass
 class Matching:
-    """`samples` are the times of each operation by its index, `steps` all
-    steps; `missing` the operations that no step has, `unknown` how often an
+    """`samples` are the times of each operation by its index, `ranks` where
+    each was measured, `overlaps` how much of it was beside collectives in
+    flight, and `steps` all steps; `missing` the operations that no step has, `unknown` how often an
     activity of a name is in no operation, over all steps, and `outside` how
     many activities are in no step."""
 
     samples: dict[int, list[int]] = field(default_factory=dict)
+    ranks: dict[int, list[str]] = field(default_factory=dict)
+    overlaps: dict[int, list[int]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
     missing: list[int] = field(default_factory=list)
     unknown: Counter = field(default_factory=Counter)
@@ -40,7 +44,10 @@ def match(targets: list[Target], traces: list[Trace]) -> Matching:
     index = _Index(targets)
     result = Matching()
     samples = defaultdict(list)
+    ranks = defaultdict(list)
+    overlaps = defaultdict(list)
     for trace in traces:
+        in_flight = _in_flight(trace)
         before = result.matched
         result.outside += trace.outside
         for step in trace.steps:
@@ -51,7 +58,9 @@ def match(targets: list[Target], traces: list[Trace]) -> Matching:
                 if target is None:
                     result.unknown[activity.name] += 1
                     continue
-                samples[target].append(activity)
+                samples[target].append(activity.busy_ns)
+                ranks[target].append(step.rank)
+                overlaps[target].append(in_flight[step.rank].overlap(activity))
                 result.matched += 1
                 step.activities[position] = replace(
                     activity, operation=targets[target].label)
@@ -59,15 +68,22 @@ def match(targets: list[Target], traces: list[Trace]) -> Matching:
             raise TraceError(
                 f"{trace.path}: no activity fits an operation of the program; "
                 f"expected a trace of the same model. {_example(trace)}")
-    result.samples = {
-        target: [a.busy_ns for a in samples[target]]
-        for target in sorted(samples)
-    }
+    result.samples = {index: samples[index] for index in sorted(samples)}
+    result.ranks, result.overlaps = dict(ranks), dict(overlaps)
     result.missing = [
         i for i, target in enumerate(targets)
         if i not in result.samples and not target.is_free
     ]
     return result
+
+
+def _in_flight(trace: Trace) -> dict[str, InFlight]:
+    """When collectives are in flight on each rank: those that a step has
+    launched may run beside the next one."""
+    activities = defaultdict(list)
+    for step in trace.steps:
+        activities[step.rank] += step.activities
+    return {rank: InFlight(found) for rank, found in activities.items()}
 
 
 def _example(trace: Trace) -> str:

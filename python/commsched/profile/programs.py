@@ -10,7 +10,10 @@ from typing import Optional
 
 from commsched.program import Function, Operation, Program, Type
 
+DEFAULT_IMPLEMENTATION = "nccl"
+
 _RUNTIME = "commsched.runtime_ns"
+_IMPLEMENTATION = "commsched.implementation"
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class Target:
     and number. `kind`, `elements`, `shapes` and `element` are as for
     activities. `types` is the text of its types, or "" if it is not known.
     `is_free` says that it is a view; `row` is its row of measured collectives
-    but for the time.
+    but for the time, and `implementation` what carries it out.
     """
 
     function: str
@@ -36,6 +39,7 @@ class Target:
     is_free: bool
     pinned_ns: Optional[int]
     row: Optional[tuple]
+    implementation: str
 
 
 def list_targets(program: Program) -> list[Target]:
@@ -73,6 +77,7 @@ def _target(program: Program, function: Function, operation: Operation,
     operator = operation.op
     if operator == "commsched.compute":
         operator = attributes.get("callee", operator)
+    implementation = attributes.get(_IMPLEMENTATION, DEFAULT_IMPLEMENTATION)
     return Target(
         function.name, operator, operation.name, label or operator, kind,
         sum(prod(t.shape) for t in tensors) if is_static else None,
@@ -80,7 +85,8 @@ def _target(program: Program, function: Function, operation: Operation,
         next((t.element for t in tensors), ""),
         "" if kind else _types_text(operands, results),
         "alias" in attributes and not kind, attributes.get(_RUNTIME),
-        _row(program, operation, kind, tensors, futures) if is_static else None)
+        _row(program, operation, kind, tensors, futures) if is_static else None,
+        implementation)
 
 
 def _types_text(operands: list, results: list) -> str:

@@ -13,12 +13,14 @@ from commsched.profile.exposure import median_exposures
 from commsched.profile.matching import Matching
 from commsched.profile.predictions import Prediction
 from commsched.profile.programs import Target
+from commsched.profile.tax import Tax
 
 _MOST_LISTED = 10
 
 
 def costs_report(targets: list[Target], matching: Matching,
-                 model: tuple, prediction: Prediction) -> dict[str, Any]:
+                 tax: Optional[Tax], model: tuple,
+                 prediction: Prediction) -> dict[str, Any]:
     """Predicted against measured, for operators, collectives and the step."""
     model_ns, model_step_ns = model
     operators: dict = {}
@@ -51,6 +53,8 @@ def costs_report(targets: list[Target], matching: Matching,
         "outside_steps": matching.outside,
         "pinned": sum(targets[i].pinned_ns is not None
                       for i in matching.samples),
+        **({"tax": {"tax": tax.fraction, "computations": tax.computations,
+                    "operators": tax.operators}} if tax else {}),
         "step": {
             "model_ns": model_step_ns, "predicted_ns": prediction.step_ns,
             "measured_ns": lower_median([s.time_ns for s in matching.steps])},
@@ -141,6 +145,10 @@ def costs_text(report: dict[str, Any]) -> str:
     if report["pinned"]:
         parts.append(f"{report['pinned']} operations are pinned in the "
                      "program, which comes before what was measured")
+    tax = report.get("tax")
+    if tax:
+        parts.append(f"tax {tax['tax']:g} from {tax['computations']} "
+                     f"computations of {tax['operators']} operators")
     rows = [["", "model", "profile", "measured", "difference"],
             ["step", format_time(step["model_ns"]),
              format_time(step["predicted_ns"]),

@@ -83,11 +83,12 @@ def _add_calls(activities: list[Activity],
     added = []
     for activity in activities:
         if not activity.kind:
-            index = bisect_left(starts, activity.end_ns)
+            # The next one may begin a nanosecond before the end, by rounding.
+            index = bisect_left(starts, activity.end_ns - 1)
             # Behind the last one there is nothing that would have to wait.
             if index < len(starts):
-                activity = replace(
-                    activity, busy_ns=starts[index] - activity.begin_ns)
+                activity = replace(activity, busy_ns=max(
+                    activity.busy_ns, starts[index] - activity.begin_ns))
         added.append(activity)
     return added
 
