@@ -85,6 +85,10 @@ class Run:
                 now = end
         return times
 
+    def length(self):
+        """How long the step takes, with its last wait."""
+        return max(end for *_, end in self.times(0))
+
     def _work(self, key):
         work = OPERATORS[key][2] * self.slower
         work *= 1 + self.noise * (2 * self.random.random() - 1)
