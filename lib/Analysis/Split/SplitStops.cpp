@@ -59,6 +59,9 @@ mlir::commsched::getUnsplittableReason(Operation *op) {
     return "has a fixed place in the order of collectives";
   if (op->hasAttr(fusedAttrName))
     return "is computed by what reads it";
+  // Chunks may be steps of a ring, which it might not carry out.
+  if (op->hasAttr(implementationAttrName))
+    return "names an implementation";
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (collective && collective.getInFlightFuture() && !collective.getWait())
     return "is not waited for";

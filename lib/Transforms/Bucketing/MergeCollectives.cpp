@@ -382,11 +382,12 @@ MergedCollective mlir::commsched::mergeCollectives(
   MergedOperations merged = merge(rewriter, bucket, mode, multiDtype);
   setMergedAttributes(merged.start, bucket.starts);
   setMergedAttributes(merged.wait, bucket.waits);
-  for (Operation *start : bucket.starts)
-    if (Attribute order = start->getDiscardableAttr(orderAttrName)) {
-      merged.start->setDiscardableAttr(orderAttrName, order);
-      break;
-    }
+  for (StringRef name : {orderAttrName, implementationAttrName})
+    for (Operation *start : bucket.starts)
+      if (Attribute attribute = start->getDiscardableAttr(name)) {
+        merged.start->setDiscardableAttr(name, attribute);
+        break;
+      }
   for (auto [member, value] : llvm::zip_equal(bucket.members, merged.values)) {
     rewriter.replaceOp(member.wait, value);
     rewriter.eraseOp(member.start);

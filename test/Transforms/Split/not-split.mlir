@@ -56,6 +56,16 @@ func.func @into(%x: tensor<16x32xf32>, %b: tensor<64x32xf32>, %w: tensor<32x64xf
   return %h : tensor<64x64xf32>
 }
 
+// CHECK: Function=implementation | Remark="commsched.all_gather 'ag': not split: commsched.all_gather 'ag' ({{.*}}) names an implementation
+func.func @implementation(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<64x64xf32> {
+  %f = commsched.all_gather %x on @tp dim(0) {commsched.implementation = "nccl", commsched.name = "ag"}
+      : tensor<16x32xf32> -> !commsched.future<tensor<64x32xf32>>
+  %g = commsched.wait %f : !commsched.future<tensor<64x32xf32>>
+  %h = commsched.compute "aten.mm"(%g, %w) {split = "m k, k n -> m n", commsched.name = "mm"}
+      : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
+  return %h : tensor<64x64xf32>
+}
+
 // CHECK: Function=alone | Remark="commsched.all_gather 'ag': not split: no product or attention divides along with it
 func.func @alone(%x: tensor<16x33xf32>) -> tensor<64x33xf32> {
   %f = commsched.all_gather %x on @tp dim(0) {commsched.name = "ag"}

@@ -1,0 +1,42 @@
+// RUN: commsched-opt %s --commsched-bucket-all-gather=mode=copy | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket-all-gather=mode=coalesced | FileCheck %s --check-prefix=COALESCED
+
+// One implementation carries out a bucket. One that is named by default is the
+// same as none; the bucket then keeps the name.
+
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
+      "copy-engine" = {latency_us = 5.0, bandwidth_gb_s = 100.0}}>>} {
+  commsched.group @dp size(4)
+
+  // CHECK-LABEL: @bucket
+  // CHECK: commsched.all_gather %{{.+}} into %{{.+}} {commsched.implementation = "copy-engine"} : tensor<512xf32>
+  // CHECK: commsched.all_gather %{{.+}} into %{{.+}} {commsched.implementation = "nccl"} : tensor<512xf32>
+  // CHECK-NOT: commsched.all_gather
+  // COALESCED-LABEL: @bucket
+  // COALESCED: commsched.all_gather %arg0, %arg2 {{.*}}{commsched.implementation = "copy-engine"}
+  // COALESCED: commsched.all_gather %arg1, %arg3 {{.*}}{commsched.implementation = "nccl"}
+  // COALESCED-NOT: commsched.all_gather
+  func.func @bucket(%a: tensor<256xf32>, %b: tensor<256xf32>,
+                    %c: tensor<256xf32>, %d: tensor<256xf32>)
+      -> (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>,
+          tensor<1024xf32>) {
+    %0 = commsched.all_gather %a on @dp dim(0)
+        {commsched.implementation = "copy-engine"}
+        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %1 = commsched.all_gather %b on @dp dim(0)
+        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %2 = commsched.all_gather %c on @dp dim(0)
+        {commsched.implementation = "copy-engine"}
+        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %3 = commsched.all_gather %d on @dp dim(0)
+        {commsched.implementation = "nccl"}
+        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+    %4 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
+    %5 = commsched.wait %1 : !commsched.future<tensor<1024xf32>>
+    %6 = commsched.wait %2 : !commsched.future<tensor<1024xf32>>
+    %7 = commsched.wait %3 : !commsched.future<tensor<1024xf32>>
+    return %4, %5, %6, %7 : tensor<1024xf32>, tensor<1024xf32>,
+        tensor<1024xf32>, tensor<1024xf32>
+  }
+}
