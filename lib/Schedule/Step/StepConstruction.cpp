@@ -502,8 +502,11 @@ int64_t StepConstructor::predictEndNs() const {
 /// Returns the most live bytes up to the end of the operation at the current
 /// position.
 int64_t StepConstructor::predictPeak() const {
-  return plan.peaks[position] + issued.liveBytes() -
-         plan.bytesBefore[position] - prefetchedBytes[position];
+  // The growth first: the sum of all buffers is known to fit 64 bits, but not
+  // that of two states.
+  int64_t growth = plan.peaks[position] - plan.bytesBefore[position] -
+                   prefetchedBytes[position];
+  return issued.liveBytes() + growth;
 }
 
 /// Waits for a releasing collective, which is issued if none is in flight.
