@@ -170,6 +170,19 @@ TEST(Implementations, AStartWaitsForItsLink) {
   EXPECT_EQ(result->schedule.stepNs, 1100);
 }
 
+TEST(Implementations, LargeCostsDoNotOverflow) {
+  constexpr int64_t large = int64_t(1) << 60;
+  SameImplementations input;
+  NodeId start = addStart(input.problem, large);
+  addCompute(input.problem, large);
+  input.problem.addWait(start);
+  input.addCommunicator(/*sharesLinks=*/false);
+  input.options.contention.slowdownPpm = {190'000, 0};
+  ImplementationSchedule result = input.choose();
+  EXPECT_EQ(result.choice, (ImplementationChoice{1, 0, 0}));
+  EXPECT_EQ(result.schedule.stepNs, large);
+}
+
 TEST(Implementations, NothingToChooseFrom) {
   Problem empty;
   ASSERT_TRUE(empty.finalize());

@@ -16,11 +16,14 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
+/// Estimates take longer times for this one, so that sums fit 64 bits.
+static constexpr int64_t maxTimeNs = unlimited / 16;
+
 /// Returns `ns` * `dividend` / `divisor`, saturated.
 static int64_t scaleTime(int64_t ns, int64_t dividend, int64_t divisor) {
   __extension__ using Product = __int128;
   return static_cast<int64_t>(std::min<Product>(
-      static_cast<Product>(ns) * dividend / divisor, unlimited / 8));
+      static_cast<Product>(ns) * dividend / divisor, maxTimeNs));
 }
 
 ChangeEstimates::ChangeEstimates(const Problem &problem,
@@ -121,7 +124,7 @@ int64_t ChangeEstimates::estimateDuration(const Implementation &own,
       (!links.empty() && links[own.stream] == links[other.stream]);
   return isSameLink && own.costNs > 0
              ? scaleTime(other.costNs, ownNs, own.costNs)
-             : other.costNs;
+             : std::min(other.costNs, maxTimeNs);
 }
 
 int64_t ChangeEstimates::estimateGain(const Change &change,
@@ -183,6 +186,8 @@ std::vector<Change> ChangeEstimates::listChanges() const {
              /*gainNs=*/0});
     freeNs[stream] = timeline.endNs[node];
   }
+  if (timeline.stepNs > maxTimeNs)
+    return changes;
   std::vector<NodeId> nextOn(problem.numStreams(), noNode);
   auto change = changes.rbegin();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {

@@ -43,7 +43,8 @@ public:
                   const ImplementationChoice &choice, const Timeline &timeline);
 
   /// Returns all implementations that the choice does not have, in the order of
-  /// their operations. O((nodes + implementations) log nodes).
+  /// their operations. Steps of decades have no estimates. O((nodes +
+  /// implementations) log nodes).
   std::vector<Change> listChanges() const;
 
   /// Whether the step would become shorter if the collective did.
