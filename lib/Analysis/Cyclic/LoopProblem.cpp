@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
 
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "mlir/IR/IRMapping.h"
@@ -46,6 +47,20 @@ static bool carriesOneIteration(scf::ForOp loop,
             "iterations old");
     return false;
   }
+  return true;
+}
+
+/// Returns whether no collective of the body has a number in the order of its
+/// block, which holds those of several iterations where they overlap; else
+/// calls `decline`.
+static bool hasFreeOrder(scf::ForOp loop,
+                         LoopProblem::DeclineFunction decline) {
+  for (Operation &op : *loop.getBody())
+    if (getCollectiveOrder(&op)) {
+      decline(op.getLoc(), "has a fixed place in the order of collectives, "
+                           "which iterations that overlap do not keep");
+      return false;
+    }
   return true;
 }
 
@@ -232,7 +247,7 @@ FailureOr<std::optional<LoopProblem>>
 LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
                     DeclineFunction decline) {
   using Outcome = std::optional<LoopProblem>;
-  if (!carriesOneIteration(loop, decline))
+  if (!carriesOneIteration(loop, decline) || !hasFreeOrder(loop, decline))
     return Outcome();
   SmallVector<Operation *> body = llvm::map_to_vector(
       loop.getBody()->without_terminator(), [](Operation &op) { return &op; });

@@ -38,7 +38,9 @@ MARKS = re.compile(
 EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # What is of no use in a random sequence: they need the files of a run before, or
 # look at what no random program has.
-ALONE = {"commsched-accumulate-gradients", "commsched-align-runtimes", "commsched-interleave",
+ALONE = {"commsched-accumulate-gradients", "commsched-align-runtimes",
+         # What it names has to be in the list of the passes behind it.
+         "commsched-choose-implementations", "commsched-interleave",
          "commsched-merge-step", "commsched-report",
          "commsched-dump-problem", "commsched-export-chakra",
          "commsched-export-json",

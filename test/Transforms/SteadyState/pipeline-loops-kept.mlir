@@ -77,6 +77,27 @@ func.func @swapped(%x: tensor<8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
 
 commsched.group @dp size(8)
 
+// The numbers hold within a block, which would have those of two iterations.
+// CHECK: remark: [Missed] LoopKept | {{.*}}Function=ordered | {{.*}}has a fixed place in the order of collectives, which iterations that overlap do not keep"
+func.func @ordered(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> (tensor<8xf32>) {
+    %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.order = 0 : i64, commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %g = commsched.all_reduce %x on @dp reduction(sum) {commsched.order = 1 : i64, commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %s = commsched.wait %g : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%r, %s) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+commsched.group @dp size(8)
+
 // Nothing moves across what may communicate.
 // CHECK: remark: [Missed] LoopKept | {{.*}}Function=barrier | {{.*}}: its 4 iterations take 340 ns, {{.*}}; 85 ns are the least, for the circle of commsched.all_reduce, commsched.wait, f, func.call"
 func.func private @unknown(tensor<8xf32>) -> tensor<8xf32>
