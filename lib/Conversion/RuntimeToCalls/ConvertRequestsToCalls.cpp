@@ -14,7 +14,8 @@
 
 #include "../RuntimeTypes.h"
 #include "HeldBuffers.h"
-#include "RuntimeInterface.h"
+#include "ProgramDescription.h"
+#include "RuntimeCalls.h"
 
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
