@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Predicts a run from the profile of the run before.
+"""Predicts runs of a step from the profile of another run.
 
-Runs a step, makes a profile of its timeline, simulates the step with the
-profile, and runs it once more. Prints Markdown: what the profile predicts,
-what the next run takes, and by how much they differ.
+Runs a step, makes a profile of the timeline of its repetitions, simulates the
+step with the profile, and runs it once more, several times. Prints Markdown:
+what the profiles predict, and by how much the medians of the profiled runs and of
+the next ones differ from that. How far these two are apart is what the machine
+changes from run to run.
 """
 import argparse
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -26,21 +29,38 @@ def run(command, environment):
 
 
 def compare(args, launcher, options, folder):
-    """The step of the model, that of the profile, and of the next run."""
+    """The step in ns by the model, by the profile of a run, as measured in this
+    run, and in the next one."""
     environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
                        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                        COMMSCHED_OPT=str(args.opt.resolve()))
     timeline, costs = folder / "timeline.json", folder / "costs.json"
     command = [*launcher, args.runner, args.step, "--emulate-data=0",
                f"--repeat={args.repeat}", "--format=json", *options]
-    run([*command, f"--timeline={timeline}"], environment)
+    profiled = json.loads(run(
+        [*command, f"--timeline={timeline}", "--timeline-runs=all"],
+        environment))
     report = json.loads(run(
         [sys.executable, "-m", "commsched.profile", timeline, "--program",
          args.step, "--output", costs, "--format=json"], environment))
     following = json.loads(run(command, environment))
-    step = report["step"]
-    return (step["model_ns"], step["predicted_ns"],
+    return (report["step"]["model_ns"], report["step"]["predicted_ns"],
+            profiled["step_time_ns"]["measured"],
             following["step_time_ns"]["measured"])
+
+
+def describe(percents):
+    """The median and the range of differences in percent."""
+    return (f"{statistics.median(percents):+.1f} % "
+            f"({min(percents):+.1f} to {max(percents):+.1f})")
+
+
+def print_row(name, tries):
+    model, predicted = (statistics.median(t[i] for t in tries) for i in (0, 1))
+    own, following = ([100 * (t[i] - t[1]) / t[1] for t in tries]
+                      for i in (2, 3))
+    print(f"| {name} | {model / 1e6:.2f} | {predicted / 1e6:.2f} "
+          f"| {describe(own)} | {describe(following)} |", flush=True)
 
 
 def main():
@@ -50,7 +70,9 @@ def main():
                         default="build/bin/commsched-opt")
     parser.add_argument("--runner", default="build/bin/commsched-run")
     parser.add_argument("--ranks", type=int, default=4)
-    parser.add_argument("--repeat", type=int, default=9)
+    parser.add_argument("--repeat", type=int, default=15,
+                        help="measured runs of the step in each run")
+    parser.add_argument("--tries", type=int, default=5)
     args = parser.parse_args()
 
     local = [f"--ranks={args.ranks}"]
@@ -59,16 +81,13 @@ def main():
         "local, emulated operators": ([], local),
         "mpirun, emulated operators": (
             ["mpirun", "--oversubscribe", "-n", args.ranks], [])}
-    print("| ranks | model (ms) | profile (ms) | next run (ms) | difference |")
+    print("| ranks | model (ms) | profile (ms) | profiled run | next run |")
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for name, (launcher, options) in settings.items():
-            model, predicted, measured = compare(
-                args, launcher, options, pathlib.Path(folder))
-            print(f"| {name} | {model / 1e6:.2f} | {predicted / 1e6:.2f} "
-                  f"| {measured / 1e6:.2f} "
-                  f"| {100 * (measured - predicted) / predicted:+.1f} % |",
-                  flush=True)
+            print_row(name, [
+                compare(args, launcher, options, pathlib.Path(folder))
+                for _ in range(args.tries)])
 
 
 if __name__ == "__main__":

@@ -206,6 +206,26 @@ def test_timeline_of_a_run(program, tmp_path, capsys):
     assert step["predicted_ns"] == step["model_ns"]
 
 
+def test_timeline_of_all_runs(program, tmp_path, capsys):
+    """The measured runs are steps; the warm-up is none."""
+    runner = find_runner()
+    if runner is None:
+        pytest.skip("no commsched-run")
+    timeline = str(tmp_path / "timeline.json")
+    done = subprocess.run(
+        [runner, program, "--ranks=2", f"--timeline={timeline}", "--repeat=4",
+         "--timeline-runs=all", "--modelled-times", "--emulate-data=0"],
+        capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert main([timeline, "--program", program, "--format=json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["ranks"] == 2 and report["steps"] == 8
+    assert report["matched"] == {"operations": 6, "activities": 48}
+    # The last computation of a run does not last until the next run begins.
+    step = report["step"]
+    assert step["predicted_ns"] == step["model_ns"]
+
+
 def test_gpu_trace(tmp_path, capsys):
     """Kernels get the operation of the operator that launched them."""
     program = tmp_path / "step.mlir"

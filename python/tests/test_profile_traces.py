@@ -129,11 +129,12 @@ def test_calls_in_a_timeline(tmp_path):
          "args": {"name": "rank 0 measured"}},
         complete("aten.mm", "compute", 0, 10), complete("sum", "all_reduce",
                                                         11, 20, thread=2),
-        complete("wait for sum", "wait", 14, 17),
-        complete("aten.mm", "compute", 32, 5)])
+        # The rank stands still until 31, and copies the result until 34.
+        complete("wait for sum", "wait", 14, 20),
+        complete("aten.mm", "compute", 36, 5)])
     step, = read_trace(path).steps
-    assert [a.busy_ns for a in step.activities] == [14_000, 20_000, 5_000]
-    assert step.activities[1].operation == "sum" and step.time_ns == 37_000
+    assert [a.busy_ns for a in step.activities] == [19_000, 20_000, 5_000]
+    assert step.activities[1].operation == "sum" and step.time_ns == 41_000
 
 
 def bad_files():

@@ -232,12 +232,9 @@ llvm::Error RankRunner::writeOutputs(const CompiledProgram &program,
   return llvm::Error::success();
 }
 
-/// Writes the run whose step, on the rank where it takes longest, is the
-/// median.
-llvm::Error RankRunner::writeTimeline(const CompiledProgram &program,
-                                      ArrayRef<MeasuredRun> runs) {
-  if (settings.timeline.empty())
-    return llvm::Error::success();
+/// The step of each run on the rank where it takes longest.
+llvm::Expected<std::vector<int64_t>>
+RankRunner::exchangeLongestSteps(ArrayRef<MeasuredRun> runs) {
   std::vector<int64_t> stepsNs;
   for (const MeasuredRun &run : runs)
     stepsNs.push_back(run.stepNs);
@@ -248,17 +245,43 @@ llvm::Error RankRunner::writeTimeline(const CompiledProgram &program,
   for (const std::vector<int64_t> &ofRank : *all)
     for (size_t index = 0; index < stepsNs.size(); ++index)
       stepsNs[index] = std::max(stepsNs[index], ofRank[index]);
-  size_t chosen = llvm::find(stepsNs, getMedian(stepsNs)) - stepsNs.begin();
+  return stepsNs;
+}
 
-  llvm::Expected<std::vector<std::vector<commsched_record>>> records =
-      exchangeRecords(runs[chosen].records);
-  if (!records)
-    return records.takeError();
+/// Writes the run whose step is the median, or all runs, of which each begins
+/// when that before it has ended on all ranks.
+llvm::Error RankRunner::writeTimeline(const CompiledProgram &program,
+                                      ArrayRef<MeasuredRun> runs) {
+  if (settings.timeline.empty())
+    return llvm::Error::success();
+  llvm::Expected<std::vector<int64_t>> stepsNs = exchangeLongestSteps(runs);
+  if (!stepsNs)
+    return stepsNs.takeError();
+  size_t first = 0, count = runs.size();
+  if (settings.timelineRuns == TimelineRuns::Median) {
+    first = llvm::find(*stepsNs, getMedian(*stepsNs)) - stepsNs->begin();
+    count = 1;
+  }
+  std::vector<std::vector<commsched_record>> ranks;
+  int64_t beginNs = 0;
+  for (size_t index = first; index < first + count; ++index) {
+    llvm::Expected<std::vector<std::vector<commsched_record>>> ofRun =
+        exchangeRecords(runs[index].records);
+    if (!ofRun)
+      return ofRun.takeError();
+    ranks.resize(ofRun->size());
+    for (auto [records, added] : llvm::zip_equal(ranks, *ofRun))
+      for (commsched_record record : added) {
+        record.begin_ns += beginNs;
+        record.end_ns += beginNs;
+        records.push_back(record);
+      }
+    beginNs += (*stepsNs)[index];
+  }
   if (rank != 0)
     return llvm::Error::success();
-  return writeFile(settings.timeline, [&](raw_ostream &os) {
-    printTimeline(program, *records, os);
-  });
+  return writeFile(settings.timeline,
+                   [&](raw_ostream &os) { printTimeline(program, ranks, os); });
 }
 
 llvm::Error RankRunner::print(ArrayRef<MeasuredStep> steps, StringRef outcome) {

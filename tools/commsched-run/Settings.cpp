@@ -100,6 +100,13 @@ struct CommandLineOptions {
   cl::opt<std::string> timeline{
       "timeline", cl::value_desc("file"), cl::cat(category),
       cl::desc("Write a Chrome trace of the predicted and the measured step")};
+  cl::opt<TimelineRuns> timelineRuns{
+      "timeline-runs", cl::init(TimelineRuns::Median), cl::cat(category),
+      cl::desc("The measured runs that the timeline shows"),
+      cl::values(
+          clEnumValN(TimelineRuns::Median, "median",
+                     "the one with the median step (default)"),
+          clEnumValN(TimelineRuns::All, "all", "all, one after the other"))};
   cl::opt<std::string> times{
       "times", cl::value_desc("file"), cl::cat(category),
       cl::desc("Write the measured times of operations for "
@@ -254,6 +261,7 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(
   settings.repeats = options.repeats;
   settings.profile = options.profile;
   settings.timeline = options.timeline;
+  settings.timelineRuns = options.timelineRuns;
   settings.times = options.times;
   settings.format = options.format;
   settings.output = options.output;

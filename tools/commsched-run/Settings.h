@@ -21,6 +21,9 @@ namespace mlir::commsched::run {
 
 enum class Format { Table, Json };
 
+/// The measured runs that a timeline shows.
+enum class TimelineRuns { Median, All };
+
 struct Settings {
   std::string program;
   /// Empty if nothing is to be compared.
@@ -51,6 +54,7 @@ struct Settings {
   int32_t repeats = 0;
   std::string profile;
   std::string timeline;
+  TimelineRuns timelineRuns = TimelineRuns::Median;
   std::string times;
   Format format = Format::Table;
   std::string output = "-";

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -14,6 +14,8 @@ from commsched.profile.activities import Activity, Step, Trace, TraceError
 from commsched.profile.reading import span_ns
 
 _PROCESS = re.compile(r"(rank \d+) measured")
+# What precedes the name of a collective in that of its waits.
+_WAIT = "wait for "
 
 
 def is_timeline(event: dict[str, Any]) -> bool:
@@ -48,7 +50,8 @@ def read_timeline(path: str, events: Iterable[dict[str, Any]]) -> Trace:
             category = event.get("cat", "")
             begin, end = span_ns(path, event)
             if category == "wait":
-                waits[ranks[process]].append((begin, end))
+                waits[ranks[process]].append(
+                    (begin, end, str(event.get("name"))))
                 continue
             is_compute = category == "compute"
             name = str(event.get("name"))
@@ -65,7 +68,10 @@ def read_timeline(path: str, events: Iterable[dict[str, Any]]) -> Trace:
         )
     trace = Trace(path)
     for rank, activities in found.items():
-        steps = _split(rank, _add_calls(activities, waits[rank]))
+        steps = _split(rank, activities)
+        stalls = _stalls(activities, waits[rank])
+        for step in steps:
+            step.activities = _add_calls(step, stalls)
         trace.outside += len(activities) - sum(
             len(step.activities) for step in steps)
         trace.steps += steps
@@ -74,21 +80,40 @@ def read_timeline(path: str, events: Iterable[dict[str, Any]]) -> Trace:
     return trace
 
 
-def _add_calls(activities: list[Activity],
-               waits: list[tuple]) -> list[Activity]:
-    """Adds to the time of a computation that of the calls behind it, until the
-    next computation or wait begins: the step consists of both."""
-    starts = sorted([begin for begin, _ in waits]
-                    + [a.begin_ns for a in activities if not a.kind])
+def _stalls(activities: list[Activity],
+            waits: list[tuple]) -> list[tuple[int, int]]:
+    """When a rank stood still: from the begin of each wait to the end of its
+    collective. What a wait takes after that is work, such as a copy."""
+    ends = defaultdict(deque)
+    for activity in sorted(activities, key=lambda a: a.begin_ns):
+        if activity.kind:
+            ends[_WAIT + activity.name].append(activity.end_ns)
+    stalls = []
+    for begin, end, name in sorted(waits):
+        if ends[name]:
+            end = min(end, ends[name].popleft())
+        stalls.append((begin, max(begin, end)))
+    return stalls
+
+
+def _add_calls(step: Step, stalls: list[tuple[int, int]]) -> list[Activity]:
+    """Adds to the time of a computation all until the next one of the step
+    begins but the stalls: the step consists of them."""
+    starts = sorted(a.begin_ns for a in step.activities if not a.kind)
+    begins = [begin for begin, _ in stalls]
     added = []
-    for activity in activities:
+    for activity in step.activities:
         if not activity.kind:
             # The next one may begin a nanosecond before the end, by rounding.
             index = bisect_left(starts, activity.end_ns - 1)
             # Behind the last one there is nothing that would have to wait.
             if index < len(starts):
-                activity = replace(activity, busy_ns=max(
-                    activity.busy_ns, starts[index] - activity.begin_ns))
+                between = stalls[bisect_left(begins, activity.end_ns - 1):
+                                 bisect_left(begins, starts[index])]
+                busy = starts[index] - activity.begin_ns - sum(
+                    end - begin for begin, end in between)
+                activity = replace(
+                    activity, busy_ns=max(activity.busy_ns, busy))
         added.append(activity)
     return added
 
