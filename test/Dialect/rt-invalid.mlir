@@ -237,3 +237,8 @@ func.func private @negative() attributes {a = #commsched_rt.implementation<"x", 
 
 // expected-error @below {{implementation 'x' has channels, but 'symmetric' has none}}
 func.func private @channels() attributes {a = #commsched_rt.implementation<"x", "symmetric", channels = 4>}
+
+// -----
+
+// expected-error @below {{implementation 'x' has a stream without a name}}
+func.func private @stream() attributes {a = #commsched_rt.implementation<"x", "nccl", stream = "">}

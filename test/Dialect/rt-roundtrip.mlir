@@ -55,7 +55,7 @@ func.func @implementations() {
   // CHECK: implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>
   %0 = commsched_rt.start "all_gather" "a" on @g {implementation = #commsched_rt.implementation<"nccl-4", "nccl", channels = 4>, received = array<i64>, sent = array<i64>} : !commsched_rt.request
   commsched_rt.wait %0
-  // CHECK: commsched_rt.barrier "b" on @g {implementation = #commsched_rt.implementation<"second", "nccl">}
-  commsched_rt.barrier "b" on @g {implementation = #commsched_rt.implementation<"second", "nccl">}
+  // CHECK: commsched_rt.barrier "b" on @g {implementation = #commsched_rt.implementation<"second", "nccl", stream = "nccl">}
+  commsched_rt.barrier "b" on @g {implementation = #commsched_rt.implementation<"second", "nccl", stream = "nccl">}
   return
 }

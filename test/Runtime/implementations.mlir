@@ -26,6 +26,15 @@
 // PLAIN: "name":"usual",
 // PLAIN-SAME: "measured":{"start_ns":110000000,"duration_ns":70000000,
 //
+// Those with one stream are carried out one after the other.
+// RUN: sed 's/channels = 4 : i64/&, stream = "nccl"/' chosen.mlir > shared.mlir
+// RUN: commsched-run shared.mlir --ranks=4 --modelled-times --format=json \
+// RUN:   | FileCheck %s --check-prefix=SHARED
+// SHARED: "name":"few",{{.*}}"measured":{"start_ns":0,"duration_ns":50000000,
+// SHARED-SAME: "name":"copied",{{.*}}"measured":{"start_ns":0,"duration_ns":60000000,
+// SHARED-SAME: "name":"usual",
+// SHARED-SAME: "measured":{"start_ns":50000000,"duration_ns":70000000,
+//
 // They are tracks of the timeline, as in the prediction.
 // RUN: FileCheck %s --check-prefix=TRACE --input-file=trace.json
 // TRACE-DAG: "pid":1,"tid":2,"args":{"name":"@dp (nccl-4)"}

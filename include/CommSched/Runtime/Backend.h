@@ -31,7 +31,7 @@
 namespace commsched::runtime {
 
 /// The version of this interface: the core refuses backends of other versions.
-inline constexpr int32_t backendVersion = 5;
+inline constexpr int32_t backendVersion = 6;
 
 /// The outcome of an operation: success, or a message that describes the
 /// failure. True on success.
@@ -94,9 +94,13 @@ struct Implementation {
   Method method = Method::Nccl;
   /// The channels that `Method::Nccl` takes at most; 0: as many as NCCL likes.
   int32_t channels = 0;
+  /// Collectives of the same ranks whose implementations have one stream are
+  /// carried out one after the other.
+  std::string stream;
 
   friend bool operator==(const Implementation &a, const Implementation &b) {
-    return a.name == b.name && a.method == b.method && a.channels == b.channels;
+    return a.name == b.name && a.method == b.method &&
+           a.channels == b.channels && a.stream == b.stream;
   }
 };
 
@@ -112,6 +116,9 @@ struct Group {
   /// other share groups with equal rows and implementations, so this need not
   /// be the index in a description.
   int32_t index = 0;
+  /// The index of the first group with the same ranks and the same stream:
+  /// their launches are carried out in the order of their starts.
+  int32_t stream = 0;
   std::string name;
   /// The ranks of this rank's own row, in order; empty if it is in none.
   std::vector<int32_t> members;

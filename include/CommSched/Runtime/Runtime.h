@@ -193,8 +193,10 @@ COMMSCHED_RUNTIME_API const char *commsched_backend_name(void);
  * many channels at most ("channels"; 0, the default: as NCCL decides). Groups
  * with one name have the same ranks and different implementations. Each is a
  * group of its own, with its own stream and communicator, so that collectives
- * of the same ranks can be in flight beside each other. "local" and "mpi" carry
- * out all methods alike.
+ * of the same ranks can be in flight beside each other. Those of
+ * implementations with one "stream" (default: the implementation's name; "nccl"
+ * for the group without an implementation) are carried out one after the other,
+ * in the order of their starts. "local" and "mpi" carry out all methods alike.
  *
  * Sites are the collectives in program order. "inputs" and "outputs" of a
  * tensor are elements that one rank sends and receives; parts for the ranks lie

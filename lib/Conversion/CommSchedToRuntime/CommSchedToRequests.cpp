@@ -128,12 +128,15 @@ Lowering::getImplementation(CollectiveOpInterface collective) {
   StringAttr name = mlir::commsched::getImplementation(collective);
   const cost::Implementation &implementation =
       known.get(name ? *known.find(name.getValue()) : 0);
-  if (!name && implementation.channels == 0)
+  bool hasOwnStream = implementation.stream == implementation.name;
+  if (!name && implementation.channels == 0 && hasOwnStream)
     return {};
   return rt::ImplementationAttr::get(
       rewriter.getContext(), implementation.name,
       cost::stringifyImplementationMethod(implementation.method),
-      implementation.channels);
+      implementation.channels,
+      hasOwnStream ? StringAttr()
+                   : rewriter.getStringAttr(implementation.stream));
 }
 
 FailureOr<int64_t> Lowering::getGroupSize(Operation *op,

@@ -68,6 +68,8 @@ ProgramDescription::getGroup(Operation *op, FlatSymbolRefAttr symbol,
                       {"method", implementation.getMethod()}};
   if (implementation.getChannels() > 0)
     object["channels"] = implementation.getChannels();
+  if (StringAttr stream = implementation.getStream())
+    object["stream"] = stream.getValue();
   group["implementation"] = std::move(object);
   groups.push_back(std::move(group));
   return entry->second;

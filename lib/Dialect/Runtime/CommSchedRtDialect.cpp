@@ -228,7 +228,8 @@ LogicalResult ReadSplitsOp::verify() {
 
 LogicalResult
 ImplementationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                           StringRef name, StringRef method, int64_t channels) {
+                           StringRef name, StringRef method, int64_t channels,
+                           StringAttr stream) {
   if (name.empty())
     return emitError() << "an implementation needs a name";
   if (method != "nccl" && method != "copy-engine" && method != "symmetric")
@@ -241,6 +242,9 @@ ImplementationAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (channels > 0 && method != "nccl")
     return emitError() << "implementation '" << name << "' has channels, but '"
                        << method << "' has none";
+  if (stream && stream.empty())
+    return emitError() << "implementation '" << name
+                       << "' has a stream without a name";
   return success();
 }
 

@@ -170,7 +170,7 @@ static ElementType readType(const JsonReader &reader) {
 }
 
 static Implementation readImplementation(const JsonReader &reader) {
-  reader.expectObject({"name", "method", "channels"});
+  reader.expectObject({"name", "method", "channels", "stream"});
   Implementation implementation;
   implementation.name = reader.getString("name");
   if (implementation.name.empty())
@@ -181,6 +181,10 @@ static Implementation readImplementation(const JsonReader &reader) {
     reader.fail("unknown method '" + method +
                 "': it is nccl, copy-engine or symmetric");
   implementation.method = *parsed;
+  implementation.stream =
+      reader.has("stream") ? reader.getString("stream") : implementation.name;
+  if (implementation.stream.empty())
+    reader.fail("'stream' is empty");
   if (!reader.has("channels"))
     return implementation;
   if (implementation.method != Method::Nccl)
@@ -453,6 +457,11 @@ Status commsched::runtime::parseProgram(const std::string &json,
   } catch (const JsonReader::Json::exception &error) {
     return prefix + error.what();
   }
+}
+
+std::string commsched::runtime::getStreamName(
+    const std::optional<Implementation> &implementation) {
+  return implementation ? implementation->stream : "nccl";
 }
 
 bool commsched::runtime::isUnevenAllToAll(const Site &site) {

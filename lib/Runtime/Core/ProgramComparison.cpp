@@ -44,6 +44,8 @@ static std::string describeGroup(const GroupDescription &group) {
     if (group.implementation->channels)
       text += " with " + std::to_string(group.implementation->channels) +
               " channels";
+    if (group.implementation->stream != group.implementation->name)
+      text += " on stream " + quote(group.implementation->stream);
   }
   if (group.ranks.empty())
     return text + " of " + std::to_string(group.size) + " ranks in steps of " +

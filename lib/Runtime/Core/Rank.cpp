@@ -101,8 +101,10 @@ Status Rank::join(const commsched_options &given) {
     return created;
   arena = std::make_unique<Arena>(*backend);
   hostArena = std::make_unique<Arena>(*backend, /*isHost=*/true);
-  d2h.group = {Group::d2hIndex, "d2h", {backend->getRank()}, 0};
-  h2d.group = {Group::h2dIndex, "h2d", {backend->getRank()}, 0};
+  d2h.group = {
+      Group::d2hIndex, Group::d2hIndex, "d2h", {backend->getRank()}, 0};
+  h2d.group = {
+      Group::h2dIndex, Group::h2dIndex, "h2d", {backend->getRank()}, 0};
 
   std::vector<std::string> all;
   if (Status status =
@@ -223,9 +225,19 @@ Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
       groups.push_back(&*same);
       continue;
     }
+    auto sameStream = std::find_if(
+        madeGroups.begin(), madeGroups.end(), [&](const MadeGroup &made) {
+          return made.group.name == description.name && made.rows == rows[i] &&
+                 getStreamName(made.group.implementation) ==
+                     getStreamName(description.implementation);
+        });
+    auto index = static_cast<int32_t>(madeGroups.size());
+    int32_t stream =
+        sameStream == madeGroups.end() ? index : sameStream->group.index;
     MadeGroup &made = madeGroups.emplace_back();
     made.rows = rows[i];
-    made.group.index = static_cast<int32_t>(madeGroups.size() - 1);
+    made.group.index = index;
+    made.group.stream = stream;
     made.group.name = description.name;
     made.group.implementation = description.implementation;
     int32_t rank = backend->getRank();

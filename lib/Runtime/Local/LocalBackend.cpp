@@ -169,7 +169,7 @@ private:
   int32_t numRanks;
   std::shared_ptr<LocalJob> job;
   LocalClock clock;
-  /// With modelled times, the last meeting on the stream of each group.
+  /// With modelled times, the last meeting on each stream.
   std::map<int32_t, std::shared_ptr<Meeting>> streams;
   std::vector<LocalRequest *> inFlight;
   TransferThreads transferThreads;
@@ -208,12 +208,12 @@ std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
   arrival.isModelled = clock.isModelled();
   arrival.clockNs = clock.now();
   if (clock.isModelled())
-    arrival.before = streams[launch.group->index];
+    arrival.before = streams[launch.group->stream];
   std::shared_ptr<Meeting> meeting = job->post(std::move(arrival), status);
   if (!meeting)
     return nullptr;
   if (clock.isModelled())
-    streams[launch.group->index] = meeting;
+    streams[launch.group->stream] = meeting;
   recorder.setStarted(launch);
   return meeting;
 }

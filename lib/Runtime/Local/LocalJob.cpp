@@ -194,7 +194,7 @@ Status LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
     auto missing = describeMissing(*meeting, /*onlyGone=*/false);
     std::string text = describeTimeout(launch, deadlineMs, missing);
     if (missing.empty())
-      text += ": an earlier launch on the group is not complete";
+      text += ": an earlier launch on its stream is not complete";
     return text;
   }
   std::string text = "in the wait for " + describeLaunch(launch);

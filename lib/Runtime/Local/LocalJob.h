@@ -12,7 +12,7 @@
 // A meeting is one execution of a collective, or of a send or a recv. It is
 // complete when all members have arrived and, with modelled times, when its
 // begin is known: a stream is in order, so a meeting waits for the launches
-// before it on the same group. A send does not wait for its recv; the recv
+// before it on the same stream. A send does not wait for its recv; the recv
 // waits for its send. The job's mutex guards all of this except the data that
 // the members have staged, which does not change once it is there.
 //

@@ -205,6 +205,11 @@ Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
     return giveUp(status);
   if (!channel.comm)
     return Status();
+  channel.ownsStream = group.stream == group.index;
+  if (!channel.ownsStream) {
+    channel.stream = channels[group.stream - Group::d2hIndex].stream;
+    return Status();
+  }
   return checkCuda(
       cudaStreamCreateWithFlags(&channel.stream, cudaStreamNonBlocking),
       "cudaStreamCreateWithFlags");
@@ -316,7 +321,7 @@ NcclBackend::~NcclBackend() {
   for (Channel &channel : channels) {
     if (channel.window.buffer)
       release(channel.window.buffer);
-    if (channel.stream)
+    if (channel.stream && channel.ownsStream)
       cudaStreamDestroy(channel.stream);
   }
   channels.clear();

@@ -105,6 +105,8 @@ private:
   struct Channel {
     ncclComm_t comm = nullptr;
     cudaStream_t stream = nullptr;
+    /// False for that of an earlier group.
+    bool ownsStream = true;
     Window window;
     /// In the order of their starts; those at the front leave when complete.
     std::deque<LaunchStatePtr> states;

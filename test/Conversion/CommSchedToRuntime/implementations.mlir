@@ -67,21 +67,21 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 
 // -----
 
-// Where NCCL has fewer channels, this is so for what names no implementation.
-// A transfer to the host has none.
+// Where NCCL has fewer channels, or another stream, this is so for what names no
+// implementation. A transfer to the host has none.
 
 // CHECK: \22groups\22:[{\22name\22:\22dp\22,
-// CHECK-SAME: {\22implementation\22:{\22channels\22:8,\22method\22:\22nccl\22,\22name\22:\22nccl\22},\22name\22:\22dp\22,
+// CHECK-SAME: {\22implementation\22:{\22channels\22:8,\22method\22:\22nccl\22,\22name\22:\22nccl\22,\22stream\22:\22all\22},\22name\22:\22dp\22,
 // CHECK-SAME: {\22group\22:1,\22kind\22:\22all_gather\22
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
-      nccl = {channels = 8 : i64}}>>} {
+      nccl = {channels = 8 : i64, stream = "all"}}>>} {
   commsched.group @dp size(4)
 
   // REQUESTS-LABEL: func.func @all
   // REQUESTS: commsched_rt.start "all_gather"
-  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl", "nccl", channels = 8>
+  // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl", "nccl", channels = 8, stream = "all">
   // REQUESTS-NOT: implementation
   func.func @all(%a: tensor<4xf32>)
       -> (tensor<16xf32>, tensor<4xf32, #commsched.host>) {

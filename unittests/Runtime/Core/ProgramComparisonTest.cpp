@@ -91,6 +91,12 @@ TEST(Comparison, OtherImplementation) {
             "ranks run different programs: rank 0 has group 'dp' (few) by nccl "
             "with 4 channels of 2 ranks in steps of 1, but rank 1 has group "
             "'dp' (few) by symmetric of 2 ranks in steps of 1");
+  EXPECT_EQ(compare({four, parseWith(R"({"name": "few", "method": "nccl",
+                                         "channels": 4, "stream": "nccl"})")}),
+            "ranks run different programs: rank 0 has group 'dp' (few) by nccl "
+            "with 4 channels of 2 ranks in steps of 1, but rank 1 has group "
+            "'dp' (few) by nccl with 4 channels on stream 'nccl' of 2 ranks in "
+            "steps of 1");
   EXPECT_EQ(compare({four, parse(gather)}),
             "ranks run different programs: rank 0 has group 'dp' (few) by nccl "
             "with 4 channels of 2 ranks in steps of 1, but rank 1 has group "

@@ -136,7 +136,8 @@ TEST(Program, Implementations) {
     {"name": "dp", "size": 4,
      "implementation": {"name": "nccl-4", "method": "nccl", "channels": 4}},
     {"name": "dp", "size": 4,
-     "implementation": {"name": "second", "method": "nccl"}},
+     "implementation": {"name": "second", "method": "nccl",
+                        "stream": "nccl"}},
     {"name": "tp", "size": 2,
      "implementation": {"name": "ce", "method": "copy-engine"}},
     {"name": "tp", "size": 2,
@@ -146,13 +147,13 @@ TEST(Program, Implementations) {
   ASSERT_EQ(program.groups.size(), 5u);
   EXPECT_EQ(program.groups[0].implementation, std::nullopt);
   EXPECT_EQ(program.groups[1].implementation,
-            (Implementation{"nccl-4", Method::Nccl, 4}));
+            (Implementation{"nccl-4", Method::Nccl, 4, "nccl-4"}));
   EXPECT_EQ(program.groups[2].implementation,
-            (Implementation{"second", Method::Nccl, 0}));
+            (Implementation{"second", Method::Nccl, 0, "nccl"}));
   EXPECT_EQ(program.groups[3].implementation,
-            (Implementation{"ce", Method::CopyEngine, 0}));
+            (Implementation{"ce", Method::CopyEngine, 0, "ce"}));
   EXPECT_EQ(program.groups[4].implementation,
-            (Implementation{"sym", Method::Symmetric, 0}));
+            (Implementation{"sym", Method::Symmetric, 0, "sym"}));
 }
 
 TEST(Program, ImplementationErrors) {
@@ -178,6 +179,8 @@ TEST(Program, ImplementationErrors) {
   EXPECT_EQ(
       getError(R"({"name": "x", "method": "copy-engine", "channels": 4})"),
       prefix + "method 'copy-engine' has no 'channels'");
+  EXPECT_EQ(getError(R"({"name": "x", "method": "nccl", "stream": ""})"),
+            prefix + "'stream' is empty");
 
   auto groupError = [](const std::string &groups) {
     return parseError(

@@ -100,7 +100,7 @@ TEST_F(FlightRecordTest, HasTheFieldsOfPyTorch) {
 }
 
 TEST_F(FlightRecordTest, NamesImplementations) {
-  group.implementation = Implementation{"nccl-4", Method::Nccl, 4};
+  group.implementation = Implementation{"nccl-4", Method::Nccl, 4, "nccl-4"};
   FlightRecord record;
   record.add(makeLaunch(gather, 0));
   Json json = Json::parse(record.toJson(header));

@@ -73,6 +73,23 @@ TEST_F(NcclImplementationsTest, ConfigureCommunicators) {
     });
 }
 
+TEST_F(NcclImplementationsTest, ShareAStream) {
+  const std::string group = R"({"name": "dp", "size": 1, "implementation": )";
+  std::string program =
+      R"({"version": 1, "groups": [)" + group +
+      R"({"name": "a", "method": "nccl", "stream": "both"}}, )" + group +
+      R"({"name": "b", "method": "nccl", "stream": "both"}}, )" + group +
+      R"({"name": "c", "method": "nccl"}}], "sites": []})";
+  runRank([&](TestRank &rank) {
+    standin::takeLog();
+    EXPECT_EQ(commsched_load_program(program.c_str()), 0) << rank.getError();
+    EXPECT_EQ(
+        keep(standin::takeLog(), {"ncclCommSplit", "cudaStreamCreate"}).size(),
+        5u);
+  });
+  EXPECT_EQ(keep(standin::takeLog(), {"cudaStreamDestroy"}).size(), 3u);
+}
+
 TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
   runRank([&](TestRank &rank) {
     standin::takeLog();

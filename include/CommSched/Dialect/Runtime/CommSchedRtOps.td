@@ -51,19 +51,24 @@ def CommSchedRt_ImplementationAttr
   let summary = "how a collective is carried out";
   let description = [{
     The name that the target gives to an implementation, and what the runtime
-    needs of it: the method, `nccl`, `copy-engine` or `symmetric`, and for
-    `nccl` the most channels (0: as NCCL decides). Collectives of one group with
-    different implementations have different streams and communicators.
+    needs of it: the method, `nccl`, `copy-engine` or `symmetric`; for `nccl`
+    the most channels (0: as NCCL decides); and the name of the stream, which is
+    that of the implementation if it is not given. Collectives of one group with
+    different implementations have different communicators; those with one
+    stream are carried out one after the other. The stream of collectives
+    without an implementation is `nccl`.
 
-    Example: `#commsched_rt.implementation<"nccl-4", "nccl", channels = 4>`.
+    Example: `#commsched_rt.implementation<"nccl-4", "nccl", channels = 4,
+    stream = "nccl">`.
   }];
   let parameters = (ins
     StringRefParameter<>:$name,
     StringRefParameter<>:$method,
-    DefaultValuedParameter<"int64_t", "0">:$channels
+    DefaultValuedParameter<"int64_t", "0">:$channels,
+    OptionalParameter<"StringAttr">:$stream
   );
   let assemblyFormat = [{
-    `<` $name `,` $method (`,` `channels` `=` $channels^)? `>`
+    `<` $name `,` $method (`,` struct($channels, $stream)^)? `>`
   }];
   let genVerifyDecl = 1;
 }
