@@ -133,7 +133,7 @@ private:
   Status closeWindow(Channel &channel);
   Status giveUp(Status error);
 
-  // Launches (Launches.cpp).
+  // Launches (NcclStreams.cpp).
   LaunchStatePtr launch(const Launch &launch, Status &status);
   Status enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
   LaunchStatePtr launchTransfer(const Launch &launch, Status &status);
@@ -152,7 +152,7 @@ private:
   Status finishEnqueuing();
   void reportProgress(Channel &channel);
 
-  // Waiting on the host (Waiting.cpp).
+  // Waits of the host (NcclBackend.cpp).
   Status waitForIdle(Deadline deadline);
   /// Waits until `isDone` gives true, as the streams proceed.
   Status waitUntil(const std::function<Status(bool &)> &isDone,
@@ -165,7 +165,7 @@ private:
   const Launch *findOldest();
   Deadline getDeadline() const;
 
-  // Time (Steps.cpp).
+  // Times of steps (NcclSteps.cpp).
   Status recordStep(cudaStream_t stream, Event &event);
   void addInterval(commsched_record_kind kind, int32_t index, Event begin,
                    Event end);
