@@ -206,17 +206,17 @@ int64_t commsched_start_uneven(int32_t site, const void *const *inputs,
 }
 
 int64_t commsched_read_splits(int32_t site, int32_t output, const void *buffer,
-                              int64_t *splits, int32_t num_splits) {
+                              int64_t *splits, int32_t numSplits) {
   // Behind an error, too: programs run to their end, and their code on the
   // processor works on as many rows as these numbers say.
-  std::fill(splits, splits + num_splits, 0);
+  std::fill(splits, splits + numSplits, 0);
   int64_t rows = 0;
   callRank(
       "commsched_read_splits",
       [&](Rank &rank) {
         return rank.readSplits(site,
                                output ? SplitSide::Output : SplitSide::Input,
-                               buffer, splits, num_splits, rows);
+                               buffer, splits, numSplits, rows);
       },
       /*evenIfFailed=*/true);
   return rows;
@@ -229,23 +229,23 @@ int32_t commsched_wait(int64_t request) {
   return ok ? 0 : 1;
 }
 
-int64_t commsched_hold(int64_t request, int32_t num_sent, void *const *sent,
-                       int32_t num_received, void *const *received) {
+int64_t commsched_hold(int64_t request, int32_t numSent, void *const *sent,
+                       int32_t numReceived, void *const *received) {
   int64_t number = 0;
   // Behind an error, too: programs run to their end and use the buffers.
   callRank(
       "commsched_hold",
       [&](Rank &rank) {
         number = rank.getHeld().add({request,
-                                     {sent, sent + num_sent},
-                                     {received, received + num_received}});
+                                     {sent, sent + numSent},
+                                     {received, received + numReceived}});
         return Status();
       },
       /*evenIfFailed=*/true);
   return number;
 }
 
-int32_t commsched_resume(int64_t number, int32_t num_received,
+int32_t commsched_resume(int64_t number, int32_t numReceived,
                          const int64_t *bytes, void **received) {
   HeldRequest held;
   bool ok = callRank(
@@ -254,18 +254,18 @@ int32_t commsched_resume(int64_t number, int32_t num_received,
         if (!rank.getHeld().take(number, held))
           return "no request is held as number " + std::to_string(number) +
                  ", or it has been resumed before";
-        if (held.received.size() != static_cast<size_t>(num_received))
+        if (held.received.size() != static_cast<size_t>(numReceived))
           return "a request that fills " +
                  std::to_string(held.received.size()) +
-                 " buffers is resumed for " + std::to_string(num_received);
+                 " buffers is resumed for " + std::to_string(numReceived);
         return held.request == 0 || rank.hasFailed() ? Status()
                                                      : rank.wait(held.request);
       },
       /*evenIfFailed=*/true);
   for (void *buffer : held.sent)
     commsched_release(buffer);
-  held.received.resize(num_received);
-  for (int32_t index = 0; index < num_received; ++index)
+  held.received.resize(numReceived);
+  for (int32_t index = 0; index < numReceived; ++index)
     received[index] = held.received[index]
                           ? held.received[index]
                           : commsched_allocate(bytes[index], /*alignment=*/0);

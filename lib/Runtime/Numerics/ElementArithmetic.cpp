@@ -12,6 +12,7 @@
 #include "Numerics/Elements.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace commsched::runtime;
 
@@ -126,7 +127,7 @@ struct Prod {
 struct Min {
   template <class W> W operator()(W a, W b) const {
     if constexpr (std::is_floating_point_v<W>) {
-      if (a != a || b != b)
+      if (std::isnan(a) || std::isnan(b))
         return std::numeric_limits<W>::quiet_NaN();
       if (a == b)
         return std::signbit(a) ? a : b;
@@ -137,7 +138,7 @@ struct Min {
 struct Max {
   template <class W> W operator()(W a, W b) const {
     if constexpr (std::is_floating_point_v<W>) {
-      if (a != a || b != b)
+      if (std::isnan(a) || std::isnan(b))
         return std::numeric_limits<W>::quiet_NaN();
       if (a == b)
         return std::signbit(a) ? b : a;

@@ -213,7 +213,7 @@ template <class T, class Wide> T narrow(Wide value) {
   } else if constexpr (std::is_integral_v<T> && std::is_integral_v<Wide>) {
     return static_cast<T>(value);
   } else if constexpr (std::is_integral_v<T>) {
-    if (value != value)
+    if (std::isnan(value))
       return 0;
     // The first number beyond the largest T is a power of two, thus exact.
     const double limit = std::ldexp(1.0, std::numeric_limits<T>::digits);

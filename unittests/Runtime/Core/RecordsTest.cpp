@@ -8,9 +8,10 @@
 
 #include "Core/Records.h"
 
+#include <gtest/gtest.h>
+
 #include <cstdio>
 #include <fstream>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 using namespace commsched::runtime;
