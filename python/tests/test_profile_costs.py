@@ -161,6 +161,33 @@ def test_errors(program, tmp_path, capsys):
         main([trace])
 
 
+def test_several_programs(program, tmp_path, capsys):
+    """A forward and a backward in files of their own."""
+    backward = tmp_path / "backward.mlir"
+    backward.write_text("""
+func.func @backward(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
+  %y = commsched.compute "aten.sin"(%x) {commsched.name = "sin"}
+      : (tensor<32x64xf32>) -> tensor<32x64xf32>
+  return %y : tensor<32x64xf32>
+}""")
+    trace = write(tmp_path / "t.json", host_step(0))
+    output = str(tmp_path / "costs.json")
+    both = [trace, "--program", program, "--program", str(backward)]
+    assert main([*both, "-o", output, "--format=json"]) == 0
+    costs, by_name = times(output)
+    assert by_name["sin"] == 1_000 and by_name["mm_2"] == 30_000
+    assert {row["name"]: row["function"] for row in costs["operations"]
+            if "name" in row}["sin"] == "backward"
+    report = json.loads(capsys.readouterr().out)
+    assert report["step"]["predicted_ns"] == 208_000
+    assert report["not_in_program"] == {}
+    assert main([*both, "--exposure", "--format=json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["predicted"]["scheduled_ns"] <= 196_000
+    assert main([*both, "--program", program]) == 1
+    assert "has a function '@step', and so has" in capsys.readouterr().err
+
+
 def test_torch_profiler(program, tmp_path):
     """A real trace of two gloo ranks."""
     pytest.importorskip("torch")

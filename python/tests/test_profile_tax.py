@@ -42,12 +42,12 @@ class Profiled:
         path = self.path.with_name("less.json")
         path.write_text(json.dumps(
             {k: v for k, v in self.costs.items() if k != member}))
-        return predict(self.module.read_bytes(), str(path), False).step_ns
+        return predict([self.module.read_bytes()], str(path), False).step_ns
 
     def predicted(self, step):
         """The time that is predicted for another schedule of the step."""
         module = program(step).encode()
-        return predict(module, str(self.path), schedules=False).step_ns
+        return predict([module], str(self.path), schedules=False).step_ns
 
     def check_tax(self, tolerance=0.01):
         value = self.costs["implementations"]["nccl"]["tax"]

@@ -197,3 +197,6 @@ def test_the_structured_trace_has_the_graphs(seen):
     assert before.count("all_gather_into_tensor.default(") == LAYERS
     assert before != after and "all_gather_into_tensor" in after
     assert "peak memory" in artifacts["commsched_inference_report"]
+    program = artifacts["commsched_inference_program"]
+    assert "func.func @inference(" in program
+    assert program.count("= commsched.all_gather ") == LAYERS

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import pathlib
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ from commsched.profile.predictions import (
     predict,
     read_targets,
 )
+from commsched.profile.programs import Target
 from commsched.profile.reading import read_events, read_header
 from commsched.profile.tax import measure_tax, remove_tax
 from commsched.profile.timeline import is_timeline, read_timeline
@@ -49,8 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     add("traces", nargs="+", metavar="TRACE", help="trace of torch.profiler, "
         "one for each rank, or timeline of commsched-run; may be compressed "
         "by gzip")
-    add("--program", metavar="FILE", help="the program that ran, as MLIR; "
-        "needed but for --exposure")
+    add("--program", metavar="FILE", action="append", default=[],
+        help="the program that ran, as MLIR; needed but for --exposure. Given "
+        "several times if its functions are in several files, in the order "
+        "in which they ran")
     add("-o", "--output", metavar="FILE", help="cost file to write, for the "
         "option 'profile' of passes and pipelines")
     add("--exposure", action="store_true",
@@ -85,12 +89,14 @@ def _run(options: argparse.Namespace) -> str:
         report = reports.exposure_report(traces, [], None)
         return _text(options, report)
     check_program()
-    with open(options.program, "rb") as file:
-        module = file.read()
-    targets = read_targets(module)
+    modules = [pathlib.Path(path).read_bytes() for path in options.program]
+    files = [read_targets(module) for module in modules]
+    _check_functions(options.program, files)
+    targets = [target for found in files for target in found]
     operators = {operator_name(t.operator) for t in targets if not t.kind}
     traces = [read_trace(path, operators) for path in options.traces]
-    matching = match(targets, traces)
+    model = model_times(modules)
+    matching = match(targets, traces, model[0])
     tax = measure_tax(targets, matching)
     if tax:
         remove_tax(targets, matching, tax)
@@ -98,12 +104,24 @@ def _run(options: argparse.Namespace) -> str:
     with tempfile.TemporaryDirectory(prefix="commsched-") as folder:
         path = options.output or os.path.join(folder, "costs.json")
         write_costs(path, costs)
-        prediction = predict(module, path, schedules=options.exposure)
+        prediction = predict(modules, path, schedules=options.exposure)
     if options.exposure:
         return _text(options, reports.exposure_report(
             traces, targets, prediction))
     return _text(options, reports.costs_report(
-        targets, matching, tax, model_times(module), prediction))
+        targets, matching, tax, model, prediction))
+
+
+def _check_functions(paths: list[str], files: list[list[Target]]) -> None:
+    """Raises TraceError if two files have functions of one name."""
+    places: dict[str, str] = {}
+    for path, targets in zip(paths, files):
+        for name in sorted({target.function for target in targets}):
+            if name in places:
+                raise TraceError(
+                    f"{path}: has a function '@{name}', and so has "
+                    f"{places[name]}; expected functions of different names")
+            places[name] = path
 
 
 def _text(options: argparse.Namespace, report: dict) -> str:

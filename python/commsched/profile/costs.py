@@ -25,7 +25,8 @@ def make_costs(targets: list[Target], matching: Matching, source: str,
     names: dict = {}
     for index, times in matching.samples.items():
         target = targets[index]
-        if target.types:
+        # What an operation takes in a fused kernel it does not take elsewhere.
+        if target.types and index not in matching.fused:
             by_types[target.operator, target.types] += times
         if target.row:
             by_row[(*target.row, target.implementation)] += times

@@ -4,8 +4,9 @@
 Names decide where the trace has them. Else the n-th operation of an operator,
 shapes and element type is the n-th activity of them in the step, and so for
 collectives with their kind and size. Where a trace has no shapes, the operator
-alone decides, if the step has as many of them as the program. All of this is
-linear in the length of the trace.
+alone decides, if the step has as many of them as the program. The time of fused
+kernels is divided among operations that nothing else matches, in proportion to
+their times by the model.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Optional
 
 from commsched.profile.activities import Activity, Step, Trace, TraceError
+from commsched.profile.fused import group_fused, split
 from commsched.profile.inflight import InFlight
 from commsched.profile.kineto import operator_name
 from commsched.profile.programs import Target
@@ -24,57 +26,95 @@ from commsched.profile.programs import Target
 class Matching:
     """`samples` are the times of each operation by its index, `ranks` where
     each was measured, `overlaps` how much of it was beside collectives in
-    flight, and `steps` all steps; `missing` the operations that no step has, `unknown` how often an
+    flight, and `steps` all steps; `fused` are the operations with parts of the
+    times of fused kernels, and `kernels` how many kernels these were over all
+    steps; `missing` the operations that no step has, `unknown` how often an
     activity of a name is in no operation, over all steps, and `outside` how
-    many activities are in no step."""
+    many activities are in no step. `matched` counts activities, fused kernels
+    included."""
 
     samples: dict[int, list[int]] = field(default_factory=dict)
     ranks: dict[int, list[str]] = field(default_factory=dict)
     overlaps: dict[int, list[int]] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
+    fused: set[int] = field(default_factory=set)
+    kernels: int = 0
     missing: list[int] = field(default_factory=list)
     unknown: Counter = field(default_factory=Counter)
     matched: int = 0
     outside: int = 0
 
 
-def match(targets: list[Target], traces: list[Trace]) -> Matching:
+def match(targets: list[Target], traces: list[Trace],
+          model_ns: list[Optional[int]]) -> Matching:
     """Matches all steps, and names the operation of each activity that has
-    one. Raises TraceError if a trace fits no operation."""
+    one. `model_ns` are the times of the operations by the model, where known.
+    Raises TraceError if a trace fits no operation."""
     index = _Index(targets)
     result = Matching()
-    samples = defaultdict(list)
-    ranks = defaultdict(list)
-    overlaps = defaultdict(list)
+    weights = [time or 0 for time in model_ns]
     for trace in traces:
         in_flight = _in_flight(trace)
         before = result.matched
         result.outside += trace.outside
         for step in trace.steps:
-            result.steps.append(step)
+            overlaps = [in_flight[step.rank].overlap(activity)
+                        for activity in step.activities]
             found = index.match(step.activities)
-            for position, target in enumerate(found):
-                activity = step.activities[position]
-                if target is None:
-                    result.unknown[activity.name] += 1
-                    continue
-                samples[target].append(activity.busy_ns)
-                ranks[target].append(step.rank)
-                overlaps[target].append(in_flight[step.rank].overlap(activity))
-                result.matched += 1
-                step.activities[position] = replace(
-                    activity, operation=targets[target].label)
+            _add_step(result, targets, step, found, overlaps, weights)
         if result.matched == before:
             raise TraceError(
                 f"{trace.path}: no activity fits an operation of the program; "
                 f"expected a trace of the same model. {_example(trace)}")
-    result.samples = {index: samples[index] for index in sorted(samples)}
-    result.ranks, result.overlaps = dict(ranks), dict(overlaps)
+    result.samples = {i: result.samples[i] for i in sorted(result.samples)}
     result.missing = [
         i for i, target in enumerate(targets)
         if i not in result.samples and not target.is_free
     ]
     return result
+
+
+def _add_step(result: Matching, targets: list[Target], step: Step,
+              found: list[Optional[int]], overlaps: list[int],
+              weights: list[int]) -> None:
+    """Adds the times of a step, and names the operations in it."""
+    result.steps.append(step)
+    kernels = _add_fused(result, targets, step, found, overlaps, weights)
+    for position, target in enumerate(found):
+        activity = step.activities[position]
+        if target is not None:
+            _add(result, target, step, activity.busy_ns, overlaps[position])
+            result.matched += 1
+            step.activities[position] = replace(
+                activity, operation=targets[target].label)
+        elif position not in kernels:
+            result.unknown[activity.name] += 1
+
+
+def _add(result: Matching, target: int, step: Step, time_ns: int,
+         overlap_ns: int) -> None:
+    result.samples.setdefault(target, []).append(time_ns)
+    result.ranks.setdefault(target, []).append(step.rank)
+    result.overlaps.setdefault(target, []).append(overlap_ns)
+
+
+def _add_fused(result: Matching, targets: list[Target], step: Step,
+               found: list[Optional[int]], overlaps: list[int],
+               weights: list[int]) -> set[int]:
+    """Adds the times of fused kernels; returns the positions of these."""
+    kernels: set[int] = set()
+    for group in group_fused(targets, step.activities, found):
+        ratio = [weights[target] for target in group.operations]
+        times = split(sum(step.activities[i].busy_ns for i in group.kernels),
+                      ratio)
+        beside = split(sum(overlaps[i] for i in group.kernels), ratio)
+        for target, *parts in zip(group.operations, times, beside):
+            _add(result, target, step, *parts)
+        result.fused.update(group.operations)
+        kernels.update(group.kernels)
+    result.kernels += len(kernels)
+    result.matched += len(kernels)
+    return kernels
 
 
 def _in_flight(trace: Trace) -> dict[str, InFlight]:
@@ -135,6 +175,11 @@ def _target_keys(target: Target) -> list[tuple]:
         keys.append(("name", operator, target.label))
     if sizes is not None:
         keys.append(("sizes", operator, sizes, target.element))
+        # Compiled code calls the variants that write into given buffers, which
+        # traces have behind the operands.
+        if not target.kind and target.results:
+            keys.append(("sizes", operator, sizes + target.results,
+                         target.element))
     return keys
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What CommSched says of a program with measured costs."""
+"""What CommSched says of programs with measured costs."""
 
 from __future__ import annotations
 
@@ -28,30 +28,41 @@ def read_targets(module: bytes) -> list[Target]:
         return list_targets(opt.run_programs(module).before)
 
 
-def model_times(module: bytes) -> tuple[list, Optional[int]]:
+def model_times(modules: list[bytes]) -> tuple[list, Optional[int]]:
     """The times of the operations by the model, in the order of
-    read_targets(), and that of the step."""
+    read_targets(), and that of the step through all programs."""
+    times: list = []
+    steps = []
     with run_errors():
-        run = opt.run_programs(
-            module, "--commsched-estimate-runtime", report={})
-    times = [target.pinned_ns for target in list_targets(run.after)]
-    return times, _step_ns(run.reports.before)
+        for module in modules:
+            run = opt.run_programs(
+                module, "--commsched-estimate-runtime", report={})
+            times += [target.pinned_ns for target in list_targets(run.after)]
+            steps.append(_step_ns(run.reports.before))
+    return times, _sum(steps)
 
 
-def predict(module: bytes, costs: str, schedules: bool) -> Prediction:
+def predict(modules: list[bytes], costs: str, schedules: bool) -> Prediction:
     """Simulates the step with a cost file, and if asked to what
     commsched-pipeline makes of it."""
     passes = [opt.flag("commsched-pipeline", {"profile": costs})]
     with run_errors():
-        run = opt.run_programs(
+        runs = [opt.run_programs(
             module, *(passes if schedules else ()), report={"profile": costs})
-    before = _functions(run.reports.before)
+            for module in modules]
+    before = [r for run in runs for r in _functions(run.reports.before)]
     return Prediction(
-        _step_ns(run.reports.before),
-        _step_ns(run.reports.after) if schedules else None,
+        _sum([_step_ns(run.reports.before) for run in runs]),
+        _sum([_step_ns(run.reports.after) for run in runs])
+        if schedules else None,
         sum(r["exposed_comm_ns"] for r in before) if before else None,
         {(r["function"], c["name"]): c
          for r in before for c in r["collectives"]})
+
+
+def _sum(steps: list[Optional[int]]) -> Optional[int]:
+    """None if one of the steps is not known."""
+    return None if None in steps else sum(steps)
 
 
 def _functions(reports: dict) -> list:

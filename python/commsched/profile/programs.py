@@ -22,9 +22,10 @@ class Target:
 
     `operator` is what rows of a cost file call it, `label` its name, or kind
     and number. `kind`, `elements`, `shapes` and `element` are as for
-    activities. `types` is the text of its types, or "" if it is not known.
-    `is_free` says that it is a view; `row` is its row of measured collectives
-    but for the time, and `implementation` what carries it out.
+    activities, `results` are the shapes of the results. `types` is the text
+    of its types, or "" if it is not known. `is_free` says that it is a view;
+    `row` is its row of measured collectives but for the time, and
+    `implementation` what carries it out.
     """
 
     function: str
@@ -34,6 +35,7 @@ class Target:
     kind: str
     elements: Optional[int]
     shapes: Optional[tuple]
+    results: Optional[tuple]
     element: str
     types: str
     is_free: bool
@@ -72,7 +74,7 @@ def _target(program: Program, function: Function, operation: Operation,
         counts[kind] += 1
         segments = attributes.get("operandSegmentSizes")
         operands = operands[:segments[0]] if segments else operands
-    tensors = [t for t in operands if t.kind in ("tensor", "memref")]
+    tensors = _tensors(operands)
     is_static = all(None not in t.shape for t in tensors)
     operator = operation.op
     if operator == "commsched.compute":
@@ -81,12 +83,23 @@ def _target(program: Program, function: Function, operation: Operation,
     return Target(
         function.name, operator, operation.name, label or operator, kind,
         sum(prod(t.shape) for t in tensors) if is_static else None,
-        tuple(t.shape for t in tensors if t.shape) if is_static else None,
+        _shapes(tensors), _shapes(_tensors(results)),
         next((t.element for t in tensors), ""),
         "" if kind else _types_text(operands, results),
         "alias" in attributes and not kind, attributes.get(_RUNTIME),
         _row(program, operation, kind, tensors, futures) if is_static else None,
         implementation)
+
+
+def _tensors(types: list) -> list:
+    return [t for t in types if t.kind in ("tensor", "memref")]
+
+
+def _shapes(tensors: list) -> Optional[tuple]:
+    """The shapes that have dimensions; None if a size is not known."""
+    if any(None in t.shape for t in tensors):
+        return None
+    return tuple(t.shape for t in tensors if t.shape)
 
 
 def _types_text(operands: list, results: list) -> str:

@@ -48,6 +48,9 @@ def costs_report(targets: list[Target], matching: Matching,
         "matched": {
             "operations": len(matching.samples),
             "activities": matching.matched},
+        **({"fused": {"operations": len(matching.fused),
+                      "kernels": matching.kernels}}
+           if matching.fused else {}),
         "not_in_trace": [targets[i].label for i in matching.missing],
         "not_in_program": dict(matching.unknown.most_common()),
         "outside_steps": matching.outside,
@@ -133,6 +136,10 @@ def costs_text(report: dict[str, Any]) -> str:
         f"{matched['operations']} operations matched by "
         f"{matched['activities']} activities of {report['steps']} steps on "
         f"{report['ranks']} ranks"]
+    fused = report.get("fused")
+    if fused:
+        parts.append(f"{fused['operations']} of these operations by "
+                     f"{fused['kernels']} fused kernels")
     if report["not_in_trace"]:
         parts.append(f"{len(report['not_in_trace'])} operations not in the "
                      f"trace: {_listed(report['not_in_trace'])}")

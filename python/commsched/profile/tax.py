@@ -100,11 +100,12 @@ def _same_work(targets: list[Target],
                matching: Matching) -> dict[tuple, list[tuple[int, int]]]:
     """Time and overlap of the computations that do the same work, by a key
     that begins with the operator. Where the types are not known, those are the
-    computations of one operation. Pinned times say what work differs."""
+    computations of one operation. Pinned times say what work differs. Parts of
+    fused kernels are left out."""
     samples = defaultdict(list)
     for index in matching.samples:
         target = targets[index]
-        if not target.kind:
+        if not target.kind and index not in matching.fused:
             same = target.types or index
             for rank, *times in zip(matching.ranks[index],
                                     matching.samples[index],

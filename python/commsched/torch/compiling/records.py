@@ -133,6 +133,12 @@ def trace_graph(gm: torch.fx.GraphModule, kind: str, when: str) -> None:
     )
 
 
+def trace_program(text: str, kind: str) -> None:
+    """Writes the program of a graph, as MLIR, to the structured trace as
+    `commsched_KIND_program`."""
+    private.trace_artifact(f"commsched_{kind}_program", lambda: text)
+
+
 def warn_once(message: str, cause: Optional[str] = None) -> None:
     """Warns of `message`, unless this process was warned of the same cause
     before (by default: of the same message)."""

@@ -140,6 +140,7 @@ def _plan(
     try:
         spec = GraphSpec(kind, gm, kind, roles or {}, forward)
         text = str(import_graphs([spec], import_options(options, gm)))
+        records.trace_program(text, kind)
         run = schedule_text(text, options)
         plan = make_plan(run.before, run.after, kind)
         record.before = run.reports.before.get(kind)
