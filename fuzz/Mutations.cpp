@@ -135,7 +135,18 @@ static constexpr std::string_view attributes[] = {
     "commsched.freeable",
     "commsched.bucket = \"b\"",
     "commsched.baseline_peak_bytes = 1 : i64",
-    "commsched.source = {function = @f, result = 0 : i64}"};
+    "commsched.source = {function = @f, result = 0 : i64}",
+    "commsched.num_forward_outputs = 1 : i64",
+    "commsched.forward = @forward",
+    "commsched.backward = @backward",
+    "commsched.joint = \"f\"",
+    "commsched.implementation = \"nccl\"",
+    "commsched.backend = \"mpi\"",
+    "commsched.pure"};
+
+/// Lines that end blocks without returning anything.
+static constexpr std::string_view endings[] = {"ub.unreachable\n",
+                                               "cf.br ^end\n^end:\n"};
 
 static std::string replace(std::string_view text, const Token &token,
                            std::string_view by) {
@@ -205,6 +216,27 @@ static std::string join(const std::vector<std::string_view> &lines) {
   return text;
 }
 
+/// Ends a block before a line other than the first, or in place of one that
+/// returns or yields.
+static std::string endBlock(std::string_view text, Random &random) {
+  std::vector<std::string_view> lines = splitLines(text);
+  if (lines.size() < 2)
+    return std::string(text);
+  std::vector<size_t> returns;
+  for (size_t i = 1; i < lines.size(); ++i)
+    if (lines[i].find("return") != std::string_view::npos ||
+        lines[i].find("yield") != std::string_view::npos)
+      returns.push_back(i);
+  std::string_view ending = drawOne(random, endings);
+  if (!returns.empty() && draw(random, 4)) {
+    lines[drawOne(random, returns)] = ending;
+    return join(lines);
+  }
+  size_t index = 1 + draw(random, lines.size() - 1);
+  lines.insert(lines.begin() + static_cast<ptrdiff_t>(index), ending);
+  return join(lines);
+}
+
 /// Removes, doubles, moves or exchanges lines other than the first.
 static std::string changeLines(std::string_view text, Random &random) {
   std::vector<std::string_view> lines = splitLines(text);
@@ -239,15 +271,19 @@ static std::string changeLines(std::string_view text, Random &random) {
 std::string commsched::fuzz::mutate(std::string_view text, Random &random) {
   std::string result(text);
   for (size_t count = 1 + draw(random, 4); count > 0; --count) {
-    switch (draw(random, 8)) {
+    switch (draw(random, 10)) {
     case 0:
       result = removeToken(result, random);
       break;
     case 1:
+    case 2:
       result = addAttribute(result, random);
       break;
-    case 2:
     case 3:
+      result = endBlock(result, random);
+      break;
+    case 4:
+    case 5:
       result = changeLines(result, random);
       break;
     default:

@@ -174,9 +174,14 @@ bool PairProblemBuilder::matchSavedValues(std::string &reason) {
        << "are saved";
     return false;
   }
+  Operation *end = pair.forward.getFunctionBody().front().getTerminator();
+  OperandRange all = end->getOperands();
+  if (all.size() != pair.forward.getNumResults()) {
+    os << "@" << pair.forward.getName() << " ends with '" << end->getName()
+       << "', which does not return its results";
+    return false;
+  }
   // The verifier has seen to it that the forward has so many results.
-  OperandRange all =
-      pair.forward.getFunctionBody().front().getTerminator()->getOperands();
   auto numResults = static_cast<unsigned>(count.getInt());
   llvm::append_range(results, all.take_front(numResults));
   llvm::append_range(saved, all.drop_front(numResults));

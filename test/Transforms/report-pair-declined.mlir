@@ -76,3 +76,15 @@ func.func @g() attributes {commsched.backward = @missing} {
 func.func @b(%x: tensor<8xi8>) attributes {commsched.forward = @g} {
   return
 }
+
+// -----
+
+// expected-remark@+1 {{@f and @b are not simulated together: @f ends with 'ub.unreachable', which does not return its results}}
+func.func @f(%x: tensor<8xi8>) -> tensor<8xi8>
+    attributes {commsched.backward = @b, commsched.joint = "joint",
+                commsched.num_forward_outputs = 0 : i64} {
+  ub.unreachable
+}
+func.func @b(%x: tensor<8xi8>) attributes {commsched.forward = @f} {
+  return
+}

@@ -477,6 +477,13 @@ FailureOr<JointFunction> JointFunction::create(func::FuncOp function,
     return function.emitOpError("has ")
            << function.getBody().getBlocks().size()
            << " blocks, but only a function of one can be partitioned";
+  Operation *end = function.front().getTerminator();
+  if (!isa<func::ReturnOp>(end)) {
+    InFlightDiagnostic diag =
+        function.emitOpError("does not return: there is nothing to partition");
+    diag.attachNote(end->getLoc()) << "it ends here";
+    return diag;
+  }
   if (!function->hasAttr(numForwardOutputsAttrName)) {
     InFlightDiagnostic diag =
         function.emitOpError("has no '")

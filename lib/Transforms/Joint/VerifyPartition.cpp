@@ -189,7 +189,9 @@ static void printRole(InFlightDiagnostic &diag, StringAttr role) {
 Value PairVerifier::getReturned(unsigned result) {
   if (forward.isExternal() || !forward.getFunctionBody().hasOneBlock())
     return {};
-  return forward.getFunctionBody().front().getTerminator()->getOperand(result);
+  // A function may also end without returning anything.
+  Operation *end = forward.getFunctionBody().front().getTerminator();
+  return result < end->getNumOperands() ? end->getOperand(result) : Value();
 }
 
 LogicalResult PairVerifier::verifyForwardArguments() {

@@ -196,3 +196,12 @@ func.func @saved_too_late(
       : (tensor<4xf32>) -> tensor<4xf32>
   return %x, %g : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// expected-error@+1 {{'func.func' op does not return: there is nothing to partition}}
+func.func @ends(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32>
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  // expected-note@+1 {{it ends here}}
+  ub.unreachable
+}

@@ -41,3 +41,13 @@ func.func private @h_forward() -> tensor<4xf32>
                 commsched.num_forward_outputs = 0 : i64}
 func.func private @h_backward(tensor<4xf32> {commsched.role = "input"})
     attributes {commsched.joint = "h", commsched.forward = @h_forward}
+
+// A forward that returns nothing.
+
+func.func @i_forward(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {commsched.joint = "i", commsched.backward = @i_backward,
+                commsched.num_forward_outputs = 0 : i64} {
+  ub.unreachable
+}
+func.func private @i_backward(tensor<4xf32> {commsched.role = "input"})
+    attributes {commsched.joint = "i", commsched.forward = @i_forward}
