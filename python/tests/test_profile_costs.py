@@ -129,6 +129,35 @@ def test_scheduling_gain(program, tmp_path, capsys):
     assert "behind commsched-pipeline" in capsys.readouterr().out
 
 
+def test_gloo_reduces_for_scatters(tmp_path):
+    """Gloo has no reduce_scatter: an all_reduce of that size that is none of
+    the program's is one."""
+    program = tmp_path / "step.mlir"
+    program.write_text("""
+commsched.group @dp size(2)
+func.func @step(%x: tensor<32x64xf32>)
+    -> (tensor<16x64xf32>, tensor<32x64xf32>) {
+  %s = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
+      {commsched.name = "scatter"}
+      : tensor<32x64xf32> -> !commsched.future<tensor<16x64xf32>>
+  %y = commsched.wait %s : !commsched.future<tensor<16x64xf32>>
+  %r = commsched.all_reduce %x on @dp reduction(sum)
+      {commsched.name = "reduce"}
+      : tensor<32x64xf32> -> !commsched.future<tensor<32x64xf32>>
+  %z = commsched.wait %r : !commsched.future<tensor<32x64xf32>>
+  return %y, %z : tensor<16x64xf32>, tensor<32x64xf32>
+}""")
+    events = [
+        complete("gloo:all_reduce", "user_annotation", 100 * i, 10 + i, **{
+            "Input Dims": [[32, 64]], "Input type": ["float"]})
+        for i in range(3)]
+    trace = write(tmp_path / "t.json", [
+        complete("aten::sin", "cpu_op", 0, 1), *events])
+    output = str(tmp_path / "costs.json")
+    assert main([trace, "--program", str(program), "-o", output]) == 0
+    assert times(output)[1] == {"reduce": 10_000, "scatter": 11_000}
+
+
 def test_trace_without_shapes(program, tmp_path):
     events = host_step(0)
     for event in events:

@@ -150,12 +150,13 @@ class _Index:
         found: list[Optional[int]] = [None] * len(activities)
         groups: dict[tuple, list[int]] = defaultdict(list)
         for position, activity in enumerate(activities):
-            groups[_key(activity)].append(position)
+            for key in _activity_keys(activity):
+                groups[key].append(position)
         taken: set = set()
         # The precise keys first: they leave the rest to the others.
         for key in sorted(groups, key=lambda k: _PRECISION[k[0]]):
             free = [i for i in self._by_key.get(key, ()) if i not in taken]
-            positions = groups[key]
+            positions = [i for i in groups[key] if found[i] is None]
             if key[0] == "operator" and len(free) != len(positions):
                 continue
             for target, position in zip(free, positions):
@@ -164,7 +165,7 @@ class _Index:
         return found
 
 
-_PRECISION = {"name": 0, "sizes": 1, "operator": 2}
+_PRECISION = {"name": 0, "sizes": 1, "emulated": 2, "operator": 3}
 
 
 def _target_keys(target: Target) -> list[tuple]:
@@ -180,14 +181,20 @@ def _target_keys(target: Target) -> list[tuple]:
         if not target.kind and target.results:
             keys.append(("sizes", operator, sizes + target.results,
                          target.element))
+        if target.kind == "reduce_scatter":
+            keys.append(("emulated", sizes, target.element))
     return keys
 
 
-def _key(activity: Activity) -> tuple:
+def _activity_keys(activity: Activity) -> list[tuple]:
     operator = activity.kind or operator_name(activity.name)
     if activity.operation:
-        return "name", operator, activity.operation
+        return [("name", operator, activity.operation)]
     sizes = activity.elements if activity.kind else activity.shapes
     if sizes is None:
-        return "operator", operator
-    return "sizes", operator, sizes, activity.element
+        return [("operator", operator)]
+    keys: list[tuple] = [("sizes", operator, sizes, activity.element)]
+    # Which may be a reduce_scatter, since gloo has none.
+    if activity.name == "gloo:all_reduce":
+        keys.append(("emulated", sizes, activity.element))
+    return keys
