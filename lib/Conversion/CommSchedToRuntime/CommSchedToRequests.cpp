@@ -270,9 +270,42 @@ static void protectArguments(func::FuncOp function) {
                           BoolAttr::get(function.getContext(), false));
 }
 
+/// Whether the dimensions of the type that are known alone are more than 2^63 -
+/// 1 bytes: the runtime counts bytes in 64 bits.
+static bool isTooLarge(Type type) {
+  auto shaped = dyn_cast<ShapedType>(type);
+  if (!shaped || !shaped.hasRank() || !shaped.getElementType().isIntOrFloat())
+    return false;
+  auto sizes = llvm::to_vector(
+      llvm::make_filter_range(shaped.getShape(), [](int64_t size) {
+        return !ShapedType::isDynamic(size);
+      }));
+  return !getStaticBytes(RankedTensorType::get(sizes, shaped.getElementType()));
+}
+
+static LogicalResult checkSizes(ModuleOp module) {
+  auto check = [](Operation *op, TypeRange types) {
+    auto found = llvm::find_if(types, isTooLarge);
+    if (found == types.end())
+      return WalkResult::advance();
+    op->emitOpError() << "has a value of type " << *found
+                      << ", which is more than 2^63 - 1 bytes";
+    return WalkResult::interrupt();
+  };
+  WalkResult result = module.walk([&](Operation *op) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (check(op, block.getArgumentTypes()).wasInterrupted())
+          return WalkResult::interrupt();
+    return check(op, op->getResultTypes());
+  });
+  return failure(result.wasInterrupted());
+}
+
 void ConvertCommSchedToRequests::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(emitOptionError(module, optionError)))
+  if (failed(emitOptionError(module, optionError)) ||
+      failed(checkSizes(module)))
     return signalPassFailure();
   CostAnalysis analysis(module, table.get());
   OperationCosts *costs = analysis.getCosts();

@@ -91,3 +91,10 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     return %r : tensor<16xf32>
   }
 }
+
+// -----
+
+// expected-error@+1 {{'func.func' op has a value of type 'tensor<?x4611686018427387904xf32>', which is more than 2^63 - 1 bytes}}
+func.func @too_large(%x: tensor<?x4611686018427387904xf32>) {
+  return
+}
