@@ -18,7 +18,6 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::testing;
-using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
