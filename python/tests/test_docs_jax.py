@@ -43,7 +43,7 @@ def test_python_blocks_run_in_order(opt_program):
         with contextlib.redirect_stdout(output):
             exec(compile(source, "jax.md", "exec"), namespace)
         printed.append(output.getvalue())
-    assert lines_of(printed[0])[:8] == lines_of(blocks(PAGE, "")[0])[:8]
+    assert lines_of(printed[0])[:8] == lines_of(blocks(PAGE, "text")[0])[:8]
     assert "manual_computation_0" in printed[1]
 
 

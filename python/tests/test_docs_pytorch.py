@@ -78,7 +78,7 @@ def test_python_blocks_run_in_order(installed, fake_world, monkeypatch):
         if "cs.explain(step)\n" in source and not scheduled:
             scheduled = printed
     print(scheduled)
-    assert without_seconds(scheduled) == without_seconds(blocks(PAGE, "")[0])
+    assert without_seconds(scheduled) == without_seconds(blocks(PAGE, "text")[0])
 
     gm = traced_graph(namespace)
     assert namespace["reorder"](gm) is gm
@@ -133,7 +133,7 @@ def test_the_readme_shows_what_the_page_shows():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     line, shown = blocks(readme, "python")[0], blocks(readme, "")[0]
     assert line.splitlines()[-1] in blocks(PAGE, "python")[0]
-    assert shown in blocks(PAGE, "")[0]
+    assert shown in blocks(PAGE, "text")[0]
 
 
 def test_the_table_of_options_is_complete():

@@ -3,8 +3,8 @@
 
     run_examples.py PAGE SOURCE BUILD FOLDER CC [c|python]
 
-A program is a fenced block `c` or `python`; the block without a language that
-follows is all that it prints. Programs in C are linked with libCommSchedC.
+A program is a fenced block `c` or `python`; the block `text` that follows
+is all that it prints. Programs in C are linked with libCommSchedC.
 """
 
 import os
@@ -13,7 +13,7 @@ import re
 import subprocess
 import sys
 
-BLOCK = re.compile(r"^```(c|python)\n(.*?)^```\n\n^```\n(.*?)^```$",
+BLOCK = re.compile(r"^```(c|python)\n(.*?)^```\n\n^```text\n(.*?)^```$",
                    re.DOTALL | re.MULTILINE)
 
 

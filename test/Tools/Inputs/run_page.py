@@ -4,8 +4,8 @@
     run_page.py PAGE FOLDER PREFIX
 
 Each fenced block `sh` is a script that runs in FOLDER and has to succeed, with
-CommSched installed in $PREFIX and its programs on PATH. A block without a
-language that follows is a part of what it printed to standard output and error.
+CommSched installed in $PREFIX and its programs on PATH. A block `text`
+that follows is a part of what it printed to standard output and error.
 White space is ignored, so that a page may break long lines anywhere, and a line
 `...` of the page stands for any lines.
 """
@@ -52,7 +52,7 @@ def main():
             if done.returncode:
                 failures += 1
                 print(f"{page}: this fails:\n{text}{output}")
-        elif not language and output is not None:
+        elif language == "text" and output is not None:
             if not is_shown(text, output):
                 failures += 1
                 print(f"{page}: this is not in the output:\n{text}"
