@@ -24,12 +24,11 @@ def forget_records():
         records.reset()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def opt_program():
-    """The path of commsched-opt; the test is skipped where there is none."""
+    """The path of commsched-opt, which has to be built."""
     program = opt.find()
-    if program is None:
-        pytest.skip("no commsched-opt: set COMMSCHED_OPT or PATH")
+    assert program, "no commsched-opt: build it, or set COMMSCHED_OPT or PATH"
     return program
 
 

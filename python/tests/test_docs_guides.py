@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every block of docs/guide runs or is read as it stands, or says why not.
+
+The blocks of a page run in order in one folder, which has the folders of the
+repository, a small `step.mlir` and `joint.mlir`, and what PREPARED adds. A
+comment on the line before a fence may say:
+
+    excerpt: REASON   nothing runs the block
+    file: NAME        the block is the file NAME for the commands that follow
+    printed           the block is a part of what the last command printed
+
+Blocks `text` are output or drawings. What other tests run is in RUN_BY.
+"""
+
+import json
+import os
+import shutil
+
+import pytest
+
+import doc_blocks
+from installed import ROOT
+
+GUIDES = ROOT / "docs" / "guide"
+PAGES = sorted(page.name for page in GUIDES.glob("*.md"))
+
+#: Variables of the environment that the commands of a page read.
+VARIABLES = {"ranks.md": {"RANK": "0"}}
+
+#: What runs the blocks of a page in a language elsewhere.
+RUN_BY = {
+    ("c-and-python.md", "c"): "test/CAPI/page.test",
+    ("c-and-python.md", "python"): "test/CAPI/page-python.test",
+    ("embedding.md", "sh"): "test/Tools/install.test",
+    ("jax.md", "python"): "python/tests/test_docs_jax.py",
+    ("jax.md", "sh"): "python/tests/test_docs_jax.py",
+    ("pytorch.md", "python"): "python/tests/test_docs_pytorch.py",
+    ("pytorch.md", "sh"): "python/tests/test_docs_pytorch.py",
+    ("stablehlo.md", "sh"): "test/Conversion/StableHloToCommSched/guide.test",
+}
+
+STEP = ROOT / "examples" / "llama3-tiny-adamw-fsdp2.mlirbc"
+JOINT = ROOT / "test" / "Transforms" / "Joint" / "fit-memory-gathers.mlir"
+ONE_FUNCTION = ROOT / "test" / "Tools" / "commsched-run-measurements.mlir"
+
+#: What the commands of a page read: they are one rank's of several, or take
+#: what the reader has measured.
+PREPARED = {
+    "profiling.md": """
+        commsched-opt examples/overview.mlir -o step.mlir
+        commsched-run step.mlir --ranks 4 --timeline=rank0.json -o /dev/null
+        cp rank0.json rank1.json""",
+    "ranks.md": """
+        mkdir times
+        for rank in 0 1 2; do
+          cp step.mlir rank$rank.mlir
+          commsched-opt step.mlir -o /dev/null \
+            --commsched-align-runtimes=output=times/$rank.json
+        done
+        commsched-opt joint.mlir -o /dev/null \
+          --commsched-partition-joint=propose=saved.1.json""",
+    "running.md": f"""
+        mv step.mlir functions.mlir
+        cp {ONE_FUNCTION} step.mlir""",
+    "scheduling.md": """
+        echo '{"rows": []}' > measured.json""",
+}
+
+
+@pytest.fixture(scope="module")
+def shell(opt_program):
+    """The environment of the commands."""
+    return doc_blocks.environment(
+        opt_program,
+        OMPI_ALLOW_RUN_AS_ROOT="1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+        OMPI_MCA_rmaps_base_oversubscribe="1",
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, opt_program):
+    """What a reader has at the root of the repository."""
+    for name in ("benchmarks", "docs", "examples", "python", "scripts", "test"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "bin").symlink_to(os.path.dirname(opt_program))
+    shutil.copy(STEP, tmp_path / "step.mlir")
+    shutil.copy(JOINT, tmp_path / "joint.mlir")
+    return tmp_path
+
+
+class Page:
+    """Runs the blocks of a page in a folder."""
+
+    def __init__(self, name, folder, shell):
+        self.name, self.folder = name, folder
+        self.shell = {**shell, **VARIABLES.get(name, {})}
+        self.printed = None
+
+    def run(self, block):
+        """Runs or reads one block; asserts that it is right."""
+        if block.excerpt or (self.name, block.language) in RUN_BY:
+            return
+        kind, _, file = block.marker.partition(": ")
+        if kind == "file" and file:
+            (self.folder / file).write_text(block.text)
+        elif kind == "printed":
+            assert doc_blocks.is_shown(block.text, self.printed or "")
+            return
+        else:
+            assert not block.marker, f"unknown comment '{block.marker}'"
+        read = getattr(self, f"run_{block.language}", None)
+        assert read, f"nothing runs a block of the language '{block.language}'"
+        read(block)
+
+    def run_sh(self, block):
+        self.printed = doc_blocks.run_shell(block, self.folder, self.shell)
+
+    run_console = run_sh
+
+    def run_json(self, block):
+        """One object, or one on each line."""
+        try:
+            json.loads(block.text)
+        except json.JSONDecodeError:
+            for line in block.text.splitlines():
+                json.loads(line)
+
+    def run_mlir(self, block):
+        """A module that verifies; of a dialect of a table, if the page has
+        one, the commands that follow say whether it does."""
+        if not block.marker:
+            (self.folder / "block.mlir").write_text(block.text)
+            check = block._replace(
+                language="sh", text="commsched-opt block.mlir -o /dev/null\n"
+            )
+            doc_blocks.run_shell(check, self.folder, self.shell)
+
+    def run_text(self, block):
+        """Output or a drawing."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_runs_or_says_why_not(name, folder, shell):
+    page = Page(name, folder, shell)
+    if name in PREPARED:
+        first = doc_blocks.Block(0, "sh", "", PREPARED[name])
+        doc_blocks.run_shell(first, folder, shell)
+    failures = []
+    for block in doc_blocks.blocks(GUIDES / name):
+        try:
+            page.run(block)
+        except (AssertionError, ValueError) as error:
+            failures.append(f"docs/guide/{name}:{block.line}: {error}")
+    assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("page, language", RUN_BY)
+def test_what_runs_elsewhere_is_there(page, language):
+    test = (ROOT / RUN_BY[page, language]).read_text(encoding="utf-8")
+    assert page in test
+    found = doc_blocks.of_language(GUIDES / page, language)
+    assert found, f"{page} has no block of the language '{language}'"
