@@ -211,6 +211,23 @@ def test_nodes_in_a_wrong_order(tamper, first, second, match):
     refused(collectives(), Plan(("sin2", "sin1")), match)
 
 
+def test_reads_behind_another_write(tamper):
+    """As many operations have written then, but others."""
+
+    def body(b, x, y, z):
+        b.add("first", aten.copy_, (x, y), x)
+        read = b.add("read", aten.cos, (x,), b.like(x))
+        return [read, b.add("second", aten.copy_, (x, z), x)]
+
+    def fault(order):
+        names = [node.name for node in order]
+        order.insert(names.index("second"), order.pop(names.index("read")))
+
+    gm = build([("x", (4,)), ("y", (4,)), ("z", (4,))], body)
+    tamper("arrange", fault)
+    refused(gm, Plan(("first",)), "written by first, and now by second")
+
+
 def test_nodes_that_are_lost(monkeypatch):
     for name, match in [("check", "lost"), ("sin0", "'output'|lost")]:
         gm = collectives()
@@ -271,6 +288,15 @@ def test_what_a_plan_asks_for_in_vain():
         asks(buckets=(Bucket("all_reduce", "copy", STARTS, WAITS),)),
         "it calls",
     )
+
+
+@pytest.mark.parametrize("kind", OPERATORS)
+def test_collectives_of_two_groups_are_not_merged(kind):
+    gm = collectives(kind)
+    start = next(node for node in gm.graph.nodes if node.name == "s1")
+    start.args = (*start.args[:-1], "h")
+    gm.recompile()
+    refused(gm, bucket(kind), "group_name is h and g")
 
 
 def test_starts_that_cannot_come_in_the_order_of_the_plan():

@@ -88,6 +88,28 @@ TEST(LinkedOrder, FindsRoomAtOnePlaceAgainAndAgain) {
     }
 }
 
+/// Labels are 2^56 apart at first, so that 56 insertions behind node 0 halve
+/// the gap until the labels 2^56 + 2^i are left, of which six are below 2^56
+/// + 32.
+TEST(LinkedOrder, SpreadsTheSmallestRangeThatIsNotTooDense) {
+  constexpr NodeId count = 63;
+  LinkedOrder order(ascending(count));
+  for (NodeId node = 2; node < count; ++node)
+    order.erase(node);
+  Order expected = {0, 1};
+  auto insert = [&](NodeId node) {
+    order.insertAfter(node, 0);
+    expected.insert(expected.begin() + 1, node);
+  };
+  for (NodeId node = 2; node < 58; ++node)
+    insert(node);
+  EXPECT_EQ(order.numReplaced(), 0);
+  insert(58);
+  EXPECT_EQ(order.numReplaced(), 6) << "node 0 is at the range's begin";
+  EXPECT_EQ(order.nodes(), expected);
+  EXPECT_TRUE(isAscending(order));
+}
+
 TEST(LinkedOrder, LetsNodesStayAway) {
   LinkedOrder order({0, 1, 2, 3});
   for (NodeId node : {0, 3, 1})

@@ -134,6 +134,12 @@ TEST(SplitProblem, ChunksAreWrittenIntoTheirWhole) {
   Result<Timeline> timeline = simulate(problem, split.place());
   ASSERT_TRUE(timeline);
   EXPECT_EQ(timeline->stepNs, 11 + 25 + 110 + 35 + 2 + 10);
+  // The input and its slices, the gathered chunks, the product once, the
+  // scattered chunks and their whole, and the output.
+  int64_t bytes = 0;
+  for (BufferId id = 0; id < problem.numBuffers(); ++id)
+    bytes += problem.buffer(id).bytes;
+  EXPECT_EQ(bytes, 8 + 2 * 4 + 2 * 16 + 64 + 2 * 8 + 16 + 16);
   NodeId storage = noNode;
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (split.originOf(node).role == SplitProblem::Role::Storage)

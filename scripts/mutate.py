@@ -1,0 +1,466 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes the mutations of `mutations.py` one by one and shows which test fails.
+
+    scripts/mutate.py [--only 3,7-9] [--table docs/results/mutations.md]
+
+The program is mutated and built in a copy, below build/mutants, and only the
+tests that a mutation names run on it, up to the first that fails. Results are
+kept until a source changes: the same command goes on after an interruption.
+Ends with 0 if every mutation made a test fail, with 1 if not, with 2 where
+that could not be found out. It needs what `scripts/test.sh` installs.
+"""
+import argparse
+import contextlib
+import datetime
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mutations import EQUIVALENT, MUTATIONS
+
+ROOT = Path(__file__).resolve().parent.parent
+#: A test that takes longer than that in seconds has found a fault, too.
+LIMIT = 300
+#: What is not part of what a result depends on.
+APART = ("docs/", "scripts/")
+
+
+class Failure(Exception):
+    """Why nothing can be said about the mutations."""
+
+
+def check():
+    """Raises Failure unless each mutation's text occurs once in its file."""
+    problems = []
+    for number, mutation in enumerate(MUTATIONS, 1):
+        path = ROOT / mutation.file
+        if not path.is_file():
+            problems.append(f"mutation {number}: no file {mutation.file}")
+            continue
+        count = path.read_text().count(mutation.old)
+        if count != 1:
+            found = "not found" if count == 0 else f"found {count} times"
+            problems.append(
+                f"mutation {number}: text {found} in {mutation.file}: "
+                f"{mutation.old.strip().splitlines()[0]}")
+    if problems:
+        raise Failure("\n".join(problems))
+
+
+def parse_numbers(text):
+    """The numbers of a text such as "3,7-9"."""
+    numbers = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if not match:
+            raise Failure(f"--only takes numbers such as 3,7-9, not '{text}'")
+        first, last = int(match[1]), int(match[2] or match[1])
+        numbers.update(range(first, last + 1))
+    unknown = sorted(numbers - set(range(1, len(MUTATIONS) + 1)))
+    if unknown:
+        raise Failure(f"there is no mutation {unknown[0]}; the last one is "
+                      f"{len(MUTATIONS)}")
+    return numbers
+
+
+# -- the copy ----------------------------------------------------------------
+
+
+def list_sources():
+    """The files of the project, but ignored ones, relative to its root."""
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT,
+            check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Failure(f"cannot list the sources in {ROOT} with git: "
+                      f"{error}") from error
+    names = sorted(set(filter(None, listed.split("\0"))))
+    return [name for name in names if (ROOT / name).is_file()]
+
+
+def copy_sources(tree):
+    """Makes `tree` a copy of the sources, in which files that are equal stay
+    as they are; returns the digest of all that results depend on."""
+    digest = hashlib.sha256()
+    sources = list_sources()
+    for name in sources:
+        content = (ROOT / name).read_bytes()
+        if not name.startswith(APART):
+            digest.update(f"{name}\0{len(content)}\0".encode() + content)
+        target = tree / name
+        if not target.is_file() or target.read_bytes() != content:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target)
+    known = set(sources)
+    for path in tree.rglob("*"):
+        if path.is_file() and path.relative_to(tree).as_posix() not in known:
+            path.unlink()
+    return digest.hexdigest()
+
+
+@contextlib.contextmanager
+def mutated(tree, mutation):
+    """Makes the mutation in `tree` for the time of the context."""
+    path = tree / mutation.file
+    text = path.read_text()
+    path.write_text(text.replace(mutation.old, mutation.new))
+    try:
+        yield
+    finally:
+        path.write_text(text)
+
+
+# -- the build ---------------------------------------------------------------
+
+
+def is_compiled(mutation):
+    return mutation.file.endswith(".cpp")
+
+
+def write_alone(path):
+    """Writes the file of CMake that takes mutated sources out of unity
+    batches, so that only they are compiled again."""
+    lines = []
+    for name in sorted({m.file for m in MUTATIONS if is_compiled(m)}):
+        folder = Path(name).parent
+        while not (ROOT / folder / "CMakeLists.txt").is_file():
+            folder = folder.parent
+        lines.append(
+            f"cmake_language(DEFER CALL set_source_files_properties\n"
+            f"  ${{CMAKE_SOURCE_DIR}}/{name} DIRECTORY {folder}\n"
+            f"  PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)\n")
+    path.write_text("".join(lines))
+
+
+class Builder:
+    def __init__(self, folder, jobs):
+        self.tree, self.build = folder / "tree", folder / "build"
+        self.jobs = jobs
+        self.environment = {**os.environ, "VIRTUAL_ENV": str(ROOT / ".venv")}
+
+    def _run(self, *command):
+        result = subprocess.run(
+            [str(word) for word in command], capture_output=True, text=True,
+            env=self.environment)
+        if result.returncode:
+            output = (result.stdout + result.stderr).strip().splitlines()
+            raise Failure("cannot build:\n" + "\n".join(output[-40:]))
+
+    def configure(self):
+        self.build.mkdir(parents=True, exist_ok=True)
+        alone = self.build / "alone.cmake"
+        write_alone(alone)
+        self._run(
+            "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
+            "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
+            "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16",
+            "-DCOMMSCHED_ENABLE_BENCHMARKS=OFF",
+            f"-DCMAKE_PROJECT_CommSched_INCLUDE={alone}")
+
+    def make(self, tests):
+        targets = {target for test in tests for target in self._targets(test)}
+        self._run("ninja", "-C", self.build, f"-j{self.jobs}",
+                  *sorted(targets))
+
+    def _targets(self, test):
+        kind, name = test.split()[:2]
+        if kind == "unit":
+            return [f"CommSched{name}Tests"]
+        if kind == "lit" and "commsched-run" in (
+                self.tree / "test" / name).read_text():
+            return ["commsched-opt", "commsched-run"]
+        return ["commsched-opt"]
+
+
+# -- tests -------------------------------------------------------------------
+
+
+class Tester:
+    """Runs tests on the copy."""
+
+    def __init__(self, builder):
+        self._tree, self._build = builder.tree, builder.build
+        self._python = ROOT / ".venv/bin/python"
+        site = builder.tree.parent / "site"
+        site.mkdir(exist_ok=True)
+        # An editable install of the package comes before PYTHONPATH.
+        (site / "sitecustomize.py").write_text(
+            "import sys\n"
+            "sys.meta_path[:] = [\n"
+            "    finder for finder in sys.meta_path\n"
+            "    if not type(finder).__name__.startswith('ScikitBuild')]\n")
+        self._compiled = builder.tree.parent / "compiled"
+        self._environment = {
+            **builder.environment,
+            "COMMSCHED_OPT": str(self._build / "bin/commsched-opt"),
+            "PATH": f"{self._build / 'bin'}:{os.environ['PATH']}",
+            "PYTHONPATH": f"{site}:{self._tree / 'python'}",
+            # What a fault made must not be found by other programs, and two
+            # versions of a file within a second are told apart by no date.
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "TORCHINDUCTOR_CACHE_DIR": str(self._compiled),
+        }
+
+    def run(self, test):
+        """Returns whether all passed, which test failed, and the seconds."""
+        kind, name, *rest = test.split()
+        shutil.rmtree(self._compiled, ignore_errors=True)
+        begin = time.monotonic()
+        code, output = self._call(getattr(self, f"_{kind}")(name, *rest))
+        seconds = time.monotonic() - begin
+        if code is None:
+            return False, f"{test} (by time)", seconds
+        if code:
+            return False, self._find_failed(kind, test, output), seconds
+        if not re.search(
+                r"\[  PASSED  \] [1-9]|^PASS: |[1-9]\d* passed", output,
+                re.MULTILINE) or re.search(r"\d skipped", output):
+            raise Failure(f"'{test}' ran nothing:\n{output.strip()}")
+        return True, None, seconds
+
+    def _unit(self, name, pattern):
+        return [self._build / f"unittests/{name}/CommSched{name}Tests",
+                f"--gtest_filter={pattern}", "--gtest_fail_fast"]
+
+    def _lit(self, name):
+        cache = (self._build / "CMakeCache.txt").read_text()
+        lit = re.search(r"^LLVM_EXTERNAL_LIT:\w+=(.*)$", cache, re.MULTILINE)
+        return [self._python, lit[1], "-v", self._build / "test" / name]
+
+    def _pytest(self, name):
+        return [self._python, "-m", "pytest", "-q", "-x", "-rfE", "-p",
+                "no:cacheprovider", f"python/tests/{name}"]
+
+    def _call(self, command):
+        process = subprocess.Popen(
+            [str(word) for word in command], cwd=self._tree,
+            env=self._environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace",
+            start_new_session=True)
+        try:
+            output, _ = process.communicate(timeout=LIMIT)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            return None, ""
+        finally:
+            # Also what the test started.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+    @staticmethod
+    def _find_failed(kind, test, output):
+        patterns = {
+            "unit": (r"^\[  FAILED  \] ([^\s,]+)", r"^\[ RUN      \] (\S+)"),
+            "lit": (r"^(?:FAIL|TIMEOUT|UNRESOLVED): CommSched :: (\S+)",),
+            "pytest": (r"^(?:FAILED|ERROR) python/tests/(\S+)",),
+        }
+        for pattern in patterns[kind]:
+            # A program that crashes does so in the test that it began last.
+            if found := re.findall(pattern, output, re.MULTILINE):
+                return found[-1]
+        raise Failure(f"'{test}' failed without naming a test:\n"
+                      f"{output.strip()[-2000:]}")
+
+
+# -- results -----------------------------------------------------------------
+
+
+class Results:
+    """What is known of mutations of these sources, in a file."""
+
+    def __init__(self, path, sources):
+        self._path, self._sources = path, sources
+        self._known = {}
+        with contextlib.suppress(OSError, ValueError):
+            known = json.loads(path.read_text())
+            if known["sources"] == sources:
+                self._known = known["results"]
+
+    @staticmethod
+    def _key(mutation):
+        fields = (mutation.file, mutation.old, mutation.new, mutation.tests)
+        return hashlib.sha256(repr(fields).encode()).hexdigest()
+
+    def get(self, mutation):
+        return self._known.get(self._key(mutation))
+
+    def forget(self, mutations):
+        for mutation in mutations:
+            self._known.pop(self._key(mutation), None)
+
+    def set(self, mutation, failed, seconds):
+        self._known[self._key(mutation)] = {
+            "failed": failed, "seconds": seconds}
+        self._path.write_text(json.dumps(
+            {"sources": self._sources, "results": self._known}, indent=1))
+
+
+def try_mutation(builder, tester, mutation):
+    """Returns which test fails, or None, and the seconds until then."""
+    total = 0.0
+    with mutated(builder.tree, mutation):
+        if is_compiled(mutation):
+            builder.make(mutation.tests)
+        for test in mutation.tests:
+            passed, failed, seconds = tester.run(test)
+            total += seconds
+            if not passed:
+                return failed, total
+    return None, total
+
+
+def describe(number, mutation):
+    return f"{number:3} {mutation.area:10} {mutation.words}"
+
+
+def run(numbers, builder, tester, results):
+    """Finds out what is not known of the mutations with these numbers."""
+    todo = {number: MUTATIONS[number - 1] for number in numbers
+            if results.get(MUTATIONS[number - 1]) is None}
+    tests = sorted({test for m in todo.values() for test in m.tests})
+    if tests:
+        print(f"building, and running {len(tests)} tests without a mutation",
+              flush=True)
+        builder.configure()
+        builder.make(tests)
+    for test in tests:
+        passed, failed, _ = tester.run(test)
+        if not passed:
+            raise Failure(f"{failed} fails without any mutation")
+    for number, mutation in todo.items():
+        print(describe(number, mutation), end=" ", flush=True)
+        failed, seconds = try_mutation(builder, tester, mutation)
+        results.set(mutation, failed, seconds)
+        print(f"... {failed or 'NOT FOUND'} ({seconds:.1f} s)", flush=True)
+
+
+def write_table(path, results, command):
+    """Writes the page of all results."""
+    missing = [number for number, mutation in enumerate(MUTATIONS, 1)
+               if results.get(mutation) is None]
+    if missing:
+        raise Failure(f"{path} is not written: nothing is known yet of "
+                      f"mutation {', '.join(map(str, missing))}")
+    rows, caught = [], 0
+    for number, mutation in enumerate(MUTATIONS, 1):
+        result = results.get(mutation)
+        caught += result["failed"] is not None
+        failed = f"`{result['failed']}`" if result["failed"] else "**none**"
+        rows.append(
+            f"| {number} | {mutation.area} | `{Path(mutation.file).name}` | "
+            f"{mutation.words} | {failed} | {result['seconds']:.1f} |\n")
+    head = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT,
+                          capture_output=True, text=True).stdout.strip()
+    equal = [f"- `{Path(file).name}`, {words}: {reason}\n"
+             for file, words, reason in EQUIVALENT]
+    Path(path).write_text(PAGE.format(
+        command=command, date=datetime.date.today(), head=head, caught=caught,
+        count=len(MUTATIONS), rows="".join(rows), equal="".join(equal)))
+
+
+PAGE = """\
+# Mutations that the tests find
+
+Each row is a fault that is put into the program, one at a time, and the first
+test that fails then. All tests are part of `scripts/test.sh`, as they run
+there; each of them passes without the fault. The faults are listed in
+`scripts/mutations.py`.
+
+Written by
+
+```console
+$ {command}
+```
+
+on {date} at {head}: {caught} of {count} mutations are found. Seconds are
+those of the tests up to the failure, by the clock on a machine of two cores
+that did other work as well, without the time to build.
+
+| | area | file | what the program does wrong | test that fails | s |
+|---:|---|---|---|---|---:|
+{rows}
+## Changes that no test can find
+
+These make another text of the program, but not another program:
+
+{equal}"""
+
+
+# -- command line ------------------------------------------------------------
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--list", action="store_true",
+                        help="list the mutations and their tests")
+    parser.add_argument("--check", action="store_true",
+                        help="check that each text occurs once in its file")
+    parser.add_argument("--only", metavar="NUMBERS",
+                        help="make these only, such as 3,7-9")
+    parser.add_argument("--again", action="store_true",
+                        help="also make those whose result is known")
+    parser.add_argument("--table", metavar="FILE",
+                        help="write all results as Markdown")
+    parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants",
+                        help="where the copy is (default: %(default)s)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(),
+                        help="processors to build with (default: all)")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse_arguments()
+    check()
+    if arguments.check:
+        print(f"{len(MUTATIONS)} mutations fit the sources")
+        return 0
+    numbers = sorted(parse_numbers(arguments.only) if arguments.only
+                     else range(1, len(MUTATIONS) + 1))
+    if arguments.list:
+        for number in numbers:
+            mutation = MUTATIONS[number - 1]
+            print(describe(number, mutation))
+            print(f"    {mutation.file}: {'; '.join(mutation.tests)}")
+        return 0
+    folder = arguments.folder.resolve()
+    builder = Builder(folder, arguments.jobs)
+    sources = copy_sources(builder.tree)
+    results = Results(folder / "results.json", sources)
+    if arguments.again:
+        results.forget(MUTATIONS[number - 1] for number in numbers)
+    run(numbers, builder, Tester(builder), results)
+    if arguments.table:
+        write_table(arguments.table, results,
+                    " ".join(["scripts/mutate.py", *sys.argv[1:]]))
+    survivors = [number for number in numbers
+                 if results.get(MUTATIONS[number - 1])["failed"] is None]
+    if survivors:
+        print(f"no test fails for {len(survivors)} of {len(numbers)}: "
+              f"{', '.join(map(str, survivors))}", file=sys.stderr)
+        return 1
+    print(f"a test fails for each of {len(numbers)} mutations")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except Failure as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("\ninterrupted: the same command goes on from here",
+              file=sys.stderr)
+        sys.exit(130)
