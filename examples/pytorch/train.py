@@ -284,37 +284,64 @@ HEADER = (
 
 
 def report(job: Job, runs: dict[str, Run], rest: float) -> bool:
-    """Prints what was seen, from rank 0; returns whether all runs agree.
+    """Prints what was seen, from rank 0, and writes it to `--output`; returns
+    whether all runs agree.
 
     `rest` is what a step takes outside of its graphs, in ms.
     """
-    rows, agree = [], True
-    for name, run in runs.items():
-        row = [name, f"{run.median_ms():,.1f} ms"]
-        predicted = predict(name, runs)
-        if predicted:
-            row.append(f"{predicted['step_time_ns'] / 1e6 + rest:,.1f} ms")
-        else:
-            row.append("-")
-        row.append(_mebibytes(run.peak))
-        row.append(_mebibytes(predicted.get("peak_memory_bytes")))
-        row.append(str(predicted.get("num_collectives", "-")))
-        row.append(f"{run.losses[-1]:.6f}")
-        other = run.mode.exact or run.mode.close
-        if other in runs:
-            difference = run.compare(runs[other])
-            if difference == 0:
-                row.append(f"equal to {other}")
-            else:
-                row.append(f"{difference:.1e} from {other}")
-            limit = 0 if run.mode.exact else TOLERANCE
-            if difference > limit:
-                agree = False
-                row[-1] += f": more than {limit:g}"
-        rows.append(row)
+    rows = [observe(name, runs, rest) for name in runs]
     if dist.get_rank() == 0:
-        print_table([list(HEADER), *rows])
-    return agree
+        print_table([list(HEADER), *map(format_row, rows)])
+        if job.arguments.output:
+            seen = {
+                "ranks": dist.get_world_size(),
+                "device": {"type": job.device.type},
+                "memory_budget": job.arguments.memory_budget,
+                "modes": rows,
+            }
+            with open(job.arguments.output, "w", encoding="utf-8") as file:
+                json.dump(seen, file)
+    return all(row.get("difference", 0) <= row["limit"] for row in rows)
+
+
+def observe(name: str, runs: dict[str, Run], rest: float) -> dict[str, Any]:
+    """What was seen of a mode, and what was predicted: times in ms, memory in
+    bytes, the difference from another mode and the most that it may be."""
+    run, predicted = runs[name], predict(name, runs)
+    row = {
+        "mode": name,
+        "step_ms": run.median_ms(),
+        "peak_bytes": run.peak,
+        "loss": run.losses[-1],
+        "limit": 0 if run.mode.exact else TOLERANCE,
+    }
+    if predicted:
+        row["predicted_ms"] = predicted["step_time_ns"] / 1e6 + rest
+        row["predicted_peak_bytes"] = predicted["peak_memory_bytes"]
+        row["collectives"] = predicted["num_collectives"]
+    other = run.mode.exact or run.mode.close
+    if other in runs:
+        row["other"], row["difference"] = other, run.compare(runs[other])
+    return row
+
+
+def format_row(row: dict[str, Any]) -> list[str]:
+    """The cells of a mode's row of the table."""
+    cells = [row["mode"]]
+    for key in ("step_ms", "predicted_ms"):
+        cells.append(f"{row[key]:,.1f} ms" if key in row else "-")
+    cells.append(_mebibytes(row["peak_bytes"]))
+    cells.append(_mebibytes(row.get("predicted_peak_bytes")))
+    cells.append(str(row.get("collectives", "-")))
+    cells.append(f"{row['loss']:.6f}")
+    if "other" in row:
+        text = f"{row['difference']:.1e} from {row['other']}"
+        if row["difference"] == 0:
+            text = f"equal to {row['other']}"
+        elif row["difference"] > row["limit"]:
+            text += f": more than {row['limit']:g}"
+        cells.append(text)
+    return cells
 
 
 def predict(name: str, runs: dict[str, Run]) -> dict[str, int]:
@@ -388,6 +415,7 @@ def parse(arguments: Optional[list[str]]) -> argparse.Namespace:
     add("--delay-ms", type=float, default=0.0,
         help="how much longer every collective takes (without a GPU)")
     add("--profile", help="measured times; by default they are measured")
+    add("--output", metavar="FILE", help="write the table's numbers, as JSON")
     given = parser.parse_args(arguments)
     given.modes = given.modes.split(",")
     for mode in given.modes:

@@ -19,7 +19,8 @@ START = re.compile(
 CALL = re.compile(
     r"(?:\w+ = )?(?:extern_kernels\.(\w+)|torch\.ops\.aten\.(\w+))"
 )
-#: Operators of ATen that Inductor calls rather than generates, on a CPU.
+#: Operators of ATen that Inductor calls rather than generates, on a CPU and,
+#: the last ones, on a GPU.
 EXTERNAL = (
     "mm",
     "addmm",
@@ -27,6 +28,12 @@ EXTERNAL = (
     "baddbmm",
     "_scaled_dot_product_flash_attention_for_cpu",
     "_scaled_dot_product_flash_attention_for_cpu_backward",
+    "_scaled_dot_product_flash_attention",
+    "_scaled_dot_product_flash_attention_backward",
+    "_scaled_dot_product_efficient_attention",
+    "_scaled_dot_product_efficient_attention_backward",
+    "_scaled_dot_product_cudnn_attention",
+    "_scaled_dot_product_cudnn_attention_backward",
 )
 ALIAS = re.compile(r"(\w+) = (?:reinterpret_tensor\()?(\w+)(?:\[(\d+)\])?")
 
@@ -64,7 +71,7 @@ def kernels_of_code(code: str) -> int:
 
 def events_of_graph(graph: torch.fx.Graph) -> list[str]:
     """Returns the order of an FX graph of ATen operators; of its external
-    calls those that Inductor does not turn into kernels on a CPU."""
+    calls those that Inductor does not turn into kernels."""
     events: list[str] = []
     starts: dict[torch.fx.Node, int] = {}
     count = 0
