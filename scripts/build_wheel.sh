@@ -7,8 +7,7 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-install_packages "${build_packages[@]}" "${wheel_packages[@]}"
+install_packages "${build_packages[@]}"
 make_venv
-pip_install nanobind
 build default commsched-wheel
 make_wheel

@@ -15,10 +15,10 @@
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 install_packages "${build_packages[@]}"
+make_venv
 build default commsched-opt commsched-run
 # Without it there is no picture of the timeline.
 (install_packages chromium) || true
-make_venv
 if ! "$venv/bin/python" -c 'import matplotlib' 2>/dev/null; then
   say "installing matplotlib"
   # Without it nothing is drawn.
@@ -30,10 +30,10 @@ echo
 "$venv/bin/python" scripts/schedule_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo "$@" examples/llama3-8b-tp8.mlirbc
 echo
-python3 scripts/repeat_step.py --opt build/bin/commsched-opt \
+"$venv/bin/python" scripts/repeat_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo examples/llama3-8b-adamw-fsdp64.mlirbc
 echo
-python3 scripts/run_step.py --opt build/bin/commsched-opt \
+"$venv/bin/python" scripts/run_step.py --opt build/bin/commsched-opt \
   --runner build/bin/commsched-run --output-dir build/demo \
   examples/llama3-tiny-fsdp4.mlir
 echo

@@ -8,18 +8,50 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 venv="$root/.venv"
+# Packages of another interpreter, such as that of an active environment, are not
+# for the interpreter of this one.
+unset PYTHONPATH PYTHONHOME
 
 say() { printf '== %s\n' "$*"; }
+
+die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# watched COMMAND...: runs it and shows the newest line of its output, on a terminal
+# in place, else every half minute. All of it is printed if the command fails.
+watched() {
+  local log status=0
+  log=$(mktemp)
+  "$@" 2>&1 | show_progress "$log" || status=$?
+  [ $status -eq 0 ] || cat "$log" >&2
+  rm -f "$log"
+  return $status
+}
+
+# show_progress LOG: what watched() does with the output.
+show_progress() {
+  local line width next=$((SECONDS + 30))
+  width=$(tput cols 2>/dev/null || echo 80)
+  while IFS= read -r line || [ -n "$line" ]; do
+    printf '%s\n' "$line" >>"$1"
+    if [ -t 1 ]; then
+      printf '\r\033[K%s' "${line:0:width-1}"
+    elif [ $SECONDS -ge $next ]; then
+      printf '   %s\n' "${line:0:100}"
+      next=$((SECONDS + 30))
+    fi
+  done
+  [ ! -t 1 ] || printf '\r\033[K'
+}
 
 # as_root COMMAND...: as it is for root, else through sudo.
 as_root() {
   if [ "$(id -u)" -eq 0 ]; then
     "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
   else
-    echo "error: need root or sudo to run: $*" >&2
-    exit 1
+    sudo "$@"
   fi
 }
 
@@ -34,44 +66,56 @@ install_packages() {
   done
   [ ${#missing[@]} -eq 0 ] && return
   if ! command -v apt-get >/dev/null; then
-    echo "error: no apt-get here; install these first: ${missing[*]}" >&2
-    exit 1
+    die "no apt-get here; install these packages first: ${missing[*]}"
+  fi
+  if [ "$(id -u)" -ne 0 ] && ! command -v sudo >/dev/null; then
+    die "neither root nor sudo; let an administrator run:" \
+      "apt-get install ${missing[*]}"
   fi
   say "installing ${missing[*]}"
-  as_root apt-get update -qq
-  as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # What an interrupted run left unpacked keeps apt-get from working.
+  [ -z "$(dpkg --audit)" ] || watched as_root dpkg --configure -a
+  watched as_root apt-get update
+  watched as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
+# What decides what a build consists of: the same for all scripts.
 build_packages=(
   cmake ninja-build g++ ccache
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
   zlib1g-dev libzstd-dev libcurl4-openssl-dev libedit-dev
-  nlohmann-json3-dev libboost-dev libprotozero-dev
-  python3 python3-venv ca-certificates
+  nlohmann-json3-dev libboost-dev libprotozero-dev libgtest-dev libopenmpi-dev
+  python3 python3-dev python3-venv ca-certificates
 )
 test_packages=(
-  libgtest-dev libbenchmark-dev clang-format-22 git openmpi-bin libopenmpi-dev
-  protobuf-compiler
+  libbenchmark-dev clang-format-22 git openmpi-bin protobuf-compiler
   chromium chromium-driver
 )
-wheel_packages=(python3-dev libopenmpi-dev)
 fuzz_packages=(clang-22 libclang-rt-22-dev)
 
-# make_venv: Debian refuses to install Python packages beside its own.
+# make_venv: Debian refuses to install Python packages beside its own. The
+# interpreter is the one whose headers python3-dev installs, whatever is first on
+# PATH. The environment has what the build looks for, so that the same is built
+# whichever script runs first.
 make_venv() {
+  local python=/usr/bin/python3
+  [ -x $python ] || python=python3
   if ! "$venv/bin/python" -m pip --version >/dev/null 2>&1; then
     say "making the virtual environment $venv"
     rm -rf "$venv"
-    python3 -m venv "$venv"
+    "$python" -m venv "$venv" || die "$python cannot make the environment $venv"
   fi
-  # CMake takes the interpreter of an active environment, for the tests.
+  # CMake takes the interpreter of an active environment.
   export VIRTUAL_ENV="$venv"
+  export PATH="$venv/bin:$PATH"
+  "$venv/bin/python" -c 'import nanobind' 2>/dev/null || pip_install nanobind
 }
 
 # pip_install REQUIREMENT...: into the virtual environment.
 pip_install() {
-  "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+  watched "$venv/bin/python" -m pip install --disable-pip-version-check \
+    --progress-bar off "$@"
 }
 
 # install_cuda: what the backend for GPUs is built from, as NVIDIA's wheels in
@@ -87,27 +131,28 @@ install_cuda() {
   [ ${#wheels[@]} -eq 0 ] || pip_install "${wheels[@]}"
 }
 
-# build PRESET TARGET...: configures and builds; the output stays quiet unless
-# something fails.
+# build PRESET TARGET...: configures and builds, and says what was found.
 build() {
   local preset=$1 log
   shift
-  log=$(mktemp)
   say "building (preset $preset)"
-  if ! { cmake --preset "$preset" && cmake --build --preset "$preset" --target "$@"; } >"$log" 2>&1; then
+  log=$(mktemp)
+  # A folder of another revision, or one that was moved, may not be configurable.
+  cmake --preset "$preset" >"$log" 2>&1 ||
+    cmake --preset "$preset" --fresh >"$log" 2>&1 || {
     cat "$log" >&2
-    rm -f "$log"
-    exit 1
-  fi
+    die "cannot configure the preset $preset"
+  }
   sed -n '/CommSched .* found:/,$ { /^--   /p }' "$log"
   rm -f "$log"
+  watched cmake --build --preset "$preset" --target "$@"
 }
 
 # make_wheel: the wheel of what build/ holds, in build/wheel.
 make_wheel() {
   say "making the wheel"
   rm -rf build/wheel
-  "$venv/bin/python" -m pip wheel --quiet --disable-pip-version-check --no-deps \
+  watched "$venv/bin/python" -m pip wheel --disable-pip-version-check --no-deps \
     --wheel-dir build/wheel ./python \
     --config-settings=cmake.source-dir=prebuilt \
     --config-settings="cmake.define.COMMSCHED_BUILD_DIR=$root/build"

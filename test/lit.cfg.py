@@ -38,6 +38,7 @@ config.substitutions += [
     ("%obj", config.commsched_obj_root),
     ("%python", config.python_executable),
     ("%src", config.commsched_src_root),
+    ("%venv", os.path.dirname(os.path.dirname(config.python_executable))),
     ("%standins", os.path.join(config.commsched_obj_root, "unittests",
                                "Runtime", "Nccl", "Standin", "lib")),
     (r"\bcommsched-opt\b", opt),

@@ -28,7 +28,25 @@ add_definitions(${COMMSCHED_LLVM_DEFINITIONS})
 find_package(Threads REQUIRED)
 # Its headers alone: Boost.Graph.
 find_package(Boost 1.74 REQUIRED CONFIG)
+
+# The interpreter of the active environment, unless the user names another one. An
+# environment that was made after the first configuration counts as well, and one
+# that was removed does not.
+if(Python3_EXECUTABLE AND NOT EXISTS "${Python3_EXECUTABLE}")
+  unset(Python3_EXECUTABLE CACHE)
+endif()
+set(environment_python "$ENV{VIRTUAL_ENV}/bin/python")
+if(DEFINED ENV{VIRTUAL_ENV} AND EXISTS "${environment_python}" AND
+   (NOT Python3_EXECUTABLE OR
+    Python3_EXECUTABLE STREQUAL "${COMMSCHED_ENVIRONMENT_PYTHON}"))
+  set(COMMSCHED_ENVIRONMENT_PYTHON "${environment_python}" CACHE INTERNAL
+      "The interpreter that an active environment gave")
+  set(Python3_EXECUTABLE "${environment_python}" CACHE FILEPATH
+      "Python interpreter" FORCE)
+endif()
+unset(environment_python)
 find_package(Python3 COMPONENTS Interpreter)
+
 if(COMMSCHED_ENABLE_TESTS)
   # Whoever only wants the tools needs no test framework.
   find_package(GTest QUIET)
