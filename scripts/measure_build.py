@@ -43,7 +43,8 @@ def build_steps(tree):
     steps = []
     for script in ("demo.sh", "test.sh"):
         text = (tree / "scripts" / script).read_text(encoding="utf-8")
-        match = re.search(r"^build (\S+) (.*)$", text, re.MULTILINE)
+        match = re.search(r"^build (\S+) (.*)$", text.replace("\\\n", " "),
+                          re.MULTILINE)
         steps.append((match[1], match[2].split()))
     return steps
 

@@ -8,6 +8,14 @@
 #   COMMSCHED_CUDA_INCLUDE_DIR, COMMSCHED_CUDART_LIBRARY
 #   NCCL_INCLUDE_DIR, NCCL_LIBRARY
 
+# What an earlier configuration found may be gone, such as an environment.
+foreach(found COMMSCHED_NVCC COMMSCHED_CUDA_INCLUDE_DIR COMMSCHED_CUDART_LIBRARY
+    NCCL_INCLUDE_DIR NCCL_LIBRARY)
+  if(${found} AND NOT EXISTS "${${found}}")
+    unset(${found} CACHE)
+  endif()
+endforeach()
+
 file(GLOB COMMSCHED_NVIDIA_WHEELS
   $ENV{VIRTUAL_ENV}/lib/python3*/site-packages/nvidia
   ${CMAKE_CURRENT_LIST_DIR}/../../../.venv/lib/python3*/site-packages/nvidia)
