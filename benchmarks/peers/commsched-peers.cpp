@@ -219,6 +219,7 @@ int main(int argc, char **argv) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
   mlir::commsched::registerDialects(registry);
+  mlir::commsched::registerDialectsByName(registry);
   mlir::commsched::registerAllPasses();
   for (const std::string &path : programPaths)
     if (failed(run(path, peers, registry)))

@@ -108,6 +108,7 @@ class Comparison:
         self.options = options
         self.folder = folder
         self.peers = [name for name in PEERS if self.is_wanted(name)]
+        self.peers += [text.partition("=")[0] for text in options.pipeline]
         self.notes = []
 
     def is_wanted(self, name: str) -> bool:
@@ -128,8 +129,8 @@ class Comparison:
         return answer
 
     def make_arguments(self, program: pathlib.Path, failures: dict) -> list:
-        arguments = []
-        for name in self.peers:
+        arguments = [f"--pipeline={text}" for text in self.options.pipeline]
+        for name in filter(PEERS.__contains__, self.peers):
             try:
                 if name == "block-buckets":
                     arguments.append(f"--pipeline={name}={self.make_plan(program)}")
@@ -200,7 +201,7 @@ def compare(options: argparse.Namespace, folder: pathlib.Path):
         if options.programs or re.search(options.steps, label):
             comparison.print_step(label, path)
     step = folder / "step.mlir"
-    for label, arguments in list_steps():
+    for label, arguments in [] if options.programs else list_steps():
         if not re.search(options.steps, label):
             continue
         make = [sys.executable, make_step.__file__, *arguments]
@@ -216,8 +217,20 @@ def compare(options: argparse.Namespace, folder: pathlib.Path):
 def main() -> int:
     parser = make_parser(__doc__)
     add = parser.add_argument
-    add("programs", nargs="*", type=pathlib.Path, help="instead of the traced step")
+    add(
+        "programs",
+        nargs="*",
+        type=pathlib.Path,
+        help="instead of the traced step and those of make_step.py",
+    )
     add("--peers", default=".", help="only the peers whose name this matches")
+    add(
+        "--pipeline",
+        action="append",
+        default=[],
+        metavar="NAME=PASSES",
+        help="one more peer; may be given several times",
+    )
     add("--make", default="", help="more options of make_step.py, in one text")
     add("--reference", default="ours+5%", help="the peer that ratios are against")
     add(
