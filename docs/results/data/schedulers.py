@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Keeps the comparison of schedulers of ../scheduling.md as CSV.
+"""Keeps the comparisons of schedulers of ../scheduling.md and ../front.md as CSV.
 
-    schedulers.py --write < TABLE    writes schedulers.csv from the rows that
-                                     benchmarks/peers/run.py prints
-    schedulers.py                    prints the summary of schedulers.csv
+    schedulers.py --write [FILE] < TABLE    writes the rows that
+                                            benchmarks/peers/run.py prints
+    schedulers.py                           prints the summary of schedulers.csv
+    schedulers.py FILE                      prints all rows of another file
 
-The summary has the step times of some schedulers on every step, and the
-distance of commsched-pipeline to the bound.
+FILE is in this folder, and schedulers.csv without it. The summary has the step
+times of some schedulers on every step, and the distance of commsched-pipeline to
+the bound.
 """
 
 import csv
@@ -14,19 +16,21 @@ import pathlib
 import re
 import sys
 
-DATA = pathlib.Path(__file__).with_name("schedulers.csv")
+HERE = pathlib.Path(__file__).parent
+SUMMARIZED = "schedulers.csv"
 COLUMNS = ["step", "scheduler", "step_ms", "over_bound_percent",
            "peak_over_input_percent", "collectives", "schedule_ms"]
 SHOWN = ["input", "inductor-scheduler", "inductor-scheduler, buckets",
          "simple-overlap", "block-buckets", "ours+0%", "ours+5%"]
 
 
-def write():
+def write(data):
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")]
             for line in sys.stdin if line.startswith("|")]
-    rows = [row[:2] + [re.sub(r"[,%+ ]", "", cell) for cell in row[2:]]
+    rows = [row[:2] + [re.sub(r"[,%+ ]", "", cell)
+                       for cell in row[2:len(COLUMNS)]]
             for row in rows if row[0] not in ("step", "---")]
-    with DATA.open("w", newline="", encoding="utf-8") as file:
+    with data.open("w", newline="", encoding="utf-8") as file:
         output = csv.writer(file, lineterminator="\n")
         output.writerow(COLUMNS)
         output.writerows(rows)
@@ -36,11 +40,27 @@ def print_row(cells):
     print("| " + " | ".join(cells) + " |")
 
 
-def print_summary():
+def read(data):
+    with data.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def print_rows(data):
+    print_row(["step", "scheduler", "step, ms", "over bound", "peak over input",
+               "collectives", "to schedule, ms"])
+    print_row(["---"] * 2 + ["---:"] * 5)
+    for row in read(data):
+        time = row["schedule_ms"] and f"{float(row['schedule_ms']):,.1f}"
+        print_row([row["step"], row["scheduler"], f"{float(row['step_ms']):,.1f}",
+                   row["over_bound_percent"] + " %",
+                   row["peak_over_input_percent"] + " %",
+                   f"{int(row['collectives']):,}", time])
+
+
+def print_summary(data):
     steps = {}
-    with DATA.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            steps.setdefault(row["step"], {})[row["scheduler"]] = row
+    for row in read(data):
+        steps.setdefault(row["step"], {})[row["scheduler"]] = row
     print_row(["step"] + SHOWN + ["ours+5% over bound"])
     print_row(["---"] + ["---:"] * (len(SHOWN) + 1))
     for step, rows in steps.items():
@@ -48,5 +68,17 @@ def print_summary():
         print_row([step] + cells + [rows["ours+5%"]["over_bound_percent"] + " %"])
 
 
+def main(arguments):
+    is_written = "--write" in arguments
+    names = [name for name in arguments if name != "--write"] or [SUMMARIZED]
+    data = HERE / names[0]
+    if is_written:
+        write(data)
+    elif data.name == SUMMARIZED:
+        print_summary(data)
+    else:
+        print_rows(data)
+
+
 if __name__ == "__main__":
-    write() if "--write" in sys.argv[1:] else print_summary()
+    main(sys.argv[1:])
