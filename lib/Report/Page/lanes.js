@@ -8,6 +8,17 @@ const kindColors = {
 };
 const otherColor = '#e377c2';
 
+/** Why a measured step computes nothing while no collective is in flight. */
+const idleCauses = {
+  host: {color: '#bcbd22', text: 'the host had not launched what runs next'},
+  copies: {color: '#17becf', text: 'only copies ran'},
+  synchronization: {
+    color: '#7f7f7f',
+    text: 'the host waited for the device, and then had nothing queued',
+  },
+  rest: {color: '#c7c7c7', text: 'the trace does not say why'},
+};
+
 function colorOfKind(kind) {
   return Object.hasOwn(kindColors, kind) ? kindColors[kind] : otherColor;
 }
@@ -42,18 +53,29 @@ class Lane {
 
 /** The lane of computation and of the stalls between. */
 function makeComputeLane(version) {
-  const {computations, collectives} = version.step;
+  const {computations, stalls} = version.step;
   const all = Object.assign(
       new Series('--compute', computations.begin, computations.time,
                  Uint32Array.from(computations.name.keys())),
       {type: 'computation'});
-  const {exposed} = collectives;
-  const stalled = [...exposed.keys()].filter((i) => exposed[i] > 0);
-  const stalls = Object.assign(
-      new Series('--stall', stalled.map((i) => collectives.wait[i]),
-                 stalled.map((i) => exposed[i]), stalled),
+  const column = (i) => stalls.map((stall) => stall[i]);
+  const waits = Object.assign(
+      new Series('--stall', column(1), column(2), column(0)),
       {type: 'collective'});
-  return new Lane(version, 'compute', 'compute', [all, stalls]);
+  return new Lane(version, 'compute', 'compute',
+                  [all, waits, ...makeIdleSeries(version.step)]);
+}
+
+/** A series for each cause for which a measured step computes nothing. */
+function makeIdleSeries({gaps, texts}) {
+  return Object.entries(gaps ? idleCauses : {}).map(([name, {color}]) => {
+    const indices = [...gaps.cause.keys()].filter(
+        (i) => gaps.collective[i] < 0 && texts[gaps.cause[i]] === name);
+    return Object.assign(
+        new Series(color, indices.map((i) => gaps.begin[i]),
+                   indices.map((i) => gaps.time[i]), indices),
+        {type: 'gap'});
+  }).filter(({ids}) => ids.length > 0);
 }
 
 /** A lane for each group in the order of the program, with a series for each

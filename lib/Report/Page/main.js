@@ -21,8 +21,8 @@ function select(item, isShown = true) {
 
 function choose(next) {
   shown = next;
-  byId('title').textContent = `@${shown.name}`;
-  document.title = `@${shown.name} - CommSched timeline`;
+  byId('title').textContent = labelOf(shown);
+  document.title = `${labelOf(shown)} - CommSched timeline`;
   matches = [];
   timeline.setFunction(shown);
   showFigures(functions, shown);

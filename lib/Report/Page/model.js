@@ -102,6 +102,9 @@ class Step {
       bytes: addUp(record.memory.bytes),
     };
     this.buffers = {...record.buffers, begin: addUp(record.buffers.begin)};
+    // Of a measured step, when nothing is computed: a collective or a cause.
+    if (record.gaps)
+      this.gaps = {...record.gaps, begin: addUp(record.gaps.begin)};
     this.endNs = this.figures.step_time_ns;
     for (let i = 0; i < this.collectives.name.length; ++i)
       this.endNs = Math.max(
@@ -128,6 +131,30 @@ class Step {
       end: c.begin[i] + c.time[i],
     };
   }
+
+  /** A time in which nothing is computed for another cause than a collective. */
+  gap(i) {
+    const {cause, begin, time} = this.gaps;
+    const name = this.texts[cause[i]];
+    return {name, begin: begin[i], end: begin[i] + time[i],
+            limit: idleCauses[name].text};
+  }
+
+  /** When the computation stands still for a collective: the index of each,
+   * its begin and its time. */
+  get stalls() {
+    if (this.gaps) {
+      const {collective, begin, time} = this.gaps;
+      return [...collective.keys()].filter((i) => collective[i] >= 0)
+          .map((i) => [collective[i], begin[i], time[i]]);
+    }
+    const {exposed, wait} = this.collectives;
+    return [...exposed.keys()].filter((i) => exposed[i] > 0)
+        .map((i) => [i, wait[i], exposed[i]]);
+  }
+
+  /** Whether the values and their bytes are known: those of traces are not. */
+  get hasMemory() { return this.figures.peak_memory_bytes !== undefined; }
 
   /** The indices of exposed collectives, the longest first. */
   get exposed() {
@@ -184,13 +211,15 @@ class Step {
   }
 }
 
-/** The functions of the page; a function has `before`, `after` or both. */
+/** The functions of the page; a function has `before`, `after` or both. That of
+ * a trace is a rank, and has `measured`. */
 function readFunctions(text) {
   const data = JSON.parse(text);
   return data.functions.map((record) => ({
     name: record.function,
     frontier: record.frontier,
-    versions: ['before', 'after'].filter((when) => record[when])
+    isMeasured: record.measured !== undefined,
+    versions: ['before', 'after', 'measured'].filter((when) => record[when])
         .map((when) => ({when, step: new Step(record[when], data.texts)})),
   }));
 }

@@ -32,6 +32,7 @@ const figureColumns = [
   ['step', 'step_time_ns', formatTime],
   ['lower bound', 'tight_lower_bound_ns', formatTime],
   ['exposed', 'exposed_comm_ns', formatTime],
+  ['of it no collective', 'idle_ns', formatTime],
   ['computation', 'compute_time_ns', formatTime],
   ['communication', 'comm_time_ns', formatTime],
   ['peak memory', 'peak_memory_bytes', formatBytes],
@@ -39,6 +40,11 @@ const figureColumns = [
 ];
 /** Those in which less is better. */
 const lessIsBetter = ['step_time_ns', 'exposed_comm_ns', 'peak_memory_bytes'];
+
+/** What a function is called; that of a trace is a rank. */
+function labelOf({name, isMeasured}) {
+  return isMeasured ? name : `@${name}`;
+}
 
 function makeFigureCell({step}, [, key, format], before) {
   const value = step.figures[key];
@@ -54,9 +60,14 @@ function makeFigureCell({step}, [, key, format], before) {
   return cell;
 }
 
-/** A table with two rows for each function. */
+/** A table with a row for each version of each function, and the columns that
+ * any has. */
 function fillSummary(functions, choose) {
-  const titles = ['function', '', ...figureColumns.map(([title]) => title)];
+  const columns = figureColumns.filter(([, key]) => functions.some(
+      ({versions}) => versions.some(({step}) => key in step.figures)));
+  const titles = [functions.every(({isMeasured}) => isMeasured) ? 'rank'
+                                                                : 'function',
+                  '', ...columns.map(([title]) => title)];
   const head = make('thead', {}, make('tr', {}, ...titles.map(
       (title) => make('th', {scope: 'col'}, title))));
   const bodies = functions.map((shown) => {
@@ -64,9 +75,9 @@ function fillSummary(functions, choose) {
         'tr', {class: version.when},
         ...(i > 0 ? [] : [make('th', {
             scope: 'rowgroup', rowspan: shown.versions.length,
-          }, linkTo(`@${shown.name}`, () => choose(shown)))]),
+          }, linkTo(labelOf(shown), () => choose(shown)))]),
         make('th', {scope: 'row', class: 'text'}, version.when),
-        ...figureColumns.map((column) => makeFigureCell(
+        ...columns.map((column) => makeFigureCell(
             version, column, i > 0 ? shown.versions[0] : undefined))));
     return make('tbody', {}, ...rows);
   });
@@ -79,7 +90,7 @@ function showFigures(functions, shown) {
     body.classList.toggle('chosen', functions[i] === shown);
   });
   const notes = shown.versions.flatMap(({when, step: {figures}}) => {
-    const texts = [];
+    const texts = [...figures.notes ?? []];
     if (figures.period_ns !== undefined)
       texts.push(`period ${formatTime(figures.period_ns)}, bound ${
           formatTime(figures.period_bound_ns)} (${
@@ -106,6 +117,9 @@ function fillLegend(shown, color) {
   for (const {step} of shown.versions)
     for (const kind of new Set(step.collectives.kind))
       entries.set(step.texts[kind], colorOfKind(step.texts[kind]));
+  for (const {step} of shown.versions)
+    for (const {color, ids: [first]} of makeIdleSeries(step))
+      entries.set(`idle: ${step.gap(first).name}`, color);
   byId('legend').replaceChildren(...[...entries].map(([name, value]) => {
     const entry = make('span', {}, name);
     entry.style.setProperty('--swatch', value);
@@ -126,17 +140,19 @@ function fillDetails(timeline, item, select) {
   if (item.type === 'collective') {
     add('kind', facts.kind);
     add(facts.isTransfer ? 'stream' : 'group', facts.group);
-    add('bytes', (facts.areBytesExpected ? 'expected: ' : '') +
-                     formatBytes(facts.bytes));
+    // Traces need not say.
+    if (facts.bytes !== null)
+      add('bytes', (facts.areBytesExpected ? 'expected: ' : '') +
+                       formatBytes(facts.bytes));
   }
   add('runs', `${formatTime(facts.begin)} to ${formatTime(facts.end)}`);
   add('takes', formatTime(facts.end - facts.begin));
   if (item.type === 'collective') {
     add('waited for', `at ${formatTime(facts.wait)}`);
     add('exposed', formatTime(facts.exposed), facts.exposed ? 'stall' : '');
-    if (facts.limit) add('reason', facts.limit);
-    if (facts.remedy) add('remedy', facts.remedy);
   }
+  if (facts.limit) add('reason', facts.limit);
+  if (facts.remedy) add('remedy', facts.remedy);
   const list = make('dl', {}, ...rows.flatMap(([title, text, style]) => [
     make('dt', {}, title),
     make('dd', {'data-fact': title, class: style ?? ''}, ...breakable(text)),
@@ -155,6 +171,7 @@ function fillDetails(timeline, item, select) {
 /** Lists the largest values that are live at a time. */
 function fillLive(version, ns, isPeak) {
   const {step, when} = version;
+  byId('live-section').hidden = !step.hasMemory;
   byId('live-title').textContent =
       `Live ${when}, at ${formatTime(ns)}${isPeak ? ' (peak)' : ''}: ${
           formatBytes(step.liveBytes(ns))}`;
@@ -171,10 +188,13 @@ function fillLive(version, ns, isPeak) {
 function fillExposed(version, select) {
   const {step, when} = version;
   const indices = step.exposed.slice(0, 10);
+  const where = when === 'measured' ? 'in the measured step' : when;
   byId('exposed-title').textContent = step.exposed.length === 0
-      ? `Nothing is exposed ${when}`
-      : `Most exposed ${when}: ${indices.length} of ${step.exposed.length}`;
-  const titles = ['collective', 'exposed', 'reason', 'remedy'];
+      ? `Nothing is exposed ${where}`
+      : `Most exposed ${where}: ${indices.length} of ${step.exposed.length}`;
+  const hasRemedies = indices.some((index) => step.collective(index).remedy);
+  const titles = ['collective', 'exposed', 'reason',
+                  ...(hasRemedies ? ['remedy'] : [])];
   const head = make('thead', {}, make('tr', {}, ...titles.map(
       (title) => make('th', {scope: 'col', class: 'text'}, title))));
   const rows = indices.map((index) => {
@@ -184,7 +204,8 @@ function fillExposed(version, select) {
     return make('tr', {}, make('td', {class: 'text'}, name),
                 make('td', {}, formatTime(facts.exposed)),
                 make('td', {class: 'text'}, ...breakable(facts.limit)),
-                make('td', {class: 'text'}, ...breakable(facts.remedy)));
+                ...(hasRemedies ? [make('td', {class: 'text'},
+                                        ...breakable(facts.remedy))] : []));
   });
   byId('exposed').replaceChildren(...(rows.length ? [head] : []),
                                   make('tbody', {}, ...rows));

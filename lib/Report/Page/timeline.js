@@ -62,7 +62,8 @@ class Timeline {
       top += layout.between;
     }
     this.memoryTop = top + layout.title;
-    this.height = this.memoryTop + layout.memory + 8;
+    this.hasMemory = this.versions.some(({step}) => step.hasMemory);
+    this.height = this.hasMemory ? this.memoryTop + layout.memory + 8 : top;
     this.canvas.style.height = `${this.height}px`;
   }
 
@@ -100,7 +101,7 @@ class Timeline {
     this.drawAxis();
     for (const row of this.rows)
       row.lane ? this.drawLane(row) : this.drawTitle(row);
-    this.drawMemory();
+    if (this.hasMemory) this.drawMemory();
     this.drawSelection();
     this.drawCursor();
   }

@@ -12,12 +12,16 @@ import tempfile
 from collections.abc import Sequence
 from typing import Optional
 
+from commsched.output import check_output
 from commsched.profile import report as reports
 from commsched.profile.activities import Trace, TraceError
 from commsched.profile.costs import make_costs, write_costs
+from commsched.profile.exposure import measure_all, median_exposures
 from commsched.profile.kineto import operator_name, read_kineto
 from commsched.profile.matching import match
+from commsched.profile.page import write_page
 from commsched.profile.predictions import (
+    Prediction,
     model_times,
     predict,
     read_targets,
@@ -59,6 +63,8 @@ def _parser() -> argparse.ArgumentParser:
         "option 'profile' of passes and pipelines")
     add("--exposure", action="store_true",
         help="report what was exposed in place of the costs")
+    add("--page", metavar="FILE", help="draw a step of each rank as a page of "
+        "HTML, with --exposure")
     add("--format", choices=("text", "json"), default="text",
         help="of the report on standard output")
     return parser
@@ -70,7 +76,11 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     options = parser.parse_args(arguments)
     if not options.program and (options.output or not options.exposure):
         parser.error("needs --program, or only --exposure")
+    if options.page and not options.exposure:
+        parser.error("--page shows what was exposed: it needs --exposure")
     try:
+        if options.page:
+            check_output(options.page)
         text = _run(options)
     except (TraceError, RunError) as error:
         print(f"{NAME}: error: {error}", file=sys.stderr)
@@ -86,8 +96,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 def _run(options: argparse.Namespace) -> str:
     if not options.program:
         traces = [read_trace(path) for path in options.traces]
-        report = reports.exposure_report(traces, [], None)
-        return _text(options, report)
+        return _exposure(options, traces, [], None)
     check_program()
     modules = [pathlib.Path(path).read_bytes() for path in options.program]
     files = [read_targets(module) for module in modules]
@@ -106,10 +115,21 @@ def _run(options: argparse.Namespace) -> str:
         write_costs(path, costs)
         prediction = predict(modules, path, schedules=options.exposure)
     if options.exposure:
-        return _text(options, reports.exposure_report(
-            traces, targets, prediction))
+        return _exposure(options, traces, targets, prediction)
     return _text(options, reports.costs_report(
         targets, matching, tax, model, prediction))
+
+
+def _exposure(options: argparse.Namespace, traces: list[Trace],
+              targets: list[Target], prediction: Optional[Prediction]) -> str:
+    """The report of what was exposed, and the page if it is wanted."""
+    steps = [step for trace in traces for step in trace.steps]
+    measured = measure_all(steps)
+    report = reports.exposure_report(
+        median_exposures(measured), targets, prediction)
+    if options.page:
+        write_page(options.page, steps, measured, report)
+    return _text(options, report)
 
 
 def _check_functions(paths: list[str], files: list[list[Target]]) -> None:

@@ -21,7 +21,10 @@ class Activity:
     Of a collective, `kind` is the kind and `elements` the number of elements
     that a rank sends, if known. `shapes` are those of the operands that have
     dimensions, if known, and `element` is the type of the first. `kernels` are
-    begins and ends of the kernels of a computation that has several.
+    begins and ends of the kernels of a computation that has several. Of a
+    kernel of a collective, `launch_ns` is when the host launched it, `queue`
+    the stream of the device, and `group` what all ranks call its group, each
+    if known.
     """
 
     name: str
@@ -35,6 +38,9 @@ class Activity:
     shapes: Optional[tuple] = None
     element: str = ""
     kernels: tuple = ()
+    launch_ns: Optional[int] = None
+    queue: str = ""
+    group: str = ""
 
     def running(self) -> tuple:
         """Begins and ends of the times that `busy_ns` consists of."""
@@ -42,14 +48,41 @@ class Activity:
             (self.begin_ns, self.begin_ns + self.busy_ns),)
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel or a copy of a device. `launch_ns` is when the host began to
+    launch it, and `launched_ns` when it had done so, if known; `name` is that
+    of its operator, or its own."""
+
+    begin_ns: int
+    end_ns: int
+    launch_ns: Optional[int] = None
+    launched_ns: Optional[int] = None
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Device:
+    """What computes and copies on the device while a step runs, whichever step
+    launched it, in the order of the beginnings. `waits` are begins, ends and names of the calls with which the
+    host waited for the device in all of the trace, by their begins."""
+
+    kernels: list[Kernel]
+    copies: list[Kernel]
+    waits: list[tuple[int, int, str]]
+
+
 @dataclass
 class Step:
-    """What a rank did in one step, in the order of the beginnings."""
+    """What a rank did in one step, in the order of the beginnings. `number` is
+    the same on all ranks; `device` is known if the trace has kernels."""
 
     rank: str
     begin_ns: int
     end_ns: int
     activities: list[Activity]
+    number: int = 0
+    device: Optional[Device] = None
 
     @property
     def time_ns(self) -> int:

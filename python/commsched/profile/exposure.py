@@ -3,20 +3,26 @@
 
 As in the model, what is exposed is the step without its computation. While
 nothing is computed, the time counts to the collective in flight that ends
-first; what is left is neither computation nor a collective.
+first; what is left is neither computation nor a collective, and idle.py says
+why. reasons.py says why a collective is exposed.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from typing import Optional
 
 from commsched.profile.activities import Activity, Step, lower_median
+from commsched.profile.idle import CAUSES, split_idle
+from commsched.profile.reasons import Reason, find_reasons, slower_ranks
 
 
 @dataclass(frozen=True)
 class CollectiveExposure:
-    """A collective of a step; times count from the step's begin."""
+    """A collective of a step; times count from the step's begin. `reason` is
+    None if nothing of it is exposed."""
 
     name: str
     kind: str
@@ -24,57 +30,90 @@ class CollectiveExposure:
     start_ns: int
     end_ns: int
     exposed_ns: int
+    reason: Optional[Reason] = None
 
 
 @dataclass(frozen=True)
 class StepExposure:
+    """`idle_by_cause` has the time of each cause of idle.CAUSES. Of a step,
+    `pieces` are the times that count to each collective, and `idle` those that
+    count to none, each with its cause."""
+
     rank: str
     step_ns: int
     compute_ns: int
     comm_ns: int
     exposed_ns: int
     idle_ns: int
+    idle_by_cause: dict
     collectives: list
+    pieces: list = field(default_factory=list)
+    idle: list = field(default_factory=list)
 
 
-def measure_exposure(step: Step) -> StepExposure:
-    """What of a step is computation, communication, and neither."""
+def measure_exposure(step: Step, slower: Optional[dict] = None) -> StepExposure:
+    """What of a step is computation, communication, and neither. `slower` is
+    what slower_ranks() has found of the collectives of this step."""
     collectives = [a for a in step.activities if a.kind]
-    gaps = _gaps(step, [a for a in step.activities if not a.kind])
-    exposed = _share_out(gaps, collectives)
+    gaps = _gaps(step)
+    pieces, rest = _share_out(gaps, collectives)
+    idle = split_idle(step, rest)
+    times = Counter({cause: 0 for cause in CAUSES})
+    for begin, end, cause in idle:
+        times[cause] += end - begin
     free = sum(end - begin for begin, end in gaps)
+    reasons = find_reasons(step, collectives, gaps, pieces, slower or {})
     return StepExposure(
         step.rank, step.time_ns, step.time_ns - free,
-        sum(a.busy_ns for a in collectives), free, free - sum(exposed),
-        [
+        sum(a.busy_ns for a in collectives), free, sum(times.values()),
+        dict(times), _name([
             CollectiveExposure(
-                a.operation or a.name, a.kind, a.stream,
-                a.begin_ns - step.begin_ns, a.end_ns - step.begin_ns, time)
-            for a, time in zip(collectives, exposed)
-        ])
+                a.operation, a.kind, a.stream,
+                a.begin_ns - step.begin_ns, a.end_ns - step.begin_ns,
+                sum(end - begin for begin, end in part), reason)
+            for a, part, reason in zip(collectives, pieces, reasons)
+        ]), pieces, idle)
 
 
-def _gaps(step: Step, computed: list[Activity]) -> list[tuple[int, int]]:
+def _name(collectives: list) -> list:
+    """Gives those without a name one of kind and number, by their starts."""
+    counts: Counter = Counter()
+    named = []
+    for collective in collectives:
+        number = counts[collective.kind]
+        counts[collective.kind] += 1
+        named.append(collective if collective.name else replace(
+            collective, name=f"{collective.kind}_{number}"))
+    return named
+
+
+def _computed(step: Step) -> list[tuple[int, int]]:
+    """When something is computed: of a device its kernels, without copies."""
+    if step.device is not None:
+        return [(k.begin_ns, k.end_ns) for k in step.device.kernels]
+    return sorted((a.begin_ns, a.end_ns) for a in step.activities
+                  if not a.kind)
+
+
+def _gaps(step: Step) -> list[tuple[int, int]]:
     """The times in which nothing is computed, in their order."""
     gaps, time = [], step.begin_ns
-    for activity in sorted(computed, key=lambda a: a.begin_ns):
-        if activity.begin_ns > time:
-            gaps.append((time, activity.begin_ns))
-        time = max(time, activity.end_ns)
+    for begin, end in _computed(step):
+        if begin > time:
+            gaps.append((time, begin))
+        time = max(time, end)
     if time < step.end_ns:
         gaps.append((time, step.end_ns))
     return gaps
 
 
-def _share_out(gaps: list, collectives: list[Activity]) -> list[int]:
-    """The part of the gaps that counts to each collective: of each moment the
-    collective in flight that ends first."""
-    exposed = [0] * len(collectives)
+def _share_out(gaps: list, collectives: list[Activity]) -> tuple[list, list]:
+    """The parts of the gaps that count to each collective, and those that count
+    to none: of each moment the collective in flight that ends first."""
+    pieces: list = [[] for _ in collectives]
     order = sorted(range(len(collectives)),
                    key=lambda i: (collectives[i].end_ns, i))
-    # Taken in the order of the ends, a moment that an earlier one has taken
-    # lies before `taken`, or before that one's begin.
-    rest = [list(gap) for gap in gaps]
+    rest = list(gaps)
     for index in order:
         activity = collectives[index]
         left = []
@@ -84,32 +123,33 @@ def _share_out(gaps: list, collectives: list[Activity]) -> list[int]:
             begin, end = rest[last]
             low = max(begin, activity.begin_ns)
             high = min(end, activity.end_ns)
-            exposed[index] += max(0, high - low)
-            left += [[b, e] for b, e in ((begin, low), (high, end)) if b < e]
+            if low < high:
+                pieces[index].append((low, high))
+            left += [(b, e) for b, e in ((begin, low), (high, end)) if b < e]
             last += 1
         rest[first:last] = left
-    return exposed
+    return pieces, rest
 
 
 def _first_after(gaps: list, time: int) -> int:
     """The first gap that ends after `time`."""
-    low, high = 0, len(gaps)
-    while low < high:
-        middle = (low + high) // 2
-        if gaps[middle][1] <= time:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+    return bisect_right(gaps, time, key=lambda gap: gap[1])
 
 
-def median_exposures(steps: list[Step]) -> StepExposure:
+def measure_all(steps: list[Step]) -> list[StepExposure]:
+    """The exposure of each step, with what other ranks say of its
+    collectives."""
+    slower = slower_ranks(steps)
+    return [measure_exposure(step, found)
+            for step, found in zip(steps, slower)]
+
+
+def median_exposures(measured: list[StepExposure]) -> StepExposure:
     """The medians over ranks and steps; collectives are those that all steps
-    have, by name and by how often it has occurred in the step."""
-    measured = [measure_exposure(step) for step in steps]
+    have, by name or kind and by how often it has occurred in the step."""
     same = defaultdict(list)
     for exposure in measured:
-        counts: dict = defaultdict(int)
+        counts: Counter = Counter()
         for collective in exposure.collectives:
             key = collective.name, collective.stream
             same[(*key, counts[key])].append(collective)
@@ -118,16 +158,42 @@ def median_exposures(steps: list[Step]) -> StepExposure:
     def median(items, field: str) -> int:
         return lower_median([getattr(item, field) for item in items])
 
-    collectives = [
-        CollectiveExposure(
-            items[0].name, items[0].kind, items[0].stream,
-            *(median(items, f) for f in ("start_ns", "end_ns", "exposed_ns")))
-        for items in same.values()
-        if len(items) == len(measured)
-    ]
+    collectives = []
+    for items in same.values():
+        if len(items) == len(measured):
+            exposed = median(items, "exposed_ns")
+            collectives.append(CollectiveExposure(
+                items[0].name, items[0].kind, items[0].stream,
+                median(items, "start_ns"), median(items, "end_ns"), exposed,
+                _most_frequent(items, measured) if exposed else None))
     ranks = {exposure.rank for exposure in measured}
     return StepExposure(
         min(ranks) if len(ranks) == 1 else f"{len(ranks)} ranks",
         *(median(measured, f) for f in
           ("step_ns", "compute_ns", "comm_ns", "exposed_ns", "idle_ns")),
+        {cause: lower_median([m.idle_by_cause[cause] for m in measured])
+         for cause in CAUSES},
         sorted(collectives, key=lambda c: (c.start_ns, c.end_ns)))
+
+
+def _most_frequent(items: list, measured: list) -> Optional[Reason]:
+    """The reason of most of the exposed time: that of the rank and step with
+    the median of it. Where others have other reasons, the text says how much
+    this one is."""
+    times: Counter = Counter()
+    for item in items:
+        if item.reason:
+            times[item.reason.code] += item.exposed_ns
+    if not times:
+        return None
+    code, time = times.most_common(1)[0]
+    found = sorted(
+        ((item.exposed_ns, exposure.rank, item.reason.text)
+         for item, exposure in zip(items, measured)
+         if item.reason and item.reason.code == code))
+    _, rank, text = found[(len(found) - 1) // 2]
+    if len({exposure.rank for exposure in measured}) > 1:
+        text += f" (on {rank})"
+    share = 100 * time // sum(times.values())
+    return Reason(code, text if share >= 95 else
+                  f"{text}; so in {share} % of its exposed time")

@@ -9,43 +9,44 @@ they are the operators themselves, and the collectives of gloo.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import accumulate
 from math import prod
 from typing import Any, Optional
 
-from commsched.profile.activities import Activity, Step, Trace, TraceError
+from commsched.profile.activities import (
+    Activity,
+    Device,
+    Kernel,
+    Step,
+    Trace,
+    TraceError,
+)
+from commsched.profile.kinds import (
+    COLLECTIVE,
+    is_collective_kernel,
+    kind_of,
+    most_precise,
+)
 from commsched.profile.reading import span_ns
 
-_DEVICE = ("kernel", "gpu_memcpy", "gpu_memset")
+_COPIES = ("gpu_memcpy", "gpu_memset")
+_DEVICE = ("kernel", *_COPIES)
 _LAUNCH = ("cuda_runtime", "cuda_driver")
+_WAIT = re.compile(r"(?:cuda|hip|cu)(?:Stream|Device|Event|Ctx)Synchronize")
 _STEP = re.compile(r"ProfilerStep#(\d+)")
 _ELEMENTS = {
     "float": "f32", "double": "f64", "c10::Half": "f16",
     "c10::BFloat16": "bf16", "long int": "i64", "long": "i64", "int": "i32",
     "bool": "i1", "unsigned char": "ui8", "signed char": "i8",
 }
-_KINDS = {
-    "allreduce": "all_reduce", "allgather": "all_gather",
-    "allgatherbase": "all_gather", "allgatherintotensor": "all_gather",
-    "allgatherintotensorcoalesced": "all_gather",
-    "reducescatter": "reduce_scatter", "reducescatterbase": "reduce_scatter",
-    "reducescattertensor": "reduce_scatter",
-    "reducescattertensorcoalesced": "reduce_scatter",
-    "alltoall": "all_to_all", "alltoallbase": "all_to_all",
-    "alltoallv": "all_to_all", "broadcast": "broadcast", "send": "send",
-    "recv": "recv", "barrier": "barrier",
+_COMM_ELEMENTS = {
+    "Float": "f32", "Double": "f64", "Half": "f16", "BFloat16": "bf16",
+    "Long": "i64", "Int": "i32", "Byte": "ui8", "Char": "i8",
 }
-
-
-def kind_of(name: str) -> str:
-    """The kind of a collective by what PyTorch or NCCL calls it, or ''."""
-    name = name.removeprefix("gloo:").removeprefix("nccl:")
-    match = re.match(r"nccl(?:Dev)?Kernel_([A-Za-z]+)", name)
-    text = match.group(1) if match else name
-    return _KINDS.get(re.sub(r"[^a-z0-9]", "", text.lower()), "")
 
 
 def operator_name(name: str) -> str:
@@ -62,22 +63,36 @@ class _Event:
     end: int
     thread: Any
     args: dict
+    is_copy: bool = False
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of the driver or the runtime by the host."""
+
+    name: str
+    begin: int
+    end: int
+    thread: Any
 
 
 @dataclass
 class _Events:
-    """What of a trace is needed."""
+    """What of a trace is needed. `launches` are calls by correlation, `calls`
+    what PyTorch records on the host around the launch of a collective."""
 
     operators: list = field(default_factory=list)
     device: list = field(default_factory=list)
     gloo: list = field(default_factory=list)
+    calls: list = field(default_factory=list)
     launches: dict = field(default_factory=dict)
+    waits: list = field(default_factory=list)
     steps: list = field(default_factory=list)
 
 
 _KEPT = ("External id", "correlation", "Input Dims", "Input type", "stream",
          "Collective name", "In msg nelems", "dtype", "Process Group Name",
-         "Group size")
+         "Process Group Description", "Process Group Ranks", "Group size")
 
 
 def _collect(path: str, events: Iterable[dict]) -> _Events:
@@ -88,16 +103,26 @@ def _collect(path: str, events: Iterable[dict]) -> _Events:
         category, name = event.get("cat"), str(event.get("name"))
         is_step = category == "user_annotation" and _STEP.match(name)
         is_gloo = name.startswith("gloo:")
-        if not (is_step or is_gloo or category == "cpu_op"
+        is_call = name.startswith("nccl:") and category == "user_annotation"
+        if not (is_step or is_gloo or is_call or category == "cpu_op"
                 or category in _DEVICE or category in _LAUNCH):
             continue
         begin, end = span_ns(path, event)
         args = event.get("args") or {}
+        if not isinstance(args, dict):
+            raise TraceError(
+                f"{path}: the arguments ('args') of the event '{name}' are no "
+                "object; expected names and values")
+        thread = _key(event.get("pid")), _key(event.get("tid"))
         if category in _LAUNCH:
-            found.launches[args.get("correlation")] = begin
+            call = _Call(name, begin, end, thread)
+            found.launches[_key(args.get("correlation"))] = call
+            if _WAIT.match(name):
+                found.waits.append((begin, end, name))
             continue
-        kept = _Event(name, begin, end, (event.get("pid"), event.get("tid")),
-                      {key: args[key] for key in _KEPT if key in args})
+        kept = _Event(name, begin, end, thread,
+                      {key: args[key] for key in _KEPT if key in args},
+                      category in _COPIES)
         if is_step:
             found.steps.append(kept)
         elif is_gloo:
@@ -105,8 +130,16 @@ def _collect(path: str, events: Iterable[dict]) -> _Events:
         elif category in _DEVICE:
             found.device.append(kept)
         else:
-            found.operators.append(kept)
+            if is_call or "Collective name" in args:
+                found.calls.append(kept)
+            if not is_call:
+                found.operators.append(kept)
     return found
+
+
+def _key(value: Any) -> Any:
+    """What names a thread, a stream or a call, as a key of dictionaries."""
+    return value if isinstance(value, (int, str)) else str(value)
 
 
 def read_kineto(
@@ -125,8 +158,11 @@ def read_kineto(
         )
     rank = f"rank {header.get('distributedInfo.rank', 0)}"
     owners = _find_owners(found.operators, operators)
+    device = None
     if found.device:
-        activities = _device_activities(found, owners)
+        launches = _Launches(found)
+        activities = _device_activities(found, owners, launches)
+        device = _Device(found, owners, launches)
     else:
         activities = _host_activities(found, owners)
     if not activities:
@@ -134,7 +170,7 @@ def read_kineto(
             f"{path}: none of its operators are in the program; expected a "
             "trace of the program's model"
         )
-    steps = _split(rank, found, activities)
+    steps = _split(rank, found, activities, device)
     if not steps:
         raise TraceError(
             f"{path}: nothing runs within its steps (ProfilerStep#N)"
@@ -173,17 +209,19 @@ def _find_owners(events: list, names: Optional[set]) -> list:
 
 def _operands(event: Optional[_Event]) -> tuple:
     """Shapes of the operands that have dimensions, and the first's type."""
-    if event is None or "Input Dims" not in event.args:
+    if event is None or not isinstance(event.args.get("Input Dims"), list):
         return None, ""
     shapes, element = [], ""
     types = event.args.get("Input type", [])
     for index, dims in enumerate(event.args["Input Dims"]):
+        if not isinstance(dims, list):
+            continue
         for shape in dims if dims and isinstance(dims[0], list) else [dims]:
-            if not shape:
+            if not shape or not all(isinstance(d, int) for d in shape):
                 continue
             shapes.append(tuple(shape))
             if not element and index < len(types):
-                element = _ELEMENTS.get(types[index], types[index])
+                element = _ELEMENTS.get(types[index], str(types[index]))
     return tuple(shapes), element
 
 
@@ -203,31 +241,78 @@ def _host_activities(found: _Events, owners: list) -> list:
         shapes, element = _operands(event)
         activities.append((event.begin, Activity(
             event.name, event.begin, event.end, event.end - event.begin,
-            "gloo", kind=kind_of(event.name) or event.name,
+            "gloo", kind=kind_of(event.name) or COLLECTIVE,
             elements=sum(map(prod, shapes)) if shapes else None,
-            element=element)))
+            element=element, queue=str(event.thread[1]))))
     return activities
 
 
-def _device_activities(found: _Events, owners: list) -> list:
-    by_id = {}
-    comms = {}
-    for index, event in enumerate(found.operators):
-        key = event.args.get("External id")
-        by_id[key] = index
-        if "Collective name" in event.args:
-            comms[key] = event.args
+class _Launches:
+    """Which call of the host launched what runs on the device."""
+
+    def __init__(self, found: _Events) -> None:
+        self._calls = found.launches
+        self._around: dict = defaultdict(list)
+        for event in found.calls:
+            self._around[event.thread].append(event)
+        for events in self._around.values():
+            events.sort(key=lambda e: e.begin)
+
+    def of(self, event: _Event) -> Optional[_Call]:
+        return self._calls.get(_key(event.args.get("correlation")))
+
+    def time_of(self, event: _Event) -> int:
+        """When it was launched, or began if that is not known."""
+        call = self.of(event)
+        return call.begin if call else event.begin
+
+    def kernel(self, event: _Event, name: str) -> Kernel:
+        call = self.of(event)
+        return Kernel(event.begin, event.end, call and call.begin,
+                      call and call.end, name)
+
+    def recorded_around(self, event: _Event) -> Optional[_Event]:
+        """What PyTorch has recorded of a collective where it was launched."""
+        call = self.of(event)
+        if call is None:
+            return None
+        events = self._around.get(call.thread, [])
+        index = bisect_right(events, call.begin, key=lambda e: e.begin) - 1
+        is_inside = index >= 0 and call.begin < events[index].end
+        return events[index] if is_inside else None
+
+
+def _is_collective(event: _Event, comms: dict) -> bool:
+    return (is_collective_kernel(event.name) or "Collective name" in event.args
+            or _key(event.args.get("External id")) in comms)
+
+
+def _comms(found: _Events) -> dict:
+    """What is recorded of collectives, by the id that joins it to kernels."""
+    return {_key(event.args.get("External id")): event.args
+            for event in found.operators if "Collective name" in event.args}
+
+
+def _owner_of(found: _Events, owners: list) -> dict:
+    """The owner of the operator that an id joins to kernels."""
+    return {_key(event.args.get("External id")): owner
+            for event, owner in zip(found.operators, owners)}
+
+
+def _device_activities(found: _Events, owners: list,
+                       launches: _Launches) -> list:
+    comms = _comms(found)
+    owner_of = _owner_of(found, owners)
     computed: dict = {}
     activities = []
     for order, event in enumerate(found.device):
-        key = event.args.get("External id")
-        launch = found.launches.get(event.args.get("correlation"), event.begin)
-        args = {**comms.get(key, {}), **event.args}
-        if "Collective name" in args or event.name.startswith("nccl"):
-            activities.append((launch, _collective(event, args)))
+        key = _key(event.args.get("External id"))
+        launch = launches.time_of(event)
+        if _is_collective(event, comms):
+            activities.append((launch, _collective(
+                event, {**comms.get(key, {}), **event.args}, launches)))
             continue
-        index = by_id.get(key)
-        owner = owners[index] if index is not None else None
+        owner = owner_of.get(key)
         # Kernels of one operator are one activity.
         computed.setdefault(
             ("owner", owner) if owner is not None else ("alone", order),
@@ -239,30 +324,54 @@ def _device_activities(found: _Events, owners: list) -> list:
         activities.append((min(launch for launch, _event in parts), Activity(
             operator_name(operator.name) if operator else events[0].name,
             min(e.begin for e in events), max(e.end for e in events),
-            sum(e.end - e.begin for e in events),
-            f"stream {events[0].args.get('stream', events[0].thread[1])}",
+            sum(e.end - e.begin for e in events), _stream(events[0]),
             shapes=shapes, element=element,
             kernels=(tuple((e.begin, e.end) for e in events)
                      if len(events) > 1 else ()))))
     return activities
 
 
-def _collective(event: _Event, args: dict) -> Activity:
-    name = args.get("Collective name", event.name)
-    element = str(args.get("dtype", ""))
-    element = {"Float": "f32", "Double": "f64", "Half": "f16",
-               "BFloat16": "bf16", "Long": "i64", "Int": "i32",
-               "Byte": "ui8", "Char": "i8"}.get(element, "")
+def _stream(event: _Event) -> str:
+    return f"stream {event.args.get('stream', event.thread[1])}"
+
+
+def _collective(event: _Event, args: dict, launches: _Launches) -> Activity:
+    around = launches.recorded_around(event)
+    if around is not None:
+        args = {**around.args, **args}
+    element = _COMM_ELEMENTS.get(str(args.get("dtype", "")), "")
     elements = args.get("In msg nelems")
-    group = args.get("Process Group Name", args.get("stream", ""))
+    if "Collective name" not in args and around is not None:
+        shapes, element = _operands(around)
+        elements = sum(map(prod, shapes)) if shapes else None
+    name = str(args.get("Process Group Name", ""))
+    what = str(args.get("Process Group Description", ""))
+    call = launches.of(event)
     return Activity(
         event.name, event.begin, event.end, event.end - event.begin,
-        f"group {group}", kind=kind_of(name) or kind_of(event.name) or name,
+        f"group {what if what not in ('', 'undefined') else name}"
+        if name else _stream(event),
+        kind=most_precise(str(args.get("Collective name", "")), event.name,
+                          around.name if around else ""),
         elements=elements if isinstance(elements, int) else None,
-        element=element)
+        element=element, launch_ns=call.begin if call else None,
+        queue=_stream(event),
+        group=f"{name} {args.get('Process Group Ranks', '')}" if name else "")
 
 
-def _split(rank: str, found: _Events, activities: list) -> list:
+def _waits(found: _Events, launches: _Launches) -> list:
+    """The calls in which the host waits for the device: besides those that
+    synchronize, copies that return when all has been copied."""
+    waits = list(found.waits)
+    for event in found.device:
+        call = launches.of(event) if event.is_copy else None
+        if call is not None and call.end >= event.end:
+            waits.append((call.begin, call.end, call.name))
+    return sorted(waits)
+
+
+def _split(rank: str, found: _Events, activities: list,
+           device: Optional[_Device]) -> list:
     """The steps by the annotations of torch.profiler, or one step. What was
     launched in a step belongs to it, whenever it runs."""
     marks = sorted(found.steps, key=lambda e: e.begin)
@@ -278,7 +387,37 @@ def _split(rank: str, found: _Events, activities: list) -> list:
         part = sorted(parts[index], key=lambda a: (a.begin_ns, a.end_ns))
         begin = part[0].begin_ns
         end = max(activity.end_ns for activity in part)
-        if marks and not found.device:
+        if marks and device is None:
             begin, end = marks[index].begin, max(end, marks[index].end)
-        steps.append(Step(rank, begin, end, part))
+        number = int(_STEP.match(marks[index].name).group(1)) if marks else 0
+        steps.append(Step(rank, begin, end, part, number,
+                          device and device.within(begin, end)))
     return steps
+
+
+class _Device:
+    """What computes and copies on the device in all of a trace."""
+
+    def __init__(self, found: _Events, owners: list,
+                 launches: _Launches) -> None:
+        comms, owner_of = _comms(found), _owner_of(found, owners)
+        runs: tuple[list, list] = [], []
+        for event in found.device:
+            if _is_collective(event, comms):
+                continue
+            owner = owner_of.get(_key(event.args.get("External id")))
+            name = event.name if owner is None else operator_name(
+                found.operators[owner].name)
+            runs[event.is_copy].append(launches.kernel(event, name))
+        self._runs = [sorted(part, key=lambda run: (run.begin_ns, run.end_ns))
+                      for part in runs]
+        self._waits = _waits(found, launches)
+        self._reach = [list(accumulate((run.end_ns for run in part), max))
+                       for part in self._runs]
+
+    def within(self, begin: int, end: int) -> Device:
+        kernels, copies = (
+            part[bisect_right(reach, begin):
+                 bisect_left(part, end, key=lambda run: run.begin_ns)]
+            for part, reach in zip(self._runs, self._reach))
+        return Device(kernels, copies, self._waits)

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Any, Optional
 
-from commsched.profile.activities import Trace, lower_median
+from commsched.profile.activities import lower_median
 from commsched.profile.costs import ninth_decile
-from commsched.profile.exposure import median_exposures
+from commsched.profile.exposure import StepExposure
 from commsched.profile.matching import Matching
 from commsched.profile.predictions import Prediction
 from commsched.profile.programs import Target
+from commsched.profile.tables import format_time, table
 from commsched.profile.tax import Tax
 
 _MOST_LISTED = 10
@@ -67,12 +67,24 @@ def costs_report(targets: list[Target], matching: Matching,
     }
 
 
-def exposure_report(traces: list[Trace], targets: list[Target],
+def exposure_report(exposure: StepExposure, targets: list[Target],
                     prediction: Optional[Prediction]) -> dict[str, Any]:
-    """Step, computation and communication of the steps, and for each
-    collective when it ran and what of it was exposed."""
-    exposure = median_exposures([s for t in traces for s in t.steps])
-    report = asdict(exposure)
+    """Step, computation and communication of the steps, what of them is
+    exposed and why, and for each collective when it ran and what of it was
+    exposed."""
+    report: dict[str, Any] = {
+        key: getattr(exposure, key) for key in (
+            "rank", "step_ns", "compute_ns", "comm_ns", "exposed_ns",
+            "idle_ns")}
+    report["idle"] = {f"{cause}_ns": time
+                      for cause, time in exposure.idle_by_cause.items()}
+    report["collectives"] = [
+        {"name": c.name, "kind": c.kind, "stream": c.stream,
+         "start_ns": c.start_ns, "end_ns": c.end_ns,
+         "exposed_ns": c.exposed_ns,
+         **({"reason": c.reason.code, "reason_text": c.reason.text}
+            if c.reason else {})}
+        for c in exposure.collectives]
     if prediction is None:
         return report
     # A name that two functions have says nothing about either.
@@ -95,31 +107,10 @@ def exposure_report(traces: list[Trace], targets: list[Target],
     return report
 
 
-def format_time(time_ns: Optional[int]) -> str:
-    if time_ns is None:
-        return "-"
-    for unit, scale in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
-        if abs(time_ns) >= scale:
-            return f"{time_ns / scale:.3f} {unit}"
-    return f"{time_ns} ns"
-
-
 def _change(predicted: Optional[int], measured: int) -> str:
     if not predicted:
         return "-"
     return f"{100 * (measured - predicted) / predicted:+.1f} %"
-
-
-def _table(rows: list[list[str]], *left: int) -> str:
-    """Columns of text; those of these numbers are aligned to the left."""
-    widths = [max(map(len, column)) for column in zip(*rows)]
-    lines = [
-        "  " + "  ".join(
-            cell.ljust(width) if i in left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths))).rstrip()
-        for row in rows
-    ]
-    return "\n".join(lines)
 
 
 def _listed(names: list[str]) -> str:
@@ -161,7 +152,7 @@ def costs_text(report: dict[str, Any]) -> str:
              format_time(step["predicted_ns"]),
              format_time(step["measured_ns"]),
              _change(step["predicted_ns"], step["measured_ns"])]]
-    parts.append("\n" + _table(rows, 0))
+    parts.append("\n" + table(rows, 0))
     if report["collectives"]:
         rows = [["collective", "kind", "model", "measured", "difference",
                  "least", "9th decile"]]
@@ -171,14 +162,14 @@ def costs_text(report: dict[str, Any]) -> str:
                   format_time(c["least_ns"]),
                   format_time(c["ninth_decile_ns"])]
                  for c in report["collectives"]]
-        parts.append("\n" + _table(rows, 0, 1))
+        parts.append("\n" + table(rows, 0, 1))
     if report["operators"]:
         rows = [["operator", "operations", "model", "measured", "difference"]]
         rows += [[o["operator"], str(o["operations"]),
                   format_time(o["model_ns"]), format_time(o["measured_ns"]),
                   _change(o["model_ns"], o["measured_ns"])]
                  for o in report["operators"]]
-        parts.append("\n" + _table(rows, 0))
+        parts.append("\n" + table(rows, 0))
     return "\n".join(parts) + "\n"
 
 
@@ -188,14 +179,21 @@ def exposure_text(report: dict[str, Any]) -> str:
              "of it no collective"],
             [format_time(report[key]) for key in (
                 "step_ns", "compute_ns", "comm_ns", "exposed_ns", "idle_ns")]]
-    parts = [f"median of the steps of {report['rank']}", _table(rows)]
+    parts = [f"median of the steps of {report['rank']}", table(rows)]
+    causes = [("collectives", report["exposed_ns"] - report["idle_ns"]),
+              *((key.removesuffix("_ns"), time)
+                for key, time in report["idle"].items())]
+    rows = [["nothing is computed", "time", "of the step"]]
+    rows += [[name, format_time(time), _share(time, report["step_ns"])]
+             for name, time in causes if time]
+    parts.append("\n" + table(rows, 0))
     if report["collectives"]:
         rows = [["collective", "kind", "start", "end", "exposed", "reason"]]
         rows += [[c["name"], c["kind"],
                   format_time(c["start_ns"]), format_time(c["end_ns"]),
                   format_time(c["exposed_ns"]), _reason(c)]
                  for c in report["collectives"]]
-        parts.append("\n" + _table(rows, 0, 1, 5))
+        parts.append("\n" + table(rows, 0, 1, 5))
     predicted = report.get("predicted")
     if predicted and predicted["scheduled_ns"] is not None:
         gain = predicted["step_ns"] - predicted["scheduled_ns"]
@@ -209,8 +207,12 @@ def exposure_text(report: dict[str, Any]) -> str:
 
 def _reason(collective: dict) -> str:
     if "limited_by" not in collective:
-        return ""
+        return collective.get("reason_text", "")
     return f"{collective['limited_by']}; {collective.get('remedy', '')}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
 def to_json(report: dict[str, Any]) -> str:

@@ -138,7 +138,7 @@ def _split(rank: str, activities: list[Activity]) -> list[Step]:
     return [
         Step(rank, min(a.begin_ns for a in part),
              max(a.end_ns for a in part),
-             sorted(part, key=lambda a: a.begin_ns))
-        for part in parts
+             sorted(part, key=lambda a: a.begin_ns), number)
+        for number, part in enumerate(parts)
         if part
     ]
