@@ -9,7 +9,9 @@ are killed.
 
 A function is found by its file and name, so it has to be at the top level of
 its file, and is called as `function(rank, *args)` with the process group
-initialized. What it returns is pickled.
+initialized. What it returns is pickled. Its ranks are forks of one process
+that has imported PyTorch, which takes longer than most functions do. A script
+is run by a Python of its own, from its start to its end.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ from __future__ import annotations
 import datetime
 import faulthandler
 import importlib.util
+import functools
 import inspect
+import multiprocessing
+import multiprocessing.forkserver
 import os
 import pickle
 import runpy
@@ -35,6 +40,20 @@ from typing import Any, Callable, Mapping, Sequence, Union
 GRACE = 5.0
 #: Seconds that a rank has to write the stacks of its threads.
 TRACE = 1.0
+
+#: What is the same on all ranks; some of it is read as PyTorch is imported.
+_EVERYWHERE = {
+    "OMP_NUM_THREADS": "1",
+    "PYTHONFAULTHANDLER": "1",
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",
+}
+#: What a rank that compiles a step imports before it begins.
+_IMPORTED = [
+    "torch._dynamo",
+    "torch._inductor.compile_fx",
+    "torch.distributed.tensor",
+    "commsched.torch.compiling.backend",
+]
 
 Environment = Mapping[str, str]
 
@@ -114,14 +133,15 @@ def _run(worker, world_size, timeout, env, args, folder: Path) -> list:
         wait_for_workers=False,
         timeout=datetime.timedelta(seconds=timeout),
     )
-    command = _command(worker, args, folder, timeout)
+    _write_call(worker, args, folder, timeout)
+    start = _Fork if callable(worker) else _start
     processes = []
     try:
         for rank in range(world_size):
             extra = env[rank] if isinstance(env, (list, tuple)) else env
             variables = _environment(rank, world_size, store.port, folder)
             variables.update(extra or {})
-            processes.append(_start(command, variables, folder, rank))
+            processes.append(start(variables, folder, rank))
         killed = _wait(processes, time.monotonic() + timeout)
     finally:
         for process in processes:
@@ -134,7 +154,7 @@ def _run(worker, world_size, timeout, env, args, folder: Path) -> list:
     ]
 
 
-def _command(worker, args, folder: Path, timeout: float) -> list:
+def _write_call(worker, args, folder: Path, timeout: float) -> None:
     call = {"args": tuple(args), "timeout": timeout, "name": None}
     if callable(worker):
         call["file"] = inspect.getfile(worker)
@@ -142,7 +162,6 @@ def _command(worker, args, folder: Path, timeout: float) -> list:
     else:
         call["file"] = str(worker)
     (folder / "call").write_bytes(pickle.dumps(call))
-    return [sys.executable, __file__, str(folder)]
 
 
 def _environment(rank: int, size: int, port: int, folder: Path) -> dict:
@@ -150,22 +169,70 @@ def _environment(rank: int, size: int, port: int, folder: Path) -> dict:
     found.setdefault("GLOO_SOCKET_IFNAME", "lo")
     paths = [str(Path(__file__).parent), *filter(None, sys.path)]
     found.update(
+        _EVERYWHERE,
         RANK=str(rank),
         LOCAL_RANK=str(rank),
         WORLD_SIZE=str(size),
         MASTER_ADDR="localhost",
         MASTER_PORT=str(port),
         TORCHELASTIC_USE_AGENT_STORE="True",
-        OMP_NUM_THREADS="1",
-        PYTHONFAULTHANDLER="1",
         PYTHONPATH=os.pathsep.join(paths),
         TORCHINDUCTOR_CACHE_DIR=str(folder / "inductor"),
-        TORCHINDUCTOR_COMPILE_THREADS="1",
     )
     return found
 
 
-def _start(command, variables, folder: Path, rank: int) -> subprocess.Popen:
+class _Fork:
+    """A rank that begins with PyTorch imported; as a Popen."""
+
+    def __init__(self, variables: Environment, folder: Path, rank: int):
+        self._process = _server().Process(
+            target=_begin, args=(dict(variables), folder, rank)
+        )
+        self._process.start()
+        self.kill, self.wait = self._process.kill, self._process.join
+
+    @property
+    def returncode(self) -> int | None:
+        return self._process.exitcode
+
+    poll = returncode.fget
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self._process.pid, number)
+
+
+@functools.cache
+def _server() -> multiprocessing.context.BaseContext:
+    """Starts the process that the ranks are forks of."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(_IMPORTED)
+    before = dict(os.environ)
+    os.environ.update(_EVERYWHERE)
+    try:
+        multiprocessing.forkserver.ensure_running()
+    finally:
+        for name in _EVERYWHERE:
+            os.environ.pop(name)
+        os.environ.update(before)
+    return context
+
+
+def _begin(variables: Environment, folder: Path, rank: int) -> None:
+    """Makes a fork what a process with these variables would be, and runs
+    the function in it."""
+    for descriptor, name in ((1, "stdout"), (2, "stderr")):
+        with open(folder / f"{name}.{rank}", "wb") as file:
+            os.dup2(file.fileno(), descriptor)
+    os.environ.clear()
+    os.environ.update(variables)
+    sys.path[:0] = variables["PYTHONPATH"].split(os.pathsep)
+    faulthandler.enable()
+    _main(folder)
+
+
+def _start(variables, folder: Path, rank: int) -> subprocess.Popen:
+    command = [sys.executable, __file__, str(folder)]
     with open(folder / f"stdout.{rank}", "wb") as out:
         with open(folder / f"stderr.{rank}", "wb") as err:
             return subprocess.Popen(
