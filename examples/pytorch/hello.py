@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+
+import commsched.torch as cs
+
+on_gpus = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+device = "cuda" if on_gpus else "cpu"
+if on_gpus:
+    torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+dist.init_process_group("nccl" if on_gpus else "gloo")
+mesh = init_device_mesh(device, (dist.get_world_size(),))
+
+torch.manual_seed(0)  # The same parameters on every rank.
+layers = [torch.nn.Linear(256, 256) for _ in range(4)]
+model = torch.nn.Sequential(*layers).to(device)
+cs.shard_parameters(model, mesh)  # In place of fully_shard.
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+step = torch.compile(model, backend="commsched", options={"inner": "eager"})
+
+torch.manual_seed(dist.get_rank())  # A batch of its own on each rank.
+x = torch.randn(64, 256, device=device, dtype=torch.bfloat16)
+for i in range(3):
+    loss = step(x).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if dist.get_rank() == 0:
+        print(f"step {i}: loss {loss.item():.4f}", flush=True)
+if dist.get_rank() == 0:
+    cs.explain(step)
+dist.destroy_process_group()
