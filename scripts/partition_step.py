@@ -17,7 +17,7 @@ import re
 import sys
 
 import frontier
-from tools import Failure, memory, milliseconds, run_passes
+from tools import Failure, evidence, memory, milliseconds, run_passes
 
 
 def get_option(budget):
@@ -25,6 +25,14 @@ def get_option(budget):
     is_fraction = re.fullmatch(r"0(\.\d+)?|1(\.0+)?", budget)
     name = "activation-memory-budget" if is_fraction else "device-memory"
     return f"{name}={budget}"
+
+
+def find_evidence(args):
+    """What the times of the joint function rest on."""
+    text = run_passes(args.opt, args.step,
+                      [f"commsched-report{{format=json target={args.target}}}"],
+                      "-o", "/dev/null")
+    return evidence(map(json.loads, text.splitlines()))
 
 
 def find_curve(args, name, options):
@@ -150,10 +158,12 @@ def main(argv=None):
         write_points(points, curves)
         picture = points.with_suffix(".png")
         is_drawn = frontier.draw(points, picture)
+        basis = find_evidence(args)
     except (Failure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"{args.step} on {args.target}, partitioned, verified and scheduled\n")
+    print(f"{args.step} on {args.target}, partitioned, verified and scheduled\n"
+          f"{basis}\n")
     print_all()
     print(f"\n  step time against peak memory: "
           f"{picture if is_drawn else points}")

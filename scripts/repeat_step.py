@@ -12,15 +12,15 @@ import json
 import pathlib
 import sys
 
-from tools import Failure, memory, milliseconds, percent, run_passes
+from tools import Failure, evidence, memory, milliseconds, percent, run_passes
 
 HEADER = ("period", "above bound", "exposed", "peak memory", "in progress")
 
 
-def report(opt, step, passes, *arguments):
+def report(args, step, *passes):
     """The reports after passes, by function."""
-    text = run_passes(opt, step, [*passes, "commsched-report{format=json}"],
-                      *(arguments or ("-o", "/dev/null")))
+    last = f"commsched-report{{format=json target={args.target}}}"
+    text = run_passes(args.opt, step, [*passes, last], "-o", "/dev/null")
     return {one["function"]: one for one in map(json.loads, text.splitlines())}
 
 
@@ -88,23 +88,23 @@ def main(argv=None):
                         help="where the steady state and its trace go")
     args = parser.parse_args(argv)
 
-    estimate = f"func.func(commsched-estimate-runtime{{target={args.target}}})"
     budget = f"target={args.target} memory-budget={args.memory_budget}"
     steady = args.output_dir / (args.step.stem + ".steady.mlirbc")
     trace = args.output_dir / (args.step.stem + ".steady.trace.json")
     try:
         args.output_dir.mkdir(parents=True, exist_ok=True)
         merge, pipeline = "commsched-merge-step", f"commsched-pipeline{{{budget}}}"
-        before = find_step(report(args.opt, args.step, [estimate, merge]))
-        apart = report(args.opt, args.step, [pipeline, estimate])
-        together = report(args.opt, args.step, [pipeline, estimate, merge])
-        once = report(args.opt, args.step, [merge, pipeline, estimate])
+        before = find_step(report(args, args.step, merge))
+        apart = report(args, args.step, pipeline)
+        together = report(args, args.step, pipeline, merge)
+        once = report(args, args.step, merge, pipeline)
         run_passes(args.opt, args.step,
                    [f"commsched-pipeline{{steady-state {budget}}}"],
                    "--emit-bytecode", "-o", steady)
-        ours = report(args.opt, steady, [estimate])
+        ours = report(args, steady)
         run_passes(args.opt, steady,
-                   [estimate, f"commsched-report{{format=trace output={trace}}}"],
+                   [f"commsched-report{{format=trace target={args.target} "
+                    f"output={trace}}}"],
                    "-o", "/dev/null")
         rows = {
             "unscheduled": Repeated.read({"step": before}),
@@ -121,7 +121,8 @@ def main(argv=None):
     bound = max(ours.values(), key=lambda one: one.get("repetitions_in_progress", 0))
     bound_ns = bound["period_bound_ns"]
     print(f"{args.step} on {args.target}, repeated; memory budget: "
-          f"{args.memory_budget} over the step before\n")
+          f"{args.memory_budget} over the step before")
+    print(evidence([before, *ours.values()]) + "\n")
     print_table("", rows, bound_ns)
     print(f"\n  bound of the period: {milliseconds(bound_ns)}, "
           f"{bound['period_limited_by']}")

@@ -77,6 +77,8 @@ def main(argv=None):
         return 1
     print(f"{args.step} on {args.ranks} ranks, before and after scheduling")
     print(f"  results: {verdict}")
+    for text in filter(None, measured[1]["evidence"].values()):
+        print(f"  {text}")
     print_table(*measured)
     return 0
 

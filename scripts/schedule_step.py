@@ -17,17 +17,23 @@ import urllib.parse
 
 import draw_page
 import frontier
-from tools import Failure, memory, milliseconds, percent, run_passes
+from tools import Failure, evidence, memory, milliseconds, percent, run_passes
 
 
 # The end of the name of a collective that is one chunk of another.
 CHUNK = re.compile(r"\.chunk(\d+)$")
 
 
-def simulate(opt, step, estimate):
+def report(args, step, options):
+    """What the report on the step for the target prints."""
+    return run_passes(args.opt, step,
+                      [f"commsched-report{{target={args.target} {options}}}"],
+                      "-o", "/dev/null")
+
+
+def simulate(args, step):
     """The report of every function: name -> its JSON object."""
-    text = run_passes(opt, step, [estimate, "commsched-report{format=json}"],
-               "-o", "/dev/null")
+    text = report(args, step, "format=json")
     reports = [json.loads(line) for line in text.splitlines()]
     if not reports:
         raise Failure(f"{step} has no function that can be simulated")
@@ -147,14 +153,6 @@ def print_frontier(path):
               "pip install -e './python[plot]' to have it drawn")
 
 
-def write_page(args, scheduled, points, page):
-    """Writes the timeline before and after as a page."""
-    run_passes(args.opt, scheduled,
-               [f"commsched-report{{format=html target={args.target} "
-                f"before={args.step} frontier={points} output={page}}}"],
-               "-o", "/dev/null")
-
-
 def draw_timeline(page, after):
     """Draws the page of the function that takes longest, with what it has most
     exposed selected. Returns what to say of it."""
@@ -188,11 +186,10 @@ def main(argv=None):
                         "and the frontier go")
     args = parser.parse_args(argv)
 
-    estimate = f"func.func(commsched-estimate-runtime{{target={args.target}}})"
     stem = args.output_dir / args.step.stem
     try:
         args.output_dir.mkdir(parents=True, exist_ok=True)
-        before = simulate(args.opt, args.step, estimate)
+        before = simulate(args, args.step)
         budget = find_budget(args.memory_budget, before)
         points = pathlib.Path(f"{stem}.frontier.csv")
         # The tool verifies what it writes; what is written is read again.
@@ -201,19 +198,19 @@ def main(argv=None):
                    [f"commsched-pipeline{{target={args.target} "
                     f"memory-budget={budget} frontier={points}}}"],
                    "--emit-bytecode", "-o", scheduled)
-        after = simulate(args.opt, scheduled, estimate)
+        after = simulate(args, scheduled)
         check_same_communication(before, after)
         traces = {}
         for when, step in (("before", args.step), ("after", scheduled)):
             traces[when] = pathlib.Path(f"{stem}.{when}.trace.json")
-            run_passes(args.opt, step,
-                [estimate, f"commsched-report{{format=trace output={traces[when]}}}"],
-                "-o", "/dev/null")
+            report(args, step, f"format=trace output={traces[when]}")
         page = pathlib.Path(f"{stem}.timeline.html")
-        write_page(args, scheduled, points, page)
+        report(args, scheduled, f"format=html before={args.step} "
+               f"frontier={points} output={page}")
 
         print(f"{args.step} on {args.target}, scheduled and verified; memory "
               f"budget: {memory(int(budget))} ({args.memory_budget})")
+        print(evidence([*before.values(), *after.values()]))
         for name in before:
             print_table(f"@{name}", before[name], after[name])
         if len(before) > 1:

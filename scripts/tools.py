@@ -26,6 +26,11 @@ def run_passes(opt, step, passes, *arguments):
                f"--pass-pipeline=builtin.module({','.join(passes)})", *arguments)
 
 
+def evidence(reports):
+    """What the figures of reports rest on: a line for each text."""
+    return "\n".join(dict.fromkeys(report["evidence"] for report in reports))
+
+
 def memory(size):
     """In GiB, or in MiB where that is less than one."""
     if size < 2**30:

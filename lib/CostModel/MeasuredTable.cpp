@@ -470,5 +470,6 @@ llvm::Expected<MeasuredTable> MeasuredTable::load(llvm::StringRef path) {
   if (!table)
     return llvm::createStringError(path + ": " +
                                    llvm::toString(table.takeError()));
+  table->path = path.str();
   return table;
 }

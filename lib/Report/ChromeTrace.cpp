@@ -35,9 +35,15 @@ static void printName(json::OStream &stream, StringRef what, int64_t process,
   });
 }
 
-ChromeTrace::ChromeTrace(raw_ostream &os) : os(os), stream(os) {
+ChromeTrace::ChromeTrace(raw_ostream &os,
+                         ArrayRef<std::pair<std::string, std::string>> facts)
+    : os(os), stream(os) {
   stream.objectBegin();
   stream.attribute("displayTimeUnit", "ns");
+  stream.attributeObject("otherData", [&] {
+    for (const auto &[name, fact] : facts)
+      stream.attribute(name, fact);
+  });
   stream.attributeBegin("traceEvents");
   stream.arrayBegin();
 }

@@ -545,6 +545,8 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
     return half.getHostBytes(buffer.buffer);
   });
   renumberPeak(report, (*both)->getBetween(), forwardNames, backwardNames);
+  report.evidence = forward.evidence;
+  report.evidence.price.add(backward.evidence.price);
   report.halves = {forward.function, backward.function,
                    (*both)->getSavedBytes()};
   return std::optional(std::move(report));

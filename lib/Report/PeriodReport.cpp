@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Report/StepReport.h"
 #include "ReportParts.h"
@@ -193,8 +194,11 @@ void PeriodReporter::addMemory(StepReport &report,
 LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   func::FuncOp step = steps.getStep();
   FailureOr<int64_t> constantBytes = steps.computeConstantBytes();
+  report.evidence = CostEvidence(costs);
   FailureOr<BlockProblem> block = BlockProblem::create(
-      step.getBody().front(), [](Operation *) { return 0; }, StreamOrder::Free);
+      step.getBody().front(),
+      [&](Operation *op) { return report.evidence.getRuntimeNs(op, costs); },
+      StreamOrder::Free);
   if (failed(constantBytes) || failed(block))
     return failure();
   report.function = makePrintable(step.getName());

@@ -32,6 +32,22 @@ static void printReorderInfo(json::OStream &stream, StringRef key,
   });
 }
 
+static void printNumbers(json::OStream &stream,
+                         const ExposureNumbers &numbers) {
+  const std::pair<StringRef, std::optional<int64_t>> all[] = {
+      {"by_ns", numbers.byNs},
+      {"gain_ns", numbers.gainNs},
+      {"spare_ns", numbers.spareNs},
+      {"bytes_short", numbers.bytesShort}};
+  if (llvm::none_of(all, [](const auto &entry) { return entry.second; }))
+    return;
+  stream.attributeObject("exact", [&] {
+    for (const auto &[key, number] : all)
+      if (number)
+        stream.attribute(key, *number);
+  });
+}
+
 static void printCollective(json::OStream &stream,
                             const CollectiveReport &collective) {
   stream.attribute("name", collective.name);
@@ -49,6 +65,7 @@ static void printCollective(json::OStream &stream,
   if (!collective.limitedBy.empty()) {
     stream.attribute("limited_by", collective.limitedBy);
     stream.attribute("remedy", collective.remedy);
+    printNumbers(stream, collective.numbers);
   }
   if (!collective.startReorder && !collective.waitReorder)
     return;
@@ -118,6 +135,7 @@ void mlir::commsched::printFigures(const StepReport &report,
                                    json::OStream &stream) {
   printTimes(stream, report);
   printOptionalFigures(stream, report);
+  report.evidence.print(stream);
 }
 
 void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
@@ -141,6 +159,7 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
         });
     });
     printOptionalFigures(stream, report);
+    report.evidence.print(stream);
   });
   os << "\n";
 }
@@ -229,6 +248,7 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   } else {
     os << "function @" << report.function << "\n";
   }
+  os << "  " << report.evidence.describe() << "\n";
   row("operations", std::to_string(report.numOps));
   auto count = [&](StringRef label, bool transfers) {
     auto ofKind = llvm::make_filter_range(
@@ -338,7 +358,10 @@ void mlir::commsched::addStep(const StepReport &report,
 
 void mlir::commsched::printTrace(ArrayRef<StepReport> reports,
                                  raw_ostream &os) {
-  ChromeTrace trace(os);
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const StepReport &report : reports)
+    facts.emplace_back("@" + report.function, report.evidence.describe());
+  ChromeTrace trace(os, facts);
   for (auto [index, report] : llvm::enumerate(reports)) {
     int64_t process = static_cast<int64_t>(index) + 1;
     StreamThreads threads;

@@ -13,7 +13,6 @@
 #include "CommSched/Analysis/Split/SplitRegion.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "CommSched/Report/ExposureText.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "ReportParts.h"
@@ -141,6 +140,7 @@ static Status addLimits(StepReport &report, FunctionOpInterface function,
         collective.isTransfer);
     collective.limitedBy = std::move(text.limit);
     collective.remedy = std::move(text.remedy);
+    collective.numbers = text.numbers;
   }
   return Status::success();
 }
@@ -226,9 +226,11 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
   Region &body = function.getFunctionBody();
   if (!llvm::hasSingleElement(body))
     return decline("its body has several blocks");
-  auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
-  FailureOr<BlockProblem> block =
-      BlockProblem::create(body.front(), getCost, StreamOrder::Free);
+  CostEvidence evidence(costs);
+  FailureOr<BlockProblem> block = BlockProblem::create(
+      body.front(),
+      [&](Operation *op) { return evidence.getRuntimeNs(op, costs); },
+      StreamOrder::Free);
   if (failed(block))
     return failure();
   if (std::optional<std::string> missing = getUnpricedReason(*block, costs))
@@ -240,5 +242,6 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
   FailureOr<StepReport> report = reportStep(function, *block, simulation);
   if (failed(report))
     return failure();
+  report->evidence = std::move(evidence);
   return Outcome(std::move(*report));
 }

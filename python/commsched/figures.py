@@ -13,6 +13,14 @@ from typing import Any
 _SHOWN = 5
 
 
+def evidence_lines(before: dict, after: dict) -> list[str]:
+    """Returns what the figures of two reports rest on."""
+    texts = before["evidence"], after["evidence"]
+    if texts[0] == texts[1]:
+        return [f"  {texts[0]}"]
+    return [f"  before {texts[0]}", f"  after {texts[1]}"]
+
+
 def figure_lines(before: dict, after: dict) -> list[str]:
     """Returns a table of two reports: what scheduling changed."""
     bound = after.get("tight_lower_bound_ns", after["lower_bound_ns"])

@@ -69,6 +69,9 @@ def repeat(opt_program, tmp_path):
 
 def test_periods_get_shorter_with_what_is_scheduled_together(repeat, tmp_path):
     lines = repeat(STEP, "--memory-budget=100%")
+    assert " ".join(lines[1]) == (
+        "simulated: costs pinned in the program (commsched.runtime_ns)"
+    )
     periods = {" ".join(line[:2]): line[2:] for line in lines if "ms" in line}
     apart, steady = periods["functions apart"], periods["steady state"]
     assert apart[:4] == ["140.0", "ms", "27.3", "%"]

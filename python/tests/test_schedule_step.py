@@ -89,6 +89,13 @@ def test_functions_may_take_what_the_step_takes(schedule, tmp_path):
         assert (tmp_path / f"step.{ending}").stat().st_size
 
 
+def test_says_what_the_times_rest_on(schedule):
+    step = SMALL.replace("{commsched.runtime_ns = 50000000}", "")
+    assert " ".join(schedule(step, "--target=b200")[1]) == (
+        "simulated: target b200; costs: model (2 of 3 operations pinned)"
+    )
+
+
 def test_one_function_is_the_step(schedule):
     lines = schedule(SMALL)
     assert "step time 250.0 ms 250.0 ms".split() in lines

@@ -219,6 +219,18 @@ def test_summary_is_that_of_the_json_report(open_page, opt_program):
     assert text_of(browser, "#exposed-title") == "Most exposed after: 1 of 1"
 
 
+def test_the_header_says_what_the_figures_rest_on(open_page):
+    pinned = "simulated: costs pinned in the program (commsched.runtime_ns)"
+    browser = open_page(AFTER, BEFORE)
+    assert text_of(browser, "header #evidence") == pinned
+    before = BEFORE.replace(", commsched.runtime_ns = 50", "")
+    browser = open_page(AFTER, before, "target=b200")
+    partly = "simulated: target b200; costs: model (3 of 4 operations pinned)"
+    assert text_of(browser, "header #evidence") == (
+        f"before {partly} · after {pinned}"
+    )
+
+
 def test_click_gives_reason_and_remedy(open_page, opt_program):
     browser = open_page(AFTER, BEFORE)
     click(browser, browser.execute_script(PLACE, "reduction"))

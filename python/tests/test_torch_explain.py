@@ -14,6 +14,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from commsched import torch as cs  # noqa: E402
+from commsched.torch import measure  # noqa: E402
 from commsched.torch.compiling import records  # noqa: E402
 from commsched.torch.compiling.backend import commsched  # noqa: E402
 
@@ -57,6 +58,7 @@ def test_explain_prints_what_it_returns(step, capsys):
     assert after["step_time_ns"] < before["step_time_ns"]
     assert before["num_collectives"] == LAYERS
     text = str(explanation)
+    assert "\n  simulated: target h100; costs: model\n" in text
     assert text.startswith("inference graph [0/0] of forward (test_torch_exp")
     for title in ("step", "exposed", "peak memory", "collectives"):
         assert f"\n  {title} " in text
@@ -64,6 +66,41 @@ def test_explain_prints_what_it_returns(step, capsys):
         assert f"\n  merged: {bucket[0]}+" in text
     (exposed,) = [c for c in after["collectives"] if c["exposed_ns"]][:1]
     assert exposed["limited_by"] in text
+
+
+def test_explain_names_the_target_and_the_profile(fake_world, tmp_path):
+    profile = tmp_path / "profile.json"
+    products = [f"f32[4096, {WIDTH}]", f"f32[{WIDTH}, {WIDTH}]"]
+    measure.write_profile(
+        profile,
+        [
+            {"collective": "all_gather", "ranks": 8, "nodes": 1,
+             "bytes": size, "time_ns": size // 10}
+            for size in (1024, 2**24)
+        ],
+        [{"operator": f"aten.mm.default({', '.join(products)})",
+          "time_ns": 100_000}],
+        name="", source="", device="",
+    )
+    torch._dynamo.reset()
+    options = {"inner": "eager", "target": "b200", "profile": str(profile)}
+    step = torch.compile(
+        gathering(8, fake_world(8)), backend=commsched, options=options
+    )
+    step(*inputs(8))
+    torch._dynamo.reset()
+    text = str(cs.explain(step))
+    assert f"pins the times that the profile has for {LAYERS} operators" in text
+    before, after = (
+        line for line in text.splitlines() if "simulated:" in line
+    )
+    # The gathers are measured, the products pinned, and relu is estimated.
+    share = f"({LAYERS} of {3 * LAYERS} operations measured"
+    assert before.startswith(
+        f"  before simulated: target b200; costs: profile {profile} {share}"
+    )
+    assert before.endswith(f"; {LAYERS} pinned)")
+    assert after.startswith("  after simulated: target b200; costs: profile")
 
 
 def test_explain_before_the_first_run(step):

@@ -6,6 +6,8 @@
 // RUN:   --timeline=%t/trace.json --times=%t/times/%%r.json | FileCheck %s
 
 // CHECK: commsched-run-measurements.mlir: @step on 4 ranks, backend local, median of 3 runs after a warm-up
+// CHECK-NEXT: {{^}}  simulated: costs pinned in the program (commsched.runtime_ns){{$}}
+// CHECK-NEXT: {{^}}  measured: backend local; collectives and operators take as long as the model says{{$}}
 // CHECK-EMPTY:
 // CHECK-NEXT: {{^}}                         predicted   measured  difference
 // CHECK-NEXT: {{^}}  step time              50.000 ms {{.*}} ms  {{.*}} %

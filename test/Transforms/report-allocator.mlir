@@ -26,10 +26,10 @@
 
 // The argument takes a segment of 2 MiB, "a" one of 12 MiB for 11, "b" one of
 // 20 MiB for 3. "c" takes that of "a", since it leaves less than 1 MiB there.
-// FIXED: "function":"step",{{.*}}"peak_memory_bytes":14684160,{{.*}}"reserved_bytes":35651584,"fragmentation_bytes":20967424}
+// FIXED: "function":"step",{{.*}}"peak_memory_bytes":14684160,{{.*}}"reserved_bytes":35651584,"fragmentation_bytes":20967424,
 //
 // One page of 20 MiB holds "a" and "b", and later "b" and "c".
-// EXPANDABLE: "function":"step",{{.*}}"peak_memory_bytes":14684160,{{.*}}"reserved_bytes":23068672,"fragmentation_bytes":8384512}
+// EXPANDABLE: "function":"step",{{.*}}"peak_memory_bytes":14684160,{{.*}}"reserved_bytes":23068672,"fragmentation_bytes":8384512,
 //
 //      TABLE: function @step
 //      TABLE:   peak memory 14.00 MiB
@@ -37,9 +37,9 @@
 // TABLE-NEXT:   other memory 12.00 GiB
 // TABLE-NEXT:   total memory 12.03 GiB
 //
-// OTHER: "function":"step",{{.*}}"peak_memory_bytes":14684160,{{.*}}"other_bytes":1024,"total_bytes":14685184}
-// BOTH: "function":"step",{{.*}}"reserved_bytes":35651584,"fragmentation_bytes":20967424,"other_bytes":1024,"total_bytes":35652608}
-// MOST: "function":"step",{{.*}}"total_bytes":9223372036854775807}
+// OTHER: "function":"step",{{.*}}"peak_memory_bytes":14684160,{{.*}}"other_bytes":1024,"total_bytes":14685184,
+// BOTH: "function":"step",{{.*}}"reserved_bytes":35651584,"fragmentation_bytes":20967424,"other_bytes":1024,"total_bytes":35652608,
+// MOST: "function":"step",{{.*}}"total_bytes":9223372036854775807,
 // ERROR: error: option 'reserved-bytes' of pass 'commsched-report' must be bytes such as 68719476736, 64GiB or 640MB, but is '5gb'
 func.func @step(%x: tensor<4096xi8>) -> tensor<3145728xi8> {
   %a = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64}
@@ -55,7 +55,7 @@ func.func @step(%x: tensor<4096xi8>) -> tensor<3145728xi8> {
 // forward has it, and what the forward frees is there for the backward.
 // FIXED: "function":"two_forward",{{.*}}"reserved_bytes":25165824,
 // FIXED: "function":"two_backward",{{.*}}"reserved_bytes":25165824,
-// FIXED: "function":"two",{{.*}}"forward":"two_forward","backward":"two_backward","saved_bytes":12582912,"reserved_bytes":25165824,"fragmentation_bytes":0}
+// FIXED: "function":"two",{{.*}}"forward":"two_forward","backward":"two_backward","saved_bytes":12582912,"reserved_bytes":25165824,"fragmentation_bytes":0,
 func.func @two_forward() -> tensor<12582912xi8>
     attributes {commsched.backward = @two_backward, commsched.joint = "two",
                 commsched.num_forward_outputs = 0 : i64} {

@@ -9,7 +9,8 @@
 // RUN:   --commsched-report="format=json output=%t/estimated.json"
 // RUN: commsched-opt %t/step.mlir -o /dev/null \
 // RUN:   --commsched-report="format=json target=a100 output=%t/a100.json"
-// RUN: diff %t/estimated.json %t/a100.json
+// RUN: sed 's/,"target":.*//' %t/estimated.json > %t/estimated.times
+// RUN: sed 's/,"target":.*//' %t/a100.json | diff %t/estimated.times -
 // RUN: not commsched-opt %t/step.mlir --commsched-report=profile=%t/missing.json \
 // RUN:   2>&1 | FileCheck %s --check-prefix=MISSING
 

@@ -15,7 +15,7 @@ commsched.group @h size(4)
 // the end, where the collective's result is there, too.
 // CHECK: "function":"in_no_way"
 // CHECK-SAME: "exposed_ns":0},
-// CHECK-SAME: "exposed_ns":50,"limited_by":"nothing is in its way","remedy":"starting it, with what prepares it, before product would make the step 10 ns shorter"}
+// CHECK-SAME: "exposed_ns":50,"limited_by":"nothing is in its way","remedy":"starting it, with what prepares it, before product would make the step 10 ns shorter","exact":{"gain_ns":10}}
 // TABLE: function @in_no_way
 // TABLE: most exposed  limited by               exposed
 // TABLE-NEXT: all_reduce_1  nothing is in its way    50 ns
@@ -41,9 +41,9 @@ func.func @in_no_way(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>)
 // The program takes 100 bytes, or what it started from, which is allowed if it
 // is more. With what is gathered beside the product's results it takes 160.
 // CHECK: "function":"memory"
-// CHECK-SAME: "limited_by":"budget short by 60 bytes, at use, for starting it before product","remedy":"60 bytes more, which would make the step 30 ns shorter"
+// CHECK-SAME: "limited_by":"budget short by 60 B, at use, for starting it before product","remedy":"60 B more, which would make the step 30 ns shorter","exact":{"gain_ns":30,"bytes_short":60}}
 // CHECK: "function":"memory_of_the_baseline"
-// CHECK-SAME: "limited_by":"budget short by 1 bytes, at use, for
+// CHECK-SAME: "limited_by":"budget short by 1 B, at use, for
 // CHECK: "function":"enough_in_the_baseline"
 // CHECK-SAME: "limited_by":"nothing is in its way"
 func.func @memory(%x: tensor<20xi8>) -> tensor<80xi8> {
@@ -80,7 +80,7 @@ func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
 }
 
 // CHECK: "function":"dependence"
-// CHECK-SAME: "limited_by":"dependence on aten.mm, which ends 2 ns before it begins","remedy":"an earlier aten.mm; at most 30 ns of computation elsewhere could hide it"
+// CHECK-SAME: "limited_by":"dependence on aten.mm, which ends 2 ns before it begins","remedy":"an earlier aten.mm; at most 30 ns of computation elsewhere could hide it","exact":{"by_ns":2,"spare_ns":30}}
 func.func @dependence(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %o = commsched.compute "other"(%x) {commsched.runtime_ns = 30 : i64}
       : (tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -7,7 +7,7 @@
 // backward begins.
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":130,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":40,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":130,{{.*}}"peak_position":1,{{.*}}"saved_bytes":20}
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":130,{{.*}}"peak_position":1,{{.*}}"saved_bytes":20,
 func.func @f(%x: tensor<10xi8>) -> tensor<20xi8>
     attributes {commsched.backward = @b, commsched.joint = "joint",
                 commsched.num_forward_outputs = 0 : i64} {
@@ -32,7 +32,7 @@ func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"})
 // "g2"; then "s" has gone. The backward alone cannot know.
 // CHECK: {"function":"f"
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":45,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":40,{{.*}}"peak_position":3,{{.*}}"saved_bytes":20}
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":40,{{.*}}"peak_position":3,{{.*}}"saved_bytes":20,
 func.func @f(%x: tensor<10xi8>) -> (tensor<20xi8>, tensor<4x5xi8>)
     attributes {commsched.backward = @b, commsched.joint = "joint",
                 commsched.num_forward_outputs = 0 : i64} {
@@ -63,7 +63,7 @@ func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"},
 // then 40 of "g2" instead of it.
 // CHECK: {"function":"f"
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":70,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":100,{{.*}}"saved_bytes":20}
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":100,{{.*}}"saved_bytes":20,
 func.func @f(%w: tensor<10xi8> {commsched.role = "parameter"})
     -> (tensor<20xi8>, tensor<2x5xi8>, tensor<20xi8>)
     attributes {commsched.backward = @b, commsched.joint = "joint",
@@ -93,7 +93,7 @@ func.func @b(%t: tensor<2x5xi8> {commsched.role = "saved_activation"},
 // 1 of the tangent, 30 of "g1", 100 of "g2".
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":131,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":131,{{.*}}"saved_bytes":5}
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":131,{{.*}}"saved_bytes":5,
 func.func @f(%x: tensor<20xi8> {commsched.freeable},
              %y: tensor<40xi8> {commsched.freeable})
     -> (tensor<20xi8>, tensor<5xi8>)
@@ -120,7 +120,7 @@ func.func @b(%x: tensor<20xi8> {commsched.freeable},
 // between, and where the forward returns it: 64 bytes in each, never 128.
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":66,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":67,{{.*}}"peak_position":4,{{.*}}"saved_bytes":0}
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":67,{{.*}}"peak_position":4,{{.*}}"saved_bytes":0,
 func.func @f(%p: memref<64xi8> {commsched.role = "unsharded_param"})
     -> (tensor<1xi8>, memref<64xi8>)
     attributes {commsched.backward = @b, commsched.joint = "joint",
@@ -150,7 +150,7 @@ func.func @b(%p: memref<64xi8> {commsched.role = "unsharded_param"},
 // Without operations what counts is what is there between the halves.
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":8,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":12,
-// CHECK: {"function":"joint","num_ops":0{{.*}}"peak_memory_bytes":12,{{.*}}"peak_position":-1,{{.*}}"saved_bytes":0}
+// CHECK: {"function":"joint","num_ops":0{{.*}}"peak_memory_bytes":12,{{.*}}"peak_position":-1,{{.*}}"saved_bytes":0,
 func.func @f(%x: tensor<8xi8>) -> tensor<8xi8>
     attributes {commsched.backward = @b, commsched.joint = "joint",
                 commsched.num_forward_outputs = 0 : i64} {
@@ -168,7 +168,7 @@ func.func @b(%x: tensor<8xi8>, %t: tensor<4xi8> {commsched.role = "tangent"})
 // is called after its halves.
 // CHECK: {"function":"b"
 // CHECK: {"function":"f"
-// CHECK: {"function":"f+b",{{.*}},"forward":"f","backward":"b","saved_bytes":0}
+// CHECK: {"function":"f+b",{{.*}},"forward":"f","backward":"b","saved_bytes":0,
 func.func @b(%x: tensor<8xi8>, %t: tensor<4xi8> {commsched.role = "tangent"})
     -> tensor<4xi8>
     attributes {commsched.forward = @f} {

@@ -10,13 +10,13 @@
 
 commsched.group @dp size(4)
 
-// CHECK: {"function":"before",{{.*}}"peak_values":[{{[^]]*}}]}
+// CHECK: {"function":"before",{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @before(%x: tensor<1xi8>) {
   return
 }
 
 // 140 bytes of arguments stay. "a" allocates 20, "b" 30, "loss" 4.
-// CHECK-NEXT: {"function":"step_forward","num_ops":3,{{.*}}"step_time_ns":60,{{.*}}"peak_memory_bytes":194,{{.*}}"peak_values":[{{[^]]*}}]}
+// CHECK-NEXT: {"function":"step_forward","num_ops":3,{{.*}}"step_time_ns":60,{{.*}}"peak_memory_bytes":194,{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @step_forward(
     %w: tensor<100xi8> {commsched.role = "parameter"},
     %x: tensor<40xi8> {commsched.role = "input"})
@@ -33,22 +33,23 @@ func.func @step_forward(
       : tensor<4xi8>, tensor<100xi8>, tensor<20xi8>, tensor<30xi8>
 }
 
-// CHECK-NEXT: {"function":"between",{{.*}}"peak_values":[{{[^]]*}}]}
+// CHECK-NEXT: {"function":"between",{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @between(%x: tensor<1xi8>) {
   return
 }
 
 // Alone it starts with 154 bytes; the peak is at the start, 100 + 4 that stay,
 // the 100 of "dw" and 25 that come.
-// CHECK-NEXT: {"function":"step_backward","num_ops":5,{{.*}}"step_time_ns":23,{{.*}}"peak_memory_bytes":229,{{.*}}"peak_position":3,"peak_values":[{{[^]]*}}]}
+// CHECK-NEXT: {"function":"step_backward","num_ops":5,{{.*}}"step_time_ns":23,{{.*}}"peak_memory_bytes":229,{{.*}}"peak_position":3,"peak_values":[{{[^]]*}}],"target":{{.*}}}
 //
 // The input and the loss stay beside it: 40 + 4 more. Operations are numbered,
 // and times counted, through both.
-// CHECK-NEXT: {"function":"step","num_ops":8,"num_collectives":1,"comm_bytes":100,"step_time_ns":83,"compute_time_ns":75,"comm_time_ns":8,"exposed_comm_ns":8,"lower_bound_ns":83,"tight_lower_bound_ns":83,"peak_memory_bytes":273,"collectives":[{"name":"scatter","kind":"reduce_scatter","group":"dp","bytes":100,"start_ns":75,"end_ns":83,"wait_ns":75,"exposed_ns":8,"limited_by":"nothing left to hide it: all computation has to precede it, needs it, or runs beside it","remedy":"nothing but less to communicate; it cannot be split: dw has no rule for splitting"}],"peak_position":6,"peak_values":[{"name":"%arg0","bytes":100},{"name":"dw","bytes":100,"producer":5},{"name":"%arg1","bytes":40},{"name":"scatter","bytes":25,"producer":6},{"name":"loss","bytes":4,"producer":2},{"name":"%arg3","bytes":4}],"forward":"step_forward","backward":"step_backward","saved_bytes":50}
+// CHECK-NEXT: {"function":"step","num_ops":8,"num_collectives":1,"comm_bytes":100,"step_time_ns":83,"compute_time_ns":75,"comm_time_ns":8,"exposed_comm_ns":8,"lower_bound_ns":83,"tight_lower_bound_ns":83,"peak_memory_bytes":273,"collectives":[{"name":"scatter","kind":"reduce_scatter","group":"dp","bytes":100,"start_ns":75,"end_ns":83,"wait_ns":75,"exposed_ns":8,"limited_by":"nothing left to hide it: all computation has to precede it, needs it, or runs beside it","remedy":"none by scheduling; reduce bytes (wider sharding, lower precision) or add independent computation; it cannot be split: dw has no rule for splitting"}],"peak_position":6,"peak_values":[{"name":"%arg0","bytes":100},{"name":"dw","bytes":100,"producer":5},{"name":"%arg1","bytes":40},{"name":"scatter","bytes":25,"producer":6},{"name":"loss","bytes":4,"producer":2},{"name":"%arg3","bytes":4}],"forward":"step_forward","backward":"step_backward","saved_bytes":50,"target":"h100","costs":{"source":"pinned","ops":7,"measured_ops":0,"pinned_ops":7,"measured_percent":0},"evidence":"simulated: costs pinned in the program (commsched.runtime_ns)"}
 //
 //      TABLE: function @step_backward
 //      TABLE: step @step: @step_forward, then @step_backward
 // TABLE-NEXT:   bytes saved 50 B
+// TABLE-NEXT:   simulated: costs pinned in the program (commsched.runtime_ns)
 // TABLE-NEXT:   operations 8
 //      TABLE:   step time 83 ns
 //      TABLE:   peak memory 273 B at operation 6, scatter
@@ -94,7 +95,7 @@ func.func @step_backward(
   return %shard : tensor<25xi8>
 }
 
-// CHECK-NEXT: {"function":"after",{{.*}}"peak_values":[{{[^]]*}}]}
+// CHECK-NEXT: {"function":"after",{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @after(%x: tensor<1xi8>) {
   return
 }

@@ -10,9 +10,9 @@ commsched.group @dp size(4)
 
 // JSON: "function":"step"
 // JSON-SAME: {"name":"both",{{[^}]*}}"exposed_ns":{{[0-9]+}},"limited_by":{{[^}]*}},"reorder":{"start":{"comm_ns":2000000,"compute_ns":500,"exposed_before_ns":2000000,"exposed_after_ns":1999000,"moves":3,"grouped":1,"limiting_factor":"data","pass":"raise"},"wait":{"comm_ns":2000000,"compute_ns":4500000,"exposed_before_ns":1999000,"exposed_after_ns":-2500000,"moves":12,"grouped":0,"limiting_factor":"peak memory","pass":"sink"}}},
-// JSON-SAME: {"name":"start_only",{{[^}]*}}"exposed_ns":{{[0-9]+}},"limited_by":{{[^}]*}},"reorder":{"start":{"comm_ns":7,"compute_ns":0,"exposed_before_ns":7,"exposed_after_ns":7,"moves":0,"grouped":0,"limiting_factor":"","pass":"raise"}}},
-// JSON-SAME: {"name":"none",{{[^}]*}}"exposed_ns":{{[0-9]+}},"limited_by":"stream busy with start_only,{{[^}]*}}"},
-// JSON-SAME: {"name":"wait_only",{{[^}]*}}"exposed_ns":{{[0-9]+}},"limited_by":{{[^}]*}},"reorder":{"wait":{"comm_ns":7,"compute_ns":7007,"exposed_before_ns":-999,"exposed_after_ns":-7000,"moves":1,"grouped":2,"limiting_factor":"order","pass":"sink"}}}]
+// JSON-SAME: {"name":"start_only",{{[^}]*}}"exposed_ns":{{[0-9]+}},"limited_by":{{[^}]*}}},"reorder":{"start":{"comm_ns":7,"compute_ns":0,"exposed_before_ns":7,"exposed_after_ns":7,"moves":0,"grouped":0,"limiting_factor":"","pass":"raise"}}},
+// JSON-SAME: {"name":"none",{{[^}]*}}"exposed_ns":{{[0-9]+}},"limited_by":"stream busy with start_only,{{[^}]*}}"exact":{"by_ns":{{[0-9]+}}}},
+// JSON-SAME: {"name":"wait_only",{{[^}]*}}"exposed_ns":{{[0-9]+}},"limited_by":{{[^}]*}}},"reorder":{"wait":{"comm_ns":7,"compute_ns":7007,"exposed_before_ns":-999,"exposed_after_ns":-7000,"moves":1,"grouped":2,"limiting_factor":"order","pass":"sink"}}}]
 
 //      CHECK:function @step
 //      CHECK:  wait_only   all_reduce  dp       4 B  {{.*}}

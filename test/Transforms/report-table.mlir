@@ -8,6 +8,7 @@
 commsched.group @dp size(4)
 
 //      CHECK:function @step
+// CHECK-NEXT:  simulated: costs pinned in the program (commsched.runtime_ns)
 // CHECK-NEXT:  operations                           5
 // CHECK-NEXT:  collectives                          2  1 hidden
 // CHECK-NEXT:  bytes communicated            6.00 MiB
@@ -32,6 +33,7 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  all_reduce_1  nothing left to hide it: all computation has to precede it, needs it, or runs beside it  250.000 us
 // CHECK-EMPTY:
 //      CHECK:function @nothing
+// CHECK-NEXT:  simulated: target h100; costs: model
 // CHECK-NEXT:  operations                           0
 // CHECK-NEXT:  collectives                          0  0 hidden
 // CHECK-NEXT:  bytes communicated                 0 B

@@ -23,6 +23,7 @@ PredictedTotals mlir::commsched::run::getTotals(const StepReport &report) {
   totals.exposedNs = report.exposedCommNs;
   totals.peakBytes = report.peakMemoryBytes;
   totals.hostPeakBytes = report.hostPeakBytes;
+  totals.evidence = report.evidence;
   return totals;
 }
 
@@ -34,6 +35,7 @@ static FailureOr<std::optional<PredictedTotals>>
 predictStep(const StepPlan &plan, OperationCosts &costs, std::string &reason) {
   int64_t stepNs = 0, exposedNs = 0;
   PredictedTotals totals;
+  CostEvidence evidence(costs);
   for (const PlannedFunction &planned : plan.functions) {
     FailureOr<std::optional<StepReport>> report =
         simulateFunction(planned.function, costs, reason);
@@ -43,6 +45,7 @@ predictStep(const StepPlan &plan, OperationCosts &costs, std::string &reason) {
       return std::optional<PredictedTotals>();
     stepNs += (*report)->stepTimeNs;
     exposedNs += (*report)->exposedCommNs;
+    evidence.price.add((*report)->evidence.price);
     // What several functions need together depends on their caller.
     if (plan.functions.size() == 1)
       totals = getTotals(**report);
@@ -50,6 +53,7 @@ predictStep(const StepPlan &plan, OperationCosts &costs, std::string &reason) {
   totals.periodNs = stepNs;
   totals.stepNs = plan.getNumRepetitions() * stepNs;
   totals.exposedNs = plan.getNumRepetitions() * exposedNs;
+  totals.evidence = std::move(evidence);
   return std::optional(totals);
 }
 
@@ -77,6 +81,7 @@ predictSteadyState(const StepPlan &plan, OperationCosts &costs,
   PredictedTotals totals;
   totals.periodNs = period.periodNs;
   totals.peakBytes = (*report)->peakMemoryBytes;
+  totals.evidence = (*report)->evidence;
   if (!period.rampNs)
     return std::optional(totals);
   totals.stepNs = repetitions * period.periodNs + *period.rampNs;

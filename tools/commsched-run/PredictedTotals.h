@@ -30,6 +30,7 @@ struct PredictedTotals {
   std::optional<int64_t> exposedNs;
   std::optional<int64_t> peakBytes;
   std::optional<int64_t> hostPeakBytes;
+  CostEvidence evidence;
 };
 
 /// Those of a step that is simulated alone.

@@ -13,6 +13,15 @@
 using namespace mlir;
 using namespace mlir::commsched::run;
 
+/// Says what the measured times are those of.
+static std::string describeMeasurement(const Settings &settings) {
+  std::string text =
+      "measured: backend " + std::string(commsched_backend_name());
+  if (settings.modelledTimes)
+    text += "; collectives and operators take as long as the model says";
+  return text;
+}
+
 void mlir::commsched::run::reportRankError(int32_t rank,
                                            const std::string &text) {
   llvm::errs() << "rank " + std::to_string(rank) + ": " + text + "\n";
@@ -169,8 +178,9 @@ llvm::Expected<MeasuredStep> RankRunner::measure(const CompiledProgram &program,
   std::vector<Summary> ranks;
   for (const std::vector<int64_t> &numbers : *all)
     ranks.push_back(Summary::fromNumbers(numbers));
-  return MeasuredStep{&program, commsched_backend_name(), commsched_num_ranks(),
-                      settings.repeats, getLargest(ranks)};
+  return MeasuredStep{
+      &program,         commsched_backend_name(),      commsched_num_ranks(),
+      settings.repeats, describeMeasurement(settings), getLargest(ranks)};
 }
 
 llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
@@ -280,8 +290,9 @@ llvm::Error RankRunner::writeTimeline(const CompiledProgram &program,
   }
   if (rank != 0)
     return llvm::Error::success();
-  return writeFile(settings.timeline,
-                   [&](raw_ostream &os) { printTimeline(program, ranks, os); });
+  return writeFile(settings.timeline, [&](raw_ostream &os) {
+    printTimeline(program, ranks, describeMeasurement(settings), os);
+  });
 }
 
 llvm::Error RankRunner::print(ArrayRef<MeasuredStep> steps, StringRef outcome) {

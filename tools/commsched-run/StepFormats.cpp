@@ -145,8 +145,12 @@ void mlir::commsched::run::printTable(const MeasuredStep &step,
     os << "median of " << step.repeats << (step.repeats == 1 ? " run" : " runs")
        << " after a warm-up";
   os << "\n";
-  if (!program.getPredictedTotals())
-    os << "no prediction: " << program.getNoPredictionReason() << "\n";
+  if (const std::optional<PredictedTotals> &totals =
+          program.getPredictedTotals())
+    os << "  " << totals->evidence.describe() << "\n";
+  else
+    os << "  no prediction: " << program.getNoPredictionReason() << "\n";
+  os << "  " << step.evidence << "\n";
   printStep(step, os);
   printCollectives(step, os);
   os << "\n";
@@ -202,6 +206,13 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
     if (usesHostMemory(step))
       printPair("host_peak_bytes", totals.hostPeakBytes,
                 step.summary.hostPeakBytes);
+    stream.attributeObject("evidence", [&] {
+      if (program.getPredictedTotals())
+        stream.attribute("predicted", totals.evidence.describe());
+      else
+        stream.attribute("predicted", nullptr);
+      stream.attribute("measured", step.evidence);
+    });
     std::vector<const CollectiveReport *> predictions = getPredictions(program);
     stream.attributeArray("collectives", [&] {
       for (auto [site, predicted, measured] : llvm::zip_equal(
@@ -298,7 +309,8 @@ static void addRank(const ProgramSites &program,
 
 void mlir::commsched::run::printTimeline(
     const CompiledProgram &program,
-    ArrayRef<std::vector<commsched_record>> ranks, raw_ostream &os) {
+    ArrayRef<std::vector<commsched_record>> ranks, StringRef evidence,
+    raw_ostream &os) {
   const ProgramSites &sites = program.getSites();
   const std::optional<StepReport> &report = program.getPrediction();
   StreamThreads threads;
@@ -307,7 +319,11 @@ void mlir::commsched::run::printTimeline(
   for (const Site &site : sites.sites)
     threads.add(site.getStreamName(), site.isTransfer());
 
-  ChromeTrace trace(os);
+  std::vector<std::pair<std::string, std::string>> facts;
+  if (report)
+    facts.emplace_back("predicted", report->evidence.describe());
+  facts.emplace_back("measured", evidence);
+  ChromeTrace trace(os, facts);
   int64_t process = 1;
   if (report) {
     threads.nameIn(trace, process, "predicted");

@@ -32,6 +32,8 @@ struct MeasuredStep {
   int32_t numRanks = 1;
   /// Measured runs after a warm-up; 0: the only run was measured.
   int32_t repeats = 0;
+  /// What the measured times are those of.
+  std::string evidence;
   Summary summary;
 };
 
@@ -45,10 +47,11 @@ void printJson(const MeasuredStep &step, raw_ostream &os);
 llvm::Error writeOperationTimes(StringRef path, const CompiledProgram &program,
                                 ArrayRef<MeasuredRun> runs);
 
-/// `ranks` holds the records of one run on each rank.
+/// `ranks` holds the records of one run on each rank, and `evidence` is that of
+/// a MeasuredStep.
 void printTimeline(const CompiledProgram &program,
                    ArrayRef<std::vector<commsched_record>> ranks,
-                   raw_ostream &os);
+                   StringRef evidence, raw_ostream &os);
 
 } // namespace mlir::commsched::run
 

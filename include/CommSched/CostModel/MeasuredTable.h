@@ -93,6 +93,8 @@ public:
   static llvm::Expected<MeasuredTable> create(std::vector<MeasuredRow> rows);
 
   llvm::StringRef getName() const { return name; }
+  /// The file that was loaded; empty for a table that comes from none.
+  llvm::StringRef getPath() const { return path; }
   llvm::StringRef getSource() const { return source; }
   llvm::StringRef getDevice() const { return device; }
   /// The products of matrices that were measured.
@@ -145,6 +147,7 @@ private:
   llvm::Error addCoalesced(llvm::ArrayRef<MeasuredRow> measured);
 
   std::string name;
+  std::string path;
   std::string source;
   std::string device;
   /// Keys and values that Target::setField() takes.

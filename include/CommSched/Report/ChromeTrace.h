@@ -27,7 +27,9 @@ namespace mlir::commsched {
 /// UTF-8.
 class ChromeTrace {
 public:
-  explicit ChromeTrace(raw_ostream &os);
+  /// `facts` are what is known of the processes, by name.
+  ChromeTrace(raw_ostream &os,
+              ArrayRef<std::pair<std::string, std::string>> facts);
   ~ChromeTrace();
 
   void nameProcess(int64_t process, StringRef name);

@@ -22,12 +22,22 @@
 
 namespace mlir::commsched {
 
+/// The numbers that the texts round: of an ExposureReason those that count for
+/// its cause, with the same names.
+struct ExposureNumbers {
+  std::optional<int64_t> byNs;
+  std::optional<int64_t> gainNs;
+  std::optional<int64_t> spareNs;
+  std::optional<int64_t> bytesShort;
+};
+
 struct ExposureText {
   /// Such as "stream busy with 'all_gather_3', which ends 40 ns after it is
   /// issued".
   std::string limit;
   /// Such as "a shorter or an earlier 'all_gather_3'".
   std::string remedy;
+  ExposureNumbers numbers;
 };
 
 /// Puts `reason` into words. `getName` names operations; for a wait it is asked

@@ -17,13 +17,13 @@
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Report/CostEvidence.h"
+#include "CommSched/Report/ExposureText.h"
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::commsched {
-
-class OperationCosts;
 
 /// One collective of a simulated step. Times are nanoseconds from its start.
 struct CollectiveReport {
@@ -51,6 +51,8 @@ struct CollectiveReport {
   /// if it is hidden.
   std::string limitedBy;
   std::string remedy;
+  /// The numbers that both texts round.
+  ExposureNumbers numbers;
   /// The stream: the group, and the implementation in parentheses.
   std::string getStreamName() const {
     return implementation.empty() ? group : group + " (" + implementation + ")";
@@ -172,6 +174,8 @@ struct StepReport {
   std::optional<PeriodReport> period;
   /// See GroupContention.
   SmallVector<Attribute> unknownGroups;
+  /// What the times rest on.
+  CostEvidence evidence;
 
   /// The memory that the device needs: `otherBytes`, and what the allocator
   /// reserves or else the peak. The largest int64_t if that is more.

@@ -67,6 +67,18 @@ ElementKind mlir::commsched::getElementKind(Type type) {
 }
 
 //===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+void OperationPrice::add(const OperationPrice &other) {
+  timeNs = saturatingAdd(timeNs, other.timeNs);
+  measuredNs = saturatingAdd(measuredNs, other.measuredNs);
+  numOps += other.numOps;
+  numMeasured += other.numMeasured;
+  numPinned += other.numPinned;
+}
+
+//===----------------------------------------------------------------------===//
 // Free operations
 //===----------------------------------------------------------------------===//
 
@@ -155,41 +167,45 @@ static SmallPtrSet<Region *, 4> getAlternatives(Operation *op) {
   return alternatives;
 }
 
-std::optional<int64_t> OperationCosts::estimateRegionNs(Region &region) {
-  int64_t total = 0;
+std::optional<OperationPrice> OperationCosts::estimateRegion(Region &region) {
+  OperationPrice total;
   for (Block &block : region)
     for (Operation &op : block) {
-      std::optional<int64_t> cost = getRuntimeNs(&op);
+      std::optional<OperationPrice> cost = price(&op);
       if (!cost)
         return std::nullopt;
-      total = saturatingAdd(total, *cost);
+      total.add(*cost);
     }
   return total;
 }
 
-std::optional<int64_t> OperationCosts::estimateRegionsNs(Operation *op) {
+std::optional<OperationPrice> OperationCosts::estimateRegions(Operation *op) {
   SmallPtrSet<Region *, 4> alternatives = getAlternatives(op);
-  int64_t dearest = 0, rest = 0;
+  OperationPrice dearest, once;
   for (Region &region : op->getRegions()) {
-    std::optional<int64_t> cost = estimateRegionNs(region);
+    std::optional<OperationPrice> cost = estimateRegion(region);
     if (!cost)
       return std::nullopt;
-    if (alternatives.contains(&region))
-      dearest = std::max(dearest, *cost);
-    else
-      rest = saturatingAdd(rest, *cost);
+    if (!alternatives.contains(&region))
+      once.add(*cost);
+    else if (cost->timeNs > dearest.timeNs)
+      dearest = *cost;
   }
-  int64_t once = saturatingAdd(dearest, rest);
+  once.add(dearest);
   RegionUse use = getRegionUse(op);
-  if (use == RegionUse::Loop)
-    return saturatingMultiply(once, getIterations(op));
+  if (use == RegionUse::Loop) {
+    int64_t iterations = getIterations(op);
+    once.timeNs = saturatingMultiply(once.timeNs, iterations);
+    once.measuredNs = saturatingMultiply(once.measuredNs, iterations);
+    return once;
+  }
   if (use == RegionUse::Once || use == RegionUse::Branch)
     return once;
   // The region may be a combiner that runs once an element, as a reduction's.
-  std::optional<int64_t> bytesCost = estimateBytesNs(op);
-  if (!bytesCost)
+  std::optional<OperationPrice> whole = estimateBytes(op);
+  if (!whole)
     return std::nullopt;
-  return std::max(once, *bytesCost);
+  return whole->timeNs > once.timeNs ? whole : once;
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,14 +223,27 @@ OperationCosts::OperationCosts(const cost::Target &target,
     : target(target), collectiveCost(makeCollectiveCost(target, profile)),
       operations(profile ? profile->getOperations() : nullptr),
       products(profile ? profile->getProducts() : cost::MeasuredProducts()),
-      symbolTables(symbolTables) {}
+      symbolTables(symbolTables) {
+  if (profile)
+    profilePath = profile->getPath().str();
+}
+
+/// The time of `price`, if there is one.
+static std::optional<int64_t>
+getTimeNs(const std::optional<OperationPrice> &price) {
+  return price ? std::optional(price->timeNs) : std::nullopt;
+}
 
 std::optional<int64_t> OperationCosts::getRuntimeNs(Operation *op) {
+  return getTimeNs(price(op));
+}
+
+std::optional<OperationPrice> OperationCosts::price(Operation *op) {
   if (std::optional<int64_t> pinned = getPinnedRuntimeNs(op))
-    return pinned;
+    return OperationPrice::pinned(*pinned);
   if (std::optional<int64_t> measured = findMeasuredNs(op))
-    return measured;
-  return estimateNs(op);
+    return OperationPrice::measured(*measured);
+  return estimate(op);
 }
 
 /// The operator of `op`: that of an opaque computation, else its own name.
@@ -268,25 +297,33 @@ void mlir::commsched::pinMeasuredTimes(Operation *root,
 }
 
 std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {
+  return getTimeNs(estimate(op));
+}
+
+std::optional<OperationPrice> OperationCosts::estimate(Operation *op) {
   // A terminator may hold operations, as that of a parallel loop does.
   bool isPlainTerminator =
       op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0;
   if (isa<WaitOpInterface>(op) || isPlainTerminator ||
       op->hasTrait<OpTrait::ConstantLike>())
-    return 0;
+    return OperationPrice();
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     std::optional<CollectiveEstimate> estimate = estimateCollective(collective);
-    return estimate ? std::optional(estimate->timeNs) : std::nullopt;
+    if (!estimate)
+      return std::nullopt;
+    return estimate->source == CollectiveEstimate::Source::Profile
+               ? OperationPrice::measured(estimate->timeNs)
+               : OperationPrice::modelled(estimate->timeNs);
   }
   if (auto cost = dyn_cast<CostOpInterface>(op))
-    return estimateOwnCostNs(cost);
+    return estimateOwnCost(cost);
   if (isFreeView(op))
-    return 0;
+    return OperationPrice();
   if (op->getNumRegions() != 0)
-    return estimateRegionsNs(op);
+    return estimateRegions(op);
   if (onlyAllocatesOrFrees(op))
-    return 0;
-  return estimateBytesNs(op);
+    return OperationPrice();
+  return estimateBytes(op);
 }
 
 std::optional<CollectiveQuery>
@@ -350,24 +387,26 @@ OperationCosts::estimateCollective(CollectiveOpInterface collective) {
   return estimate;
 }
 
-std::optional<int64_t> OperationCosts::estimateOwnCostNs(CostOpInterface op) {
+std::optional<OperationPrice>
+OperationCosts::estimateOwnCost(CostOpInterface op) {
   if (std::optional<int64_t> known = op.getKnownRuntimeNs())
-    return known;
+    return OperationPrice::modelled(*known);
   std::optional<int64_t> bytes = op.getMovedBytes();
   if (!bytes)
     return std::nullopt;
   double flops = op.getFlopCount().value_or(0);
-  if (std::optional<int64_t> product = estimateProductNs(op, flops, *bytes))
+  if (std::optional<OperationPrice> product =
+          estimateProduct(op, flops, *bytes))
     return product;
-  return cost::computeTimeNs(target, flops, getElementKind(op.getComputeType()),
-                             *bytes);
+  return OperationPrice::modelled(cost::computeTimeNs(
+      target, flops, getElementKind(op.getComputeType()), *bytes));
 }
 
 /// The time of a product that was measured, or that is a chunk; none for all
 /// other operations.
-std::optional<int64_t> OperationCosts::estimateProductNs(CostOpInterface op,
-                                                         double flops,
-                                                         int64_t bytes) {
+std::optional<OperationPrice>
+OperationCosts::estimateProduct(CostOpInterface op, double flops,
+                                int64_t bytes) {
   std::optional<ChunkAxis> chunk = getChunkAxis(op);
   if (!chunk && products.empty())
     return std::nullopt;
@@ -377,7 +416,7 @@ std::optional<int64_t> OperationCosts::estimateProductNs(CostOpInterface op,
     return std::nullopt;
   ElementKind kind = getElementKind(op.getComputeType());
   if (std::optional<int64_t> measured = products.findNs(product->chunk, kind))
-    return measured;
+    return OperationPrice::measured(*measured);
   if (!chunk)
     return std::nullopt;
   double slowdown = cost::getChunkSlowdown(target, product->whole,
@@ -385,18 +424,20 @@ std::optional<int64_t> OperationCosts::estimateProductNs(CostOpInterface op,
   int64_t modelNs = cost::computeTimeNs(target, flops * slowdown, kind, bytes);
   std::optional<int64_t> measuredWhole = products.findNs(product->whole, kind);
   if (!measuredWhole)
-    return modelNs;
+    return OperationPrice::modelled(modelNs);
   double count = static_cast<double>(chunk->count);
   int64_t wholeModelNs =
       cost::computeTimeNs(target, flops * count, kind, product->wholeBytes);
-  return scalePinnedNs(*measuredWhole, modelNs, wholeModelNs, chunk->count);
+  return OperationPrice::measured(
+      scalePinnedNs(*measuredWhole, modelNs, wholeModelNs, chunk->count));
 }
 
-std::optional<int64_t> OperationCosts::estimateBytesNs(Operation *op) {
+std::optional<OperationPrice> OperationCosts::estimateBytes(Operation *op) {
   std::optional<int64_t> bytes = getOperandAndResultBytes(op);
   if (!bytes)
     return std::nullopt;
-  return cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32, *bytes);
+  return OperationPrice::modelled(
+      cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32, *bytes));
 }
 
 //===----------------------------------------------------------------------===//

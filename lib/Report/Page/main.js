@@ -25,6 +25,7 @@ function choose(next) {
   document.title = `${labelOf(shown)} - CommSched timeline`;
   matches = [];
   timeline.setFunction(shown);
+  fillEvidence(shown);
   showFigures(functions, shown);
   fillLegend(shown, (name) => timeline.color(name));
   fillExposed(mainVersion(), select);

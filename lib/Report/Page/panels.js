@@ -84,6 +84,14 @@ function fillSummary(functions, choose) {
   byId('summary').replaceChildren(head, ...bodies);
 }
 
+/** Says in the header what the figures rest on. */
+function fillEvidence({versions}) {
+  const texts = versions.map(({step: {figures}}) => figures.evidence);
+  const isSame = texts.every((text) => text === texts[0]);
+  byId('evidence').textContent = isSame ? texts[0] : versions.map(
+      ({when}, i) => `${when} ${texts[i]}`).join(' · ');
+}
+
 /** Marks a function in the summary, and says what only it has. */
 function showFigures(functions, shown) {
   [...byId('summary').tBodies].forEach((body, i) => {

@@ -5,7 +5,12 @@ from __future__ import annotations
 
 import dataclasses
 
-from commsched.figures import exposed_lines, figure_lines, merged_lines
+from commsched.figures import (
+    evidence_lines,
+    exposed_lines,
+    figure_lines,
+    merged_lines,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,11 +42,12 @@ class Report:
         return "\n\n".join(map(self._show, self.after))
 
     def _show(self, function: str) -> str:
-        after = self.after[function]
+        before, after = self.before[function], self.after[function]
         lines = [
             f"function {function}",
             f"  scheduled with its module in {self.seconds:.2f} s",
-            *figure_lines(self.before[function], after),
+            *evidence_lines(before, after),
+            *figure_lines(before, after),
             *merged_lines(self.merged(function)),
             *exposed_lines(after),
         ]

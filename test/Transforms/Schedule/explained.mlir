@@ -38,13 +38,13 @@ func.func @exposed(%x: tensor<20xi8>) -> tensor<80xi8> {
 // EXPOSED: BlockKept
 // EXPOSED: CollectiveNotSplit | {{.*}}commsched.all_gather: not split: no product or attention divides along with it
 // EXPOSED: exposed.mlir:{{[0-9]+}}:8: remark: [Missed] CollectiveExposed | Category:commsched | Function=exposed | BytesShort=60, ExposedNs=50, GainNs=30, Reason=memory,
-// EXPOSED-SAME: commsched.all_gather is exposed for 50 ns: budget short by 60 bytes, at use, for starting it before product; to change that: 60 bytes more, which would make the step 30 ns shorter
+// EXPOSED-SAME: commsched.all_gather is exposed for 50 ns: budget short by 60 B, at use, for starting it before product; to change that: 60 B more, which would make the step 30 ns shorter
 // BUDGET: CollectiveExposed | {{.*}} | BytesShort=1,
   %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
       : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
 // ENOUGH: BlockScheduled
 // ENOUGH: CollectiveExposed | {{.*}} | ExposedNs=20, Reason=nothing-left,
-// ENOUGH-SAME: nothing left to hide it: all computation has to precede it, needs it, or runs beside it; to change that: nothing but less to communicate; splitting it was tried: no product or attention divides along with it
+// ENOUGH-SAME: nothing left to hide it: all computation has to precede it, needs it, or runs beside it; to change that: none by scheduling; reduce bytes (wider sharding, lower precision) or add independent computation; splitting it was tried: no product or attention divides along with it
   %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
   return %w : tensor<80xi8>
 }

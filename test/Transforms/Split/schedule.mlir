@@ -43,7 +43,7 @@
 // IR: commsched.reduce_scatter {{.*}}commsched.name = "scatter.chunk0"
 // TWO: CollectiveSplit | {{.*}}Chunks=2,
 // OFF: BlockKept
-// OFF: CollectiveExposed | {{.*}}nothing left to hide it: {{.*}}; to change that: nothing but less to communicate; it may be split, but the option 'split' is off
+// OFF: CollectiveExposed | {{.*}}nothing left to hide it: {{.*}}; to change that: none by scheduling; reduce bytes (wider sharding, lower precision) or add independent computation; it may be split, but the option 'split' is off
 
 //--- program.mlir
 commsched.group @tp size(8) ranks_per_node(8)

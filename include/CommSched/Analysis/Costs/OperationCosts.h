@@ -46,6 +46,33 @@ struct CollectiveEstimate {
   cost::NcclProtocol protocol = cost::NcclProtocol::Simple;
 };
 
+/// What operations take, and where their times come from.
+struct OperationPrice {
+  int64_t timeNs = 0;
+  /// How much of it comes from measured times.
+  int64_t measuredNs = 0;
+  /// How many operations take time; of one with regions, those that take time
+  /// there count in its place, each once.
+  int64_t numOps = 0;
+  /// Those whose time was measured, and those whose time is pinned.
+  int64_t numMeasured = 0;
+  int64_t numPinned = 0;
+
+  /// Of one operation, by the source of its time.
+  static OperationPrice modelled(int64_t timeNs) {
+    return {timeNs, 0, timeNs > 0, 0, 0};
+  }
+  static OperationPrice measured(int64_t timeNs) {
+    return {timeNs, timeNs, timeNs > 0, timeNs > 0, 0};
+  }
+  static OperationPrice pinned(int64_t timeNs) {
+    return {timeNs, 0, timeNs > 0, 0, timeNs > 0};
+  }
+
+  /// Adds what further operations take. Times saturate.
+  void add(const OperationPrice &other);
+};
+
 /// The rate at which `type` is computed with. Types without a rate of their
 /// own, such as 32-bit integers, count as f32; a complex type counts as its
 /// part.
@@ -61,6 +88,11 @@ public:
   /// Nanoseconds: the pinned `commsched.runtime_ns`, else `findMeasuredNs`,
   /// else `estimateNs`.
   std::optional<int64_t> getRuntimeNs(Operation *op);
+
+  /// The same, with its sources. Measured is what the profile has for an
+  /// operation, a collective or a product, interpolated or scaled or not; all
+  /// else that is not pinned comes from the model.
+  std::optional<OperationPrice> price(Operation *op);
 
   /// Nanoseconds that the profile has for `op`: by its name in its function,
   /// else by its operator and types. Waits, terminators and constants have
@@ -108,18 +140,25 @@ public:
 
   const cost::Target &getTarget() const { return target; }
 
+  /// The file of the measured profile; none without one.
+  const std::optional<std::string> &getProfilePath() const {
+    return profilePath;
+  }
+
   /// The tables that resolve process groups.
   SymbolTableCollection &getSymbolTables() const { return symbolTables; }
 
 private:
-  std::optional<int64_t> estimateOwnCostNs(CostOpInterface op);
-  std::optional<int64_t> estimateProductNs(CostOpInterface op, double flops,
-                                           int64_t bytes);
-  std::optional<int64_t> estimateRegionsNs(Operation *op);
-  std::optional<int64_t> estimateRegionNs(Region &region);
-  std::optional<int64_t> estimateBytesNs(Operation *op);
+  std::optional<OperationPrice> estimate(Operation *op);
+  std::optional<OperationPrice> estimateOwnCost(CostOpInterface op);
+  std::optional<OperationPrice> estimateProduct(CostOpInterface op,
+                                                double flops, int64_t bytes);
+  std::optional<OperationPrice> estimateRegions(Operation *op);
+  std::optional<OperationPrice> estimateRegion(Region &region);
+  std::optional<OperationPrice> estimateBytes(Operation *op);
 
   cost::Target target;
+  std::optional<std::string> profilePath;
   cost::CollectiveCost collectiveCost;
   /// The measured operations, or null.
   std::shared_ptr<const cost::MeasuredOperations> operations;

@@ -7,7 +7,12 @@ import dataclasses
 import os
 from typing import Any
 
-from commsched.figures import exposed_lines, figure_lines, merged_lines
+from commsched.figures import (
+    evidence_lines,
+    exposed_lines,
+    figure_lines,
+    merged_lines,
+)
 
 _DECIDED = {
     "alone": "this rank's plan",
@@ -49,6 +54,7 @@ def show(record: Any) -> str:
         elif record.decided == "followed" and record.before:
             lines.append("  the figures are those of this rank's own plan")
     if record.before and record.after:
+        lines += evidence_lines(record.before, record.after)
         lines += figure_lines(record.before, record.after)
         lines += merged_lines(record.merged)
         lines += exposed_lines(record.after)

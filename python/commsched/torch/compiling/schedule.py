@@ -139,7 +139,13 @@ def _plan(
     """Returns this rank's plan, or None and why it has none."""
     try:
         spec = GraphSpec(kind, gm, kind, roles or {}, forward)
-        text = str(import_graphs([spec], import_options(options, gm)))
+        settings = import_options(options, gm)
+        if settings.runtimes:
+            record.notes.append(
+                "pins the times that the profile has for "
+                f"{len(settings.runtimes)} operators"
+            )
+        text = str(import_graphs([spec], settings))
         records.trace_program(text, kind)
         run = schedule_text(text, options)
         plan = make_plan(run.before, run.after, kind)
