@@ -37,7 +37,8 @@ class CollectiveExposure:
 class StepExposure:
     """`idle_by_cause` has the time of each cause of idle.CAUSES. Of a step,
     `pieces` are the times that count to each collective, and `idle` those that
-    count to none, each with its cause."""
+    count to none, each with its cause. Of medians, `left_out` counts the
+    collectives that not all steps have."""
 
     rank: str
     step_ns: int
@@ -47,6 +48,7 @@ class StepExposure:
     idle_ns: int
     idle_by_cause: dict
     collectives: list
+    left_out: int = 0
     pieces: list = field(default_factory=list)
     idle: list = field(default_factory=list)
 
@@ -72,7 +74,7 @@ def measure_exposure(step: Step, slower: Optional[dict] = None) -> StepExposure:
                 a.begin_ns - step.begin_ns, a.end_ns - step.begin_ns,
                 sum(end - begin for begin, end in part), reason)
             for a, part, reason in zip(collectives, pieces, reasons)
-        ]), pieces, idle)
+        ]), pieces=pieces, idle=idle)
 
 
 def _name(collectives: list) -> list:
@@ -146,14 +148,14 @@ def measure_all(steps: list[Step]) -> list[StepExposure]:
 
 def median_exposures(measured: list[StepExposure]) -> StepExposure:
     """The medians over ranks and steps; collectives are those that all steps
-    have, by name or kind and by how often it has occurred in the step."""
+    have, by name and by how often it has occurred in the step."""
     same = defaultdict(list)
     for exposure in measured:
         counts: Counter = Counter()
         for collective in exposure.collectives:
-            key = collective.name, collective.stream
-            same[(*key, counts[key])].append(collective)
-            counts[key] += 1
+            name = collective.name
+            same[name, counts[name]].append(collective)
+            counts[name] += 1
 
     def median(items, field: str) -> int:
         return lower_median([getattr(item, field) for item in items])
@@ -173,7 +175,9 @@ def median_exposures(measured: list[StepExposure]) -> StepExposure:
           ("step_ns", "compute_ns", "comm_ns", "exposed_ns", "idle_ns")),
         {cause: lower_median([m.idle_by_cause[cause] for m in measured])
          for cause in CAUSES},
-        sorted(collectives, key=lambda c: (c.start_ns, c.end_ns)))
+        sorted(collectives, key=lambda c: (c.start_ns, c.end_ns)),
+        sum(len(items) for items in same.values()
+            if len(items) < len(measured)))
 
 
 def _most_frequent(items: list, measured: list) -> Optional[Reason]:

@@ -37,7 +37,7 @@ _COPIES = ("gpu_memcpy", "gpu_memset")
 _DEVICE = ("kernel", *_COPIES)
 _LAUNCH = ("cuda_runtime", "cuda_driver")
 _WAIT = re.compile(r"(?:cuda|hip|cu)(?:Stream|Device|Event|Ctx)Synchronize")
-_STEP = re.compile(r"ProfilerStep#(\d+)")
+_STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 _ELEMENTS = {
     "float": "f32", "double": "f64", "c10::Half": "f16",
     "c10::BFloat16": "bf16", "long int": "i64", "long": "i64", "int": "i32",
@@ -212,7 +212,8 @@ def _operands(event: Optional[_Event]) -> tuple:
     if event is None or not isinstance(event.args.get("Input Dims"), list):
         return None, ""
     shapes, element = [], ""
-    types = event.args.get("Input type", [])
+    types = event.args.get("Input type")
+    types = types if isinstance(types, list) else []
     for index, dims in enumerate(event.args["Input Dims"]):
         if not isinstance(dims, list):
             continue
@@ -221,7 +222,8 @@ def _operands(event: Optional[_Event]) -> tuple:
                 continue
             shapes.append(tuple(shape))
             if not element and index < len(types):
-                element = _ELEMENTS.get(types[index], str(types[index]))
+                name = str(types[index])
+                element = _ELEMENTS.get(name, name)
     return tuple(shapes), element
 
 

@@ -25,8 +25,8 @@ def _ijson():
         import ijson
     except ImportError:
         raise TraceError(
-            "reading traces needs the Python package 'ijson': install "
-            "'commsched[profile]'"
+            "reading traces needs the Python package 'ijson': "
+            "pip install ijson"
         ) from None
     return ijson
 
@@ -115,8 +115,11 @@ def read_events(path: str, prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def _line(error: Exception) -> str:
-    text = str(error).strip() or type(error).__name__
-    return text.splitlines()[0]
+    # The parser may give bytes as the text.
+    text = error.args[0] if error.args else ""
+    text = text.decode(errors="replace") if isinstance(text, bytes) else \
+        str(error)
+    return (text.strip() or type(error).__name__).splitlines()[0]
 
 
 def span_ns(path: str, event: dict[str, Any]) -> tuple[int, int]:

@@ -114,6 +114,7 @@ class _Facts:
     def __init__(self, step: Step, collectives: list[Activity],
                  gaps: list) -> None:
         self._collectives, self._gaps = collectives, gaps
+        self._step_begin = step.begin_ns
         device = step.device
         self._kernels = device.kernels if device else []
         self._begins = [kernel.begin_ns for kernel in self._kernels]
@@ -177,8 +178,10 @@ class _Facts:
         launch = activity.launch_ns
         if launch is None or launch < dry or activity.begin_ns < dry:
             return None
+        before = "the step began" if dry == self._step_begin else \
+            "the last computation ended"
         text = (f"launched late by the host: {format_time(launch - dry)} after "
-                "the last computation ended")
+                f"{before}")
         return Reason(LAUNCHED_LATE, text + self._waited(dry, launch))
 
     def _nothing_launched(self, exposed: int,

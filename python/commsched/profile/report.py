@@ -85,6 +85,7 @@ def exposure_report(exposure: StepExposure, targets: list[Target],
          **({"reason": c.reason.code, "reason_text": c.reason.text}
             if c.reason else {})}
         for c in exposure.collectives]
+    report["not_in_all_steps"] = exposure.left_out
     if prediction is None:
         return report
     # A name that two functions have says nothing about either.
@@ -194,6 +195,9 @@ def exposure_text(report: dict[str, Any]) -> str:
                   format_time(c["exposed_ns"]), _reason(c)]
                  for c in report["collectives"]]
         parts.append("\n" + table(rows, 0, 1, 5))
+    if report["not_in_all_steps"]:
+        parts.append(f"\n{report['not_in_all_steps']} collectives are not "
+                     "listed, since not all steps have them")
     predicted = report.get("predicted")
     if predicted and predicted["scheduled_ns"] is not None:
         gain = predicted["step_ns"] - predicted["scheduled_ns"]
