@@ -11,6 +11,7 @@ from commsched import opt  # noqa: E402
 from commsched.torch import ImportOptions, import_graph_module  # noqa: E402
 from commsched.torch.rewriting import Bucket, Plan, RewriteError  # noqa: E402
 from commsched.torch.rewriting import apply_plan, make_plan  # noqa: E402
+from seeds import seeds  # noqa: E402
 from simulated import RandomGraph, simulate  # noqa: E402
 
 c10d = torch.ops._c10d_functional
@@ -50,22 +51,22 @@ def test_the_simulation_sees_what_is_not_waited_for():
     assert any(torch.isnan(value).any() for value in found)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_any_order(seed):
+def test_any_order():
     """Orders that are wrong, incomplete or of another graph."""
-    made = RandomGraph(seed)
-    names = [node.name for node in made.gm.graph.nodes] + ["other"]
-    chance = random.Random(seed)
-    chance.shuffle(names)
-    starts = [n for n in names if n.startswith(("all_", "reduce_"))]
-    names = names[: chance.randrange(len(names) + 1)]
-    # Where starts depend on each other, no order of theirs is kept.
-    check(made, Plan(tuple(name for name in names if name not in starts)))
+    for seed in seeds(30):
+        made = RandomGraph(seed)
+        names = [node.name for node in made.gm.graph.nodes] + ["other"]
+        chance = random.Random(seed)
+        chance.shuffle(names)
+        starts = [n for n in names if n.startswith(("all_", "reduce_"))]
+        names = names[: chance.randrange(len(names) + 1)]
+        # Where starts depend on each other, no order of theirs is kept.
+        check(made, Plan(tuple(name for name in names if name not in starts)))
 
 
 @pytest.mark.parametrize("passes", PASSES)
 def test_what_passes_make(opt_program, passes):
-    text, graphs = "", [RandomGraph(seed) for seed in range(24)]
+    text, graphs = "", [RandomGraph(seed) for seed in seeds(16)]
     from commsched.torch import GraphSpec, import_graphs
 
     specs = [GraphSpec(f"f{i}", made.gm) for i, made in enumerate(graphs)]
@@ -79,34 +80,40 @@ def test_what_passes_make(opt_program, passes):
     assert merged or passes == PASSES[0]
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_any_bucket_is_refused_or_right(seed):
-    made = RandomGraph(seed)
-    chance = random.Random(seed)
+def random_buckets(graph, chance):
+    """Up to three collectives of each kind as a bucket, whether or not they
+    can be one."""
     buckets = []
-    for name, kind in [
-        ("all_gather", "all_gather"),
-        ("reduce_scatter", "reduce_scatter"),
-        ("all_reduce", "all_reduce"),
-    ]:
-        starts = [
-            n for n in made.gm.graph.nodes if n.name.startswith(name)
-        ]
+    for kind in ("all_gather", "reduce_scatter", "all_reduce"):
+        starts = [n for n in graph.nodes if n.name.startswith(kind)]
         members = chance.sample(starts, min(len(starts), 3))
         if len(members) > 1:
             waits = [next(iter(n.users)).name for n in members]
             names = [n.name for n in members]
             mode = chance.choice(["copy", "coalesced"])
             buckets.append(Bucket(kind, mode, tuple(names), tuple(waits)))
-    before = nodes_of(made.gm)
-    try:
-        check(made, Plan(buckets=tuple(buckets)))
-    except RewriteError:
-        assert nodes_of(made.gm) == before
+    return tuple(buckets)
+
+
+def test_any_bucket_is_refused_or_right():
+    applied = refused = 0
+    for seed in seeds(60):
+        made = RandomGraph(seed)
+        buckets = random_buckets(made.gm.graph, random.Random(seed))
+        before = nodes_of(made.gm)
+        try:
+            check(made, Plan(buckets=buckets))
+            applied += bool(buckets)
+        except RewriteError:
+            refused += 1
+            assert nodes_of(made.gm) == before
+    print(applied, "applied,", refused, "refused")
+    # About two in three of 60 are right.
+    assert applied >= 25 and refused >= 3
 
 
 def test_a_round_trip_changes_nothing(opt_program):
-    for seed in range(8):
+    for seed in seeds(8):
         made = RandomGraph(seed)
         before = nodes_of(made.gm)
         module = import_graph_module(made.gm, options=ImportOptions({"g": 2}))
