@@ -149,9 +149,3 @@ def test_the_table_of_options_is_complete():
 def shown(value):
     """How the page shows a default."""
     return f'"{value}"' if isinstance(value, str) else repr(value)
-
-
-def test_the_example_is_run_as_documented():
-    commands = "".join(blocks(PAGE, "sh"))
-    assert "examples/pytorch/train.py" in commands
-    assert (ROOT / "examples" / "pytorch" / "train.py").exists()
