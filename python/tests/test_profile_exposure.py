@@ -55,6 +55,20 @@ def test_launched_late_after_a_wait(tmp_path):
         "it stood in cudaStreamSynchronize for 40.000 us")
 
 
+def test_launched_late_in_the_beginning(tmp_path):
+    rank = Rank().copy(0, 10, 0).collective("allreduce", 60, 100, 50)
+    found, = reasons(tmp_path, rank.kernel(102, 200, 55))
+    assert found["all_reduce_0"][1] == (
+        "launched late by the host: 50.000 us after the step began")
+
+
+def test_short_waits_are_not_named(tmp_path):
+    rank = Rank().kernel(0, 100, 0).collective("allreduce", 165, 300, 160)
+    rank.kernel(310, 400, 170).host("cudaStreamSynchronize", 130, 140)
+    found, = reasons(tmp_path, rank)
+    assert found["all_reduce_0"][1].endswith("computation ended")
+
+
 def test_launched_in_time_is_not_late(tmp_path):
     rank = Rank().kernel(0, 100, 0).collective("allreduce", 105, 300, 50)
     rank.kernel(302, 400, 60)
@@ -93,11 +107,23 @@ def test_collectives_far_before_do_not_delay(tmp_path):
     assert found["all_gather_0"][0] == "nothing_to_run"
 
 
+@pytest.mark.parametrize("launch, begin, end", [
+    (92, 100, 112),  # Launched when the one before had ended.
+    (85, 92, 200),  # Launched just before that.
+])
+def test_collectives_before_that_hardly_delay(tmp_path, launch, begin, end):
+    rank = Rank().kernel(0, 100, 0).collective("reduce_scatter", 10, 90, 5)
+    rank.collective("_allgather_base", begin, end, launch)
+    rank.kernel(end + 1, 300, 30)
+    found, = reasons(tmp_path, rank)
+    assert found["all_gather_0"][0] == "nothing_to_run"
+
+
 def two_ranks(end=1010):
     """An all_reduce for which rank 0 waits until rank 1 comes; before it, one
     that tells how far the clocks are apart."""
     ranks = []
-    for number, begin, last in ((0, 210, 1010), (1, 910, end)):
+    for number, begin, last in ((0, 210, 1010), (1, end - 100, end)):
         rank = Rank(number).kernel(0, 100, 0)
         rank.collective("allgather", 20, 90, 10)
         rank.kernel(110, begin - 10, 100)
@@ -113,6 +139,14 @@ def test_slower_rank(tmp_path):
         "slower_rank", "waits for a slower rank: takes 800.000 us, and "
         "100.000 us on rank 1, which comes 700.000 us later")
     assert second["all_reduce_0"][0] == "nothing_to_run"
+
+
+def test_rank_that_is_hardly_slower(tmp_path):
+    ranks = [Rank(n).kernel(0, 100, 0).collective(
+        "allreduce", 100 + 50 * n, 1010, 20).kernel(1012, 1100, 130)
+        for n in range(2)]
+    first, _ = reasons(tmp_path, *ranks)
+    assert first["all_reduce_0"][0] == "nothing_to_run"
 
 
 def test_ranks_that_end_apart_do_not_wait(tmp_path):

@@ -49,13 +49,9 @@ def _by_launch(begin: int, end: int, following: Optional[Kernel],
                waits: Waits) -> list[tuple[int, int, str]]:
     """The causes of a time in which nothing runs before `following` does."""
     launched = begin
-    if following is None:
-        launched = end
-    elif following.launched_ns is not None:
+    if following is not None and following.launched_ns is not None:
         launched = min(max(begin, following.launched_ns), end)
-    # Behind the last of the step there is no launch that would be late.
-    alone = REST if following is None else HOST
-    parts = [(low, high, SYNCHRONIZATION if is_wait else alone)
+    parts = [(low, high, SYNCHRONIZATION if is_wait else HOST)
              for low, high, is_wait in _cut(begin, launched, waits.merged)]
     # If the host waited until the device had nothing left, nothing is queued
     # when it goes on, so that the time until the launch is due to that, too.
