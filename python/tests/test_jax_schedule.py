@@ -63,13 +63,13 @@ def lower_layers(**sizes):
     return sharded(layers).lower(*arguments), arguments
 
 
-def chain(x):
-    """Each collective needs what the one before it delivered."""
-    x = jax.lax.all_gather(x, AXIS, tiled=True)
-    x = jax.lax.psum_scatter(jnp.sin(x), AXIS, tiled=True)
-    x = jax.lax.ppermute(x, AXIS, [(i, (i + 1) % 8) for i in range(8)])
-    x = jax.lax.psum(jnp.cos(x), AXIS)
-    return jax.lax.all_gather(x * 2, AXIS, tiled=True)
+def independent(a, b, c, x):
+    """Three collectives, each of which could come first; the second is needed
+    last."""
+    permuted = jax.lax.ppermute(a, AXIS, [(i, (i + 1) % 8) for i in range(8)])
+    gathered = jax.lax.all_gather(b, AXIS, tiled=True)
+    reduced = jax.lax.psum(c, AXIS)
+    return jnp.tanh(jnp.tanh(x @ permuted) @ reduced) @ gathered
 
 
 def assert_equal_bits(mine, theirs):
@@ -185,25 +185,30 @@ def test_the_module_has_the_order_of_the_report(opt_program):
     assert "async" not in lowered.as_text()
 
 
-def test_xla_keeps_what_depends_and_what_was_merged(opt_program):
-    """XLA:CPU makes each pair one blocking collective, and orders them by its
-    own scheduler: what is left of a schedule are dependences and buckets."""
-    lowered = sharded(chain).lower(jnp.ones((64, 64)))
-    scheduled = cs.schedule(lowered)
-    text = scheduled.compile().as_text()
-    assert compiled_starts(text) == starts(scheduled.as_text())
-    assert compiled_starts(text) == [
-        "all_gather", "reduce_scatter", "collective_permute", "all_reduce",
-        "all_gather",
-    ]
+def test_xla_orders_independent_collectives_by_itself(opt_program):
+    """XLA:CPU makes each pair one blocking collective and orders those that
+    do not depend on each other alike, whatever their order in the module."""
+    weight = jnp.ones((512, 64))
+    arguments = weight, jnp.ones((64, 64)), weight, jnp.ones((64, 64))
+    lowered = sharded(independent, (P(AXIS),) * 4).lower(*arguments)
+    scheduled = cs.schedule(lowered, buckets="off")
+    order = starts(scheduled.as_text())
+    assert order == ["collective_permute", "all_reduce", "all_gather"]
+    assert order != starts(lowered.as_text())
+    compiled = scheduled.compile()
+    found = compiled_starts(compiled.as_text())
+    assert found == compiled_starts(lowered.compile().as_text()) != order
+    assert_equal_bits(compiled(*arguments), lowered.compile()(*arguments))
 
+
+def test_xla_keeps_what_was_merged(opt_program):
     lowered, _ = lower_layers()
     scheduled = cs.schedule(lowered, memory_budget="50%", mode="coalesced")
     (report,) = scheduled.report.after.values()
+    merged = [c["kind"] for c in report["collectives"]]
     text = scheduled.compile().as_text()
-    assert sorted(compiled_starts(text)) == sorted(
-        c["kind"] for c in report["collectives"]
-    )
+    assert sorted(compiled_starts(text)) == sorted(merged)
+    assert len(merged) < len(compiled_starts(lowered.compile().as_text()))
     assert "-start(" not in text
 
 
