@@ -310,6 +310,7 @@ def observe(name: str, runs: dict[str, Run], rest: float) -> dict[str, Any]:
     run, predicted = runs[name], predict(name, runs)
     row = {
         "mode": name,
+        "unscheduled": run.mode.unscheduled,
         "step_ms": run.median_ms(),
         "peak_bytes": run.peak,
         "loss": run.losses[-1],

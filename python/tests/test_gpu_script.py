@@ -324,6 +324,10 @@ def synthetic():
     mode = {"mode": "inductor, f32", "step_ms": 2.0, "peak_bytes": 3 << 20,
             "predicted_ms": 1.5, "predicted_peak_bytes": 2 << 20,
             "collectives": 4}
+    scheduled = {**mode, "mode": "inductor, CommSched, f32",
+                 "unscheduled": "inductor, f32", "peak_bytes": 13 << 18}
+    direct = {**collective("all_gather", 2, 600), "isolated_median_ns": 600,
+              "direct_isolated_median_ns": 500}
     order = {"graph": "forward, f32, buckets off", "collectives": 4,
              "events": 12, "collectives_in_order": True, "all_in_order": True}
     return [
@@ -348,9 +352,11 @@ def synthetic():
             "both_ways": [{"bytes": 1 << 20, "time_ns": 30_000}]}),
         entry("measure", "collectives shared",
               {"rows": [collective("all_gather", 2, 777_000)]}),
+        entry("measure", "bench shared", {
+            "device": "NVIDIA Synthetic 9", "rows": [direct]}),
         entry("tax", "copies", {"tax": [taxed("copy", 0.25)]}),
         entry("tax", "collectives shared", {"tax": [taxed("all_reduce", 9.0)]}),
-        entry("pytorch", "compiled", {"order": [order], "modes": [mode],
+        entry("pytorch", "compiled", {"order": [order], "modes": [mode, scheduled],
               "memory_budget": "5%", "ranks": 8}),
         entry("pytorch", "training shared", status="failed",
               reason="exit status 1; a | b"),
@@ -437,11 +443,16 @@ def test_results_become_a_page(module, tmp_path):
         "| `aten.attention` | 2 | 4 | 1.0 | 8.0 |",
         "| within the device | 1 GiB | 1,000.0 | 2147.5 |",
         "| both ways at once | 1 MiB | 30.0 | 69.9 |",
-        "| all_gather, shared GPU | 2 | 1 MiB | 777.0 |",
+        "| all_gather, shared GPU | `commsched.torch.measure` | 2 | 1 MiB "
+        "| 777.0 | - |",
+        "| all_gather, shared GPU | `commsched-bench` | 2 | 1 MiB | 0.6 "
+        "| 1.20 |",
         "| copy of 256 MiB | 8 x 8 x 8 | 1.0 | 1.2 | 0.250 |",
         "Where ranks share a GPU, the time beside includes",
         "| forward, f32, buckets off | 4 | yes | 12: yes |",
-        "| inductor, f32 | 2.00 | 1.50 | 3 MiB | 2 MiB | 4 |",
+        "| inductor, f32 | 2.00 | 1.50 | 3 MiB | 2 MiB | - | 4 |",
+        "| inductor, CommSched, f32 | 2.00 | 1.50 | 3.25 MiB | 2 MiB | +8.3 % "
+        "| 4 |",
         r"failed: exit status 1; a \| b",
     ):
         assert line in page

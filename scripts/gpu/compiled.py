@@ -192,6 +192,8 @@ def run_modes(step: Step, name: str, folder: str,
             reports[plain] = [record.before for record in seen]
             reports[mode] = [record.after or record.before for record in seen]
             rows.append({"mode": f"{mode}, {name}", "by": mode,
+                         "unscheduled":
+                             None if mode == plain else f"{plain}, {name}",
                          "step_ms": step.time_ms(run, 5),
                          "peak_bytes": peak_memory(run, step.device)})
         for row in rows[-len(ways):]:

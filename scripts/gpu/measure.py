@@ -74,7 +74,8 @@ def elapsed(
                 run()
             times.append((time.perf_counter_ns() - start) / calls)
             continue
-        begin, end = (torch.Event(device, enable_timing=True) for _ in "12")
+        begin, end = (
+            torch.Event(device=device, enable_timing=True) for _ in "12")
         begin.record()
         for _ in range(calls):
             run()

@@ -248,19 +248,31 @@ def copies_section(machine: Machine) -> str:
 
 
 def collectives_section(machine: Machine) -> str:
-    rows = [(part, row) for part in ("collectives", f"collectives {SHARED}")
+    rows = [(part, row)
+            for what in ("collectives", "bench")
+            for part in (what, f"{what} {SHARED}")
             for row in machine.data("measure", part).get("rows", ())
             if "tensors" not in row]
     text = rows and markdown(
-        ["collective", "ranks", "size", "us"],
+        ["collective", "measured by", "ranks", "size", "us",
+         "runtime / NCCL"],
         ([row["collective"] + (", shared GPU" if part.endswith(SHARED)
-                               else ""), str(row["ranks"]),
-          bytes_of(row["bytes"]), us(row["time_ns"])] for part, row in rows))
+                               else ""),
+          "`commsched-bench`" if part.startswith("bench")
+          else "`commsched.torch.measure`", str(row["ranks"]),
+          bytes_of(row["bytes"]), us(row["time_ns"]), direct_ratio(row)]
+         for part, row in rows))
     if any(part.endswith(SHARED) for part, _ in rows):
         text += ("\n\nRanks that share a GPU exchange data through sockets: "
                  "these are no times of NCCL between GPUs, and are in no cost "
                  "table.")
     return text
+
+
+def direct_ratio(row: Data) -> str:
+    """The time of a call of the runtime over that of NCCL's own."""
+    direct = row.get("direct_isolated_median_ns")
+    return f"{row['isolated_median_ns'] / direct:.2f}" if direct else "-"
 
 
 def tax_section(machine: Machine) -> str:
@@ -302,16 +314,23 @@ def pytorch_section(machine: Machine) -> str:
 
 
 def modes_table(data: Data) -> str:
+    peaks = {row["mode"]: row["peak_bytes"] for row in data["modes"]}
+
     def cell(row: Data, key: str, show: Callable[[Any], str]) -> str:
         return show(row[key]) if row.get(key) is not None else "-"
 
+    def growth(row: Data) -> str:
+        before = peaks.get(row.get("unscheduled"))
+        return f"{100 * (row['peak_bytes'] / before - 1):+.1f} %" if (
+            before) else "-"
+
     return markdown(
         ["mode", "step, ms", "predicted, ms", "peak", "predicted peak",
-         "collectives"],
+         "peak over unscheduled", "collectives"],
         ([row["mode"], f"{row['step_ms']:.2f}",
           cell(row, "predicted_ms", "{:.2f}".format),
           bytes_of(row["peak_bytes"]),
-          cell(row, "predicted_peak_bytes", bytes_of),
+          cell(row, "predicted_peak_bytes", bytes_of), growth(row),
           cell(row, "collectives", str)] for row in data["modes"]))
 
 
