@@ -9,7 +9,8 @@
 # run again, and what one has given stays when another fails. docs/results/gpu.md
 # describes the steps.
 #
-# The exit status is 1 if something failed, and 2 without a GPU.
+# The exit status is 1 if something failed, and 2 without a GPU or for an unknown
+# option or step.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -45,7 +46,10 @@ while [ $# -gt 0 ]; do
     --dry-run) dry=1 ;;
     --standins) standins=1 ;;
     --runtime-only) runtime_only=1 ;;
-    --output) output=${2:?error: --output needs a file}; shift ;;
+    --output)
+      [ $# -gt 1 ] || { error "--output needs a file"; exit 2; }
+      output=$2
+      shift ;;
     --output=*) output=${1#*=} ;;
     -h | --help) usage; exit 0 ;;
     -*) error "unknown option '$1'; see scripts/gpu.sh --help"; exit 2 ;;

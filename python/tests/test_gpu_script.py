@@ -117,7 +117,7 @@ def test_without_a_gpu_nothing_runs(gpu_script, tmp_path):
 )
 def test_bad_commands_say_what_is_wrong(gpu_script, arguments, message):
     done = gpu_script(*arguments)
-    assert done.returncode != 0
+    assert done.returncode == 2
     assert message in done.stderr
     assert done.stdout == ""
 
