@@ -7,20 +7,16 @@ from torch.distributed.device_mesh import init_device_mesh
 
 import commsched.torch as cs
 
-on_gpus = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
-device = "cuda" if on_gpus else "cpu"
-if on_gpus:
+gpus = torch.cuda.device_count() >= int(os.environ["LOCAL_WORLD_SIZE"])
+if gpus:
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-dist.init_process_group("nccl" if on_gpus else "gloo")
-mesh = init_device_mesh(device, (dist.get_world_size(),))
-
+dist.init_process_group("nccl" if gpus else "gloo")
+device = "cuda" if gpus else "cpu"
 torch.manual_seed(0)  # The same parameters on every rank.
-layers = [torch.nn.Linear(256, 256) for _ in range(4)]
-model = torch.nn.Sequential(*layers).to(device)
-cs.shard_parameters(model, mesh)  # In place of fully_shard.
-optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+model = torch.nn.Sequential(*(torch.nn.Linear(256, 256) for _ in range(4))).to(device)
+cs.shard_parameters(model, init_device_mesh(device, (dist.get_world_size(),)))
+optimizer = torch.optim.AdamW(model.parameters())
 step = torch.compile(model, backend="commsched", options={"inner": "eager"})
-
 torch.manual_seed(dist.get_rank())  # A batch of its own on each rank.
 x = torch.randn(64, 256, device=device, dtype=torch.bfloat16)
 for i in range(3):

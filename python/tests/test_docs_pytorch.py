@@ -17,13 +17,12 @@ import torch
 import commsched.torch as cs
 from installed import ROOT, write_metadata
 
-PAGE = (ROOT / "docs" / "guide" / "pytorch.md").read_text(encoding="utf-8")
+FILE = ROOT / "docs" / "guide" / "pytorch.md"
+PAGE = FILE.read_text(encoding="utf-8")
 
 
-def blocks(text, language):
-    """Returns the fenced blocks of a page in one language, in order."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M)
-    return [content for name, content in found if name == language]
+def texts(language):
+    return doc_blocks.of_language(FILE, language)
 
 
 def without_seconds(text):
@@ -69,7 +68,7 @@ def test_python_blocks_run_in_order(installed, fake_world, monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
     fake_world(64)
     namespace, scheduled = {"__name__": "page"}, ""
-    for source in blocks(PAGE, "python"):
+    for source in texts("python"):
         if "def make_step" in source:
             (installed / "step.py").write_text(source)
         if '"profile": "profile.json"' in source:
@@ -78,7 +77,7 @@ def test_python_blocks_run_in_order(installed, fake_world, monkeypatch):
         if "cs.explain(step)\n" in source and not scheduled:
             scheduled = printed
     print(scheduled)
-    assert without_seconds(scheduled) == without_seconds(blocks(PAGE, "text")[0])
+    assert without_seconds(scheduled) == without_seconds(texts("text")[0])
 
     gm = traced_graph(namespace)
     assert namespace["reorder"](gm) is gm
@@ -127,13 +126,6 @@ def test_the_page_says_what_to_do_about_each_warning():
     found = list(warnings_of(ROOT / "python" / "commsched" / "torch"))
     assert len(found) >= 5
     assert [words for words in found if words not in section] == []
-
-
-def test_the_readme_shows_what_the_page_shows():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    line, shown = blocks(readme, "python")[0], blocks(readme, "")[0]
-    assert line.splitlines()[-1] in blocks(PAGE, "python")[0]
-    assert shown in blocks(PAGE, "text")[0]
 
 
 def test_the_table_of_options_is_complete():

@@ -5,6 +5,7 @@
                                             benchmarks/peers/run.py prints
     schedulers.py                           prints the summary of schedulers.csv
     schedulers.py FILE                      prints all rows of another file
+    schedulers.py --readme                  prints the table of the README
 
 FILE is in this folder, and schedulers.csv without it. The summary has the step
 times of some schedulers on every step, and the distance of commsched-pipeline to
@@ -20,6 +21,18 @@ HERE = pathlib.Path(__file__).parent
 SUMMARIZED = "schedulers.csv"
 COLUMNS = ["step", "scheduler", "step_ms", "over_bound_percent",
            "peak_over_input_percent", "collectives", "schedule_ms"]
+# Of the README: a label and a scheduler of front.csv, by the columns of a step.
+STEPS = {"Llama 3 8B, 64 ranks": "llama3-8b-fsdp64",
+         "Llama 3.1 8B, 8 ranks": "llama3.1-8b",
+         "Mixtral 8x7B, 16 ranks": "mixtral-8x7b"}
+LABELS = [("waits for each collective at once: nobody trains so", "input", ""),
+          ("FSDP2's prefetch, buckets by block *", "block-buckets", ""),
+          ("Inductor's passes *", "inductor-scheduler", ""),
+          ("the same with its buckets *", "inductor-scheduler, buckets", ""),
+          ("PyTorch's FX overlap scheduler", "fx-overlap", ""),
+          ("XLA's scheduler, no memory limit *", "xla-lhs", ""),
+          ("the same, merged up to 30 MiB *", "xla-lhs", "-merged"),
+          ("**CommSched**, budget: the input's memory", "ours+0%", "")]
 SHOWN = ["input", "inductor-scheduler", "inductor-scheduler, buckets",
          "simple-overlap", "block-buckets", "ours+0%", "ours+5%"]
 
@@ -68,7 +81,26 @@ def print_summary(data):
         print_row([step] + cells + [rows["ours+5%"]["over_bound_percent"] + " %"])
 
 
+def print_readme(data):
+    rows = {(row["step"], row["scheduler"]): row for row in read(data)}
+    heads = [head for step in STEPS for head in (f"{step}: ms", "memory", "s")]
+    print_row(["simulated, target h100", *heads])
+    print_row(["---"] + ["---:"] * len(heads))
+    for label, scheduler, suffix in LABELS:
+        cells = [label]
+        for step in STEPS.values():
+            row = rows.get((step + suffix, scheduler))
+            time = row and row["schedule_ms"]
+            cells += [f"{float(row['step_ms']):,.1f}",
+                      f"{float(row['peak_over_input_percent']):+.1f} %",
+                      f"{float(time) / 1000:.2f}" if time else ""] if row \
+                else [""] * 3
+        print_row(cells)
+
+
 def main(arguments):
+    if "--readme" in arguments:
+        return print_readme(HERE / "front.csv")
     is_written = "--write" in arguments
     names = [name for name in arguments if name != "--write"] or [SUMMARIZED]
     data = HERE / names[0]
