@@ -5,7 +5,7 @@
 
 Every line of a file is a JSON object. A row of the page begins with a key such
 as `collectives[].reorder.start.moves`; what is said of `start` holds for `wait`.
-Keys below `attributes` and `type` are not compared.
+Keys below `attributes`, `target_changes` and `type` are not compared.
 """
 
 import json
@@ -14,7 +14,7 @@ import re
 import sys
 
 KEY = re.compile(r"^\| `([a-z_.\[\]]+)` \|", re.MULTILINE)
-OPAQUE = ("attributes", "type")
+OPAQUE = ("attributes", "target_changes", "type")
 
 
 def collect(value, path, keys):
