@@ -302,6 +302,17 @@ def test_kernels_of_other_steps_compute(tmp_path):
     assert first.idle_ns == 0
 
 
+def test_waits_in_operators_are_no_computation(tmp_path):
+    """Without a GPU, an operator that waits for gloo in what it calls."""
+    rank = Rank().host("autograd::Node", 0, 100, "cpu_op")
+    rank.host("aten::mm", 10, 30, "cpu_op")
+    rank.host("record_param_comms", 35, 40, "cpu_op")
+    rank.host("gloo:all_reduce", 40, 90, "user_annotation", thread=2)
+    exposure, = exposures(rank.write(tmp_path))
+    assert exposure.compute_ns == 20_000
+    assert exposure.collectives[0].exposed_ns == 50_000
+
+
 def test_report(tmp_path, capsys):
     rank = Rank().kernel(0, 100, 0).copy(100, 140, 5)
     rank.collective("allreduce", 140, 300, 50).kernel(370, 400, 359)

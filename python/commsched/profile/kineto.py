@@ -37,6 +37,7 @@ _COPIES = ("gpu_memcpy", "gpu_memset")
 _DEVICE = ("kernel", *_COPIES)
 _LAUNCH = ("cuda_runtime", "cuda_driver")
 _WAIT = re.compile(r"(?:cuda|hip|cu)(?:Stream|Device|Event|Ctx)Synchronize")
+_LAUNCHERS = ("c10d.", "_c10d_functional.", "record_param_comms")
 _STEP = re.compile(r"ProfilerStep#(\d{1,18})")
 _ELEMENTS = {
     "float": "f32", "double": "f64", "c10::Half": "f16",
@@ -147,8 +148,8 @@ def read_kineto(
     operators: Optional[set] = None,
 ) -> Trace:
     """The steps of the rank of a trace. `operators` are those of the program,
-    by operator_name(): the outermost of them count, with all that they call;
-    without them, those that no other calls."""
+    by operator_name(): the outermost of them count, with all that they call.
+    Others count if they call none, so that waits in them do not."""
     found = _collect(path, events)
     if not found.operators and not found.device:
         raise TraceError(
@@ -181,8 +182,7 @@ def read_kineto(
 
 def _find_owners(events: list, names: Optional[set]) -> list:
     """For each operator the outermost one around it, itself included, that is
-    one of `names`; without names, the outermost. Else itself if it calls no
-    other, and None if it does."""
+    one of `names`. Else itself if it calls no other, and None if it does."""
     owners: list = [None] * len(events)
     calls = [False] * len(events)
     threads = defaultdict(list)
@@ -198,7 +198,7 @@ def _find_owners(events: list, names: Optional[set]) -> list:
             owner = owners[stack[-1]] if stack else None
             if stack:
                 calls[stack[-1]] = True
-            is_named = names is None or operator_name(event.name) in names
+            is_named = bool(names) and operator_name(event.name) in names
             owners[index] = index if owner is None and is_named else owner
             stack.append(index)
     return [
@@ -232,8 +232,7 @@ def _host_activities(found: _Events, owners: list) -> list:
     for index, event in enumerate(found.operators):
         name = operator_name(event.name)
         # The launch of a collective, whose time is that of gloo's thread.
-        if owners[index] != index or name.startswith("c10d.") or \
-                name.startswith("_c10d_functional."):
+        if owners[index] != index or name.startswith(_LAUNCHERS):
             continue
         shapes, element = _operands(event)
         activities.append((event.begin, Activity(

@@ -180,7 +180,8 @@ def exposure_text(report: dict[str, Any]) -> str:
              "of it no collective"],
             [format_time(report[key]) for key in (
                 "step_ns", "compute_ns", "comm_ns", "exposed_ns", "idle_ns")]]
-    parts = [f"median of the steps of {report['rank']}", table(rows)]
+    parts = [f"measured: median of the steps of {report['rank']}",
+             table(rows)]
     causes = [("collectives", report["exposed_ns"] - report["idle_ns"]),
               *((key.removesuffix("_ns"), time)
                 for key, time in report["idle"].items())]
@@ -202,7 +203,7 @@ def exposure_text(report: dict[str, Any]) -> str:
     if predicted and predicted["scheduled_ns"] is not None:
         gain = predicted["step_ns"] - predicted["scheduled_ns"]
         parts.append(
-            f"\nwith these costs the step takes "
+            f"\nsimulated with these costs the step takes "
             f"{format_time(predicted['step_ns'])}, and "
             f"{format_time(predicted['scheduled_ns'])} behind "
             f"commsched-pipeline: {format_time(gain)} less")
