@@ -49,7 +49,8 @@ PREPARED = {
     "profiling.md": """
         commsched-opt examples/overview.mlir -o step.mlir
         commsched-run step.mlir --ranks 4 --timeline=rank0.json -o /dev/null
-        cp rank0.json rank1.json""",
+        cp rank0.json rank1.json
+        gzip --keep rank0.json rank1.json""",
     "ranks.md": """
         mkdir times
         for rank in 0 1 2; do
