@@ -86,6 +86,18 @@ def test_the_dump_is_complete(peers):
     assert len(function["returns"]) == len(scatters)
 
 
+def test_reads_what_was_stablehlo(peers, opt_program):
+    """Attributes of StableHLO stay on the groups."""
+    peers.program = peers.folder / "converted.mlir"
+    source = BENCHMARKS.parent / "examples" / "stablehlo" / "step.mlir"
+    subprocess.run(
+        [opt_program, source, "--convert-stablehlo-to-commsched",
+         "--commsched-assume-fusion", "-o", peers.program], check=True)
+    costs = peers.run("--latency-hiding=xla=none")
+    assert costs["input"]["num_collectives"] == costs["xla"]["num_collectives"] > 0
+    assert costs["xla"]["step_time_ns"] < costs["input"]["step_time_ns"]
+
+
 def test_the_same_order_costs_the_same(peers):
     before, after = peers.answer(order=peers.order, schedule_ms=7, note="as it was")
     for key in COSTS:
