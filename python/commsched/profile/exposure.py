@@ -17,6 +17,7 @@ from typing import Optional
 from commsched.profile.activities import Activity, Step, lower_median
 from commsched.profile.idle import CAUSES, split_idle
 from commsched.profile.reasons import Reason, find_reasons, slower_ranks
+from commsched.profile.tables import format_time
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def median_exposures(measured: list[StepExposure]) -> StepExposure:
             collectives.append(CollectiveExposure(
                 items[0].name, items[0].kind, items[0].stream,
                 median(items, "start_ns"), median(items, "end_ns"), exposed,
-                _most_frequent(items, measured) if exposed else None))
+                _main_reason(items, exposed, measured) if exposed else None))
     ranks = {exposure.rank for exposure in measured}
     return StepExposure(
         min(ranks) if len(ranks) == 1 else f"{len(ranks)} ranks",
@@ -180,10 +181,11 @@ def median_exposures(measured: list[StepExposure]) -> StepExposure:
             if len(items) < len(measured)))
 
 
-def _most_frequent(items: list, measured: list) -> Optional[Reason]:
-    """The reason of most of the exposed time: that of the rank and step with
-    the median of it. Where others have other reasons, the text says how much
-    this one is."""
+def _main_reason(items: list, exposed: int,
+                 measured: list) -> Optional[Reason]:
+    """The reason of most of the exposed time, with the text of the rank and
+    step with the median of that; which they are, and how much of the time has
+    this reason, is behind it."""
     times: Counter = Counter()
     for item in items:
         if item.reason:
@@ -195,9 +197,13 @@ def _most_frequent(items: list, measured: list) -> Optional[Reason]:
         ((item.exposed_ns, exposure.rank, item.reason.text)
          for item, exposure in zip(items, measured)
          if item.reason and item.reason.code == code))
-    _, rank, text = found[(len(found) - 1) // 2]
+    there, rank, text = found[(len(found) - 1) // 2]
+    facts = []
     if len({exposure.rank for exposure in measured}) > 1:
-        text += f" (on {rank})"
-    share = 100 * time // sum(times.values())
-    return Reason(code, text if share >= 95 else
-                  f"{text}; so in {share} % of its exposed time")
+        facts.append(rank)
+    if there != exposed:
+        facts.append(f"{format_time(there)} exposed")
+    if time < sum(times.values()):
+        share = 100 * time / sum(times.values())
+        facts.append(f"{share:.0f} % of the exposed time")
+    return Reason(code, f"{text} ({', '.join(facts)})" if facts else text)

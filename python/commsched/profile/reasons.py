@@ -196,8 +196,8 @@ class _Facts:
         if 2 * missing < exposed:
             return None
         return Reason(NOTHING_LAUNCHED, (
-            f"nothing else launched: for {format_time(missing)} of it the host "
-            f"had not launched the next computation{waited}"))
+            f"nothing else launched: for {format_time(missing)} the host had "
+            f"not launched the next computation{waited}"))
 
     def _nothing_to_run(self, activity: Activity, piece: tuple) -> Reason:
         begin, end = piece
