@@ -67,7 +67,8 @@ MUTATIONS = [
         "lib/Schedule/Model/MovingGroup.cpp",
         "if (NodeId producer = problem.buffer(buffer).producer; "
         "producer != noNode)",
-        "if (NodeId producer = noNode; producer != noNode)",
+        "if (NodeId producer = problem.buffer(buffer).producer; "
+        "producer < noNode)",
         "a moving collective passes the operation that makes its buffer",
         ("unit Schedule IterativeReordering*",)),
     Mutation(
@@ -223,8 +224,8 @@ MUTATIONS = [
         ("lit Analysis/peak-memory.mlir",)),
     Mutation(
         "lib/Analysis/Costs/OperationCosts.cpp",
-        "      dearest = std::max(dearest, *cost);",
-        "      dearest = *cost;",
+        "    else if (cost->timeNs > dearest.timeNs)\n",
+        "    else\n",
         "a branch costs what its last alternative does",
         ("lit Analysis/costs-regions.mlir",)),
     Mutation(

@@ -70,7 +70,7 @@ def test_explain_prints_what_it_returns(step, capsys):
 
 def test_explain_names_the_target_and_the_profile(fake_world, tmp_path):
     profile = tmp_path / "profile.json"
-    products = [f"f32[4096, {WIDTH}]", f"f32[{WIDTH}, {WIDTH}]"]
+    products = [f"f32[4096,{WIDTH}]", f"f32[{WIDTH},{WIDTH}]"]
     measure.write_profile(
         profile,
         [
@@ -91,16 +91,13 @@ def test_explain_names_the_target_and_the_profile(fake_world, tmp_path):
     torch._dynamo.reset()
     text = str(cs.explain(step))
     assert f"pins the times that the profile has for {LAYERS} operators" in text
-    before, after = (
-        line for line in text.splitlines() if "simulated:" in line
-    )
+    (line,) = [line for line in text.splitlines() if "simulated:" in line]
     # The gathers are measured, the products pinned, and relu is estimated.
-    share = f"({LAYERS} of {3 * LAYERS} operations measured"
-    assert before.startswith(
-        f"  before simulated: target b200; costs: profile {profile} {share}"
+    assert line.startswith(
+        f"  simulated: target b200; costs: profile {profile} "
+        f"({LAYERS} of {3 * LAYERS} operations measured, "
     )
-    assert before.endswith(f"; {LAYERS} pinned)")
-    assert after.startswith("  after simulated: target b200; costs: profile")
+    assert line.endswith(f"% of the time; {LAYERS} pinned)")
 
 
 def test_explain_before_the_first_run(step):
