@@ -2,6 +2,8 @@
 """Why collectives are exposed and why nothing is computed, by small traces."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -13,7 +15,10 @@ from commsched.profile.exposure import (  # noqa: E402
     median_exposures,
 )
 from commsched.profile.kinds import kind_of  # noqa: E402
-from commsched.profile.report import exposure_text  # noqa: E402
+from commsched.profile.report import (  # noqa: E402
+    exposure_report,
+    exposure_text,
+)
 from profile_traces import Rank  # noqa: E402
 
 
@@ -229,6 +234,23 @@ def test_reasons_of_a_program_win():
     assert "of the program; do this" in text and "of the trace" not in text
 
 
+def test_made_up_names_are_no_operations(tmp_path):
+    """Only what was matched has the reason of the operation of its name."""
+    rank = Rank().kernel(0, 100, 0).collective("allreduce", 50, 300, 40)
+    exposure, = exposures(rank.write(tmp_path))
+    target = SimpleNamespace(kind="all_reduce", label="all_reduce_0",
+                             function="step")
+    prediction = SimpleNamespace(
+        step_ns=1, scheduled_ns=1, exposed_ns=1,
+        collectives={("step", "all_reduce_0"): {"limited_by": "program"}})
+    collective, = exposure_report(exposure, [target], prediction)["collectives"]
+    assert "limited_by" not in collective and collective["reason"]
+    named = replace(exposure.collectives[0], operation="all_reduce_0")
+    collective, = exposure_report(replace(exposure, collectives=[named]),
+                                  [target], prediction)["collectives"]
+    assert collective["limited_by"] == "program"
+
+
 #===--- Idle time --------------------------------------------------------===
 
 
@@ -364,7 +386,8 @@ def test_collectives_of_some_steps(tmp_path, capsys):
     ("ncclDevKernelDebug_Generic(x)", "collective"),
     ("_Z42ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_tP8ncclWork", "send_recv"),
     # What PyTorch records.
-    ("gloo:all_reduce", "all_reduce"), ("gloo:reduce_scatter", "reduce_scatter"),
+    ("gloo:all_reduce", "all_reduce"),
+    ("gloo:reduce_scatter", "reduce_scatter"),
     ("nccl:_all_gather_base", "all_gather"), ("nccl:all_to_all", "all_to_all"),
     ("nccl:send 0->1", "send"), ("nccl:recv 0<-1", "recv"),
     ("nccl:coalesced", "collective"), ("c10d::_allgather_base_", "all_gather"),

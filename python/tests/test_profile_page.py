@@ -96,7 +96,8 @@ def test_template_is_that_of_the_report():
         if part.suffix in (".html", ".js", ".css"):
             assert (Path(pages.__file__).parent / "page" / part.name
                     ).read_bytes() == part.read_bytes()
-    named = re.findall(r"{{([a-z]+\.\w+)}}", (SOURCES / "page.html").read_text())
+    page = (SOURCES / "page.html").read_text()
+    named = re.findall(r"{{([a-z]+\.\w+)}}", page)
     assert sorted(named) == sorted(
         p.name for p in SOURCES.iterdir() if p.suffix in (".js", ".css"))
 
@@ -150,7 +151,8 @@ def test_in_a_browser(tmp_path, browser):  # noqa: F811
     # Nothing is known of memory.
     assert not browser.find_element("id", "live-section").is_displayed()
     gap = browser.execute_script("""
-      const lane = timeline.rows.find(({lane}) => lane?.kind === 'compute').lane;
+      const {lane} = timeline.rows.find(
+          (row) => row.lane?.kind === 'compute');
       select(lane.find(460e3, 0));
       return timeline.selection.type;""")
     assert gap == "gap"

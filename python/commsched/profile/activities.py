@@ -64,8 +64,9 @@ class Kernel:
 @dataclass(frozen=True)
 class Device:
     """What computes and copies on the device while a step runs, whichever step
-    launched it, in the order of the beginnings. `waits` are begins, ends and names of the calls with which the
-    host waited for the device in all of the trace, by their begins."""
+    launched it, in the order of the beginnings. `waits` are begins, ends and
+    names of the calls with which the host waited for the device in all of the
+    trace, by their begins."""
 
     kernels: list[Kernel]
     copies: list[Kernel]

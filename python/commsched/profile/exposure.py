@@ -22,9 +22,11 @@ from commsched.profile.tables import format_time
 
 @dataclass(frozen=True)
 class CollectiveExposure:
-    """A collective of a step; times count from the step's begin. `reason` is
-    None if nothing of it is exposed."""
+    """A collective of a step; times count from the step's begin. `operation`
+    is what the trace or the program calls it, or "", and `name` that, or its
+    kind and a number. `reason` is None if nothing of it is exposed."""
 
+    operation: str
     name: str
     kind: str
     stream: str
@@ -71,7 +73,7 @@ def measure_exposure(step: Step, slower: Optional[dict] = None) -> StepExposure:
         sum(a.busy_ns for a in collectives), free, sum(times.values()),
         dict(times), _name([
             CollectiveExposure(
-                a.operation, a.kind, a.stream,
+                a.operation, a.operation, a.kind, a.stream,
                 a.begin_ns - step.begin_ns, a.end_ns - step.begin_ns,
                 sum(end - begin for begin, end in part), reason)
             for a, part, reason in zip(collectives, pieces, reasons)
@@ -165,10 +167,11 @@ def median_exposures(measured: list[StepExposure]) -> StepExposure:
     for items in same.values():
         if len(items) == len(measured):
             exposed = median(items, "exposed_ns")
-            collectives.append(CollectiveExposure(
-                items[0].name, items[0].kind, items[0].stream,
-                median(items, "start_ns"), median(items, "end_ns"), exposed,
-                _main_reason(items, exposed, measured) if exposed else None))
+            collectives.append(replace(
+                items[0], start_ns=median(items, "start_ns"),
+                end_ns=median(items, "end_ns"), exposed_ns=exposed,
+                reason=(_main_reason(items, exposed, measured) if exposed
+                        else None)))
     ranks = {exposure.rank for exposure in measured}
     return StepExposure(
         min(ranks) if len(ranks) == 1 else f"{len(ranks)} ranks",

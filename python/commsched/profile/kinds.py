@@ -25,8 +25,8 @@ _PREFIX = re.compile(r"(gloo|nccl|rccl|mpi|ucc|xccl|c10d|_c10d_functional)::?")
 _RECORD = re.compile(
     rf"({'|'.join(_KINDS)})(base|intotensor|tensor|single|coalesced|vout|v|out"
     r"|sparse|object|anysource)*")
-# ncclDevKernel_AllReduce_Sum_f32_RING_LL, ncclKernel_AllReduce_RING_LL_Sum_float,
-# ncclAllReduceRingLLKernel_sum_f32, ncclSymkDevKernel_AllGather_LL,
+# ncclAllReduceRingLLKernel_sum_f32, ncclKernel_AllReduce_RING_LL_Sum_float,
+# ncclDevKernel_AllReduce_Sum_f32_RING_LL, ncclSymkDevKernel_AllGather_LL,
 # ncclDevKernel_Generic_1; what the compiler mangles begins otherwise.
 _KERNEL = re.compile(
     r"[nr]ccl(?:Symk?)?(?:Dev)?(?:Kernel)?(?:Debug)?_?"

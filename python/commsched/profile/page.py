@@ -134,7 +134,7 @@ def _collectives(step: Step, exposure: StepExposure, advice: dict,
     # When the computation began to stand still for it.
     waits = [part[0][0] - step.begin_ns if part else c.end_ns
              for c, part in zip(found, exposure.pieces)]
-    told = [advice.get((c.name, c.kind), {}) for c in found]
+    told = [advice.get((c.operation, c.kind), {}) for c in found]
     reasons = [c.reason.text if c.reason else "" for c in found]
     return {
         "name": [texts.place(c.name) for c in found],

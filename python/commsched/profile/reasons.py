@@ -145,8 +145,8 @@ class _Facts:
                 2 * slower.apart_ns > slower.waited_ns:
             return None
         return Reason(SLOWER_RANK, (
-            f"waits for a slower rank: takes {format_time(slower.here_ns)}, and "
-            f"{format_time(slower.time_ns)} on {slower.rank}, which comes "
+            f"waits for a slower rank: takes {format_time(slower.here_ns)}, "
+            f"and {format_time(slower.time_ns)} on {slower.rank}, which comes "
             f"{format_time(slower.waited_ns)} later"))
 
     def _stream_busy(self, activity: Activity,

@@ -93,9 +93,10 @@ def exposure_report(exposure: StepExposure, targets: list[Target],
     for target in targets:
         functions.setdefault((target.kind, target.label), []).append(
             target.function)
-    for collective in report["collectives"]:
-        name = collective["name"]
-        found = functions.get((collective["kind"], name), [])
+    for measured, collective in zip(exposure.collectives,
+                                    report["collectives"]):
+        name = measured.operation
+        found = functions.get((measured.kind, name), [])
         if len(found) != 1:
             continue
         predicted = prediction.collectives.get((found[0], name), {})
