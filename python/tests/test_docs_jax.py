@@ -5,29 +5,25 @@ import ast
 import contextlib
 import dataclasses
 import io
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("jax")
 
+import doc_blocks  # noqa: E402
 import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
 
 import commsched.jax as cs  # noqa: E402
 from commsched import opt  # noqa: E402
 from installed import ROOT  # noqa: E402
 
-PAGE = (ROOT / "docs" / "guide" / "jax.md").read_text(encoding="utf-8")
+FILE = ROOT / "docs" / "guide" / "jax.md"
+PAGE = FILE.read_text(encoding="utf-8")
 
 
-def blocks(text, language):
-    """Returns the fenced blocks of a page in one language, in order."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.S | re.M)
-    return [content for name, content in found if name == language]
+def texts(language):
+    return doc_blocks.of_language(FILE, language)
 
 
 def lines_of(text):
@@ -38,40 +34,22 @@ def lines_of(text):
 
 def test_python_blocks_run_in_order(opt_program):
     namespace, printed = {"__name__": "page"}, []
-    for source in blocks(PAGE, "python"):
+    for source in texts("python"):
         output = io.StringIO()
         with contextlib.redirect_stdout(output):
             exec(compile(source, "jax.md", "exec"), namespace)
         printed.append(output.getvalue())
-    assert lines_of(printed[0])[:8] == lines_of(blocks(PAGE, "text")[0])[:8]
+    assert lines_of(printed[0])[:8] == lines_of(texts("text")[0])[:8]
     assert "manual_computation_0" in printed[1]
 
 
 def test_commands_run(opt_program, tmp_path):
-    trace = "".join(blocks(PAGE, "sh")[:1])
-    assert "commsched.jax.trace" in trace
-    programs = tmp_path / "bin"
-    programs.mkdir()
-    (programs / "commsched-opt").symlink_to(opt_program)
-    paths = [str(programs), str(Path(sys.executable).parent)]
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PATH": os.pathsep.join([*paths, os.environ["PATH"]]),
-        "PYTHONPATH": str(ROOT / "python"),
-    }
-    done = subprocess.run(
-        ["bash", "-ec", trace], cwd=tmp_path, env=environment, timeout=120,
-        capture_output=True, text=True, check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = doc_blocks.environment(opt_program)
+    for block in doc_blocks.blocks(FILE):
+        if block.language == "sh" and not block.excerpt:
+            doc_blocks.run_shell(block, tmp_path, environment, timeout=280)
     assert "async_start" in (tmp_path / "scheduled.mlir").read_text()
-
-
-def test_the_readme_shows_what_the_page_shows():
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    (shown,) = [b for b in blocks(readme, "python") if "commsched.jax" in b]
-    assert shown.splitlines()[-1] in blocks(PAGE, "python")[0]
 
 
 def test_the_table_of_options_is_complete():

@@ -7,14 +7,13 @@ import dataclasses
 import io
 import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import torch
 
 import commsched.torch as cs
+import doc_blocks
+from generated_code import without_compiler
 from installed import ROOT, write_metadata
 
 FILE = ROOT / "docs" / "guide" / "pytorch.md"
@@ -41,7 +40,8 @@ def installed(tmp_path, monkeypatch, opt_program):
     # What was compiled before would not be scheduled again, nor explained.
     monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "inductor"))
     torch._dynamo.reset()
-    return tmp_path
+    with without_compiler():  # No result is looked at.
+        yield tmp_path
 
 
 def run_python(namespace, source):
@@ -64,7 +64,9 @@ def traced_graph(namespace):
     return measure.record_graphs(step)[0]
 
 
-def test_python_blocks_run_in_order(installed, fake_world, monkeypatch):
+def test_python_blocks_run_in_order(
+    installed, opt_program, fake_world, monkeypatch
+):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
     fake_world(64)
     namespace, scheduled = {"__name__": "page"}, ""
@@ -72,7 +74,7 @@ def test_python_blocks_run_in_order(installed, fake_world, monkeypatch):
         if "def make_step" in source:
             (installed / "step.py").write_text(source)
         if '"profile": "profile.json"' in source:
-            run_commands(installed, blocks(PAGE, "sh")[0])
+            measure_costs(installed, opt_program)
         printed = run_python(namespace, source)
         if "cs.explain(step)\n" in source and not scheduled:
             scheduled = printed
@@ -88,22 +90,19 @@ def test_python_blocks_run_in_order(installed, fake_world, monkeypatch):
     assert "failed" not in status and status[-1] == "scheduled"
 
 
-def run_commands(folder, source):
-    """Runs a shell block with the commands of this environment."""
-    paths = [str(folder / "metadata"), str(ROOT / "python")]
-    environment = {
-        **os.environ,
-        "OMP_NUM_THREADS": "1",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
-    environment.pop("LOCAL_WORLD_SIZE", None)
-    done = subprocess.run(
-        ["bash", "-ec", source], cwd=folder, env=environment, timeout=120,
-        capture_output=True, text=True, check=False,
+def measure_costs(folder, opt_program):
+    """Runs the command of the page that writes `profile.json`."""
+    (block,) = [
+        block
+        for block in doc_blocks.blocks(FILE)
+        if block.language == "sh" and "commsched.torch.measure" in block.text
+    ]
+    environment = doc_blocks.environment(
+        opt_program,
+        PYTHONPATH=os.pathsep.join([str(folder / "metadata"), str(ROOT / "python")]),
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    environment.pop("LOCAL_WORLD_SIZE", None)
+    doc_blocks.run_shell(block, folder, environment)
 
 
 def warnings_of(package):
@@ -141,3 +140,11 @@ def test_the_table_of_options_is_complete():
 def shown(value):
     """How the page shows a default."""
     return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def test_every_command_is_run_by_a_test():
+    """Here, or in test_torch_train.py, or the page says why not."""
+    for block in doc_blocks.blocks(FILE):
+        if block.language == "sh" and not block.excerpt:
+            known = ("commsched.torch.measure", "examples/pytorch/train.py")
+            assert any(word in block.text for word in known), block.text
