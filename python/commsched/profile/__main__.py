@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Make a cost file from the trace of a run, and say what was exposed."""
+"""Say from the traces of a run what was exposed and why, or make a cost file."""
 
 from __future__ import annotations
 
