@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# Runs the checks on random programs that are part of the tests, with COUNT times
-# as many programs (default: 10), on seeds that the tests do not use. The tests
-# keep each check below a minute; a campaign takes about COUNT minutes a check.
+# Runs the checks of random programs, problems and steps that are part of the
+# tests with COUNT times as many of each (default: 10) as a test once had, from
+# the seed SEED on, and what the tests do only in turns as a whole. The tests have
+# a short run of each, on a seed that comes from the commit. With the default a
+# campaign takes some hours; every night there is one (.github/workflows).
 #
 #   scripts/random_campaign.sh [COUNT [SEED]]
+#
+# The same command repeats a campaign. Every check runs, also after one that has
+# failed; those are named at the end, and build/campaign has what they printed.
 #
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
@@ -19,32 +24,71 @@ folder=build/campaign
 install_packages "${build_packages[@]}"
 make_venv
 pip_install numpy
-build default commsched-opt commsched-run
+build default commsched-opt commsched-run commsched-conformance CommSchedUnitTests
 PATH="$root/build/bin:/usr/lib/llvm-22/bin:$PATH"
 mkdir -p "$folder"
 
-run() { say "$*"; "$python" "$@"; }
+failed=()
 
-run $checks/check_budgets.py --functions $((200 * count)) --seed "$seed" commsched-opt
-run $checks/check_schedules.py --functions $((400 * count)) --seed "$seed" commsched-opt
-run $checks/check_larger_budgets.py --functions $((30 * count)) --seed "$seed" commsched-opt
-run $checks/check_rank_agreement.py --functions $((200 * count)) --ranks 3 \
+# Runs a command, and keeps what it prints if it fails.
+run() {
+  local log
+  say "$*"
+  log=$folder/$(printf '%s' "$*" | tr -cs '[:alnum:]' _ | cut -c1-120).log
+  if "$@" >"$log" 2>&1; then
+    tail -n 1 "$log"
+    rm "$log"
+  else
+    tail -n 20 "$log"
+    failed+=("$*")
+  fi
+}
+
+check() { run "$python" "$@"; }
+
+# The seeds of so many programs for each of COUNT.
+many() { echo "$seed+$(($1 * count))"; }
+
+for tests in build/unittests/*/CommSched*Tests; do
+  run env COMMSCHED_TEST_SEED="$seed" COMMSCHED_TEST_RUNS="$count" "$tests" --gtest_brief=1
+done
+for ranks in 1 2 3 4 8; do
+  run commsched-conformance --backend=local --ranks="$ranks"
+done
+
+check $checks/check_budgets.py --functions $((200 * count)) --seed "$seed" commsched-opt
+check $checks/check_schedules.py --functions $((400 * count)) --seed "$seed" commsched-opt
+check $checks/check_larger_budgets.py --functions $((30 * count)) --seed "$seed" commsched-opt
+check $checks/check_rank_agreement.py --functions $((200 * count)) --ranks 3 \
   --seed "$seed" --folder "$folder" commsched-opt
-run $checks/check_params.py --functions $((300 * count)) --seed "$seed" commsched-opt
-run $checks/check_reinplacing.py --functions $((300 * count)) --seed "$seed" commsched-opt
-run $checks/check_fsdp_order.py --functions $((600 * count)) --seed "$seed" commsched-opt
-run $checks/check_buckets.py --count $((45 * count)) --functions 12 --seed "$seed" commsched-opt
-run fuzz/check_programs.py --programs $((2000 * count)) --seed "$seed" commsched-opt
-last=$((seed + 20 * count - 1))
-run $equivalence/check_equivalence.py --random="$seed-$last" --folder="$folder" --opt=commsched-opt
-run $equivalence/check_iterations.py --random="$seed-$last" --linked="$seed-$last" \
-  --loops="$seed-$last" --folder="$folder" --opt=commsched-opt
-run $equivalence/check_partitions.py --random="$seed-$last" --run=3 --folder="$folder" --opt=commsched-opt
-last=$((seed + 110 * count - 1))
-run $equivalence/check_partitions.py --pass=commsched-fit-memory --small="$seed-$last" \
-  --run=2 --offloads=$count --folder="$folder" --opt=commsched-opt \
+check $checks/check_params.py --functions $((300 * count)) --seed "$seed" commsched-opt
+check $checks/check_reinplacing.py --functions $((300 * count)) --seed "$seed" commsched-opt
+check $checks/check_fsdp_order.py --functions $((600 * count)) --seed "$seed" commsched-opt
+check $checks/check_buckets.py --count $((45 * count)) --functions 12 --seed "$seed" commsched-opt
+
+equal() { check "$equivalence/$1" --folder="$folder" --opt=commsched-opt "${@:2}"; }
+
+for step in fsdp experts implementations regions hybrid accumulated stored mixed \
+  packed packed-experts joint; do
+  equal check_equivalence.py --steps $step
+done
+equal check_equivalence.py --random="$(many 20)" --regions="$seed+$(((count + 4) / 5))"
+equal check_iterations.py --steps plain mixed packed stored hybrid accumulated experts
+equal check_iterations.py --random="$(many 20)" --linked="$(many 20)" \
+  --loops="$(many 20)" --both="$(many 3)"
+equal check_split_backward.py --random="$(many 30)" --steps
+equal check_partitions.py --random="$(many 5)" --run=3
+equal check_partitions.py --random="$(many 20)"
+equal check_partitions.py --pass=commsched-fit-memory --small="$(many 110)" --run=2 \
+  --offloads="$count" \
   --variants "device-memory=12288 host-memory=1GiB" "device-memory=20480 host-memory=8KiB"
-run $equivalence/check_budgets.py --small="$((14 * seed))-$((14 * seed + 2320 * count - 1))" \
-  --operations=14 --budgets 24576 36864 --no-comparison --twice=0 --folder="$folder" \
-  --opt=commsched-opt
-say "all checks passed"
+equal check_budgets.py --small="$(many 2320)" --operations=14 --budgets 24576 36864 \
+  --no-comparison --twice=0
+equal check_budgets.py --small="$(many 15)" --budgets 24576 40960 61440 92160
+
+if ((${#failed[@]})); then
+  say "failed, with seed $seed:"
+  printf '%s\n' "${failed[@]}"
+  exit 1
+fi
+say "all checks passed, with seed $seed"

@@ -3,8 +3,13 @@
 import os
 import shutil
 import subprocess
+import sys
 
 import lit.formats
+
+sys.path.append(os.path.dirname(__file__))
+
+from seed import VARIABLE, find_seed
 
 config.name = "CommSched"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -24,6 +29,9 @@ opt = "commsched-opt"
 if os.environ.get("COMMSCHED_VERIFY_ROUNDTRIP"):
     opt += " --verify-roundtrip"
 
+seed = find_seed()
+lit_config.note(f"random tests start from {VARIABLE}={seed}")
+
 config.substitutions += [
     ("%cc", config.cc),
     ("%cmake", config.cmake),
@@ -37,6 +45,7 @@ config.substitutions += [
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),
     ("%python", config.python_executable),
+    ("%{seed}", str(seed)),
     ("%src", config.commsched_src_root),
     ("%venv", os.path.dirname(os.path.dirname(config.python_executable))),
     ("%standins", os.path.join(config.commsched_obj_root, "unittests",

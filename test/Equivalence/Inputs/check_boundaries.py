@@ -4,7 +4,7 @@
 """Runs every pass and pipeline on programs whose futures cross boundaries.
 
 Each run ends with a valid program that still has all starts and waits, or with
-an error, but never with a crash.
+an error, but never with a crash. With `--turn` each is tried on one program.
 """
 
 import argparse
@@ -42,15 +42,20 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", required=True)
     parser.add_argument("--folder", required=True)
+    parser.add_argument("--turn", type=int,
+                        help="a number: the programs take turns")
     parser.add_argument("programs", nargs="+")
     args = parser.parse_args()
     Path(args.folder).mkdir(parents=True, exist_ok=True)
     pipelines = sorted({make_pipeline(run) for run in RUNS} | LOWERINGS)
     kept = 0
-    for program in args.programs:
+    for number, program in enumerate(args.programs):
         subprocess.run([args.opt, program, "-o", "/dev/null"], check=True)
         expected = len(PAIRS.findall(Path(program).read_text()))
-        for text in pipelines:
+        for index, text in enumerate(pipelines):
+            if args.turn is not None and (
+                    args.turn + index - number) % len(args.programs):
+                continue
             text = text.replace("%folder", args.folder)
             text = text.replace("%src", str(SOURCE))
             result = run([args.opt, program,

@@ -26,6 +26,7 @@ import sys
 from pathlib import Path
 
 import random_joint
+from seeds import parse_seeds
 
 sys.path.append(str(Path(__file__).resolve().parents[3]
                     / "benchmarks/optimum"))
@@ -98,18 +99,13 @@ class Function:
         self.best_ns = min(step, self.best_ns or step)
 
 
-def parse_range(text):
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
-
-
 def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--opt", default="commsched-opt")
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--random", type=parse_range, default=())
-    parser.add_argument("--small", type=parse_range, default=())
+    parser.add_argument("--random", type=parse_seeds, default=())
+    parser.add_argument("--small", type=parse_seeds, default=())
     parser.add_argument("--operations", type=int, default=30,
                         help="leave larger ones out of the small functions")
     parser.add_argument("--budgets", type=int, nargs="+", required=True,

@@ -4,11 +4,10 @@
 """Runs programs before and after passes and compares what they compute.
 
 `--steps` names training steps of pass_runs.py, on which each run listed with
-them is tried by itself; `--random` is a range of seeds of random_tensors.py,
-each of which gets a random sequence of runs; `--regions` one of
-split_regions.py, all kinds of which are divided in the ways of split_runs.py.
-`--table` checks that no pass and
-no option is missing there.
+them is tried by itself (`--turn`: on one of its steps); `--random` are seeds of
+random_tensors.py, each of which gets a random sequence of runs; `--regions` some
+of split_regions.py, all kinds of which are divided in the ways of split_runs.py.
+`--table` checks that no pass and no option is missing there.
 
 Results have to be the same, bit for bit, on every rank. There is a tolerance
 only where a pass says that sums are rounded otherwise, and with `--mpi` where
@@ -28,10 +27,13 @@ from pathlib import Path
 from joint_halves import join_halves, parse_functions, run_twice
 from pass_runs import RUNS, STEPS, find_forgotten
 from random_tensors import write_program
+from seeds import parse_seeds
 from split_regions import write_region
 from split_runs import REGION_RUNS
 from transformer_step import parse_step
 
+# A turn is one of so many of the ways to divide a region.
+TURNS = 3
 SOURCE = Path(__file__).resolve().parents[3]
 MARKS = re.compile(
     r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|\[[^]]*\]|[^,}]*)(?:, )?')
@@ -61,6 +63,7 @@ class Checker:
         self.run_command = shlex.split(options.run)
         self.is_mpi = options.mpi
         self.runs = [run for run in RUNS if options.only in run.name]
+        self.turn = options.turn
         self.folder = Path(options.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.before = None
@@ -126,8 +129,10 @@ class Checker:
     def check_step(self, name):
         before = self.transform(parse_step(STEPS[name]).write(), "")
         known = {strip_marks(before)}
-        for index, run in enumerate(
-                run for run in self.runs if name in run.steps):
+        for index, run in enumerate(self.runs):
+            turn = None if self.turn is None else self.turn + index
+            if not run.has_turn(name, turn):
+                continue
             middle = self.transform(before, run.after) if run.after else before
             if run.first:
                 self.transform(middle, run.pipeline(run.first))
@@ -165,6 +170,8 @@ class Checker:
         numbers = "exact" if self.is_mpi else None
         before = self.transform(write_region(kind, seed, numbers), "")
         for index, run in enumerate(REGION_RUNS[kind]):
+            if self.turn is not None and (self.turn + index) % TURNS:
+                continue
             if self.is_mpi and (run.divides is False
                                 or "extent=nearest" in run.text):
                 continue
@@ -201,11 +208,6 @@ def check_table(opt):
         sys.exit("not in pass_runs.py: " + ", ".join(forgotten))
 
 
-def parse_range(text):
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--opt", default="commsched-opt")
@@ -218,8 +220,12 @@ def main():
                         help="what the names of passes have to contain")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
-    parser.add_argument("--random", type=parse_range, default=())
-    parser.add_argument("--regions", type=parse_range, default=(),
+    parser.add_argument("--turn", type=int,
+                        help="a number: each run is tried on one of its "
+                        "steps, and every third way to divide a region; the "
+                        "next ones for the next number")
+    parser.add_argument("--random", type=parse_seeds, default=())
+    parser.add_argument("--regions", type=parse_seeds, default=(),
                         help="seeds of each kind of split_regions.py")
     parser.add_argument("--table", action="store_true")
     options = parser.parse_args()

@@ -4,20 +4,21 @@
 """Runs programs that repeat before and after passes and compares what they
 compute in 1, 2 and 7 repetitions.
 
-`--steps` names training steps whose parameters are fed back; `--random` is a
-range of seeds of random steps of one function, `--linked` of several, and
-`--loops` of loops, which have as many iterations. The results of all
-repetitions and the last state have to be the same, bit for bit, on every rank.
+`--steps` names training steps whose parameters are fed back; `--random` are
+seeds of random steps of one function, `--linked` of several, and `--loops` of
+loops, which have as many iterations. The results of all repetitions and the
+last state have to be the same, bit for bit, on every rank.
 """
 
 import argparse
 import shlex
 import sys
 
-from check_equivalence import Checker, parse_range
+from check_equivalence import Checker
 from joint_halves import parse_functions, run_twice
 from repeated_programs import (MOST_ROUNDS, write_linked, write_loop,
                                write_step)
+from seeds import parse_seeds
 from transformer_step import parse_step
 
 COUNTS = (1, 2, MOST_ROUNDS)
@@ -77,7 +78,11 @@ class IterationChecker(Checker):
     def check_step(self, name):
         before = self.transform(
             parse_step([*STEPS[name], "--repeats"]).write(), "")
-        self.check(name, before, PIPELINES, COUNTS)
+        pipelines = PIPELINES
+        if self.turn is not None:
+            turn = (self.turn + list(STEPS).index(name)) % len(PIPELINES)
+            pipelines = PIPELINES[turn:turn + 1]
+        self.check(name, before, pipelines, COUNTS)
 
     def check_random(self, seed):
         before = self.transform(write_step(seed), "")
@@ -125,8 +130,11 @@ def main():
                         help="messages decide on the order of sums")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
+    parser.add_argument("--turn", type=int,
+                        help="a number: one pipeline for each step, the next "
+                        "one for the next number")
     for kind in ("random", "linked", "loops", "both"):
-        parser.add_argument(f"--{kind}", type=parse_range, default=())
+        parser.add_argument(f"--{kind}", type=parse_seeds, default=())
     options = parser.parse_args()
     checker = IterationChecker(options)
     for name in options.steps:

@@ -34,6 +34,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3]
 import joint_steps  # noqa: E402
 from joint_halves import Program, parse_functions
 from random_joint import PROLOGUE, JointProgram
+from seeds import parse_seeds
 from value_numbers import check_halves, read_functions
 
 VARIANTS = [
@@ -186,11 +187,6 @@ class Checker:
         return len(order)
 
 
-def parse_range(text):
-    first, _, last = text.partition("-")
-    return range(int(first), int(last or first) + 1)
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--opt", default="commsched-opt")
@@ -200,8 +196,8 @@ def main():
         help="the runner, with its options; may be given several times")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--module", type=Path)
-    parser.add_argument("--random", type=parse_range, default=())
-    parser.add_argument("--small", type=parse_range, default=())
+    parser.add_argument("--random", type=parse_seeds, default=())
+    parser.add_argument("--small", type=parse_seeds, default=())
     parser.add_argument("--operations", type=int, default=14,
                         help="leave larger ones out of the small functions")
     parser.add_argument("--offloads", type=int, default=0)

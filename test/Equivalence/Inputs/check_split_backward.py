@@ -13,10 +13,11 @@ every rank.
 import argparse
 import re
 
-from check_equivalence import STEPS, Checker, parse_range
+from check_equivalence import STEPS, Checker
 from joint_halves import (SOURCE, call, find_end, parse_functions, split,
                           write_function)
 from repeated_programs import write_step
+from seeds import parse_seeds
 from transformer_step import parse_step
 
 NAME = re.compile(r'commsched\.name = "a(\d+)"')
@@ -76,7 +77,7 @@ def join(module, whole, chosen):
 
 class SplitChecker(Checker):
     def __init__(self, options):
-        options.only = ""
+        options.only, options.turn = "", None
         super().__init__(options)
         self.kept = 0
 
@@ -119,7 +120,7 @@ def main():
         "--run", default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
         help="the runner, with its options")
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--random", type=parse_range, default=())
+    parser.add_argument("--random", type=parse_seeds, default=())
     parser.add_argument("--steps", action="store_true")
     options = parser.parse_args()
     options.mpi = False

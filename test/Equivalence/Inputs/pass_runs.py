@@ -4,7 +4,8 @@
 """How each pass and pipeline is run to see that programs keep their meaning.
 
 Every option of every pass occurs at least once, and each run changes each of
-the programs that it is listed with; `check_equivalence.py` sees to both.
+the programs that it is listed with; `check_equivalence.py` sees to both. The
+programs of a run take turns, one for each seed.
 """
 
 import re
@@ -21,14 +22,15 @@ LOWERING = {"commsched-expand-float8-casts",
 
 # Options of transformer_step.py by kind of step.
 STEPS = {
-    "fsdp": ["--sharding=plain", "--optimizer=none"],
+    "fsdp": ["--sharding=plain", "--layers=1", "--optimizer=none"],
     "mixed": ["--sharding=mixed", "--optimizer=adamw"],
     "packed": ["--sharding=packed"],
     "stored": ["--sharding=stored"],
     "hybrid": ["--sharding=hybrid", "--optimizer=none"],
     "accumulated": ["--sharding=mixed", "--layers=1", "--microbatches=2"],
     "regions": ["--sharding=plain", "--regions", "--optimizer=none"],
-    "experts": ["--sharding=plain", "--experts", "--optimizer=none"],
+    "experts": ["--sharding=plain", "--layers=1", "--experts",
+                "--optimizer=none"],
     "implementations": ["--sharding=plain", "--layers=1", "--optimizer=none",
                         "--implementations"],
     "packed-experts": ["--sharding=packed", "--experts",
@@ -54,6 +56,11 @@ class Run:
     marks: bool = False
     # Whether sums of what is no exact number may come out otherwise.
     rounds: bool = False
+
+    def has_turn(self, step, turn):
+        """Whether it is the turn of `step` among the steps of the run."""
+        return step in self.steps and (
+            turn is None or self.steps[turn % len(self.steps)] == step)
 
     @property
     def moves_sums(self):
@@ -260,8 +267,11 @@ RUNS = [
         "first=@step second=@step name=both share=none memory-budget=50% bitwise "
         "split=off max-chunks=2 slack=5 exclusive-groups link-sharing "
         f"compute-slowdown=0.19 target=b200 {TABLE} buckets=off",
-        "first=@step second=@step name=both memory-budget=20% mode=coalesced",
         steps=("fsdp", "experts")),
+    *make_runs(
+        "commsched-interleave",
+        "first=@step second=@step name=both memory-budget=20% mode=coalesced",
+        steps=("fsdp",)),
 
     # By check_split_backward.py.
     Run("commsched-split-backward", "function=@step input-gradients=0",
@@ -304,13 +314,12 @@ RUNS = [
         "compute-slowdown=0.19",
         "mode=copy schedule-memory-budget=1000000000 strict",
         "device-memory=1GiB reserved-bytes=1KiB host-memory=1GiB "
-        "quantize=auto frontier=%folder/joint.csv",
+        "quantize=auto",
         "device-memory=1GiB budget-on=reserved allocator=pytorch-expandable",
         steps=("joint",)),
     *make_runs(
         "commsched-fit-memory",
-        "device-memory=1GiB host-memory=1GiB quantize=auto "
-        "frontier=%folder/fitted.json",
+        "device-memory=1GiB host-memory=1GiB quantize=auto",
         "device-memory=1GiB reserved-bytes=1KiB collectives=recompute "
         "buckets=off split=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",
@@ -318,6 +327,12 @@ RUNS = [
         f"{TABLE}",
         "device-memory=1GiB budget-on=reserved allocator=pytorch",
         steps=("joint",)),
+    # A frontier takes as long as many runs and changes no program:
+    # test/Transforms/Joint has those of small functions.
+    *make_runs("commsched-training-pipeline",
+               "device-memory=1GiB frontier=%folder/joint.csv", steps=()),
+    *make_runs("commsched-fit-memory",
+               "device-memory=1GiB frontier=%folder/fitted.json", steps=()),
 ]
 
 

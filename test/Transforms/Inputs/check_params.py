@@ -79,7 +79,8 @@ def main():
     again, errors = run(arguments.tool, good, PASS)
     if again != good:
         sys.exit(f"{PASS} changes its own result, or fails:\n{errors}")
-    assert min(count[v] for v in ("removed", "kept", "error")) > 20, count
+    seldom = min(count[v] for v in ("removed", "kept", "error"))
+    assert seldom > len(modules) // 40, count
     print(f"{len(modules)} functions: all well, {dict(count)}")
 
 

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that ranks with noisy times schedule alike once these are aligned.
 
-Every rank has the same random programs (random_programs.py), but times that
-are off by up to 20 %. Aligned, all ranks must have the medians, as computed
+Every rank has the same random programs (random_programs.py, and random_steps.py
+for the pipeline, which computes on memory only where that is valid), but times
+that are off by up to 20 %. Aligned, all ranks must have the medians, as computed
 here, and then the same text after scheduling; without, at least one function
 must come out in another order, or the check would prove nothing. Passes that
 look at no times need no alignment.
@@ -17,8 +18,9 @@ import re
 import statistics
 import sys
 
+import random_programs
+import random_steps
 from check_schedules import run
-from random_programs import PROLOGUE, generate
 
 TIME = re.compile(r"(commsched\.runtime_ns = )(\d+)")
 NAMED_TIME = re.compile(
@@ -35,6 +37,7 @@ UNTIMED = [
     f"func.func({COMMS},{SINK},commsched-simple-overlap)",
     "commsched-inductor-pipeline",
 ]
+PIPELINES = ["commsched-pipeline{memory-budget=10%}"]
 
 
 def add_noise(text, rng):
@@ -45,6 +48,35 @@ def add_noise(text, rng):
 def read_times(text):
     """The time of every named operation."""
     return {name: int(time) for name, time in NAMED_TIME.findall(text)}
+
+
+def check(tool, folder, num_ranks, source, rng, timed, untimed):
+    texts = [add_noise(source, rng) for _ in range(num_ranks)]
+    files = [os.path.join(folder, f"{rank}.json") for rank in range(num_ranks)]
+    for text, file in zip(texts, files):
+        run(tool, text, f"commsched-align-runtimes{{output={file}}}")
+
+    align = f"commsched-align-runtimes{{ranks={','.join(files)}}}"
+    aligned = [run(tool, text, align) for text in texts]
+    if len(set(aligned)) != 1:
+        sys.exit("the aligned programs differ")
+    measured = [read_times(text) for text in texts]
+    medians = {name: statistics.median_low(times[name] for times in measured)
+               for name in measured[0]}
+    if read_times(aligned[0]) != medians:
+        sys.exit("the aligned times are not the medians")
+
+    for schedule in timed:
+        scheduled = {run(tool, text, f"{align},{schedule}") for text in texts}
+        if len(scheduled) != 1:
+            sys.exit(f"{schedule} differs for the aligned programs")
+    for schedule in timed + untimed:
+        alone = {TIME.sub("", run(tool, text, schedule)) for text in texts}
+        if schedule in timed and len(alone) == 1:
+            sys.exit(f"the noise changes no order of {schedule}: nothing is "
+                     "shown")
+        if schedule in untimed and len(alone) != 1:
+            sys.exit(f"{schedule} looks at times")
 
 
 def main():
@@ -58,40 +90,16 @@ def main():
                         help="where the ranks' files go")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
-    functions = generate(arguments.functions, arguments.seed)
-    # Small times hardly change when rounded.
-    source = TIME.sub(r"\g<1>\g<2>000",
-                      PROLOGUE + "".join(f.text for f in functions))
-    texts = [add_noise(source, rng) for _ in range(arguments.ranks)]
-    files = [os.path.join(arguments.folder, f"{rank}.json")
-             for rank in range(arguments.ranks)]
-    for text, file in zip(texts, files):
-        run(arguments.tool, text, f"commsched-align-runtimes{{output={file}}}")
-
-    align = f"commsched-align-runtimes{{ranks={','.join(files)}}}"
-    aligned = [run(arguments.tool, text, align) for text in texts]
-    if len(set(aligned)) != 1:
-        sys.exit("the aligned programs differ")
-    measured = [read_times(text) for text in texts]
-    medians = {name: statistics.median_low(times[name] for times in measured)
-               for name in measured[0]}
-    if read_times(aligned[0]) != medians:
-        sys.exit("the aligned times are not the medians")
-
-    for schedule in TIMED:
-        scheduled = {run(arguments.tool, text, f"{align},{schedule}")
-                     for text in texts}
-        if len(scheduled) != 1:
-            sys.exit(f"{schedule} differs for the aligned programs")
-    for schedule in TIMED + UNTIMED:
-        alone = {TIME.sub("", run(arguments.tool, text, schedule))
-                 for text in texts}
-        if schedule in TIMED and len(alone) == 1:
-            sys.exit(f"the noise changes no order of {schedule}: nothing is "
-                     "shown")
-        if schedule in UNTIMED and len(alone) != 1:
-            sys.exit(f"{schedule} looks at times")
-    print(f"{len(functions)} functions, {arguments.ranks} ranks: all well")
+    count = arguments.functions
+    for module, timed, untimed in ((random_programs, TIMED, UNTIMED),
+                                   (random_steps, PIPELINES, [])):
+        functions = module.generate(count, arguments.seed)
+        # Small times hardly change when rounded.
+        source = TIME.sub(r"\g<1>\g<2>000", module.PROLOGUE
+                          + "".join(f.text for f in functions))
+        check(arguments.tool, arguments.folder, arguments.ranks, source, rng,
+              timed, untimed)
+    print(f"{count} functions, {arguments.ranks} ranks: all well")
 
 
 if __name__ == "__main__":
