@@ -29,6 +29,8 @@ from mutations import EQUIVALENT, MUTATIONS
 ROOT = Path(__file__).resolve().parent.parent
 #: A test that takes longer than that in seconds has found a fault, too.
 LIMIT = 300
+#: The programs that tests of lit run.
+PROGRAMS = ("commsched-opt", "commsched-run", "commsched-test-opt")
 #: What is not part of what a result depends on.
 APART = ("docs/", "scripts/")
 
@@ -175,10 +177,10 @@ class Builder:
         kind, name = test.split()[:2]
         if kind == "unit":
             return [f"CommSched{name}Tests"]
-        if kind == "lit" and "commsched-run" in (
-                self.tree / "test" / name).read_text():
-            return ["commsched-opt", "commsched-run"]
-        return ["commsched-opt"]
+        if kind == "pytest":
+            return ["commsched-opt"]
+        text = (self.tree / "test" / name).read_text()
+        return [program for program in PROGRAMS if program in text]
 
 
 # -- tests -------------------------------------------------------------------
@@ -337,11 +339,19 @@ def run(numbers, builder, tester, results):
         passed, failed, _ = tester.run(test)
         if not passed:
             raise Failure(f"{failed} fails without any mutation")
+    problems = []
     for number, mutation in todo.items():
         print(describe(number, mutation), end=" ", flush=True)
-        failed, seconds = try_mutation(builder, tester, mutation)
+        try:
+            failed, seconds = try_mutation(builder, tester, mutation)
+        except Failure as error:
+            problems.append(f"mutation {number}: {error}")
+            print("... cannot be tried", flush=True)
+            continue
         results.set(mutation, failed, seconds)
         print(f"... {failed or 'NOT FOUND'} ({seconds:.1f} s)", flush=True)
+    if problems:
+        raise Failure("\n".join(problems))
 
 
 def write_table(path, results, command):

@@ -255,7 +255,8 @@ MUTATIONS = [
         "lib/Transforms/Bucketing/MergeCollectives.cpp",
         "      if (writes(user, view) && runsBetween(user))\n"
         "        return true;\n",
-        "      (void)runsBetween;\n",
+        "      if (writes(user, view) && runsBetween(user) && !user)\n"
+        "        return true;\n",
         "a copy-in takes over a cast although its operand is written between",
         ("lit Transforms/Bucketing/merge-casts-and-writes.mlir",)),
     Mutation(
@@ -278,8 +279,7 @@ MUTATIONS = [
         "  result.numCollectives -= countTransfers(*problem);\n",
         "  (void)countTransfers;\n",
         "transfers to the host count as collectives",
-        ("lit Transforms/Schedule/transfers.mlir",
-         "lit Transforms/transfers.mlir")),
+        ("lit Transforms/Schedule/transfers.mlir",)),
     Mutation(
         "lib/Transforms/Joint/SavedValues.cpp",
         "  llvm::sort(proposal.saved);\n", "",
@@ -291,7 +291,7 @@ MUTATIONS = [
         "carried.contains(key) || !taken.contains(key)",
         "!taken.contains(key)",
         "a merged step does not return what its next repetition takes",
-        ("lit Transforms/Step/merge-step.mlir",)),
+        ("lit Transforms/Step/merge-step-carried.mlir",)),
     # Conversion.
     Mutation(
         "lib/Conversion/CommSchedToRuntime/LowerCollectives.cpp",

@@ -84,6 +84,10 @@ func.func @alternatives(%c: i1, %i: index) {
     "other.pinned"() {commsched.runtime_ns = 8 : i64} : () -> ()
     scf.yield
   }
+  case 1 {
+    "other.pinned"() {commsched.runtime_ns = 2 : i64} : () -> ()
+    scf.yield
+  }
   default {
     "other.pinned"() {commsched.runtime_ns = 1 : i64} : () -> ()
     scf.yield

@@ -8,6 +8,8 @@
 // RUN:   | FileCheck %s --check-prefix=BEFORE
 // RUN: commsched-opt %t --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=AFTER
+// RUN: commsched-opt %s --commsched-frontier -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=FRONTIER
 
 // Both transfers hide. The wait for the offload comes before "wide", since "a"
 // and "wide" do not fit the memory together; the reload, which allocates as
@@ -17,6 +19,10 @@
 
 // BEFORE: "function":"step",{{.*}}"num_collectives":0,"comm_bytes":0,"step_time_ns":520,{{.*}}"exposed_comm_ns":200,{{.*}}"num_transfers":2,"transfer_bytes":1800,"host_peak_bytes":900,
 // AFTER: "function":"step",{{.*}}"num_collectives":0,"comm_bytes":0,"step_time_ns":320,{{.*}}"exposed_comm_ns":0,{{.*}}"num_transfers":2,"transfer_bytes":1800,"host_peak_bytes":900,
+
+// FRONTIER: function,{{.*}},exposed_comm_ns,num_collectives
+// FRONTIER: step,1002,1002,320,320,0,0
+// FRONTIER: exposed,{{.*}},100,0
 
 // CHECK-LABEL: func.func @step(
 // CHECK-NEXT: compute "a"
