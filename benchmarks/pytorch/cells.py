@@ -31,6 +31,8 @@ from generated_code import (  # noqa: E402
     EXTERNAL,
     events_of_code,
     events_of_graph,
+    moved_events,
+    recorded_calls,
 )
 from ranks import run_ranks  # noqa: E402
 
@@ -129,13 +131,15 @@ def difference(a: Sequence, b: Sequence) -> float:
 
 
 class Seen:
-    """Graphs that came to the scheduler: how far each got, and its order as
-    it was scheduled and as it is run."""
+    """Graphs that came to the scheduler: how far each got, its order as it
+    was scheduled, and what is run: Inductor's code, or the calls of graphs of
+    eager kernels."""
 
     def __init__(self):
         self.stages = dict.fromkeys(("imported", "scheduled", "put back"), 0)
-        self.graphs: list[tuple] = []
+        self.graphs: list[list[str]] = []
         self.codes: list[str] = []
+        self.calls: list[tuple] = []
 
     def order(self) -> Optional[str]:
         """Returns why an order was not kept, or None."""
@@ -144,13 +148,14 @@ class Seen:
             return (
                 f"{len(codes)} pieces of code for {len(self.graphs)} graphs"
             )
-        for index, (gm, events) in enumerate(self.graphs):
+        for index, events in enumerate(self.graphs):
             if codes:
                 run = _external(events_of_code(codes[index]))
-            else:
-                run = events_of_graph(gm.graph)
-            if run != events:
                 moved = sum(a != b for a, b in zip(run, events))
+                moved += abs(len(run) - len(events))
+            else:
+                moved = moved_events(events, self.calls)
+            if moved:
                 return f"{moved} of {len(events)} events moved"
         return None
 
@@ -195,7 +200,7 @@ def watched() -> Iterator[Seen]:
             def call(gm, *args, **kwargs):
                 done = old(gm, *args, **kwargs)
                 if done:
-                    seen.graphs.append((gm, events_of_graph(gm.graph)))
+                    seen.graphs.append(events_of_graph(gm.graph))
                 return done
 
             return call
@@ -210,6 +215,7 @@ def watched() -> Iterator[Seen]:
             "save_output_code",
             lambda _: staticmethod(seen.codes.append),
         )
+        seen.calls = stack.enter_context(recorded_calls())
         yield seen
 
 

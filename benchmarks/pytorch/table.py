@@ -29,7 +29,8 @@ Columns, for PyTorch {versions}, in this order where they differ:
   changed, to plain Inductor; "yes, aot" means that AOT autograd by itself
   differs from eager execution, and the schedule does not differ from that;
 * order: whether starts, waits and external calls run in the order of the
-  schedule, as Inductor's code or the graph has them.
+  schedule: as Inductor's code has them, or, with eager kernels, as they were
+  called while the step ran; "-" where that was not looked at.
 
 "hidden" means that no graph has collectives: FSDP2 and DDP start theirs in
 hooks that the compiler does not see. Use `commsched.torch.shard_parameters`
@@ -88,11 +89,13 @@ def _row(cell: Mapping | None, notes: list[str]) -> list[str]:
         else:
             row.append(f"{count} of {cell['graphs']}{marks}")
             marks = ""
-    order = cell["order"]
     row.append(_equal(cell))
-    row.append("yes" if order is None else "no" + _note(order, notes))
-    if not cell["stages"]["put back"]:
-        row[-1] = "-"
+    if "order" not in cell or not cell["stages"]["put back"]:
+        row.append("-")
+    elif cell["order"] is None:
+        row.append("yes")
+    else:
+        row.append("no" + _note(cell["order"], notes))
     return row
 
 

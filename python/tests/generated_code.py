@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads the order of starts, waits and external calls, from Inductor's code
-and from FX graphs, in one form.
+"""Reads the order of starts, waits and external calls, from Inductor's code,
+from FX graphs, and from what a graph of eager kernels calls, in one form.
 
 An order is a list of events: "all_gather_into_tensor 3" is the fourth start
 and its operator, "wait 3" the wait for it, and "call addmm" an external call.
@@ -92,6 +92,70 @@ def events_of_graph(graph: torch.fx.Graph) -> list[str]:
             starts[node] = count
             count += 1
     return events
+
+
+@contextlib.contextmanager
+def recorded_calls():
+    """Gives the list of calls of collectives, waits and external operators
+    that graphs make, as they run: the operator, its first argument and what it
+    returned. Whatever only traces them has other tensors."""
+    calls = []
+    overload = torch._ops.OpOverload
+    original = overload.__call__
+
+    def call(self, /, *args, **kwargs):
+        result = original(self, *args, **kwargs)
+        space, _, name = str(self).partition(".")
+        name = name.partition(".")[0]
+        if space == "_c10d_functional" or name in EXTERNAL:
+            if all(type(tensor) is torch.Tensor for tensor in _tensors(result)):
+                calls.append((name, args[0], result))
+        return result
+
+    overload.__call__ = call
+    try:
+        yield calls
+    finally:
+        overload.__call__ = original
+
+
+def events_of_calls(calls: list[tuple]) -> list[str]:
+    """Returns the order of calls that were recorded. A wait for what is not
+    among them has no number."""
+    events: list[str] = []
+    starts: dict[int, int] = {}
+    count = 0
+    for name, argument, result in calls:
+        if name in EXTERNAL:
+            events.append(f"call {name}")
+        elif name == "wait_tensor":
+            events.append(f"wait {starts.get(_storage(argument))}")
+        else:
+            events.append(f"{name} {count}")
+            starts.update((_storage(tensor), count) for tensor in _tensors(result))
+            count += 1
+    return events
+
+
+def moved_events(events: list[str], calls: list[tuple]) -> int:
+    """Returns how many of a graph's events are elsewhere in the run of calls
+    that is most like them: 0 if the graph ran in this order."""
+    size = len(events)
+    runs = (calls[i : i + size] for i in range(max(1, len(calls) - size + 1)))
+    return min(_differences(events_of_calls(run), events) for run in runs)
+
+
+def _differences(found: list[str], wanted: list[str]) -> int:
+    differ = sum(a != b for a, b in zip(found, wanted))
+    return differ + abs(len(found) - len(wanted))
+
+
+def _tensors(value) -> list[torch.Tensor]:
+    return torch.utils._pytree.tree_leaves(value)
+
+
+def _storage(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
 
 
 @contextlib.contextmanager

@@ -67,6 +67,42 @@ def test_cases_are_those_of_the_models(matrix):
     assert set(matrix.CASES) == set(parallelisms.CASES)
 
 
+def test_an_order_that_did_not_run_is_seen(fake_world):
+    """What ran is compared, not the graph: here another graph ran."""
+    torch = pytest.importorskip("torch")
+    import generated_code as order
+
+    c10d, group = torch.ops._c10d_functional, fake_world(2)
+
+    def overlapped(x, y):
+        first = c10d.all_gather_into_tensor.default(x, 2, group)
+        second = c10d.all_reduce.default(y, "sum", group)
+        first = c10d.wait_tensor.default(first)
+        return torch.ops.aten.mm.default(first, c10d.wait_tensor.default(second))
+
+    def blocking(x, y):
+        first = c10d.all_gather_into_tensor.default(x, 2, group)
+        first = c10d.wait_tensor.default(first)
+        second = c10d.all_reduce.default(y, "sum", group)
+        return torch.ops.aten.mm.default(first, c10d.wait_tensor.default(second))
+
+    x, y = torch.ones(2, 4), torch.ones(4, 4)
+    kept, moved = (
+        torch.fx.experimental.proxy_tensor.make_fx(function)(x, y)
+        for function in (overlapped, blocking)
+    )
+    events = order.events_of_graph(kept.graph)
+    assert events == [
+        "all_gather_into_tensor 0", "all_reduce 1", "wait 0", "wait 1", "call mm",
+    ]
+    for ran, count in ((kept, 0), (moved, 2)):
+        with order.recorded_calls() as calls:
+            y.mm(y)
+            ran(x, y)
+        assert order.moved_events(events, calls) == count
+    assert order.moved_events(events, []) == len(events)
+
+
 def test_cell(matrix, opt_program, tmp_path):
     """Tensor parallelism on two ranks, as the script runs it."""
     import sys
