@@ -143,7 +143,7 @@ def schedule(function, increase, seconds, pre_bucketing=True):
     }
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("dump", help="what commsched-peers --dump has written")
     parser.add_argument("-o", "--output", required=True, help="file of the answer")
@@ -161,7 +161,7 @@ def main():
         action="store_true",
         help="merge no collectives before scheduling",
     )
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     with open(options.dump, encoding="utf-8") as file:
         functions = json.load(file)["functions"]
     answers = []

@@ -2,11 +2,16 @@
 """Shared by the tests: what a process keeps between compilations, fake process
 groups, and checking what was imported with commsched-opt where there is one."""
 
+import os
 import sys
 
 import pytest
 
 from commsched import opt
+
+# Inductor compiles a program for each kind of vectors that the processor has, in
+# every new folder of kernels, to see whether the compiler knows them; it does.
+os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
 
 @pytest.fixture(autouse=True)

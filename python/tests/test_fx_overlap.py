@@ -2,6 +2,7 @@
 """The peer of benchmarks/peers that runs Inductor's FX scheduler, on a small
 step: that its answer is a schedule, and that what Inductor sees is the step."""
 
+import contextlib
 import json
 import os
 import re
@@ -129,24 +130,36 @@ class Step:
         return path
 
 
-def run(*arguments, seed="0"):
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)],
-        cwd=BENCHMARKS / "peers",
-        env={**os.environ, "PYTHONHASHSEED": seed},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+@contextlib.contextmanager
+def peers():
+    """With the programs of benchmarks/peers to import."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS / "peers"))
+        yield
 
 
-def answer(dump, *options, seed="0"):
-    output = dump.with_suffix(".answer")
-    done = run("fx_overlap.py", dump, "-o", output, *options, seed=seed)
-    assert done.returncode == 0, done.stderr
-    (found,) = json.loads(output.read_text())["functions"]
+def run(*arguments):
+    """Runs the program within this process; returns what it says is wrong."""
+    with peers():
+        import fx_overlap
+
+        try:
+            fx_overlap.main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            return end.code
+    return None
+
+
+def read_answer(path):
+    (found,) = json.loads(path.read_text())["functions"]
     assert found.pop("function") == "step" and found.pop("schedule_ms") > 0
     return found
+
+
+def answer(dump, *options):
+    output = dump.with_suffix(".answer")
+    assert run(dump, "-o", output, *options) is None
+    return read_answer(output)
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +236,15 @@ def test_collectives_are_hidden(step, found, simulate):
 
 
 def test_answer_does_not_depend_on_hashes(dump, found):
-    assert answer(dump, seed="1") == found
+    output = dump.with_suffix(".hashed")
+    seed = "1" if os.environ.get("PYTHONHASHSEED") != "1" else "2"
+    subprocess.run(
+        [sys.executable, "fx_overlap.py", str(dump), "-o", str(output)],
+        cwd=BENCHMARKS / "peers",
+        env={**os.environ, "PYTHONHASHSEED": seed},
+        check=True,
+    )
+    assert read_answer(output) == found
 
 
 def test_collectives_are_merged_before_scheduling(step, dump, found):
@@ -238,12 +259,11 @@ def test_inductor_sees_the_step(step, dump, simulate):
     """Its tracker of memory, and its search for compute nodes, say what the
     dump says."""
     simulator, problem = simulate
-    script = """if True:
-        import json, sys
+    (function,) = json.loads(dump.read_text())["functions"]
+    with peers():
         import fx_standin
         from torch._inductor.fx_passes import memory_estimator, overlap_scheduling
 
-        (function,) = json.load(open(sys.argv[1]))["functions"]
         with fx_standin.process_groups(function["streams"]) as groups:
             graph = fx_standin.StandIn(function, groups).graph
         graph.lint()
@@ -253,11 +273,7 @@ def test_inductor_sees_the_step(step, dump, simulate):
             tracker.schedule_node(node)
             if overlap_scheduling.is_compute_node(node):
                 compute.append(node.meta[fx_standin.INDEX])
-        print(json.dumps([tracker.peak_memory, compute]))
-    """
-    done = run("-c", script, dump)
-    assert done.returncode == 0, done.stderr
-    peak, compute = json.loads(done.stdout)
+    peak = tracker.peak_memory
     assert peak == simulator.simulate_peak(problem, range(len(step.nodes)))
     assert compute == [i for i, node in enumerate(step.nodes) if node["expensive"]]
 
@@ -297,7 +313,6 @@ def test_errors(step, tmp_path, change, options, message):
     gathers = [n for n in changed.nodes if n["collective"] == "all-gather"]
     gathers[-3].update(change)
     path = changed.write(tmp_path / "step.json")
-    done = run("fx_overlap.py", path, "-o", tmp_path / "answer", *options)
-    assert done.returncode == 1
+    found = run(path, "-o", tmp_path / "answer", *options)
     assert not (tmp_path / "answer").exists()
-    assert re.search(f"^step: .*{message}", done.stderr, re.M), done.stderr
+    assert re.match(f"step: .*{message}", found), found
