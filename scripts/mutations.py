@@ -304,9 +304,7 @@ MUTATIONS = [
         "return user == hold || user->isBeforeInBlock(hold);",
         "return user != nullptr;",
         "the runtime frees a buffer that the program still uses",
-        ("lit Conversion/RuntimeToCalls/calls.mlir",
-         "lit Conversion/CommSchedToRuntime/in-flight.mlir",
-         "lit Conversion/CommSchedToRuntime/loop-carried.mlir")),
+        ("lit Conversion/CommSchedToRuntime/carried-futures.mlir",)),
     Mutation(
         "lib/Conversion/ShardToCommSched/GridGroups.cpp",
         "    if (step != span)\n      return std::nullopt;\n",

@@ -81,6 +81,35 @@ func.func @loop(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   return %sum : tensor<4xf32>
 }
 
+// What the next iteration reads is not taken over, but copied: the runtime frees
+// what it holds.
+// CALLS-LABEL: func.func @used_later
+// CALLS: scf.for
+// CALLS: call @commsched_resume
+// CALLS: memref.alloc()
+// CALLS: call @commsched_copy
+// CALLS: call @commsched_start
+// CALLS: call @commsched_hold(%{{.*}}, %c1_i32{{.*}}, %{{.*}}, %c1_i32
+// CALLS: scf.yield
+func.func @used_later(%x: tensor<4xf32>, %n: index)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %first = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %last, %sent = scf.for %i = %c0 to %n step %c1
+      iter_args(%reducing = %first, %before = %x)
+      -> (!commsched.future<tensor<4xf32>>, tensor<4xf32>) {
+    %sum = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
+    %double = arith.addf %x, %x : tensor<4xf32>
+    %next = commsched.all_reduce %double on @dp reduction(sum)
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    scf.yield %next, %double : !commsched.future<tensor<4xf32>>, tensor<4xf32>
+  } {commsched.pipelined}
+  %sum = commsched.wait %last : !commsched.future<tensor<4xf32>>
+  return %sum, %sent : tensor<4xf32>, tensor<4xf32>
+}
+
 // What is waited for is waited for, even if nothing takes what arrives.
 // CALLS-LABEL: func.func @unused
 // CALLS: scf.for
