@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Costs/GroupContention.h"
 
+#include "../Seeds.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -20,6 +21,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
+using mlir::commsched::testing::Seeds;
 
 using schedule::Contention;
 using schedule::StreamId;
@@ -146,7 +148,7 @@ TEST_F(GroupContentions, GroupsOfManyRanks) {
 
 TEST_F(GroupContentions, AgreesWithLookingAtAllPairsOfRanks) {
   constexpr int64_t numRanks = 40;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     std::mt19937_64 random(seed);
     auto below = [&](uint64_t n) { return static_cast<int64_t>(random() % n); };
     SmallVector<std::string> declarations;

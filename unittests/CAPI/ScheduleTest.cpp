@@ -16,6 +16,7 @@
 #include "commsched-c/Schedule.h"
 
 #include "../Random.h"
+#include "../Seeds.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
@@ -30,6 +31,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using mlir::commsched::testing::Random;
+using mlir::commsched::testing::Seeds;
 using schedule::testing::makeRandomOrder;
 using schedule::testing::makeRandomProblem;
 using schedule::testing::RandomProblemOptions;
@@ -152,7 +154,7 @@ Order getOrder(const CommSchedResult *result) {
 } // namespace
 
 TEST(CScheduleTest, AnswersAsTheCxxInterface) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed : Seeds(100)) {
     SCOPED_TRACE(seed);
     Problem problem = makeRandomProblem(seed, makeOptions());
     OwnedProblem same = copy(problem, /*asArrays=*/seed % 2);
@@ -188,7 +190,7 @@ TEST(CScheduleTest, AnswersAsTheCxxInterface) {
 }
 
 TEST(CScheduleTest, SimulatesOrders) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed : Seeds(100)) {
     SCOPED_TRACE(seed);
     Problem problem = makeRandomProblem(seed, makeOptions());
     OwnedProblem same = copy(problem, /*asArrays=*/true);
@@ -291,7 +293,7 @@ void addWildPart(Random &random, CommSchedProblem *problem) {
 
 TEST(CScheduleTest, NoValueCrashes) {
   int64_t numScheduled = 0, numRefused = 0;
-  for (uint64_t seed = 0; seed < 20000; ++seed) {
+  for (uint64_t seed : Seeds(20000)) {
     SCOPED_TRACE(seed);
     Random random(seed);
     OwnedProblem problem(commschedProblemCreate());
@@ -335,6 +337,6 @@ TEST(CScheduleTest, NoValueCrashes) {
     commschedProblemGetPartner(problem.get(), getWildValue<int32_t>(random));
   }
   // Both are well covered.
-  EXPECT_GT(numScheduled, 1000);
-  EXPECT_GT(numRefused, 1000);
+  EXPECT_GT(numScheduled, 300);
+  EXPECT_GT(numRefused, 300);
 }

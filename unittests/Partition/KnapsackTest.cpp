@@ -8,6 +8,7 @@
 
 #include "CommSched/Partition/Knapsack.h"
 
+#include "../Seeds.h"
 #include "ReferenceKnapsack.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -92,7 +94,7 @@ TEST(KnapsackTest, PrefersFewBytesAndEarlyItems) {
 
 TEST(KnapsackTest, ChoosesWhatTryingAllChooses) {
   int32_t numTight = 0;
-  for (uint32_t seed = 0; seed < 1500; ++seed) {
+  for (uint64_t seed : Seeds(1500)) {
     SCOPED_TRACE(seed);
     // Small numbers have many ties.
     Items items =
@@ -104,16 +106,16 @@ TEST(KnapsackTest, ChoosesWhatTryingAllChooses) {
     numTight += sumGain(items, chosen) <
                 sumGain(items, solveKnapsack(items, 1'000'000));
   }
-  EXPECT_GT(numTight, 500);
+  EXPECT_GT(numTight, 150);
 }
 
 /// The limits of rounding: as if every size were a step larger, and as if none
 /// were rounded.
 TEST(KnapsackTest, LosesNoMoreThanRoundingDoes) {
-  for (uint32_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     SCOPED_TRACE(seed);
     Items items = makeItems(seed, 12, 1'000'000'000, 1000);
-    int64_t capacity = 2'000'000'000 + 12'345 * int64_t(seed);
+    int64_t capacity = 2'000'000'000 + 12'345 * int64_t(seed % 300);
     int64_t gain = sumGain(items, solveKnapsack(items, capacity));
     EXPECT_LE(gain, sumGain(items, ReferenceKnapsack::solve(items, capacity)));
     Items larger = items;
@@ -125,7 +127,7 @@ TEST(KnapsackTest, LosesNoMoreThanRoundingDoes) {
 
 /// Where a step is as large as an item, rounding would take half of what fits.
 TEST(KnapsackTest, LosesAtMostOneOfManySmallItems) {
-  for (uint32_t seed = 0; seed < 3; ++seed) {
+  for (uint64_t seed : Seeds(3)) {
     std::mt19937_64 random(seed);
     Items items(4000);
     for (KnapsackItem &item : items)
@@ -140,7 +142,7 @@ TEST(KnapsackTest, LosesAtMostOneOfManySmallItems) {
 
 TEST(KnapsackTest, GreedyIsNeverBetterThanExact) {
   int32_t numWorse = 0;
-  for (uint32_t seed = 0; seed < 500; ++seed) {
+  for (uint64_t seed : Seeds(500)) {
     SCOPED_TRACE(seed);
     Items items = makeItems(seed, 40, 900, 100);
     int64_t capacity = seed * 13 % 10'001;
@@ -150,16 +152,16 @@ TEST(KnapsackTest, GreedyIsNeverBetterThanExact) {
     EXPECT_LE(sumGain(items, greedy), exact);
     numWorse += sumGain(items, greedy) < exact;
   }
-  EXPECT_GT(numWorse, 100);
+  EXPECT_GT(numWorse, 30);
 }
 
 /// Around the capacity up to which nothing is rounded, too.
 TEST(KnapsackTest, FitsAndGainsNoLessWithMoreCapacity) {
-  for (uint32_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed : Seeds(60)) {
     SCOPED_TRACE(seed);
     Items items = makeItems(seed, 30, 3000, 100);
     int64_t last = 0;
-    int64_t begin = seed % 2 ? 9'990 : seed * 300;
+    int64_t begin = seed % 2 ? 9'990 : seed % 60 * 300;
     for (int64_t capacity = begin; capacity < begin + 25; ++capacity) {
       Indices chosen = solveKnapsack(items, capacity);
       EXPECT_LE(sumBytes(items, chosen), capacity);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/PricedCut.h"
+#include "../Seeds.h"
 #include "RandomJointGraph.h"
 #include "ReferenceMinCut.h"
 #include "TestGraphs.h"
@@ -16,6 +17,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 /// Prices of so many nanoseconds a byte, and the costs of the graph.
 static TreatmentPrices makePrices(const JointGraph &graph, int64_t nsPerByte) {
@@ -113,7 +115,7 @@ TEST(PricedCut, IsTheCheapestOfAllChoices) {
   options.maxBackwardOperations = 6;
   options.policyPercent = 3;
   int numCompared = 0, numSplit = 0;
-  for (uint32_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed : Seeds(600)) {
     JointGraph graph = makeRandomJointGraph(seed, options);
     auto classified = classify(graph);
     if (std::holds_alternative<PartitionConflict>(classified))
@@ -169,6 +171,6 @@ TEST(PricedCut, IsTheCheapestOfAllChoices) {
       numSplit += !graph.isArgument(node);
   }
   // The graphs are not trivial.
-  EXPECT_GT(numCompared, 200);
-  EXPECT_GT(numSplit, 200);
+  EXPECT_GT(numCompared, 60);
+  EXPECT_GT(numSplit, 60);
 }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Seeds.h"
 #include "CommSched/Partition/MinCut.h"
 #include "RandomJointGraph.h"
 #include "ReferenceBans.h"
@@ -14,6 +15,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 static std::vector<BanReason> ban(const JointGraph &graph,
                                   const CutOptions &options = {}) {
@@ -221,7 +223,7 @@ static bool hasResults(const JointGraph &graph, NodeId node) {
 
 TEST(RecomputeBans, FindWhatSearchesFind) {
   int numMaterialized = 0, numFarApart = 0;
-  for (uint32_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed : Seeds(1000)) {
     JointGraph graph = makeRandomJointGraph(seed, {});
     PartitionResult<Classification> classified = classify(graph);
     auto *classes = std::get_if<Classification>(&classified);
@@ -274,6 +276,6 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
       }
     }
   }
-  EXPECT_GT(numMaterialized, 100);
-  EXPECT_GT(numFarApart, 30);
+  EXPECT_GT(numMaterialized, 30);
+  EXPECT_GT(numFarApart, 10);
 }

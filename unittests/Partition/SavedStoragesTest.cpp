@@ -8,6 +8,7 @@
 
 #include "CommSched/Partition/SavedValues.h"
 
+#include "../Seeds.h"
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"
 
@@ -18,6 +19,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -200,7 +202,7 @@ TEST(SavedStoragesPropertyTest, OnlyRepeatsViews) {
   options.viewPercent = 40;
   int32_t numReplaced = 0;
   int32_t numShared = 0;
-  for (uint32_t seed = 0; seed < 6000; ++seed) {
+  for (uint64_t seed : Seeds(6000)) {
     SCOPED_TRACE(seed);
     JointGraph graph = makeRandomJointGraph(seed, options);
     std::mt19937 random(seed);
@@ -233,8 +235,8 @@ TEST(SavedStoragesPropertyTest, OnlyRepeatsViews) {
     if (::testing::Test::HasFailure())
       return;
   }
-  EXPECT_GT(numReplaced, 100);
-  EXPECT_GT(numShared, 20);
+  EXPECT_GT(numReplaced, 30);
+  EXPECT_GT(numShared, 5);
 }
 
 } // namespace

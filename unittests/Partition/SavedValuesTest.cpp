@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/SavedValues.h"
+#include "../Seeds.h"
 #include "CommSched/Partition/RecomputePolicies.h"
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"
@@ -16,6 +17,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 static std::vector<NodeId> saveAsEager(const JointGraph &graph) {
   return expectNoConflict(
@@ -158,7 +160,7 @@ TEST(SavedValuesLadder, AggressiveRecomputationStartsLow) {
 
 TEST(SavedValuesLadder, OnRandomGraphs) {
   int numGraphs = 0, numSmaller = 0, numRepetitions = 0;
-  for (uint32_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed : Seeds(100)) {
     JointGraph graph = makeRandomJointGraph(seed, {});
     PartitionResult<Classification> classified = classify(graph);
     auto *classes = std::get_if<Classification>(&classified);
@@ -193,7 +195,7 @@ TEST(SavedValuesLadder, OnRandomGraphs) {
     EXPECT_EQ(bytes.front(), ladder->getMostBytes());
     numSmaller += bytes.back() < bytes.front();
   }
-  EXPECT_GT(numGraphs, 50);
-  EXPECT_GT(numSmaller, 20);
-  EXPECT_GT(numRepetitions, 100);
+  EXPECT_GT(numGraphs, 15);
+  EXPECT_GT(numSmaller, 5);
+  EXPECT_GT(numRepetitions, 30);
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/Segments.h"
+#include "../Seeds.h"
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"
 
@@ -15,6 +16,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 static std::vector<NodeId> findInputs(const JointGraph &graph,
                                       int64_t segmentBytes) {
@@ -83,7 +85,7 @@ TEST(Segments, LookThroughViews) {
 
 /// What crosses an end of a segment is an input, by a search from each end.
 TEST(Segments, HaveAllThatCrossesAsInputs) {
-  for (uint32_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     JointGraph graph = makeRandomJointGraph(seed);
     PartitionResult<Classification> classified = classify(graph);
     const auto *classes = std::get_if<Classification>(&classified);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/StepEstimate.h"
+#include "../Seeds.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"
@@ -18,6 +19,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 static StepEstimate estimate(const JointGraph &graph,
                              const std::vector<NodeId> &saved) {
@@ -162,7 +164,7 @@ private:
 
 TEST(StepEstimate, AgreesWithASlowReference) {
   int32_t numChecked = 0;
-  for (uint32_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed : Seeds(3000)) {
     JointGraph graph = makeRandomJointGraph(seed);
     PartitionResult<Classification> classes = classify(graph);
     if (!std::holds_alternative<Classification>(classes))
@@ -184,5 +186,5 @@ TEST(StepEstimate, AgreesWithASlowReference) {
         << "seed " << seed;
     ++numChecked;
   }
-  EXPECT_GT(numChecked, 500);
+  EXPECT_GT(numChecked, 150);
 }

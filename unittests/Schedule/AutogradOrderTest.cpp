@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
@@ -21,6 +22,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -208,7 +210,7 @@ TEST(AutogradOrder, Errors) {
 
 TEST(AutogradOrder, EqualsTheDefinition) {
   int32_t numCompared = 0;
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     RandomProblemOptions options;
     options.impliedPercent = seed % 3 == 0 ? 50 : 0;
     Problem random = makeRandomProblem(seed, options);
@@ -230,7 +232,7 @@ TEST(AutogradOrder, EqualsTheDefinition) {
     EXPECT_EQ(order, mimicSlowly(problem, first, kept));
     EXPECT_TRUE(verify(problem, order));
   }
-  EXPECT_GT(numCompared, 1500);
+  EXPECT_GT(numCompared, 500);
 }
 
 } // namespace

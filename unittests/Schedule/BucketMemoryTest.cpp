@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
@@ -21,6 +22,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -258,7 +260,7 @@ int64_t sumBytes(const Problem &problem) {
 /// other, and so their waits.
 TEST(BucketMemory, SideBySideIsOneAfterTheOther) {
   int numBuckets = 0;
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed : Seeds(1000)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomBuckets test(seed);
     numBuckets += static_cast<int>(test.buckets.size());
@@ -287,12 +289,12 @@ TEST(BucketMemory, SideBySideIsOneAfterTheOther) {
     }
     EXPECT_EQ(timeline.peakBytes, expanded.peakBytes);
   }
-  EXPECT_GT(numBuckets, 1000);
+  EXPECT_GT(numBuckets, 300);
 }
 
 /// Copies add what they pack into, and nothing gets lost.
 TEST(BucketMemory, CopiesKeepTheSumOfBytes) {
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed : Seeds(1000)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomBuckets test(seed);
     std::vector<BucketCost> costs;

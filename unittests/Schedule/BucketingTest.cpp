@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Bucketing/Bucketing.h"
 
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "ReferenceBucketing.h"
 #include "TestProblems.h"
@@ -17,6 +18,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -488,7 +490,7 @@ void compareWithReference(uint64_t seed, const RandomProblemOptions &options) {
 TEST(Bucketing, FormsWhatTheReferenceForms) {
   RandomProblemOptions options;
   options.maxNodes = 60;
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed : Seeds(600)) {
     options.shuffleProgram = seed % 3 == 0;
     compareWithReference(seed, options);
     if (HasFailure())
@@ -500,7 +502,7 @@ TEST(Bucketing, FormsWhatTheReferenceFormsOfMany) {
   // Enough of one key to reach what bounds the searches.
   RandomProblemOptions options;
   options.maxNodes = 400;
-  for (uint64_t seed = 1000; seed < 1030; ++seed) {
+  for (uint64_t seed : Seeds(30)) {
     compareWithReference(seed, options);
     if (HasFailure())
       FAIL() << "seed " << seed;

@@ -11,6 +11,7 @@
 #include "RandomProblem.h"
 #include "ReferenceAllocator.h"
 
+#include "../Seeds.h"
 #include "gtest/gtest.h"
 
 #include <chrono>
@@ -20,6 +21,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 static constexpr int64_t kib = 1024, mib = 1024 * kib;
 
@@ -197,7 +199,7 @@ static int64_t drawBytes(std::mt19937_64 &random) {
 }
 
 TEST(CachingAllocator, EqualsTheReference) {
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     std::mt19937_64 random(seed);
     bool isExpandable = seed % 2 == 1;
     CachingAllocator allocator(isExpandable ? SegmentKind::Expandable
@@ -298,7 +300,7 @@ TEST(ReservedMemory, KeepsWhatACollectiveInFlightUses) {
 
 TEST(ReservedMemory, IsNeverBelowTheLiveBytes) {
   RandomProblemOptions options;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     Problem problem = makeRandomProblem(seed, options);
     Order order = makeRandomOrder(seed, problem);
     for (SegmentKind kind : {SegmentKind::Fixed, SegmentKind::Expandable}) {

@@ -8,6 +8,7 @@
 
 #include "Splitting/CollectiveOrders.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
@@ -19,6 +20,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -83,7 +85,7 @@ TEST(CollectiveOrders, AnIdleStreamMayBeBetter) {
 }
 
 TEST(CollectiveOrders, OrdersAreLegalAndNeverLonger) {
-  for (uint32_t seed = 0; seed < 50; ++seed) {
+  for (uint64_t seed : Seeds(50)) {
     Problem problem = makeRandomProblem(seed, {});
     ASSERT_TRUE(problem.check());
     RankedOrder first = scheduleByRank(problem, rankByProgram(problem));

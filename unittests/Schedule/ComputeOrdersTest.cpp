@@ -9,6 +9,7 @@
 #include "Step/ComputeOrders.h"
 
 #include "../Random.h"
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "RandomStep.h"
 #include "TestProblems.h"
@@ -162,7 +163,7 @@ void checkLegal(const StepStructure &structure, const Order &computeOrder) {
 
 TEST(ComputeOrders, AreLegal) {
   int numEnds = 0, numStalls = 0;
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed : Seeds(600)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 4) : makeRandomProblem(seed, {});
@@ -190,8 +191,8 @@ TEST(ComputeOrders, AreLegal) {
     if (::testing::Test::HasFatalFailure())
       return;
   }
-  EXPECT_GT(numEnds, 100);
-  EXPECT_GT(numStalls, 100);
+  EXPECT_GT(numEnds, 30);
+  EXPECT_GT(numStalls, 30);
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Model/Simulator.h"
 
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "ReferenceContendedSimulator.h"
 #include "TestProblems.h"
@@ -17,6 +18,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -400,7 +402,7 @@ RandomProblemOptions manyStreams(uint64_t seed) {
 }
 
 TEST(ContendedSimulator, AgreesWithTheTickingReference) {
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed : Seeds(3000)) {
     Problem problem = makeRandomProblem(seed, manyStreams(seed));
     Order order = makeRandomOrder(seed, problem);
     std::mt19937_64 random(seed);
@@ -415,7 +417,7 @@ TEST(ContendedSimulator, AgreesWithTheTickingReference) {
 }
 
 TEST(ContendedSimulator, NothingIsFasterThanWithoutContention) {
-  for (uint64_t seed = 0; seed < 500; ++seed) {
+  for (uint64_t seed : Seeds(500)) {
     Problem problem = makeRandomProblem(seed, manyStreams(seed));
     Order order = makeRandomOrder(seed, problem);
     std::mt19937_64 random(seed);
@@ -438,7 +440,7 @@ TEST(ContendedSimulator, NothingIsFasterThanWithoutContention) {
 }
 
 TEST(ContendedSimulator, NoneIsThePlainSimulation) {
-  for (uint64_t seed = 0; seed < 500; ++seed) {
+  for (uint64_t seed : Seeds(500)) {
     Problem problem = makeRandomProblem(seed, manyStreams(seed));
     Order order = makeRandomOrder(seed, problem);
     Timeline plain = *simulate(problem, order);

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
 
+#include "../Seeds.h"
 #include "RandomCyclicProblem.h"
 
 #include <gtest/gtest.h>
@@ -17,6 +18,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -155,7 +157,7 @@ TEST(CyclicScheduler, DepthOneKeepsRepetitionsApart) {
 TEST(CyclicScheduler, RandomProblemsAreNeverWorseThanTheProgram) {
   RandomProblemOptions shape;
   shape.maxNodes = 16;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(60)) {
     CyclicProblem problem = makeRandomCyclicProblem(seed, shape);
     CyclicOrder program = programOrder(problem);
     if (!verify(problem, program))
@@ -192,7 +194,8 @@ TEST(CyclicScheduler, SmallProblemsAreNearlyAlwaysOptimal) {
   RandomProblemOptions shape;
   shape.maxNodes = 6;
   int32_t numProblems = 0, numOptimal = 0;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  // The same problems always: what is compared is a figure over all.
+  for (uint64_t seed = 0; seed < 60; ++seed) {
     CyclicProblem problem = makeRandomCyclicProblem(seed, shape);
     if (!verify(problem, programOrder(problem)))
       continue;
@@ -201,7 +204,7 @@ TEST(CyclicScheduler, SmallProblemsAreNearlyAlwaysOptimal) {
     ++numProblems;
     numOptimal += foundNs <= shortestNs;
   }
-  EXPECT_GT(numProblems, 100);
+  EXPECT_GT(numProblems, 30);
   EXPECT_GE(numOptimal * 100, numProblems * 95);
 }
 

@@ -8,6 +8,7 @@
 
 #include "Model/EditableSchedule.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 #include "TestProblems.h"
@@ -19,6 +20,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -91,7 +93,7 @@ TEST(EditableSchedule, LastUsesFollowInBothDirections) {
 
 TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
   int numMoves = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.shuffleProgram = seed % 2;
@@ -123,7 +125,7 @@ TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
       ++numMoves;
     }
   }
-  EXPECT_GT(numMoves, 2000);
+  EXPECT_GT(numMoves, 600);
 }
 
 } // namespace

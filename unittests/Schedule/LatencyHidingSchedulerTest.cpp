@@ -12,6 +12,7 @@
 
 #include "LatencyHidingScheduler.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -23,6 +24,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -378,7 +380,7 @@ TEST(LatencyHidingScheduler, ReasonsToRunAgainEnd) {
 
 TEST(LatencyHidingScheduler, AnyPreferencesGiveALegalSchedule) {
   int numOverlapping = 0;
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed : Seeds(1000)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions random;
     random.maxNodes = seed % 4 ? 40 : 120;
@@ -405,7 +407,7 @@ TEST(LatencyHidingScheduler, AnyPreferencesGiveALegalSchedule) {
     // The same again.
     EXPECT_EQ(hideLatency(problem, options)->order, result->order);
   }
-  EXPECT_GT(numOverlapping, 100);
+  EXPECT_GT(numOverlapping, 30);
 }
 
 TEST(LatencyHidingScheduler, PreferencesComeFirst) {

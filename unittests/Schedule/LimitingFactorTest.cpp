@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "TestProblems.h"
 
@@ -18,6 +19,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -69,7 +71,7 @@ TEST(LimitingFactor, IsExactlyHowFarAnOperationCanMove) {
                   order.begin() + from + 1);
     return order;
   };
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     Problem problem = makeRandomProblem(seed, options);
     Order order = makeRandomOrder(seed, problem);
     Result<Positions> positions = invert(problem, order);

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Graphs/ContractedGraph.h"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -39,7 +41,7 @@ TEST(LinkedOrder, KeepsWhatItIsGiven) {
 }
 
 TEST(LinkedOrder, MovesLikeAVector) {
-  for (uint64_t seed = 0; seed < 50; ++seed) {
+  for (uint64_t seed : Seeds(50)) {
     std::mt19937_64 random(seed);
     NodeId count = static_cast<NodeId>(2 + random() % 40);
     Order expected = ascending(count);

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -21,6 +22,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -36,7 +38,7 @@ Order listSchedule(const Problem &problem, ListSchedulerOptions options) {
 }
 
 TEST(ListScheduler, KeepsTheProgramWithoutAnAim) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed : Seeds(100)) {
     Problem problem = makeRandomProblem(seed, {});
     EXPECT_EQ(listSchedule(problem, keep), programOrder(problem))
         << "seed " << seed;
@@ -170,7 +172,7 @@ protected:
 /// Every combination of options, on thousands of problems.
 TEST_P(ListSchedulerRandom, AgreesWithTheReference) {
   int moved = 0;
-  for (uint64_t seed = 0; seed < 2500; ++seed) {
+  for (uint64_t seed : Seeds(2500)) {
     RandomProblemOptions random;
     random.maxNodes = seed % 10 == 0 ? 80 : 25;
     random.shuffleProgram = seed % 3 == 0;
@@ -189,7 +191,7 @@ TEST_P(ListSchedulerRandom, AgreesWithTheReference) {
     moved += order != programOrder(problem);
   }
   if (GetParam() != 0) {
-    EXPECT_GT(moved, 500);
+    EXPECT_GT(moved, 150);
   }
 }
 

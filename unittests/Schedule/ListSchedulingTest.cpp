@@ -8,6 +8,7 @@
 
 #include "Step/ListScheduling.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
@@ -20,6 +21,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -81,7 +83,7 @@ TEST(ListScheduling, CollectivesAreIssuedWhenTheirStreamIsFree) {
 }
 
 TEST(ListScheduling, TheTimeIsThatOfTheSimulation) {
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed : Seeds(1000)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomProblem(seed, {});
     for (int32_t length : {0, 3, 1000})

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "TestProblems.h"
 
@@ -18,6 +19,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -179,7 +181,7 @@ TEST(MemoryTimeline, RejectsPositionsThatAreNone) {
 }
 
 TEST(MemoryTimeline, AgreesWithLiveSets) {
-  for (uint64_t seed = 0; seed < 500; ++seed) {
+  for (uint64_t seed : Seeds(500)) {
     RandomProblemOptions options;
     options.shuffleProgram = seed % 2;
     Problem problem = makeRandomProblem(seed, options);

@@ -669,6 +669,8 @@ struct RandomCase {
 
 TEST(OverlapPreservingBucketing, NoStepIsLongerAndWhatIsFineStays) {
   int numKept = 0, numSplit = 0, numAlone = 0, numBetter = 0;
+  // The same problems always: of the cases of some later seeds, the first of
+  // which is known to be 11'111'496, buckets make a cycle, which is an error.
   for (uint64_t seed = 0; seed < 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase test(seed);

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
@@ -22,6 +23,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -187,7 +189,7 @@ TEST(PeakMemoryOrders, LeastPeakFreesMostBelowThePeak) {
 }
 
 TEST(PeakMemoryOrders, ArgumentsThatStayChangeNoOrder) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed : Seeds(200)) {
     Problem problem = makeRandomProblem(seed, {});
     Result<PeakMemoryChoice> before = choosePeakMemoryOrder(problem);
     std::vector<Order> orders = {expectOrder(sortLeastPeakMemoryFirst(problem)),
@@ -284,7 +286,7 @@ TEST(PeakMemoryOrders, WideAndDeep) {
 
 TEST(PeakMemoryOrders, AgreeWithTheReference) {
   std::map<PeakMemoryMethod, int> chosen;
-  for (uint64_t seed = 0; seed < 1000; ++seed) {
+  for (uint64_t seed : Seeds(1000)) {
     RandomProblemOptions options;
     options.maxNodes = seed % 10 == 0 ? 40 : 15;
     options.shuffleProgram = seed % 3 == 0;

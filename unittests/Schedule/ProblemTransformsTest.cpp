@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -22,6 +23,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -117,7 +119,7 @@ DependenceSet listDependences(const Problem &problem,
 }
 
 TEST(Renumbering, KeepsTheProblem) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.shuffleProgram = seed % 2;

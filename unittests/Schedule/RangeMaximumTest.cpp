@@ -9,6 +9,7 @@
 #include "Model/RangeMaximum.h"
 
 #include "../Random.h"
+#include "../Seeds.h"
 
 #include <gtest/gtest.h>
 
@@ -55,7 +56,7 @@ TEST(RangeMaximum, OfNothing) {
 }
 
 TEST(RangeMaximum, EqualsTheMaximumOfAVector) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     std::vector<int64_t> values(1 + random.below(40));

@@ -8,6 +8,7 @@
 
 #include "Model/ReadyTracker.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "RandomProblem.h"
 
@@ -18,6 +19,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -55,7 +57,7 @@ Order traverse(const Problem &problem, TraversalDirection direction) {
 }
 
 TEST(ReadyTracker, TraversesInBothDirections) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.shuffleProgram = seed % 2;
@@ -74,7 +76,7 @@ TEST(ReadyTracker, TraversesInBothDirections) {
 }
 
 TEST(ReadyTracker, ReportsEachOperationWhenItsLastPredecessorIsTaken) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed : Seeds(100)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomProblem(seed, {});
     ReadyTracker tracker(problem);

@@ -59,11 +59,11 @@ private:
 };
 
 /// How often a path enters operations of `label` at most, which takes as many
-/// sets.
+/// sets. A start and its wait are entered together.
 inline int32_t countEntries(const Problem &problem,
                             const std::vector<int32_t> &labels, int32_t label) {
   std::vector<int32_t> entries(labels.size());
-  for (size_t round = 0; round <= labels.size(); ++round)
+  for (size_t round = 0; round <= labels.size(); ++round) {
     for (NodeId node = 0; node < problem.numNodes(); ++node) {
       bool isInside = labels[node] == label;
       entries[node] = std::max(entries[node], int32_t(isInside));
@@ -72,6 +72,12 @@ inline int32_t countEntries(const Problem &problem,
                                  entries[end.node] +
                                      (isInside && labels[end.node] != label));
     }
+    for (NodeId node = 0; node < problem.numNodes(); ++node) {
+      NodeId wait = problem.waitOf(node);
+      if (wait != noNode && labels[node] == label && labels[wait] == label)
+        entries[node] = entries[wait] = std::max(entries[node], entries[wait]);
+    }
+  }
   return entries.empty() ? 0
                          : *std::max_element(entries.begin(), entries.end());
 }

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 
 #include "ReferenceResultReuse.h"
@@ -19,6 +20,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -372,7 +374,7 @@ private:
 
 TEST(ResultReuse, AgreesWithTheReferenceOnRandomPrograms) {
   int64_t dropped = 0, kept = 0, removedMore = 0;
-  for (uint64_t seed = 0; seed < 4000; ++seed) {
+  for (uint64_t seed : Seeds(4000)) {
     RandomGathers random(seed);
     const Problem &problem = random.problem;
     ASSERT_TRUE(problem.check()) << "seed " << seed << problem.check().error();
@@ -397,9 +399,9 @@ TEST(ResultReuse, AgreesWithTheReferenceOnRandomPrograms) {
     dropped += static_cast<int64_t>(numDropped);
     removedMore += removed(*reuse).size() > 2 * numDropped;
   }
-  EXPECT_GT(dropped, 500);
-  EXPECT_GT(kept, 200);
-  EXPECT_GT(removedMore, 200);
+  EXPECT_GT(dropped, 150);
+  EXPECT_GT(kept, 60);
+  EXPECT_GT(removedMore, 60);
 }
 
 /// Many gathers of one parameter, half of which are dropped.

@@ -8,6 +8,7 @@
 
 #include "Model/RunState.h"
 
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "RandomStep.h"
 #include "ReferenceSimulator.h"
@@ -18,6 +19,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -81,7 +83,7 @@ void checkAgainstReference(const Problem &problem, const Order &order) {
 }
 
 TEST(RunState, AgreesWithTheReferenceOnRandomProblems) {
-  for (uint64_t seed = 0; seed < 500; ++seed) {
+  for (uint64_t seed : Seeds(500)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxStreams = 4;
@@ -126,7 +128,7 @@ TEST(RunState, HeldStreamsAndOtherDurations) {
 }
 
 TEST(RunState, ReportsEachFreedBufferOnce) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed : Seeds(200)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomProblem(seed, {});
     LiveBytes live(problem);
@@ -143,7 +145,7 @@ TEST(RunState, ReportsEachFreedBufferOnce) {
 }
 
 TEST(RunState, CopiesAreIndependent) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed : Seeds(100)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, /*maxLayers=*/2);
     const Order &order = problem.topologicalOrder();

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -19,6 +20,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -58,7 +60,7 @@ std::vector<NodeId> collectivesIn(const Problem &problem, const Order &order) {
 
 TEST(SimpleOverlap, KeepsItsPromises) {
   int numMoved = 0;
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.maxNodes = seed % 4 ? 40 : 120;
@@ -94,7 +96,7 @@ TEST(SimpleOverlap, KeepsItsPromises) {
     ASSERT_TRUE(other) << other.error();
     EXPECT_EQ(other->order, result->order);
   }
-  EXPECT_GT(numMoved, 1000);
+  EXPECT_GT(numMoved, 300);
 }
 
 TEST(SimpleOverlap, StopsAtTheNeighboursThatMatter) {

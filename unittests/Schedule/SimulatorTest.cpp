@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Model/Simulator.h"
 
+#include "../Seeds.h"
 #include "RandomProblem.h"
 #include "ReferenceSimulator.h"
 #include "TestProblems.h"
@@ -19,6 +20,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -113,7 +115,7 @@ TEST(Simulator, RejectsWhatItCannotRun) {
 /// machines, whose length is max over k of (sum of collectives up to k + sum of
 /// computes from k on).
 TEST(Simulator, PrefetchedChainIsATwoMachinePipeline) {
-  for (uint64_t seed = 0; seed < 100; ++seed) {
+  for (uint64_t seed : Seeds(100)) {
     std::mt19937_64 random(seed);
     size_t length = 1 + random() % 12;
     std::vector<int64_t> gathers(length), computes(length);
@@ -143,7 +145,7 @@ TEST(Simulator, PrefetchedChainIsATwoMachinePipeline) {
 }
 
 TEST(Simulator, AgreesWithTheTickingReference) {
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     RandomProblemOptions options;
     options.shuffleProgram = seed % 2;
     Problem problem = makeRandomProblem(seed, options);

@@ -8,6 +8,7 @@
 
 #include "Step/SmallSteps.h"
 
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -23,6 +24,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -86,7 +88,7 @@ private:
 
 TEST(BeamSearch, FindsTheShortestOfAllOrders) {
   int numTried = 0, numFound = 0, numLimited = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxNodes = 12;
@@ -116,14 +118,14 @@ TEST(BeamSearch, FindsTheShortestOfAllOrders) {
     options.effort = 1 << 16;
     ASSERT_FALSE(searchBeam(problem, options));
   }
-  EXPECT_GT(numTried, 200);
-  EXPECT_GT(numLimited, 5);
+  EXPECT_GT(numTried, 60);
+  EXPECT_GT(numLimited, 1);
   EXPECT_GE(numFound * 100, numTried * 99);
 }
 
 TEST(BeamSearch, KeepsToItsOptions) {
   int numFound = 0;
-  for (uint64_t seed = 0; seed < 60; ++seed) {
+  for (uint64_t seed : Seeds(60)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, 4);
     Order program = programOrder(problem);
@@ -146,7 +148,7 @@ TEST(BeamSearch, KeepsToItsOptions) {
     options.effort = problem.numNodes();
     ASSERT_FALSE(searchBeam(problem, options));
   }
-  EXPECT_GT(numFound, 40);
+  EXPECT_GT(numFound, 10);
 }
 
 TEST(BeamSearch, HasNothingToDo) {
@@ -234,7 +236,7 @@ TEST(OrderImprovement, KeepsWhatIsGoodEnough) {
 
 TEST(OrderImprovement, IsNeverWorse) {
   int numBetter = 0;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed : Seeds(200)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 2) : makeRandomProblem(seed, {});
@@ -252,12 +254,12 @@ TEST(OrderImprovement, IsNeverWorse) {
     numBetter += afterNs < beforeNs;
     ASSERT_EQ(improveOrder(problem, before, options), after);
   }
-  EXPECT_GT(numBetter, 100);
+  EXPECT_GT(numBetter, 30);
 }
 
 TEST(OrderImprovement, FindsTheOptimumOfMostTinySteps) {
   int numFound = 0, numTried = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed : Seeds(300)) {
     RandomProblemOptions shape;
     shape.maxNodes = 9;
     Problem problem = makeRandomProblem(seed, shape);

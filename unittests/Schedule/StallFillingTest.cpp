@@ -8,6 +8,7 @@
 
 #include "Cyclic/StallFilling.h"
 
+#include "../Seeds.h"
 #include "RandomCyclicProblem.h"
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -91,7 +93,7 @@ TEST(StallFilling, WithoutAStallNothingMoves) {
 
 TEST(StallFilling, RandomOrdersRemainLegal) {
   int32_t numFilled = 0;
-  for (uint64_t seed = 0; seed < 2000; ++seed) {
+  for (uint64_t seed : Seeds(2000)) {
     RandomProblemOptions options;
     options.maxNodes = 30;
     CyclicProblem problem = makeRandomCyclicProblem(seed, options);
@@ -107,7 +109,7 @@ TEST(StallFilling, RandomOrdersRemainLegal) {
     Status legal = verify(problem, *filled);
     ASSERT_TRUE(bool(legal)) << "seed " << seed << ": " << legal.error();
   }
-  EXPECT_GT(numFilled, 200);
+  EXPECT_GT(numFilled, 60);
 }
 
 } // namespace

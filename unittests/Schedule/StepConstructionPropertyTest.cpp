@@ -9,6 +9,7 @@
 #include "Step/StepConstruction.h"
 
 #include "../Random.h"
+#include "../Seeds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -29,7 +30,7 @@ using namespace mlir::commsched::schedule::testing;
 namespace {
 
 TEST(StepConstruction, PipelinesAChainOfGathers) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed : Seeds(200)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Problem problem;
@@ -77,7 +78,7 @@ bool isSubsequence(const Order &part, const Order &order) {
 
 TEST(StepConstruction, IsAlwaysLegal) {
   int numWithin = 0, numLimited = 0;
-  for (uint64_t seed = 0; seed < 600; ++seed) {
+  for (uint64_t seed : Seeds(600)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 4) : makeRandomProblem(seed, {});
