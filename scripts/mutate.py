@@ -76,15 +76,18 @@ def parse_numbers(text):
 # -- the copy ----------------------------------------------------------------
 
 
+def call_git(*arguments):
+    try:
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, check=True, capture_output=True,
+            text=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise Failure(f"cannot ask git about {ROOT}: {error}") from error
+
+
 def list_sources():
     """The files of the project, but ignored ones, relative to its root."""
-    try:
-        listed = subprocess.run(
-            ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT,
-            check=True, capture_output=True, text=True).stdout
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise Failure(f"cannot list the sources in {ROOT} with git: "
-                      f"{error}") from error
+    listed = call_git("ls-files", "-co", "--exclude-standard", "-z")
     names = sorted(set(filter(None, listed.split("\0"))))
     return [name for name in names if (ROOT / name).is_file()]
 
@@ -354,7 +357,7 @@ def run(numbers, builder, tester, results):
         raise Failure("\n".join(problems))
 
 
-def write_table(path, results, command):
+def write_table(path, results):
     """Writes the page of all results."""
     missing = [number for number, mutation in enumerate(MUTATIONS, 1)
                if results.get(mutation) is None]
@@ -369,12 +372,12 @@ def write_table(path, results, command):
         rows.append(
             f"| {number} | {mutation.area} | `{Path(mutation.file).name}` | "
             f"{mutation.words} | {failed} | {result['seconds']:.1f} |\n")
-    head = subprocess.run(["git", "rev-parse", "--short=8", "HEAD"], cwd=ROOT,
-                          capture_output=True, text=True).stdout.strip()
+    head = call_git("describe", "--always", "--abbrev=8",
+                    "--dirty= and later changes")
     equal = [f"- `{Path(file).name}`, {words}: {reason}\n"
              for file, words, reason in EQUIVALENT]
     Path(path).write_text(PAGE.format(
-        command=command, date=datetime.date.today(), head=head, caught=caught,
+        date=datetime.date.today(), head=head, caught=caught,
         count=len(MUTATIONS), rows="".join(rows), equal="".join(equal)))
 
 
@@ -382,19 +385,18 @@ PAGE = """\
 # Mutations that the tests find
 
 Each row is a fault that is put into the program, one at a time, and the first
-test that fails then. All tests are part of `scripts/test.sh`, as they run
-there; each of them passes without the fault. The faults are listed in
-`scripts/mutations.py`.
-
-Written by
+test that fails then. The tests are those of the short run, `scripts/test.sh`,
+without the campaigns of random programs; each of them passes without the
+fault. The faults are listed in `scripts/mutations.py`.
 
 ```console
-$ {command}
+$ scripts/mutate.py --table docs/results/mutations.md
 ```
 
-on {date} at {head}: {caught} of {count} mutations are found. Seconds are
-those of the tests up to the failure, by the clock on a machine of two cores
-that did other work as well, without the time to build.
+has written this page on {date} at {head}.
+{caught} of {count} mutations are found. Seconds are those of the tests up to
+the failure, by the clock on a machine of two cores that did other work as well,
+without the time to build.
 
 | | area | file | what the program does wrong | test that fails | s |
 |---:|---|---|---|---|---:|
@@ -452,8 +454,7 @@ def main():
         results.forget(MUTATIONS[number - 1] for number in numbers)
     run(numbers, builder, Tester(builder), results)
     if arguments.table:
-        write_table(arguments.table, results,
-                    " ".join(["scripts/mutate.py", *sys.argv[1:]]))
+        write_table(arguments.table, results)
     survivors = [number for number in numbers
                  if results.get(MUTATIONS[number - 1])["failed"] is None]
     if survivors:

@@ -360,7 +360,7 @@ MUTATIONS = [
         "python/commsched/torch/compiling/confirmation.py",
         "while self._job.add(base + \"count\", 0) < size:",
         "while self._job.add(base + \"count\", 0) < size - 1:",
-        "a plan runs before the last rank has confirmed it",
+        "one rank is forgotten when all have to confirm a plan",
         ("pytest test_agreement_store.py",)),
     Mutation(
         "python/commsched/torch/compiling/agreement.py",
