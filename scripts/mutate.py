@@ -96,7 +96,8 @@ def copy_sources(tree):
     """Makes `tree` a copy of the sources, in which files that are equal stay
     as they are; returns the digest of all that results depend on."""
     digest = hashlib.sha256()
-    sources = list_sources()
+    sources = [name for name in list_sources()
+               if tree.parent not in (ROOT / name).parents]
     for name in sources:
         content = (ROOT / name).read_bytes()
         if not name.startswith(APART):
@@ -195,6 +196,9 @@ class Tester:
     def __init__(self, builder):
         self._tree, self._build = builder.tree, builder.build
         self._python = ROOT / ".venv/bin/python"
+        if not self._python.exists():
+            raise Failure(f"no {self._python}: scripts/test.sh makes it, and "
+                          "installs what else is needed")
         site = builder.tree.parent / "site"
         site.mkdir(exist_ok=True)
         # An editable install of the package comes before PYTHONPATH.
@@ -438,6 +442,8 @@ def main():
     if arguments.check:
         print(f"{len(MUTATIONS)} mutations fit the sources")
         return 0
+    if arguments.jobs < 1:
+        raise Failure(f"--jobs is {arguments.jobs}, but at least 1 is needed")
     numbers = sorted(parse_numbers(arguments.only) if arguments.only
                      else range(1, len(MUTATIONS) + 1))
     if arguments.list:
@@ -468,7 +474,7 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except Failure as error:
+    except (Failure, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
