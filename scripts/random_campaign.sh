@@ -76,9 +76,13 @@ equal check_equivalence.py --random="$(many 20)" --regions="$seed+$(((count + 4)
 equal check_iterations.py --steps plain mixed packed stored hybrid accumulated experts
 equal check_iterations.py --random="$(many 20)" --linked="$(many 20)" \
   --loops="$(many 20)" --both="$(many 3)"
+equal check_decisions.py --seeds="$(many 3)"
 equal check_split_backward.py --random="$(many 30)" --steps
 equal check_partitions.py --random="$(many 5)" --run=3
 equal check_partitions.py --random="$(many 20)"
+equal check_partitions.py --module=examples/llama3-8b-joint-fsdp64.mlirbc \
+  --variants strategy=default activation-memory-budget=0.5 \
+  "collectives=recompute activation-memory-budget=0.2"
 equal check_partitions.py --pass=commsched-fit-memory --small="$(many 110)" --run=2 \
   --offloads="$count" \
   --variants "device-memory=12288 host-memory=1GiB" "device-memory=20480 host-memory=8KiB"

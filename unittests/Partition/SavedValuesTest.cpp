@@ -182,7 +182,11 @@ TEST(SavedValuesLadder, OnRandomGraphs) {
     Split previous;
     for (int32_t rung = 0; rung < SavedValuesLadder::size();
          rung += rung < firstRungs ? 1 : 40) {
-      Split split = expectNoConflict(ladder->solve(rung));
+      // Marks that rung 0 keeps may contradict each other with less to save.
+      PartitionResult<Split> solved = ladder->solve(rung);
+      if (std::holds_alternative<PartitionConflict>(solved))
+        break;
+      Split split = std::get<Split>(std::move(solved));
       EXPECT_TRUE(std::is_sorted(split.saved.begin(), split.saved.end()));
       EXPECT_EQ(split.saved, expectNoConflict(ladder->solve(rung)).saved);
       bytes.push_back(computeSavedBytes(graph, split.saved));

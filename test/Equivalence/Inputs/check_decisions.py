@@ -14,6 +14,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from seeds import parse_seeds
 from split_regions import KINDS, write_function, write_module
 
 
@@ -55,13 +56,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--opt", default="commsched-opt")
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--count", type=int, default=25,
-                        help="functions of each kind")
+    parser.add_argument("--seeds", type=parse_seeds, required=True,
+                        help="of functions of each kind")
     options = parser.parse_args()
     scheduler = Scheduler(options.opt, options.folder)
     program = write_module(
         write_function(kind, seed, name=f"{kind}_{seed}")
-        for kind in KINDS for seed in range(options.count))
+        for kind in KINDS for seed in options.seeds)
     program, before = scheduler.run(program, "")
     shorter = 0
     for budget in (0, 20):

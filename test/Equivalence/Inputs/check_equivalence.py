@@ -4,7 +4,7 @@
 """Runs programs before and after passes and compares what they compute.
 
 `--steps` names training steps of pass_runs.py, on which each run listed with
-them is tried by itself (`--turn`: on one of its steps); `--random` are seeds of
+them is tried by itself (`--turn`: by turns); `--random` are seeds of
 random_tensors.py, each of which gets a random sequence of runs; `--regions` some
 of split_regions.py, all kinds of which are divided in the ways of split_runs.py.
 `--table` checks that no pass and no option is missing there.
@@ -221,9 +221,9 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
     parser.add_argument("--turn", type=int,
-                        help="a number: each run is tried on one of its "
-                        "steps, and every third way to divide a region; the "
-                        "next ones for the next number")
+                        help="a number: half of the runs are tried on one "
+                        "of their steps, and every third way to divide a "
+                        "region; others for the next number")
     parser.add_argument("--random", type=parse_seeds, default=())
     parser.add_argument("--regions", type=parse_seeds, default=(),
                         help="seeds of each kind of split_regions.py")

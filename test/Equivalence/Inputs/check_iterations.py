@@ -78,11 +78,14 @@ class IterationChecker(Checker):
     def check_step(self, name):
         before = self.transform(
             parse_step([*STEPS[name], "--repeats"]).write(), "")
-        pipelines = PIPELINES
+        pipelines, counts = PIPELINES, COUNTS
         if self.turn is not None:
-            turn = (self.turn + list(STEPS).index(name)) % len(PIPELINES)
-            pipelines = PIPELINES[turn:turn + 1]
-        self.check(name, before, pipelines, COUNTS)
+            # Neighbours have another pipeline, and one after three another
+            # count.
+            turn = self.turn + list(STEPS).index(name)
+            pipelines = [PIPELINES[turn % 3]]
+            counts = self.choose_counts(turn // 3)
+        self.check(name, before, pipelines, counts)
 
     def check_random(self, seed):
         before = self.transform(write_step(seed), "")
@@ -131,8 +134,9 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
     parser.add_argument("--turn", type=int,
-                        help="a number: one pipeline for each step, the next "
-                        "one for the next number")
+                        help="a number: one pipeline and one number of "
+                        "repetitions for each step, the next ones for the next "
+                        "number")
     for kind in ("random", "linked", "loops", "both"):
         parser.add_argument(f"--{kind}", type=parse_seeds, default=())
     options = parser.parse_args()

@@ -4,8 +4,8 @@
 """How each pass and pipeline is run to see that programs keep their meaning.
 
 Every option of every pass occurs at least once, and each run changes each of
-the programs that it is listed with; `check_equivalence.py` sees to both. The
-programs of a run take turns, one for each seed.
+the programs that it is listed with; `check_equivalence.py` sees to both. In a
+turn, which has a number, half of the runs are tried on one of their programs.
 """
 
 import re
@@ -58,9 +58,12 @@ class Run:
     rounds: bool = False
 
     def has_turn(self, step, turn):
-        """Whether it is the turn of `step` among the steps of the run."""
-        return step in self.steps and (
-            turn is None or self.steps[turn % len(self.steps)] == step)
+        """Whether the run is tried on `step`: always if there are no turns."""
+        if turn is None or step not in self.steps:
+            return step in self.steps
+        # Neighbours in the list are tried on different steps.
+        turn %= 2 * len(self.steps)
+        return turn < len(self.steps) and self.steps[turn] == step
 
     @property
     def moves_sums(self):
