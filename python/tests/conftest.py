@@ -3,11 +3,12 @@
 groups, and checking what was imported with commsched-opt where there is one."""
 
 import os
+import shutil
 import sys
 
 import pytest
 
-from commsched import opt
+from commsched import native, opt
 
 # Inductor compiles a program for each kind of vectors that the processor has, in
 # every new folder of kernels, to see whether the compiler knows them; it does.
@@ -35,6 +36,27 @@ def opt_program():
     program = opt.find()
     assert program, "no commsched-opt: build it, or set COMMSCHED_OPT or PATH"
     return program
+
+
+@pytest.fixture(scope="session")
+def built(opt_program):
+    """Returns a function that gives the path of a program that is built beside
+    commsched-opt."""
+
+    def find(name):
+        found = shutil.which(name, path=os.path.dirname(opt_program))
+        assert found, f"no {name} beside {opt_program}: build it"
+        return found
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def extension():
+    """The extension module, which has to be built."""
+    found = native.find()
+    assert found, "no extension commsched._native: build it"
+    return found
 
 
 @pytest.fixture

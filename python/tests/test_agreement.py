@@ -9,11 +9,7 @@ import agreement_steps as steps  # noqa: E402
 import torch  # noqa: E402
 from ranks import RanksFailed, run_ranks  # noqa: E402
 
-from commsched import opt  # noqa: E402
-
-pytestmark = pytest.mark.skipif(
-    opt.find() is None, reason="no commsched-opt: set COMMSCHED_OPT or PATH"
-)
+pytestmark = pytest.mark.usefixtures("opt_program")
 
 BOTH = [("forward", "scheduled"), ("backward", "scheduled")]
 

@@ -4,8 +4,6 @@ on fewer steps than there; and that what it compares with is sound."""
 
 import contextlib
 import io
-import os
-import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,16 +15,14 @@ FOLDER = Path(__file__).parents[2] / "benchmarks" / "parity"
 
 
 @pytest.fixture
-def parity(opt_program, monkeypatch):
+def parity(built, monkeypatch):
     """The harness and its options; skipped where it cannot run."""
     monkeypatch.syspath_prepend(str(FOLDER))
     import run
 
     if reason := run.get_skip_reason():
         pytest.skip(reason)
-    tool = shutil.which("commsched-parity", path=os.path.dirname(opt_program))
-    if tool is None:
-        pytest.skip("no commsched-parity beside commsched-opt")
+    tool = built("commsched-parity")
     options = SimpleNamespace(tool=tool, runs=1, graphs=25, seed=1, limit=60)
     return run, options
 

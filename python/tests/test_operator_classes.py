@@ -43,13 +43,9 @@ def lists(packets):
 
 
 @pytest.fixture(scope="module")
-def tester():
-    """The tool with the test passes, which stands beside commsched-opt."""
-    program = opt.find()
-    tool = program and Path(program).with_name("commsched-test-opt")
-    if not tool or not tool.exists():
-        pytest.skip("no commsched-test-opt beside commsched-opt")
-    return str(tool)
+def tester(built):
+    """The tool with the test passes."""
+    return built("commsched-test-opt")
 
 
 def _names(targets):

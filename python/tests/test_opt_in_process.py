@@ -12,9 +12,7 @@ import pytest
 
 from commsched import native, opt
 
-pytestmark = pytest.mark.skipif(
-    native.find() is None, reason="no extension commsched._native"
-)
+pytestmark = pytest.mark.usefixtures("extension")
 
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 TIMELINE = (EXAMPLES / "timeline.mlir").read_text()

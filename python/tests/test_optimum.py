@@ -2,9 +2,7 @@
 """Schedules of small steps against the optimum, by benchmarks/optimum; and that
 the optimum is one."""
 
-import os
 import random
-import shutil
 import statistics
 from dataclasses import replace
 from itertools import islice
@@ -56,11 +54,8 @@ def exact(optima):
 
 
 @pytest.fixture
-def tool(opt_program):
-    found = shutil.which("commsched-parity", path=os.path.dirname(opt_program))
-    if found is None:
-        pytest.skip("no commsched-parity beside commsched-opt")
-    return found
+def tool(built):
+    return built("commsched-parity")
 
 
 def make_tiny_problem(seed):

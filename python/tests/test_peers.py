@@ -3,8 +3,6 @@
 their answers."""
 
 import json
-import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -50,11 +48,8 @@ class Peers:
 
 
 @pytest.fixture
-def peers(opt_program, tmp_path):
-    tool = shutil.which("commsched-peers", path=os.path.dirname(opt_program))
-    if tool is None:
-        pytest.skip("no commsched-peers beside commsched-opt")
-    return Peers(tool, tmp_path)
+def peers(built, tmp_path):
+    return Peers(built("commsched-peers"), tmp_path)
 
 
 def test_the_dump_is_complete(peers):

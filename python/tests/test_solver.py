@@ -4,7 +4,6 @@ threads."""
 
 import array
 import json
-import pathlib
 import random
 import subprocess
 import threading
@@ -13,11 +12,9 @@ import time
 import pytest
 
 import commsched
-from commsched import native, solver
+from commsched import solver
 
-pytestmark = pytest.mark.skipif(
-    native.find() is None, reason="no extension commsched._native"
-)
+pytestmark = pytest.mark.usefixtures("extension")
 
 
 def step():
@@ -104,11 +101,9 @@ def random_dump(rng, name):
 
 
 @pytest.fixture
-def solve(opt_program, tmp_path):
+def solve(built, tmp_path):
     """Returns a function that runs commsched-solve on a dump."""
-    program = pathlib.Path(opt_program).with_name("commsched-solve")
-    if not program.exists():
-        pytest.skip("no commsched-solve beside commsched-opt")
+    program = built("commsched-solve")
 
     def run(text, *flags):
         path = tmp_path / "problems.json"

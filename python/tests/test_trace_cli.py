@@ -18,9 +18,7 @@ from commsched.torch.tracer import models  # noqa: E402
 from commsched.torch.tracer.step import StepOptions  # noqa: E402
 
 PACKAGE = Path(trace.__file__).parents[2]
-needs_opt = pytest.mark.skipif(
-    opt.find() is None, reason="commsched-opt is not on PATH"
-)
+needs_opt = pytest.mark.usefixtures("opt_program")
 TINY = ["--model", "llama3-tiny", "--dp", "4", "--seq", "32"]
 
 

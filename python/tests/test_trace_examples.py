@@ -38,7 +38,7 @@ def test_two_layer_example_is_up_to_date():
     )
 
 
-@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+@pytest.mark.usefixtures("opt_program")
 def test_8b_example_is_a_whole_step():
     data = (EXAMPLES / "llama3-8b-fsdp64.mlirbc").read_bytes()
     assert len(data) < 2 << 20
@@ -51,7 +51,7 @@ def test_8b_example_is_a_whole_step():
     assert backward.count("commsched.reduce_scatter ") == parameters
 
 
-@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+@pytest.mark.usefixtures("opt_program")
 def test_adamw_example_is_a_step_that_repeats():
     data = (EXAMPLES / "llama3-8b-adamw-fsdp64.mlirbc").read_bytes()
     assert len(data) < 600 << 10
@@ -64,7 +64,7 @@ def test_adamw_example_is_a_step_that_repeats():
     assert optimizer.count('"aten.addcdiv"') == parameters
 
 
-@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+@pytest.mark.usefixtures("opt_program")
 def test_tensor_parallel_example_is_a_whole_step():
     data = (EXAMPLES / "llama3-8b-tp8.mlirbc").read_bytes()
     assert len(data) < 500 << 10

@@ -122,7 +122,7 @@ def test_published_parameter_counts(name, parameters):
     assert sum(p.numel() for p in model.parameters()) == parameters
 
 
-@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+@pytest.mark.usefixtures("opt_program")
 @pytest.mark.parametrize(
     "args",
     [["--ep", "4"], ["--ep", "2", "--dp", "3", "--joint"], ["--dp", "2"]],

@@ -30,9 +30,7 @@ TINY = models.CONFIGS["llama3-tiny"]
 NUM_PARAMETERS = 3 + 9 * TINY.num_layers
 SEQUENCE = 16
 RANKS = 4
-needs_opt = pytest.mark.skipif(
-    opt.find() is None, reason="commsched-opt is not on PATH"
-)
+needs_opt = pytest.mark.usefixtures("opt_program")
 
 
 def options(**others):

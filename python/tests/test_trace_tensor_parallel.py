@@ -107,7 +107,7 @@ def test_both_kinds_of_parallelism_have_groups():
     assert re.search(r"@\w*dp size\(4\) ranks_per_node\(2\) stride\(2\)", text)
 
 
-@pytest.mark.skipif(opt.find() is None, reason="commsched-opt is not on PATH")
+@pytest.mark.usefixtures("opt_program")
 @pytest.mark.parametrize(
     "args",
     [["--tp", "2"], ["--tp", "2", "--dp", "3", "--replicas", "2"],

@@ -6,7 +6,6 @@ What the equivalence tests compare are two versions of one program; here is
 where the program itself is right.
 """
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,14 +27,9 @@ RANKS = 4
 
 
 @pytest.fixture
-def runner():
-    """The path of commsched-run, beside commsched-opt or on PATH."""
-    program = shutil.which("commsched-run")
-    if found := opt.find():
-        program = shutil.which(Path(found).with_name("commsched-run")) or program
-    if program is None:
-        pytest.skip("no commsched-run: set COMMSCHED_OPT or PATH")
-    return program
+def runner(built):
+    """The path of commsched-run."""
+    return built("commsched-run")
 
 
 # The model.
