@@ -137,7 +137,8 @@ class Seen:
 
     def __init__(self):
         self.stages = dict.fromkeys(("imported", "scheduled", "put back"), 0)
-        self.graphs: list[list[str]] = []
+        # As Inductor's code has the events of a graph, and as they are called.
+        self.graphs: list[tuple[list[str], list[str]]] = []
         self.codes: list[str] = []
         self.calls: list[tuple] = []
 
@@ -148,13 +149,13 @@ class Seen:
             return (
                 f"{len(codes)} pieces of code for {len(self.graphs)} graphs"
             )
-        for index, events in enumerate(self.graphs):
+        for index, (events, called) in enumerate(self.graphs):
             if codes:
                 run = _external(events_of_code(codes[index]))
                 moved = sum(a != b for a, b in zip(run, events))
                 moved += abs(len(run) - len(events))
             else:
-                moved = moved_events(events, self.calls)
+                moved = moved_events(called, self.calls)
             if moved:
                 return f"{moved} of {len(events)} events moved"
         return None
@@ -200,7 +201,12 @@ def watched() -> Iterator[Seen]:
             def call(gm, *args, **kwargs):
                 done = old(gm, *args, **kwargs)
                 if done:
-                    seen.graphs.append(events_of_graph(gm.graph))
+                    seen.graphs.append(
+                        (
+                            events_of_graph(gm.graph),
+                            events_of_graph(gm.graph, inside=True),
+                        )
+                    )
                 return done
 
             return call

@@ -69,16 +69,17 @@ def kernels_of_code(code: str) -> int:
     return len(re.findall(calls, body, re.MULTILINE))
 
 
-def events_of_graph(graph: torch.fx.Graph) -> list[str]:
+def events_of_graph(graph: torch.fx.Graph, inside: bool = False) -> list[str]:
     """Returns the order of an FX graph of ATen operators; of its external
-    calls those that Inductor does not turn into kernels."""
+    calls those that Inductor does not turn into kernels, and, with `inside`,
+    those that operators of higher order make."""
     events: list[str] = []
     starts: dict[torch.fx.Node, int] = {}
     count = 0
     for node in graph.nodes:
         if node.op != "call_function":
             continue
-        space, _, name = str(node.target).partition(".")
+        space, _, name = str(_operator(node, inside)).partition(".")
         name = name.partition(".")[0]
         if space != "_c10d_functional":
             if name in EXTERNAL:
@@ -92,6 +93,16 @@ def events_of_graph(graph: torch.fx.Graph) -> list[str]:
             starts[node] = count
             count += 1
     return events
+
+
+def _operator(node: torch.fx.Node, inside: bool):
+    """What a node calls, or, `inside` one of higher order, such as those that
+    keep the state of random numbers, what this is given to call."""
+    if inside and isinstance(node.target, torch._ops.HigherOrderOperator):
+        for argument in node.args:
+            if isinstance(argument, torch._ops.OpOverload):
+                return argument
+    return node.target
 
 
 @contextlib.contextmanager
