@@ -18,6 +18,10 @@ from seeds import parse_seeds
 from split_regions import KINDS, write_function, write_module
 
 
+BUDGETS = (0, 20)  # Percent over the peak.
+SPLITS = ("auto", "sums")
+
+
 class Scheduler:
     def __init__(self, opt, folder):
         self.opt = shlex.split(opt)
@@ -58,16 +62,23 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--seeds", type=parse_seeds, required=True,
                         help="of functions of each kind")
+    parser.add_argument("--turn", type=int,
+                        help="a number: one budget and one way to split; the "
+                        "next ones for the next number")
     options = parser.parse_args()
+    budgets, splits = BUDGETS, SPLITS
+    if options.turn is not None:
+        budgets = [BUDGETS[options.turn % 2]]
+        splits = [SPLITS[options.turn // 2 % 2]]
     scheduler = Scheduler(options.opt, options.folder)
     program = write_module(
         write_function(kind, seed, name=f"{kind}_{seed}")
         for kind in KINDS for seed in options.seeds)
     program, before = scheduler.run(program, "")
     shorter = 0
-    for budget in (0, 20):
+    for budget in budgets:
         off = scheduler.run(program, pipeline("off", f"{budget}%"))[1]
-        for split in ("auto", "sums"):
+        for split in splits:
             text = pipeline(split, f"{budget}%")
             result, reports = scheduler.run(program, text)
             for name, report in reports.items():

@@ -28,7 +28,7 @@ BOTH = "commsched-interleave{first=@step second=@step name=both}"
 
 # Options of transformer_step.py.
 STEPS = {
-    "plain": ["--sharding=plain"],
+    "plain": ["--sharding=plain", "--layers=1"],
     "mixed": ["--sharding=mixed", "--optimizer=adamw", "--layers=1"],
     "packed": ["--sharding=packed", "--layers=1"],
     "stored": ["--sharding=stored", "--layers=1"],
@@ -76,15 +76,15 @@ class IterationChecker(Checker):
                              f"--iterations={count}", *options)
 
     def check_step(self, name):
-        before = self.transform(
-            parse_step([*STEPS[name], "--repeats"]).write(), "")
         pipelines, counts = PIPELINES, COUNTS
         if self.turn is not None:
-            # Neighbours have another pipeline, and one after three another
-            # count.
-            turn = self.turn + list(STEPS).index(name)
-            pipelines = [PIPELINES[turn % 3]]
-            counts = self.choose_counts(turn // 3)
+            turn, rest = divmod(self.turn + list(STEPS).index(name), 2)
+            if rest:
+                return
+            pipelines = [PIPELINES[turn % len(PIPELINES)]]
+            counts = self.choose_counts(turn // len(PIPELINES))
+        before = self.transform(
+            parse_step([*STEPS[name], "--repeats"]).write(), "")
         self.check(name, before, pipelines, counts)
 
     def check_random(self, seed):
@@ -134,9 +134,9 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
     parser.add_argument("--turn", type=int,
-                        help="a number: one pipeline and one number of "
-                        "repetitions for each step, the next ones for the next "
-                        "number")
+                        help="a number: half of the steps, each with one "
+                        "pipeline and one number of repetitions; others for "
+                        "the next number")
     for kind in ("random", "linked", "loops", "both"):
         parser.add_argument(f"--{kind}", type=parse_seeds, default=())
     options = parser.parse_args()
