@@ -13,6 +13,8 @@ DEVICES = 8
 os.environ["XLA_FLAGS"] = (
     os.environ.get("XLA_FLAGS", "")
     + f" --xla_force_host_platform_device_count={DEVICES}"
+    # Compiling takes longer than what is run.
+    " --xla_backend_optimization_level=0"
 )
 
 import jax  # noqa: E402

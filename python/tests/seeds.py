@@ -28,9 +28,14 @@ def first_seed() -> int:
     return int(done.stdout[:8], 16) if done.returncode == 0 else 0
 
 
+def runs() -> int:
+    """COMMSCHED_TEST_RUNS: how many times as much is tried."""
+    return int(os.environ.get("COMMSCHED_TEST_RUNS", "1"))
+
+
 def seeds(count: int) -> Iterator[int]:
     """Yields `count` seeds, each of which it prints."""
-    for index in range(count * int(os.environ.get("COMMSCHED_TEST_RUNS", "1"))):
+    for index in range(count * runs()):
         seed = first_seed() + index
         print(f"COMMSCHED_TEST_SEED={seed}")
         yield seed

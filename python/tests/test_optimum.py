@@ -11,9 +11,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from seeds import first_seed, runs, seeds
+
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "optimum"
 #: Which of the stored proofs are found anew.
-SAMPLE = random.Random(2).sample(range(200), 8)
+SAMPLE = random.Random(first_seed()).sample(range(200), min(200, 4 * runs()))
 #: What is worst, or was at some time, and the gap that may be left.
 WORST = {
     "experts_154": 0.02,
@@ -99,7 +101,7 @@ def list_orders(after, placed=()):
 
 def test_the_solver_agrees_with_every_order_tried(optima, exact):
     limited = impossible = 0
-    for seed in range(150):
+    for seed in seeds(60):
         problem = make_tiny_problem(seed)
         orders = list(islice(list_orders(exact.close(problem)), MOST_ORDERS))
         if len(orders) == MOST_ORDERS:
@@ -120,7 +122,7 @@ def test_the_solver_agrees_with_every_order_tried(optima, exact):
             assert mine["step_time_ns"] == found.step_ns
             assert mine["peak_memory_bytes"] <= limit
             limited += min(steps) > min(c["step_time_ns"] for c in costs)
-    assert limited > 20 and impossible > 50
+    assert limited >= 4 and impossible >= 20
 
 
 def test_proofs_are_reproduced(optima, exact, tool):
@@ -141,13 +143,18 @@ def test_a_wrong_proof_is_seen(optima, tool):
 
 
 def test_schedules_are_near_the_optimum(optima, tool):
-    proofs = optima.read_proofs().values()
+    proofs = [
+        proof
+        for seed, proof in optima.read_proofs().items()
+        # All in a campaign, and else one in four and the worst.
+        if runs() > 1 or seed % 4 == 0 or optima.SmallStep(seed).name in WORST
+    ]
     outcomes = optima.schedule(tool, optima.SCHEDULE, proofs)
     gaps = sorted(outcome.gap for outcome in outcomes)
-    assert len(gaps) == 200
+    assert len(gaps) == len(proofs) >= 50
     assert gaps[0] >= 0, "shorter than the shortest: the solver or the model is wrong"
     assert statistics.median(gaps) <= 0.01
-    assert gaps[189] <= 0.05  # The 95th percentile.
+    assert sum(gap > 0.05 for gap in gaps) <= 0.05 * len(gaps)
     assert all(outcome.fits for outcome in outcomes)
     by_name = {optima.SmallStep(o.seed).name: o for o in outcomes}
     for name, most in WORST.items():

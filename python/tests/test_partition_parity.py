@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from seeds import runs
+
 torch = pytest.importorskip("torch")
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "partition"
-NUM_RANDOM = 10
+NUM_RANDOM = 4 * runs()
 SMALL = ("MLP", "dropout")
 
 
