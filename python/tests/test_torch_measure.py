@@ -4,8 +4,6 @@
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 import torch
@@ -17,6 +15,7 @@ from commsched.torch import measure
 from commsched.torch.measuring.collectives import _coalesced_sizes
 from commsched.torch.measuring.machine import slowest
 from commsched.torch.measuring.profile import signature
+from ranks import run_ranks
 
 STEP = """
 import torch
@@ -178,25 +177,19 @@ def test_a_table_of_collectives_has_no_operators():
     assert measure.read_operators(data / "cpu-2core-openmpi.json") == {}
 
 
-def _command(*arguments, ranks=None, cwd):
-    command = [sys.executable]
-    if ranks:
-        command += ["-m", "torch.distributed.run", "--standalone",
-                    "--nproc-per-node", str(ranks)]
-    return subprocess.run(
-        [*command, "-m", "commsched.torch.measure", *arguments],
-        cwd=cwd, capture_output=True, text=True, timeout=120, check=False,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
+def _measured(rank, folder, arguments):
+    """The command, on a rank that is not under torchrun."""
+    os.chdir(folder)
+    return measure.main(arguments)
 
 
 def test_two_ranks_write_one_profile(tmp_path):
     (tmp_path / "step.py").write_text(STEP)
-    done = _command(
+    arguments = [
         "-o", "profile.json", "--repeats", "2", "--max-size", "16KiB",
-        "--step", "step.py:make_step", ranks=2, cwd=tmp_path,
-    )
-    assert done.returncode == 0, done.stderr
+        "--step", "step.py:make_step",
+    ]
+    assert run_ranks(_measured, 2, args=(str(tmp_path), arguments)) == [0, 0]
     profile = json.loads((tmp_path / "profile.json").read_text())
     kinds = {row["collective"] for row in profile["rows"]}
     assert kinds == set(measure.KINDS)
@@ -218,7 +211,13 @@ def test_two_ranks_write_one_profile(tmp_path):
         (["-o", "x", "--kinds", "gather"], 2, "gather"),
     ],
 )
-def test_bad_commands_say_what_is_wrong(tmp_path, arguments, status, error):
-    done = _command(*arguments, cwd=tmp_path)
-    assert done.returncode == status
-    assert error in done.stderr
+def test_bad_commands_say_what_is_wrong(
+    monkeypatch, capsys, arguments, status, error
+):
+    monkeypatch.delenv("RANK", raising=False)
+    try:
+        ended = measure.main(arguments)
+    except SystemExit as end:
+        ended = end.code
+    assert ended == status
+    assert error in capsys.readouterr().err
