@@ -23,7 +23,7 @@ LOWERING = {"commsched-expand-float8-casts",
 # Options of transformer_step.py by kind of step.
 STEPS = {
     "fsdp": ["--sharding=plain", "--layers=1", "--optimizer=none"],
-    "mixed": ["--sharding=mixed", "--optimizer=adamw"],
+    "mixed": ["--sharding=mixed", "--layers=1", "--optimizer=adamw"],
     "packed": ["--sharding=packed"],
     "stored": ["--sharding=stored"],
     "hybrid": ["--sharding=hybrid", "--optimizer=none"],
