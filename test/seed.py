@@ -13,10 +13,10 @@ OUTSIDE = 1
 
 
 def find_seed():
-    """A number below 2^24."""
+    """The number, in decimal in the environment."""
     if text := os.environ.get(VARIABLE):
-        if not text.isdecimal() or int(text) >= 1 << 24:
-            raise SystemExit(f"{VARIABLE} is '{text}', not a number below 2^24")
+        if not text.isdecimal():
+            raise SystemExit(f"{VARIABLE} is '{text}', not a number")
         return int(text)
     folder = os.path.dirname(os.path.abspath(__file__))
     try:
