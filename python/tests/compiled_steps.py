@@ -38,11 +38,11 @@ class Layer(nn.Module):
 
 
 class Model(nn.Module):
-    """Two layers, and a buffer that counts calls."""
+    """Some layers, and a buffer that counts calls."""
 
-    def __init__(self, breaks: bool = False, **settings: Any):
+    def __init__(self, breaks: bool = False, layers: int = 2, **settings: Any):
         super().__init__()
-        self.layers = nn.ModuleList(Layer(**settings) for _ in range(2))
+        self.layers = nn.ModuleList(Layer(**settings) for _ in range(layers))
         self.register_buffer("calls", torch.zeros(()))
         self.breaks = breaks
 

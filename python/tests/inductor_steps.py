@@ -5,7 +5,7 @@ ranks."""
 from __future__ import annotations
 
 import warnings
-from typing import Optional
+from typing import NamedTuple, Optional
 
 import compiled_steps as steps
 import torch
@@ -17,24 +17,50 @@ SETTINGS = {"fallback_random": True}
 #: written, rounding to 16 bits, and symbolic sizes.
 CASE = steps.Case(
     {},
-    {"dropout": 0.3, "norm": True},
+    {"layers": 1, "dropout": 0.3, "norm": True},
     distribute=steps.shard_mixed,
     dtype=torch.bfloat16,
     rows=(8, 6),
 )
 
 
-def compare(rank: int, options: dict) -> tuple[Optional[str], list[str]]:
-    """Returns the first difference from Inductor without CommSched, if any,
-    and what became of the graphs."""
+class Compared(NamedTuple):
+    """Against Inductor without CommSched: the first difference of what is only
+    ordered, the largest of what is merged too, as a part of the largest value,
+    what became of the graphs, and how many buckets there are."""
+
+    ordered: Optional[str]
+    merged: float
+    statuses: list[str]
+    buckets: int
+
+
+def compare(rank: int) -> Compared:
     import commsched.torch as cs
     from commsched.torch.compiling import records
 
     _prepare()
     plain = train(CASE, SETTINGS, dynamic=True)
-    ours = train(CASE, cs.inductor_options(SETTINGS, **options), dynamic=True)
-    statuses = [f"{r.kind} {r.status}" for r in records.records()]
-    return steps.difference(plain, ours), statuses
+    ordered = train(
+        CASE, cs.inductor_options(SETTINGS, buckets="off"), dynamic=True
+    )
+    merged = train(CASE, cs.inductor_options(SETTINGS), dynamic=True)
+    found = records.records()
+    return Compared(
+        steps.difference(plain, ordered),
+        _largest_difference(plain[0], merged[0]),
+        [f"{record.kind} {record.status}" for record in found],
+        sum(len(record.merged) for record in found),
+    )
+
+
+def _largest_difference(wanted: dict, found: dict) -> float:
+    assert wanted.keys() == found.keys()
+    return max(
+        float((found[name] - value).abs().max() / value.abs().max())
+        for name, value in wanted.items()
+        if value.is_floating_point() and value.abs().max() > 0
+    )
 
 
 def _prepare() -> None:
