@@ -28,14 +28,13 @@ build default commsched-opt commsched-run commsched-conformance CommSchedUnitTes
 PATH="$root/build/bin:/usr/lib/llvm-22/bin:$PATH"
 mkdir -p "$folder"
 
-failed=()
+failed=() number=0
 
-# Runs a command, and keeps what it prints if it fails.
+# Runs a command, and keeps it with what it prints if it fails.
 run() {
-  local log
-  say "$*"
-  log=$folder/$(printf '%s' "$*" | tr -cs '[:alnum:]' _ | cut -c1-120).log
-  if "$@" >"$log" 2>&1; then
+  local log=$folder/$((++number)).log
+  say "$*" | tee "$log"
+  if "$@" >>"$log" 2>&1; then
     tail -n 1 "$log"
     rm "$log"
   else
