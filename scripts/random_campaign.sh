@@ -23,7 +23,7 @@ folder=build/campaign
 
 install_packages "${build_packages[@]}"
 make_venv
-pip_install numpy
+pip_install torch==2.13.0 ortools==9.15.6755 -e './python[test]'
 build default commsched-opt commsched-run commsched-conformance CommSchedUnitTests
 PATH="$root/build/bin:/usr/lib/llvm-22/bin:$PATH"
 mkdir -p "$folder"
@@ -51,6 +51,9 @@ many() { echo "$seed+$(($1 * count))"; }
 for tests in build/unittests/*/CommSched*Tests; do
   run env COMMSCHED_TEST_SEED="$seed" COMMSCHED_TEST_RUNS="$count" "$tests" --gtest_brief=1
 done
+run env COMMSCHED_TEST_SEED="$seed" COMMSCHED_TEST_RUNS="$count" \
+  COMMSCHED_OPT="$root/build/bin/commsched-opt" "$python" -m pytest -q \
+  python/tests/test_{apply_random,optimum,partition_parity}.py
 for ranks in 1 2 3 4 8; do
   run commsched-conformance --backend=local --ranks="$ranks"
 done

@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Seeds of random tests.
 
-They begin with a number that comes from the commit, so that runs of several
-commits add up, and COMMSCHED_TEST_SEED repeats one of them.
-COMMSCHED_TEST_RUNS multiplies how many there are. A test that fails shows its
-seed in what it printed.
+They begin with the one that lit's tests begin with (test/seed.py), which
+COMMSCHED_TEST_SEED sets. COMMSCHED_TEST_RUNS multiplies how many there are. A test
+that fails shows its seed in what it printed.
 """
 
 import functools
 import os
-import subprocess
+import runpy
 from collections.abc import Iterator
 
 from installed import ROOT
@@ -17,15 +16,8 @@ from installed import ROOT
 
 @functools.cache
 def first_seed() -> int:
-    """COMMSCHED_TEST_SEED, or else a number of the commit; 0 without git."""
-    given = os.environ.get("COMMSCHED_TEST_SEED")
-    if given:
-        return int(given)
-    done = subprocess.run(
-        ["git", "rev-parse", "--short=8", "HEAD"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )
-    return int(done.stdout[:8], 16) if done.returncode == 0 else 0
+    """The seed of test/seed.py."""
+    return runpy.run_path(str(ROOT / "test" / "seed.py"))["find_seed"]()
 
 
 def runs() -> int:
