@@ -225,7 +225,7 @@ if jax is not None:
     with make_ir_context():
         assert "async_start" in str(ir.Module.parse(here))
     f = jax.jit(lambda x: jax.numpy.tanh(x @ x).sum())
-    assert f(jax.numpy.ones((8, 8))) == 64
+    assert abs(f(jax.numpy.ones((8, 8))) - 64) < 1e-3
 assert here == opt.run(step, *flags)
 """
 
