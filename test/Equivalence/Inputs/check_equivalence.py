@@ -33,7 +33,7 @@ from split_runs import REGION_RUNS
 from transformer_step import parse_step
 
 # A turn is one of so many of the ways to divide a region.
-TURNS = 3
+TURNS = 6
 SOURCE = Path(__file__).resolve().parents[3]
 MARKS = re.compile(
     r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|\[[^]]*\]|[^,}]*)(?:, )?')
@@ -221,7 +221,7 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
     parser.add_argument("--turn", type=int,
-                        help="a number: half of the runs are tried on one "
+                        help="a number: a quarter of the runs is tried on one "
                         "of their steps, and every third way to divide a "
                         "region; others for the next number")
     parser.add_argument("--random", type=parse_seeds, default=())

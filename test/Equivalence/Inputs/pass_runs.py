@@ -5,7 +5,7 @@
 
 Every option of every pass occurs at least once, and each run changes each of
 the programs that it is listed with; `check_equivalence.py` sees to both. In a
-turn, which has a number, half of the runs are tried on one of their programs.
+turn, which has a number, a quarter of the runs is tried on one of their programs.
 """
 
 import re
@@ -62,7 +62,7 @@ class Run:
         if turn is None or step not in self.steps:
             return step in self.steps
         # Neighbours in the list are tried on different steps.
-        turn %= 2 * len(self.steps)
+        turn %= 4 * len(self.steps)
         return turn < len(self.steps) and self.steps[turn] == step
 
     @property
