@@ -20,11 +20,13 @@ from commsched.torch.compiling.partitioner import Partitioner
 @dataclasses.dataclass
 class Outcome:
     """The first difference from eager, the collectives of each backward by
-    name, the statuses of the joint graphs, and who decided."""
+    name, the statuses of the joint graphs, who decided, and what training
+    gave."""
 
     difference: Optional[str]
     backwards: list[list[str]]
     joints: list[tuple[str, str]]
+    trained: list[dict]
 
     @property
     def gathers(self) -> list[int]:
@@ -34,13 +36,16 @@ class Outcome:
         ]
 
 
+#: Compiling a step takes most of the time.
+MODEL = {"layers": 1}
+
 CASES = {
-    "saved": steps.Case({}, compiled={"collectives": "save"}),
+    "saved": steps.Case({}, MODEL, compiled={"collectives": "save"}),
     "recomputed": steps.Case({}, compiled={"collectives": "recompute"}),
-    "by cost": steps.Case({}, compiled={"collectives": "cost"}),
+    "by cost": steps.Case({}, MODEL, compiled={"collectives": "cost"}),
     "resharded within a budget": steps.Case(
         {},
-        {"dropout": 0.3, "norm": True},
+        {"dropout": 0.3, "norm": True, **MODEL},
         compiled={
             "reshard_after_forward": True,
             "activation_memory_budget": 0.0,
@@ -48,12 +53,14 @@ CASES = {
     ),
     "mixed precision": steps.Case(
         {},
+        MODEL,
         distribute=steps.shard_mixed,
         dtype=torch.bfloat16,
         compiled={"collectives": "recompute"},
     ),
     "replicated": steps.Case(
         {},
+        MODEL,
         distribute=steps.replicate,
         compiled={"activation_memory_budget": 0.3},
     ),
@@ -88,7 +95,8 @@ def compare(case: steps.Case) -> Outcome:
         for record in records.records()
         if record.kind == "joint"
     ]
-    return Outcome(steps.difference(eager, compiled), backwards, joints)
+    difference = steps.difference(eager, compiled)
+    return Outcome(difference, backwards, joints, compiled)
 
 
 def train_unlike_graphs(rank: int) -> dict[str, Outcome]:
@@ -100,10 +108,14 @@ def train_unlike_graphs(rank: int) -> dict[str, Outcome]:
     options = {"activation_memory_budget": 0.4, "collectives": "cost"}
     found = {}
     rows = (4 + 60 * rank,) * steps.STEPS
-    found["rows"] = compare(steps.Case({}, rows=rows, compiled=options))
+    found["rows"] = compare(
+        steps.Case({}, MODEL, rows=rows, compiled=options)
+    )
     width, steps.WIDTH = steps.WIDTH, 33
     found["shards"] = compare(
-        steps.Case({}, rows=rows, compiled={"collectives": "recompute"})
+        steps.Case(
+            {}, MODEL, rows=rows, compiled={"collectives": "recompute"}
+        )
     )
     steps.WIDTH = width
     dist.barrier()
@@ -114,7 +126,7 @@ def train_unlike_graphs(rank: int) -> dict[str, Outcome]:
     found["no program"] = compare(
         steps.Case(
             {},
-            {"dropout": 0.1},
+            {"dropout": 0.1, **MODEL},
             compiled={"collectives": "recompute"},
         )
     )
