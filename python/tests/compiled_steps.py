@@ -112,21 +112,25 @@ def freeze(model: nn.Module) -> None:
 
 
 BOTH = {"forward scheduled": 1, "backward scheduled": 1}
+#: Enough where a case is about a part of a layer: compiling takes longest.
+ONE = {"layers": 1}
 
 CASES = {
     "sharded": Case(BOTH),
     "mixed precision": Case(
-        BOTH, distribute=shard_mixed, dtype=torch.bfloat16
+        BOTH, ONE, distribute=shard_mixed, dtype=torch.bfloat16
     ),
     "replicated": Case(
         {"forward unchanged": 1, "backward scheduled": 1},
+        ONE,
         distribute=replicate,
     ),
-    "dropout": Case(BOTH, {"dropout": 0.3}),
-    "buffers": Case(BOTH, {"norm": True}),
-    "frozen": Case(BOTH, prepare=freeze),
+    "dropout and buffers": Case(BOTH, {"dropout": 0.3, "norm": True, **ONE}),
+    "frozen": Case(BOTH, ONE, prepare=freeze),
     "dynamic shapes": Case(
-        {"forward scheduled": 2, "backward scheduled": 2}, rows=(8, 6, 10)
+        {"forward scheduled": 2, "backward scheduled": 2},
+        ONE,
+        rows=(8, 6, 10),
     ),
     "graph breaks": Case(
         {"forward scheduled": 2, "backward scheduled": 2},
@@ -190,7 +194,7 @@ def _compare_ddp(rank: int) -> Outcome:
     histories = []
     for compiled in (False, True):
         torch.manual_seed(0)
-        model = DistributedDataParallel(Model())
+        model = DistributedDataParallel(Model(**ONE))
         step, backward = model, contextlib.nullcontext
         if compiled:
             step = torch.compile(model, backend=commsched, options=options)
