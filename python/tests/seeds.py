@@ -9,7 +9,7 @@ that fails shows its seed in what it printed.
 import functools
 import os
 import runpy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from installed import ROOT
 
@@ -23,6 +23,15 @@ def first_seed() -> int:
 def runs() -> int:
     """COMMSCHED_TEST_RUNS: how many times as much is tried."""
     return int(os.environ.get("COMMSCHED_TEST_RUNS", "1"))
+
+
+def turns(choices: Sequence, count: int) -> list:
+    """Returns `count` of the choices, others with another seed; all of them if
+    more is tried than once."""
+    if runs() > 1:
+        return list(choices)
+    first = first_seed() % len(choices)
+    return [*choices, *choices][first : first + count]
 
 
 def seeds(count: int) -> Iterator[int]:

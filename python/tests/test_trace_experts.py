@@ -10,11 +10,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import lockstep  # noqa: E402
+import seeds  # noqa: E402
+import traces  # noqa: E402
 
 from commsched import opt  # noqa: E402
 from commsched.torch import trace  # noqa: E402
 from commsched.torch.tracer import models  # noqa: E402
-from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
+from commsched.torch.tracer.step import StepOptions  # noqa: E402
 
 TINY = models.EXPERTS_CONFIGS["experts-tiny"]
 SEQUENCE = 32
@@ -39,11 +41,11 @@ def part(name, whole, rank, ranks):
     return whole.chunk(ranks)[rank]
 
 
-@pytest.mark.parametrize("shards", [1, 2])
+@pytest.mark.parametrize("shards", seeds.turns([1, 2], 1))
 def test_the_ranks_compute_the_gradient_of_all_tokens(shards):
     """All ranks together do what one model does with all their data, however
     unevenly its router spreads the tokens."""
-    step = trace_step(options(shards=shards, joint=True))
+    step = traces.step(options(shards=shards, joint=True))
     joint = step.graphs["joint"]
     model = build(TINY)
     ranks = shards * EXPERTS
@@ -68,7 +70,7 @@ def test_the_ranks_compute_the_gradient_of_all_tokens(shards):
 
 @pytest.fixture(scope="module")
 def text():
-    return str(trace.trace_module(options()))
+    return traces.text(options())
 
 
 def test_rows_travel_there_and_back(text):
@@ -102,11 +104,10 @@ def test_balanced_routing_gives_a_rank_as_many_rows_as_it_has(text):
 
 
 def test_imbalance_gives_this_rank_more_rows():
-    step = trace_step(options(imbalance=1.5, joint=True))
+    step = traces.step(options(imbalance=1.5))
     # Of its 64 rows it keeps 48, and it gets 48 of the other rank, 96 in all.
     assert list(step.hints.values()) == [48, 48, 96]
-    text = str(trace.trace_module(options(imbalance=1.5)))
-    assert rows_of_products(text) == ["96"] * 3
+    assert rows_of_products(traces.text(options(imbalance=1.5))) == ["96"] * 3
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,9 @@ def test_published_parameter_counts(name, parameters):
 @pytest.mark.usefixtures("opt_program")
 @pytest.mark.parametrize(
     "args",
-    [["--ep", "4"], ["--ep", "2", "--dp", "3", "--joint"], ["--dp", "2"]],
+    seeds.turns(
+        [["--ep", "4"], ["--ep", "2", "--dp", "3", "--joint"], ["--dp", "2"]], 1
+    ),
     ids=" ".join,
 )
 def test_commsched_opt_accepts_every_variant(args, capsys):

@@ -9,13 +9,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import lockstep  # noqa: E402
+import seeds  # noqa: E402
+import traces  # noqa: E402
 
 from commsched import opt  # noqa: E402
 from commsched.torch import (  # noqa: E402
     GraphImportError,
     GraphSpec,
     import_graphs,
-    trace,
 )
 from commsched.torch.importer.links import Source  # noqa: E402
 from commsched.torch.tracer import models  # noqa: E402
@@ -23,7 +24,7 @@ from commsched.torch.tracer.optimizer import (  # noqa: E402
     Parameter,
     adamw_graph,
 )
-from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
+from commsched.torch.tracer.step import StepOptions  # noqa: E402
 
 c10d = torch.ops._c10d_functional
 TINY = models.CONFIGS["llama3-tiny"]
@@ -125,16 +126,21 @@ def run_linked(step, initial, batches):
 
 @pytest.mark.parametrize(
     "others",
-    [
-        {},
-        {"joint": True},
-        {"reshard_after_forward": False, "clip_grad_norm": 1.0},
-    ],
-    ids=["halves", "joint", "not-resharded-clipped"],
+    seeds.turns(
+        [
+            pytest.param({}, id="halves"),
+            pytest.param({"joint": True}, id="joint"),
+            pytest.param(
+                {"reshard_after_forward": False, "clip_grad_norm": 1.0},
+                id="not-resharded-clipped",
+            ),
+        ],
+        1,
+    ),
 )
 def test_repetitions_of_the_step_train_the_model(others):
     """Losses of three repetitions are those of torch's own training loop."""
-    step = trace_step(options(**others))
+    step = traces.step(options(**others))
     torch.manual_seed(0)
     model = models.build(TINY, SEQUENCE)
     batches = [torch.randint(TINY.vocab_size, (2, 2, 1, SEQUENCE))] * 3
@@ -232,7 +238,7 @@ def imported_step():
     """Traces a step to text, which commsched-opt accepts if it is there."""
 
     def run(options):
-        text = str(trace.trace_module(options))
+        text = traces.text(options)
         if opt.find() is not None:
             opt.run(text)
         return text
@@ -254,7 +260,7 @@ def imported_step():
     ids=["one-rank", "replicas", "tensor", "experts"],
 )
 def test_the_norm_is_reduced_once_over_each_group(others, groups):
-    step = trace_step(options(clip_grad_norm=1.0, **others))
+    step = traces.step(options(clip_grad_norm=1.0, **others))
     graph = step.graphs["optimizer"].graph
     reductions = graph.find_nodes(
         op="call_function", target=c10d.all_reduce.default
@@ -265,7 +271,7 @@ def test_the_norm_is_reduced_once_over_each_group(others, groups):
 
 
 def test_steps_are_counted_once():
-    optimizer = trace_step(options(layers=1)).graphs["optimizer"]
+    optimizer = traces.step(options(layers=1)).graphs["optimizer"]
     scalars = [
         node
         for node in optimizer.graph.nodes

@@ -8,10 +8,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import lockstep  # noqa: E402
+import seeds  # noqa: E402
+import traces  # noqa: E402
 
 from commsched.torch.tracer import models  # noqa: E402
 from commsched.torch.tracer.partition import PARTITIONERS  # noqa: E402
-from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
+from commsched.torch.tracer.step import StepOptions  # noqa: E402
 
 c10d = torch.ops._c10d_functional
 GATHER = c10d.all_gather_into_tensor.default
@@ -25,7 +27,7 @@ SEQUENCE = 16
 
 def trace_tiny(**options):
     options = {"shards": 4, "sequence": SEQUENCE, **options}
-    return trace_step(StepOptions("llama3-tiny", **options))
+    return traces.step(StepOptions("llama3-tiny", **options))
 
 
 def calls(graph_module, target):
@@ -93,7 +95,7 @@ def test_joint_graph_holds_both_halves():
 
 
 def test_replicas_reduce_shards_only():
-    step = trace_tiny(replicas=2)
+    step = trace_tiny(replicas=2, shards=2)
     backward = step.graphs["backward"]
     reductions = calls(backward, REDUCE)
     assert len(reductions) == NUM_PARAMETERS
@@ -102,8 +104,8 @@ def test_replicas_reduce_shards_only():
         assert wait.args[0].target is SCATTER
         assert node.args[1:] == ("avg", "replicate")
     assert step.groups == {
-        "replicate": [[0, 4], [1, 5], [2, 6], [3, 7]],
-        "dp": [[0, 1, 2, 3], [4, 5, 6, 7]],
+        "replicate": [[0, 2], [1, 3]],
+        "dp": [[0, 1], [2, 3]],
     }
 
 
@@ -153,13 +155,16 @@ def local_inputs(graph_module, model, batches, shards):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"joint": True},
-        {"partitioner": "default"},
-        {"partitioner": "min-cut"},
-        {"reshard_after_forward": False},
-        {"replicas": 2, "shards": 2},
-    ],
+    seeds.turns(
+        [
+            {"joint": True},
+            {"partitioner": "default"},
+            {"partitioner": "min-cut"},
+            {"reshard_after_forward": False},
+            {"replicas": 2, "shards": 2},
+        ],
+        2,
+    ),
     ids=lambda options: "-".join(f"{k}={v}" for k, v in options.items()),
 )
 def test_traced_step_computes_the_mean_gradient(options):

@@ -10,11 +10,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import lockstep  # noqa: E402
+import seeds  # noqa: E402
+import traces  # noqa: E402
 
 from commsched import opt  # noqa: E402
 from commsched.torch import trace  # noqa: E402
 from commsched.torch.tracer import models  # noqa: E402
-from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
+from commsched.torch.tracer.step import StepOptions  # noqa: E402
 
 TINY = models.CONFIGS["llama3-tiny"]
 SEQUENCE = 16
@@ -41,11 +43,13 @@ def part(name, whole, rank, shards):
     return whole.chunk(shards)[rank // TENSOR]
 
 
-@pytest.mark.parametrize("shards, batch", [(1, 1), (1, 2), (2, 1)])
+@pytest.mark.parametrize(
+    "shards, batch", seeds.turns([(1, 1), (1, 2), (2, 1)], 1)
+)
 def test_the_ranks_compute_the_mean_gradient(shards, batch):
     """All ranks together do what one model does with all their data."""
     steps = [
-        trace_step(options(shards=shards, batch=batch, joint=True), rank)
+        traces.step(options(shards=shards, batch=batch, joint=True), rank)
         for rank in range(TENSOR)
     ]
     torch.manual_seed(0)
@@ -83,7 +87,7 @@ def text_of(function, text):
 def test_collectives_stand_beside_the_products(batch):
     """No operation copies what is gathered or is to be scattered, whatever
     the batch is."""
-    text = str(trace.trace_module(options(batch=batch)))
+    text = traces.text(options(batch=batch))
     forward, backward = text_of("forward", text), text_of("backward", text)
     assert "aten.cat" not in text and "aten.split" not in forward
     # Attention, the feed-forward network, the output projection.
@@ -102,7 +106,7 @@ def test_collectives_stand_beside_the_products(batch):
 
 
 def test_both_kinds_of_parallelism_have_groups():
-    text = str(trace.trace_module(options(shards=4), 4))
+    text = traces.text(options(shards=4), 4)
     assert re.search(r"@\w*tp size\(2\) ranks_per_node\(2\)\n", text)
     assert re.search(r"@\w*dp size\(4\) ranks_per_node\(2\) stride\(2\)", text)
 
@@ -110,8 +114,10 @@ def test_both_kinds_of_parallelism_have_groups():
 @pytest.mark.usefixtures("opt_program")
 @pytest.mark.parametrize(
     "args",
-    [["--tp", "2"], ["--tp", "2", "--dp", "3", "--replicas", "2"],
-     ["--tp", "2", "--joint", "--batch", "3"]],
+    seeds.turns(
+        [["--tp", "2"], ["--tp", "2", "--dp", "3", "--replicas", "2"],
+         ["--tp", "2", "--joint", "--batch", "3"]], 1
+    ),
     ids=" ".join,
 )
 def test_commsched_opt_accepts_every_variant(args, capsys):

@@ -27,7 +27,11 @@ def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
     The module's functions are ``@forward`` and ``@backward``, or ``@joint``,
     and ``@optimizer`` if it is asked for.
     """
-    step = trace_step(options)
+    return import_step(trace_step(options), gpus_per_node)
+
+
+def import_step(step: TracedStep, gpus_per_node: int = 8) -> ir.Module:
+    """Import a traced step as ``trace_module`` does."""
     specs = [_spec(step, name) for name in step.graphs]
     return import_graphs(
         specs,
