@@ -7,6 +7,7 @@ import re
 import pytest
 
 import doc_blocks
+import seeds
 from installed import ROOT
 
 PAGE = ROOT / "docs" / "demo.md"
@@ -29,22 +30,25 @@ def without_measured_times(text):
     return re.sub(row, r"\1\2", text, flags=re.M)
 
 
-def test_the_page_shows_what_the_commands_print(folder, opt_program):
-    shell = doc_blocks.environment(opt_program)
-    printed, compared, failures = None, 0, []
-    for block in doc_blocks.blocks(PAGE):
-        if block.language == "sh":
-            printed = None
-            if not block.excerpt:
-                printed = doc_blocks.run_shell(block, folder, shell)
-        elif printed is not None:
-            compared += 1
-            shown, output = map(without_measured_times, (block.text, printed))
-            if not doc_blocks.is_shown(shown, output):
-                failures.append(f"docs/demo.md:{block.line}: the command prints\n"
-                                f"{printed}")
-    assert not failures, "\n".join(failures)
-    assert compared == 5
+def commands_that_run():
+    """The commands of the page, each with the block of what it prints."""
+    found = doc_blocks.blocks(PAGE)
+    pairs = [(a, b) for a, b in zip(found, found[1:])
+             if a.language == "sh" and not a.excerpt]
+    assert len(pairs) == 5 and all(b.language == "text" for _, b in pairs)
+    return pairs
+
+
+@pytest.mark.parametrize("part", seeds.turns(range(5), 2))
+def test_the_page_shows_what_the_commands_print(part, folder, opt_program):
+    command, block = commands_that_run()[part]
+    printed = doc_blocks.run_shell(
+        command, folder, doc_blocks.environment(opt_program)
+    )
+    shown, output = map(without_measured_times, (block.text, printed))
+    assert doc_blocks.is_shown(shown, output), (
+        f"docs/demo.md:{block.line}: the command prints\n{printed}"
+    )
 
 
 def test_a_point_of_the_curve_is_in_the_curve():
