@@ -10,12 +10,14 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import captures  # noqa: E402
+import seeds  # noqa: E402
 import torch.distributed._functional_collectives as funcol  # noqa: E402
 
 from commsched.torch import GraphImportError  # noqa: E402
 
 BACKENDS = sorted(captures.BACKENDS)
-every_backend = pytest.mark.parametrize("backend", BACKENDS)
+#: In turn with the seed.
+every_backend = pytest.mark.parametrize("backend", seeds.turns(BACKENDS, 1))
 
 
 @pytest.fixture
@@ -68,7 +70,9 @@ STARTS = {
 
 @pytest.mark.parametrize(
     "backend, name",
-    [("inductor", name) for name in STARTS] + [("aot", "dynamic shapes")],
+    seeds.turns(
+        [("inductor", name) for name in STARTS] + [("aot", "dynamic shapes")], 4
+    ),
 )
 def test_parallelism(parallelisms, imported, monkeypatch, backend, name):
     monkeypatch.setattr(parallelisms, "LAYERS", 1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from seeds import runs
+from seeds import runs, turns
 
 torch = pytest.importorskip("torch")
 
@@ -50,7 +50,9 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("name", [*SMALL, *map(str, range(NUM_RANDOM))])
+@pytest.mark.parametrize(
+    "name", [*SMALL, *turns(list(map(str, range(NUM_RANDOM))), 2)]
+)
 def test_every_difference_is_explained(comparison, opt_program, tmp_path, name):
     case = captured(name)
     rows = list(comparison.compare(case, tmp_path))
