@@ -31,7 +31,7 @@ class Block(nn.Module):
 
 def sharded(width: int = WIDTH) -> nn.Module:
     torch.manual_seed(0)
-    model = nn.Sequential(*(Block(width) for _ in range(3)))
+    model = nn.Sequential(*(Block(width) for _ in range(2)))
     model.width = width
     return distribute(model)
 
