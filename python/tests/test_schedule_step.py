@@ -13,6 +13,7 @@ sys.path.insert(0, str(SCRIPTS))
 
 import frontier  # noqa: E402
 import schedule_step  # noqa: E402
+import seeds  # noqa: E402
 from frontier import Point  # noqa: E402
 from tools import Failure  # noqa: E402
 
@@ -45,22 +46,35 @@ GROUP, *FUNCTIONS = STEP.split("func.func")
 SMALL, LARGE = (f"{GROUP}func.func{function}" for function in FUNCTIONS)
 
 
+def run_script(step, *options, folder, fails=False):
+    """Runs the script on a step; returns the words of each line it prints."""
+    path = folder / "step.mlir"
+    path.write_text(step, encoding="utf-8")
+    command = [sys.executable, SCRIPTS / "schedule_step.py", path, *options]
+    command += ["--output-dir", folder]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == fails, result.stderr
+    text = result.stderr if fails else result.stdout
+    return [line.split() for line in text.splitlines()]
+
+
 @pytest.fixture
 def schedule(opt_program, tmp_path):
     """Runs the script on a step; returns what it prints, a list of words for
     each line."""
 
     def schedule(step, *options, fails=False):
-        path = tmp_path / "step.mlir"
-        path.write_text(step, encoding="utf-8")
-        command = [sys.executable, SCRIPTS / "schedule_step.py", path, *options]
-        command += ["--opt", opt_program, "--output-dir", tmp_path]
-        result = subprocess.run(command, capture_output=True, text=True)
-        assert result.returncode == fails, result.stderr
-        text = result.stderr if fails else result.stdout
-        return [line.split() for line in text.splitlines()]
+        return run_script(step, *options, "--opt", opt_program,
+                          folder=tmp_path, fails=fails)
 
     return schedule
+
+
+@pytest.fixture(scope="module")
+def small(opt_program, tmp_path_factory):
+    """What the script prints of @small alone, and the folder that it writes."""
+    folder = tmp_path_factory.mktemp("small")
+    return run_script(SMALL, "--opt", opt_program, folder=folder), folder
 
 
 def test_functions_may_take_what_the_step_takes(schedule, tmp_path):
@@ -96,8 +110,8 @@ def test_says_what_the_times_rest_on(schedule):
     )
 
 
-def test_one_function_is_the_step(schedule):
-    lines = schedule(SMALL)
+def test_one_function_is_the_step(schedule, small):
+    lines, _ = small
     assert "step time 250.0 ms 250.0 ms".split() in lines
     assert not any(line[:1] == ["whole"] for line in lines)
     lines = schedule(SMALL, "--memory-budget=9.9%")
@@ -106,9 +120,9 @@ def test_one_function_is_the_step(schedule):
     assert "step time 250.0 ms 150.0 ms -40.0 %".split() in lines
 
 
-def test_what_more_memory_buys(schedule):
+def test_what_more_memory_buys(schedule, small):
     says_none = "No larger budget gives a shorter one.".split()
-    lines = schedule(SMALL)
+    lines, _ = small
     start = next(i for i, line in enumerate(lines) if line[:1] == ["small"])
     assert lines[start][-5:] == "250.0 ms 66.7 % 1".split()
     assert lines[start + 1][-5:] == "150.0 ms 0.0 % 1".split()
@@ -116,9 +130,9 @@ def test_what_more_memory_buys(schedule):
     assert says_none in schedule(LARGE)
 
 
-def test_draws_where_matplotlib_is(schedule, tmp_path):
-    lines = schedule(SMALL)
-    picture = str(tmp_path / "step.frontier.png")
+def test_draws_where_matplotlib_is(small):
+    lines, folder = small
+    picture = str(folder / "step.frontier.png")
     drawn = ["drawn:", picture] in lines
     try:
         import matplotlib  # noqa: F401
@@ -158,7 +172,9 @@ def test_takes_bytes_with_a_unit(schedule):
     assert [line[0] for line in lines if "over" in line][-1] == "@large"
 
 
-@pytest.mark.parametrize("budget", ["5gb", "-5%", "%", "5%%", "nan%"])
+@pytest.mark.parametrize(
+    "budget", seeds.turns(["5gb", "-5%", "%", "5%%", "nan%"], 2)
+)
 def test_refuses_what_is_no_budget(schedule, budget):
     (line, *_) = schedule(STEP, f"--memory-budget={budget}", fails=True)
     assert line[0] == "error:" and f"'{budget}'" in line
