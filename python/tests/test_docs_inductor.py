@@ -1,0 +1,323 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""docs/reference/inductor.md has a row for each function and setting of the
+five files of PyTorch that it is about, and what a row names exists."""
+
+import ast
+import dataclasses
+import pathlib
+import re
+from collections import Counter
+
+import pytest
+
+from installed import ROOT
+from test_docs_status import reference
+
+VERSION = "2.13."
+
+COMMS = "torch/_inductor/comms.py"
+FSDP = "torch/_inductor/fx_passes/fsdp.py"
+PARTITIONERS = "torch/_functorch/partitioners.py"
+ESTIMATION = "torch/_inductor/fx_passes/node_runtime_estimation.py"
+REGIONAL = "torch/fx/passes/regional_inductor.py"
+FILES = (COMMS, FSDP, PARTITIONERS, ESTIMATION, REGIONAL)
+
+INDUCTOR = "torch._inductor.config"
+INDUCTOR_COMMS = "torch._inductor.config_comms"
+DISTRIBUTED = "torch._inductor.config.aten_distributed_optimizations"
+FUNCTORCH = "torch._functorch.config"
+QUANTIZATION = 'post_grad_fusion_options["activation_quantization_aten_pass"]'
+
+#: What 2.13.0 has no longer. Versions of 2025 had it.
+EARLIER = {
+    COMMS: [
+        "remove_fsdp2_unsharded_param_graph_input_usage",
+        "remove_fsdp2_unsharded_param_graph_input_usage.check_resize_pattern",
+        "remove_fsdp2_unsharded_param_graph_input_usage.is_allowed_mutation",
+        "remove_fsdp2_unsharded_param_graph_input_usage"
+        ".is_node_mutating_unsharded_param_or_its_alias",
+        "reinplace_fsdp_all_gather",
+        "reinplace_fsdp_all_gather.remove_unused_getitem",
+        "reinplace_fsdp_all_gather.reinplace_all_gather",
+        "reinplace_fsdp_all_gather.reinplace_all_gather.repl",
+        "get_op_idx",
+        "enforce_comm_ordering_for_fsdp",
+        "enforce_comm_ordering_for_fsdp._create_group_node",
+    ],
+    FSDP: ["is_graph_input", "is_graph_output"],
+    PARTITIONERS: [
+        "_is_primal",
+        "_is_tangent",
+        "_is_bwd_seed_offset",
+        "_is_fwd_seed_offset",
+        "default_partition.is_mutated_later_in_fw",
+    ],
+    ESTIMATION: [],
+    REGIONAL: [
+        "_partition_by_supported_nodes",
+        "_compile_fx_annotated_nodes_with_inductor",
+        "_compile_fx_annotated_nodes_with_inductor.InductorMarkedNodes",
+        "_compile_fx_annotated_nodes_with_inductor.InductorMarkedNodes"
+        ".is_node_supported",
+        "_recursive_compile_fx_annotated_nodes_with_inductor",
+    ],
+}
+
+#: Settings that decide whether the functions run, read by their callers.
+CALLERS = {
+    INDUCTOR: [
+        "reorder_for_compute_comm_overlap",
+        "reorder_for_peak_memory",
+        "reorder_prefetch_limit",
+        "bucket_all_gathers_fx",
+        "bucket_reduce_scatters_fx",
+        "bucket_all_reduces_fx",
+        "bucket_cap_mb_by_bucket_idx_default",
+    ],
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A row of the page: `section` is the file or the module of settings."""
+
+    section: str
+    name: str
+    ours: str
+    verdict: str
+    tests: str
+
+    def __str__(self):
+        return f"{self.section}: {self.name}"
+
+
+def rows(text=None):
+    page = ROOT / "docs" / "reference" / "inductor.md"
+    text = page.read_text(encoding="utf-8") if text is None else text
+    section, found = None, []
+    for line in text.splitlines():
+        if heading := re.fullmatch(r"## (?:Knobs: )?`(.*)`", line):
+            section = heading[1]
+        elif name := re.match(r"\| `([^`]+)` \| ", line):
+            cells = [cell.strip() for cell in line.strip("|").split(" | ")]
+            found.append(Row(section, name[1], *cells[-3:]))
+    return found
+
+
+def named(text):
+    return re.findall(r"`([^`]+)`", text)
+
+
+#
+# The names
+#
+
+
+def qualified_names(tree, prefix=""):
+    """All functions, classes and methods below `tree`, those with two
+    underscores on both sides left out."""
+    for node in ast.iter_child_nodes(tree):
+        inner = prefix
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            if not re.fullmatch(r"__\w+__", node.name):
+                yield prefix + node.name
+            inner = f"{prefix}{node.name}."
+        yield from qualified_names(node, inner)
+
+
+def settings_read(tree, own):
+    """The settings that a file reads, as pairs of a module and a name; `own`
+    is the module that the file calls `config`."""
+    modules = {
+        "config": own,
+        "config_comms": INDUCTOR_COMMS,
+        "ind_config": INDUCTOR,
+        "inductor_config": INDUCTOR,
+        "dist_opts": DISTRIBUTED,
+        INDUCTOR: INDUCTOR,
+        FUNCTORCH: FUNCTORCH,
+        "ind_config.test_configs": INDUCTOR,
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr != "patch":
+            base = ast.unparse(node.value)
+            if base in modules and node.attr != "test_configs":
+                nested = base.partition("test_configs")[1]
+                name = f"{nested}.{node.attr}" if nested else node.attr
+                yield modules[base], name
+        elif isinstance(node, ast.Call):
+            called, _, method = ast.unparse(node.func).rpartition(".")
+            if called.endswith("['activation_quantization_aten_pass']"):
+                assert method == "get"
+                yield QUANTIZATION, node.args[0].value
+            elif called in modules and method == "patch":
+                for keyword in node.keywords:
+                    yield modules[called], keyword.arg
+
+
+@pytest.fixture(scope="module")
+def sources():
+    """The syntax of the files of the installed PyTorch, by their names."""
+    torch = pytest.importorskip("torch")
+    if not torch.__version__.startswith(VERSION):
+        pytest.skip(f"the page is about PyTorch {VERSION}x")
+    folder = pathlib.Path(torch.__file__).parent.parent
+    return {name: ast.parse((folder / name).read_text()) for name in FILES}
+
+
+def check_names(expected, found):
+    """Checks that `found` has each of the pairs in `expected` once."""
+    counts = Counter(found)
+    assert sorted(set(expected) - set(counts)) == [], "without a row"
+    assert sorted(set(counts) - set(expected)) == [], "not in PyTorch"
+    assert [pair for pair, count in counts.items() if count > 1] == []
+
+
+def test_every_function_has_one_row(sources):
+    expected = [
+        (file, name)
+        for file, tree in sources.items()
+        for name in [*qualified_names(tree), *EARLIER[file]]
+    ]
+    assert len(expected) == len(set(expected)), "EARLIER has what 2.13 has"
+    found = [(row.section, row.name) for row in rows() if row.section in FILES]
+    check_names(expected, found)
+
+
+def test_every_setting_has_one_row(sources):
+    from torch._inductor import config_comms
+
+    expected = {
+        (INDUCTOR_COMMS, key)
+        for key in config_comms.get_config_copy()
+        if key != "env_str"  # What two of them are read from.
+    }
+    expected |= {(module, name) for module in CALLERS for name in CALLERS[module]}
+    for file, tree in sources.items():
+        own = FUNCTORCH if file == PARTITIONERS else INDUCTOR
+        expected |= set(settings_read(tree, own))
+    found = [
+        (row.section, row.name) for row in rows() if row.section not in FILES
+    ]
+    check_names(expected, found)
+
+
+def test_a_missing_row_is_seen(sources):
+    page = (ROOT / "docs" / "reference" / "inductor.md").read_text()
+    lines = page.splitlines()
+    (index,) = [i for i, l in enumerate(lines) if l.startswith("| `raise_comms` |")]
+    less = rows("\n".join(lines[:index] + lines[index + 1 :]))
+    more = rows("\n".join(lines[:index] + [lines[index]] + lines[index:]))
+    names = [(COMMS, name) for name in qualified_names(sources[COMMS])]
+    names += [(COMMS, name) for name in EARLIER[COMMS]]
+    for changed in (less, more):
+        with pytest.raises(AssertionError, match="raise_comms"):
+            check_names(
+                names,
+                [(r.section, r.name) for r in changed if r.section == COMMS],
+            )
+
+
+#
+# What rows name
+#
+
+
+def test_every_row_says_how_and_is_tested():
+    for row in rows():
+        word, _, reason = row.verdict.partition(":")
+        assert word in ("same", "differs", "not part"), row
+        assert word == "same" or reason.strip(), row
+        assert bool(row.tests) == (word != "not part"), row
+
+
+@pytest.fixture(scope="module")
+def unit_tests():
+    pattern = re.compile(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", re.M)
+    return {
+        ".".join(test)
+        for file in (ROOT / "unittests").rglob("*.cpp")
+        for test in pattern.findall(file.read_text(encoding="utf-8"))
+    }
+
+
+def is_test(name, unit_tests):
+    file, _, function = name.partition(":")
+    if name.endswith((".mlir", ".test")):
+        return (ROOT / "test" / name).is_file()
+    if file.endswith(".py"):
+        path = ROOT / "python" / "tests" / file
+        return path.is_file() and f"\ndef {function}(" in path.read_text()
+    return name in unit_tests
+
+
+def test_every_test_exists(unit_tests):
+    missing = [
+        (str(row), name)
+        for row in rows()
+        for name in named(row.tests)
+        if not is_test(name, unit_tests)
+    ]
+    assert missing == []
+    for row in rows():
+        # Nothing but names, so that none is overlooked.
+        assert re.sub(r"`[^`]+`|[; ]", "", row.tests) == "", row
+
+
+def options_of(pages):
+    """{pass or pipeline: its options} of the reference pages."""
+    found = {}
+    for page in pages:
+        text = (ROOT / "docs" / "reference" / page).read_text(encoding="utf-8")
+        parts = re.split(r"^##+ `-+([\w-]+)`$", text, flags=re.M)
+        for name, body in zip(parts[1::2], parts[2::2]):
+            found[name] = set(re.findall(r"^\| `([\w-]+)` \|", body, re.M))
+    return found
+
+
+def test_passes_and_their_options_exist():
+    known = options_of(("passes.md", "pipelines.md"))
+    assert set(known) <= reference()[0]
+    unknown = []
+    for row in rows():
+        for name in named(row.ours + row.verdict):
+            call = re.fullmatch(r"(commsched-[\w-]+)(?:\{([\w-]+).*\})?", name)
+            if call and (
+                call[1] not in known
+                or (call[2] and call[2] not in known[call[1]])
+            ):
+                unknown.append((str(row), name))
+    assert unknown == []
+
+
+def test_files_and_what_is_named_in_them_exist():
+    unknown = []
+    for row in rows():
+        files = [ROOT / name for name in named(row.ours) if "/" in name]
+        unknown += [(str(row), str(f)) for f in files if not f.is_file()]
+        text = "".join(f.read_text("utf-8") for f in files if f.is_file())
+        for name in named(row.ours):
+            word = name.split("::")[-1].split(".")[-1]
+            is_word = re.fullmatch(r"[A-Za-z_]\w+", word) and "/" not in name
+            if files and is_word and not re.search(rf"\b{word}\b", text):
+                unknown.append((str(row), name))
+    assert unknown == []
+
+
+def test_options_of_torch_compile_exist():
+    pytest.importorskip("torch")
+    import commsched.torch as cs
+
+    options = {field.name for field in dataclasses.fields(cs.Options)}
+    for row in rows():
+        for name in re.findall(r"`Options\.(\w+)`", row.ours):
+            assert name in options, (str(row), name)
+
+
+def test_nothing_is_only_said_to_be_missing():
+    """A row without a counterpart names none, and says why."""
+    for row in rows():
+        if row.verdict.startswith("not part"):
+            assert row.ours == "none" or row.ours.startswith("`"), row
+        else:
+            assert named(row.ours) or row.section not in FILES, row
