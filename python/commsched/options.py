@@ -60,6 +60,11 @@ class ScheduleOptions:
                 f"option 'memory_budget' is {budget!r}; it takes a percentage "
                 "such as '5%' or live bytes such as '64GiB'"
             )
+        if not isinstance(self.profile, (str, os.PathLike, type(None))):
+            raise OptionsError(
+                f"option 'profile' is {self.profile!r}; it takes the path of "
+                "a file of measured times"
+            )
         if self.profile is not None:
             # What os.PathLike gives, so that equal options compare equal.
             object.__setattr__(self, "profile", os.fspath(self.profile))

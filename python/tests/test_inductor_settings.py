@@ -70,6 +70,9 @@ def test_what_reorders_is_off():
         ("reorder_for_compute_comm_overlap", True),
         ("bucket_reduce_scatters_fx", "all"),
         ("aten_distributed_optimizations.enable_overlap_scheduling", True),
+        ("reorder_for_compute_comm_overlap_passes", ["sink_waits"]),
+        ("reorder_for_compute_comm_overlap_passes", ["no_such_pass"]),
+        ("reorder_for_compute_comm_overlap_passes", [5]),
     ],
 )
 def test_an_option_that_undoes_the_schedule_is_an_error(name, value):
@@ -77,6 +80,24 @@ def test_an_option_that_undoes_the_schedule_is_an_error(name, value):
         cs.inductor_options({name: value})
     assert f"'{name}' is {value!r}" in str(raised.value)
     assert "CommSched" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_pre_fusion_custom_pass",
+        "_post_fusion_custom_pass",
+        "post_grad_custom_post_pass",
+    ],
+)
+def test_a_pass_that_cannot_be_called_is_an_error(name):
+    with pytest.raises(cs.OptionsError, match=f"'{name}' is 5"):
+        cs.inductor_options({name: 5})
+
+
+def test_options_of_inductor_are_a_dictionary():
+    with pytest.raises(cs.OptionsError, match="options of Inductor are 5"):
+        cs.inductor_options(5)
 
 
 def test_a_setting_that_undoes_the_schedule_is_warned_of_once():

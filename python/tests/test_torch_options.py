@@ -2,6 +2,7 @@
 """Options of the ways into torch.compile."""
 
 import dataclasses
+import math
 
 import pytest
 
@@ -38,13 +39,52 @@ def test_an_unknown_option_is_an_error_with_the_known_ones():
         ("bitwise", "yes"),
         ("strict", 1.5),
         ("timeout", 0),
+        ("timeout", math.nan),
         ("ranks_per_node", 0),
         ("ranks_per_node", 2.0),
+        ("profile", 5),
+        ("profile", len),
+        ("target", len),
+        ("hints", 5),
+        ("hints", "u0"),
+        ("hints", {"u0": -1}),
+        ("hints", {"u0": 1.5}),
+        ("hints", {0: 1}),
+        ("activation_memory_budget", -0.1),
+        ("activation_memory_budget", 1.5),
+        ("activation_memory_budget", math.nan),
+        ("activation_memory_budget", math.inf),
+        ("activation_memory_budget", True),
+        ("activation_memory_budget", "50%"),
+        ("activation_memory_budget", [0.5]),
+        ("quantize_activations", 5),
+        ("quantize_activations", ["f8E5M2"]),
+        ("quantize_activations", "float8_e5m2"),
     ],
 )
 def test_a_wrong_value_is_an_error_that_names_the_option(name, value):
     with pytest.raises(OptionsError, match=f"'{name}' is"):
         Options(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("size_in_mb", -1),
+        ("size_in_mb", math.nan),
+        ("size_in_mb", math.inf),
+        ("size_in_mb", True),
+        ("size_in_mb", "100"),
+        ("allowed_dtypes", "f8E5M2"),
+        ("allowed_dtypes", "bf16;f32"),
+        ("allowed_dtypes", ""),
+        ("use_scaling", 1),
+        ("exclude_primals", None),
+    ],
+)
+def test_a_wrong_setting_of_quantization_is_named(name, value):
+    with pytest.raises(OptionsError, match=f"'{name}' of option 'quantize_"):
+        Options(quantize_activations={name: value})
 
 
 @pytest.mark.parametrize("budget", ["0%", "12.5%", "64GiB", "640MB", 2**30])

@@ -90,6 +90,13 @@
 // REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=0
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
 // BAD-CAP: error: option 'cap-mb' of pass 'commsched-bucket-all-gather' must be of sizes above 0
+// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=-1
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
+// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=nan
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
+// REDEFINE: %{options} = memory-budget=nan%
+// RUN: not %{dump} | FileCheck %s --check-prefix=NAN-BUDGET
+// NAN-BUDGET: error: option 'memory-budget' of pass 'commsched-reorder-comms-preserving-peak-memory' must be bytes
 // REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0.2
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option reorder_iterative_peak_memory_budget

@@ -54,6 +54,10 @@ def inductor_options(
     (``agree=True``), code from a cache is used in a later job if that job's
     ranks decide on the same launches, and else compiled again.
     """
+    if not isinstance(inductor, (Mapping, type(None))):
+        raise OptionsError(
+            f"options of Inductor are {inductor!r}; they are a dictionary"
+        )
     return _settings(Options(**options), dict(inductor or {}))
 
 

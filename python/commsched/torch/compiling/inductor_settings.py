@@ -27,13 +27,19 @@ _LEFT: Mapping[str, Any] = {
     "aten_distributed_optimizations.enable_low_contention_collectives": False,
 }
 
+#: The passes of `reorder_for_compute_comm_overlap`, which is off.
+_PASSES = "reorder_for_compute_comm_overlap_passes"
+
 
 def required(given: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the settings of this PyTorch that a schedule needs.
 
-    Raises OptionsError if `given` has one of them at another value, and
-    warns once of each that torch._inductor.config has, by the user's hand.
+    Raises OptionsError if `given` has one of them at another value, or passes
+    that would not run beside them, and warns once of each that
+    torch._inductor.config has, by the user's hand.
     """
+    if given.get(_PASSES):
+        raise OptionsError(_conflict(_PASSES, given[_PASSES], []))
     settings = {
         name: value
         for name, value in {**_OFF, **_LEFT}.items()
@@ -53,10 +59,18 @@ def required(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def user_pass(name: str, given: Mapping[str, Any]) -> Any:
-    """Returns what the user has for a hook of Inductor, or None."""
-    if name in given:
-        return given[name]
-    return private.inductor_setting(name)
+    """Returns what the user has for a hook of Inductor, or None.
+
+    Raises OptionsError for what cannot be called.
+    """
+    found = given[name] if name in given else private.inductor_setting(name)
+    for each in found if isinstance(found, (list, tuple)) else (found,):
+        if each is not None and not callable(each):
+            raise OptionsError(
+                f"Inductor's option '{name}' is {found!r}; it takes what can "
+                "be called"
+            )
+    return found
 
 
 def check_effective(options: Options) -> None:

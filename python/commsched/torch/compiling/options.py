@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -26,8 +27,9 @@ CHOICES = {
     "collectives": ("auto", "save", "recompute", "cost"),
 }
 
-#: Types of activations in 8 bits.
+#: Types of activations in 8 bits, and those that become one.
 QUANT_TYPES = ("f8E5M2", "f8E4M3FN")
+_QUANTIZED_TYPES = ("bf16", "f16", "f32", "f64")
 
 # Settings of `quantize_activations`, and what each takes.
 _QUANTIZATION = {
@@ -124,7 +126,7 @@ class Options(ScheduleOptions):
             _quantization(self.quantize_activations),
         )
         check_memory(self)
-        if not _is_number(self.timeout) or self.timeout <= 0:
+        if not _is_number(self.timeout) or not self.timeout > 0:
             raise OptionsError(
                 f"option 'timeout' is {self.timeout!r}; it takes a positive "
                 "number of seconds"
@@ -135,9 +137,7 @@ class Options(ScheduleOptions):
                 f"option 'ranks_per_node' is {ranks!r}; it takes a positive "
                 "number"
             )
-        hints = self.hints
-        items = hints.items() if isinstance(hints, Mapping) else hints
-        object.__setattr__(self, "hints", tuple(sorted(items)))
+        object.__setattr__(self, "hints", _hints(self.hints))
 
     def pipeline_settings(self) -> dict[str, Any]:
         """Returns the options of `commsched-pipeline`. PyTorch has operators
@@ -243,6 +243,25 @@ def _check_activation_budget(budget: Any) -> None:
         )
 
 
+def _hints(given: Any) -> tuple[tuple[str, int], ...]:
+    """Returns what is given for `hints` as sorted pairs."""
+    items = given.items() if isinstance(given, Mapping) else given
+    try:
+        pairs = dict(items)
+        is_valid = all(
+            isinstance(name, str) and type(size) is int and size >= 0
+            for name, size in pairs.items()
+        )
+    except (TypeError, ValueError):
+        is_valid = False
+    if not is_valid:
+        raise OptionsError(
+            f"option 'hints' is {given!r}; it takes sizes by the names of "
+            'symbols, such as {"u0": 512}'
+        )
+    return tuple(sorted(pairs.items()))
+
+
 def _quantization(given: Any) -> Union[None, str, tuple]:
     """Returns what is given for `quantize_activations` as sorted pairs, or
     "auto"."""
@@ -254,7 +273,14 @@ def _quantization(given: Any) -> Union[None, str, tuple]:
         return ()
     if isinstance(given, str):
         given = {"quant_type": given}
-    settings = dict(given)
+    try:
+        settings = dict(given)
+    except (TypeError, ValueError):
+        raise OptionsError(
+            f"option 'quantize_activations' is {given!r}; it takes True, "
+            "False, 'auto', a type of " + ", ".join(map(repr, QUANT_TYPES))
+            + " or a dictionary of " + ", ".join(_QUANTIZATION)
+        ) from None
     for key, value in settings.items():
         kinds = _QUANTIZATION.get(key)
         if kinds is None:
@@ -271,6 +297,19 @@ def _quantization(given: Any) -> Union[None, str, tuple]:
             )
     chosen = settings.get("quant_type", QUANT_TYPES[0])
     check_choice("quantize_activations", chosen, QUANT_TYPES)
+    size = settings.get("size_in_mb", 0)
+    if not 0 <= size < math.inf:
+        raise OptionsError(
+            "setting 'size_in_mb' of option 'quantize_activations' is "
+            f"{size!r}; it takes a finite number that is not negative"
+        )
+    types = settings.get("allowed_dtypes", _QUANTIZED_TYPES[0])
+    if not set(types.split(",")) <= set(_QUANTIZED_TYPES):
+        raise OptionsError(
+            "setting 'allowed_dtypes' of option 'quantize_activations' is "
+            f"{types!r}; it takes any of {', '.join(_QUANTIZED_TYPES)}, "
+            "separated by commas"
+        )
     return tuple(sorted(settings.items()))
 
 
