@@ -83,6 +83,7 @@ struct ReorderNumber {
 struct ReorderText {
   StringLiteral key;
   std::string ReorderInfo::*member;
+  bool isOptional = false;
 };
 
 } // namespace
@@ -96,7 +97,9 @@ static constexpr ReorderNumber reorderNumbers[] = {
     {"grouped", &ReorderInfo::grouped, false}};
 static constexpr ReorderText reorderTexts[] = {
     {"limiting_factor", &ReorderInfo::limitingFactor},
-    {"pass", &ReorderInfo::pass}};
+    {"pass", &ReorderInfo::pass},
+    {"moves_info", &ReorderInfo::movesInfo, true},
+    {"overlap_info", &ReorderInfo::overlapInfo, true}};
 
 std::optional<ReorderInfo> mlir::commsched::getReorderInfo(Operation *op) {
   auto dict = dyn_cast_if_present<DictionaryAttr>(
@@ -107,7 +110,8 @@ std::optional<ReorderInfo> mlir::commsched::getReorderInfo(Operation *op) {
   for (const ReorderNumber &number : reorderNumbers)
     info.*number.member = dict.getAs<IntegerAttr>(number.key).getInt();
   for (const ReorderText &text : reorderTexts)
-    info.*text.member = dict.getAs<StringAttr>(text.key).str();
+    if (auto value = dict.getAs<StringAttr>(text.key))
+      info.*text.member = value.str();
   return info;
 }
 
@@ -117,7 +121,8 @@ void mlir::commsched::setReorderInfo(Operation *op, const ReorderInfo &info) {
   for (const ReorderNumber &number : reorderNumbers)
     entries.set(number.key, builder.getI64IntegerAttr(info.*number.member));
   for (const ReorderText &text : reorderTexts)
-    entries.set(text.key, builder.getStringAttr(info.*text.member));
+    if (!text.isOptional || !(info.*text.member).empty())
+      entries.set(text.key, builder.getStringAttr(info.*text.member));
   op->setDiscardableAttr(reorderInfoAttrName,
                          entries.getDictionary(op->getContext()));
 }
@@ -311,6 +316,8 @@ static LogicalResult verifyReorderInfo(Operation *op, NamedAttribute attr) {
   }
   for (const ReorderText &text : reorderTexts) {
     Attribute value = dict.get(text.key);
+    if (!value && text.isOptional)
+      continue;
     if (!value)
       return lacks(text.key);
     if (!isa<StringAttr>(value))

@@ -29,6 +29,10 @@ static void printReorderInfo(json::OStream &stream, StringRef key,
     stream.attribute("grouped", info.grouped);
     stream.attribute("limiting_factor", info.limitingFactor);
     stream.attribute("pass", info.pass);
+    if (!info.movesInfo.empty())
+      stream.attribute("moves_info", info.movesInfo);
+    if (!info.overlapInfo.empty())
+      stream.attribute("overlap_info", info.overlapInfo);
   });
 }
 

@@ -133,6 +133,8 @@ static std::optional<ReorderInfo> getPrintableReorderInfo(Operation *op) {
   if (info) {
     info->limitingFactor = makePrintable(info->limitingFactor);
     info->pass = makePrintable(info->pass);
+    info->movesInfo = makePrintable(info->movesInfo);
+    info->overlapInfo = makePrintable(info->overlapInfo);
   }
   return info;
 }

@@ -17,6 +17,7 @@ using namespace mlir;
 using namespace mlir::commsched;
 using schedule::CollectiveMoves;
 using schedule::Exposure;
+using schedule::ExposureWalk;
 using schedule::IterativeReordering;
 using schedule::IterativeReorderingOptions;
 using schedule::MoveLimit;
@@ -28,6 +29,10 @@ using schedule::Problem;
 //===----------------------------------------------------------------------===//
 // Report of the moves
 //===----------------------------------------------------------------------===//
+
+/// How many operations the account of a collective lists of each kind: their
+/// lists together would be quadratic in the operations otherwise.
+static constexpr size_t maxListed = 32;
 
 namespace {
 
@@ -41,22 +46,33 @@ public:
 
   /// One remark for each collective: `CollectiveMoved` or `CollectiveKept`.
   void remark() const;
+  /// One remark for all of them: `CollectivesReordered`.
+  void remarkTotals() const;
   /// Sets the attribute on each start or wait.
   void write() const;
 
 private:
   ReorderInfo getInfo(const schedule::CollectiveMoves &moves) const;
+  std::string getName(NodeId node) const {
+    return describe(block.getOperation(node));
+  }
+  std::string listPassed(const schedule::CollectiveMoves &moves) const;
+  std::string listOverlap(NodeId start, ExposureWalk walk) const;
   std::string describeLimit(const schedule::CollectiveMoves &moves) const;
   std::string describeDependence(const schedule::CollectiveMoves &moves) const;
 
+  Operation *function;
   StringRef functionName;
   const BlockProblem &block;
   const schedule::Problem &problem;
   StringRef pass;
   int64_t limitBytes;
   const schedule::IterativeReordering &result;
-  std::vector<schedule::Exposure> before;
-  std::vector<schedule::Exposure> after;
+  /// By ExposureWalk, then by node.
+  std::vector<Exposure> before[2];
+  std::vector<Exposure> after[2];
+  /// By node: its place in the result.
+  std::vector<int32_t> positions;
 };
 
 } // namespace
@@ -64,11 +80,56 @@ private:
 MoveReport::MoveReport(func::FuncOp function, const BlockProblem &block,
                        StringRef pass, int64_t limitBytes,
                        const IterativeReordering &result)
-    : functionName(function.getSymName()), block(block),
+    : function(function), functionName(function.getSymName()), block(block),
       problem(block.getProblem()), pass(pass), limitBytes(limitBytes),
       result(result) {
-  before = computeExposure(problem, problem.programOrder());
-  after = computeExposure(problem, result.order);
+  for (ExposureWalk walk : {ExposureWalk::FromStart, ExposureWalk::FromWait}) {
+    before[static_cast<int>(walk)] =
+        computeExposure(problem, problem.programOrder(), walk);
+    after[static_cast<int>(walk)] =
+        computeExposure(problem, result.order, walk);
+  }
+  positions.resize(result.order.size());
+  for (auto [place, node] : llvm::enumerate(result.order))
+    positions[node] = static_cast<int32_t>(place);
+}
+
+std::string MoveReport::listPassed(const CollectiveMoves &moves) const {
+  if (moves.passed.empty())
+    return "";
+  std::string text;
+  for (NodeId node : moves.passed)
+    text += "+" + getName(node);
+  int64_t more = moves.moves - static_cast<int64_t>(moves.passed.size());
+  if (more > 0)
+    text += " and " + std::to_string(more) + " more";
+  return text;
+}
+
+/// Walks as the solver does: from the start on, or from the end of the window
+/// back to the start.
+std::string MoveReport::listOverlap(NodeId start, ExposureWalk walk) const {
+  bool isFromWait = walk == ExposureWalk::FromWait;
+  NodeId windowEnd = after[static_cast<int>(walk)][start].windowEnd;
+  if (windowEnd == schedule::noNode)
+    return "";
+  int32_t first = positions[start] + 1;
+  int32_t end = positions[windowEnd];
+  std::string text;
+  size_t numListed = 0;
+  for (int32_t step = 0; step < end - first; ++step) {
+    NodeId node = result.order[isFromWait ? end - 1 - step : first + step];
+    if (problem.kind(node) != NodeKind::Compute)
+      continue;
+    if (numListed++ == maxListed) {
+      text += "+...";
+      break;
+    }
+    text += "+" + getName(node) + "[" + std::to_string(problem.costNs(node)) +
+            "]";
+  }
+  return text + (isFromWait ? "->C[" : "->W[") +
+         getName(isFromWait ? start : windowEnd) + "]";
 }
 
 std::string MoveReport::describeDependence(const CollectiveMoves &moves) const {
@@ -113,18 +174,22 @@ std::string MoveReport::describeLimit(const CollectiveMoves &moves) const {
 }
 
 ReorderInfo MoveReport::getInfo(const CollectiveMoves &moves) const {
-  NodeId start = problem.kind(moves.node) == NodeKind::Wait
-                     ? problem.startOf(moves.node)
-                     : moves.node;
+  bool isWait = problem.kind(moves.node) == NodeKind::Wait;
+  NodeId start = isWait ? problem.startOf(moves.node) : moves.node;
+  ExposureWalk walk =
+      isWait ? ExposureWalk::FromWait : ExposureWalk::FromStart;
+  const Exposure &now = after[static_cast<int>(walk)][start];
   ReorderInfo info;
-  info.commNs = after[start].commNs;
-  info.computeNs = after[start].computeNs;
-  info.exposedBeforeNs = before[start].exposedNs();
-  info.exposedAfterNs = after[start].exposedNs();
+  info.commNs = now.commNs;
+  info.computeNs = now.computeNs;
+  info.exposedBeforeNs = before[static_cast<int>(walk)][start].exposedNs();
+  info.exposedAfterNs = now.exposedNs();
   info.moves = moves.moves;
   info.grouped = moves.grouped;
   info.limitingFactor = describeLimit(moves);
   info.pass = pass.str();
+  info.movesInfo = listPassed(moves);
+  info.overlapInfo = listOverlap(start, walk);
   return info;
 }
 
@@ -161,6 +226,28 @@ void MoveReport::remark() const {
     else
       emit(remark::missed(op->getLoc(), makeRemark("CollectiveKept", name)));
   }
+}
+
+void MoveReport::remarkTotals() const {
+  int64_t improvementNs = 0;
+  int64_t numMoves = 0;
+  for (const CollectiveMoves &moves : result.collectives) {
+    ReorderInfo info = getInfo(moves);
+    improvementNs += info.exposedBeforeNs - info.exposedAfterNs;
+    numMoves += info.moves;
+  }
+  remark::passed(function->getLoc(),
+                 makeRemark("CollectivesReordered", functionName))
+      << (pass + " improves overlap by " + Twine(improvementNs) + " ns with " +
+          Twine(numMoves) + (numMoves == 1 ? " move" : " moves") +
+          "; the peak memory is " +
+          Twine(result.newPeakBytes) + " bytes, and was " +
+          Twine(result.oldPeakBytes))
+             .str()
+      << remark::metric("ImprovementNs", improvementNs)
+      << remark::metric("Moves", numMoves)
+      << remark::metric("PeakBytesBefore", result.oldPeakBytes)
+      << remark::metric("PeakBytesAfter", result.newPeakBytes);
 }
 
 void MoveReport::write() const {
@@ -317,6 +404,8 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
   }
   IterativeReorderingOptions options = pass.options;
   options.limitBytes = limitBytes;
+  if (pass.writeInfo)
+    options.maxPassedListed = maxListed;
   Result<IterativeReordering> result =
       pass.solver.run(problem->getProblem(), options);
   if (!result) {
@@ -328,8 +417,10 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
   if (pass.writeInfo || areRemarksEnabled(function)) {
     MoveReport report(function, *problem, pass.name, limitBytes, *result);
     report.remark();
-    if (pass.writeInfo)
+    if (pass.writeInfo) {
+      report.remarkTotals();
       report.write();
+    }
   }
   bool moved = problem->apply(result->order);
   if (moved)

@@ -91,6 +91,32 @@ TEST(EditableSchedule, LastUsesFollowInBothDirections) {
   expectExact(*schedule, {0, 1, 2, 3});
 }
 
+TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
+  // `late` uses the buffer last, below the peak that `large` makes.
+  Problem problem;
+  NodeId make = addCompute(problem, 1);
+  NodeId early = addCompute(problem, 1, {make});
+  NodeId late = addCompute(problem, 1, {early});
+  NodeId large = addCompute(problem, 1, {late});
+  BufferId buffer = problem.addBuffer(8, make, /*freed=*/true);
+  problem.addUse(buffer, early);
+  problem.addUse(buffer, late);
+  problem.addBuffer(100, large, /*freed=*/true);
+  problem.finalize();
+  Result<EditableSchedule> schedule =
+      EditableSchedule::create(problem, programOrder(problem));
+  ASSERT_TRUE(schedule) << schedule.error();
+  EXPECT_TRUE(schedule->compareWithSimulation());
+  int64_t peakBytes = schedule->peakBytes();
+  schedule->setLastUser(buffer, early);
+  EXPECT_EQ(schedule->peakBytes(), peakBytes);
+  Status status = schedule->compareWithSimulation();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error(),
+            "the live bytes of node 1 (compute) are kept as 8 and then 0, but a "
+            "simulation gives 8 and 8");
+}
+
 TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
   int numMoves = 0;
   for (uint64_t seed : Seeds(300)) {

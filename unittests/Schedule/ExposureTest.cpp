@@ -26,8 +26,9 @@ using mlir::commsched::testing::Seeds;
 namespace {
 
 /// The exposure of `node` in the program's order.
-Exposure exposureOf(const Problem &problem, NodeId node) {
-  return computeExposure(problem, programOrder(problem))[node];
+Exposure exposureOf(const Problem &problem, NodeId node,
+                    ExposureWalk walk = ExposureWalk::FromStart) {
+  return computeExposure(problem, programOrder(problem), walk)[node];
 }
 
 TEST(Exposure, WindowEndsAtItsOwnWait) {
@@ -69,6 +70,9 @@ TEST(Exposure, WindowEndsAtTheWaitOfALaterCollectiveOfItsStream) {
   problem.finalize();
   EXPECT_EQ(exposureOf(problem, first).computeNs, 3);
   EXPECT_EQ(exposureOf(problem, second).computeNs, 2);
+  // From its wait, what follows the second hides that one.
+  EXPECT_EQ(exposureOf(problem, first, ExposureWalk::FromWait).computeNs, 1);
+  EXPECT_EQ(exposureOf(problem, second, ExposureWalk::FromWait).computeNs, 2);
 }
 
 TEST(Exposure, WindowPassesTheWaitOfALaterCollectiveOfAnotherStream) {
@@ -83,6 +87,8 @@ TEST(Exposure, WindowPassesTheWaitOfALaterCollectiveOfAnotherStream) {
   problem.finalize();
   EXPECT_EQ(exposureOf(problem, first).computeNs, 7);
   EXPECT_EQ(exposureOf(problem, second).computeNs, 2);
+  // From the wait streams do not matter.
+  EXPECT_EQ(exposureOf(problem, first, ExposureWalk::FromWait).computeNs, 1);
 }
 
 TEST(Exposure, WindowPassesTheWaitOfAnEarlierCollective) {
@@ -97,6 +103,8 @@ TEST(Exposure, WindowPassesTheWaitOfAnEarlierCollective) {
   problem.finalize();
   EXPECT_EQ(exposureOf(problem, first).computeNs, 3);
   EXPECT_EQ(exposureOf(problem, second).computeNs, 6);
+  EXPECT_EQ(exposureOf(problem, first, ExposureWalk::FromWait).computeNs, 3);
+  EXPECT_EQ(exposureOf(problem, second, ExposureWalk::FromWait).computeNs, 6);
 }
 
 TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
@@ -108,12 +116,14 @@ TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
   problem.addWait(start);
   problem.finalize();
   EXPECT_EQ(exposureOf(problem, start).computeNs, 1);
+  EXPECT_EQ(exposureOf(problem, start, ExposureWalk::FromWait).computeNs, 1);
+  EXPECT_EQ(exposureOf(problem, start).windowEnd, barrier);
   EXPECT_EQ(exposureOf(problem, barrier).commNs, 7);
   EXPECT_EQ(exposureOf(problem, barrier).computeNs, 0);
 }
 
 TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
-  int numForeignEnds = 0;
+  int numForeignEnds[2] = {0, 0};
   for (uint64_t seed : Seeds(800)) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
@@ -128,26 +138,32 @@ TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
     Result<EditableSchedule> schedule =
         EditableSchedule::create(problem, order, times);
     ASSERT_TRUE(schedule) << schedule.error();
-    std::vector<Exposure> exposures = computeExposure(problem, order);
-    ASSERT_EQ(exposures.size(), order.size());
-    for (NodeId node = 0; node < problem.numNodes(); ++node) {
-      Exposure expected = walkWindow(problem, order, node);
-      ASSERT_EQ(exposures[node].commNs, expected.commNs) << "node " << node;
-      ASSERT_EQ(exposures[node].computeNs, expected.computeNs)
-          << "node " << node;
-      if (problem.kind(node) != NodeKind::Start)
-        continue;
-      ASSERT_EQ(getHidingTime(*schedule, node, findWindowEnd(*schedule, node)),
-                expected.computeNs)
-          << "node " << node;
-      int64_t toOwnWait = schedule->getTree()
-                              .range(schedule->position(node),
-                                     schedule->position(problem.waitOf(node)))
-                              .computeTime;
-      numForeignEnds += toOwnWait != expected.computeNs;
+    for (ExposureWalk walk :
+         {ExposureWalk::FromStart, ExposureWalk::FromWait}) {
+      bool isForward = walk == ExposureWalk::FromStart;
+      std::vector<Exposure> exposures = computeExposure(problem, order, walk);
+      ASSERT_EQ(exposures.size(), order.size());
+      for (NodeId node = 0; node < problem.numNodes(); ++node) {
+        SCOPED_TRACE("node " + std::to_string(node) +
+                     (isForward ? " from its start" : " from its wait"));
+        Exposure expected = walkWindow(problem, order, node, walk);
+        ASSERT_EQ(exposures[node].commNs, expected.commNs);
+        ASSERT_EQ(exposures[node].computeNs, expected.computeNs);
+        if (problem.kind(node) != NodeKind::Start)
+          continue;
+        NodeId end = findWindowEnd(*schedule, node, walk);
+        ASSERT_EQ(exposures[node].windowEnd, end);
+        ASSERT_EQ(getHidingTime(*schedule, node, end), expected.computeNs);
+        int64_t toOwnWait = schedule->getTree()
+                                .range(schedule->position(node),
+                                       schedule->position(problem.waitOf(node)))
+                                .computeTime;
+        numForeignEnds[isForward] += toOwnWait != expected.computeNs;
+      }
     }
   }
-  EXPECT_GT(numForeignEnds, 150);
+  EXPECT_GT(numForeignEnds[true], 150);
+  EXPECT_GT(numForeignEnds[false], 150);
 }
 
 TEST(ExposureTrade, CountsOnlyWhatIsExposed) {

@@ -209,8 +209,9 @@ TEST(SinkWaitsIteratively, TakesCheapOperationsAlongButNoWait) {
   EXPECT_EQ(moved.obstacle, next);
 }
 
-TEST(IterativeReordering, TakesNothingAlongThatCommunicates) {
-  // Once a blocking collective, once an unknown operation.
+TEST(IterativeReordering, TakesBarriersAlong) {
+  // Once a blocking collective, once an unknown operation. What a barrier may
+  // not cross stops the group as it would stop the barrier.
   for (NodeKind kind : {NodeKind::Blocking, NodeKind::Compute}) {
     SCOPED_TRACE(toString(kind));
     bool isBlocking = kind == NodeKind::Blocking;
@@ -218,31 +219,56 @@ TEST(IterativeReordering, TakesNothingAlongThatCommunicates) {
       return problem.addNode(kind, 1, isBlocking ? 0 : noStream);
     };
     Problem up;
-    addCompute(up, 1);
+    NodeId first = addStart(up, 1);
+    NodeId wait = up.addWait(first);
+    up.setExpensive(addCompute(up, 1, {wait}));
     NodeId call = addIt(up);
     NodeId start = addStart(up, 1);
+    up.addDependence(wait, call, DependenceKind::Barrier);
     up.addDependence(call, start, DependenceKind::Barrier);
-    up.addWait(start);
+    NodeId wait2 = up.addWait(start);
     up.finalize();
-    for (bool withCollectives : {false, true}) {
-      IterativeReorderingOptions options = withEstimations();
-      options.withCollectives = withCollectives;
-      CollectiveMoves moved = movesOf(raise(up, options), start);
-      EXPECT_EQ(moved.limit, MoveLimit::Dependence);
-      EXPECT_EQ(moved.dependence, DependenceKind::Barrier);
-      EXPECT_EQ(moved.obstacle, call);
-    }
+    CollectiveMoves moved = movesOf(raise(up), start);
+    EXPECT_EQ(moved.grouped, 2);
+    EXPECT_EQ(raise(up).order, (Order{first, wait, call, start, 2, wait2}));
+    EXPECT_EQ(moved.obstacle, first);
+
     Problem down;
-    NodeId wait = down.addWait(addStart(down, 1));
+    NodeId downWait = down.addWait(addStart(down, 1));
     call = addIt(down);
-    down.addDependence(wait, call, DependenceKind::Barrier);
-    addCompute(down, 1);
+    down.addDependence(downWait, call, DependenceKind::Barrier);
+    NodeId mm = addCompute(down, 1);
     down.finalize();
-    CollectiveMoves moved = movesOf(sink(down), wait);
-    EXPECT_EQ(moved.limit, MoveLimit::Dependence);
-    EXPECT_EQ(moved.dependence, DependenceKind::Barrier);
-    EXPECT_EQ(moved.obstacle, call);
+    // Without estimations waits take no collective along.
+    moved = movesOf(sink(down), downWait);
+    EXPECT_EQ(moved.limit,
+              isBlocking ? MoveLimit::Dependence : MoveLimit::None);
+    EXPECT_EQ(moved.grouped, isBlocking ? 0 : 1);
+    moved = movesOf(sink(down, withEstimations()), downWait);
+    EXPECT_EQ(moved.grouped, 1);
+    EXPECT_EQ(sink(down, withEstimations()).order,
+              (Order{0, mm, downWait, call}));
   }
+}
+
+TEST(SinkWaitsIteratively, PassesCollectivesWithABlockingOneOnlyIfUnsafe) {
+  Problem problem;
+  NodeId start = addStart(problem, 100);
+  NodeId wait = problem.addWait(start);
+  NodeId barrier = problem.addNode(NodeKind::Blocking, 1, 0);
+  problem.addDependence(wait, barrier, DependenceKind::Barrier);
+  NodeId other = addStart(problem, 1, {}, /*stream=*/1);
+  addCompute(problem, 1);
+  problem.addWait(other);
+  problem.finalize();
+  IterativeReorderingOptions options = withEstimations();
+  options.withCollectives = true;
+  EXPECT_EQ(movesOf(sink(problem, options), wait).moves, 2);
+  options.reorderCollectives = false;
+  CollectiveMoves moved = movesOf(sink(problem, options), wait);
+  EXPECT_EQ(moved.limit, MoveLimit::Collective);
+  EXPECT_EQ(moved.obstacle, other);
+  EXPECT_EQ(moved.grouped, 1);
 }
 
 TEST(ReorderComms, AStartPassesCollectivesUnlessTheirOrderIsKept) {

@@ -82,6 +82,7 @@ private:
     first = std::find(order.begin(), order.end(), node) - order.begin();
     end = first + 1;
     absorbedExposures.clear();
+    hasBlocking = false;
     NodeId start = up ? node : problem.startOf(node);
     while (hasFront()) {
       NodeId front = order[frontPlace()];
@@ -95,15 +96,21 @@ private:
         return stop(MoveLimit::Hidden);
       if (isForbidden(front))
         return stop(MoveLimit::Collective);
-      if (std::optional<DependenceKind> dependence = dependenceWith(front)) {
+      std::optional<DependenceKind> dependence = dependenceWith(front);
+      bool bothCommunicate = hasBlocking && problem.isCollective(front);
+      if (dependence || bothCommunicate) {
         bool joins = mayJoin(front);
         if (joins && moved.grouped < options.maxGroupSize) {
           join(front);
           ++moved.grouped;
           continue;
         }
-        moved.dependence = *dependence;
-        return stop(joins ? MoveLimit::GroupSize : MoveLimit::Dependence);
+        if (dependence) {
+          moved.dependence = *dependence;
+          return stop(joins ? MoveLimit::GroupSize : MoveLimit::Dependence);
+        }
+        if (!options.reorderCollectives)
+          return stop(MoveLimit::Collective);
       }
       if (options.useRuntimeEstimations && losesTime(start, front))
         return stop(MoveLimit::Exposure);
@@ -157,35 +164,28 @@ private:
     return hardest;
   }
 
-  bool communicatesInAnUnknownWay(NodeId node) const {
-    for (DependenceEnd before : problem.predecessors(node))
-      if (before.kind == DependenceKind::Barrier)
-        return true;
-    for (DependenceEnd after : problem.successors(node))
-      if (after.kind == DependenceKind::Barrier)
-        return true;
-    return false;
-  }
-
   bool mayJoin(NodeId front) const {
     switch (problem.kind(front)) {
     case NodeKind::Compute:
-      if (problem.isExpensive(front) && !options.useRuntimeEstimations)
-        return false;
-      return !communicatesInAnUnknownWay(front);
+      return options.useRuntimeEstimations || !problem.isExpensive(front);
     case NodeKind::Start:
       return up && options.withCollectives;
     case NodeKind::Wait:
       return up;
     case NodeKind::Blocking:
-      return false;
+      return up || options.useRuntimeEstimations;
     }
     return false;
   }
 
   void join(NodeId front) {
     if (up && problem.kind(front) == NodeKind::Wait)
-      absorbedExposures.push_back(exposureOf(problem.startOf(front)));
+      absorbedExposures.push_back(
+          walkWindow(scaled, order, problem.startOf(front),
+                     ExposureWalk::FromWait)
+              .exposedNs());
+    if (!up && problem.kind(front) == NodeKind::Blocking)
+      hasBlocking = true;
     if (up)
       --first;
     else
@@ -228,11 +228,15 @@ private:
   //===--------------------------------------------------------------------===//
 
   int64_t exposureOf(NodeId start) const {
-    return walkWindow(scaled, order, start).exposedNs();
+    return walkWindow(scaled, order, start,
+                      up ? ExposureWalk::FromStart : ExposureWalk::FromWait)
+        .exposedNs();
   }
 
   int64_t computeTime(NodeId node) const {
-    return scaled.kind(node) == NodeKind::Compute ? scaled.costNs(node) : 0;
+    bool holdsStream = scaled.kind(node) == NodeKind::Compute ||
+                       scaled.kind(node) == NodeKind::Blocking;
+    return holdsStream ? scaled.costNs(node) : 0;
   }
 
   bool isHidden(NodeId start) const {
@@ -274,6 +278,8 @@ private:
   size_t end = 0;
   /// Of the collectives whose waits the group has taken along: what is exposed.
   std::vector<int64_t> absorbedExposures;
+  /// Down: the group has taken a blocking collective along.
+  bool hasBlocking = false;
 };
 
 } // namespace mlir::commsched::schedule::testing

@@ -44,7 +44,7 @@ public:
       if (node == noNode)
         return order;
       order.push_back(node);
-      if (!options.reorderForOverlap || problem.kind(node) != NodeKind::Start)
+      if (!options.reorderForOverlap || !problem.isCollective(node))
         continue;
       int64_t remaining = problem.costNs(node);
       while (remaining > 0) {

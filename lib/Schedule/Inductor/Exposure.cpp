@@ -8,17 +8,19 @@
 
 #include "Exposure.h"
 
+#include "CommSched/Schedule/Model/Verify.h"
+
 #include <limits>
+#include <set>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-std::vector<NodeId> schedule::computeWindowEnds(const Problem &problem,
-                                                const Order &order) {
+/// The windows that walks from the starts find.
+static std::vector<NodeId> walkFromStarts(const Problem &problem,
+                                          const Order &order,
+                                          const Positions &positions) {
   int32_t size = static_cast<int32_t>(order.size());
-  std::vector<int32_t> positions(order.size());
-  for (int32_t place = 0; place < size; ++place)
-    positions[order[place]] = place;
   std::vector<NodeId> ends(order.size(), noNode);
   int32_t nextBlocking = size;
   // By stream: the first wait for any of the collectives seen so far, which are
@@ -37,8 +39,41 @@ std::vector<NodeId> schedule::computeWindowEnds(const Problem &problem,
   return ends;
 }
 
+/// The windows that walks back from the waits find.
+static std::vector<NodeId> walkFromWaits(const Problem &problem,
+                                         const Order &order,
+                                         const Positions &positions) {
+  std::vector<NodeId> ends(order.size(), noNode);
+  // Of what was met so far: blocking collectives, and starts whose wait was met
+  // as well.
+  std::set<int32_t> over;
+  for (NodeId node : order) {
+    if (problem.kind(node) == NodeKind::Blocking)
+      over.insert(positions[node]);
+    if (problem.kind(node) != NodeKind::Wait)
+      continue;
+    NodeId start = problem.startOf(node);
+    auto next = over.upper_bound(positions[start]);
+    ends[start] = next == over.end() ? node : order[*next];
+    over.insert(positions[start]);
+  }
+  return ends;
+}
+
+std::vector<NodeId> schedule::computeWindowEnds(const Problem &problem,
+                                                const Order &order,
+                                                ExposureWalk walk) {
+  Positions positions(order.size());
+  for (size_t place = 0; place < order.size(); ++place)
+    positions[order[place]] = static_cast<int32_t>(place);
+  return walk == ExposureWalk::FromStart
+             ? walkFromStarts(problem, order, positions)
+             : walkFromWaits(problem, order, positions);
+}
+
 std::vector<Exposure> schedule::computeExposure(const Problem &problem,
-                                                const Order &order) {
+                                                const Order &order,
+                                                ExposureWalk walk) {
   // By node: computation before it.
   std::vector<int64_t> computed(order.size());
   int64_t sum = 0;
@@ -47,22 +82,26 @@ std::vector<Exposure> schedule::computeExposure(const Problem &problem,
     if (problem.kind(node) == NodeKind::Compute)
       sum += problem.costNs(node);
   }
-  std::vector<NodeId> ends = computeWindowEnds(problem, order);
+  std::vector<NodeId> ends = computeWindowEnds(problem, order, walk);
   std::vector<Exposure> exposures(order.size());
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
     if (problem.isCollective(node))
       exposures[node].commNs = problem.costNs(node);
+    exposures[node].windowEnd = ends[node];
     if (ends[node] != noNode)
       exposures[node].computeNs = computed[ends[node]] - computed[node];
   }
   return exposures;
 }
 
-NodeId schedule::findWindowEnd(const EditableSchedule &schedule, NodeId start) {
+NodeId schedule::findWindowEnd(const EditableSchedule &schedule, NodeId start,
+                               ExposureWalk walk) {
   const Problem &problem = schedule.getProblem();
   const EditableSchedule::Tree &tree = schedule.getTree();
+  bool isForward = walk == ExposureWalk::FromStart;
   int32_t first = schedule.position(start) + 1;
-  int32_t end = schedule.position(problem.waitOf(start));
+  int32_t wait = schedule.position(problem.waitOf(start));
+  int32_t end = wait;
   int32_t blocking = tree.findFirst(
       first, end, [](const StretchLoad &, const StretchLoad &stretch) {
         return stretch.numBlocking > 0;
@@ -70,16 +109,20 @@ NodeId schedule::findWindowEnd(const EditableSchedule &schedule, NodeId start) {
   if (blocking >= 0)
     end = blocking;
   for (int32_t place = first;; ++place) {
-    place = tree.findFirst(place, end,
-                           [](const StretchLoad &, const StretchLoad &stretch) {
-                             return stretch.numWaits > 0;
-                           });
+    place = tree.findFirst(
+        place, end, [&](const StretchLoad &, const StretchLoad &stretch) {
+          return (isForward ? stretch.numWaits : stretch.numStarts) > 0;
+        });
     if (place < 0)
       return schedule.at(end);
-    NodeId other = problem.startOf(schedule.at(place));
-    if (problem.stream(other) == problem.stream(start) &&
-        schedule.position(other) >= first)
-      return schedule.at(place);
+    NodeId met = schedule.at(place);
+    bool ends = isForward
+                    ? problem.stream(problem.startOf(met)) ==
+                              problem.stream(start) &&
+                          schedule.position(problem.startOf(met)) >= first
+                    : schedule.position(problem.waitOf(met)) < wait;
+    if (ends)
+      return met;
   }
 }
 

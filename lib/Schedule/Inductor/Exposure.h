@@ -22,18 +22,15 @@
 namespace mlir::commsched::schedule {
 
 /// By node: the operation at which the window of each start ends, noNode for
-/// other operations. It is the first of
-///   - its wait,
-///   - a blocking collective, which computation does not run beside,
-///   - the wait of a later collective of its stream: a stream works in order,
-///     so that the collective is over by then.
-/// `order` is legal. O(nodes).
+/// other operations. `order` is legal. O(nodes) from starts, O(nodes * log
+/// nodes) from waits.
 std::vector<NodeId> computeWindowEnds(const Problem &problem,
-                                      const Order &order);
+                                      const Order &order, ExposureWalk walk);
 
 /// Returns the operation that ends the window of `start`. O(log n) for each
-/// wait in the window.
-NodeId findWindowEnd(const EditableSchedule &schedule, NodeId start);
+/// wait (from the start) or start (from the wait) in the window.
+NodeId findWindowEnd(const EditableSchedule &schedule, NodeId start,
+                     ExposureWalk walk);
 
 /// The computation between `start` and `windowEnd`, in the unit of the
 /// schedule's times. O(log n).

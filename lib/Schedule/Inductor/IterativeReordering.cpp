@@ -25,7 +25,7 @@ public:
   IterativeRun(const Problem &problem,
                const IterativeReorderingOptions &options, Direction direction)
       : problem(problem), options(options), direction(direction),
-        communicates(problem.numNodes()) {}
+        walk(isUp() ? ExposureWalk::FromStart : ExposureWalk::FromWait) {}
 
   Result<IterativeReordering> run();
 
@@ -43,6 +43,7 @@ private:
   bool stop(CollectiveMoves &moved, MoveLimit limit, int32_t position);
 
   bool isForbidden(NodeId node) const;
+  bool isOrdered(NodeId node) const;
   bool isGroupable(NodeId node) const;
   int32_t findForbidden(int32_t until) const;
   void absorb(CollectiveMoves &moved);
@@ -50,22 +51,23 @@ private:
   int64_t getExposed(NodeId start, NodeId windowEnd) const {
     return commTimes[start] - getHidingTime(*schedule, start, windowEnd);
   }
-  int64_t getExposed(NodeId start) const {
-    return getExposed(start, findWindowEnd(*schedule, start));
+  int64_t getExposed(NodeId start, ExposureWalk from) const {
+    return getExposed(start, findWindowEnd(*schedule, start, from));
   }
   bool isHidden() const;
   int32_t findWeighed(int32_t until) const;
   bool isWorthPassing(NodeId node) const;
   void notePassed(NodeId node);
   void noteTime(int64_t computeTime);
+  void listPassed(CollectiveMoves &moved, int32_t until) const;
   Status checkMemory() const;
 
   const Problem &problem;
   const IterativeReorderingOptions &options;
   Direction direction;
-  /// By node: whether it is not a start or wait, but communicates all the same.
-  std::vector<bool> communicates;
-  /// By node: its time if it is a start, as the decisions see it.
+  /// How the exposure of the collective that moves is found.
+  ExposureWalk walk;
+  /// By node: its time if it is a collective, as the decisions see it.
   std::vector<int64_t> commTimes;
   std::optional<EditableSchedule> schedule;
   std::optional<MovingGroup> group;
@@ -78,6 +80,8 @@ private:
   /// With estimations: what is exposed of it, and of those whose waits the
   /// group has taken along.
   ExposureTrade trade;
+  /// Down: whether the group has taken a blocking collective along.
+  bool hasBlocking = false;
   IterativeReordering result;
 };
 
@@ -94,26 +98,40 @@ bool IterativeRun::isForbidden(NodeId node) const {
   return !options.withCollectives && problem.kind(node) == NodeKind::Start;
 }
 
-/// The nearest position at which isForbidden() holds; `until` if none is before
-/// it.
+/// Whether the rules treat `node` in front as if it depended on the group: two
+/// collectives keep their order, or move together.
+bool IterativeRun::isOrdered(NodeId node) const {
+  return hasBlocking && problem.isCollective(node);
+}
+
+/// The nearest position at which isForbidden() or isOrdered() holds; `until` if
+/// none is before it.
 int32_t IterativeRun::findForbidden(int32_t until) const {
-  if (isUp() ? options.reorderCollectives : options.withCollectives)
+  bool stopsAtBlocking = isUp() ? !options.reorderCollectives : hasBlocking;
+  bool stopsAtStarts =
+      stopsAtBlocking || (!isUp() && !options.withCollectives);
+  if (!stopsAtStarts)
     return until;
   return group->findNearest(
       until, [&](const StretchLoad &, const StretchLoad &stretch) {
-        return stretch.numStarts > 0 || (isUp() && stretch.numBlocking > 0);
+        return stretch.numStarts > 0 ||
+               (stopsAtBlocking && stretch.numBlocking > 0);
       });
 }
 
 /// Whether the group takes `node` along when there is a dependence.
 bool IterativeRun::isGroupable(NodeId node) const {
-  if (communicates[node])
-    return false;
-  if (problem.kind(node) == NodeKind::Start)
+  switch (problem.kind(node)) {
+  case NodeKind::Start:
     return isUp() && options.withCollectives;
-  if (problem.kind(node) == NodeKind::Wait)
+  case NodeKind::Wait:
     return isUp();
-  return options.useRuntimeEstimations || !problem.isExpensive(node);
+  case NodeKind::Blocking:
+    return isUp() || options.useRuntimeEstimations;
+  case NodeKind::Compute:
+    return options.useRuntimeEstimations || !problem.isExpensive(node);
+  }
+  return false;
 }
 
 //===----------------------------------------------------------------------===//
@@ -169,7 +187,7 @@ bool IterativeRun::isWorthPassing(NodeId node) const {
     int64_t lost = group->computeTime();
     if (lost == 0)
       return true;
-    int64_t exposed = getExposed(isUp() ? node : problem.startOf(node));
+    int64_t exposed = getExposed(isUp() ? node : problem.startOf(node), walk);
     return std::max<int64_t>(0, exposed + lost) <=
            std::max<int64_t>(0, exposed);
   }
@@ -192,11 +210,13 @@ void IterativeRun::notePassed(NodeId node) {
     if (schedule->position(wait) < schedule->position(windowEnd))
       windowEnd = wait;
   }
-  if (!isUp() && kind == NodeKind::Wait && reachesWait) {
+  if (!isUp() && kind == NodeKind::Wait) {
+    // Now that one is waited for before this one.
     NodeId other = problem.startOf(node);
-    if (problem.stream(other) == problem.stream(start) &&
-        schedule->position(other) > schedule->position(start))
-      windowEnd = node;
+    int32_t place = schedule->position(other);
+    if (place > schedule->position(start) &&
+        place < schedule->position(windowEnd))
+      windowEnd = other;
   }
 }
 
@@ -223,7 +243,10 @@ void IterativeRun::absorb(CollectiveMoves &moved) {
   NodeId node = group->frontNode();
   if (options.useRuntimeEstimations && isUp() &&
       problem.kind(node) == NodeKind::Wait)
-    trade.others.push_back(getExposed(problem.startOf(node)));
+    trade.others.push_back(
+        getExposed(problem.startOf(node), ExposureWalk::FromWait));
+  if (!isUp() && problem.kind(node) == NodeKind::Blocking)
+    hasBlocking = true;
   group->absorbFront();
   ++moved.grouped;
 }
@@ -251,6 +274,7 @@ bool IterativeRun::takeRun(CollectiveMoves &moved) {
         isUp()
             ? schedule->getTree().range(reached + 1, group->first()).computeTime
             : schedule->getTree().range(group->end(), reached).computeTime;
+  listPassed(moved, reached);
   moved.moves += group->passUntil(reached);
   if (options.useRuntimeEstimations)
     noteTime(passedTime);
@@ -259,21 +283,34 @@ bool IterativeRun::takeRun(CollectiveMoves &moved) {
   return until == group->wayEnd() || takeStep(moved, dependence);
 }
 
+/// Lists what the group is about to pass, up to the position `until`.
+void IterativeRun::listPassed(CollectiveMoves &moved, int32_t until) const {
+  for (int32_t position = group->front();
+       position != until && moved.passed.size() < options.maxPassedListed;
+       position = group->beyond(position))
+    moved.passed.push_back(schedule->at(position));
+}
+
 /// Deals with the operation in front.
 bool IterativeRun::takeStep(CollectiveMoves &moved, int32_t dependence) {
   int32_t position = group->front();
   NodeId node = group->frontNode();
   if (isForbidden(node))
     return stop(moved, MoveLimit::Collective, position);
-  if (position == dependence) {
+  bool isDependence = position == dependence;
+  if (isDependence || isOrdered(node)) {
     bool joins = isGroupable(node);
-    if (!joins || moved.grouped >= options.maxGroupSize) {
+    if (joins && moved.grouped < options.maxGroupSize) {
+      absorb(moved);
+      return true;
+    }
+    if (isDependence) {
       moved.dependence = group->nextDependenceKind();
       return stop(moved, joins ? MoveLimit::GroupSize : MoveLimit::Dependence,
                   position);
     }
-    absorb(moved);
-    return true;
+    if (!options.reorderCollectives)
+      return stop(moved, MoveLimit::Collective, position);
   }
   if (options.useRuntimeEstimations && !isWorthPassing(node))
     return stop(moved, MoveLimit::Exposure, position);
@@ -283,6 +320,8 @@ bool IterativeRun::takeStep(CollectiveMoves &moved, int32_t dependence) {
     return stop(moved, MoveLimit::Memory, position);
   }
   ++moved.moves;
+  if (moved.passed.size() < options.maxPassedListed)
+    moved.passed.push_back(node);
   if (options.useRuntimeEstimations) {
     notePassed(node);
     noteTime(schedule->getTree().leaf(node).computeTime);
@@ -296,6 +335,7 @@ Status IterativeRun::move(NodeId node) {
   start = isUp() ? node : problem.startOf(node);
   group->startWith(node);
   trade = {};
+  hasBlocking = false;
   if (options.useRuntimeEstimations) {
     windowEnd = windowEnds[start];
     trade.own = getExposed(start, windowEnd);
@@ -344,7 +384,11 @@ Status IterativeRun::scaleTimes() {
           problem.describe(node) + " takes " + std::to_string(scaled) +
           " ns with the multiplier of its kind, which together with the "
           "operations before it is out of range"};
-    (isCompute ? computeTimes : commTimes)[node] = static_cast<int64_t>(scaled);
+    if (!isCompute)
+      commTimes[node] = static_cast<int64_t>(scaled);
+    // No window has a blocking collective inside, but groups may.
+    if (isCompute || problem.kind(node) == NodeKind::Blocking)
+      computeTimes[node] = static_cast<int64_t>(scaled);
   }
   Order program = problem.programOrder();
   if (Status status = verify(problem, program); !status)
@@ -363,40 +407,19 @@ Status IterativeRun::prepare() {
   if (options.limitBytes < 0)
     return Error{"the limit of " + std::to_string(options.limitBytes) +
                  " bytes is negative"};
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    NodeKind kind = problem.kind(node);
-    if (kind == NodeKind::Blocking)
-      communicates[node] = true;
-    auto hasBarrier = [](ArrayView<DependenceEnd> ends) {
-      return std::any_of(ends.begin(), ends.end(), [](DependenceEnd end) {
-        return end.kind == DependenceKind::Barrier;
-      });
-    };
-    if (kind == NodeKind::Compute && (hasBarrier(problem.predecessors(node)) ||
-                                      hasBarrier(problem.successors(node))))
-      communicates[node] = true;
-  }
   if (Status status = scaleTimes(); !status)
     return status;
   group.emplace(*schedule, direction);
   if (options.useRuntimeEstimations)
-    windowEnds = computeWindowEnds(problem, problem.programOrder());
+    windowEnds = computeWindowEnds(problem, problem.programOrder(), walk);
   result.oldPeakBytes = schedule->peakBytes();
   return Status::success();
 }
 
 /// Compares with a simulation from scratch, if that was asked for.
 Status IterativeRun::checkMemory() const {
-  if (!options.recomputeMemory)
-    return Status::success();
-  Result<MemoryTimeline> memory = simulateMemory(problem, schedule->order());
-  if (!memory)
-    return Error{memory.error()};
-  if (memory->peakBytes == schedule->peakBytes())
-    return Status::success();
-  return Error{"the peak is kept as " + std::to_string(schedule->peakBytes()) +
-               " bytes, but a simulation gives " +
-               std::to_string(memory->peakBytes)};
+  return options.recomputeMemory ? schedule->compareWithSimulation()
+                                 : Status::success();
 }
 
 Result<IterativeReordering> IterativeRun::finish() {

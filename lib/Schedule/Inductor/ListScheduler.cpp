@@ -155,7 +155,7 @@ Order ListSchedulerRun::takeOrder() {
   while (!readyCompute.empty() || !readyComm.empty()) {
     NodeId node = popBest();
     schedule(node);
-    if (reorderForOverlap && problem.kind(node) == NodeKind::Start)
+    if (reorderForOverlap && problem.isCollective(node))
       coverByCompute(problem.costNs(node));
   }
   return std::move(order);

@@ -41,6 +41,32 @@ EditableSchedule::create(const Problem &problem, const Order &order,
   return schedule;
 }
 
+Status EditableSchedule::compareWithSimulation() const {
+  Order now = order();
+  Result<MemoryTimeline> memory = simulateMemory(*problem, now);
+  if (!memory)
+    return Error{memory.error()};
+  int64_t live = initial;
+  for (size_t place = 0; place < now.size(); ++place) {
+    OperationLoad load = tree.leaf(now[place]);
+    int64_t allocated = live + load.allocated;
+    live = allocated - load.freed;
+    if (allocated == memory->allocatedBytes[place] &&
+        live == memory->remainingBytes[place])
+      continue;
+    return Error{"the live bytes of " + problem->describe(now[place]) +
+                 " are kept as " + std::to_string(allocated) + " and then " +
+                 std::to_string(live) + ", but a simulation gives " +
+                 std::to_string(memory->allocatedBytes[place]) + " and " +
+                 std::to_string(memory->remainingBytes[place])};
+  }
+  if (peakBytes() == memory->peakBytes)
+    return Status::success();
+  return Error{"the peak is kept as " + std::to_string(peakBytes()) +
+               " bytes, but a simulation gives " +
+               std::to_string(memory->peakBytes)};
+}
+
 void EditableSchedule::setLastUser(BufferId buffer, NodeId user) {
   int64_t bytes = problem->buffer(buffer).bytes;
   OperationLoad load = tree.leaf(lastUsers[buffer]);

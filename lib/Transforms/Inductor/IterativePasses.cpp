@@ -76,7 +76,7 @@ public:
 protected:
   virtual IterativeSolver::Function *getSolver() const = 0;
   /// Whether collectives need not keep their order on each stream.
-  virtual bool mayReorderCollectives() const { return true; }
+  virtual bool mayReorderCollectives() const = 0;
 
 private:
   /// Reads the budget. Returns the first error in the options.
@@ -141,6 +141,9 @@ struct SinkWaitsIterative
 protected:
   IterativeSolver::Function *getSolver() const override {
     return schedule::sinkWaitsIteratively;
+  }
+  bool mayReorderCollectives() const override {
+    return unsafeCollectivesReorder;
   }
 };
 

@@ -16,8 +16,9 @@
 //     stood when it formed,
 //   - last uses are kept right in both directions,
 //   - the limit is given from outside, so that several passes share one,
-//   - the window of a collective ends at foreign waits too (see Exposure),
-//   - a group takes no operation along that communicates in any way.
+//   - the window seen from a start ends at waits of its stream too (see
+//     ExposureWalk), and a blocking collective in a group has no window,
+//   - times are rounded to nanoseconds.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +56,9 @@ struct IterativeReorderingOptions {
   /// reorderComms(): let a start pass other collectives that it does not depend
   /// on (reorder_iterative_unsafe_collectives_reorder). Beware: starts that all
   /// find room at the top then come out in reverse, so that on one stream those
-  /// that are needed first come last.
+  /// that are needed first come last. sinkWaitsIteratively(): let a group with a
+  /// blocking collective pass other collectives
+  /// (sink_waits_iterative_unsafe_collectives_reorder).
   bool reorderCollectives = true;
   /// reorderComms(): take collectives along that a member depends on
   /// (reorder_iterative_group_with_collectives). sinkWaitsIteratively(): let
@@ -69,9 +72,12 @@ struct IterativeReorderingOptions {
   /// (reorder_iterative_debug_limit_to_reorder,
   /// sink_waits_iterative_debug_limit_to_sink).
   std::optional<int64_t> maxCollectives;
-  /// Compare live memory with a simulation from scratch after each move, and
-  /// fail where they differ (reorder_iterative_debug_memory_recompute).
+  /// Compare the live memory of all operations with a simulation from scratch
+  /// after each move, and fail where they differ
+  /// (reorder_iterative_debug_memory_recompute).
   bool recomputeMemory = false;
+  /// How many of the operations that a collective passed are listed.
+  size_t maxPassedListed = 0;
 };
 
 /// The reason for which an operation stopped.
@@ -106,6 +112,8 @@ struct CollectiveMoves {
   DependenceKind dependence = DependenceKind::Data;
   /// Memory: the live bytes that passing the obstacle would have taken.
   int64_t neededBytes = 0;
+  /// The first operations that it passed, in the order in which it passed them.
+  std::vector<NodeId> passed;
 };
 
 /// An order, and how it came about.
@@ -137,6 +145,26 @@ Result<IterativeReordering>
 sinkWaitsIteratively(const Problem &problem,
                      const IterativeReorderingOptions &options);
 
+/// Where the walk begins that finds the window of a collective: the computation
+/// in it is taken to hide the collective.
+enum class ExposureWalk {
+  /// At the start (`_coll_exposed_communication_time` of Inductor's comms.py).
+  /// The window ends at the first of
+  ///   - its wait,
+  ///   - a blocking collective, which computation does not run beside,
+  ///   - the wait of a later collective of its stream: a stream works in order,
+  ///     so that the collective is over by then. Inductor means to do so for
+  ///     any stream, but compares the wait with the wrong collective.
+  FromStart,
+  /// At the wait, backwards (`_wait_exposed_communication_time`). The window
+  /// ends at the first of
+  ///   - its wait,
+  ///   - a blocking collective,
+  ///   - the start of a collective, of any stream, that is waited for before the
+  ///     wait: what follows is taken to hide that one.
+  FromWait,
+};
+
 /// The exposed time of a collective as seen from its own window, without a
 /// simulation of the step: its time less that of the computation that runs
 /// while it is in flight. This is what `ReorderInfo` of Inductor's comms.py
@@ -145,15 +173,17 @@ struct Exposure {
   int64_t commNs = 0;
   /// Computation between the start and the end of its window.
   int64_t computeNs = 0;
+  /// The operation at which the window ends; noNode if it has none.
+  NodeId windowEnd = noNode;
   /// Negative: computation is left over.
   int64_t exposedNs() const { return commNs - computeNs; }
 };
 
 /// By node: the exposure of each collective; zeros for other operations. A
-/// blocking collective has no computation beside it. `order` is legal.
-/// O(nodes).
+/// blocking collective has no computation beside it. `order` is legal. O(nodes)
+/// from starts, O(nodes * log nodes) from waits.
 std::vector<Exposure> computeExposure(const Problem &problem,
-                                      const Order &order);
+                                      const Order &order, ExposureWalk walk);
 
 } // namespace mlir::commsched::schedule
 

@@ -27,7 +27,7 @@ struct ListSchedulerOptions {
   bool raiseComms = false;
   /// Run waits after everything else that is ready. Weaker than raiseComms.
   bool sinkWaits = false;
-  /// After each start, run ready compute until it covers the collective's cost.
+  /// After each collective, run ready compute until it covers its cost.
   bool reorderForOverlap = false;
 };
 
@@ -40,12 +40,11 @@ struct ListSchedulerOptions {
 ///   2. with sinkWaits, 1 for a wait and 0 for the rest,
 ///   3. its place in the program.
 /// The operation with the smallest score among the ready ones is next. With
-/// reorderForOverlap, a start that is next is followed by ready operations that
-/// are neither collective nor wait, best score first and newly ready ones
-/// included, while the sum of their costs is below the start's cost.
-///
-/// A Blocking counts as a collective. The reference has no such operation. No
-/// computation runs beside it, since it holds the compute stream too.
+/// reorderForOverlap, a collective that is next is followed by ready operations
+/// that are neither collective nor wait, best score first and newly ready ones
+/// included, while the sum of their costs is below the collective's cost. As in
+/// the reference this holds for a Blocking too, which no computation runs
+/// beside.
 ///
 /// The scheduler ignores memory and the order of collectives on a stream;
 /// callers fix the latter by dependences (addCollectiveOrder()).

@@ -49,8 +49,9 @@ def ReorderComputeForOverlap
     : CommSched_ListSchedulePass<"commsched-reorder-compute-for-overlap"> {
   let summary = "put enough computation behind each start to hide it";
   let description = [{
-    Raises starts, sinks waits, and after each start places ready computation
-    until its time covers that of the collective. The times are
+    Raises starts, sinks waits, and after each collective, blocking ones
+    included, places ready computation until its time covers that of the
+    collective. The times are
     `commsched.runtime_ns`, or the estimates of the default target where there
     are none.
   }];
@@ -116,7 +117,8 @@ class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
            "Set commsched.reorder_info on each start or wait considered">,
     Option<"debugMemoryRecompute", "reorder_iterative_debug_memory_recompute",
            "bool", /*default=*/"false",
-           "Compare live memory with a simulation after every move">,
+           "Compare the live memory of every operation with a simulation after "
+           "every move">,
   ];
 }
 
@@ -129,7 +131,8 @@ def ReorderCommsPreservingPeakMemory
     Moves each start up past its neighbours, the first of the program first,
     until something stops it: an operation that it depends on and that is too
     expensive to take along, or live memory that would go over the budget.
-    Cheap operations that it depends on, such as casts, and waits move with it.
+    Cheap operations that it depends on, such as casts, waits and blocking
+    collectives move with it.
 
     The budget holds for all live bytes at every step. A fraction is one of the
     peak before the first memory-aware pass, which is kept on the function as
@@ -146,7 +149,9 @@ def ReorderCommsPreservingPeakMemory
     The options in snake case are those of `torch._inductor.config_comms`. A
     remark for each collective reports its moves, and with
     `reorder_sink_verbose_logging` so does the attribute
-    `commsched.reorder_info`, which commsched-report prints as a table.
+    `commsched.reorder_info`, which commsched-report prints as a table; a remark
+    for the function then has the totals. Times there are those of the cost
+    model, without the multipliers.
   }];
   let options = !listconcat(budgetOptions, [
     Option<"useRuntimeEstimations",
@@ -178,8 +183,11 @@ def SinkWaitsIterative
     Moves each wait down past its neighbours, the last of the program first,
     until something stops it: an operation that needs its result and that is too
     expensive to take along, the next start, or live memory that would go over
-    the budget. Cheap operations that need its result move with it. No start or
-    blocking collective ever does, so that the order of collectives stays.
+    the budget. Cheap operations that need its result move with it; with
+    `sink_iterative_use_runtime_estimations` blocking collectives do as well,
+    which then may pass starts of other streams if
+    `sink_waits_iterative_swap_with_collectives` lets waits pass them. Otherwise
+    the order of collectives stays.
 
     Budget, remarks and the options in snake case are those of
     `commsched-reorder-comms-preserving-peak-memory`; the attribute
@@ -196,6 +204,10 @@ def SinkWaitsIterative
            "much longer, as a fraction">,
     Option<"withCollectives", "sink_waits_iterative_swap_with_collectives",
            "bool", /*default=*/"false", "Let waits pass starts">,
+    Option<"unsafeCollectivesReorder",
+           "sink_waits_iterative_unsafe_collectives_reorder", "bool",
+           /*default=*/"true",
+           "Let blocking collectives that move with a wait pass others">,
     Option<"maxCollectives", "sink_waits_iterative_debug_limit_to_sink",
            "int64_t", /*default=*/"-1", "Move only so many waits; -1: all">,
   ]);
