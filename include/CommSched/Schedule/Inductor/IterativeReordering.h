@@ -11,14 +11,8 @@
 // within a limit. The rules are those of
 // reorder_communication_preserving_peak_memory and sink_waits_iterative in
 // PyTorch Inductor's comms.py (2.13), which swaps neighbours one by one; here a
-// search finds the next operation that stops the group. Differences:
-//   - the memory of a group is judged where the group stands, not where it
-//     stood when it formed,
-//   - last uses are kept right in both directions,
-//   - the limit is given from outside, so that several passes share one,
-//   - the window seen from a start ends at waits of its stream too (see
-//     ExposureWalk), and a blocking collective in a group has no window,
-//   - times are rounded to nanoseconds.
+// search finds the next operation that stops the group. What differs, and why,
+// is in docs/reference/inductor.md.
 //
 //===----------------------------------------------------------------------===//
 
