@@ -8,7 +8,13 @@ import pytest
 
 pytest.importorskip("torch")
 
-from commsched.torch import Options, OptionsError  # noqa: E402
+from commsched.torch import (  # noqa: E402
+    Options,
+    OptionsError,
+    inductor_options,
+    runtime_estimator,
+    schedule_pass,
+)
 
 
 def test_a_dictionary_becomes_options():
@@ -19,11 +25,17 @@ def test_a_dictionary_becomes_options():
 
 
 def test_an_unknown_option_is_an_error_with_the_known_ones():
-    with pytest.raises(OptionsError) as error:
-        Options.of({"memory_buget": "5%"})
-    assert "'memory_buget'" in str(error.value)
-    for field in dataclasses.fields(Options):
-        assert field.name in str(error.value)
+    for given in (
+        Options.of,
+        lambda options: inductor_options(**options),
+        lambda options: runtime_estimator(**options),
+        lambda options: schedule_pass(**options),
+    ):
+        with pytest.raises(OptionsError) as error:
+            given({"memory_buget": "5%"})
+        assert "'memory_buget'" in str(error.value)
+        for field in dataclasses.fields(Options):
+            assert field.name in str(error.value)
 
 
 @pytest.mark.parametrize(

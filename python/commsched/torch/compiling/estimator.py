@@ -48,7 +48,7 @@ def runtime_estimator(**options: Any) -> RuntimeEstimator:
     `options` are those of :class:`Options` that say where times come from:
     target, profile, ranks_per_node and hints.
     """
-    return RuntimeEstimator(Options(**options))
+    return RuntimeEstimator(Options.of(options))
 
 
 class RuntimeEstimator:

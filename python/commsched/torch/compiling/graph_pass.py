@@ -37,7 +37,7 @@ def schedule_pass(
     `options` are those of :class:`Options`; `inner` has no meaning, since the
     framework runs the graph.
     """
-    return GraphPass(Options(**options), parameters)
+    return GraphPass(Options.of(options), parameters)
 
 
 class GraphPass:

@@ -58,7 +58,7 @@ def inductor_options(
         raise OptionsError(
             f"options of Inductor are {inductor!r}; they are a dictionary"
         )
-    return _settings(Options(**options), dict(inductor or {}))
+    return _settings(Options.of(options), dict(inductor or {}))
 
 
 def compile_graph(
