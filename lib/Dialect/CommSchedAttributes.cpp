@@ -38,9 +38,35 @@ StringRef mlir::commsched::getRole(Value value) {
       dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
   if (!function)
     return {};
-  auto role = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
-                                                    roleAttrName);
-  return role ? role.getValue() : StringRef();
+  return getRole(function, argument.getArgNumber());
+}
+
+StringRef mlir::commsched::getRole(FunctionOpInterface function,
+                                   unsigned argument) {
+  auto role = function.getArgAttrOfType<StringAttr>(argument, roleAttrName);
+  if (!role)
+    return {};
+  auto name = function.getArgAttrOfType<StringAttr>(argument, nameAttrName);
+  if (name && role.getValue() == rngStateRole)
+    return getNamedRngState(name.getValue());
+  return role.getValue();
+}
+
+bool mlir::commsched::isRngState(StringRef role) {
+  return role == rngStateRole || role == forwardRngStateRole ||
+         role == backwardRngStateRole;
+}
+
+StringRef mlir::commsched::getNamedRngState(StringRef name) {
+  auto isOf = [&](StringRef half) {
+    return llvm::any_of(
+        ArrayRef({"seed", "base_offset", "rng_state"}),
+        [&](StringRef part) { return name.contains((half + part).str()); });
+  };
+  bool isForward = isOf("fwd_");
+  if (isForward == isOf("bwd_"))
+    return rngStateRole;
+  return isForward ? forwardRngStateRole : backwardRngStateRole;
 }
 
 std::optional<int64_t> mlir::commsched::getPinnedRuntimeNs(Operation *op) {
@@ -138,8 +164,9 @@ static constexpr StringLiteral recomputePolicies[] = {
 static constexpr StringLiteral fsdpRoles[] = {
     "parameter_gather", "gradient_scatter", "gradient_reduce"};
 static constexpr StringLiteral roles[] = {
-    parameterRole, inputRole,    savedActivationRole,
-    tangentRole,   rngStateRole, unshardedParamRole};
+    parameterRole,        inputRole,         savedActivationRole,
+    tangentRole,          rngStateRole,      forwardRngStateRole,
+    backwardRngStateRole, unshardedParamRole};
 
 /// Checks the number of `what`, which is "attribute 'a'" or "key 'k' of ...".
 static LogicalResult verifyInteger(Operation *op, const Twine &what,
@@ -393,6 +420,27 @@ static LogicalResult verifyFused(Operation *op, NamedAttribute attr) {
                            << operand;
 }
 
+/// Checks that role and name of an argument agree on whose random state it is.
+static LogicalResult verifyRole(Operation *op, unsigned argument,
+                                NamedAttribute attr) {
+  if (failed(verifyOneOf(op, attr, roles)))
+    return failure();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  auto name =
+      function ? function.getArgAttrOfType<StringAttr>(argument, nameAttrName)
+               : StringAttr();
+  StringRef role = cast<StringAttr>(attr.getValue()).getValue();
+  if (!name || (role != forwardRngStateRole && role != backwardRngStateRole))
+    return success();
+  StringRef named = getNamedRngState(name.getValue());
+  if (named == rngStateRole || named == role)
+    return success();
+  return op->emitOpError() << "argument " << argument << " has the role \""
+                           << role << "\", but its name " << name
+                           << " is that of a \"" << named
+                           << "\": change one of them";
+}
+
 LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
                                                          NamedAttribute attr) {
   StringRef name = attr.getName().getValue();
@@ -454,7 +502,7 @@ LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
   if (name == nameAttrName)
     return verifyString(op, attr);
   if (name == roleAttrName)
-    return verifyOneOf(op, attr, roles);
+    return verifyRole(op, argument, attr);
   if (name == freeableAttrName) {
     if (isa<UnitAttr>(attr.getValue()))
       return success();

@@ -267,7 +267,7 @@ void mlir::commsched::writeInto(ComputeOp op, Value destination) {
 static bool isGivenRandomState(ComputeOp op) {
   return llvm::any_of(op.getInputs(), [](Value input) {
     auto state = input.getDefiningOp<ComputeOp>();
-    return getRole(input) == rngStateRole ||
+    return isRngState(getRole(input)) ||
            (state && state.getCallee() == getStateCallee);
   });
 }

@@ -25,6 +25,21 @@ bool partition::isKeptInBackward(const JointNode &node) {
          (node.isPinned && node.tag == PartitionTag::Backward);
 }
 
+bool partition::isOnlyInBackward(const JointNode &node) {
+  return isBackwardArgument(node.kind) || isKeptInBackward(node);
+}
+
+const char *partition::whyOnlyInBackward(const JointNode &node) {
+  switch (node.kind) {
+  case JointNodeKind::Tangent:
+    return "is a tangent, which only the backward has";
+  case JointNodeKind::BackwardSeed:
+    return "is a random state that only the backward has";
+  default:
+    return "has to be in the backward";
+  }
+}
+
 namespace {
 
 class Classifier {
@@ -62,8 +77,7 @@ void Classifier::findTangentUsers() {
   result.needsTangent.assign(graph.size(), 0);
   origins.assign(graph.size(), noNode);
   for (NodeId node = 0; node < graph.size(); ++node) {
-    if (graph[node].kind == JointNodeKind::Tangent ||
-        isKeptInBackward(graph[node]))
+    if (isOnlyInBackward(graph[node]))
       origins[node] = node;
     else
       for (NodeId operand : graph.getOperands(node))
@@ -77,12 +91,19 @@ void Classifier::findTangentUsers() {
 /// backward has.
 PartitionConflict Classifier::explain(NodeId node, std::string why) const {
   NodeId origin = origins[node];
-  const char *what = graph[origin].kind == JointNodeKind::Tangent
-                         ? "is a tangent, which only the backward has"
-                         : "has to be in the backward";
+  const char *what = whyOnlyInBackward(graph[origin]);
   if (origin == node)
-    return {node, why + ", but " + what, noNode, ""};
-  return {node, why + ", but needs what only the backward has", origin, what};
+    return {node, why + ", but " + what, noNode, "", noNode};
+  NodeId user = node, read = node;
+  while (read != origin) {
+    user = read;
+    ArrayView<NodeId> operands = graph.getOperands(user);
+    read = *std::find_if(operands.begin(), operands.end(), [&](NodeId operand) {
+      return origins[operand] == origin;
+    });
+  }
+  return {node, why + ", but needs what only the backward has", origin, what,
+          user == node ? noNode : user};
 }
 
 std::optional<PartitionConflict> Classifier::findForward() {

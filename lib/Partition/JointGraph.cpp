@@ -49,8 +49,8 @@ static Status checkNodes(const std::vector<JointNode> &nodes) {
   NodeId firstOperation = noNode;
   for (NodeId id = 0, end = static_cast<NodeId>(nodes.size()); id < end; ++id) {
     const JointNode &node = nodes[id];
-    bool isArgument = node.kind == JointNodeKind::Primal ||
-                      node.kind == JointNodeKind::Tangent;
+    bool isArgument =
+        node.kind == JointNodeKind::Primal || isBackwardArgument(node.kind);
     if (firstOperation == noNode && !isArgument)
       firstOperation = id;
     if (firstOperation != noNode && isArgument)

@@ -40,6 +40,14 @@ private:
 
 } // namespace
 
+NodeId partition::findMarkedForRecomputation(const JointGraph &graph) {
+  for (NodeId node = 0; node < graph.size(); ++node)
+    if (graph[node].policy == RecomputePolicy::PreferRecompute ||
+        graph[node].policy == RecomputePolicy::MustRecompute)
+      return node;
+  return noNode;
+}
+
 void PolicySettler::joinCollectives() {
   for (NodeId wait = 0; wait < graph.size(); ++wait) {
     if (!isCollective(wait))

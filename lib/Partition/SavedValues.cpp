@@ -39,7 +39,7 @@ public:
            isComputedIn(split.inForward, node) || isConstant(node);
   }
   bool isInBackward(NodeId node) const {
-    return isSaved[node] || graph[node].kind == JointNodeKind::Tangent ||
+    return isSaved[node] || isBackwardArgument(graph[node].kind) ||
            isComputedIn(split.inBackward, node) || isConstant(node);
   }
   bool isSavedValue(NodeId node) const { return isSaved[node]; }

@@ -57,10 +57,6 @@ private:
     return (backward[operation] && !isHandedOver[operation]) ||
            hasBackwardEffect[operation];
   }
-  bool isOnlyInBackward(NodeId node) const {
-    return graph[node].kind == JointNodeKind::Tangent ||
-           isKeptInBackward(graph[node]);
-  }
   bool isInFlight(NodeId node) const;
   const char *whyNotRepeated(NodeId operation) const;
 
@@ -96,7 +92,7 @@ void Splitter::findEffects() {
   hasBackwardEffect.assign(graph.size(), 0);
   std::vector<char> needsBackward(graph.size(), 0);
   for (NodeId node = 0; node < graph.size(); ++node) {
-    needsBackward[node] = isOnlyInBackward(node);
+    needsBackward[node] = isOnlyInBackward(graph[node]);
     for (NodeId operand : graph.getOperands(node)) {
       needsBackward[node] |= needsBackward[operand];
       // A start is no use without its wait.
@@ -207,11 +203,9 @@ std::optional<PartitionConflict> Splitter::checkSaved(NodeId node) const {
 
 /// The forward does not need what only the backward has.
 std::optional<PartitionConflict> Splitter::checkForward(NodeId node) const {
-  if (!isOnlyInBackward(node) || !forward[node])
+  if (!isOnlyInBackward(graph[node]) || !forward[node])
     return std::nullopt;
-  const char *what = graph[node].kind == JointNodeKind::Tangent
-                         ? "is a tangent, which only the backward has"
-                         : "has to be in the backward";
+  const char *what = whyOnlyInBackward(graph[node]);
   NodeId user = node;
   while (forward[user].need == Need::Operand)
     user = forward[user].by;
@@ -220,7 +214,7 @@ std::optional<PartitionConflict> Splitter::checkForward(NodeId node) const {
         forward[user].by,
         "is in the forward and touches memory after what only the backward "
         "can compute",
-        user, user == node ? what : "needs what only the backward has"};
+        user, user == node ? what : "needs what only the backward has", noNode};
   PartitionConflict conflict;
   conflict.node = user;
   conflict.reason =
@@ -234,6 +228,8 @@ std::optional<PartitionConflict> Splitter::checkForward(NodeId node) const {
   conflict.reason += ", but needs what only the backward has";
   conflict.other = node;
   conflict.otherReason = what;
+  if (forward[node].need == Need::Operand && forward[node].by != user)
+    conflict.reader = forward[node].by;
   return conflict;
 }
 
@@ -299,7 +295,7 @@ std::optional<PartitionConflict> Splitter::checkWaits(NodeId node) const {
   if (isInForward(wait))
     return std::nullopt;
   return PartitionConflict{node, "is started in the forward", wait,
-                           "waits for it, but is not in the forward"};
+                           "waits for it, but is not in the forward", noNode};
 }
 
 std::optional<PartitionConflict> Splitter::check() const {

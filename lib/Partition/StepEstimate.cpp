@@ -190,7 +190,7 @@ StepEstimate StepEstimator::estimate(const Split &split) const {
         backward.enter(node);
         backward.keep(node);
       }
-    } else if (data.kind == JointNodeKind::Tangent) {
+    } else if (isBackwardArgument(data.kind)) {
       backward.enter(node);
     } else if (data.kind == JointNodeKind::Operation && split.inForward[node]) {
       forwardOrder.push_back(node);

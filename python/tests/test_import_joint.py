@@ -93,17 +93,38 @@ def test_every_argument_has_a_role(imported):
     [
         ("primals_1", "input"),
         ("tangents_1", "tangent"),
-        ("fwd_seed_1", "rng_state"),
-        ("fwd_base_offset_1", "rng_state"),
-        ("bwd_seed_1", "rng_state"),
-        ("fwd_rng_state_0", "rng_state"),
-        ("bwd_rng_state_0", "rng_state"),
+        ("fwd_seed_1", "fwd_rng_state"),
+        ("fwd_base_offset_1", "fwd_rng_state"),
+        ("bwd_seed_1", "bwd_rng_state"),
+        ("my_bwd_base_offset", "bwd_rng_state"),
+        ("fwd_rng_state_0", "fwd_rng_state"),
+        ("bwd_rng_state_0", "bwd_rng_state"),
+        ("rng_state_0", "rng_state"),
+        ("philox_seed", "rng_state"),
+        ("fwd_seed_of_bwd_seed", "rng_state"),
     ],
 )
 def test_roles_of_undescribed_arguments(name, role):
     gm = build([(name, (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
     text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=1))
     assert roles_of(text) == {name: role}
+
+
+@pytest.mark.parametrize(
+    "description, role",
+    [
+        (descriptors.PhiloxForwardSeedAOTInput, "fwd_rng_state"),
+        (descriptors.PhiloxForwardBaseOffsetAOTInput, "fwd_rng_state"),
+        (descriptors.PhiloxBackwardSeedAOTInput, "bwd_rng_state"),
+        (descriptors.PhiloxBackwardBaseOffsetAOTInput, "bwd_rng_state"),
+    ],
+)
+def test_roles_of_described_random_states(description, role):
+    gm = build([("x", (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
+    (node,) = gm.graph.find_nodes(op="placeholder")
+    node.meta["desc"] = description()
+    text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=1))
+    assert roles_of(text) == {"x": role}
 
 
 def test_given_number_of_outputs(imported):

@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 
 import partitioned
 from partitioned import MODELS, Trained, are_equal
+from torch._functorch import partitioners
 from torch._functorch.partitioners import (
     default_partition,
     min_cut_rematerialization_partition,
@@ -97,6 +98,36 @@ def test_marks_of_checkpointing_are_kept(opt_program):
     backward = [str(node.target) for node in found.backward.graph.nodes]
     assert "run_with_rng_state" in backward
     assert not any(name.startswith("native_dropout") for name in names)
+
+
+def test_marks_make_the_default_a_minimum_cut(opt_program):
+    found = trained("checkpointed", partition="default")
+    (record,) = records.records()
+    (note,) = [n for n in record.notes if "minimum cut" in n]
+    assert "in place of partition='default'" in note
+    records.reset()
+    cut = trained("checkpointed", partition="min-cut")
+    assert [n.name for n in found.saved] == [n.name for n in cut.saved]
+    assert are_equal(found.values, cut.values)
+    (record,) = records.records()
+    assert not any("minimum cut" in note for note in record.notes)
+
+
+def test_operators_are_counted_as_pytorch_does(opt_program, monkeypatch):
+    lines = []
+    for log, method in ((records.log, "debug"), (partitioners.log, "info")):
+        monkeypatch.setattr(log, method, lambda text, *a: lines.append(text % a))
+    monkeypatch.setattr(records.log, "isEnabledFor", lambda level: True)
+    found = trained("checkpointed", partition="min-cut")
+    counts = [line for line in lines if line.startswith("operators ")]
+    lines.clear()
+    partitioners._count_ops(found.forward.graph)
+    partitioners._count_ops(found.backward.graph)
+    assert counts[:2] == [
+        f"operators of the {half}: {line}"
+        for half, line in zip(("forward", "backward"), lines, strict=True)
+    ]
+    assert counts[2].startswith("operators that both compute: [('")
 
 
 def test_views_are_taken_again(opt_program):

@@ -9,6 +9,8 @@ func.func @attributes(
     %a: tensor<4xf32> {commsched.role = "saved_activation"},
     %t: tensor<4xf32> {commsched.role = "tangent"},
     %r: tensor<4xf32> {commsched.role = "rng_state"},
+    %f: tensor<4xf32> {commsched.name = "fwd_seed_0", commsched.role = "fwd_rng_state"},
+    %b: tensor<4xf32> {commsched.name = "s", commsched.role = "bwd_rng_state"},
     %u: memref<4xf32> {commsched.role = "unsharded_param"})
     -> (tensor<4xf32> {commsched.name = "out"})
     attributes {commsched.module = "",
@@ -450,8 +452,24 @@ func.func @freeable_on_operation(%x: tensor<4xf32>) {
 
 // -----
 
-// expected-error@below {{'func.func' op attribute 'commsched.role' is "weight", which is none of "parameter", "input", "saved_activation", "tangent", "rng_state", "unsharded_param"}}
+// expected-error@below {{'func.func' op attribute 'commsched.role' is "weight", which is none of "parameter", "input", "saved_activation", "tangent", "rng_state", "fwd_rng_state", "bwd_rng_state", "unsharded_param"}}
 func.func @role_value(%x: tensor<4xf32> {commsched.role = "weight"}) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op argument 1 has the role "fwd_rng_state", but its name "bwd_seed_0" is that of a "bwd_rng_state": change one of them}}
+func.func @role_against_name(%x: tensor<4xf32>, %s: tensor<4xf32> {
+    commsched.name = "bwd_seed_0", commsched.role = "fwd_rng_state"}) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op argument 0 has the role "bwd_rng_state", but its name "my_fwd_base_offset" is that of a "fwd_rng_state": change one of them}}
+func.func @name_against_role(%s: tensor<4xf32> {
+    commsched.name = "my_fwd_base_offset", commsched.role = "bwd_rng_state"}) {
   return
 }
 

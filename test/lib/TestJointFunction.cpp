@@ -53,6 +53,8 @@ static StringRef toString(JointNodeKind kind) {
     return "primal";
   case JointNodeKind::Tangent:
     return "tangent";
+  case JointNodeKind::BackwardSeed:
+    return "backward_seed";
   case JointNodeKind::Operation:
     return "operation";
   case JointNodeKind::Result:

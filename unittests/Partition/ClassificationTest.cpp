@@ -46,6 +46,32 @@ TEST(Classification, ABackwardResultIsRequiredThere) {
   EXPECT_FALSE(classes.needsTangent[y]);
 }
 
+TEST(Classification, WhatReadsASeedOfTheBackwardIsInTheBackward) {
+  GraphBuilder b;
+  NodeId x = b.input(8), seed = b.backwardSeed(8), dy = b.tangent(8);
+  NodeId y = b.pointwise(8, {x});
+  NodeId noise = b.pointwise(8, {x, seed});
+  NodeId dx = b.pointwise(8, {dy, noise});
+  Classification classes = classifyOrFail(b.finish({y}, {dx}));
+  EXPECT_EQ(classes.needsTangent, (std::vector<char>{0, 1, 1, 0, 1, 1}));
+  EXPECT_FALSE(classes.requiredForward[seed]);
+  EXPECT_EQ(classes.distanceToBackward[x], 1);
+}
+
+TEST(Classification, RefusesAForwardResultThatNeedsASeedOfTheBackward) {
+  GraphBuilder b;
+  NodeId x = b.input(8), seed = b.backwardSeed(8);
+  NodeId reader = b.pointwise(8, {x, seed});
+  NodeId middle = b.pointwise(8, {x, reader});
+  NodeId y = b.pointwise(8, {x, middle});
+  PartitionConflict conflict = expectConflict(classify(b.finish({y}, {})));
+  EXPECT_EQ(conflict.node, y);
+  EXPECT_EQ(conflict.other, seed);
+  EXPECT_EQ(conflict.otherReason,
+            "is a random state that only the backward has");
+  EXPECT_EQ(conflict.reader, reader);
+}
+
 TEST(Classification, RefusesAForwardResultThatNeedsATangent) {
   GraphBuilder b;
   NodeId x = b.input(8), dy = b.tangent(8);

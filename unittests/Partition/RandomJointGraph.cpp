@@ -80,7 +80,7 @@ void Builder::addArguments(JointNodeKind kind, int32_t count, Values &values) {
     node.isStatic = kind == JointNodeKind::Primal && random.percent(60);
     node.bytes = drawBytes();
     node.storage = numStorages++;
-    values.push_back(addNode(node, kind == JointNodeKind::Tangent));
+    values.push_back(addNode(node, isBackwardArgument(kind)));
   }
 }
 
@@ -260,6 +260,7 @@ JointGraph Builder::build() {
                forwardValues);
   int32_t numForwardResults = 1 + random.below(3);
   addArguments(JointNodeKind::Tangent, numForwardResults, gradients);
+  addArguments(JointNodeKind::BackwardSeed, random.below(2), gradients);
   int32_t numForward = random.below(options.maxForwardOperations + 1);
   for (int32_t i = 0; i < numForward; ++i)
     addOperation(/*isBackward=*/false);

@@ -70,8 +70,7 @@ private:
   }
   bool needsBackward(NodeId node) {
     return ask(needsBackwardAnswers, node, [&] {
-      return graph[node].kind == JointNodeKind::Tangent ||
-             isKeptInBackward(node) ||
+      return isBackwardArgument(graph[node].kind) || isKeptInBackward(node) ||
              any(graph.getOperands(node),
                  [&](NodeId operand) { return needsBackward(operand); });
     });
@@ -161,7 +160,7 @@ private:
           graph[operation].policy == RecomputePolicy::MustRecompute)))
       return true;
     if (isInForward(node) &&
-        (graph[node].kind == JointNodeKind::Tangent || isKeptInBackward(node)))
+        (isBackwardArgument(graph[node].kind) || isKeptInBackward(node)))
       return true;
     if (isOperation(node) && isInForward(node) && isInBackward(node) &&
         !mayRepeat(node, allowCollectives))

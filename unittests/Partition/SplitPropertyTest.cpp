@@ -32,7 +32,7 @@ Nodes drawSaved(const JointGraph &graph, std::mt19937 &random) {
   bool isCareless = random() % 3 == 0;
   Nodes saved;
   for (NodeId node = 0; node < graph.size(); ++node) {
-    needsTangent[node] = graph[node].kind == JointNodeKind::Tangent;
+    needsTangent[node] = isBackwardArgument(graph[node].kind);
     for (NodeId operand : graph.getOperands(node))
       needsTangent[node] |= needsTangent[operand];
     const JointNode &maker = graph[graph.getOperation(node)];
@@ -61,7 +61,7 @@ void expectComplete(const JointGraph &graph, const Split &split) {
   };
   auto isInBackward = [&](NodeId node) {
     return split.inBackward[node] || isSaved[node] ||
-           graph[node].kind == JointNodeKind::Tangent;
+           isBackwardArgument(graph[node].kind);
   };
   for (NodeId node = 0; node < graph.size(); ++node)
     for (NodeId operand : graph.getOperands(node)) {

@@ -258,6 +258,21 @@ TEST(SplitConflictTest, TheForwardNeedsATangent) {
               dy, "is a tangent, which only the backward has");
 }
 
+TEST(SplitConflictTest, TheForwardNeedsASeedOfTheBackward) {
+  GraphBuilder builder;
+  NodeId seed = builder.backwardSeed(8);
+  NodeId reader = builder.pointwise(8, {seed});
+  NodeId middle = builder.pointwise(8, {reader});
+  NodeId result = builder.pointwise(8, {middle});
+  JointGraph graph = builder.finish({result}, {});
+  PartitionConflict conflict = expectConflict(split(graph, {}, false));
+  expectEqual(
+      conflict, result,
+      "is a result of the forward, but needs what only the backward has", seed,
+      "is a random state that only the backward has");
+  EXPECT_EQ(conflict.reader, reader);
+}
+
 TEST(SplitConflictTest, TheForwardReturnsATangent) {
   GraphBuilder builder;
   NodeId dy = builder.tangent(8);

@@ -104,7 +104,7 @@ public:
 
     there = handedOver;
     for (NodeId node = 0; node < graph.size(); ++node)
-      if (graph[node].kind == JointNodeKind::Tangent)
+      if (isBackwardArgument(graph[node].kind))
         add(there, node);
     std::set<int32_t> end = keptBehind;
     for (NodeId value : graph.getBackwardResults())

@@ -36,6 +36,9 @@ public:
   NodeId tangent(int64_t bytes) {
     return graph.addNode(makeArgument(JointNodeKind::Tangent, bytes));
   }
+  NodeId backwardSeed(int64_t bytes) {
+    return graph.addNode(makeArgument(JointNodeKind::BackwardSeed, bytes));
+  }
 
   /// An operation with one result of that size.
   NodeId op(OperatorClass operatorClass, int64_t bytes, Operands operands,

@@ -15,6 +15,7 @@
 #define COMMSCHED_DIALECT_COMMSCHEDATTRIBUTES_H
 
 #include "mlir/IR/Operation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include <optional>
 #include <string>
 
@@ -31,7 +32,7 @@ inline constexpr llvm::StringLiteral compileWithAttrName =
 inline constexpr llvm::StringLiteral roleAttrName = "commsched.role";
 /// The callee of the `commsched.compute` that yields the state of a random
 /// number generator. An operator that is given a state, that or an argument
-/// with the role "rng_state", draws the same numbers whenever it is computed.
+/// that isRngState(), draws the same numbers whenever it is computed.
 inline constexpr llvm::StringLiteral getStateCallee = "rng.get_state";
 
 inline constexpr llvm::StringLiteral freeableAttrName = "commsched.freeable";
@@ -86,7 +87,14 @@ inline constexpr llvm::StringLiteral parameterRole = "parameter";
 /// The roles of the arguments of a joint function besides parameters.
 inline constexpr llvm::StringLiteral inputRole = "input";
 inline constexpr llvm::StringLiteral tangentRole = "tangent";
+
+/// The roles of arguments that hold the state of a random number generator, or
+/// a part of it such as a seed: anybody's, the forward's, the backward's. A
+/// joint function hands the last to its backward alone. The forward's is saved
+/// if the backward reads it.
 inline constexpr llvm::StringLiteral rngStateRole = "rng_state";
+inline constexpr llvm::StringLiteral forwardRngStateRole = "fwd_rng_state";
+inline constexpr llvm::StringLiteral backwardRngStateRole = "bwd_rng_state";
 
 /// The role of an argument whose storage may be freed after its last use even
 /// without `commsched.freeable`.
@@ -97,8 +105,19 @@ inline constexpr llvm::StringLiteral savedActivationRole = "saved_activation";
 inline constexpr llvm::StringLiteral unshardedParamRole = "unsharded_param";
 
 /// The role of an argument of a function; empty for any other value, and for an
-/// argument without one.
+/// argument without one. Where the name of an argument with the role
+/// "rng_state" says which half's it is (getNamedRngState()), that half's role.
 StringRef getRole(Value value);
+StringRef getRole(FunctionOpInterface function, unsigned argument);
+
+/// Whether `role` is one of the three of random states.
+bool isRngState(StringRef role);
+
+/// The role of the random state that is called `name`. Names follow
+/// torch/_functorch/partitioners.py: one with `bwd_seed`, `bwd_base_offset` or
+/// `bwd_rng_state` in it is the backward's, and one with `fwd_` in place of
+/// `bwd_` the forward's; any other, and one with both, says nothing.
+StringRef getNamedRngState(StringRef name);
 
 /// The pinned cost of `op` in nanoseconds, if it has one.
 std::optional<int64_t> getPinnedRuntimeNs(Operation *op);

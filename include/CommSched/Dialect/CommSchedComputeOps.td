@@ -33,7 +33,8 @@ def CommSched_ComputeOp : CommSched_Op<"compute", [
     * `mutates` lists the indices of the operands that are written in place.
     * `random` marks an operator that draws random numbers. It draws them from
       the state that it is given if one of its operands is an argument with the
-      role `rng_state`, otherwise from a hidden state.
+      role `rng_state`, `fwd_rng_state` or `bwd_rng_state`, otherwise from a
+      hidden state.
     * `split` says along which axes the operator can be computed in chunks, in
       the notation of einops: the dimensions of the operands, `->`, and those of
       the results, with commas between values and blanks between dimensions.

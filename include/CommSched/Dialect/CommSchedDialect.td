@@ -64,7 +64,7 @@ def CommSched_Dialect : Dialect {
 
     | attribute | type | meaning |
     |---|---|---|
-    | `commsched.role` | `"parameter"`, `"input"`, `"saved_activation"`, `"tangent"`, `"rng_state"`, `"unsharded_param"` | what the argument holds |
+    | `commsched.role` | `"parameter"`, `"input"`, `"saved_activation"`, `"tangent"`, `"rng_state"`, `"fwd_rng_state"`, `"bwd_rng_state"`, `"unsharded_param"` | what the argument holds |
     | `commsched.freeable` | unit | the storage may be freed after the last use; implied by the role `"saved_activation"` |
     | `commsched.size_hints` | array of i64, none negative, one for each dynamic dimension | sizes to be used for costs and memory |
     | `commsched.source` | dictionary of the symbol `function`, the i64 `result` and the i64 `iterations`, 0 (default) or 1 | the result of a function of the module that feeds the argument |
@@ -77,6 +77,14 @@ def CommSched_Dialect : Dialect {
     |---|---|---|
     | `commsched.step_result` | i64, not negative | the result of the step that it is |
     | `commsched.repetition` | i64, not negative | of which repetition, counted from the first that the function completes |
+
+    The state of a random number generator, or a part of it such as a seed, is
+    anybody's (`"rng_state"`), the forward's (`"fwd_rng_state"`) or the backward's
+    (`"bwd_rng_state"`); in a joint function the last is no argument of the
+    forward. A `"rng_state"` is the backward's if its `commsched.name` has
+    `bwd_seed`, `bwd_base_offset` or `bwd_rng_state` in it, as the arguments of
+    AOT autograd's graphs do, and the forward's if it has the same with `fwd_`. A
+    name that contradicts the role is an error.
 
     A training step is one function or several, in the order of the module. It
     repeats, and `commsched.source` links its functions: with `iterations` 0 the

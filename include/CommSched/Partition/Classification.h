@@ -28,7 +28,8 @@ struct Classification {
   /// Primals, what the forward's results need, and what has to run in the
   /// forward for its effects.
   std::vector<char> requiredForward;
-  /// Tangents, what the user keeps in the backward, and all that needs these.
+  /// Tangents, the other arguments that only the backward has, what the user
+  /// keeps in the backward, and all that needs these.
   std::vector<char> needsTangent;
   /// These, and the results of the backward.
   std::vector<char> requiredBackward;
@@ -42,8 +43,7 @@ struct Classification {
   std::vector<char> isGatheredParameter;
 };
 
-/// Conflict: the forward needs a tangent or what the user keeps in the
-/// backward. Linear.
+/// Conflict: the forward needs what isOnlyInBackward(). Linear.
 PartitionResult<Classification> classify(const JointGraph &graph);
 
 /// Whether `node` has to run in the forward for its effects.
@@ -51,6 +51,13 @@ bool isKeptInForward(const JointNode &node);
 
 /// Whether `node` has to run in the backward for its effects.
 bool isKeptInBackward(const JointNode &node);
+
+/// Whether nothing of the forward can need `node`: an argument that it does not
+/// have, or what has to run in the backward.
+bool isOnlyInBackward(const JointNode &node);
+
+/// Why that is so, as the end of a sentence that begins with the node's name.
+const char *whyOnlyInBackward(const JointNode &node);
 
 } // namespace mlir::commsched::partition
 

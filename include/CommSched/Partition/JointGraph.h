@@ -36,12 +36,19 @@ enum class JointNodeKind : uint8_t {
   Primal,
   /// An argument that only the backward has: the gradient of a result.
   Tangent,
+  /// The other kind of those: a state of the backward's random numbers.
+  BackwardSeed,
   /// An operation: its result if it has exactly one, else all of it.
   Operation,
   /// One result of an operation that has several; it is made where the
   /// operation runs and costs nothing by itself.
   Result,
 };
+
+/// Whether only the backward has an argument of this kind.
+inline bool isBackwardArgument(JointNodeKind kind) {
+  return kind == JointNodeKind::Tangent || kind == JointNodeKind::BackwardSeed;
+}
 
 /// The user's word on computing an operation again in the backward, in the
 /// order of `torch.utils.checkpoint.CheckpointPolicy`.
@@ -158,7 +165,7 @@ public:
 
   bool isArgument(NodeId node) const {
     return nodes[node].kind == JointNodeKind::Primal ||
-           nodes[node].kind == JointNodeKind::Tangent;
+           isBackwardArgument(nodes[node].kind);
   }
 
 private:

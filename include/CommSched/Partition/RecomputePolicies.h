@@ -31,6 +31,10 @@ enum class CollectivePolicy : uint8_t {
   Cost,
 };
 
+/// The first node that the user wants to be computed again, be it only by
+/// preference; noNode: there is none.
+NodeId findMarkedForRecomputation(const JointGraph &graph);
+
 /// Changes policies:
 ///  * a policy on one part of a collective, its start or its wait, is one on
 ///    the other, too, and one on an operation with several results is one on

@@ -43,6 +43,9 @@ struct PartitionConflict {
   /// The node that asks for the opposite; noNode: none.
   NodeId other = noNode;
   std::string otherReason;
+  /// What reads `other` on the way to `node`; noNode: there is nothing between
+  /// them, or it does not matter.
+  NodeId reader = noNode;
 };
 
 template <typename T>
@@ -65,12 +68,12 @@ using PartitionResult = std::variant<T, PartitionConflict>;
 /// `allowCollectives`: whether the backward may repeat a collective whose
 /// policy does not demand it.
 ///
-/// Conflict: a forward result or a saved value needs a tangent, or what the
-/// user keeps in the backward; the backward would have to repeat what cannot be
-/// repeated (it is pinned, or random, or kept in the forward, or to be saved);
-/// something in the forward touches memory after something in the backward; a
-/// saved value is none that can be saved, or is one that has to be computed
-/// again; the forward would start a collective that it does not wait for.
+/// Conflict: a forward result or a saved value needs what isOnlyInBackward();
+/// the backward would have to repeat what cannot be repeated (it is pinned, or
+/// random, or kept in the forward, or to be saved); something in the forward
+/// touches memory after something in the backward; a saved value is none that
+/// can be saved, or is one that has to be computed again; the forward would
+/// start a collective that it does not wait for.
 PartitionResult<Split> split(const JointGraph &graph,
                              const std::vector<NodeId> &saved,
                              bool allowCollectives);

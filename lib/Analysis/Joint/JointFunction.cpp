@@ -341,8 +341,9 @@ LogicalResult JointFunctionBuilder::addArgument(BlockArgument argument) {
     return diag;
   }
   JointNode node;
-  node.kind =
-      role == tangentRole ? JointNodeKind::Tangent : JointNodeKind::Primal;
+  node.kind = role == tangentRole            ? JointNodeKind::Tangent
+              : role == backwardRngStateRole ? JointNodeKind::BackwardSeed
+                                             : JointNodeKind::Primal;
   node.isStatic = role == parameterRole || role == unshardedParamRole;
   node.isFreeable = mlir::commsched::isFreeable(argument);
   if (failed(measure(node, argument)))

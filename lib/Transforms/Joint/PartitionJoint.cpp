@@ -14,6 +14,7 @@
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Transforms/Passes.h"
 #include "MimicAutogradOrder.h"
+#include "OperatorCounts.h"
 #include "PartitionPlan.h"
 #include "SavedValues.h"
 #include "SplitFunction.h"
@@ -176,6 +177,14 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
       });
   if (failed(plan))
     return failure();
+  if (plan->markedNode != partition::noNode)
+    remark::analysis(working.getOperation(plan->markedNode)->getLoc(),
+                     makeRemark("DefaultIsMinCut", function.getName()))
+        << ("'strategy=default' makes a minimum cut, as 'strategy=min-cut' "
+            "does, for '" +
+            working.getName(plan->markedNode) +
+            "' is marked to be computed again")
+               .str();
   if (plan->isOverBudget)
     remark::missed(function.getLoc(),
                    makeRemark("PartitionOverBudget", function.getName()))
@@ -257,6 +266,7 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
       createHalves(*working, *split, names, /*isTrial=*/false);
   if (failed(halves))
     return failure();
+  remarkOperatorCounts(*working, *split, names);
   replacements.push_back({joint, *halves});
   return success();
 }

@@ -45,9 +45,9 @@ class BudgetSearch {
 public:
   BudgetSearch(const JointFunction &joint, const partition::JointGraph &graph,
                const SavedValuesLadder &ladder, const PartitionBudget &budget,
-               MeasurePeak measurePeak)
+               MeasurePeak measurePeak, PartitionPlan plan)
       : joint(joint), graph(graph), ladder(ladder), budget(budget),
-        measurePeak(measurePeak) {}
+        measurePeak(measurePeak), plan(std::move(plan)) {}
 
   FailureOr<PartitionPlan> run();
 
@@ -173,17 +173,20 @@ mlir::commsched::planPartition(const JointFunction &joint,
                                const PartitionPlanOptions &options,
                                MeasurePeak measurePeak) {
   partition::JointGraph graph = joint.getGraph();
+  PartitionPlan plan;
+  bool isDefault = options.strategy == PartitionStrategy::Default;
+  if (isDefault)
+    plan.markedNode = partition::findMarkedForRecomputation(graph);
   FailureOr<partition::Classification> classes = unwrap(joint, classify(graph));
   if (failed(classes))
     return failure();
   if (options.collectives == partition::CollectivePolicy::Cost)
     priceGathers(graph, *classes);
   settlePolicies(graph, *classes, options.collectives);
-  if (options.strategy == PartitionStrategy::Default) {
+  if (isDefault && plan.markedNode == partition::noNode) {
     FailureOr<Split> split = unwrap(joint, splitAsEager(graph, *classes));
     if (failed(split))
       return failure();
-    PartitionPlan plan;
     plan.split = std::move(*split);
     return plan;
   }
@@ -191,7 +194,9 @@ mlir::commsched::planPartition(const JointFunction &joint,
       joint, SavedValuesLadder::create(graph, *classes, options.savedValues));
   if (failed(ladder))
     return failure();
-  return BudgetSearch(joint, graph, *ladder, options.budget, measurePeak).run();
+  return BudgetSearch(joint, graph, *ladder, options.budget, measurePeak,
+                      std::move(plan))
+      .run();
 }
 
 FailureOr<Split> mlir::commsched::splitAt(const JointFunction &joint,

@@ -55,6 +55,9 @@ struct PartitionPlan {
   int64_t allowedBytes = 0;
   /// Whether no choice was found within the budget: then this is the smallest.
   bool isOverBudget = false;
+  /// With the strategy `default`: what is marked for recomputation, so that the
+  /// partition is a minimum cut; noNode: nothing is.
+  partition::NodeId markedNode = partition::noNode;
 };
 
 /// Decides how to partition `joint`, whose costs are in the unit that counts.

@@ -83,6 +83,9 @@ mlir::commsched::emitConflict(const JointFunction &joint,
   if (conflict.other != partition::noNode)
     diag.attachNote(getLoc(joint, conflict.other))
         << "'" << joint.getName(conflict.other) << "' " << conflict.otherReason;
+  if (conflict.reader != partition::noNode)
+    diag.attachNote(getLoc(joint, conflict.reader))
+        << "'" << joint.getName(conflict.reader) << "' reads it";
   return diag;
 }
 

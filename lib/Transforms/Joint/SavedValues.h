@@ -69,7 +69,7 @@ llvm::Expected<std::vector<Proposal>> readProposals(StringRef path);
 FailureOr<std::vector<partition::NodeId>>
 readSavedValues(const JointFunction &joint);
 
-/// Emits the error that `conflict` is, with a note at the other node.
+/// Emits the error that `conflict` is, with notes at the others.
 InFlightDiagnostic emitConflict(const JointFunction &joint,
                                 const partition::PartitionConflict &conflict);
 

@@ -254,7 +254,15 @@ static void addOwnPorts(const JointFunction &joint, Half &forward,
   DictionaryAttr none = DictionaryAttr::get(function.getContext());
   auto orNone = [&](DictionaryAttr attrs) { return attrs ? attrs : none; };
   const JointGraph &graph = joint.getGraph();
-  for (BlockArgument argument : function.getArguments()) {
+  // As in torch/_functorch/partitioners.py, the seeds of a half come last.
+  auto isOwnSeed = [](BlockArgument argument) {
+    StringRef role = getRole(argument);
+    return role == forwardRngStateRole || role == backwardRngStateRole;
+  };
+  SmallVector<BlockArgument> arguments(function.getArguments());
+  std::stable_partition(arguments.begin(), arguments.end(),
+                        std::not_fn(isOwnSeed));
+  for (BlockArgument argument : arguments) {
     NodeId node = joint.getNode(argument);
     Half &half = graph[node].kind == JointNodeKind::Primal ? forward : backward;
     half.arguments.push_back(

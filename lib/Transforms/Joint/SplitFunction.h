@@ -49,12 +49,13 @@ struct PartitionHalves {
 /// Creates both halves behind the joint function, with its visibility and those
 /// of its attributes that hold for a half.
 ///
-/// The forward takes all arguments but tangents and returns the forward results
-/// and what `split` saves; the backward takes what is saved, then the tangents,
-/// and returns the other results. A saved value carries the name that `joint`
-/// knows it by on both sides. Every operation is cloned, in program order, into
-/// the halves that compute it; one that only reads a static dimension becomes a
-/// constant of the `arith` dialect, which must be loaded.
+/// The forward takes all arguments but tangents and the backward's random
+/// states, its own random states last, and returns the forward results and what
+/// `split` saves; the backward takes what is saved, then the tangents, then its
+/// random states, and returns the other results. A saved value carries the name
+/// that `joint` knows it by on both sides. Every operation is cloned, in
+/// program order, into the halves that compute it; one that only reads a static
+/// dimension becomes a constant of the `arith` dialect, which must be loaded.
 ///
 /// `split` is a partition of `joint`, with its saved values ascending; the
 /// forward's and backward's names are free.

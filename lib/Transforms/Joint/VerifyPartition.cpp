@@ -146,19 +146,21 @@ private:
   LogicalResult verifySavedName(unsigned index);
   LogicalResult verifySavedRole(unsigned index);
   LogicalResult verifySavedOnHost(unsigned index);
-  LogicalResult verifyTangent(unsigned index);
+  LogicalResult verifyOwn(unsigned index);
 
   /// The forward's result that is the argument `index` of the backward.
   unsigned getResult(unsigned index) { return numForwardOutputs + index; }
   /// Returns the result of the forward at this index; null if it is unknown.
   Value getReturned(unsigned result);
 
-  static StringAttr getRole(FunctionOpInterface function, unsigned argument) {
-    return function.getArgAttrOfType<StringAttr>(argument, roleAttrName);
-  }
-  static bool isTangent(FunctionOpInterface function, unsigned argument) {
-    StringAttr role = getRole(function, argument);
-    return role && role.getValue() == tangentRole;
+  /// What the argument of a function is if only a backward can have it, and not
+  /// from its forward; null for any other.
+  static const char *getOwnOfBackward(FunctionOpInterface function,
+                                      unsigned argument) {
+    StringRef role = getRole(function, argument);
+    return role == tangentRole            ? "tangent"
+           : role == backwardRngStateRole ? "random state of the backward"
+                                          : nullptr;
   }
 
   /// An error at the forward that begins with a result and argument.
@@ -179,11 +181,11 @@ private:
 
 } // namespace
 
-static void printRole(InFlightDiagnostic &diag, StringAttr role) {
-  if (role)
-    diag << "the role " << role;
-  else
+static void printRole(InFlightDiagnostic &diag, StringRef role) {
+  if (role.empty())
     diag << "no role";
+  else
+    diag << "the role \"" << role << "\"";
 }
 
 Value PairVerifier::getReturned(unsigned result) {
@@ -196,9 +198,9 @@ Value PairVerifier::getReturned(unsigned result) {
 
 LogicalResult PairVerifier::verifyForwardArguments() {
   for (unsigned argument : llvm::seq(forward.getNumArguments()))
-    if (isTangent(forward, argument))
+    if (const char *what = getOwnOfBackward(forward, argument))
       return noteBackward(forward.emitOpError()
-                          << "has a tangent as argument #" << argument
+                          << "has a " << what << " as argument #" << argument
                           << ", which only its backward '@"
                           << backward.getName() << "' can have");
   return success();
@@ -246,15 +248,16 @@ LogicalResult PairVerifier::verifySavedName(unsigned index) {
 }
 
 LogicalResult PairVerifier::verifySavedRole(unsigned index) {
-  StringAttr role = getRole(backward, index);
-  if (isTangent(backward, index))
+  StringRef role = getRole(backward, index);
+  if (const char *what = getOwnOfBackward(backward, index))
     return noteBackward(emitSavedError(index)
-                        << "which is a tangent: nobody but the caller has one");
+                        << "which is a " << what
+                        << ": nobody but the caller has one");
   Value returned = getReturned(getResult(index));
   if (!returned)
     return success();
   if (auto argument = dyn_cast<BlockArgument>(returned)) {
-    StringAttr own = getRole(forward, argument.getArgNumber());
+    StringRef own = getRole(forward, argument.getArgNumber());
     if (own == role)
       return success();
     InFlightDiagnostic diag = emitSavedError(index) << "which has ";
@@ -264,7 +267,7 @@ LogicalResult PairVerifier::verifySavedRole(unsigned index) {
     printRole(diag, own);
     return noteBackward(std::move(diag));
   }
-  if (role && role.getValue() == savedActivationRole)
+  if (role == savedActivationRole)
     return success();
   InFlightDiagnostic diag = emitSavedError(index) << "which has ";
   printRole(diag, role);
@@ -272,33 +275,35 @@ LogicalResult PairVerifier::verifySavedRole(unsigned index) {
   return noteBackward(std::move(diag));
 }
 
-/// Emits an error if `tangent`, an argument of a backward, is on the host,
-/// where only a forward could have copied it.
+/// Emits an error if an argument of a backward, which is a `what`, is on the
+/// host, where only a forward could have copied it.
 static LogicalResult verifyOnDevice(FunctionOpInterface backward,
-                                    unsigned tangent) {
-  Type type = backward.getArgumentTypes()[tangent];
+                                    unsigned index, const char *what) {
+  Type type = backward.getArgumentTypes()[index];
   if (!isHostType(type))
     return success();
   InFlightDiagnostic diag =
       backward.emitOpError()
-      << "has a tangent as argument #" << tangent << " that is a " << type
+      << "has a " << what << " as argument #" << index << " that is a " << type
       << " in the memory of the host, but no forward offloads it";
   if (!backward.isExternal())
-    for (Operation *user : backward.getArgument(tangent).getUsers())
+    for (Operation *user : backward.getArgument(index).getUsers())
       diag.attachNote(user->getLoc())
           << "this '" << user->getName() << "' uses it";
   return diag;
 }
 
-LogicalResult PairVerifier::verifyTangent(unsigned index) {
-  if (isTangent(backward, index))
-    return verifyOnDevice(backward, index);
-  InFlightDiagnostic diag =
-      forward.emitOpError()
-      << "saves " << forward.getNumResults() - numForwardOutputs
-      << " value(s) for '@" << backward.getName()
-      << "', whose other arguments have to be tangents, but its argument #"
-      << index << " has ";
+LogicalResult PairVerifier::verifyOwn(unsigned index) {
+  if (const char *what = getOwnOfBackward(backward, index))
+    return verifyOnDevice(backward, index, what);
+  InFlightDiagnostic diag = forward.emitOpError()
+                            << "saves "
+                            << forward.getNumResults() - numForwardOutputs
+                            << " value(s) for '@" << backward.getName()
+                            << "', whose other arguments have to be tangents "
+                               "or its random states, but "
+                               "its argument #"
+                            << index << " has ";
   printRole(diag, getRole(backward, index));
   return noteBackward(std::move(diag));
 }
@@ -329,7 +334,7 @@ LogicalResult PairVerifier::verify() {
   if (failed(verifyOffloads()))
     result = failure();
   for (unsigned index : llvm::seq(backward.getNumArguments()))
-    if (failed(index < numSaved ? verifySaved(index) : verifyTangent(index)))
+    if (failed(index < numSaved ? verifySaved(index) : verifyOwn(index)))
       result = failure();
   return result;
 }

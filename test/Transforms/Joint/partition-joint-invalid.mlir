@@ -45,7 +45,8 @@ func.func @needs_tangent(
     %dy: tensor<4xf32> {commsched.role = "tangent"})
     -> (tensor<4xf32>, tensor<4xf32>)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "a"(%x, %dy)
+  // expected-note@+1 {{'a' reads it}}
+  %a = commsched.compute "a"(%x, %dy) {commsched.name = "a"}
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'y' is a result of the forward, but needs what only the backward has}}
   %y = commsched.compute "y"(%a) {commsched.name = "y"}
@@ -62,6 +63,38 @@ func.func @returns_tangent(
     -> (tensor<4xf32>, tensor<4xf32>)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   return %dy, %x : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// So is what only the backward is given of random states.
+
+func.func @needs_backward_seed(
+    %x: tensor<4xf32> {commsched.role = "input"},
+    // expected-note@+1 {{'bwd_seed_0' is a random state that only the backward has}}
+    %s: tensor<1xi64> {commsched.role = "rng_state", commsched.name = "bwd_seed_0"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  // expected-note@+1 {{'drop' reads it}}
+  %a = commsched.compute "dropout"(%x, %s) {commsched.name = "drop"}
+      : (tensor<4xf32>, tensor<1xi64>) -> tensor<4xf32>
+  %b = commsched.compute "aten.exp"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{'y' is a result of the forward, but needs what only the backward has}}
+  %y = commsched.compute "y"(%x, %b) {commsched.name = "y"}
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y, %dy : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+func.func @returns_backward_seed(
+    // expected-error@+1 {{'arg0' is a result of the forward, but is a random state that only the backward has}}
+    %s: tensor<1xi64> {commsched.role = "bwd_rng_state"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<1xi64>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  return %s, %dy : tensor<1xi64>, tensor<4xf32>
 }
 
 // -----
@@ -89,7 +122,9 @@ func.func @must_be_forward(
     %dy: tensor<4xf32> {commsched.role = "tangent", commsched.name = "dy"})
     -> (tensor<4xf32>, tensor<4xf32>)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "a"(%dy) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-note@+1 {{'a' reads it}}
+  %a = commsched.compute "a"(%dy) {commsched.name = "a"}
+      : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error@+1 {{'b' has to be in the forward, but needs what only the backward has}}
   %b = commsched.compute "b"(%a) {commsched.name = "b",
       commsched.partition = "must_be_forward"}

@@ -64,8 +64,8 @@ func.func private @b()
 
 // -----
 
-// expected-error@+2 {{'func.func' op saves 1 value(s) for '@b', whose other arguments have to be tangents, but its argument #1 has no role}}
-// expected-error@+1 {{'func.func' op saves 1 value(s) for '@b', whose other arguments have to be tangents, but its argument #2 has the role "input"}}
+// expected-error@+2 {{'func.func' op saves 1 value(s) for '@b', whose other arguments have to be tangents or its random states, but its argument #1 has no role}}
+// expected-error@+1 {{'func.func' op saves 1 value(s) for '@b', whose other arguments have to be tangents or its random states, but its argument #2 has the role "input"}}
 func.func private @a() -> tensor<4xf32>
     attributes {commsched.joint = "f", commsched.backward = @b,
                 commsched.num_forward_outputs = 0 : i64}
@@ -89,3 +89,20 @@ func.func @a(%w: tensor<4xf32> {commsched.role = "parameter"})
 func.func private @b(tensor<4xf32> {commsched.role = "saved_activation"},
                      tensor<4xf32>)
     attributes {commsched.joint = "f", commsched.forward = @a}
+
+// -----
+
+// expected-note@+1 {{the backward is here}}
+func.func @b(%s: tensor<4xf32> {commsched.role = "bwd_rng_state"},
+             %t: tensor<1xi64> {commsched.role = "bwd_rng_state"})
+    attributes {commsched.forward = @f, commsched.joint = "j"} {
+  return
+}
+// expected-error@+2 {{'func.func' op has a random state of the backward as argument #0, which only its backward '@b' can have}}
+// expected-error@+1 {{'func.func' op saves result #0 for argument #0 of '@b', which is a random state of the backward: nobody but the caller has one}}
+func.func @f(%s: tensor<4xf32> {commsched.name = "bwd_seed", commsched.role = "rng_state"})
+    -> tensor<4xf32>
+    attributes {commsched.backward = @b, commsched.joint = "j",
+                commsched.num_forward_outputs = 0 : i64} {
+  return %s : tensor<4xf32>
+}

@@ -18,17 +18,24 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     and then, from them and from arguments with the role `tangent`, those of its
     backward. This pass makes `@f` into `@f_forward` and `@f_backward`. The
     forward returns its results and the saved values; the backward takes the
-    saved values, in the same order, and the tangents, and computes all other
-    values of the forward that it needs again. The attributes
-    `commsched.backward` and `commsched.forward` link the two;
+    saved values, in the same order, the tangents, and the arguments with the
+    role `bwd_rng_state`, and computes all other values of the forward that it
+    needs again. Arguments with the role `fwd_rng_state` come last in the
+    forward, which saves them as others where the backward reads them. A result
+    of the forward that needs a tangent or a `bwd_rng_state` is an error. The
+    attributes `commsched.backward` and `commsched.forward` link the two;
     `commsched-verify-partition` checks them.
 
     `strategy=default` saves the values that eager execution would: every value
-    that the backward uses, except for constants, sizes, and values that
-    `commsched.recompute` tags for recomputation. `strategy=min-cut` saves few
-    bytes, and recomputes cheap operations: the saved values are a minimum cut
-    between the values that may not be recomputed and the operands of the
-    backward.
+    that the backward uses, except for constants and sizes. If an operation of
+    the function is tagged `must_recompute` or `prefer_recompute`, it does what
+    `strategy=min-cut` does, and a remark names the operation.
+    `strategy=min-cut` saves few bytes, and recomputes cheap operations: the
+    saved values are a minimum cut between the values that may not be recomputed
+    and the operands of the backward.
+
+    Remarks count the operations by their operators, most frequent first: those
+    of the forward, of the backward, and those that both have.
 
     `activation-memory-budget` is the fraction of the activation bytes of the
     minimum cut that may be saved, as PyTorch's option of that name.
@@ -65,7 +72,9 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
            "How to choose what the forward saves: default or min-cut",
            [{::llvm::cl::values(
                clEnumValN(::mlir::commsched::PartitionStrategy::Default,
-                          "default", "what eager execution saves"),
+                          "default",
+                          "what eager execution saves; min-cut if an "
+                          "operation is tagged for recomputation"),
                clEnumValN(::mlir::commsched::PartitionStrategy::MinCut,
                           "min-cut", "few bytes, within the budget"))}]>,
     Option<"activationMemoryBudget", "activation-memory-budget", "double",

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import Any, Optional
 
 import torch
 from torch import fx
 
 from commsched.figures import size_text
+from commsched.torch.compiling.records import log
 from commsched.torch.importer.targets import is_transfer_wait, is_wait
 from commsched.torch.private import storage_key
 from commsched.torch.rewriting.views import is_view
@@ -48,6 +51,29 @@ def partition_notes(
             f"sends {len(sent)} tensors to the host, {size_text(size)}"
         )
     return notes
+
+
+def log_operators(forward: fx.GraphModule, backward: fx.GraphModule) -> None:
+    """Logs, for those who debug, how often each operator occurs in each half
+    and among what both compute."""
+    if not log.isEnabledFor(logging.DEBUG):
+        return
+    again = {node.name for node in backward.graph.nodes}
+    both = [node for node in forward.graph.nodes if node.name in again]
+    for what, nodes in (
+        ("of the forward", forward.graph.nodes),
+        ("of the backward", backward.graph.nodes),
+        ("that both compute", both),
+    ):
+        log.debug("operators %s: %s", what, count_operators(nodes))
+
+
+def count_operators(nodes: Iterable[fx.Node]) -> list[tuple[str, int]]:
+    """Returns the names of operators with their numbers, the most frequent
+    first, as `_count_ops` of torch/_functorch/partitioners.py logs them."""
+    return Counter(
+        node.target.__name__ for node in nodes if node.op == "call_function"
+    ).most_common()
 
 
 def saved_bytes(forward: fx.GraphModule, num_fwd_outputs: int) -> int:

@@ -27,7 +27,10 @@ from commsched.torch.compiling.partition_agreement import (
     launch_in_order,
     repeated_launches,
 )
-from commsched.torch.compiling.partition_facts import partition_notes
+from commsched.torch.compiling.partition_facts import (
+    log_operators,
+    partition_notes,
+)
 from commsched.torch.compiling.reshard import (
     keep_after_forward,
     repeat_collectives,
@@ -41,6 +44,7 @@ from commsched.torch.compiling.schedule import (
     recorded,
 )
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
+from commsched.torch.importer.roles import BACKWARD_ROLES, FORWARD_SEED
 from commsched.torch.private import partition as private_partition
 from commsched.torch.private import transfers
 from commsched.torch.rewriting.errors import PlanError
@@ -122,6 +126,7 @@ class Partitioner(CustomPartitionerFn):
     def _partition(self, gm, parameters, num_fwd_outputs, static):
         """Returns the halves, or None if the graph is PyTorch's to split."""
         otherwise = "a joint graph to PyTorch's partitioner"
+        marked = private_partition.first_marked(gm)
         with recorded("joint", self._options, otherwise) as record:
             halves = self._split(
                 gm, parameters, num_fwd_outputs, static, record
@@ -132,6 +137,12 @@ class Partitioner(CustomPartitionerFn):
                 num_fwd_outputs,
                 len(repeated_launches(gm.graph, launches)),
             )
+            if self._options.partition == "default" and marked is not None:
+                record.notes.append(
+                    "makes a minimum cut in place of partition='default', for "
+                    f"'{marked.name}' is marked to be computed again"
+                )
+            log_operators(*halves)
             return halves
         return None
 
@@ -172,7 +183,10 @@ class Partitioner(CustomPartitionerFn):
         reason = private_partition.refusal(gm)
         if reason is not None:
             raise PlanError(reason)
-        if self._options.partition != "default":
+        if self._options.partition != "default" or (
+            private_partition.first_marked(gm) is not None
+        ):
+            # A minimum cut follows.
             private_partition.simplify(gm)
         private_partition.mark_what_has_to_be_saved(gm)
         mark_reads_of_written(gm)
@@ -195,10 +209,16 @@ def decide(
         _FUNCTION, gm, "joint", roles, num_fwd_outputs=num_fwd_outputs
     )
     module = import_graphs([spec], import_options(options, gm))
-    primals = [
-        value.ref
+    roles_of = [
+        (value.ref, attributes["commsched.role"])
         for value, attributes in module.functions[0].arguments
-        if attributes["commsched.role"] != "tangent"
+    ]
+    # The forward's random states come last in it.
+    primals = [
+        name
+        for is_seed in (False, True)
+        for name, role in roles_of
+        if role not in BACKWARD_ROLES and (role == FORWARD_SEED) == is_seed
     ]
     run = partition_text(
         str(module),

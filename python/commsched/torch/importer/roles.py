@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, Mapping, Optional
 
 import torch
@@ -18,13 +19,22 @@ ROLES = (
     "saved_activation",
     "tangent",
     "rng_state",
+    "fwd_rng_state",
+    "bwd_rng_state",
     "unsharded_param",
 )
+
+#: Of a joint graph's arguments: those that only the backward has, and the one
+#: that comes last in the forward.
+BACKWARD_ROLES = ("tangent", "bwd_rng_state")
+FORWARD_SEED = "fwd_rng_state"
 
 # Descriptions refer to what they are part or base of.
 _MAX_DEPTH = 16
 
-_RNG = re.compile(r"(philox|rng_state|(fwd|bwd)_(seed|base_offset))")
+# The names of random states, and of those that are one half's.
+_RNG = re.compile(r"philox|rng_state|(fwd|bwd)_(seed|base_offset)")
+_OWNED_RNG = re.compile(r"(fwd|bwd)_(?:seed|base_offset|rng_state)")
 # Names that torch.export and Dynamo give to parameters and buffers.
 _PARAMETER = re.compile(
     r"\A(p|b|c)_\w|_(modules|parameters|buffers)_\w*(parameters|buffers)_"
@@ -75,7 +85,7 @@ class Roles:
         if node.name.startswith("tangents"):
             return "tangent"
         if _RNG.search(node.name):
-            return "rng_state"
+            return _rng_role(_OWNED_RNG.findall(node.name))
         if self._kind == "backward" and described is None:
             return self._taken_over(node)
         if node.name in self._forward:
@@ -130,6 +140,12 @@ def innermost(description: Any) -> Any:
     return description
 
 
+def _rng_role(halves: Iterable[str]) -> str:
+    """Returns the role of a random state that these halves claim."""
+    owners = set(halves)
+    return f"{owners.pop()}_rng_state" if len(owners) == 1 else "rng_state"
+
+
 def _described(description) -> Optional[str]:
     """Returns the role that an AOT autograd input description means."""
     name = type(innermost(description)).__name__
@@ -138,7 +154,11 @@ def _described(description) -> Optional[str]:
     if name.startswith("Tangent"):
         return "tangent"
     if name.startswith("Philox"):
-        return "rng_state"
+        return _rng_role(
+            half
+            for half, word in (("fwd", "Forward"), ("bwd", "Backward"))
+            if word in name
+        )
     if name == "PlainAOTInput":
         return "input"
     return None

@@ -39,6 +39,13 @@ def simplify(joint: fx.GraphModule) -> None:
     joint.recompile()
 
 
+def first_marked(joint: fx.GraphModule) -> Optional[fx.Node]:
+    """Returns the first operator that is marked to be computed again, be it
+    only by preference."""
+    marked = filter(partitioners.must_recompute, joint.graph.nodes)
+    return next(marked, None)
+
+
 def mark_what_has_to_be_saved(joint: fx.GraphModule) -> None:
     """Marks results of effects, and what both halves write in place."""
     partitioners.force_save_effectful_ops(joint)
@@ -123,9 +130,7 @@ def finish(
 ) -> tuple[fx.GraphModule, fx.GraphModule]:
     """Gives random operators that both halves run one state, and moves what
     the backward computes again to its first use."""
-    if partitioners.has_recomputable_ops(
-        joint
-    ) and partitioners.has_recomputable_rng_ops(joint):
+    if partitioners.has_recomputable_rng_ops(joint):
         forward, backward = partitioners.functionalize_rng_ops(
             joint, forward, backward, numbers
         )

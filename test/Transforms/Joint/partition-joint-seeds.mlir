@@ -1,0 +1,75 @@
+// Random states belong to a half, by role or by name: the backward's are no
+// arguments of the forward, and the forward's are saved where the backward reads
+// them. Both come last.
+
+// DEFINE: %{options} =
+// DEFINE: %{split} = commsched-opt %s --commsched-verify-partition \
+// DEFINE:   --commsched-partition-joint=%{options} --commsched-verify-partition
+// RUN: %{split} | FileCheck %s
+// REDEFINE: %{options} = strategy=default
+// RUN: %{split} | FileCheck %s
+// REDEFINE: %{options} = activation-memory-budget=0
+// RUN: %{split} | FileCheck %s
+// RUN: commsched-opt %s --commsched-fit-memory=device-memory=1GiB \
+// RUN:   --commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --commsched-export-json -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=JSON
+
+// JSON: "name":"bwd_seed_0","type":{"kind":"tensor","shape":[1],"element":"i64"},"role":"bwd_rng_state"
+// JSON-SAME: "name":"philox","type":{"kind":"tensor","shape":[1],"element":"i64"},"role":"rng_state"
+
+// CHECK-LABEL: func.func @names_forward(
+// CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "input"},
+// CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "philox", commsched.role = "rng_state"},
+// CHECK-SAME: %[[SEED:.+]]: tensor<1xi64> {commsched.name = "fwd_seed_0", commsched.role = "rng_state"},
+// CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "fwd_base_offset_0", commsched.role = "rng_state"}) -> (tensor<4xf32>,
+// CHECK-SAME: tensor<1xi64> {commsched.name = "fwd_seed_0"}) attributes
+// CHECK: return %{{.+}}, %[[SEED]]
+// CHECK-LABEL: func.func @names_backward(
+// CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "fwd_seed_0", commsched.role = "rng_state"},
+// CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
+// CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "bwd_seed_0", commsched.role = "rng_state"},
+// CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"})
+func.func @names(
+    %bs: tensor<1xi64> {commsched.name = "bwd_seed_0", commsched.role = "rng_state"},
+    %fs: tensor<1xi64> {commsched.name = "fwd_seed_0", commsched.role = "rng_state"},
+    %fo: tensor<1xi64> {commsched.name = "fwd_base_offset_0", commsched.role = "rng_state"},
+    %bo: tensor<1xi64> {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"},
+    %x: tensor<4xf32> {commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"},
+    %s: tensor<1xi64> {commsched.name = "philox", commsched.role = "rng_state"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %y = commsched.compute "dropout"(%x, %s, %fs, %fo)
+      : (tensor<4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xf32>
+  %g = commsched.compute "back"(%dy, %fs, %bs, %bo)
+      : (tensor<4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xf32>
+  return %y, %g : tensor<4xf32>, tensor<4xf32>
+}
+
+// What reads a seed of the backward is computed there, tangent or not, and its
+// operands are saved: no budget makes the forward save "noise".
+
+// CHECK-LABEL: func.func @roles_forward(
+// CHECK-SAME: %{{.+}}: tensor<4x4xf32> {commsched.role = "input"}, %{{.+}}: tensor<2xi64> {commsched.role = "fwd_rng_state"})
+// CHECK-NOT: "aten.sum"
+// CHECK-LABEL: func.func @roles_backward(
+// CHECK-SAME: %{{.+}}: tensor<4x4xf32> {commsched.name = "arg2", commsched.role = "input"},
+// CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
+// CHECK-SAME: %{{.+}}: tensor<2xi64> {commsched.role = "bwd_rng_state"})
+// CHECK: "aten.sum"
+func.func @roles(
+    %bs: tensor<2xi64> {commsched.role = "bwd_rng_state"},
+    %fs: tensor<2xi64> {commsched.role = "fwd_rng_state"},
+    %x: tensor<4x4xf32> {commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"})
+    -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %y = commsched.compute "dropout"(%x, %fs)
+      : (tensor<4x4xf32>, tensor<2xi64>) -> tensor<4xf32>
+  %noise = commsched.compute "aten.sum"(%x, %bs) {commsched.name = "noise"}
+      : (tensor<4x4xf32>, tensor<2xi64>) -> tensor<4xf32>
+  %g = commsched.compute "aten.mul"(%dy, %noise)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y, %g : tensor<4xf32>, tensor<4xf32>
+}
