@@ -4,16 +4,17 @@
 """Joint graphs for both partitioners."""
 
 import copy
-import itertools
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
+from torch._functorch import partitioners
 from torch._functorch.compile_utils import fx_graph_cse
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from commsched.torch.tracer.capture import capture_joint
 from commsched.torch.tracer.step import StepOptions, trace_step
+from decorations import add_marks, add_seeds
 from models import MODELS
 from random_models import RandomModel
 
@@ -43,24 +44,52 @@ class Case:
     num_forward: int = 1
     groups: dict = field(default_factory=dict)
 
+    @property
+    def is_marked(self):
+        """Whether an operator is marked to be computed again: then the default
+        is a minimum cut."""
+        return partitioners.has_recomputable_ops(self.graph)
+
 
 def trace(name, options):
     step = trace_step(StepOptions(**{**vars(options), "joint": True}))
     return Case(name, step.graphs["joint"], groups=step.groups)
 
 
-def capture(name, make, shapes):
+def capture(name, make, shapes, dtype=torch.float32):
     """The joint graph of a model that gives its loss."""
     with FakeTensorMode():
-        model = make()
-        inputs = [torch.empty(shape) for shape in shapes]
+        model = make().to(dtype)
+        inputs = [torch.empty(shape, dtype=dtype) for shape in shapes]
     return Case(name, capture_joint(model, inputs))
 
 
-def capture_random(seed):
+def capture_random(seed, dtype=torch.float32):
     name = f"random {seed}"
     model = RandomModel(seed)
-    return capture(name, lambda: RandomModel(seed), [model.input_shape])
+    return capture(name, lambda: RandomModel(seed), [model.input_shape], dtype)
+
+
+def capture_seeded(seed, dtype=torch.float32):
+    """The same with random states of both halves."""
+    case = capture_random(seed, dtype)
+    add_seeds(case.graph, seed)
+    return replace(case, name=f"seeded {seed}")
+
+
+def capture_marked(seed):
+    """The same with random states, and with marks of checkpointing."""
+    case = capture_seeded(seed)
+    add_marks(case.graph, seed)
+    return replace(case, name=f"marked {seed}")
+
+
+#: What captures the random graph of a seed, by the first word of its name.
+FAMILIES = {
+    "random": capture_random,
+    "seeded": capture_seeded,
+    "marked": capture_marked,
+}
 
 
 def make_models():
@@ -71,9 +100,9 @@ def make_models():
         yield capture(name, make, shapes)
 
 
-def make_random(count, first=0):
-    for seed in itertools.islice(itertools.count(first), count):
-        yield capture_random(seed)
+def make_random(family, count, first=0):
+    for seed in range(first, first + count):
+        yield FAMILIES[family](seed)
 
 
 def copied(graph):

@@ -40,6 +40,8 @@ class Row:
     reason: str | None = None
     #: Whether the budget is CommSched's alone: what the reference saves.
     is_equal: bool = False
+    #: Whether both make a minimum cut.
+    is_cut: bool = False
 
     @property
     def way(self):
@@ -72,6 +74,7 @@ class Subject:
 
     def compare(self, strategy, budget):
         row = Row(self._case.name, strategy, budget)
+        row.is_cut = strategy == "min-cut" or self._case.is_marked
         try:
             *parts, _ = reference.run(
                 self._case, strategy, budget, self._is_simplified
@@ -123,7 +126,7 @@ def compare(case, folder, ways=WAYS, equal_bytes=False):
     simple = Subject(simplified(case), folder, is_simplified=True)
     original = Subject(case, folder)
     for strategy, budget in ways:
-        subject = original if strategy == "default" else simple
-        yield subject.compare(strategy, budget)
+        is_eager = strategy == "default" and not case.is_marked
+        yield (original if is_eager else simple).compare(strategy, budget)
     if equal_bytes:
         yield simple.compare_at_equal_bytes(0.5)

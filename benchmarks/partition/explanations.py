@@ -16,7 +16,7 @@ def explain(row, measure, most):
     `measure(repairs)` is the reference's partition with these repairs, `most`
     what CommSched saves at budget 1.
     """
-    if row.mine is None or row.theirs is None or row.strategy != "min-cut":
+    if row.mine is None or row.theirs is None or not row.is_cut:
         return None
     known = [r for r in REPAIRS if r.applies(row.budget)]
     for repairs in chain.from_iterable(

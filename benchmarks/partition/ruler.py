@@ -75,11 +75,15 @@ class Ruler:
     def _key(tensor):
         return tensor.untyped_storage()._cdata
 
+    def first_of(self, name):
+        """The first value in the storage of a value."""
+        return self._first[self._storages[name]]
+
     def measure(self, saved, forward, backward):
         """`saved` are names of values: a node's, or `node#i` for the i-th
         tensor of several; `forward` and `backward` the names of the nodes that
         each half computes."""
-        bases = {self._first[self._storages[name]] for name in saved}
+        bases = {self.first_of(name) for name in saved}
         bases -= self._static
         repeated = frozenset(forward) & frozenset(backward) & self._flops.keys()
         return Partition(
