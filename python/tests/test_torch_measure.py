@@ -79,21 +79,61 @@ def test_an_operator_that_fails_is_left_out_with_its_reason(graphs):
     assert message.startswith(f"left out {text}: ")
 
 
-def test_rows_of_a_group(fake_group):
+def _rows(rank):
+    """Rows of the group of both ranks, and what a group of the first alone
+    gives on each."""
     rows = measure.measure_collectives(
         sizes=[1024, 4096], kinds=["all_gather", "barrier"], repeats=1
     )
+    alone = dist.new_group([0], group_desc="alone")
+    with pytest.raises(RuntimeError) as refused:
+        measure.measure_collectives([dist.group.WORLD, alone])
+    return rows, str(refused.value)
+
+
+def test_rows_of_a_group():
+    (rows, refused), *others = run_ranks(_rows, 2)
+    assert others == [(rows, refused)]
     assert [tuple(row.values())[:-1] for row in rows] == [
-        ("all_gather", 4, 1, 1024),
-        ("all_gather", 4, 1, 1024, 8),
-        ("all_gather", 4, 1, 4096),
-        ("all_gather", 4, 1, 4096, 8),
-        ("barrier", 4, 1, 0),
+        ("all_gather", 2, 1, 1024),
+        ("all_gather", 2, 1, 1024, 8),
+        ("all_gather", 2, 1, 4096),
+        ("all_gather", 2, 1, 4096, 8),
+        ("barrier", 2, 1, 0),
     ]
     assert list(rows[1]) == [
         "collective", "ranks", "nodes", "bytes", "tensors", "time_ns"
     ]
     assert all(row["time_ns"] >= 1 for row in rows)
+    assert "(alone) of the backend 'gloo' has 1 rank" in refused
+    assert "'torchrun --nproc-per-node 2 -m commsched.torch.measure" in refused
+
+
+@pytest.mark.parametrize(
+    "backend, size, reason",
+    [
+        ("fake", 4, r"\(default_pg\) of 4 ranks has the backend 'fake', which "
+         ".* 4 processes with nccl or gloo, as in 'torchrun --nproc-per-node 4"),
+        ("fake", 1, "of 1 ranks has the backend 'fake'"),
+        ("cpu:gloo,cuda:fake", 1, "the backend 'cpu:gloo,cuda:fake', which"),
+        ("gloo", 1, "'gloo' has 1 rank, .* 'torchrun --nproc-per-node 2"),
+    ],
+)
+def test_groups_that_move_no_data_are_refused(tmp_path, backend, size, reason):
+    store = FakeStore() if backend == "fake" else dist.HashStore()
+    dist.init_process_group(backend, store=store, rank=0, world_size=size)
+    path = tmp_path / "profile.json"
+    try:
+        with pytest.raises(RuntimeError, match=reason):
+            measure.measure_collectives()
+        with pytest.raises(RuntimeError, match=reason):
+            measure.measure(str(path), sizes=[64], repeats=1)
+        assert not path.exists()
+        # The rates of the processor need no group.
+        measure.measure(str(path), kinds=[], repeats=1)
+    finally:
+        dist.destroy_process_group()
+    assert json.loads(path.read_text())["rows"] == []
 
 
 def test_coalesced_sizes_lie_between_measured_ones():
@@ -144,7 +184,7 @@ def test_the_slowest_rank_counts():
 def test_a_profile_that_cannot_be_written_leaves_nothing(fake_group, tmp_path):
     path = tmp_path / "missing" / "profile.json"
     with pytest.raises(OSError):
-        measure.measure(str(path), sizes=[64], kinds=["barrier"], repeats=1)
+        measure.measure(str(path), kinds=[], repeats=1)
     assert list(tmp_path.iterdir()) == []
 
 

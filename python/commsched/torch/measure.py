@@ -35,6 +35,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from commsched.torch import private
 from commsched.torch.measuring.collectives import (
     KINDS,
+    MEASURE_COMMAND,
     default_device,
     measure_collectives,
     sizes_between,
@@ -108,8 +109,9 @@ def measure(
 
     All ranks must call this with the same arguments, apart from groups, of
     which each gives its own (by default the one of all ranks). The largest
-    time over the ranks is taken. Raises RuntimeError without a process group,
-    and OSError on all ranks if the file cannot be written.
+    time over the ranks is taken. Raises RuntimeError without a process group
+    and for one that moves no data (:func:`measure_collectives`), unless `kinds`
+    is empty, and OSError on all ranks if the file cannot be written.
     """
     rows = measure_collectives(
         groups, sizes, kinds, repeats=repeats, report=report
@@ -228,8 +230,8 @@ def _start(backend: Optional[str]) -> None:
     """Initializes the process group that torchrun describes."""
     if "WORLD_SIZE" not in os.environ:
         raise RuntimeError(
-            "no process group: run under torchrun, as in 'torchrun "
-            "--nproc-per-node 2 -m commsched.torch.measure -o profile.json'"
+            "no process group: run under torchrun, as in "
+            f"'{MEASURE_COMMAND.format(2)}'"
         )
     if backend is None:
         local = int(os.environ.get("LOCAL_WORLD_SIZE", "1"))

@@ -45,6 +45,11 @@ _COALESCED_SIZES = 3
 
 _ELEMENT = torch.float32
 
+#: What measures a job of so many processes on this machine.
+MEASURE_COMMAND = (
+    "torchrun --nproc-per-node {} -m commsched.torch.measure -o profile.json"
+)
+
 #: Rows of a matrix whose square takes a processor about a millisecond.
 _MATRIX_SIZE = 256
 
@@ -74,12 +79,13 @@ def measure_collectives(
     All ranks of the job must call this, each with the groups that it is a
     member of, in the same order (by default the one of all ranks), and get the
     same rows: those of a profile. `sizes` are full buffers; one that a group's
-    size does not divide is rounded up. Groups of one rank cost nothing and
-    are left out. A kind that the backend refuses is left out, and `report`
-    gets a line with its reason. Kinds that can be coalesced have rows of
-    several tensors, too, for the smallest sizes. Raises RuntimeError without a
-    process group
-    and ValueError for unknown kinds.
+    size does not divide is rounded up. A kind that the backend refuses is left
+    out, and `report` gets a line with its reason. Kinds that can be coalesced
+    have rows of several tensors, too, for the smallest sizes.
+
+    Raises ValueError for unknown kinds, and RuntimeError on all ranks without
+    a process group, or if a rank gives a group that moves no data: one of the
+    backend `fake`, or of one rank.
     """
     if not dist.is_available() or not dist.is_initialized():
         raise RuntimeError(
@@ -94,12 +100,47 @@ def measure_collectives(
             )
     if not sizes or min(sizes) < 1 or repeats < 1:
         raise ValueError("sizes and repeats must be positive")
+    groups = [dist.group.WORLD] if groups is None else groups
+    # A rank that is no member of a new group has a placeholder of it.
+    own = [group for group in groups if kinds and dist.get_rank(group) >= 0]
+    _check_groups(own)
     device = device or default_device()
     rows: dict[tuple, int] = {}
-    for group in [dist.group.WORLD] if groups is None else groups:
-        if dist.get_world_size(group) > 1:
-            _measure_group(group, sizes, kinds, repeats, device, rows, report)
+    for group in own:
+        _measure_group(group, sizes, kinds, repeats, device, rows, report)
     return _merge(rows)
+
+
+def _check_groups(groups: Sequence[dist.ProcessGroup]) -> None:
+    """Raises RuntimeError on all ranks if a group of one moves no data."""
+    mine = next(filter(None, map(_why_not_measured, groups)), None)
+    found: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(found, mine)
+    # The backend `fake` leaves None for other ranks.
+    for fault in filter(None, (mine, *found)):
+        raise RuntimeError(fault)
+
+
+def _why_not_measured(group: dist.ProcessGroup) -> Optional[str]:
+    """Says why calls in `group` would show no time of communication, if so."""
+    size, backend = dist.get_world_size(group), dist.get_backend(group)
+    name = f"process group '{group.group_name}' ({group.group_desc})"
+    backends = dist.get_backend_config(group).split(",")
+    if any(entry.rpartition(":")[2] == "fake" for entry in backends):
+        return (
+            f"{name} of {size} ranks has the backend '{backend}', which moves "
+            "no data, so that its times say nothing: measure a job of "
+            f"{max(size, 2)} processes with nccl or gloo, as in '"
+            + MEASURE_COMMAND.format(max(size, 2)) + "'"
+        )
+    if size == 1:
+        return (
+            f"{name} of the backend '{backend}' has 1 rank, so that its "
+            "collectives move no data: start more processes, as in '"
+            + MEASURE_COMMAND.format(2)
+            + "', and leave out groups of one rank"
+        )
+    return None
 
 
 def default_device() -> torch.device:
