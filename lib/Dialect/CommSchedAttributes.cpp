@@ -213,21 +213,30 @@ static LogicalResult verifyCompileWith(Operation *op, NamedAttribute attr) {
     return op->emitOpError()
            << "attribute '" << attr.getName().getValue()
            << "' must be a dictionary, not " << attr.getValue();
+  auto emitError = [&](NamedAttribute entry, StringRef of) {
+    return op->emitOpError()
+           << "key '" << entry.getName().getValue() << "' of " << of
+           << "attribute '" << attr.getName().getValue() << "' must be a ";
+  };
   for (NamedAttribute entry : dict) {
+    if (entry.getName() == "settings") {
+      auto settings = dyn_cast<DictionaryAttr>(entry.getValue());
+      if (!settings)
+        return emitError(entry, "") << "dictionary, not " << entry.getValue();
+      for (NamedAttribute setting : settings)
+        if (!isa<StringAttr>(setting.getValue()))
+          return emitError(setting, "the settings of ")
+                 << "string, not " << setting.getValue();
+      continue;
+    }
     if (entry.getName() != "pipeline" && entry.getName() != "region")
       return op->emitOpError()
              << "attribute '" << attr.getName().getValue()
              << "' has the unknown key '" << entry.getName().getValue()
-             << "'; it takes 'pipeline' and 'region'";
+             << "'; it takes 'pipeline', 'region' and 'settings'";
     if (!isa<StringAttr>(entry.getValue()))
-      return op->emitOpError()
-             << "key '" << entry.getName().getValue() << "' of attribute '"
-             << attr.getName().getValue() << "' must be a string, not "
-             << entry.getValue();
+      return emitError(entry, "") << "string, not " << entry.getValue();
   }
-  if (!dict.contains("pipeline"))
-    return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                             << "' lacks the key 'pipeline'";
   return success();
 }
 

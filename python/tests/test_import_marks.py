@@ -2,6 +2,8 @@
 """What a joint graph says about partitioning, and only a joint graph; and what
 any graph says about regions."""
 
+import subprocess
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -9,6 +11,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.checkpoint import CheckpointPolicy  # noqa: E402
 
 from commsched.torch import import_graph_module  # noqa: E402
+from commsched.torch.importer.errors import GraphImportError  # noqa: E402
 
 
 def marked_graph():
@@ -55,19 +58,94 @@ def test_recompute_region_comes_with_a_policy():
     assert "recompute_region" not in line_of(text, "cos")
 
 
+def mark(gm, *values):
+    """Gives the two calls of `gm` these values of the mark for regions."""
+    calls = [n for n in gm.graph.nodes if n.op == "call_function"]
+    for node, value in zip(calls, values):
+        node.meta["custom"] = {"compile_with_inductor": value}
+    return gm
+
+
 def test_regions_name_pipelines():
-    gm = marked_graph()
-    sin, cos = (n for n in gm.graph.nodes if n.op == "call_function")
-    sin.meta["custom"] = {
-        "compile_with_inductor": {"pipeline": "cse", "inductor_region": 7}
-    }
-    cos.meta["custom"] = {
-        "compile_with_inductor": {"inductor_configs": {"max_autotune": True}}
+    gm = mark(marked_graph(), {"pipeline": "cse", "inductor_region": 7})
+    text = str(import_graph_module(gm, kind="forward"))
+    expected = 'commsched.compile_with = {pipeline = "cse", region = "7"}'
+    assert expected in line_of(text, "sin")
+    assert "compile_with" not in line_of(text, "cos")
+
+
+@pytest.mark.parametrize("value", [{}, True, None, "mlp"])
+def test_the_key_marks_whatever_it_holds(value):
+    gm = mark(marked_graph(), value)
+    gm.graph.find_nodes(op="placeholder")[0].meta["custom"] = {
+        "compile_with_inductor": {}
     }
     text = str(import_graph_module(gm, kind="forward"))
-    mark = 'commsched.compile_with = {pipeline = "cse", region = "7"}'
-    assert mark in line_of(text, "sin")
-    assert "compile_with" not in line_of(text, "cos")
+    assert "commsched.compile_with = {}" in line_of(text, "sin")
+    assert text.count("compile_with") == 1
+
+
+def test_settings_of_inductor_form_a_region_and_are_named(caplog, opt_program):
+    configs = {"max_autotune": True, "triton.cudagraphs": False}
+    gm = mark(
+        marked_graph(),
+        {"inductor_configs": configs, "inductor_region": "mlp"},
+        {"inductor_configs": configs, "why": [1, 2]},
+    )
+    text = str(import_graph_module(gm, kind="forward"))
+    settings = (
+        'inductor_configs.max_autotune = "True", '
+        'inductor_configs.triton.cudagraphs = "False"'
+    )
+    assert line_of(text, "sin").count(
+        f'compile_with = {{region = "mlp", settings = {{{settings}}}}}'
+    ) == 1
+    assert f'settings = {{{settings}, why = "[1, 2]"}}' in line_of(text, "cos")
+    warned = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert [w.split(" is left out")[0] for w in warned] == [
+        "the setting inductor_configs.max_autotune = True of the region 'mlp'",
+        "the setting inductor_configs.triton.cudagraphs = False of the region "
+        "'mlp'",
+        "the setting inductor_configs.max_autotune = True of the region "
+        "without a name",
+        "the setting inductor_configs.triton.cudagraphs = False of the region "
+        "without a name",
+        "the setting why = [1, 2] of the region without a name",
+    ]
+    run = subprocess.run(
+        [opt_program, "--commsched-compile-regions",
+         "--remarks-filter=commsched"],
+        input=text, capture_output=True, text=True, check=True,
+    )
+    assert run.stdout.count("call @__marked_region_") == 2
+    assert run.stderr.count("RegionSettingIgnored") == 5
+    for warning in warned:
+        assert warning.split(" of the region")[0] in run.stderr
+
+
+def test_what_is_marked_is_logged(caplog):
+    caplog.set_level("INFO", "commsched.torch.importer.marks")
+    import_graph_module(marked_graph(), kind="forward")
+    import_graph_module(mark(marked_graph(), {}, {}), kind="forward")
+    assert caplog.messages == [
+        "no node has the mark 'compile_with_inductor'",
+        "2 nodes have the mark 'compile_with_inductor'",
+    ]
+
+
+@pytest.mark.parametrize(
+    "value, error",
+    [
+        ({"inductor_configs": {"max_autotun": 1}},
+         "has the key 'max_autotun', which is no setting in torch._inductor"),
+        ({"inductor_configs": ["max_autotune"]},
+         r"'inductor_configs' .* is \['max_autotune'\], not a dictionary"),
+        ({"pipeline": ["cse"]}, r"'pipeline' .* is \['cse'\], not the text"),
+    ],
+)
+def test_marks_that_inductor_refuses_are_errors(value, error):
+    with pytest.raises(GraphImportError, match="node 'sin_default'.*" + error):
+        import_graph_module(mark(marked_graph(), value), kind="forward")
 
 
 def test_region_needs_no_name():

@@ -169,7 +169,7 @@ func.func @compile_with_type(%x: tensor<4xf32>) {
 // -----
 
 func.func @compile_with_key(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' has the unknown key 'passes'; it takes 'pipeline' and 'region'}}
+  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' has the unknown key 'passes'; it takes 'pipeline', 'region' and 'settings'}}
   %0 = arith.negf %x {commsched.compile_with = {passes = "cse"}} : tensor<4xf32>
   return
 }
@@ -184,9 +184,17 @@ func.func @compile_with_value(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @compile_with_lacks(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' lacks the key 'pipeline'}}
-  %0 = arith.negf %x {commsched.compile_with = {region = "a"}} : tensor<4xf32>
+func.func @compile_with_settings(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'settings' of attribute 'commsched.compile_with' must be a dictionary, not "max_autotune"}}
+  %0 = arith.negf %x {commsched.compile_with = {settings = "max_autotune"}} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @compile_with_setting(%x: tensor<4xf32>) {
+  // expected-error@below {{'arith.negf' op key 'max_autotune' of the settings of attribute 'commsched.compile_with' must be a string, not true}}
+  %0 = arith.negf %x {commsched.compile_with = {settings = {max_autotune = true}}} : tensor<4xf32>
   return
 }
 

@@ -8,6 +8,7 @@
 
 #include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Regions.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -227,16 +228,35 @@ LogicalResult RegionPipelines::run(ArrayRef<OutlinedRegion> outlined,
 
 static void remarkOutlined(OutlinedRegion outlined,
                            const MarkedRegion &region) {
-  std::string name = region.name.empty()
-                         ? "the region without a name"
-                         : ("the region '" + region.name + "'").str();
   auto caller = outlined.call->getParentOfType<func::FuncOp>();
+  std::string passes = region.pipeline.empty()
+                           ? "without a pipeline"
+                           : ("compiled by '" + region.pipeline + "'").str();
   remark::passed(outlined.loc,
                  makeRemark("RegionOutlined", caller.getSymName()))
-      << (Twine(outlined.numOperations) + " operation(s) of " + name +
-          " are @" + outlined.call.getCallee())
+      << (Twine(outlined.numOperations) + " operation(s) of " +
+          describe(region) + " are @" + outlined.call.getCallee() + ", " +
+          passes)
              .str()
       << remark::metric("Operations", outlined.numOperations);
+}
+
+/// Says which settings of `region` have no effect.
+static void remarkSettings(const MarkedRegion &region) {
+  auto function = region.first->getParentOfType<func::FuncOp>();
+  for (auto [key, value] : region.settings)
+    remark::missed(region.first->getLoc(),
+                   makeRemark("RegionSettingIgnored",
+                              function ? function.getSymName() : StringRef()))
+        << ("the setting " + key + " = " + value + " of " + describe(region) +
+            " is left out: a region is compiled by its 'pipeline'")
+               .str();
+}
+
+static void remarkNoMarks(ModuleOp module) {
+  if (areRemarksEnabled(module))
+    remark::analysis(module.getLoc(), makeRemark("NoMarkedRegions", ""))
+        << ("no operation has the mark '" + compileWithAttrName + "'").str();
 }
 
 namespace {
@@ -282,8 +302,10 @@ FailureOr<bool> CompileRegions::compile() {
   FailureOr<Marks> marks = collectMarks(getOperation());
   if (failed(marks))
     return failure();
-  if (marks->regions.empty())
+  if (marks->regions.empty()) {
+    remarkNoMarks(getOperation());
     return false;
+  }
   FailureOr<RegionPipelines> pipelines = RegionPipelines::parse(marks->regions);
   CostAnalysis analysis(getOperation());
   OperationCosts *costs = analysis.getCosts();
@@ -300,9 +322,11 @@ FailureOr<bool> CompileRegions::compile() {
   }
 
   SmallVector<OutlinedRegion> outlined = outlineRegions(getOperation(), blocks);
-  if (areRemarksEnabled(getOperation()))
+  if (areRemarksEnabled(getOperation())) {
+    llvm::for_each(marks->regions, remarkSettings);
     for (const OutlinedRegion &region : outlined)
       remarkOutlined(region, marks->regions[region.region]);
+  }
   if (failed(compile(outlined, *pipelines, *costs)))
     return failure();
   return isChanged;

@@ -101,28 +101,39 @@ private:
 
 } // namespace
 
+std::string mlir::commsched::describe(const MarkedRegion &region) {
+  return region.name.empty() ? "the region without a name"
+                             : ("the region '" + region.name + "'").str();
+}
+
 FailureOr<int32_t> MarkCollector::findRegion(Operation *op,
                                              DictionaryAttr mark) {
-  auto pipeline = mark.getAs<StringAttr>("pipeline");
-  auto name = mark.getAs<StringAttr>("region");
-  MarkedRegion region = {name ? name.getValue() : StringRef(),
-                         pipeline.getValue(), op};
-  auto [it, isNew] = regionOf.try_emplace(
-      region.name, static_cast<int32_t>(marks.regions.size()));
-  if (isNew) {
-    marks.regions.push_back(region);
+  auto getText = [&](StringRef key) {
+    auto text = mark.getAs<StringAttr>(key);
+    return text ? text.getValue() : StringRef();
+  };
+  StringRef name = getText("region"), pipeline = getText("pipeline");
+  auto [it, isNew] =
+      regionOf.try_emplace(name, static_cast<int32_t>(marks.regions.size()));
+  if (isNew)
+    marks.regions.push_back({name, pipeline, op, {}});
+  MarkedRegion &known = marks.regions[it->second];
+  if (auto settings = mark.getAs<DictionaryAttr>("settings"))
+    for (NamedAttribute setting : settings)
+      known.settings.insert({setting.getName().getValue(),
+                             cast<StringAttr>(setting.getValue()).getValue()});
+  // A mark that names no pipeline takes that of the others.
+  if (pipeline.empty() || known.pipeline == pipeline)
+    return it->second;
+  if (known.pipeline.empty()) {
+    known.pipeline = pipeline;
+    known.first = op;
     return it->second;
   }
-  const MarkedRegion &known = marks.regions[it->second];
-  if (known.pipeline == region.pipeline)
-    return it->second;
-  InFlightDiagnostic diag = op->emitOpError("compiles ");
-  if (region.name.empty())
-    diag << "the region without a name";
-  else
-    diag << "the region '" << region.name << "'";
-  diag << " with '" << region.pipeline << "', but '" << known.first->getName()
-       << "' compiles it with '" << known.pipeline << "'";
+  InFlightDiagnostic diag = op->emitOpError("compiles ")
+                            << describe(known) << " with '" << pipeline
+                            << "', but '" << known.first->getName()
+                            << "' compiles it with '" << known.pipeline << "'";
   diag.attachNote(known.first->getLoc()) << "the other operation is here";
   return diag;
 }

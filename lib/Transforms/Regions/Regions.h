@@ -29,10 +29,17 @@ inline constexpr StringLiteral regionFunctionPrefix = "__marked_region_";
 struct MarkedRegion {
   /// Empty for marks without one.
   StringRef name;
+  /// Empty if no mark names one.
   StringRef pipeline;
-  /// The first operation of the module that names it.
+  /// The first operation of the module that names the pipeline, or else the
+  /// region.
   Operation *first = nullptr;
+  /// What marks ask of other compilers, each key with the first value.
+  llvm::MapVector<StringRef, StringRef> settings;
 };
+
+/// How messages name `region`.
+std::string describe(const MarkedRegion &region);
 
 /// A marked operation. Marks inside of another marked operation do not count.
 struct MarkedOperation {

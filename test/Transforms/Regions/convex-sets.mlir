@@ -1,8 +1,10 @@
 // RUN: commsched-opt %s --commsched-compile-regions > %t.once
 // RUN: FileCheck %s -enable-var-scope < %t.once
 // RUN: commsched-opt %t.once --commsched-compile-regions \
-// RUN:   --remarks-filter=commsched > %t.twice 2>&1
-// RUN: diff %t.once %t.twice
+// RUN:   --remarks-filter=commsched 2> %t.remarks | diff %t.once -
+// RUN: FileCheck %s --check-prefix=TWICE < %t.remarks
+// TWICE: NoMarkedRegions
+// TWICE-NOT: remark: [
 
 // A chain is one set, and the pipeline runs on it alone.
 

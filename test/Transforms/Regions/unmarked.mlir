@@ -1,8 +1,9 @@
 // Without marks nothing changes, and nothing is looked at.
 // RUN: commsched-opt %s > %t.before
 // RUN: commsched-opt %s --commsched-compile-regions \
-// RUN:   --remarks-filter=commsched > %t.after 2>&1
-// RUN: diff %t.before %t.after
+// RUN:   --remarks-filter=commsched 2> %t.remarks | diff %t.before -
+// RUN: FileCheck %s < %t.remarks --implicit-check-not=remark:
+// CHECK: remark: {{.*}}NoMarkedRegions{{.*}}no operation has the mark 'commsched.compile_with'
 
 // `commsched.order` contradicts the program, which a scheduling pass refuses.
 commsched.group @dp size(4)

@@ -36,6 +36,11 @@ def CompileRegions : Pass<"commsched-compile-regions", "::mlir::ModuleOp"> {
     stay: futures cannot cross a call. Terminators, symbols and stack
     allocations stay, too. Remarks report what was outlined and what was not.
 
+    A mark may lack `pipeline`: then those of other marks of the region count, and
+    if there is none the function is outlined and stays as it is. What a mark
+    asks of other compilers (`settings`) has no effect, which a remark says of
+    each key.
+
     A pipeline is a list of passes on `func.func`, wrapped in `func.func(…)` or
     not. One that is not valid, that needs a dialect that nothing has loaded, or
     a region with two different pipelines, is an error before anything changes.

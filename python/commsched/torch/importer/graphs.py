@@ -15,6 +15,7 @@ from commsched.torch.importer.groups import Groups
 from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.joint import JointOutputs
 from commsched.torch.importer.links import ArgumentMarks, Links, Source
+from commsched.torch.importer.marks import log_regions
 from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.ordering import used_too_early
 from commsched.torch.importer.roles import Roles
@@ -143,6 +144,7 @@ def _convert(
             early[0],
         )
     graph = inlined(spec.gm)
+    log_regions(graph)
     for known in (forward, graph):
         if known is not None:
             values.standins.learn(known)

@@ -5,8 +5,19 @@ backward."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+from typing import Any
+
 import torch
 from torch.utils.checkpoint import CheckpointPolicy
+
+from commsched.torch import private
+from commsched.torch.importer.errors import GraphImportError
+
+log = logging.getLogger(__name__)
+
+_MARK = "compile_with_inductor"
 
 _RECOMPUTE = {
     CheckpointPolicy.MUST_SAVE: "must_save",
@@ -38,12 +49,76 @@ def marks_of(node: torch.fx.Node) -> dict:
 
 def region_of(node: torch.fx.Node) -> dict | None:
     """Returns what `torch.fx.traceback.annotate` says with the key that marks
-    regions for Inductor, if that names a pipeline of ours:
-    {"compile_with_inductor": {"pipeline": "cse", "inductor_region": "mlp"}}.
-    Inductor's own settings mean nothing here."""
-    mark = (node.meta.get("custom") or {}).get("compile_with_inductor")
-    if not isinstance(mark, dict) or "pipeline" not in mark:
+    regions: {"compile_with_inductor": {"pipeline": "cse", "inductor_region":
+    "mlp"}}; None for a node without it. The key alone marks, whatever its value
+    is. What else the value holds are `settings`, as text, of which only
+    `commsched-compile-regions` says that nothing here honours them.
+
+    Raises GraphImportError where PyTorch's regional compiler fails, too.
+    """
+    custom = node.meta.get("custom")
+    if not isinstance(custom, Mapping) or _MARK not in custom:
         return None
-    region = mark.get("inductor_region")
-    named = {} if region is None else {"region": str(region)}
-    return {"pipeline": str(mark["pipeline"]), **named}
+    mark = custom[_MARK]
+    if not isinstance(mark, Mapping):
+        return {}
+    rest = {str(key): value for key, value in mark.items()}
+    region = rest.pop("inductor_region", None)
+    pipeline = rest.pop("pipeline", None)
+    if not isinstance(pipeline, (str, type(None))):
+        raise GraphImportError(
+            f"'pipeline' of its mark '{_MARK}' is {pipeline!r}, not the text "
+            "of a pass pipeline",
+            node,
+        )
+    settings = _settings_of(node, rest.pop("inductor_configs", {}))
+    settings.update((key, str(value)) for key, value in rest.items())
+    return {
+        "pipeline": pipeline,
+        "region": None if region is None else str(region),
+        "settings": settings or None,
+    }
+
+
+def _settings_of(node: torch.fx.Node, configs: Any) -> dict[str, str]:
+    """Inductor's settings in a mark, which have to be some that it has."""
+    if not isinstance(configs, Mapping):
+        raise GraphImportError(
+            f"'inductor_configs' of its mark '{_MARK}' is {configs!r}, not a "
+            'dictionary of settings such as {"max_autotune": True}',
+            node,
+        )
+    for key in configs:
+        if not private.has_inductor_setting(key):
+            raise GraphImportError(
+                f"'inductor_configs' of its mark '{_MARK}' has the key "
+                f"{key!r}, which is no setting in torch._inductor.config",
+                node,
+            )
+    return {f"inductor_configs.{k}": str(v) for k, v in configs.items()}
+
+
+def log_regions(graph: torch.fx.Graph) -> None:
+    """Logs how many nodes are marked, and warns of each setting of a region
+    that nothing here honours."""
+    marks = [
+        mark
+        for node in graph.nodes
+        if node.op not in ("placeholder", "output")
+        and (mark := region_of(node)) is not None
+    ]
+    if not marks:
+        log.info("no node has the mark '%s'", _MARK)
+        return
+    log.info("%d nodes have the mark '%s'", len(marks), _MARK)
+    ignored = dict.fromkeys(
+        (mark.get("region"), f"{key} = {value}")
+        for mark in marks
+        for key, value in (mark.get("settings") or {}).items()
+    )
+    for region, setting in ignored:
+        name = "without a name" if region is None else f"'{region}'"
+        log.warning(
+            "the setting %s of the region %s is left out: CommSched compiles "
+            "a region by the 'pipeline' of its mark", setting, name
+        )

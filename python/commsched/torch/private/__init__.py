@@ -8,6 +8,7 @@ schema.
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterable
 from typing import Any, Optional
@@ -160,6 +161,7 @@ def graph_kind() -> Optional[str]:
     return kind if kind in ("forward", "backward", "inference") else None
 
 
+@functools.cache
 def has_inductor_setting(name: str) -> bool:
     """Returns whether Inductor has a setting, dots in its name included
     (2.13, 2.15: torch._inductor.config)."""
