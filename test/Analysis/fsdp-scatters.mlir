@@ -13,8 +13,9 @@ commsched.group @h size(2)
 // CHECK-SAME: %[[A:.*]]: tensor<16xf32>
 func.func @scattered(%a: tensor<16xf32>)
     -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x2xbf16>,
-        tensor<1xf32>, tensor<3xf32>, tensor<4xf32>, tensor<4xf32>) {
-  // CHECK-COUNT-6: commsched.reduce_scatter {{.*}}fsdp = "gradient_scatter"
+        tensor<1xf32>, tensor<3xf32>, tensor<4xf32>, tensor<4xf32>,
+        tensor<4xf32>) {
+  // CHECK-COUNT-8: commsched.reduce_scatter {{.*}}fsdp = "gradient_scatter"
   %f0 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
       {commsched.name = "direct"}
       : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
@@ -33,6 +34,12 @@ func.func @scattered(%a: tensor<16xf32>)
   %f5 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
       {commsched.name = "in_place"}
       : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
+  %f6 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
+      {commsched.name = "squared"}
+      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
+  %f7 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
+      {commsched.name = "dead_end"}
+      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
 
   %w0 = commsched.wait %f0 : !commsched.future<tensor<4xf32>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<4xf32>>
@@ -50,9 +57,14 @@ func.func @scattered(%a: tensor<16xf32>)
   %divided = commsched.compute "aten.div_"(%w5)
       {alias = 0 : i64, mutates = array<i64: 0>}
       : (tensor<4xf32>) -> tensor<4xf32>
-  return %w0, %w1, %w1, %shape, %parts#0, %parts#1, %scaled, %divided
+  %w6 = commsched.wait %f6 : !commsched.future<tensor<4xf32>>
+  %squared = arith.mulf %w6, %w6 : tensor<4xf32>
+  %w7 = commsched.wait %f7 : !commsched.future<tensor<4xf32>>
+  %dead = commsched.compute "aten.neg"(%w7) : (tensor<4xf32>) -> tensor<4xf32>
+  return %w0, %w1, %w1, %shape, %parts#0, %parts#1, %scaled, %divided, %squared
       : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<2x2xbf16>,
-        tensor<1xf32>, tensor<3xf32>, tensor<4xf32>, tensor<4xf32>
+        tensor<1xf32>, tensor<3xf32>, tensor<4xf32>, tensor<4xf32>,
+        tensor<4xf32>
 }
 
 // Every other use makes it something else. The gather of a parameter makes the
@@ -86,7 +98,7 @@ func.func @others(%p: tensor<4xf32>, %a: tensor<16xf32>, %old: tensor<4xf32>,
   %w1 = commsched.wait %f1 : !commsched.future<tensor<4xf32>>
   %view = commsched.compute "aten.view"(%w1) {alias = 0 : i64}
       : (tensor<4xf32>) -> tensor<4xf32>
-  %norm = commsched.compute "aten.dot"(%view, %view)
+  %norm = commsched.compute "aten.dot"(%view, %old)
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
   %late = commsched.compute "aten.add"(%w1, %old)
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
@@ -96,16 +108,7 @@ func.func @others(%p: tensor<4xf32>, %a: tensor<16xf32>, %old: tensor<4xf32>,
       {commsched.name = "unused"}
       : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
   %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
-  %unused = commsched.compute "aten.neg"(%w2)
-      : (tensor<4xf32>) -> tensor<4xf32>
   // REMARK: 'unused': nobody uses what it scatters
-
-  %f3 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "twice"}
-      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<4xf32>>
-  %square = arith.mulf %w3, %w3 : tensor<4xf32>
-  // REMARK: 'twice': what it scatters goes to arith.mulf
 
   %f4 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
       {commsched.name = "expensive"}
@@ -151,7 +154,7 @@ func.func @others(%p: tensor<4xf32>, %a: tensor<16xf32>, %old: tensor<4xf32>,
   // REMARK: 'parts': what it scatters goes to first
 
   // REMARK-NOT: NotFsdp
-  return %sum, %w1, %square, %long, %foreign, %rounded
+  return %sum, %w1, %old, %long, %foreign, %rounded
       : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
         tensor<4xf32>, tensor<4xf32>
 }

@@ -125,10 +125,12 @@ End GradientEnds::visit(Operation *op) const {
   End used{End::Kind::Used, op};
   if (op->getNumResults() == 0 || !isLocalComputation(op))
     return used;
-  int64_t variables = llvm::count_if(getTensorInputs(op), [&](Value input) {
-    return !origins.isConstant(input);
-  });
-  if (variables != 1)
+  // A value times itself is of one operand.
+  SmallPtrSet<Value, 4> variables;
+  for (Value input : getTensorInputs(op))
+    if (!origins.isConstant(input))
+      variables.insert(input);
+  if (variables.size() != 1)
     return used;
   if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
     return used;
@@ -211,9 +213,10 @@ static std::optional<FsdpObstacle> findObstacle(CollectiveOpInterface scatter,
   if (getDeliveredValues(scatter).empty())
     return unused;
   for (Value delivered : getDeliveredValues(scatter)) {
-    End end = ends.getEnd(delivered);
-    if (end.kind == End::Kind::Unused)
+    // What is computed from it and goes nowhere does no harm.
+    if (delivered.use_empty())
       return unused;
+    End end = ends.getEnd(delivered);
     if (end.kind == End::Kind::Used)
       return FsdpObstacle{ObstacleKind::OtherUser, {}, {}, end.user};
   }

@@ -247,7 +247,7 @@ class BlockRules:
 
     def may_be_fsdp(self, start):
         """A gather must be of one argument, a parameter; what is scattered
-        must leave the function and meet nothing else."""
+        must be used, and meet nothing else on its way out of the function."""
         if start.name == KINDS["all-gather"]:
             return self.is_of_parameter(start)
         if start.name == KINDS["reduce-scatter"]:
@@ -277,16 +277,16 @@ class BlockRules:
         for op in list_ops(self.function):
             for value in op.operands:
                 users.setdefault(value, []).append(op)
-        leaves, stack = False, list(scatter.results)
+        used, stack = False, list(scatter.results)
         while stack:
             for user in users.get(stack.pop(), ()):
+                used = used or not is_wait(user)
                 if user.name == "func.return":
-                    leaves = True
-                elif len(user.operands) > 1 or user not in self.before.ops:
+                    continue
+                if len(set(user.operands)) > 1 or user not in self.before.ops:
                     return False
-                else:
-                    stack += user.results
-        return leaves
+                stack += user.results
+        return used
 
     def check_first_cap(self, bucketing):
         """What comes first of its key, before and after, is the first bucket.

@@ -39,10 +39,11 @@ enum class FsdpRole {
   /// defined outside of the block are no parameters unless they are arguments
   /// of the function, and neither are those of control flow.
   ParameterGather,
-  /// A reduce-scatter whose result reaches only the function's results, through
-  /// operations of one operand apart from constants (in HSDP, an all-reduce
-  /// among them): casts, views, scaling. One that is added to what was there
-  /// before is none.
+  /// A reduce-scatter whose result is used, and reaches only the function's
+  /// results, through operations of one operand apart from constants (in HSDP,
+  /// an all-reduce among them): casts, views, scaling, squares. One that is
+  /// added to what was there before is none. Uses that lead nowhere do not
+  /// count.
   GradientScatter,
   /// HSDP: the all-reduce of a GradientScatter's result.
   GradientReduce,
