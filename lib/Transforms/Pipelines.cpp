@@ -39,6 +39,8 @@ createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {
   llvm_unreachable("unknown pass");
 }
 
+static_assert(defaultBucketCapMb == 2000, "Pipelines.h names the default cap");
+
 /// The options of a bucketing pass that merges like PyTorch Inductor.
 template <typename PassOptions>
 static PassOptions makeInductorBuckets(InductorBuckets buckets, double capMb) {

@@ -38,6 +38,11 @@ enum class RuntimeEstimator { Flops, Model, Testing };
 /// one launch, or whichever of them costs less.
 enum class BucketModeOption { Copy, Coalesced, Auto };
 
+/// The largest size of a bucket unless an option says otherwise, in units of
+/// 2^20 bytes: what PyTorch Inductor's bucketing passes take by default (torch
+/// 2.13, bucketing.py, bucket_cap_mb_by_bucket_idx_default).
+inline constexpr double defaultBucketCapMb = 2000;
+
 /// The values of an option of that type.
 inline llvm::cl::ValuesClass getBucketModeValues() {
   return llvm::cl::values(

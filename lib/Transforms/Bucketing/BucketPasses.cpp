@@ -53,10 +53,9 @@ static SmallVector<BucketMode, 2> getModes(BucketModeOption mode) {
 static std::optional<std::string> parseCaps(ArrayRef<double> megabytes,
                                             std::vector<int64_t> &capBytes) {
   constexpr double bytesPerMegabyte = 1 << 20;
-  constexpr double defaultMegabytes = 500;
   constexpr double most = 1e12;
   if (megabytes.empty())
-    megabytes = defaultMegabytes;
+    megabytes = defaultBucketCapMb;
   for (double cap : megabytes) {
     if (!(cap > 0 && cap <= most))
       return "must be of sizes above 0 and up to 1e12, but has " +

@@ -16,7 +16,7 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
     ListOption<"capMb", "cap-mb", "double",
                "Largest size of the first bucket of a key, the second, …, in "
                "units of 2^20 bytes; the last entry stands for all further "
-               "ones (default: 500)">,
+               "ones (default: 2000)">,
     Option<"maxCount", "max-count", "int64_t", /*default=*/"0",
            "Most members of a bucket; 0: any number">,
     Option<"saturation", "saturation", "bool", /*default=*/"false",
