@@ -1,0 +1,265 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes random FX graphs that gather shards and scatter gradients, on fake
+tensors of any size."""
+
+import functools
+import random
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import fx
+from torch._subclasses import FakeTensorMode
+
+c10d = torch.ops._c10d_functional
+aten = torch.ops.aten
+WORLD = 16
+#: The sizes of the process groups that graphs use.
+GROUPS = (16, 8, 2, 1)
+MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Family:
+    """What the graphs of one name are made of.
+
+    sources: what becomes of a shard before it is gathered.
+    tails: what becomes of what a reduce-scatter delivers.
+    largest: the largest full buffer in MiB; None: a few bytes.
+    cap: as for PyTorch's passes, in MiB; None: their default.
+    reductions: of reduce-scatters.
+    nested: how often a gather is of something gathered.
+    patience: how often a step comes before the next wait.
+    """
+
+    name: str
+    sources: tuple
+    tails: tuple
+    groups: tuple = (8,)
+    dtypes: tuple = (torch.float32,)
+    largest: int | None = None
+    cap: float | None = None
+    reductions: tuple = ("sum", "avg")
+    nested: float = 0.0
+    patience: float = 0.5
+
+
+_TYPES = (torch.float32, torch.bfloat16, torch.float16)
+#: Which are about sharded parameters by all rules.
+_SHARDS = ("itself", "cast", "view", "cast view")
+_GRADIENTS = ("output", "cast", "view", "cast view", "scaled")
+#: With those about which rules differ.
+_SOURCES = (*_SHARDS, "padded", "relu", "sum of two", "computed", "product")
+_TAILS = (*_GRADIENTS, "unused", "dead end", "twice", "squared", "accumulated",
+          "reduced", "gathered", "product")
+_ONE = {"sources": ("itself", "view", "padded"), "tails": _GRADIENTS,
+        "reductions": ("sum",)}
+_MANY = {"groups": GROUPS, "dtypes": _TYPES}
+
+FAMILIES = (
+    Family("one key", **_ONE),
+    Family("default cap", **_ONE, largest=900),
+    Family("small cap", **_ONE, largest=40, cap=64),
+    Family("over the cap", **_ONE, largest=100, cap=64),
+    Family("several keys", _SHARDS, _GRADIENTS, **_MANY),
+    Family("recognition", _SOURCES, _TAILS),
+    Family("dependent", _SHARDS, _GRADIENTS, nested=0.4),
+    Family("all together", _SOURCES, _TAILS, **_MANY, largest=900, nested=0.2,
+           patience=0.7),
+)
+
+
+@functools.cache
+def groups():
+    """The names of process groups, by size; starts a fake job."""
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    if not dist.is_initialized():
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=WORLD)
+    return {size: dist.new_group(range(size)).group_name for size in GROUPS}
+
+
+class Maker:
+    """Makes one graph."""
+
+    def __init__(self, family: Family, seed: int):
+        self.family = family
+        self.rng = random.Random(f"{family.name} {seed}")
+        self.graph = fx.Graph()
+        self.mode = FakeTensorMode()
+        self.groups = groups()
+        self.pending: list = []
+        self.outputs: list = []
+        self.gathered: list = []
+        self.total = None
+
+    def make(self) -> fx.GraphModule:
+        steps = self.rng.randint(4, 16)
+        shards = [self.input(f"shard{i}", self.elements()) for i in range(steps)]
+        ranks = max(self.family.groups)
+        grads = [
+            self.input(f"grad{i}", self.elements() * ranks) for i in range(steps)
+        ]
+        self.bias = self.input("bias", 1)
+        self.total = self.call(aten.sum.default, self.bias)
+        for shard, grad in zip(shards, grads):
+            start = self.rng.choice(
+                (self.gather, self.gather, self.scatter, self.scatter, self.reduce))
+            start(shard if start == self.gather else grad)
+            while self.pending and self.rng.random() > self.family.patience:
+                self.finish()
+        while self.pending:
+            self.finish()
+        self.graph.output((self.total, *self.outputs))
+        return fx.GraphModule(torch.nn.Module(), self.graph)
+
+    # -- nodes ---------------------------------------------------------------
+
+    def elements(self) -> int:
+        """Elements of a shard: any group has whole ones of its full buffer."""
+        if self.family.largest is None:
+            return WORLD * self.rng.randint(1, 64)
+        most = self.family.largest * MIB // 4 // WORLD // max(self.family.groups)
+        return WORLD * self.rng.randint(1, most)
+
+    def input(self, name: str, size: int) -> fx.Node:
+        node = self.graph.placeholder(name)
+        dtype = self.rng.choice(self.family.dtypes)
+        with self.mode:
+            node.meta["val"] = torch.empty(size, dtype=dtype)
+        return node
+
+    def call(self, target, *args) -> fx.Node:
+        node = self.graph.call_function(target, args)
+        with self.mode:
+            node.meta["val"] = target(*fx.node.map_arg(args, lambda n: n.meta["val"]))
+        return node
+
+    def cast(self, node: fx.Node) -> fx.Node:
+        dtype = self.rng.choice([*self.family.dtypes, torch.bfloat16])
+        return self.call(torch.ops.prims.convert_element_type.default, node, dtype)
+
+    def view(self, node: fx.Node) -> fx.Node:
+        return self.call(aten.view.default, node, [WORLD // 2, -1])
+
+    def product(self, node: fx.Node) -> fx.Node:
+        matrix = self.view(node)
+        transposed = self.call(aten.permute.default, matrix, [1, 0])
+        return self.call(aten.mm.default, matrix, transposed)
+
+    def group(self) -> tuple[int, str]:
+        size = self.rng.choice(self.family.groups)
+        return size, self.groups[size]
+
+    # -- gathers -------------------------------------------------------------
+
+    def gather(self, shard: fx.Node) -> None:
+        if self.gathered and self.rng.random() < self.family.nested:
+            shard = self.rng.choice(self.gathered)
+        source = self.source(shard, self.rng.choice(self.family.sources))
+        start = self.call(c10d.all_gather_into_tensor.default, source, *self.group())
+        self.pending.append((start, self.use))
+
+    def source(self, shard: fx.Node, kind: str) -> fx.Node:
+        if kind == "cast":
+            return self.cast(shard)
+        if kind == "view":
+            return self.view(shard)
+        if kind == "cast view":
+            return self.view(self.cast(shard))
+        if kind == "padded":
+            zeros = self.call(aten.full.default, [WORLD], 0.0)
+            return self.call(aten.cat.default, [shard, zeros])
+        if kind == "relu":
+            return self.call(aten.relu.default, shard)
+        if kind == "sum of two":
+            return self.call(aten.add.Tensor, shard, self.bias)
+        if kind == "computed":
+            return self.call(aten.mul.Tensor, shard, self.total)
+        if kind == "product":
+            return self.product(shard)
+        return shard
+
+    def use(self, wait: fx.Node) -> None:
+        part = self.call(aten.sum.default, wait)
+        self.total = self.call(aten.add.Tensor, self.total, part)
+        # As large as a shard.
+        flat = self.call(aten.view.default, wait, [-1])
+        self.gathered.append(self.call(aten.slice.Tensor, flat, 0, 0, WORLD))
+
+    # -- gradients -----------------------------------------------------------
+
+    def scatter(self, grad: fx.Node) -> None:
+        size, name = self.group()
+        full = self.call(aten.mul.Tensor, grad, 2.0)
+        operation = self.rng.choice(self.family.reductions)
+        start = self.call(
+            c10d.reduce_scatter_tensor.default, full, operation, size, name)
+        self.pending.append((start, self.leave))
+
+    def reduce(self, grad: fx.Node) -> None:
+        operation = self.rng.choice(self.family.reductions)
+        start = self.call(c10d.all_reduce.default, grad, operation, self.group()[1])
+        self.pending.append((start, self.leave))
+
+    def leave(self, wait: fx.Node) -> None:
+        tail = self.rng.choice(self.family.tails)
+        if tail == "unused":
+            return
+        result = getattr(self, "_" + tail.replace(" ", "_"))(wait)
+        if result is not None:
+            self.outputs.append(result)
+
+    def _output(self, wait):
+        return wait
+
+    def _cast(self, wait):
+        return self.cast(wait)
+
+    def _view(self, wait):
+        return self.view(wait)
+
+    def _cast_view(self, wait):
+        return self.view(self.cast(wait))
+
+    def _scaled(self, wait):
+        return self.call(aten.mul.Tensor, wait, 0.5)
+
+    def _dead_end(self, wait):
+        self.call(aten.neg.default, wait)
+
+    def _twice(self, wait):
+        self.outputs.append(self.call(aten.neg.default, wait))
+        return wait
+
+    def _squared(self, wait):
+        return self.call(aten.mul.Tensor, wait, wait)
+
+    def _accumulated(self, wait):
+        return self.call(aten.add.Tensor, wait, self.bias)
+
+    def _reduced(self, wait):
+        _, name = self.group()
+        start = self.call(c10d.all_reduce.default, wait, "sum", name)
+        return self.call(c10d.wait_tensor.default, start)
+
+    def _gathered(self, wait):
+        start = self.call(c10d.all_gather_into_tensor.default, wait, *self.group())
+        return self.call(c10d.wait_tensor.default, start)
+
+    def _product(self, wait):
+        return self.product(wait)
+
+    # -- waits ---------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Waits for one, mostly the oldest."""
+        index = 0 if self.rng.random() < 0.8 else -1
+        start, use = self.pending.pop(index)
+        use(self.call(c10d.wait_tensor.default, start))
+
+
+def make(family: Family, seed: int) -> fx.GraphModule:
+    return Maker(family, seed).make()
