@@ -320,6 +320,14 @@ def test_options_of_torch_compile_exist():
             assert name in options, (str(row), name)
 
 
+def test_rows_that_rows_refer_to_exist():
+    names = {row.name for row in rows()}
+    names |= {name.rpartition(".")[2] for name in names}
+    for row in rows():
+        for name in re.findall(r"\b(?:as|see) `([^`]+)`", row.verdict):
+            assert name in names, (str(row), name)
+
+
 def test_nothing_is_only_said_to_be_missing():
     """A row without a counterpart names none, and says why."""
     for row in rows():
