@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Joint graphs for both partitioners."""
 
+import contextlib
 import copy
 import warnings
 from dataclasses import dataclass, field, replace
@@ -56,11 +57,21 @@ def trace(name, options):
     return Case(name, step.graphs["joint"], groups=step.groups)
 
 
+@contextlib.contextmanager
+def _default_dtype(dtype):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 def capture(name, make, shapes, dtype=torch.float32):
     """The joint graph of a model that gives its loss."""
-    with FakeTensorMode():
-        model = make().to(dtype)
-        inputs = [torch.empty(shape, dtype=dtype) for shape in shapes]
+    with FakeTensorMode(), _default_dtype(dtype):
+        model = make()
+        inputs = [torch.empty(shape) for shape in shapes]
     return Case(name, capture_joint(model, inputs))
 
 

@@ -196,7 +196,7 @@ def main() -> int:
         ]
         randoms = [
             row
-            for case in cases.make_random(options.random, options.seed)
+            for case in cases.make_random("random", options.random, options.seed)
             for row in compare(case, folder, equal_bytes=True)
         ]
         equal = [row for row in models + randoms if row.is_equal]
