@@ -14,6 +14,7 @@
 
 #include "CommSched/Register.h"
 #include "CommSched/Report/ProblemJson.h"
+#include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "Experiment.h"
 #include "Sample.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -82,6 +83,25 @@ static void writeOutcome(llvm::json::OStream &json, StringRef name,
   });
 }
 
+/// By start, the computation that hides it in the program's order: seen from the
+/// start, and from its wait.
+static void writeExposures(llvm::json::OStream &json,
+                           const schedule::Problem &problem) {
+  using schedule::ExposureWalk;
+  schedule::Order order = problem.programOrder();
+  auto ahead = computeExposure(problem, order, ExposureWalk::FromStart);
+  auto back = computeExposure(problem, order, ExposureWalk::FromWait);
+  json.attributeArray("exposures", [&] {
+    for (schedule::NodeId node : order)
+      if (problem.kind(node) == schedule::NodeKind::Start)
+        json.array([&] {
+          json.value(node);
+          json.value(ahead[node].computeNs);
+          json.value(back[node].computeNs);
+        });
+  });
+}
+
 static FailureOr<Outcome> runPipeline(Experiment &experiment, StringRef text) {
   auto [setup, pipeline] = text.split(';');
   if (pipeline.empty())
@@ -115,6 +135,7 @@ static LogicalResult writeFunction(llvm::json::OStream &json, StringRef path,
     json.attribute("function", function.getName());
     json.attribute("parse_ns", parseNs);
     writeProblem(json, nameProblem(function.getName(), *problem));
+    writeExposures(json, problem->getProblem());
     json.attributeObject("costs", [&] { writeCosts(json, *report); });
     json.attributeArray("outcomes", [&] {
       for (auto &[name, outcome] : outcomes)

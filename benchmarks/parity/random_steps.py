@@ -5,8 +5,8 @@
 
 Chains, diamonds and views; matrix products and cheap operations; gathers,
 scatters and reductions of a few groups with waits near and far, some of them
-coalesced or into buffers that are there already; arguments that may be freed
-and such that stay. Sizes span several orders of magnitude in one step, so that
+coalesced or into buffers that are there already; blocking collectives; arguments
+that may be freed and such that stay. Sizes span several orders of magnitude in one step, so that
 a few values decide about the peak. Every time is pinned.
 """
 
@@ -66,6 +66,7 @@ class Step:
             self.view: rng.uniform(0, 3),
             self.mutate: rng.uniform(0, 1),
             self.start: rng.choice([0.3, 1, 2, 5]),
+            self.block: rng.choice([0, 0, 0.1, 0.3]),
         }
         self.gemms = rng.choice([0, 0.05, 0.2, 0.5])
 
@@ -204,6 +205,13 @@ class Step:
         for index, value in enumerate(results):
             value.storage = into[index].storage if into else value.text
         self.pending.append((future, results, sent, into))
+
+    def block(self):
+        time = self.rng.choice([0, 10, 200, 3000])
+        self.lines.append(
+            f"commsched.barrier on @{self.rng.choice(self.groups)} "
+            f"{{commsched.runtime_ns = {time} : i64}}"
+        )
 
     def wait(self):
         future, results, _, _ = self.pending.pop(

@@ -3,8 +3,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs PyTorch Inductor's functions on stand-ins, unmodified or repaired.
 
-A repair wraps one of the helpers of a function and changes its arguments or the
-state that it leaves; none replaces a decision.
+A repair changes the arguments of one of a function's helpers, the state that it
+leaves, or what it finds; none replaces a decision.
+
+One helper is always replaced: Inductor takes a wait for that of a collective if
+it depends on it in any way. The stand-ins have dependences that say no more than
+that one follows the other, such as those of blocking collectives, and know the
+collective of each wait.
 """
 
 import contextlib
@@ -23,11 +28,6 @@ INTERNALS = {
     RAISE: "_reorder_communication_preserving_peak_memory_internal",
     SINK: "_sink_waits_iterative_internal",
 }
-# The knobs by which only the first collectives or waits are moved.
-LIMITS = {
-    RAISE: "reorder_iterative_debug_limit_to_reorder",
-    SINK: "sink_waits_iterative_debug_limit_to_sink",
-}
 SORTS = {
     "topological_sort_lpmf": memory.topological_sort_lpmf,
     "topological_sort_bfs": memory.topological_sort_bfs,
@@ -45,7 +45,7 @@ class Move:
 
     moves: int
     grouped: int
-    limit: str  # none, dependence, collective or memory
+    limit: str  # none, dependence, collective, memory, hidden or exposure
     comm_ns: float
 
 
@@ -66,9 +66,14 @@ def classify(limiting_factor):
         ("peak memory", "memory"),
         ("collective ordering", "collective"),
         ("candidate contains_async_collective", "collective"),
+        ("unexposed by runtime estimations", "hidden"),
+        ("candidate has compute", "exposure"),
+        ("candidate is wait", "exposure"),
     ]:
         if limiting_factor.startswith(start):
             return kind
+    if limiting_factor.startswith("candidate ") and " is collective" in limiting_factor:
+        return "exposure"
     raise ValueError(f"unknown limiting factor: {limiting_factor}")
 
 
@@ -129,22 +134,27 @@ def attempt(call, seconds, runs):
 
 
 def run(
-    standin, name, repairs=(), seconds=60.0, runs=1, first=None, statistics=True
+    standin, counterpart, repairs=(), seconds=60.0, runs=1, first=None,
+    statistics=True,
 ):
-    """The answer of the function `name`, its time the median of those of `runs`
-    that are done within `seconds`.
+    """The answer of the function of `counterpart` with its settings, its time
+    the median of those of `runs` that are done within `seconds`.
 
     When none is, the answer is that of the function without its exposure
     statistics, if it has some, on which by default no decision rests; and if
     that is not done in twice the time, none. Without `statistics`, that is all
     that runs. With `first`, only so many collectives are moved.
     """
+    name = counterpart.function
+    knobs = dict(counterpart.knobs)
+    if first is not None:
+        knobs[counterpart.limit] = first
     with contextlib.ExitStack() as stack:
         stack.enter_context(standin.installed())
+        stack.enter_context(pair_by_start())
+        stack.enter_context(config_comms.patch(knobs))
         for repair in repairs:
             stack.enter_context(REPAIRS[name][repair]())
-        if first is not None:
-            stack.enter_context(config_comms.patch({LIMITS[name]: first}))
         call = prepare(standin, name)
         measured = attempt(call, seconds, runs) if statistics else []
         is_over_time = not measured
@@ -156,7 +166,10 @@ def run(
     nodes, stats = measured[0][0]
     times = sorted(time_ns for _, time_ns in measured)
     # Inductor reports the times that it used.
-    scale = config_comms.reorder_sink_runtime_estimations_comm_mult
+    scale = knobs.get(
+        "reorder_sink_runtime_estimations_comm_mult",
+        config_comms.reorder_sink_runtime_estimations_comm_mult,
+    )
     return Answer(
         [node.index for node in nodes],
         round(seconds * 1e9) if is_over_time else times[len(times) // 2],
@@ -171,6 +184,46 @@ def run(
             for node, info in stats.items()
         },
     )
+
+
+def pair_by_start():
+    """See above."""
+    return mock.patch.object(
+        comms,
+        "_is_corresponding_collective_wait",
+        lambda collective, wait, *_: wait.start == collective.index,
+    )
+
+
+def find_exposures(standin, repaired=False):
+    """The computation that hides each collective in the program's order, by the
+    index of its start: seen from the start, and from the wait."""
+    nodes = standin.nodes
+    before, after, head = comms._initialize_double_linked_list(nodes)
+    runtimes = {node: node.override_estimated_runtime for node in nodes}
+    outputs = {node: {o.get_name() for o in node.get_outputs()} for node in nodes}
+    dependences = {
+        node: {d.name for d in node.unmet_dependencies if not comms._is_fake_dep(d)}
+        for node in nodes
+    }
+    tables = runtimes, outputs, dependences
+    found = {}
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(standin.installed())
+        stack.enter_context(pair_by_start())
+        if repaired:
+            stack.enter_context(find_windows_of_starts())
+        for node in nodes:
+            if node.start is not None:
+                start = nodes[node.start]
+                _, ahead, _ = comms._coll_exposed_communication_time(
+                    start, after, *tables
+                )
+                _, back, _ = comms._wait_exposed_communication_time(
+                    node, head, before, *tables
+                )
+                found[start.index] = (round(ahead), round(back))
+    return found
 
 
 def without_statistics():
@@ -248,6 +301,44 @@ def allocate_inputs_before():
     return mock.patch.object(comms, estimate.__name__, repaired)
 
 
+def walk_from_start(collective, following, runtimes, outputs, dependences):
+    """What is exposed of a collective, seen from its start.
+
+    The window ends at its wait, at a blocking collective, or at the wait of a
+    later collective of its stream. Inductor means to stop at waits of later
+    collectives, of any stream, but compares them with the collective itself; and
+    takes every operation that depends on the collective for its wait.
+    """
+    computed, met = 0.0, {collective.index}
+    node = following[collective]
+    while node is not None and node.start not in met:
+        if not node.is_collective:
+            computed += runtimes[node]
+        elif not comms.contains_async_collective(node):
+            break
+        elif node.stream == collective.stream:
+            met.add(node.index)
+        node = following[node]
+    return runtimes[collective], computed, ""
+
+
+def find_windows_of_starts():
+    return mock.patch.object(
+        comms, "_coll_exposed_communication_time", walk_from_start
+    )
+
+
+def weigh_no_blocking():
+    """A blocking collective in a group has nothing to lose.
+
+    When sinking waits, Inductor counts the computation behind it as if that hid
+    it. It looks at no other collective in this way there.
+    """
+    return mock.patch.object(
+        comms, "_coll_exposed_communication_time", lambda *_: (0.0, float("inf"), "")
+    )
+
+
 # By function: defects of torch 2.13 that change orders, and their repairs.
 REPAIRS = {
     RAISE: {
@@ -255,11 +346,13 @@ REPAIRS = {
             "_calculate_potential_peak_memory_reorder"
         ),
         "inputs made by the first operation": allocate_inputs_before,
+        "windows of starts": find_windows_of_starts,
     },
     SINK: {
         "stale group peak": lambda: recompute_group_peak(
             "_calculate_potential_peak_memory_sink_waits"
         ),
         "stale last use": keep_last_uses,
+        "blocking collectives weighed": weigh_no_blocking,
     },
 }

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations
 
 import random_steps
@@ -43,63 +43,127 @@ FIXED = "func.func(commsched-order-collectives);"
 
 @dataclass(frozen=True)
 class Counterpart:
-    """What answers to a function of Inductor: a solver, and the pass with it."""
+    """What answers to a function of Inductor with some settings: the pass, and
+    the solver behind it where that is measured as well."""
 
-    solver: str
+    function: str  # Inductor's.
     pipeline: str  # SETUP;PASS
+    solver: str | None = None
+    # Settings of config_comms, which are options of the pass by the same name.
+    knobs: tuple = ()
+    # The setting by which only the first collectives or waits are moved.
+    limit: str | None = None
     is_sort: bool = False
+
+    @property
+    def is_iterative(self):
+        return self.limit is not None
+
+    def get_pipeline(self, **more):
+        """The pass with the settings and `more` of them."""
+        knobs = "".join(
+            f" {knob}={str(value).lower() if isinstance(value, bool) else value}"
+            for knob, value in {**dict(self.knobs), **more}.items()
+        )
+        return self.pipeline.replace("})", f"{knobs}}})") if knobs else self.pipeline
 
     def get_account(self, first=None):
         """The pass that also says what became of each collective; and moves no
         more than the first ones."""
-        knobs = "reorder_sink_verbose_logging=true"
+        knobs = {"reorder_sink_verbose_logging": True}
         if first is not None:
-            knobs += f" {self._limit}={first}"
-        return self.pipeline.replace("})", f" {knobs}}})")
-
-    @property
-    def _limit(self):
-        if self.solver == "reorder-comms":
-            return "reorder_iterative_debug_limit_to_reorder"
-        return "sink_waits_iterative_debug_limit_to_sink"
+            knobs[self.limit] = first
+        return self.get_pipeline(**knobs)
 
 
-def make_list_schedule(solver):
-    return Counterpart(solver, f"{FIXED}func.func(commsched-{solver})")
+def make_list_schedule(function, solver):
+    return Counterpart(function, f"{FIXED}func.func(commsched-{solver})", solver)
 
 
-def make_iterative(solver, name):
+def make_iterative(function, name, solver, limit):
     # Inductor's rules: what memory counts, and groups of any size.
     knobs = "reference-memory-model=true max-group-size=2147483647"
-    return Counterpart(solver, f"func.func(commsched-{name}{{{knobs}}})")
+    return Counterpart(
+        function, f"func.func(commsched-{name}{{{knobs}}})", solver, limit=limit
+    )
 
 
 def make_sort(solver):
     return Counterpart(
-        solver,
+        f"topological_sort_{solver}",
         f"{FIXED}func.func(commsched-reorder-for-peak-memory{{methods={solver}}})",
+        solver,
         is_sort=True,
     )
 
 
+def vary(counterpart, prefix, unsafe, together):
+    """The same function with other settings, by name."""
+    estimations = {f"{prefix}_use_runtime_estimations": True}
+    ordered = {unsafe: False}
+    moving = {together: True}
+    factors = {
+        "reorder_sink_runtime_estimations_comm_mult": 1.0,
+        "reorder_sink_runtime_estimations_non_comm_mult": 3.0,
+        f"{prefix}_extra_comm_comp_overlap": 0.0,
+        f"{prefix}_peak_memory_budget": 1.0,
+    }
+    settings = {
+        "budget 0": {f"{prefix}_peak_memory_budget": 0.0},
+        "budget 1": {f"{prefix}_peak_memory_budget": 1.0},
+        "ordered": ordered,
+        "collectives": moving,
+        "collectives, ordered": {**moving, **ordered},
+        "estimations": estimations,
+        "estimations, budget 0": {
+            **estimations, f"{prefix}_peak_memory_budget": 0.0
+        },
+        "estimations, ordered": {**estimations, **ordered},
+        "estimations, collectives": {**estimations, **moving},
+        "estimations, collectives, ordered": {**estimations, **moving, **ordered},
+        "estimations, factors": {**estimations, **factors},
+        "first 3": {counterpart.limit: 3},
+    }
+    return {
+        f"{counterpart.function}[{name}]": replace(
+            counterpart, solver=None, knobs=tuple(knobs.items())
+        )
+        for name, knobs in settings.items()
+    }
+
+
+RAISE = make_iterative(
+    "reorder_communication_preserving_peak_memory",
+    "reorder-comms-preserving-peak-memory", "reorder-comms",
+    "reorder_iterative_debug_limit_to_reorder",
+)
+SINK = make_iterative(
+    "sink_waits_iterative", "sink-waits-iterative", "sink-waits-iteratively",
+    "sink_waits_iterative_debug_limit_to_sink",
+)
 # By Inductor's function.
-BUDGETED = {
-    "reorder_communication_preserving_peak_memory": make_iterative(
-        "reorder-comms", "reorder-comms-preserving-peak-memory"
-    ),
-    "sink_waits_iterative": make_iterative(
-        "sink-waits-iteratively", "sink-waits-iterative"
-    ),
-}
+BUDGETED = {RAISE.function: RAISE, SINK.function: SINK}
 FUNCTIONS = {
-    "raise_comms": make_list_schedule("raise-comms"),
-    "sink_waits": make_list_schedule("sink-waits"),
+    "raise_comms": make_list_schedule("raise_comms", "raise-comms"),
+    "sink_waits": make_list_schedule("sink_waits", "sink-waits"),
     "reorder_compute_for_overlap": make_list_schedule(
-        "reorder-compute-for-overlap"
+        "reorder_compute_for_overlap", "reorder-compute-for-overlap"
     ),
     **BUDGETED,
     **{f"topological_sort_{sort}": make_sort(sort) for sort in ("lpmf", "bfs", "dfs")},
 }
+# By function and settings; for random steps only.
+VARIANTS = {
+    **vary(RAISE, "reorder_iterative",
+           "reorder_iterative_unsafe_collectives_reorder",
+           "reorder_iterative_group_with_collectives"),
+    **vary(SINK, "sink_iterative",
+           "sink_waits_iterative_unsafe_collectives_reorder",
+           "sink_waits_iterative_swap_with_collectives"),
+}
+ALL = {**FUNCTIONS, **VARIANTS}
+# The functions that find what hides a collective.
+WALKS = ("_coll_exposed_communication_time", "_wait_exposed_communication_time")
 
 
 @dataclass
@@ -107,7 +171,7 @@ class Comparison:
     """One function of a program, scheduled by both."""
 
     label: str
-    name: str  # Inductor's function.
+    name: str  # Inductor's function, with its settings.
     ours: dict
     theirs: object  # reference.Answer
     costs: dict | None  # Of their order.
@@ -130,7 +194,7 @@ class Comparison:
 
     def get_ratio(self, key):
         """Inductor's time over that of `pass_ns` or `solver_ns`."""
-        return self.theirs.time_ns / max(1, self.ours[key])
+        return self.theirs.time_ns / max(1, self.ours[key] or 1)
 
 
 def call_tool(options, path, pipelines, solvers=(), runs=1):
@@ -146,10 +210,10 @@ def call_tool(options, path, pipelines, solvers=(), runs=1):
 def dump(options, path, names):
     """Yields the problem of each function of a program, with CommSched's
     answers."""
-    functions = [FUNCTIONS[name] for name in names]
-    pipelines = [f.pipeline for f in functions]
-    pipelines += [FUNCTIONS[n].get_account() for n in names if n in BUDGETED]
-    solvers = [f.solver for f in functions]
+    functions = [ALL[name] for name in names]
+    pipelines = [f.get_pipeline() for f in functions if f.solver]
+    pipelines += [f.get_account() for f in functions if f.is_iterative]
+    solvers = [f.solver for f in functions if f.solver]
     return call_tool(options, path, pipelines, solvers, options.runs)
 
 
@@ -158,12 +222,16 @@ def get_answer(problem, name):
     a sort's pass goes back to the program's order where that is better, so that
     the sort itself counts."""
     outcomes = {o["name"]: o for o in problem["outcomes"]}
-    function = FUNCTIONS[name]
-    timed, solved = outcomes[function.pipeline], outcomes[function.solver]
+    function = ALL[name]
+    if not function.solver:
+        answer = outcomes[function.get_account()]
+        return {**answer, "pass_ns": answer["time_ns"], "solver_ns": None,
+                "other_orders": []}
+    timed, solved = outcomes[function.get_pipeline()], outcomes[function.solver]
     answer = timed
     if function.is_sort:
         answer = solved
-    elif name in BUDGETED:
+    elif function.is_iterative:
         answer = outcomes[function.get_account()]
     return {
         **answer,
@@ -184,6 +252,10 @@ def classify(limiting_factor):
         return "collective"
     if limiting_factor.startswith("memory:"):
         return "memory"
+    if limiting_factor == "estimates: computation hides it":
+        return "hidden"
+    if limiting_factor.startswith("estimates: passing"):
+        return "exposure"
     if limiting_factor.split(" with ")[0].endswith(" dependence"):
         return "dependence"
     raise ValueError(f"unknown limiting factor: {limiting_factor}")
@@ -230,12 +302,13 @@ def explain(standin, ours, theirs, name, options, first):
     """The fewest repairs that make Inductor give the same answer."""
     import reference
 
-    repairs = list(reference.REPAIRS.get(name, {}))
+    function = ALL[name]
+    repairs = list(reference.REPAIRS.get(function.function, {}))
     for chosen in chain.from_iterable(
         combinations(repairs, count) for count in range(1, len(repairs) + 1)
     ):
         repaired = reference.run(
-            standin, name, chosen, options.limit, first=first,
+            standin, function, chosen, options.limit, first=first,
             statistics=not theirs.is_over_time,
         )
         if repaired.order and not find_differences(ours, repaired):
@@ -247,9 +320,9 @@ def run_first(problem, standin, name, options):
     """Both answers, when only the first collectives are moved."""
     import reference
 
-    pipeline = FUNCTIONS[name].get_account(FIRST)
+    pipeline = ALL[name].get_account(FIRST)
     theirs = reference.run(
-        standin, name, seconds=options.limit, first=FIRST, statistics=False
+        standin, ALL[name], seconds=options.limit, first=FIRST, statistics=False
     )
     ours = next(
         other["outcomes"][0]
@@ -273,7 +346,9 @@ def compare_function(problem, standin, label, name, options):
     import reference
 
     ours = get_answer(problem, name)
-    theirs = reference.run(standin, name, seconds=options.limit, runs=options.runs)
+    theirs = reference.run(
+        standin, ALL[name], seconds=options.limit, runs=options.runs
+    )
     program = list(range(len(problem["nodes"])))
     result = Comparison(
         label,
@@ -287,7 +362,7 @@ def compare_function(problem, standin, label, name, options):
             for order in (program, ours["order"], theirs.order)
         ),
     )
-    if not theirs.order and name in BUDGETED:
+    if not theirs.order and ALL[name].is_iterative:
         result.first = FIRST
         ours, theirs = run_first(problem, standin, name, options)
     if theirs.order:
@@ -299,16 +374,44 @@ def compare_function(problem, standin, label, name, options):
     return result
 
 
-def compare(problem, label, names, options):
-    """The comparisons of one function."""
+def build_standin(problem):
     import reference
     from standins import StandIn
 
-    check_costs(problem, label)
     standin = StandIn(problem)
     standin.order_collectives(reference.comms)
+    return standin
+
+
+def compare(problem, label, names, options):
+    """The comparisons of one function."""
+    check_costs(problem, label)
+    standin = build_standin(problem)
     for name in names:
         yield compare_function(problem, standin, label, name, options)
+
+
+def compare_exposures(problem):
+    """How often both find the same computation beside a collective in the
+    program's order, by the function of Inductor: Counter of "same", "explained"
+    and "unexplained"."""
+    import reference
+
+    standin = build_standin(problem)
+    theirs = reference.find_exposures(standin)
+    repaired = reference.find_exposures(standin, repaired=True)
+    counts = {walk: Counter() for walk in WALKS}
+    for start, *ours in problem["exposures"]:
+        for walk, mine, other, mended in zip(
+            WALKS, ours, theirs[start], repaired[start]
+        ):
+            verdict = (
+                "same" if mine == other
+                else "explained" if mine == mended
+                else "unexplained"
+            )
+            counts[walk][verdict] += 1
+    return counts
 
 
 def print_row(cells):
@@ -336,8 +439,15 @@ def print_random(comparisons, names):
              ", ".join(f"{defects[d]} {d}" for d in sorted(defects)) or "-",
              sum(c.explanation is None for c in rows),
              *(f"{statistics.median(c.get_ratio(key) for c in rows):.0f}"
-               for key in ("pass_ns", "solver_ns"))]
+               if ALL[name].solver else "-" for key in ("pass_ns", "solver_ns"))]
         )
+
+
+def print_exposures(counts):
+    print_header(["function", "collectives", "same", "explained", "unexplained"])
+    for walk, verdicts in counts.items():
+        print_row([walk, verdicts.total(), verdicts["same"],
+                   verdicts["explained"], verdicts["unexplained"]])
 
 
 def print_budgets(comparisons, names):
@@ -424,18 +534,21 @@ def print_parsing(sizes):
 
 
 def compare_random(options, names):
+    """The comparisons on random steps, and what compare_exposures() says of all
+    of them."""
     if not options.graphs:
-        return []
+        return [], {}
     print(f"{options.graphs} random steps, seed {options.seed}\n")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "steps.mlir")
         with open(path, "w", encoding="utf-8") as out:
             out.write(random_steps.generate(options.graphs, options.seed))
-        return [
-            result
-            for problem in dump(options, path, names)
-            for result in compare(problem, problem["function"], names, options)
-        ]
+        results, exposures = [], {walk: Counter() for walk in WALKS}
+        for problem in dump(options, path, names):
+            results += compare(problem, problem["function"], names, options)
+            for walk, verdicts in compare_exposures(problem).items():
+                exposures[walk] += verdicts
+        return results, exposures
 
 
 def compare_programs(options, names):
@@ -482,7 +595,7 @@ def main():
     add("programs", nargs="*", default=EXAMPLES, help="MLIR text or bytecode")
     add("--graphs", type=int, default=300, help="number of random steps")
     add("--seed", type=int, default=1, help="of the random steps")
-    add("--only", nargs="+", choices=FUNCTIONS, help="functions")
+    add("--only", nargs="+", choices=ALL, help="functions, with their settings")
     add("--runs", type=int, default=3, help="of everything; the median counts")
     add("--limit", type=float, default=60, metavar="SECONDS",
         help="for the runs of one function of Inductor on one program; once "
@@ -492,15 +605,19 @@ def main():
     if reason := get_skip_reason():
         print(f"skipped: {reason}")
         return 0
-    names = options.only or [*FUNCTIONS]
+    names = options.only or [*ALL]
     try:
-        steps = compare_random(options, names)
-        programs, sizes = compare_programs(options, names)
+        steps, exposures = compare_random(options, names)
+        programs, sizes = compare_programs(
+            options, [name for name in names if name in FUNCTIONS]
+        )
     except subprocess.CalledProcessError as error:
         # It has said why.
         return error.returncode
     if steps:
         print_random(steps, names)
+        print()
+        print_exposures(exposures)
         print()
         budgeted = [name for name in names if name in BUDGETED]
         if budgeted:
@@ -510,7 +627,9 @@ def main():
         print_parsing(sizes)
         print()
         print_programs(programs)
-    return 1 if report_unexplained(steps + programs) else 0
+    unexplained = report_unexplained(steps + programs)
+    unexplained += sum(counts["unexplained"] for counts in exposures.values())
+    return 1 if unexplained else 0
 
 
 if __name__ == "__main__":

@@ -98,9 +98,13 @@ class Node(scheduler.BaseSchedulerNode):
     # For Inductor's messages about differences that it finds itself.
     min_input_distance = max_input_distance = 0
 
-    def __init__(self, graph, index, kind, cost, expensive):
+    def __init__(self, graph, index, kind, cost, stream, expensive, start):
         super().__init__(graph)
         self.index = index
+        # Of a collective its stream, of a wait the index of its collective.
+        self.stream = stream
+        self.start = start if kind == WAIT else None
+        self.is_collective = kind in (START, BLOCKING)
         self.node = make_kernel(index, kind, expensive)
         self.override_estimated_runtime = float(cost)
         self.ancestors = ()
@@ -135,8 +139,8 @@ class StandIn:
     def __init__(self, problem):
         self.graph = Graph()
         self.nodes = [
-            Node(self.graph, index, kind, cost, expensive)
-            for index, (kind, cost, _, expensive, _) in enumerate(problem["nodes"])
+            Node(self.graph, index, *node)
+            for index, node in enumerate(problem["nodes"])
         ]
         through_buffers = self._add_buffers(problem["buffers"])
         self._add_tokens(problem["dependences"], through_buffers)

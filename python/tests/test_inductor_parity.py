@@ -4,10 +4,13 @@ on fewer steps than there; and that what it compares with is sound."""
 
 import contextlib
 import io
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from seeds import seeds
 
 torch = pytest.importorskip("torch")
 
@@ -23,42 +26,49 @@ def parity(built, monkeypatch):
     if reason := run.get_skip_reason():
         pytest.skip(reason)
     tool = built("commsched-parity")
-    options = SimpleNamespace(tool=tool, runs=1, graphs=25, seed=1, limit=60)
+    options = SimpleNamespace(tool=tool, runs=1, graphs=25, limit=60)
     return run, options
+
+
+def draw(parity, folder, seed):
+    """The problems of random steps, with CommSched's answers."""
+    run, options = parity
+    import random_steps
+
+    path = folder / "steps.mlir"
+    path.write_text(random_steps.generate(options.graphs, seed))
+    return list(run.dump(options, str(path), [*run.ALL]))
 
 
 @pytest.fixture
 def problems(parity, tmp_path):
-    """The problems of the random steps, with CommSched's answers."""
-    run, options = parity
-    import random_steps
-
-    path = tmp_path / "steps.mlir"
-    path.write_text(random_steps.generate(options.graphs, options.seed))
-    return list(run.dump(options, str(path), [*run.FUNCTIONS]))
+    return draw(parity, tmp_path, 1)
 
 
 def check_memory(problem, repairs):
     """What Inductor's check of its own memory tables prints about its function
     that moves collectives, with no budget above the peak."""
     import reference
-    from standins import StandIn
-    from torch._inductor import config_comms
+    import run
 
-    standin = StandIn(problem)
-    standin.order_collectives(reference.comms)
+    standin = run.build_standin(problem)
+    recomputing = replace(
+        run.RAISE,
+        knobs=(
+            ("reorder_iterative_debug_memory_recompute", True),
+            ("reorder_iterative_peak_memory_budget", 0.0),
+        ),
+    )
     text = io.StringIO()
-    with contextlib.redirect_stdout(text), config_comms.patch(
-        reorder_iterative_debug_memory_recompute=True,
-        reorder_iterative_peak_memory_budget=0.0,
-    ):
-        reference.run(standin, reference.RAISE, repairs)
+    with contextlib.redirect_stdout(text):
+        reference.run(standin, recomputing, repairs)
     return text.getvalue()
 
 
-def test_every_difference_is_explained(parity, problems, capsys):
+def test_every_difference_is_explained(parity, tmp_path, capsys):
     run, options = parity
-    names = [*run.FUNCTIONS]
+    names = [*run.ALL]
+    problems = draw(parity, tmp_path, next(seeds(1)))
     results = [
         result
         for problem in problems
@@ -69,6 +79,29 @@ def test_every_difference_is_explained(parity, problems, capsys):
         of_name = [r for r in results if r.name == name]
         assert any(r.moved for r in of_name), f"{name} moves nothing"
         assert sum(r.agrees for r in of_name) > len(of_name) / 2
+
+
+def test_exposures_are_inductors(parity, problems):
+    """Seen from the wait they always are; seen from the start, but where the
+    window ends at the wait of another collective."""
+    run, _ = parity
+    total = {walk: Counter() for walk in run.WALKS}
+    for problem in problems:
+        for walk, verdicts in run.compare_exposures(problem).items():
+            total[walk] += verdicts
+    ahead, back = total.values()
+    assert back["same"] == back.total() > 0
+    assert ahead["unexplained"] == 0 < ahead["explained"] < ahead["same"]
+
+
+def test_wrong_exposures_are_seen(parity, problems):
+    run, _ = parity
+    problem = max(problems, key=lambda p: len(p["exposures"]))
+    for exposure in problem["exposures"]:
+        exposure[1] += 1
+        exposure[2] += 1
+    for verdicts in run.compare_exposures(problem).values():
+        assert verdicts["unexplained"] == verdicts.total() > 0
 
 
 def test_differences_are_seen(parity, problems):
@@ -115,9 +148,9 @@ def test_what_takes_too_long(parity, problems, monkeypatch, late, compared):
     run, options = parity
     import reference
 
-    problem = max(problems, key=lambda p: len(p["nodes"]))
+    problem = max(problems, key=lambda p: len(p["exposures"]))
     monkeypatch.setattr(run, "FIRST", 4)
-    assert sum(kind == "start" for kind, *_ in problem["nodes"]) > run.FIRST
+    assert len(problem["exposures"]) > run.FIRST
     for name in run.BUDGETED:
         measure, left = reference.measure, [late]
 

@@ -100,26 +100,30 @@ TEST(ReorderComms, TakesNoComputationFromACollectiveThatNeedsIt) {
   }
 }
 
-TEST(SinkWaitsIteratively, TakesNoComputationFromACollectiveThatNeedsIt) {
-  // `unpack` would leave the window of the second collective.
-  for (int64_t spareNs : {0, 4}) {
+TEST(SinkWaitsIteratively, TakesNoBlockingTimeFromACollectiveThatNeedsIt) {
+  // The barrier or `unpack` would leave the window of the second collective, of
+  // which the reference counts only the barrier.
+  for (bool isBlocking : {false, true}) {
     Problem problem;
     NodeId first = addStart(problem, 100);
     NodeId second = addStart(problem, 10, {}, /*stream=*/1);
     NodeId wait = problem.addWait(first);
-    NodeId unpack = addCompute(problem, 4, {wait});
-    NodeId mm = addCompute(problem, 6 + spareNs);
+    NodeId next = isBlocking ? problem.addNode(NodeKind::Blocking, 4, 0)
+                             : addCompute(problem, 4);
+    problem.addDependence(wait, next, DependenceKind::Data);
+    NodeId mm = addCompute(problem, 6);
     NodeId wait2 = problem.addWait(second);
     problem.finalize();
     IterativeReordering result = sink(problem, withEstimations());
     CollectiveMoves moved = movesOf(result, wait);
-    if (spareNs > 0) {
-      EXPECT_EQ(result.order, (Order{first, second, mm, wait2, wait, unpack}));
-      EXPECT_EQ(moved.limit, MoveLimit::None);
-    } else {
-      EXPECT_EQ(result.order, (Order{first, second, mm, wait, unpack, wait2}));
+    EXPECT_EQ(moved.grouped, 1);
+    if (isBlocking) {
+      EXPECT_EQ(result.order, (Order{first, second, mm, wait, next, wait2}));
       EXPECT_EQ(moved.limit, MoveLimit::Exposure);
       EXPECT_EQ(moved.obstacle, wait2);
+    } else {
+      EXPECT_EQ(result.order, (Order{first, second, mm, wait2, wait, next}));
+      EXPECT_EQ(moved.limit, MoveLimit::None);
     }
   }
 }

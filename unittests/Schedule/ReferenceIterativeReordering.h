@@ -257,7 +257,8 @@ private:
     if (isUpPastStart || isDownPastWait) {
       int64_t lost = 0;
       for (size_t place = first; place < end; ++place)
-        lost += computeTime(order[place]);
+        if (up || scaled.kind(order[place]) == NodeKind::Blocking)
+          lost += computeTime(order[place]);
       return growth(exposureOf(up ? front : problem.startOf(front)), lost) > 0;
     }
     if (absorbedExposures.empty())

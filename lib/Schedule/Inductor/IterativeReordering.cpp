@@ -80,8 +80,10 @@ private:
   /// With estimations: what is exposed of it, and of those whose waits the
   /// group has taken along.
   ExposureTrade trade;
-  /// Down: whether the group has taken a blocking collective along.
+  /// Down: whether the group has taken blocking collectives along, and how long
+  /// they take.
   bool hasBlocking = false;
+  int64_t blockingTime = 0;
   IterativeReordering result;
 };
 
@@ -183,8 +185,9 @@ bool IterativeRun::isWorthPassing(NodeId node) const {
   bool isWeighed = isUp() ? problem.kind(node) == NodeKind::Start
                           : problem.kind(node) == NodeKind::Wait;
   if (isWeighed) {
-    // The computation in the group is no longer beside that collective.
-    int64_t lost = group->computeTime();
+    // What holds the compute stream in the group is no longer beside that
+    // collective. Inductor counts only blocking collectives on the way down.
+    int64_t lost = isUp() ? group->computeTime() : blockingTime;
     if (lost == 0)
       return true;
     int64_t exposed = getExposed(isUp() ? node : problem.startOf(node), walk);
@@ -245,8 +248,10 @@ void IterativeRun::absorb(CollectiveMoves &moved) {
       problem.kind(node) == NodeKind::Wait)
     trade.others.push_back(
         getExposed(problem.startOf(node), ExposureWalk::FromWait));
-  if (!isUp() && problem.kind(node) == NodeKind::Blocking)
+  if (!isUp() && problem.kind(node) == NodeKind::Blocking) {
     hasBlocking = true;
+    blockingTime += commTimes[node];
+  }
   group->absorbFront();
   ++moved.grouped;
 }
@@ -336,6 +341,7 @@ Status IterativeRun::move(NodeId node) {
   group->startWith(node);
   trade = {};
   hasBlocking = false;
+  blockingTime = 0;
   if (options.useRuntimeEstimations) {
     windowEnd = windowEnds[start];
     trade.own = getExposed(start, windowEnd);
