@@ -88,9 +88,9 @@ def capture_seeded(seed, dtype=torch.float32):
     return replace(case, name=f"seeded {seed}")
 
 
-def capture_marked(seed):
+def capture_marked(seed, dtype=torch.float32):
     """The same with random states, and with marks of checkpointing."""
-    case = capture_seeded(seed)
+    case = capture_seeded(seed, dtype)
     add_marks(case.graph, seed)
     return replace(case, name=f"marked {seed}")
 

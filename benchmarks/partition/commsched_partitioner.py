@@ -3,16 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs commsched-partition-joint on imported joint graphs."""
 
-import json
 import re
 import subprocess
 import time
 
 from commsched import opt
+from commsched.program import from_json
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
 
-_FUNCTION = re.compile(r"func\.func [^@]*@joint_(forward|backward)\(")
-_NAME = re.compile(r'commsched\.name = "([^"]*)"')
 # One line of --mlir-timing: the seconds of the wall clock behind a bracket or
 # alone, the share, the pass.
 _PASS_TIME = re.compile(r"([\d.]+) \(\s*[\d.]+%\)\s+PartitionJoint")
@@ -48,33 +46,32 @@ def get_flag(strategy, budget, **options):
 def run(module, folder, strategy, budget=1.0):
     """Partitions: what is saved, and the names of the nodes of both halves.
     Writes into `folder`."""
-    path = folder / "proposal.json"
+    path = folder / "halves.json"
     try:
-        opt.run(module, get_flag(strategy, budget, propose=path))
-        halves = split_functions(opt.run(module, get_flag(strategy, budget)))
+        opt.run(
+            module,
+            get_flag(strategy, budget),
+            opt.flag("commsched-export-json", {"file": path}),
+        )
     except opt.OptError as error:
         raise Refusal(f"CommSched: {str(error).splitlines()[0]}") from error
+    halves = from_json(path.read_bytes())
+    forward = halves.function("joint_forward")
+    backward = halves.function("joint_backward")
     # The pass counts arguments.
     arguments = {
         f"arg{index}": value.ref
         for index, (value, _) in enumerate(module.functions[0].arguments)
     }
-    saved = json.loads(path.read_text())["saved"]
-    saved = [arguments.get(name, name) for name in saved]
-    return saved, halves["forward"], halves["backward"]
-
-
-def split_functions(text):
-    """The names of the operations of @joint_forward and @joint_backward."""
-    halves = {"forward": set(), "backward": set()}
-    half = set()
-    for line in text.splitlines():
-        found = _FUNCTION.search(line)
-        if found:
-            half = halves[found[1]]
-        elif name := _NAME.search(line):
-            half.add(name[1])
-    return halves
+    count = int(forward.attributes["commsched.num_forward_outputs"])
+    saved = [
+        arguments.get(argument.name, argument.name)
+        for argument in backward.arguments[: len(forward.results) - count]
+    ]
+    return saved, *(
+        {operation.name for operation in half.operations}
+        for half in (forward, backward)
+    )
 
 
 def measure(path, strategy, budget):

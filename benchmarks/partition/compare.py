@@ -38,13 +38,23 @@ class Row:
     mine: Partition | None = None
     theirs: Partition | None = None
     reason: str | None = None
+    #: How the reference refused the graph.
+    refusal: str | None = None
     #: Whether the budget is CommSched's alone: what the reference saves.
     is_equal: bool = False
-    #: Whether both make a minimum cut.
-    is_cut: bool = False
+    #: Whether operators are marked to be computed again, so that the default is
+    #: a minimum cut; not that of this version of PyTorch, if `is_own`.
+    is_marked: bool = False
+    is_own: bool = False
+
+    @property
+    def is_cut(self):
+        return self.strategy == "min-cut" or self.is_marked
 
     @property
     def way(self):
+        if self.is_own:
+            return reference.OWN_DEFAULT
         if self.is_equal:
             return f"min-cut {self.budget:.3f}"
         if self.strategy == "default":
@@ -73,28 +83,35 @@ class Subject:
         self._module = ours.imported(case)
 
     def compare(self, strategy, budget):
-        row = Row(self._case.name, strategy, budget)
-        row.is_cut = strategy == "min-cut" or self._case.is_marked
+        row = Row(
+            self._case.name, strategy, budget, is_marked=self._case.is_marked
+        )
         try:
-            *parts, _ = reference.run(
-                self._case, strategy, budget, self._is_simplified
-            )
-            row.theirs = self._ruler.measure(*parts)
             row.mine = self._measure(strategy, budget)
-        except (reference.Refusal, ours.Refusal) as refusal:
+            row.theirs = self._measure_reference(strategy, budget)
+        except ours.Refusal as refusal:
             row.reason = str(refusal)
-        if row.verdict == DIFFERENT and row.reason is None:
+            return row
+        except reference.Refusal as refusal:
+            row.refusal = str(refusal)
+        if row.verdict == DIFFERENT:
             most = self._measure("min-cut", 1.0)
             row.reason = explain(row, self._repair(row), most)
+        return row
+
+    def compare_own_default(self):
+        """The default of this version of PyTorch, which is no minimum cut."""
+        row = Row(self._case.name, "default", 1.0, is_marked=True, is_own=True)
+        row.mine = self._measure("default", 1.0)
+        row.theirs = self._measure_reference(reference.OWN_DEFAULT, 1.0)
+        if row.verdict == DIFFERENT:
+            row.reason = "PyTorch 2.13 saves what has no mark"
         return row
 
     def compare_at_equal_bytes(self, budget):
         """The reference at a budget, and CommSched at the one that is what the
         reference then saves."""
-        *parts, _ = reference.run(
-            self._case, "min-cut", budget, self._is_simplified
-        )
-        theirs = self._ruler.measure(*parts)
+        theirs = self._measure_reference("min-cut", budget)
         most = self._measure("min-cut", 1.0).activation_bytes
         fraction = theirs.activation_bytes / most if most else 1.0
         # Printed and read again, it must not be less.
@@ -103,6 +120,12 @@ class Subject:
         return Row(
             self._case.name, "min-cut", fraction, mine, theirs, is_equal=True
         )
+
+    def _measure_reference(self, strategy, budget):
+        *parts, _ = reference.run(
+            self._case, strategy, budget, self._is_simplified
+        )
+        return self._ruler.measure(*parts)
 
     def _measure(self, strategy, budget):
         parts = ours.run(self._module, self._folder, strategy, budget)
@@ -128,5 +151,7 @@ def compare(case, folder, ways=WAYS, equal_bytes=False):
     for strategy, budget in ways:
         is_eager = strategy == "default" and not case.is_marked
         yield (original if is_eager else simple).compare(strategy, budget)
+    if case.is_marked:
+        yield simple.compare_own_default()
     if equal_bytes:
         yield simple.compare_at_equal_bytes(0.5)

@@ -8,6 +8,7 @@ the difference, and by the results of both within the budget."""
 from itertools import chain, combinations
 
 from repairs import REPAIRS
+from torch_partitioners import Refusal
 
 
 def explain(row, measure, most):
@@ -16,13 +17,16 @@ def explain(row, measure, most):
     `measure(repairs)` is the reference's partition with these repairs, `most`
     what CommSched saves at budget 1.
     """
-    if row.mine is None or row.theirs is None or not row.is_cut:
+    if row.mine is None or not row.is_cut:
         return None
-    known = [r for r in REPAIRS if r.applies(row.budget)]
+    known = [r for r in REPAIRS if r.applies(row)]
     for repairs in chain.from_iterable(
         combinations(known, count) for count in range(len(known) + 1)
     ):
-        theirs = measure(repairs)
+        try:
+            theirs = measure(repairs)
+        except Refusal:
+            continue
         reason = compare_budgets(row.mine, theirs, row.budget, most)
         if reason is not None:
             texts = [f"the reference {repair.text}" for repair in repairs]

@@ -23,14 +23,14 @@ aten = torch.ops.aten
 @dataclass(frozen=True)
 class Repair:
     """text: what the reference does.
-    applies: whether it matters to a budget.
+    applies: whether it matters to a row.
     change:  edits the graph.
     patch:   gives a context for the partitioner, of the graph.
     budget:  the budget that it gets in place of the given one.
     """
 
     text: str
-    applies: Callable = lambda budget: True
+    applies: Callable = lambda row: True
     change: Callable = lambda graph: None
     patch: Callable = lambda graph: contextlib.nullcontext()
     budget: Callable = lambda budget: budget
@@ -54,6 +54,26 @@ def _must_save_random(graph):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
 
 
+def _prefer_save_as_must(graph):
+    for node in graph.graph.nodes:
+        if node.meta.get("recompute") == CheckpointPolicy.PREFER_SAVE:
+            node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
+def keep_seed_readers(graph):
+    """Keeps what needs a seed of the backward there, as a tangent does."""
+    needing = set()
+    for node in graph.graph.nodes:
+        if node.op == "output" or not (
+            partitioners._is_bwd_seed_offset(node)
+            or needing.intersection(node.all_input_nodes)
+        ):
+            continue
+        needing.add(node)
+        if node.op != "placeholder":
+            node.meta["partitioner_tag"] = "must_be_in_backward"
+
+
 def is_random(node):
     return (
         isinstance(node.target, torch._ops.OpOverload)
@@ -75,23 +95,33 @@ def _sizes_without_parameters(graph):
 
 REPAIRS = (
     Repair(
+        "saves what needs a seed of the backward, and fails",
+        applies=lambda row: row.theirs is None,
+        change=keep_seed_readers,
+    ),
+    Repair(
+        "takes no notice of PREFER_SAVE",
+        applies=lambda row: row.is_marked,
+        change=_prefer_save_as_must,
+    ),
+    Repair(
         "saves views, and takes transposes for no views",
         change=_transposes_as_permutations,
         patch=lambda graph: config.patch(recompute_views=True),
     ),
     Repair(
         "draws random numbers again, without their state",
-        applies=lambda budget: budget < 1,
+        applies=lambda row: row.budget < 1,
         change=_must_save_random,
     ),
     Repair(
         "counts parameters in the budget",
-        applies=lambda budget: 0 < budget < 1,
+        applies=lambda row: 0 < row.budget < 1,
         patch=_sizes_without_parameters,
     ),
     Repair(
         "saves nothing at budget 0, not even collectives and what is marked",
-        applies=lambda budget: budget == 0,
+        applies=lambda row: row.budget == 0,
         budget=lambda budget: 1e-9,
     ),
 )

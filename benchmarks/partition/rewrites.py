@@ -19,13 +19,12 @@ from commsched import opt
 from commsched.torch import GraphSpec, import_graphs
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.types import Values
-from ruler import Ruler
-from torch_partitioners import Refusal, find_static
+from repairs import keep_seed_readers
+from torch_partitioners import find_static
 
-VIEWS = "the reference converts views of one storage each by itself"
 SMALL = "the reference converts what gets no smaller"
 CAST = "the reference converts parameters that were cast"
-SEEDS = "the reference puts scales behind the backward's seeds"
+SEEDS = "the reference puts scales behind the backward's seeds, where no saved value is"
 
 _QUANTIZED = re.compile(r"\Afp8_(quant|scale)_pos_\d+_(.*)\Z")
 
@@ -37,6 +36,7 @@ class Outcome:
     values were converted, or operations moved, by the reference."""
 
     case: str
+    what: str
     same: bool
     count: int
     reasons: list = field(default_factory=list)
@@ -54,6 +54,7 @@ def split_without_order(case):
     """The halves that PyTorch makes when it may save nothing, in the order of
     the joint graph."""
     graph = copied(case.graph)
+    keep_seed_readers(graph)
     with mock.patch.multiple(
         partitioners,
         reordering_to_mimic_autograd_engine=_unchanged,
@@ -87,7 +88,7 @@ def compare_order(case):
     mine = [name for name in mine if name in kept]
     moved = sum(a != b for a, b in zip(before, theirs))
     detail = "" if mine == theirs else f"{mine} against {theirs}"
-    return Outcome(case.name, mine == theirs, moved, [], detail)
+    return Outcome(case.name, "order", mine == theirs, moved, [], detail)
 
 
 def _operators(graph_module):
@@ -133,7 +134,8 @@ class Settings:
 @dataclass
 class Saved:
     """What a forward returns behind its own results, and what its backward
-    takes: pairs of a name and of "", "quant" or "scale"."""
+    takes: pairs of a name and of "", "quant" or "scale"; of what the backward
+    has of its own, the role alone."""
 
     returned: list
     taken: list
@@ -142,79 +144,55 @@ class Saved:
     def converted(self):
         return [name for name, what in self.returned if what == "quant"]
 
+    def without(self, names):
+        """The same where these are not converted."""
 
-def quantize_with_torch(case, settings):
-    graph = copied(case.graph)
-    static = find_static(graph)
-    primals = [n for n in graph.graph.nodes if partitioners._is_primal(n)]
-    options = {"post_grad_fusion_options": settings.for_torch()}
-    # As its minimum cut calls it: by itself it knows no static inputs.
-    with inductor_config.patch(options):
-        forward, backward = partitioners.default_partition(
-            graph,
-            (),
-            num_fwd_outputs=case.num_forward,
-            static_lifetime_input_indices=static,
-            static_lifetime_input_nodes=partitioners.OrderedSet(
-                primals[index] for index in static
-            ),
+        def undo(pairs):
+            return [
+                (name, "" if name in names else what)
+                for name, what in pairs
+                if name not in names or what != "scale"
+            ]
+
+        return Saved(undo(self.returned), undo(self.taken))
+
+    def with_own_last(self):
+        own = ("tangent", "bwd_rng_state")
+        return Saved(
+            self.returned, sorted(self.taken, key=lambda pair: pair[0] in own)
         )
-    outputs = forward.graph.output_node().args[0][case.num_forward :]
-    inputs = backward.graph.find_nodes(op="placeholder")
-    return Saved(*([_parse(n.name) for n in ns] for ns in (outputs, inputs)))
 
 
-def _parse(name):
-    found = _QUANTIZED.match(name)
-    return (found[2], found[1]) if found else (name, "")
-
-
-def quantize_with_commsched(case, settings, saved):
-    """The function is told to save what the reference does."""
+def quantize_with_commsched(case, settings):
+    """Also returns, in their order, the nodes that the forward saves."""
     module = ours.imported(case)
-    arguments = [value.ref for value, _ in module.functions[0].arguments]
-    names = _value_names(case.graph)
-    given = [
-        f'"{names[name]}"'
-        for name in saved
-        if name not in arguments
-    ]
-    mark = "attributes {commsched.num_forward_outputs"
-    text = str(module)
-    assert text.count(mark) == 1
-    text = text.replace(
-        mark,
-        f"attributes {{commsched.saved_values = [{', '.join(given)}], "
-        "commsched.num_forward_outputs",
-    )
     try:
         run = opt.run_programs(
-            text.encode(),
+            module,
             settings.flag(),
             first=(ours.get_flag("default", 1.0),),
         )
     except opt.OptError as error:
         raise ours.Refusal(str(error).splitlines()[0]) from error
-    nodes = {value: name for name, value in names.items()}
-    for index, name in enumerate(arguments):
-        nodes[f"arg{index}"] = name
-    backward = run.after.function("joint_backward").arguments
+    nodes = {value: name for name, value in _value_names(case.graph).items()}
+    for index, (value, _) in enumerate(module.functions[0].arguments):
+        nodes[f"arg{index}"] = value.ref
     before = run.before.function("joint_backward").arguments
     types = {a.name: a.value.type.element for a in before}
     taken = []
-    for argument in backward:
+    for argument in run.after.function("joint_backward").arguments:
         stem = argument.name.removesuffix(".scale")
-        if stem != argument.name:
+        if not argument.name:
+            taken.append((argument.role, ""))
+        elif stem != argument.name:
             taken.append((nodes[stem], "scale"))
-        elif not argument.name:
-            taken.append(("", argument.role))
         else:
             is_new = argument.value.type.element != types[argument.name]
             taken.append((nodes[argument.name], "quant" if is_new else ""))
     forward = run.after.function("joint_forward")
     count = int(forward.attributes["commsched.num_forward_outputs"])
     returned = taken[: len(forward.results) - count]
-    return Saved(returned, taken)
+    return Saved(returned, taken), [nodes[a.name] for a in before if a.name]
 
 
 def _value_names(graph):
@@ -222,7 +200,7 @@ def _value_names(graph):
     several results are `operation#number`."""
     names = {}
     for node in graph.graph.nodes:
-        names[node.name] = node.name
+        names.setdefault(node.name, node.name)
         value = node.meta.get("val")
         if not isinstance(value, (list, tuple)):
             continue
@@ -236,85 +214,68 @@ def _value_names(graph):
     return names
 
 
+def quantize_with_torch(case, settings, saved):
+    """The halves that save these nodes, quantized."""
+    graph = copied(case.graph)
+    nodes = {node.name: node for node in graph.graph.nodes}
+    primals = [n for n in graph.graph.nodes if partitioners._is_primal(n)]
+    options = {"post_grad_fusion_options": settings.for_torch()}
+    with inductor_config.patch(options):
+        forward, backward = partitioners._extract_fwd_bwd_modules(
+            graph,
+            [nodes[name] for name in saved],
+            [],
+            num_fwd_outputs=case.num_forward,
+            static_lifetime_input_nodes=partitioners.OrderedSet(
+                primals[index] for index in find_static(graph)
+            ),
+        )
+    outputs = forward.graph.output_node().args[0][case.num_forward :]
+    inputs = backward.graph.find_nodes(op="placeholder")
+    return Saved(*([_parse(node) for node in half] for half in (outputs, inputs)))
+
+
+def _parse(node):
+    if partitioners._is_tangent(node):
+        return "tangent", ""
+    if partitioners._is_bwd_seed_offset(node):
+        return "bwd_rng_state", ""
+    found = _QUANTIZED.match(node.name)
+    return (found[2], found[1]) if found else (node.name, "")
+
+
 def compare_quantization(case, settings):
-    try:
-        theirs = quantize_with_torch(case, settings)
-    except (AssertionError, RuntimeError) as error:
-        raise Refusal(str(error).splitlines()[0]) from error
-    names = [name for name, what in theirs.returned if what != "scale"]
-    mine = quantize_with_commsched(case, settings, names)
-    outcome = Outcome(case.name, False, len(theirs.converted))
-    facts = Facts(case.graph)
-    for name in facts.without_views(theirs.converted):
-        if name not in facts.without_views(mine.converted):
-            outcome.reasons.append(facts.why_kept(name))
-    outcome.detail = f"{mine} against {theirs}"
-    if not set(facts.without_views(mine.converted)) <= set(
-        facts.without_views(theirs.converted)
-    ) or None in outcome.reasons:
-        outcome.reasons.clear()
-        return outcome
-    if outcome.reasons:
-        return outcome
-    if facts.without_views(theirs.converted) != theirs.converted or (
-        names != [name for name, what in mine.returned if what != "scale"]
-    ):
-        outcome.reasons.append(VIEWS)
-        return outcome
-    if mine.returned != theirs.returned:
-        return outcome
-    return _compare_taken(outcome, mine, theirs)
-
-
-def _compare_taken(outcome, mine, theirs):
-    """Compares what the backward takes: saved values, tangents, seeds."""
-    seeds = [pair for pair in theirs.taken if "bwd_" in pair[0]]
-    scales = [pair for pair in theirs.taken if pair[1] == "scale"]
-    outcome.same = len(mine.taken) == len(theirs.taken) and (
-        mine.returned == theirs.taken[: len(mine.returned)]
-    )
-    if outcome.same or not seeds or not scales:
-        return outcome
-    place = theirs.taken.index(scales[0])
-    if place > theirs.taken.index(seeds[-1]):
+    """Both save the same values, those of eager execution."""
+    mine, saved = quantize_with_commsched(case, settings)
+    theirs = quantize_with_torch(case, settings, saved)
+    outcome = Outcome(case.name, "quantization", False, len(theirs.converted))
+    kept = {
+        name: why_kept(case.graph, name)
+        for name in theirs.converted
+        if name not in mine.converted
+    }
+    outcome.reasons = sorted(set(filter(None, kept.values())))
+    theirs = theirs.without([name for name, why in kept.items() if why])
+    if mine != theirs and mine == theirs.with_own_last():
+        theirs = mine
         outcome.reasons.append(SEEDS)
+    if mine != theirs:
+        outcome.reasons.clear()
+        outcome.detail = f"{mine} against {theirs}"
+    outcome.same = mine == theirs and not outcome.reasons
     return outcome
 
 
-class Facts:
-    """What is known of the values of a graph."""
-
-    def __init__(self, graph):
-        self._ruler = Ruler(graph)
-        self._nodes = {node.name: node for node in graph.graph.nodes}
-        roles = Roles(graph.graph, "joint", Values({}))
-        self._static = {
-            n.name
-            for n in graph.graph.find_nodes(op="placeholder")
-            if roles.of(n) == "parameter"
-        }
-
-    def without_views(self, names):
-        """The first value in each storage, each once."""
-        return list(dict.fromkeys(self._ruler.first_of(name) for name in names))
-
-    def why_kept(self, name):
-        value = self._nodes[name.partition("#")[0]].meta["val"]
-        if isinstance(value, (list, tuple)):
-            value = value[int(name.partition("#")[2] or 0)]
-        if name in self._static or self._is_cast(self._nodes.get(name)):
-            return CAST
-        rows = value.numel() // value.shape[-1] if value.dim() else 1
-        if value.numel() + 4 * rows >= value.numel() * value.element_size():
-            return SMALL
-        return None
-
-    def _is_cast(self, node):
-        """Whether a value is computed from one parameter by casts alone."""
-        while node is not None and node.op == "call_function":
-            if "convert_element_type" not in str(node.target) and (
-                "_to_copy" not in str(node.target)
-            ):
-                return False
-            node = node.args[0]
-        return node is not None and node.name in self._static
+def why_kept(graph, name):
+    """Why CommSched does not convert a value; None if it should."""
+    roles = Roles(graph.graph, "joint", Values({}))
+    (node,) = (n for n in graph.graph.nodes if n.name == name)
+    value = node.meta["val"]
+    while node.op == "call_function" and "convert_element" in str(node.target):
+        node = node.args[0]
+    if node.op == "placeholder" and roles.of(node) == "parameter":
+        return CAST
+    rows = value.numel() // value.shape[-1] if value.dim() else 1
+    if value.numel() + 4 * rows >= value.numel() * value.element_size():
+        return SMALL
+    return None

@@ -11,7 +11,9 @@ status is 1 if a difference has no explanation.
 """
 
 import argparse
+import gc
 import itertools
+import multiprocessing
 import os
 import pathlib
 import re
@@ -19,13 +21,17 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "python"))
 os.environ.setdefault("COMMSCHED_OPT", str(ROOT / "build/bin/commsched-opt"))
 
+import torch  # noqa: E402
+
 import cases  # noqa: E402
 import commsched_partitioner as ours  # noqa: E402
+import rewrites  # noqa: E402
 import torch_partitioners as reference  # noqa: E402
 from compare import (  # noqa: E402
     DIFFERENT,
@@ -51,16 +57,49 @@ def make_table(columns, rows, texts=1):
 
 
 def count_verdicts(rows):
-    """One row a way: how many graphs, and how often each verdict."""
-    for strategy, budget in WAYS:
-        of_way = [r for r in rows if (r.strategy, r.budget) == (strategy, budget)]
+    """One row a family and way: how many graphs, and how often each verdict."""
+    groups = group(rows, lambda row: (row.case.split()[0], row.way))
+    for (family, way), of_way in groups.items():
         counts = Counter(row.verdict for row in of_way)
-        if of_way:
-            yield [
-                of_way[0].way,
-                len(of_way),
-                *(counts[verdict] for verdict in (SAME, NO_MORE, DIFFERENT)),
-            ]
+        yield [
+            family,
+            way,
+            len(of_way),
+            *(counts[verdict] for verdict in (SAME, NO_MORE, DIFFERENT)),
+        ]
+
+
+def count_reasons(rows):
+    """One row a family, way and reason: on how many graphs it holds."""
+    found = [row for row in rows if row.verdict == DIFFERENT]
+    groups = group(
+        found, lambda row: (row.case.split()[0], row.way, row.reason or "?")
+    )
+    for (family, way, reason), of_reason in groups.items():
+        yield [family, way, reason, len(of_reason)]
+
+
+def group(items, key):
+    groups = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
+def count_outcomes(outcomes):
+    """One row a family and rewrite: how many graphs, how often both did the
+    same, on how many values or operations, and how often each reason held."""
+    groups = group(outcomes, lambda o: (o.case.split()[0], o.what))
+    for (family, what), found in groups.items():
+        reasons = Counter(reason for o in found for reason in o.reasons)
+        yield [
+            family,
+            what,
+            "; ".join(f"{count}: {reason}" for reason, count in reasons.items()),
+            len(found),
+            sum(o.same for o in found),
+            sum(o.count for o in found),
+        ]
 
 
 def describe(partition):
@@ -100,8 +139,8 @@ def make_equal_results(equal):
     )
 
 
-def make_results(models, randoms, equal):
-    counted = ["strategy", "graphs", SAME, NO_MORE, DIFFERENT]
+def make_results(models, randoms, equal, outcomes):
+    counted = ["family", "strategy", "graphs", SAME, NO_MORE, DIFFERENT]
     yield "Models:\n"
     yield make_table(
         ["graph", "strategy", "verdict", *COSTS],
@@ -109,18 +148,82 @@ def make_results(models, randoms, equal):
         3,
     )
     yield "Random graphs:\n"
-    yield make_table(counted, count_verdicts(randoms))
-    found = [r for r in randoms + models if r.verdict == DIFFERENT]
-    yield "Differences:\n"
+    yield make_table(counted, count_verdicts(randoms), 2)
+    yield "Reasons of the differences among them:\n"
+    yield make_table(
+        ["family", "strategy", "because", "graphs"], count_reasons(randoms), 3
+    )
+    found = [r for r in models if r.verdict == DIFFERENT]
+    yield "Differences among the models:\n"
     yield make_table(
         ["graph", "strategy", "because", *COSTS],
         [[r.case, r.way, r.reason or "?", *interleave(r)] for r in found],
         3,
     )
+    yield "Rewrites of random graphs:\n"
+    yield make_table(
+        ["family", "rewrite", "differences", "graphs", SAME, "rewritten"],
+        count_outcomes(outcomes),
+        3,
+    )
     yield from make_equal_results(equal)
 
 
+def compare_random(task):
+    """The rows and the outcomes of one random graph, in a process of its own.
+    What fails is an outcome without a reason."""
+    family, seed = task
+    torch.set_num_threads(1)
+    rows, outcomes = [], []
+
+    def partition():
+        with tempfile.TemporaryDirectory() as name:
+            case = cases.FAMILIES[family](seed)
+            is_first = family == "random"
+            rows.extend(compare(case, pathlib.Path(name), equal_bytes=is_first))
+
+    def order():
+        return rewrites.compare_order(cases.FAMILIES[family](seed))
+
+    def quantization():
+        narrow = cases.FAMILIES[family](seed, torch.bfloat16)
+        return rewrites.compare_quantization(
+            narrow, rewrites.Settings.draw(seed)
+        )
+
+    for step in (partition, order, quantization):
+        try:
+            outcomes.append(step())
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}".splitlines()[0]
+            outcomes.append(
+                rewrites.Outcome(
+                    f"{family} {seed}", step.__name__, False, 0, [], text
+                )
+            )
+    return rows, list(filter(None, outcomes))
+
+
+def compare_randoms(options):
+    tasks = [
+        (family, seed)
+        for family in options.families.split(",")
+        for seed in range(options.seed, options.seed + options.random)
+    ]
+    rows, outcomes = [], []
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
+        done = pool.map(compare_random, tasks)
+        for number, (of_case, rewritten) in enumerate(done, 1):
+            rows += of_case
+            outcomes += rewritten
+            if number % 50 == 0:
+                print(f"{number} of {len(tasks)} graphs", file=sys.stderr, flush=True)
+    return rows, outcomes
+
+
 def time_reference(case, strategy, budget, is_simplified):
+    gc.collect()
     return min(
         reference.run(case, strategy, budget, is_simplified)[-1]
         for _ in range(RUNS)
@@ -172,7 +275,11 @@ def write(path, texts):
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--random", type=int, default=100, help="random graphs (default 100)")
+    add("--random", type=int, default=500,
+        help="random graphs of each family (default 500)")
+    add("--families", default=",".join(cases.FAMILIES),
+        help="families of random graphs (default all)")
+    add("--jobs", type=int, default=2, help="processes (default 2)")
     add("--seed", type=int, default=0, help="of the first of them (default 0)")
     add("--models", default=".", help="only models whose name this matches")
     add("--no-timing", action="store_true", help="leave the large step out")
@@ -194,17 +301,15 @@ def main() -> int:
             if re.search(options.models, case.name)
             for row in compare(case, folder, equal_bytes=True)
         ]
-        randoms = [
-            row
-            for case in cases.make_random("random", options.random, options.seed)
-            for row in compare(case, folder, equal_bytes=True)
-        ]
+        randoms, outcomes = compare_randoms(options)
         equal = [row for row in models + randoms if row.is_equal]
         models, randoms = (
             [row for row in rows if not row.is_equal]
             for rows in (models, randoms)
         )
-        texts = list(make_results(models, randoms, equal))
+        last = options.seed + options.random - 1
+        texts = [f"Seeds {options.seed} to {last} of each family.\n"]
+        texts += make_results(models, randoms, equal, outcomes)
         if not options.no_timing:
             texts += ["Time:\n", time_large(folder)]
     write(options.output, texts)
@@ -214,8 +319,13 @@ def main() -> int:
         if r.verdict == DIFFERENT and (r.reason is None or r.mine is None)
     ]
     for row in unexplained:
-        print(f"unexplained: {row.case}, {row.way}", file=sys.stderr)
-    return 1 if unexplained else 0
+        print(f"unexplained: {row.case}, {row.way}: {row.reason or row.refusal}",
+              file=sys.stderr)
+    strange = [o for o in outcomes if not o.same and not o.reasons]
+    for outcome in strange:
+        print(f"unexplained: {outcome.case}, {outcome.what}: {outcome.detail}",
+              file=sys.stderr)
+    return 1 if unexplained or strange else 0
 
 
 if __name__ == "__main__":

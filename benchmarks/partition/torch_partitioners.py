@@ -54,11 +54,8 @@ def run(case, strategy, budget=1.0, is_simplified=False):
         "activation_memory_budget_solver": "dp",
         "cse": not is_simplified,
     }
-    gc.collect()
-    gc.disable()
-    start = time.process_time()
     try:
-        with config.patch(patch), _without_states():
+        with config.patch(patch), _without_states(), _timed() as timer:
             forward, backward = PARTITIONERS[strategy](
                 graph,
                 (),
@@ -67,12 +64,22 @@ def run(case, strategy, budget=1.0, is_simplified=False):
             )
     except (AssertionError, RuntimeError) as error:
         raise Refusal(f"the reference: {str(error).splitlines()[0]}") from error
-    finally:
-        taken = time.process_time() - start
-        gc.enable()
     outputs = forward.graph.output_node().args[0]
     saved = [node.name for node in outputs[case.num_forward :]]
-    return saved, find_live(forward), find_live(backward), taken
+    return saved, find_live(forward), find_live(backward), timer.seconds
+
+
+class _timed:
+    """Takes the processor's seconds without garbage collection in between."""
+
+    def __enter__(self):
+        gc.disable()
+        self._start = time.process_time()
+        return self
+
+    def __exit__(self, *_error):
+        self.seconds = time.process_time() - self._start
+        gc.enable()
 
 
 def _without_states():
