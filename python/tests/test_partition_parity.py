@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CommSched's partitions of joint graphs against those of PyTorch, by
-benchmarks/partition, on fewer graphs than there; and that its ruler is right."""
+"""CommSched's partitions of joint graphs, its order of the backward and its
+conversion of saved values against those of PyTorch, by benchmarks/partition, on
+fewer graphs than there; and that its ruler is right."""
 
 from pathlib import Path
 
@@ -10,8 +11,12 @@ from seeds import runs, turns
 
 torch = pytest.importorskip("torch")
 
+#: As torch_partitioners.OWN_DEFAULT.
+OWN_DEFAULT = "default of this version"
+
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "partition"
-NUM_RANDOM = 4 * runs()
+FAMILIES = ("random", "seeded", "marked")
+RANDOM = [f"{FAMILIES[i % 3]} {i}" for i in range(6 * runs())]
 SMALL = ("MLP", "dropout")
 
 
@@ -33,38 +38,105 @@ def captured(name):
 
     if name in MODELS:
         return cases.capture(name, *MODELS[name])
-    return cases.capture_random(int(name))
+    family, seed = name.split()
+    return cases.FAMILIES[family](int(seed))
 
 
+CUT = ("takes transposes for no views",)
+BUDGET = (*CUT, "uses more of the budget", "is over the budget")
+SEEDS = ("saves what needs a seed of the backward, and fails",)
+MARKS = (*SEEDS, "takes no notice of PREFER_SAVE")
 #: Why graphs differ, by the beginning of the name and the strategy: what is not
 #: among these reasons fails, and so does a graph that differs elsewhere.
 ALLOWED = {
     ("dropout", "min-cut 0.5"): ("draws random numbers again",),
     ("dropout", "min-cut 0"): ("draws random numbers again",),
-    ("random", "min-cut 1"): ("takes transposes for no views",),
-    ("random", "min-cut 0.5"): (
-        "takes transposes for no views",
-        "uses more of the budget",
-        "is over the budget",
-    ),
+    ("random", "min-cut 1"): CUT,
+    ("random", "min-cut 0.5"): BUDGET,
+    ("seeded", "min-cut 1"): CUT + SEEDS,
+    ("seeded", "min-cut 0.5"): BUDGET + SEEDS,
+    ("seeded", "min-cut 0"): SEEDS,
+    ("marked", "default"): CUT + MARKS,
+    ("marked", "min-cut 1"): CUT + MARKS,
+    ("marked", "min-cut 0.5"): BUDGET + MARKS,
+    ("marked", "min-cut 0"): (*MARKS, "saves nothing at budget 0"),
+    ("marked", OWN_DEFAULT): ("saves what has no mark",),
 }
 
 
-@pytest.mark.parametrize(
-    "name", [*SMALL, *turns(list(map(str, range(NUM_RANDOM))), 2)]
-)
+@pytest.mark.parametrize("name", [*SMALL, *turns(RANDOM, 2)])
 def test_every_difference_is_explained(comparison, opt_program, tmp_path, name):
     case = captured(name)
     rows = list(comparison.compare(case, tmp_path))
-    assert [row.way for row in rows] == [
-        "default", "min-cut 1", "min-cut 0.5", "min-cut 0",
-    ]
+    ways = ["default", "min-cut 1", "min-cut 0.5", "min-cut 0"]
+    assert [row.way for row in rows] == ways + [OWN_DEFAULT] * case.is_marked
     for row in rows:
-        assert row.mine is not None and row.theirs is not None, row.reason
+        assert row.mine is not None, row.reason
         if row.verdict == comparison.DIFFERENT:
             allowed = ALLOWED.get((case.name.split()[0], row.way), ())
             assert any(text in (row.reason or "") for text in allowed), row
-    assert rows[0].verdict == comparison.SAME
+    if not case.is_marked:
+        assert rows[0].verdict == comparison.SAME
+
+
+@pytest.mark.parametrize("name", turns(RANDOM[:3], 3))
+def test_both_halves_are_rewritten_alike(comparison, opt_program, name):
+    """An order is the same without exceptions; of saved values in 8 bits, what
+    differs is known."""
+    import cases
+    import rewrites
+
+    order = rewrites.compare_order(captured(name))
+    assert order.same and order.count > 5, order
+    family, seed = name.split()
+    narrow = cases.FAMILIES[family](int(seed), torch.bfloat16)
+    found = rewrites.compare_quantization(narrow, rewrites.Settings(0.01, True))
+    allowed = {rewrites.SMALL, rewrites.SEEDS} if family != "random" else set()
+    assert found.same or found.reasons and set(found.reasons) <= allowed, found
+    assert found.count > 1
+
+
+def test_differences_of_rewrites_are_seen(comparison, opt_program, monkeypatch):
+    """The reference gets other options, and walks from another operator."""
+    import cases
+    import rewrites
+
+    narrow = cases.capture_random(0, torch.bfloat16)
+    settings = rewrites.Settings(0.01, True)
+    assert rewrites.compare_quantization(narrow, settings).same
+    monkeypatch.setattr(
+        rewrites.Settings, "for_torch", rewrites.Settings(0.01, False).for_torch
+    )
+    found = rewrites.compare_quantization(narrow, settings)
+    assert not found.same and not found.reasons
+    monkeypatch.setattr(
+        rewrites.partitioners,
+        "reordering_to_mimic_autograd_engine",
+        lambda graph_module: graph_module,
+    )
+    assert not rewrites.compare_order(captured("random 0")).same
+
+
+@pytest.mark.parametrize("partition", ["default", "min-cut"])
+def test_seeds_stay_with_their_half(comparison, opt_program, partition):
+    """Through the partitioner that torch.compile gets."""
+    from commsched.torch.compiling.options import Options
+    from commsched.torch.compiling.partitioner import Partitioner
+
+    case = captured("seeded 1")
+    forward, backward = Partitioner(Options(partition=partition, strict=True))(
+        case.graph, (), num_fwd_outputs=1
+    )
+
+    def seeds(half):
+        names = [n.name for n in half.graph.find_nodes(op="placeholder")]
+        return [n for n in names if n.endswith("_0")], names
+
+    assert seeds(forward)[0] == ["fwd_seed_0", "fwd_base_offset_0"]
+    own, names = seeds(backward)
+    assert names[-2:] == own[-2:] == ["bwd_seed_0", "bwd_base_offset_0"]
+    saved = [n.name for n in forward.graph.output_node().args[0][1:]]
+    assert names[: len(saved)] == saved
 
 
 def test_differences_are_seen(comparison, opt_program, tmp_path):
