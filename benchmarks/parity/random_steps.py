@@ -5,8 +5,8 @@
 
 Chains, diamonds and views; matrix products and cheap operations; gathers,
 scatters and reductions of a few groups with waits near and far, some of them
-coalesced or into buffers that are there already; blocking collectives; arguments
-that may be freed and such that stay. Sizes span several orders of magnitude in one step, so that
+coalesced or into buffers that are there already; blocking collectives, and calls
+that may communicate; arguments that may be freed and such that stay. Sizes span several orders of magnitude in one step, so that
 a few values decide about the peak. Every time is pinned.
 """
 
@@ -18,7 +18,7 @@ UNIT = 64
 GROUPS = {"g0": 2, "g1": 4, "g2": 8}
 PROLOGUE = "".join(
     f"commsched.group @{name} size({size})\n" for name, size in GROUPS.items()
-)
+) + "func.func private @unknown()\n"
 
 
 @dataclass
@@ -67,6 +67,7 @@ class Step:
             self.mutate: rng.uniform(0, 1),
             self.start: rng.choice([0.3, 1, 2, 5]),
             self.block: rng.choice([0, 0, 0.1, 0.3]),
+            self.call: rng.choice([0, 0, 0, 0.1]),
         }
         self.gemms = rng.choice([0, 0.05, 0.2, 0.5])
 
@@ -211,6 +212,13 @@ class Step:
         self.lines.append(
             f"commsched.barrier on @{self.rng.choice(self.groups)} "
             f"{{commsched.runtime_ns = {time} : i64}}"
+        )
+
+    def call(self):
+        time = self.rng.choice([0, 10, 200])
+        self.lines.append(
+            f"func.call @unknown() {{commsched.runtime_ns = {time} : i64}} "
+            ": () -> ()"
         )
 
     def wait(self):

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, field
 from unittest import mock
 
-from torch._inductor import comms, config_comms, memory
+from torch._inductor import comms, config, config_comms, memory
 from torch.utils._ordered_set import OrderedSet
 
 RAISE = "reorder_communication_preserving_peak_memory"
@@ -153,6 +153,11 @@ def run(
         stack.enter_context(standin.installed())
         stack.enter_context(pair_by_start())
         stack.enter_context(config_comms.patch(knobs))
+        stack.enter_context(
+            config.patch(
+                reorder_for_compute_comm_overlap_passes=list(counterpart.passes)
+            )
+        )
         for repair in repairs:
             stack.enter_context(REPAIRS[name][repair]())
         call = prepare(standin, name)

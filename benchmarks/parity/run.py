@@ -53,6 +53,8 @@ class Counterpart:
     knobs: tuple = ()
     # The setting by which only the first collectives or waits are moved.
     limit: str | None = None
+    # What `reorder_for_compute_comm_overlap_passes` lists.
+    passes: tuple = ()
     is_sort: bool = False
 
     @property
@@ -152,8 +154,17 @@ FUNCTIONS = {
     **BUDGETED,
     **{f"topological_sort_{sort}": make_sort(sort) for sort in ("lpmf", "bfs", "dfs")},
 }
+# Several functions one after the other.
+LIST_SCHEDULES = ("sink_waits", "raise_comms", "reorder_compute_for_overlap")
 # By function and settings; for random steps only.
 VARIANTS = {
+    "reorder_compute_and_comm_for_overlap": Counterpart(
+        "reorder_compute_and_comm_for_overlap",
+        FIXED + "func.func("
+        + ",".join("commsched-" + p.replace("_", "-") for p in LIST_SCHEDULES)
+        + ")",
+        passes=LIST_SCHEDULES,
+    ),
     **vary(RAISE, "reorder_iterative",
            "reorder_iterative_unsafe_collectives_reorder",
            "reorder_iterative_group_with_collectives"),
@@ -211,7 +222,9 @@ def dump(options, path, names):
     """Yields the problem of each function of a program, with CommSched's
     answers."""
     functions = [ALL[name] for name in names]
-    pipelines = [f.get_pipeline() for f in functions if f.solver]
+    pipelines = [
+        f.get_pipeline() for f in functions if f.solver or not f.is_iterative
+    ]
     pipelines += [f.get_account() for f in functions if f.is_iterative]
     solvers = [f.solver for f in functions if f.solver]
     return call_tool(options, path, pipelines, solvers, options.runs)
@@ -224,7 +237,10 @@ def get_answer(problem, name):
     outcomes = {o["name"]: o for o in problem["outcomes"]}
     function = ALL[name]
     if not function.solver:
-        answer = outcomes[function.get_account()]
+        answer = outcomes[
+            function.get_account() if function.is_iterative
+            else function.get_pipeline()
+        ]
         return {**answer, "pass_ns": answer["time_ns"], "solver_ns": None,
                 "other_orders": []}
     timed, solved = outcomes[function.get_pipeline()], outcomes[function.solver]
@@ -593,7 +609,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add = parser.add_argument
     add("programs", nargs="*", default=EXAMPLES, help="MLIR text or bytecode")
-    add("--graphs", type=int, default=300, help="number of random steps")
+    add("--graphs", type=int, default=500, help="number of random steps")
     add("--seed", type=int, default=1, help="of the random steps")
     add("--only", nargs="+", choices=ALL, help="functions, with their settings")
     add("--runs", type=int, default=3, help="of everything; the median counts")
