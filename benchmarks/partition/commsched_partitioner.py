@@ -65,13 +65,23 @@ def run(module, folder, strategy, budget=1.0):
     }
     count = int(forward.attributes["commsched.num_forward_outputs"])
     saved = [
-        arguments.get(argument.name, argument.name)
+        arguments.get(argument.name) or _value_of(argument.name, forward)
         for argument in backward.arguments[: len(forward.results) - count]
     ]
     return saved, *(
         {operation.name for operation in half.operations}
         for half in (forward, backward)
     )
+
+
+def _value_of(name, forward):
+    """The name of the value, where the importer gave the states of an operator
+    to an operation of their own, behind its other results."""
+    stem, is_state, number = name.partition(".state")
+    if not is_state:
+        return name
+    own = len(forward.by_name()[stem].results)
+    return f"{stem}#{own + int(number.lstrip('#') or 0)}"
 
 
 def measure(path, strategy, budget):

@@ -205,21 +205,27 @@ def compare_random(task):
 
 
 def compare_randoms(options):
+    """An interrupt ends it early: the results are those of the seeds so far."""
     tasks = [
         (family, seed)
-        for family in options.families.split(",")
         for seed in range(options.seed, options.seed + options.random)
+        for family in options.families.split(",")
     ]
-    rows, outcomes = [], []
+    rows, outcomes, number = [], [], 0
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
-        done = pool.map(compare_random, tasks)
-        for number, (of_case, rewritten) in enumerate(done, 1):
-            rows += of_case
-            outcomes += rewritten
-            if number % 50 == 0:
-                print(f"{number} of {len(tasks)} graphs", file=sys.stderr, flush=True)
-    return rows, outcomes
+        try:
+            done = pool.map(compare_random, tasks)
+            for number, (of_case, rewritten) in enumerate(done, 1):
+                rows += of_case
+                outcomes += rewritten
+                if number % 50 == 0:
+                    print(f"{number} of {len(tasks)} graphs", file=sys.stderr,
+                          flush=True)
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+    last = tasks[max(0, number - 1)][1]
+    return f"Seeds {options.seed} to {last} of each family.\n", rows, outcomes
 
 
 def time_reference(case, strategy, budget, is_simplified):
@@ -301,15 +307,13 @@ def main() -> int:
             if re.search(options.models, case.name)
             for row in compare(case, folder, equal_bytes=True)
         ]
-        randoms, outcomes = compare_randoms(options)
+        seeds, randoms, outcomes = compare_randoms(options)
         equal = [row for row in models + randoms if row.is_equal]
         models, randoms = (
             [row for row in rows if not row.is_equal]
             for rows in (models, randoms)
         )
-        last = options.seed + options.random - 1
-        texts = [f"Seeds {options.seed} to {last} of each family.\n"]
-        texts += make_results(models, randoms, equal, outcomes)
+        texts = [seeds, *make_results(models, randoms, equal, outcomes)]
         if not options.no_timing:
             texts += ["Time:\n", time_large(folder)]
     write(options.output, texts)

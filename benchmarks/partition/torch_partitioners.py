@@ -15,7 +15,7 @@ from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.types import Values
 
 #: The default of this version of PyTorch, with marks as without.
-OWN_DEFAULT = "default of this version"
+OWN_DEFAULT = "default of PyTorch 2.13"
 
 PARTITIONERS = {
     "default": partitioners.default_partition,

@@ -12,7 +12,7 @@ from seeds import runs, turns
 torch = pytest.importorskip("torch")
 
 #: As torch_partitioners.OWN_DEFAULT.
-OWN_DEFAULT = "default of this version"
+OWN_DEFAULT = "default of PyTorch 2.13"
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "partition"
 FAMILIES = ("random", "seeded", "marked")
