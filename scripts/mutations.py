@@ -195,7 +195,18 @@ MUTATIONS = [
         "    return BanReason::Random;\n", "",
         "random numbers may be drawn again in the backward",
         ("unit Partition *Bans*",)),
+    Mutation(
+        "lib/Partition/RecomputePolicies.cpp",
+        "graph[node].policy == RecomputePolicy::PreferRecompute ||\n", "",
+        "a preference to compute again leaves the default as it is",
+        ("lit Transforms/Joint/partition-joint-marked.mlir",)),
     # Analysis.
+    Mutation(
+        "lib/Analysis/Joint/JointFunction.cpp",
+        "JointNodeKind::BackwardSeed", "JointNodeKind::Primal",
+        "the forward takes the random states of the backward",
+        ("lit Transforms/Joint/partition-joint-seeds.mlir",
+         "lit Transforms/Joint/partition-joint-invalid.mlir")),
     Mutation(
         "lib/Analysis/Problem/Dependences.cpp",
         "  for (NodeId reader : last.readers)\n    depend(reader, node);\n",
