@@ -288,8 +288,8 @@ constexpr int32_t maxWeightDistance = 100;
 class SizeWeights {
 public:
   SizeWeights(const JointGraph &graph, const Classification &classes,
-              const CutOptions &options, const std::vector<BanReason> &bans)
-      : graph(graph), classes(classes), options(options), bans(bans) {
+              const CutOptions &options)
+      : graph(graph), classes(classes), options(options) {
     // By multiplication alone, so that every machine gets the same weights.
     factors[0] = 1;
     for (size_t i = 1; i < factors.size(); ++i)
@@ -303,7 +303,6 @@ private:
   const JointGraph &graph;
   const Classification &classes;
   const CutOptions &options;
-  const std::vector<BanReason> &bans;
   std::array<double, maxWeightDistance + 1> factors;
 };
 
@@ -316,8 +315,10 @@ int64_t SizeWeights::operator()(NodeId node) const {
   if (options.treatParametersAsFreeToSave &&
       data.kind == JointNodeKind::Primal && !data.isFreeable)
     return 0;
-  // But for what the user has saved or keeps in the forward.
-  if (isFreeToRepeat(data) && bans[node] == BanReason::None &&
+  // But for what the user has saved or keeps in the forward, which is not banned
+  // from being computed again where only the backward needs it.
+  if (isFreeToRepeat(data) && data.policy != RecomputePolicy::MustSave &&
+      data.tag != PartitionTag::MustBeForward &&
       (options.recomputeViews || data.operatorClass == OperatorClass::Constant))
     return FlowNetwork::unbounded;
   int32_t distance =
@@ -337,7 +338,7 @@ PartitionResult<std::vector<NodeId>>
 partition::solveMinCut(const JointGraph &graph, const Classification &classes,
                        const CutOptions &options,
                        const std::vector<BanReason> &bans) {
-  SizeWeights weights(graph, classes, options, bans);
+  SizeWeights weights(graph, classes, options);
   CutWeights cut;
   for (NodeId node = 0; node < graph.size(); ++node) {
     cut.save.push_back(weights(node));

@@ -183,11 +183,9 @@ def SinkWaitsIterative
     Moves each wait down past its neighbours, the last of the program first,
     until something stops it: an operation that needs its result and that is too
     expensive to take along, the next start, or live memory that would go over
-    the budget. Cheap operations that need its result move with it; with
-    `sink_iterative_use_runtime_estimations` blocking collectives do as well,
-    which then may pass starts of other streams if
-    `sink_waits_iterative_swap_with_collectives` lets waits pass them. Otherwise
-    the order of collectives stays.
+    the budget. Cheap operations that need its result move with it, and with
+    `sink_iterative_use_runtime_estimations` blocking collectives too. The order
+    of collectives stays.
 
     Budget, remarks and the options in snake case are those of
     `commsched-reorder-comms-preserving-peak-memory`; the attribute
@@ -207,7 +205,8 @@ def SinkWaitsIterative
     Option<"unsafeCollectivesReorder",
            "sink_waits_iterative_unsafe_collectives_reorder", "bool",
            /*default=*/"true",
-           "Let blocking collectives that move with a wait pass others">,
+           "Let blocking collectives that move with a wait pass others, which "
+           "in programs of this dialect depend on them and stay behind">,
     Option<"maxCollectives", "sink_waits_iterative_debug_limit_to_sink",
            "int64_t", /*default=*/"-1", "Move only so many waits; -1: all">,
   ]);
