@@ -34,8 +34,9 @@ class Seeder:
         self._graph = graph
         self._draw = draw
         nodes = [n for n in graph.nodes if n.op == "call_function"]
-        self._forward = [n for n in nodes if _is_matrix(n) and not is_backward(n)]
-        self._backward = [n for n in nodes if _is_matrix(n) and is_backward(n)]
+        nodes = list(filter(_is_matrix, nodes))
+        self._forward = [node for node in nodes if not is_backward(node)]
+        self._backward = list(filter(is_backward, nodes))
         last = graph.find_nodes(op="placeholder")[-1]
         self._mode = last.meta["val"].fake_mode
         self._seeds = []
@@ -109,10 +110,9 @@ class Seeder:
     def _emit(self, behind, like, target, args):
         with self._graph.inserting_after(behind):
             node = self._graph.call_function(target, args)
+        values = torch.fx.map_arg(args, lambda source: source.meta["val"])
         with self._mode:
-            node.meta["val"] = target(
-                *(a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in args)
-            )
+            node.meta["val"] = target(*values)
         if isinstance(node.meta["val"], torch.Tensor):
             node.meta["tensor_meta"] = like.meta.get("tensor_meta")
         if "partitioner_tag" in like.meta:

@@ -1,8 +1,8 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Comparison of what is done to both halves once they are split: saved values in
-8 bits, and the order of the backward. Both start from the same halves."""
+"""Comparison of what is done to both halves once they are split: saved values
+in 8 bits, and the order of the backward. Both start from the same halves."""
 
 import random
 import re
@@ -24,7 +24,7 @@ from torch_partitioners import find_static
 
 SMALL = "the reference converts what gets no smaller"
 CAST = "the reference converts parameters that were cast"
-SEEDS = "the reference puts scales behind the backward's seeds, where no saved value is"
+SEEDS = "the reference puts scales behind the seeds of the backward"
 
 _QUANTIZED = re.compile(r"\Afp8_(quant|scale)_pos_\d+_(.*)\Z")
 
@@ -232,7 +232,7 @@ def quantize_with_torch(case, settings, saved):
         )
     outputs = forward.graph.output_node().args[0][case.num_forward :]
     inputs = backward.graph.find_nodes(op="placeholder")
-    return Saved(*([_parse(node) for node in half] for half in (outputs, inputs)))
+    return Saved(*(list(map(_parse, half)) for half in (outputs, inputs)))
 
 
 def _parse(node):

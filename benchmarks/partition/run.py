@@ -95,7 +95,7 @@ def count_outcomes(outcomes):
         yield [
             family,
             what,
-            "; ".join(f"{count}: {reason}" for reason, count in reasons.items()),
+            "; ".join(f"{n}: {reason}" for reason, n in reasons.items()),
             len(found),
             sum(o.same for o in found),
             sum(o.count for o in found),
@@ -322,14 +322,16 @@ def main() -> int:
         r for r in models + randoms
         if r.verdict == DIFFERENT and (r.reason is None or r.mine is None)
     ]
-    for row in unexplained:
-        print(f"unexplained: {row.case}, {row.way}: {row.reason or row.refusal}",
-              file=sys.stderr)
-    strange = [o for o in outcomes if not o.same and not o.reasons]
-    for outcome in strange:
-        print(f"unexplained: {outcome.case}, {outcome.what}: {outcome.detail}",
-              file=sys.stderr)
-    return 1 if unexplained or strange else 0
+    found = [
+        (row.case, row.way, row.reason or row.refusal) for row in unexplained
+    ] + [
+        (outcome.case, outcome.what, outcome.detail)
+        for outcome in outcomes
+        if not outcome.same and not outcome.reasons
+    ]
+    for case, what, text in found:
+        print(f"unexplained: {case}, {what}: {text}", file=sys.stderr)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -143,7 +143,8 @@ def test_differences_are_seen(comparison, opt_program, tmp_path):
     """CommSched gets the graph with an operator that must be saved."""
     import cases
 
-    subject = comparison.Subject(cases.simplified(captured("MLP")), tmp_path, True)
+    simple = cases.simplified(captured("MLP"))
+    subject = comparison.Subject(simple, tmp_path, True)
     text = str(subject._module)
     assert text.count('commsched.name = "gelu"') == 1
     subject._module = _Text(

@@ -115,8 +115,12 @@ def test_marks_make_the_default_a_minimum_cut(opt_program):
 
 def test_operators_are_counted_as_pytorch_does(opt_program, monkeypatch):
     lines = []
+
+    def write(text, *arguments):
+        lines.append(text % arguments)
+
     for log, method in ((records.log, "debug"), (partitioners.log, "info")):
-        monkeypatch.setattr(log, method, lambda text, *a: lines.append(text % a))
+        monkeypatch.setattr(log, method, write)
     monkeypatch.setattr(records.log, "isEnabledFor", lambda level: True)
     found = trained("checkpointed", partition="min-cut")
     counts = [line for line in lines if line.startswith("operators ")]
