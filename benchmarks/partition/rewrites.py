@@ -17,7 +17,7 @@ import commsched_partitioner as ours
 from cases import copied
 from commsched import opt
 from commsched.torch import GraphSpec, import_graphs
-from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.roles import BACKWARD_ROLES, Roles
 from commsched.torch.importer.types import Values
 from repairs import keep_seed_readers
 from torch_partitioners import find_static
@@ -157,10 +157,10 @@ class Saved:
         return Saved(undo(self.returned), undo(self.taken))
 
     def with_own_last(self):
-        own = ("tangent", "bwd_rng_state")
-        return Saved(
-            self.returned, sorted(self.taken, key=lambda pair: pair[0] in own)
-        )
+        def is_own(pair):
+            return pair[0] in BACKWARD_ROLES
+
+        return Saved(self.returned, sorted(self.taken, key=is_own))
 
 
 def quantize_with_commsched(case, settings):
@@ -182,7 +182,7 @@ def quantize_with_commsched(case, settings):
     taken = []
     for argument in run.after.function("joint_backward").arguments:
         stem = argument.name.removesuffix(".scale")
-        if not argument.name:
+        if argument.role in BACKWARD_ROLES:
             taken.append((argument.role, ""))
         elif stem != argument.name:
             taken.append((nodes[stem], "scale"))
@@ -192,7 +192,8 @@ def quantize_with_commsched(case, settings):
     forward = run.after.function("joint_forward")
     count = int(forward.attributes["commsched.num_forward_outputs"])
     returned = taken[: len(forward.results) - count]
-    return Saved(returned, taken), [nodes[a.name] for a in before if a.name]
+    saved = [a.name for a in before if a.role not in BACKWARD_ROLES]
+    return Saved(returned, taken), [nodes[name] for name in saved]
 
 
 def _value_names(graph):

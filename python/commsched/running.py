@@ -5,12 +5,15 @@ that it failed."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator
 
 from commsched import opt
 from commsched.program import ProgramError
 
+# A note of a diagnostic, but for MLIR's own on the operation as it is printed.
+_NOTE = re.compile(r"\A\S+:\d+:\d+: note: (?!see current operation)(.*)\Z")
 _LOCATION = re.compile(r"\A(<stdin>|-|loc\([^)]*\)):(\d+:\d+: )? ?")
 
 
@@ -46,10 +49,12 @@ def run_errors() -> Iterator[None]:
 
 
 def _why(error: opt.OptError) -> str:
-    """Returns why commsched-opt failed, in one line; where in the module is
-    of no use to a reader who never sees it."""
+    """Returns why commsched-opt failed, in one line, notes included; where in
+    the module is of no use to a reader who never sees it."""
     if error.returncode < 0:
         return f"'{opt.find()}' was ended by signal {-error.returncode}"
     lines = [line for line in error.stderr.splitlines() if line.strip()]
-    first = lines[0] if lines else str(error)
-    return f"'{opt.find()}' failed: " + _LOCATION.sub("", first)
+    first = _LOCATION.sub("", lines[0]) if lines else str(error)
+    of_first = itertools.takewhile(lambda x: ": error: " not in x, lines[1:])
+    notes = [found[1] for found in map(_NOTE.match, of_first) if found]
+    return "; ".join([f"'{opt.find()}' failed: {first}", *notes])

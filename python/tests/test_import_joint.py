@@ -52,7 +52,9 @@ def head_of(text):
 
 def roles_of(text):
     return dict(
-        re.findall(r'%(\w+): [^{,]*\{commsched.role = "(\w+)"', head_of(text))
+        re.findall(
+            r'%(\w+): [^{,]*\{[^}]*commsched.role = "(\w+)"', head_of(text)
+        )
     )
 
 

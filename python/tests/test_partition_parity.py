@@ -139,6 +139,36 @@ def test_seeds_stay_with_their_half(comparison, opt_program, partition):
     assert names[: len(saved)] == saved
 
 
+def test_a_seed_of_the_backward_that_the_forward_reads_is_named(
+    comparison, opt_program
+):
+    from commsched.torch.compiling.options import Options
+    from commsched.torch.compiling.partitioner import Partitioner
+    from commsched.torch.compiling.schedule import ScheduleError
+
+    case = captured("seeded 1")
+    graph = case.graph.graph
+    (seed,) = (node for node in graph.nodes if node.name == "bwd_seed_0")
+    results = list(graph.output_node().args[0])
+    loss = results[0]
+    with graph.inserting_before(graph.output_node()):
+        user = graph.call_function(torch.ops.aten.mul.Tensor, (loss, seed))
+        results[0] = graph.call_function(torch.ops.aten.sin.default, (user,))
+    user.meta = results[0].meta = dict(loss.meta)
+    graph.output_node().args = (results,)
+    case.graph.recompile()
+    with pytest.raises(ScheduleError) as error:
+        Partitioner(Options(partition="min-cut", strict=True))(
+            case.graph, (), num_fwd_outputs=1
+        )
+    for text in (
+        f"'{results[0].name}' is a result of the forward",
+        "'bwd_seed_0' is a random state that only the backward has",
+        f"'{user.name}' reads it",
+    ):
+        assert text in str(error.value)
+
+
 def test_differences_are_seen(comparison, opt_program, tmp_path):
     """CommSched gets the graph with an operator that must be saved."""
     import cases

@@ -12,7 +12,7 @@ from torch.utils._pytree import arg_tree_leaves
 
 from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
-from commsched.torch.importer.roles import Roles
+from commsched.torch.importer.roles import RNG_ROLES, Roles
 from commsched.torch.importer.types import Values, leaves
 
 
@@ -109,8 +109,11 @@ class ArgumentMarks:
 
     def of(self, node: torch.fx.Node) -> dict:
         """Returns the attributes of a placeholder's argument."""
+        role = self._roles.of(node)
         attributes = {
-            "commsched.role": self._roles.of(node),
+            # Messages on a seed in the wrong half name it.
+            "commsched.name": node.name if role in RNG_ROLES else None,
+            "commsched.role": role,
             "commsched.freeable": node.name in self._freeable or None,
         }
         source = self._sources.get(node.name)

@@ -13,14 +13,14 @@ from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.types import Values, leaves
 from commsched.torch.importer.unsharded import UnshardedParams
 
+#: The roles of random states: anybody's, the forward's, the backward's.
+RNG_ROLES = ("rng_state", "fwd_rng_state", "bwd_rng_state")
 ROLES = (
     "parameter",
     "input",
     "saved_activation",
     "tangent",
-    "rng_state",
-    "fwd_rng_state",
-    "bwd_rng_state",
+    *RNG_ROLES,
     "unsharded_param",
 )
 
