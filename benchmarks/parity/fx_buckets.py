@@ -57,38 +57,40 @@ class Way:
     flag: str
 
 
+def _bucket_fsdp_all_reduce(gm, cap, _mode):
+    fsdp.bucket_fsdp_all_reduce(gm, cap, fsdp.identify_fsdp_groups(gm)[0])
+
+
 def _way(kind, role):
     """A pass for one kind, of all collectives or those of one role."""
-    short = "_fsdp" if role else ""
     module = fsdp if role else bucketing
-    name = f"bucket{short}_{kind}"
-    starts = {
-        "all_gather": bucketing.is_all_gather_into_tensor,
-        "reduce_scatter": bucketing.is_reduce_scatter_tensor,
-        "all_reduce": bucketing.is_all_reduce_tensor,
-    }
-    merge = {"all_reduce": "merge_all_reduce_bucket"}.get(kind, f"merge_{kind}")
+    name = f"bucket_fsdp_{kind}" if role else f"bucket_{kind}"
+    run = getattr(module, name)
+    merge = f"{module.__name__}.merge_{kind}"
+    if kind == "all_reduce":
+        run = _bucket_fsdp_all_reduce if role else run
+        merge += "_bucket"
+    flag = f"--commsched-bucket-{kind.replace('_', '-')}="
     return Way(
-        name, getattr(module, name), f"{module.__name__}.{merge}",
-        getattr(bucketing, f"bucket_{kind}_by_mb"), starts[kind], role,
-        f"--commsched-bucket-{kind.replace('_', '-')}=" + ("fsdp-only " if role else ""),
+        name, run, merge, getattr(bucketing, f"bucket_{kind}_by_mb"),
+        STARTS[kind], role, flag + ("fsdp-only " if role else ""),
     )
 
 
-WAYS = (
-    _way("all_gather", "parameter_gather"),
-    _way("reduce_scatter", "gradient_scatter"),
-    _way("all_gather", None),
-    _way("reduce_scatter", None),
-    _way("all_reduce", None),
-)
-#: PyTorch's answers to the question which waits are about sharded parameters.
-RECOGNIZED = {
-    "parameter_gather": (
-        bucketing.is_all_gather_into_tensor, fsdp.is_fsdp_all_gather_wait),
-    "gradient_scatter": (
-        bucketing.is_reduce_scatter_tensor, fsdp.is_fsdp_reduce_scatter_wait),
+STARTS = {
+    "all_gather": bucketing.is_all_gather_into_tensor,
+    "reduce_scatter": bucketing.is_reduce_scatter_tensor,
+    "all_reduce": bucketing.is_all_reduce_tensor,
 }
+#: The roles of collectives on sharded parameters, and their kinds.
+ROLES = {
+    "parameter_gather": "all_gather",
+    "gradient_scatter": "reduce_scatter",
+    "gradient_reduce": "all_reduce",
+}
+WAYS = tuple(_way(kind, role) for role, kind in ROLES.items()) + tuple(
+    _way(kind, None) for kind in STARTS
+)
 
 
 def modes_of(way):
@@ -133,6 +135,10 @@ class Graph:
         cap = self.family.cap
         return None if cap is None else lambda _: cap
 
+    def group(self, name):
+        """The group of a collective."""
+        return self.nodes[self.place[name]].args[-1]
+
     def size_mb(self, start):
         sizes = [
             value.numel() * value.element_size()
@@ -140,9 +146,15 @@ class Graph:
         ]
         return max(sizes) / random_fsdp.MIB
 
+    @functools.cache
     def recognized(self, role):
-        is_start, is_wait = RECOGNIZED[role]
-        return {n.name for n in self.starts(is_start) if is_wait(self.waits[n.name])}
+        """The collectives that PyTorch takes to have a role."""
+        starts = self.starts(STARTS[ROLES[role]])
+        if role == "gradient_reduce":
+            groups, _ = fsdp.identify_fsdp_groups(self.gm)
+            return {n.name for n in starts if n.args[-1] in groups}
+        is_wait = getattr(fsdp, f"is_fsdp_{ROLES[role]}_wait")
+        return {n.name for n in starts if is_wait(self.waits[n.name])}
 
     def buckets(self, way, mode, merges=False):
         """The buckets that PyTorch's pass forms, and makes if it `merges`."""
@@ -262,11 +274,14 @@ def our_roles(graphs, text):
     run = opt.run_programs(text, "--commsched-annotate-fsdp")
     found = []
     for graph in graphs:
-        roles = {role: set() for role in RECOGNIZED}
+        roles = {role: set() for role in ROLES}
         for op in run.after.function(graph.name).operations:
-            role = op.attributes.get("commsched.fsdp")
-            if role in roles:
+            if role := op.attributes.get("commsched.fsdp"):
                 roles[role].add(op.name)
+        # As PyTorch does, the pass counts all on a group that gathers parameters.
+        groups = {graph.group(name) for name in roles["parameter_gather"]}
+        roles["gradient_reduce"] |= {
+            n.name for n in graph.starts(STARTS["all_reduce"]) if n.args[-1] in groups}
         found.append(roles)
     return found
 
@@ -317,6 +332,11 @@ def compare_roles(graph, ours, account):
 
 def why_not(graph, role, name):
     """What the graph has that only one side takes for sharded parameters."""
+    if role == "gradient_reduce":
+        gathers = graph.recognized("parameter_gather")
+        if graph.group(name) in map(graph.group, gathers):
+            return "on a group that gathers no parameters by the other rules"
+        return "reduces a scattered gradient on a group without gathers"
     start = graph.nodes[graph.place[name]]
     seen, stack = set(), [start if role == "parameter_gather" else graph.waits[name]]
     while stack:
