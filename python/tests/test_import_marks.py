@@ -124,7 +124,7 @@ def test_settings_of_inductor_form_a_region_and_are_named(caplog, opt_program):
 
 
 def test_what_is_marked_is_logged(caplog):
-    caplog.set_level("INFO", "commsched.torch.importer.marks")
+    caplog.set_level("DEBUG", "commsched.torch.importer.marks")
     import_graph_module(marked_graph(), kind="forward")
     import_graph_module(mark(marked_graph(), {}, {}), kind="forward")
     assert caplog.messages == [

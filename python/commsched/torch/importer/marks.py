@@ -108,7 +108,7 @@ def log_regions(graph: torch.fx.Graph) -> None:
         and (mark := region_of(node)) is not None
     ]
     if not marks:
-        log.info("no node has the mark '%s'", _MARK)
+        log.debug("no node has the mark '%s'", _MARK)
         return
     log.info("%d nodes have the mark '%s'", len(marks), _MARK)
     ignored = dict.fromkeys(
