@@ -15,6 +15,7 @@ import argparse
 import contextlib
 import copy
 import functools
+import graphlib
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -44,8 +45,12 @@ CHUNK = 50
 class Way:
     """A pass of PyTorch, and ours.
 
-    find: PyTorch's function that forms buckets; is_ours_fsdp: only those of
-    sharded parameters.
+    run:      PyTorch's pass.
+    merge:    the function that it hands its buckets to, by its path.
+    find:     the function that forms them.
+    is_start: whether a node is a collective of its kind.
+    role:     what collectives it is restricted to, if it is.
+    flag:     the pass of CommSched, with options that end with a space.
     """
 
     name: str
@@ -235,6 +240,23 @@ class Graph:
             found += [[node.name for node in bucket] for bucket in buckets]
         return found
 
+    def is_cyclic(self, buckets):
+        """Whether these merges, all together, make a cycle of dependences."""
+        merged = {}
+        for bucket in buckets:
+            for name in bucket:
+                merged[self.nodes[self.place[name]]] = bucket[0], "start"
+                merged[self.waits[name]] = bucket[0], "wait"
+        sorter = graphlib.TopologicalSorter()
+        for node in self.nodes:
+            inputs = (merged.get(other, other) for other in node.all_input_nodes)
+            sorter.add(merged.get(node, node), *inputs)
+        try:
+            sorter.prepare()
+        except graphlib.CycleError:
+            return True
+        return False
+
     def ordered(self, buckets):
         """Buckets whose members are in the order of their starts, the first
         bucket first: that of CommSched."""
@@ -251,16 +273,26 @@ class Graph:
 #: on it or it is full, go into another; and those larger than the cap leave the
 #: bucket open.
 RULES = ("roles", "one rank", "keys", "starts", "left over", "over the cap")
+#: Not all buckets that these rules give can be had together, and CommSched leaves
+#: one out. PyTorch's function looks at one run of neighbours at a time.
+CYCLE = "no cycle"
 
 
 def explain(graph, way, mode, roles, ours):
-    """The fewest rules of RULES by which PyTorch's function gives our buckets;
-    None if all of them do not."""
-    for count in range(len(RULES) + 1):
-        for rules in combinations(RULES, count):
-            theirs = graph.repaired(way, mode, roles, rules)
-            if graph.ordered(theirs) == ours:
-                return rules
+    """The fewest rules of RULES by which PyTorch's function gives our buckets, or
+    gives buckets that are a cycle; None if no rules do."""
+    chosen = [
+        rules for count in range(len(RULES) + 1)
+        for rules in combinations(RULES, count)
+    ]
+    formed = {}
+    for rules in chosen:
+        formed[rules] = graph.repaired(way, mode, roles, rules)
+        if graph.ordered(formed[rules]) == ours:
+            return rules
+    for rules in chosen:
+        if graph.is_cyclic(formed[rules]) and not graph.is_cyclic(ours):
+            return *rules, CYCLE
     return None
 
 
