@@ -119,10 +119,34 @@ MUTATIONS = [
         ("unit Schedule CachingAllocator*",)),
     Mutation(
         "lib/Schedule/Inductor/IterativeReordering.cpp",
-        "if (!joins || moved.grouped >= options.maxGroupSize) {",
-        "if (!joins) {",
+        "if (joins && moved.grouped < options.maxGroupSize) {",
+        "if (joins) {",
         "a collective takes more operations along than its limit allows",
         ("unit Schedule IterativeReordering*",)),
+    Mutation(
+        "lib/Schedule/Inductor/IterativeReordering.cpp",
+        "if (!options.reorderCollectives)\n      return stop(",
+        "if (false)\n      return stop(",
+        "a wait passes collectives with a blocking one that it takes along",
+        ("unit Schedule *BlockingOneOnlyIfUnsafe",)),
+    Mutation(
+        "lib/Schedule/Inductor/Exposure.cpp",
+        ": schedule.position(problem.waitOf(met)) < wait;",
+        ": false;",
+        "the window of a collective, seen from its wait, goes on behind others",
+        ("unit Schedule Exposure*",)),
+    Mutation(
+        "lib/Schedule/Inductor/ListScheduler.cpp",
+        "if (reorderForOverlap && problem.isCollective(node))",
+        "if (reorderForOverlap && problem.kind(node) == NodeKind::Start)",
+        "no computation is put behind blocking collectives",
+        ("unit Schedule *ListScheduler*",)),
+    Mutation(
+        "lib/Schedule/Model/EditableSchedule.cpp",
+        "if (allocated == memory->allocatedBytes[place] &&",
+        "if (true ||",
+        "the check of live bytes sees only the peak",
+        ("unit Schedule EditableSchedule*",)),
     Mutation(
         "lib/Schedule/Exposure/ExposureReasons.cpp",
         "behind[wait == noNode ? node : wait];",
