@@ -83,8 +83,8 @@ static void writeOutcome(llvm::json::OStream &json, StringRef name,
   });
 }
 
-/// By start, the computation that hides it in the program's order: seen from the
-/// start, and from its wait.
+/// By start, the computation that hides it in the program's order: seen from
+/// the start, and from its wait.
 static void writeExposures(llvm::json::OStream &json,
                            const schedule::Problem &problem) {
   using schedule::ExposureWalk;

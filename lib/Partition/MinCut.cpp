@@ -315,8 +315,8 @@ int64_t SizeWeights::operator()(NodeId node) const {
   if (options.treatParametersAsFreeToSave &&
       data.kind == JointNodeKind::Primal && !data.isFreeable)
     return 0;
-  // But for what the user has saved or keeps in the forward, which is not banned
-  // from being computed again where only the backward needs it.
+  // But for what the user has saved or keeps in the forward, which is not
+  // banned from being computed again where only the backward needs it.
   if (isFreeToRepeat(data) && data.policy != RecomputePolicy::MustSave &&
       data.tag != PartitionTag::MustBeForward &&
       (options.recomputeViews || data.operatorClass == OperatorClass::Constant))

@@ -125,8 +125,8 @@ std::string MoveReport::listOverlap(NodeId start, ExposureWalk walk) const {
       text += "+...";
       break;
     }
-    text += "+" + getName(node) + "[" + std::to_string(problem.costNs(node)) +
-            "]";
+    text +=
+        "+" + getName(node) + "[" + std::to_string(problem.costNs(node)) + "]";
   }
   return text + (isFromWait ? "->C[" : "->W[") +
          getName(isFromWait ? start : windowEnd) + "]";
@@ -176,8 +176,7 @@ std::string MoveReport::describeLimit(const CollectiveMoves &moves) const {
 ReorderInfo MoveReport::getInfo(const CollectiveMoves &moves) const {
   bool isWait = problem.kind(moves.node) == NodeKind::Wait;
   NodeId start = isWait ? problem.startOf(moves.node) : moves.node;
-  ExposureWalk walk =
-      isWait ? ExposureWalk::FromWait : ExposureWalk::FromStart;
+  ExposureWalk walk = isWait ? ExposureWalk::FromWait : ExposureWalk::FromStart;
   const Exposure &now = after[static_cast<int>(walk)][start];
   ReorderInfo info;
   info.commNs = now.commNs;
@@ -240,9 +239,8 @@ void MoveReport::remarkTotals() const {
                  makeRemark("CollectivesReordered", functionName))
       << (pass + " improves overlap by " + Twine(improvementNs) + " ns with " +
           Twine(numMoves) + (numMoves == 1 ? " move" : " moves") +
-          "; the peak memory is " +
-          Twine(result.newPeakBytes) + " bytes, and was " +
-          Twine(result.oldPeakBytes))
+          "; the peak memory is " + Twine(result.newPeakBytes) +
+          " bytes, and was " + Twine(result.oldPeakBytes))
              .str()
       << remark::metric("ImprovementNs", improvementNs)
       << remark::metric("Moves", numMoves)

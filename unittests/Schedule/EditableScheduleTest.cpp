@@ -112,9 +112,10 @@ TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
   EXPECT_EQ(schedule->peakBytes(), peakBytes);
   Status status = schedule->compareWithSimulation();
   ASSERT_FALSE(status);
-  EXPECT_EQ(status.error(),
-            "the live bytes of node 1 (compute) are kept as 8 and then 0, but a "
-            "simulation gives 8 and 8");
+  EXPECT_EQ(
+      status.error(),
+      "the live bytes of node 1 (compute) are kept as 8 and then 0, but a "
+      "simulation gives 8 and 8");
 }
 
 TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {

@@ -180,10 +180,10 @@ private:
 
   void join(NodeId front) {
     if (up && problem.kind(front) == NodeKind::Wait)
-      absorbedExposures.push_back(
-          walkWindow(scaled, order, problem.startOf(front),
-                     ExposureWalk::FromWait)
-              .exposedNs());
+      absorbedExposures.push_back(walkWindow(scaled, order,
+                                             problem.startOf(front),
+                                             ExposureWalk::FromWait)
+                                      .exposedNs());
     if (!up && problem.kind(front) == NodeKind::Blocking)
       hasBlocking = true;
     if (up)

@@ -151,10 +151,10 @@ struct ReorderInfo {
   /// The pass that writes this.
   std::string pass;
   /// The operations that it passed, each as `+NAME`, and the computation in its
-  /// window with its time, as `+NAME[NS]`, up to the end of the window: `->W[NAME]`
-  /// walking from the start, `->C[NAME]` walking back from the wait. The first
-  /// ones, and how many more there are; empty and not in the dictionary if there
-  /// are none.
+  /// window with its time, as `+NAME[NS]`, up to the end of the window:
+  /// `->W[NAME]` walking from the start, `->C[NAME]` walking back from the
+  /// wait. The first ones, and how many more there are; empty and not in the
+  /// dictionary if there are none.
   std::string movesInfo;
   std::string overlapInfo;
 };

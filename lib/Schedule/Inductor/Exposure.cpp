@@ -116,11 +116,10 @@ NodeId schedule::findWindowEnd(const EditableSchedule &schedule, NodeId start,
     if (place < 0)
       return schedule.at(end);
     NodeId met = schedule.at(place);
-    bool ends = isForward
-                    ? problem.stream(problem.startOf(met)) ==
-                              problem.stream(start) &&
-                          schedule.position(problem.startOf(met)) >= first
-                    : schedule.position(problem.waitOf(met)) < wait;
+    bool ends = isForward ? problem.stream(problem.startOf(met)) ==
+                                    problem.stream(start) &&
+                                schedule.position(problem.startOf(met)) >= first
+                          : schedule.position(problem.waitOf(met)) < wait;
     if (ends)
       return met;
   }

@@ -110,8 +110,7 @@ bool IterativeRun::isOrdered(NodeId node) const {
 /// none is before it.
 int32_t IterativeRun::findForbidden(int32_t until) const {
   bool stopsAtBlocking = isUp() ? !options.reorderCollectives : hasBlocking;
-  bool stopsAtStarts =
-      stopsAtBlocking || (!isUp() && !options.withCollectives);
+  bool stopsAtStarts = stopsAtBlocking || (!isUp() && !options.withCollectives);
   if (!stopsAtStarts)
     return until;
   return group->findNearest(

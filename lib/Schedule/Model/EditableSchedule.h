@@ -124,8 +124,9 @@ public:
   int64_t remainingBytes(NodeId node) const {
     return allocatedBytes(node) - tree.leaf(node).freed;
   }
-  /// Compares the live bytes of all operations with simulateMemory(). Error: the
-  /// first operation that differs, and both values. O(nodes + buffers + uses).
+  /// Compares the live bytes of all operations with simulateMemory(). Error:
+  /// the first operation that differs, and both values. O(nodes + buffers +
+  /// uses).
   Status compareWithSimulation() const;
   /// Returns the operation that frees the buffer, or noNode. O(1).
   NodeId lastUser(BufferId buffer) const { return lastUsers[buffer]; }

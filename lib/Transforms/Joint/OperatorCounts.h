@@ -1,4 +1,4 @@
-//===- OperatorCounts.h - Counts of operators of a partition -----*- C++ -*-===//
+//===- OperatorCounts.h - Counts of operators of a partition ----*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

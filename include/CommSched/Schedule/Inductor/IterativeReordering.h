@@ -50,8 +50,8 @@ struct IterativeReorderingOptions {
   /// reorderComms(): let a start pass other collectives that it does not depend
   /// on (reorder_iterative_unsafe_collectives_reorder). Beware: starts that all
   /// find room at the top then come out in reverse, so that on one stream those
-  /// that are needed first come last. sinkWaitsIteratively(): let a group with a
-  /// blocking collective pass other collectives
+  /// that are needed first come last. sinkWaitsIteratively(): let a group with
+  /// a blocking collective pass other collectives
   /// (sink_waits_iterative_unsafe_collectives_reorder).
   bool reorderCollectives = true;
   /// reorderComms(): take collectives along that a member depends on
@@ -154,8 +154,8 @@ enum class ExposureWalk {
   /// ends at the first of
   ///   - its wait,
   ///   - a blocking collective,
-  ///   - the start of a collective, of any stream, that is waited for before the
-  ///     wait: what follows is taken to hide that one.
+  ///   - the start of a collective, of any stream, that is waited for before
+  ///     the wait: what follows is taken to hide that one.
   FromWait,
 };
 
