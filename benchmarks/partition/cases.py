@@ -51,6 +51,11 @@ class Case:
         is a minimum cut."""
         return partitioners.has_recomputable_ops(self.graph)
 
+    @property
+    def is_seeded(self):
+        """Whether the backward has seeds."""
+        return any(map(partitioners._is_bwd_seed_offset, self.graph.graph.nodes))
+
 
 def trace(name, options):
     step = trace_step(StepOptions(**{**vars(options), "joint": True}))

@@ -4,11 +4,11 @@
 """Comparison of both partitions of a joint graph."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import commsched_partitioner as ours
 import torch_partitioners as reference
-from cases import simplified
+from cases import copied, simplified
 from explanations import explain, is_no_more
 from repairs import run_repaired
 from ruler import Partition, Ruler
@@ -46,6 +46,8 @@ class Row:
     #: a minimum cut; not that of this version of PyTorch, if `is_own`.
     is_marked: bool = False
     is_own: bool = False
+    #: Whether the backward has seeds.
+    is_seeded: bool = False
 
     @property
     def is_cut(self):
@@ -84,7 +86,11 @@ class Subject:
 
     def compare(self, strategy, budget):
         row = Row(
-            self._case.name, strategy, budget, is_marked=self._case.is_marked
+            self._case.name,
+            strategy,
+            budget,
+            is_marked=self._case.is_marked,
+            is_seeded=self._case.is_seeded,
         )
         try:
             row.mine = self._measure(strategy, budget)
@@ -103,7 +109,12 @@ class Subject:
         """The default of this version of PyTorch, which is no minimum cut."""
         row = Row(self._case.name, "default", 1.0, is_marked=True, is_own=True)
         row.mine = self._measure("default", 1.0)
-        row.theirs = self._measure_reference(reference.OWN_DEFAULT, 1.0)
+        try:
+            row.theirs = self._measure_reference(reference.OWN_DEFAULT, 1.0)
+        except reference.Refusal as refusal:
+            row.refusal = str(refusal)
+            row.reason = "PyTorch 2.13 saves what it cannot, and fails"
+            return row
         if row.verdict == DIFFERENT:
             row.reason = "PyTorch 2.13 saves what has no mark"
         return row
@@ -136,7 +147,22 @@ class Subject:
             *parts, _ = run_repaired(
                 self._case, repairs, row.strategy, row.budget
             )
-            return self._ruler.measure(*parts)
+            mutual = [repair for repair in repairs if repair.is_mutual]
+            mine = row.mine
+            if mutual:
+                graph = copied(self._case.graph)
+                for repair in mutual:
+                    repair.change(graph)
+                case = replace(self._case, graph=graph)
+                mine = self._ruler.measure(
+                    *ours.run(
+                        ours.imported(case),
+                        self._folder,
+                        row.strategy,
+                        row.budget,
+                    )
+                )
+            return mine, self._ruler.measure(*parts)
 
         return measure
 

@@ -11,6 +11,8 @@ import torch
 import torch._prims.rng_prims  # Defines the operator.
 from torch.utils.checkpoint import CheckpointPolicy
 
+from commsched.torch.rewriting.views import is_view
+
 aten = torch.ops.aten
 _philox = torch.ops.rngprims.philox_rand.default
 
@@ -25,6 +27,10 @@ POLICIES = {
     CheckpointPolicy.PREFER_SAVE: 1,
     None: 2,
 }
+
+
+#: Those that ask to compute again.
+AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 
 
 class Seeder:
@@ -140,8 +146,25 @@ def is_backward(node):
 def add_seeds(graph_module, seed):
     """Adds the random states of both halves, and what draws from them."""
     Seeder(graph_module.graph, random.Random(seed)).add()
+    compute_values(graph_module.graph)
     graph_module.graph.lint()
     graph_module.recompile()
+
+
+def compute_values(graph):
+    """Computes all values anew: views show what they have as operands now."""
+    (first, *_) = graph.find_nodes(op="placeholder")
+
+    def value_of(source):
+        return source.meta["val"]
+
+    with first.meta["val"].fake_mode:
+        for node in graph.nodes:
+            if node.op == "call_function":
+                args, kwargs = torch.fx.map_arg(
+                    (node.args, node.kwargs), value_of
+                )
+                node.meta["val"] = node.target(*args, **kwargs)
 
 
 def add_marks(graph_module, seed):
@@ -161,6 +184,7 @@ def add_marks(graph_module, seed):
                 if owner is not node
                 else draw.choices(list(POLICIES), POLICIES.values())[0]
             )
-            if policy is not None:
+            # PyTorch saves no view, whatever the mark.
+            if policy is not None and (policy in AGAIN or not is_view(node)):
                 node.meta["recompute"] = policy
                 node.meta["ac_graph_id"] = region

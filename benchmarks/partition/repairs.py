@@ -15,6 +15,7 @@ from torch._functorch import config, partitioners
 from torch.utils.checkpoint import CheckpointPolicy
 
 from cases import Case, copied
+from commsched.torch.rewriting.views import is_view
 from torch_partitioners import find_static, run
 
 aten = torch.ops.aten
@@ -27,6 +28,7 @@ class Repair:
     change:  edits the graph.
     patch:   gives a context for the partitioner, of the graph.
     budget:  the budget that it gets in place of the given one.
+    is_mutual: whether CommSched gets the edited graph, too.
     """
 
     text: str
@@ -34,6 +36,7 @@ class Repair:
     change: Callable = lambda graph: None
     patch: Callable = lambda graph: contextlib.nullcontext()
     budget: Callable = lambda budget: budget
+    is_mutual: bool = False
 
 
 def _transposes_as_permutations(graph):
@@ -58,6 +61,14 @@ def _prefer_save_as_must(graph):
     for node in graph.graph.nodes:
         if node.meta.get("recompute") == CheckpointPolicy.PREFER_SAVE:
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
+def _single_region_of_several(graph):
+    """Takes the region from operators with several results."""
+    for node in graph.graph.nodes:
+        if isinstance(node.meta.get("val"), (list, tuple)):
+            for each in (node, *node.users):
+                each.meta.pop("ac_graph_id", None)
 
 
 def keep_seed_readers(graph):
@@ -96,8 +107,14 @@ def _sizes_without_parameters(graph):
 REPAIRS = (
     Repair(
         "saves what needs a seed of the backward, and fails",
-        applies=lambda row: row.theirs is None,
+        applies=lambda row: row.is_seeded,
         change=keep_seed_readers,
+    ),
+    Repair(
+        "saves none of several results between regions",
+        applies=lambda row: row.is_marked,
+        change=_single_region_of_several,
+        is_mutual=True,
     ),
     Repair(
         "takes no notice of PREFER_SAVE",

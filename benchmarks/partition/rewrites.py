@@ -19,10 +19,12 @@ from commsched import opt
 from commsched.torch import GraphSpec, import_graphs
 from commsched.torch.importer.roles import BACKWARD_ROLES, Roles
 from commsched.torch.importer.types import Values
+from commsched.torch.rewriting.views import is_view
 from repairs import keep_seed_readers
 from torch_partitioners import find_static
 
 SMALL = "the reference converts what gets no smaller"
+VIEW = "the reference converts views of inputs though these are excluded"
 CAST = "the reference converts parameters that were cast"
 SEEDS = "the reference puts scales behind the seeds of the backward"
 
@@ -251,7 +253,7 @@ def compare_quantization(case, settings):
     theirs = quantize_with_torch(case, settings, saved)
     outcome = Outcome(case.name, "quantization", False, len(theirs.converted))
     kept = {
-        name: why_kept(case.graph, name)
+        name: why_kept(case.graph, name, settings)
         for name in theirs.converted
         if name not in mine.converted
     }
@@ -267,11 +269,16 @@ def compare_quantization(case, settings):
     return outcome
 
 
-def why_kept(graph, name):
+def why_kept(graph, name, settings):
     """Why CommSched does not convert a value; None if it should."""
     roles = Roles(graph.graph, "joint", Values({}))
     (node,) = (n for n in graph.graph.nodes if n.name == name)
     value = node.meta["val"]
+    base = node
+    while is_view(base):
+        base = base.args[0]
+    if base.op == "placeholder" and settings.exclude_primals:
+        return VIEW
     while node.op == "call_function" and "convert_element" in str(node.target):
         node = node.args[0]
     if node.op == "placeholder" and roles.of(node) == "parameter":

@@ -24,6 +24,10 @@ PARTITIONERS = {
 }
 
 
+#: What autograd could not do with the forward.
+SEVERAL = "saves several results as one, and fails"
+
+
 class Refusal(Exception):
     """The reference does not partition the graph."""
 
@@ -66,7 +70,14 @@ def run(case, strategy, budget=1.0, is_simplified=False):
         raise Refusal(f"the reference: {str(error).splitlines()[0]}") from error
     outputs = forward.graph.output_node().args[0]
     saved = [node.name for node in outputs[case.num_forward :]]
+    whole = [n for n in outputs[case.num_forward :] if _is_several(n)]
+    if whole:
+        raise Refusal(f"the reference {SEVERAL}: {whole[0]}")
     return saved, find_live(forward), find_live(backward), timer.seconds
+
+
+def _is_several(node):
+    return isinstance(node.meta.get("val"), (list, tuple))
 
 
 class _timed:

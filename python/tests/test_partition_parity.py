@@ -43,9 +43,16 @@ def captured(name):
 
 
 CUT = ("takes transposes for no views",)
-BUDGET = (*CUT, "uses more of the budget", "is over the budget")
+BUDGET = (
+    *CUT, "uses more of the budget", "is over the budget", "keeps the budget"
+)
 SEEDS = ("saves what needs a seed of the backward, and fails",)
-MARKS = (*SEEDS, "takes no notice of PREFER_SAVE")
+MARKS = (
+    *SEEDS,
+    "takes no notice of PREFER_SAVE",
+    "none of several results between regions",
+    "several results as one, and fails",
+)
 #: Why graphs differ, by the beginning of the name and the strategy: what is not
 #: among these reasons fails, and so does a graph that differs elsewhere.
 ALLOWED = {
@@ -55,12 +62,12 @@ ALLOWED = {
     ("random", "min-cut 0.5"): BUDGET,
     ("seeded", "min-cut 1"): CUT + SEEDS,
     ("seeded", "min-cut 0.5"): BUDGET + SEEDS,
-    ("seeded", "min-cut 0"): SEEDS,
+    ("seeded", "min-cut 0"): (*SEEDS, "saves nothing at budget 0"),
     ("marked", "default"): CUT + MARKS,
     ("marked", "min-cut 1"): CUT + MARKS,
     ("marked", "min-cut 0.5"): BUDGET + MARKS,
     ("marked", "min-cut 0"): (*MARKS, "saves nothing at budget 0"),
-    ("marked", OWN_DEFAULT): ("saves what has no mark",),
+    ("marked", OWN_DEFAULT): ("saves what has no mark", "and fails"),
 }
 
 
@@ -208,6 +215,8 @@ class _Text(str):
         ((50, 5, 1), (40, 5, 1), 0.5, None),
         ((51, 5, 1), (40, 6, 1), 0.5, None),
         ((40, 5, 1), (51, 4, 1), 0.5, "over the budget"),
+        ((60, 5, 1), (61, 4, 1), 0.5, "neither keeps the budget"),
+        ((60, 5, 1), (60, 4, 1), 0.5, None),
         ((40, 5, 1), (50, 4, 1), 0.5, None),
         ((40, 5, 1), (30, 6, 1), 1.0, None),
         ((40, 5, 1), (30, 6, 1), 0.0, None),
