@@ -277,7 +277,7 @@ def why_kept(graph, name, settings):
     base = node
     while is_view(base):
         base = base.args[0]
-    if base.op == "placeholder" and settings.exclude_primals:
+    if settings.exclude_primals and base.op == "placeholder" != node.op:
         return VIEW
     while node.op == "call_function" and "convert_element" in str(node.target):
         node = node.args[0]
