@@ -3,7 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the partitioners of torch._functorch."""
 
+import contextlib
 import gc
+import tempfile
 import time
 from unittest import mock
 
@@ -59,7 +61,13 @@ def run(case, strategy, budget=1.0, is_simplified=False):
         "cse": not is_simplified,
     }
     try:
-        with config.patch(patch), _without_states(), _timed() as timer:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(config.patch(patch))
+            stack.enter_context(_without_states())
+            # Of a graph that it cannot partition it leaves a file behind.
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
+            stack.enter_context(contextlib.chdir(folder))
+            timer = stack.enter_context(_timed())
             forward, backward = PARTITIONERS[strategy](
                 graph,
                 (),
