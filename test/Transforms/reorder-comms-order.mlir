@@ -120,10 +120,10 @@ func.func @numbered(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 }
 
 // A collective that is start and wait in one is not passed, whatever its
-// stream, and not taken along even where others are.
+// stream, but taken along.
 // REMARK: Function=blocking
-// GROUP-SAME: its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
-// FREE-SAME: its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
+// GROUP-SAME: its start moves up by 1, with 1 other, limited by nothing
+// FREE-SAME: its start moves up by 1, with 1 other, limited by nothing
 // KEPT-SAME: its start moves up by 1, limited by the collective commsched.barrier
 // CHECK-LABEL: func.func @blocking(
 // CHECK-NEXT: commsched.barrier
@@ -138,9 +138,9 @@ func.func @blocking(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
   return %free, %w : tensor<16xi8>, tensor<16xi8>
 }
 
-// Nor is a function that may communicate.
+// So is a function that may communicate.
 // REMARK: Function=call
-// REMARK-SAME: its start moves up by 1, limited by barrier dependence with func.call
+// REMARK-SAME: its start moves up by 1, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @call(
 // CHECK-NEXT: call @unknown
 // CHECK-NEXT: "ar"
@@ -154,14 +154,13 @@ func.func @call(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
   return %free, %w : tensor<16xi8>, tensor<16xi8>
 }
 
-// The start depends on the result as well: it is not taken along all the same,
-// cheap as it looks.
+// And what the start depends on, known or not.
 // REMARK: Function=unregistered
-// REMARK-SAME: its start moves up by 1, limited by data dependence with foreign.op
+// REMARK-SAME: its start moves up by 2, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @unregistered(
-// CHECK-NEXT: "first"
 // CHECK-NEXT: "foreign.op"
 // CHECK-NEXT: "ar"
+// CHECK-NEXT: "first"
 // CHECK-NEXT: "free"
 func.func @unregistered(%x: tensor<16xi8>)
     -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
@@ -174,10 +173,10 @@ func.func @unregistered(%x: tensor<16xi8>)
   return %first, %free, %w : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
 }
 
-// Communication that no interface describes. Computation of that dialect is
-// taken along like any other.
+// Communication that no interface describes, and computation of that dialect,
+// are taken along like any other.
 // REMARK: Function=other_dialect
-// REMARK-SAME: its start moves up by 1, with 1 other, limited by barrier dependence with commsched_test.probe
+// REMARK-SAME: its start moves up by 1, with 2 others, limited by nothing
 // CHECK-LABEL: func.func @other_dialect(
 // CHECK-NEXT: commsched_test.probe
 // CHECK-NEXT: commsched_test.work
@@ -193,15 +192,14 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
   return %free, %w : tensor<16xi8>, tensor<16xi8>
 }
 
-// Collectives in a region: nothing passes the operation that holds it, and it is
-// not taken along. They move by themselves, as far as the peak of their block
-// allows, whatever the budget of the function.
+// Collectives in a region: nothing passes the operation that holds it. They move
+// by themselves, as far as the peak of their block allows, whatever the budget of
+// the function.
 // REMARK: Function=region
 // REMARK-SAME: 'inner': its start moves up by 1, limited by memory: passing use takes 96 bytes of 80
 // REMARK: Function=region
-// REMARK-SAME: 'ar': its start moves up by 1, limited by data dependence with scf.if
+// REMARK-SAME: 'ar': its start moves up by 2, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @region(
-// CHECK-NEXT: "first"
 // CHECK-NEXT: scf.if
 // CHECK-NEXT: "make"
 // CHECK-NEXT: "use"
@@ -210,6 +208,7 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK: scf.yield
 // CHECK: scf.yield
 // CHECK: "ar"
+// CHECK-NEXT: "first"
 // CHECK-NEXT: "free"
 func.func @region(%x: tensor<16xi8>, %c: i1)
     -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {

@@ -176,9 +176,9 @@ func.func @blocking(%x: tensor<16xi8>)
   return %w, %free, %last : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
 }
 
-// So does whatever may communicate.
+// What may communicate in an unknown way is taken along.
 // REMARK: Function=call
-// REMARK-SAME: 'ar': its wait moves down by 1, limited by barrier dependence with func.call
+// REMARK-SAME: 'ar': its wait moves down by 1, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @call(
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "free"
@@ -193,15 +193,15 @@ func.func @call(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
   return %w, %free : tensor<16xi8>, tensor<16xi8>
 }
 
-// It is not taken along where it needs the result, cheap as it looks.
+// And what needs the result, known or not.
 // REMARK: Function=unregistered
-// REMARK-SAME: 'ar': its wait moves down by 1, limited by data dependence with foreign.op
+// REMARK-SAME: 'ar': its wait moves down by 2, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @unregistered(
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "free"
+// CHECK-NEXT: "last"
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: "foreign.op"
-// CHECK-NEXT: "last"
 func.func @unregistered(%x: tensor<16xi8>)
     -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
@@ -213,10 +213,10 @@ func.func @unregistered(%x: tensor<16xi8>)
   return %y, %free, %last : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
 }
 
-// Other dialects move alike: the wait takes the computation along, and stops
-// where something communicates that no interface describes.
+// Other dialects move alike: the wait takes the computation along, and what
+// communicates though no interface describes it.
 // REMARK: Function=other_dialect
-// REMARK-SAME: commsched_test.exchange: its wait moves down by 1, with 1 other, limited by barrier dependence with commsched_test.probe
+// REMARK-SAME: commsched_test.exchange: its wait moves down by 1, with 2 others, limited by nothing
 // CHECK-LABEL: func.func @other_dialect(
 // CHECK-NEXT: commsched_test.exchange
 // CHECK-NEXT: "free"
@@ -238,7 +238,7 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // REMARK: Function=region
 // REMARK-SAME: 'inner': its wait moves down by 1, limited by memory: passing large takes 144 bytes of 112
 // REMARK: Function=region
-// REMARK-SAME: 'ar': its wait moves down by 1, limited by barrier dependence with scf.if
+// REMARK-SAME: 'ar': its wait moves down by 1, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @region(
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "free"

@@ -245,6 +245,7 @@ RUNS = [
         "commsched-sink-waits-iterative", "memory-budget=10%",
         "sink_iterative_peak_memory_budget=0.2 reference-memory-model "
         "sink_waits_iterative_swap_with_collectives "
+        "sink_waits_iterative_unsafe_collectives_reorder=false "
         "reorder_iterative_debug_memory_recompute",
         "sink_waits_iterative_debug_limit_to_sink=10",
         "sink_iterative_use_runtime_estimations "

@@ -157,8 +157,8 @@ def ReorderCommsPreservingPeakMemory
     Option<"useRuntimeEstimations",
            "reorder_iterative_use_runtime_estimations", "bool",
            /*default=*/"false",
-           "Stop when computation hides the collective, and weigh what others "
-           "lose">,
+           "Stop when computation hides the collective, weigh what others lose, "
+           "and take expensive operations along">,
     Option<"extraOverlap", "reorder_iterative_extra_comm_comp_overlap",
            "double", /*default=*/"0.5",
            "With estimations, hidden means beside computation that lasts this "
@@ -194,8 +194,8 @@ def SinkWaitsIterative
   let options = !listconcat(budgetOptions, [
     Option<"useRuntimeEstimations", "sink_iterative_use_runtime_estimations",
            "bool", /*default=*/"false",
-           "Stop when computation hides the collective, and weigh what others "
-           "lose">,
+           "Stop when computation hides the collective, and take expensive "
+           "operations along">,
     Option<"extraOverlap", "sink_iterative_extra_comm_comp_overlap", "double",
            /*default=*/"0.5",
            "With estimations, hidden means beside computation that lasts this "
