@@ -237,7 +237,8 @@ void MoveReport::remarkTotals() const {
   }
   remark::passed(function->getLoc(),
                  makeRemark("CollectivesReordered", functionName))
-      << (pass + " improves overlap by " + Twine(improvementNs) + " ns with " +
+      << (pass + ": " + Twine(std::abs(improvementNs)) + " ns " +
+          (improvementNs < 0 ? "more" : "less") + " exposed after " +
           Twine(numMoves) + (numMoves == 1 ? " move" : " moves") +
           "; the peak memory is " + Twine(result.newPeakBytes) +
           " bytes, and was " + Twine(result.oldPeakBytes))

@@ -77,6 +77,13 @@ def test_what_belongs_to_a_device_memory(options):
         Options(**options)
 
 
+@pytest.mark.parametrize("budget", [0.5, 0, "1GiB"])
+def test_eager_execution_keeps_to_no_limit(budget):
+    Options(partition="default", activation_memory_budget=1)
+    with pytest.raises(OptionsError, match="but 'activation_memory_budget' limits"):
+        Options(partition="default", activation_memory_budget=budget)
+
+
 def test_a_choice_of_8_bits_needs_a_limit():
     with pytest.raises(OptionsError, match="a choice within 'device_memory'"):
         Options(quantize_activations="auto")

@@ -46,7 +46,7 @@ commsched.group @g size(2)
 // REMARK-SAME: CommNs=40, ComputeNs=15, ExposedAfterNs=25, ExposedBeforeNs=40, Grouped=1, LimitingFactor="memory: passing use takes 210 bytes of 209", Moved=1,
 // REMARK-SAME: commsched.all_reduce 'ar': its start moves up by 1, with 1 other, limited by memory: passing use takes 210 bytes of 209
 // REMARK: remark: [Passed] CollectivesReordered | Category:commsched | Function=step | ImprovementNs=15, Moves=1, PeakBytesAfter=160, PeakBytesBefore=160,
-// REMARK-SAME: commsched-reorder-comms-preserving-peak-memory improves overlap by 15 ns with 1 move; the peak memory is 160 bytes, and was 160
+// REMARK-SAME: commsched-reorder-comms-preserving-peak-memory: 15 ns less exposed after 1 move; the peak memory is 160 bytes, and was 160
 // REMARK: [[@LINE+17]]:8: remark: [Passed] CollectiveMoved | Category:commsched | Function=step
 // REMARK-SAME: CommNs=40, ComputeNs=45, ExposedAfterNs=-5, ExposedBeforeNs=25, Grouped=0, LimitingFactor=nothing, Moved=1,
 // REMARK-SAME: commsched.all_reduce 'ar': its wait moves down by 1, limited by nothing

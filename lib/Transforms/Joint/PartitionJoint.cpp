@@ -94,7 +94,8 @@ std::optional<std::string> PartitionJoint::findBadOption() {
   }
   constexpr StringLiteral needsCut =
       "cannot be kept with 'strategy=default', which saves what eager "
-      "execution does; use 'strategy=min-cut'";
+      "execution does unless an operation is marked for recomputation; use "
+      "'strategy=min-cut'";
   if (strategy == PartitionStrategy::Default && budget.peakBytes)
     return makeOptionError(*this, memoryBudget, needsCut);
   if (strategy == PartitionStrategy::Default && fraction < 1)

@@ -205,8 +205,8 @@ def SinkWaitsIterative
     Option<"unsafeCollectivesReorder",
            "sink_waits_iterative_unsafe_collectives_reorder", "bool",
            /*default=*/"true",
-           "Let blocking collectives that move with a wait pass others, which "
-           "in programs of this dialect depend on them and stay behind">,
+           "Let blocking collectives that move with a wait pass others; in a "
+           "program these depend on them, so that it changes nothing">,
     Option<"maxCollectives", "sink_waits_iterative_debug_limit_to_sink",
            "int64_t", /*default=*/"-1", "Move only so many waits; -1: all">,
   ]);

@@ -53,6 +53,9 @@ def check_memory(options: Any) -> None:
                     f"option '{name}' is given, but 'device_memory', which it "
                     "belongs to, is not"
                 )
+        is_limited = options.activation_memory_budget not in (None, 1)
+        if options.partition == "default" and is_limited:
+            raise OptionsError(_default_saves("activation_memory_budget"))
         return
     total = size_of("device_memory", options.device_memory)
     if options.host_memory is not None:
@@ -68,11 +71,14 @@ def check_memory(options: Any) -> None:
             "limit what is saved: leave out one of the two"
         )
     if options.partition == "default":
-        raise OptionsError(
-            "option 'partition' is 'default', which saves what eager "
-            "execution saves, but 'device_memory' limits what is saved: leave "
-            "out one of the two"
-        )
+        raise OptionsError(_default_saves("device_memory"))
+
+
+def _default_saves(limit: str) -> str:
+    return (
+        "option 'partition' is 'default', which saves what eager execution "
+        f"saves, but '{limit}' limits what is saved: leave out one of the two"
+    )
 
 
 def graph_memory(options: Any) -> Optional[int]:
