@@ -237,6 +237,22 @@ def test_every_row_says_how_and_is_tested():
         assert bool(row.tests) == (word != "not part"), row
 
 
+def check_same(row):
+    """Checks that a "same" row does not tell ours from PyTorch's."""
+    allowed = r"PyTorch's (own function|lists|tags)\b"
+    rest = re.sub(allowed, "", row.verdict)
+    assert not re.search(r"PyTorch|earlier version|\b2\.\d", rest), row
+
+
+def test_same_is_not_said_of_what_differs():
+    for row in rows():
+        if row.verdict.startswith("same"):
+            check_same(row)
+    contradiction = Row(FSDP, "f", "", "same: earlier versions count it", "")
+    with pytest.raises(AssertionError, match="earlier versions"):
+        check_same(contradiction)
+
+
 @pytest.fixture(scope="module")
 def unit_tests():
     pattern = re.compile(r"^TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", re.M)
@@ -321,11 +337,17 @@ def test_options_of_torch_compile_exist():
 
 
 def test_rows_that_rows_refer_to_exist():
-    names = {row.name for row in rows()}
-    names |= {name.rpartition(".")[2] for name in names}
+    verdicts = {}
+    for row in rows():
+        for name in (row.name, row.name.rpartition(".")[2]):
+            verdicts.setdefault(name, set()).add(row.verdict.partition(":")[0])
     for row in rows():
         for name in re.findall(r"\b(?:as|see) `([^`]+)`", row.verdict):
-            assert name in names, (str(row), name)
+            assert name in verdicts, (str(row), name)
+        # What is as another row says has that row's word.
+        word, _, reason = row.verdict.partition(": ")
+        if same_as := re.match(r"as `([^`]+)`", reason):
+            assert word in verdicts[same_as[1]], (str(row), same_as[1])
 
 
 def test_nothing_is_only_said_to_be_missing():
