@@ -63,12 +63,18 @@ def _prefer_save_as_must(graph):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
 
 
-def _single_region_of_several(graph):
+def _no_region_of_several(graph):
     """Takes the region from operators with several results."""
     for node in graph.graph.nodes:
         if isinstance(node.meta.get("val"), (list, tuple)):
             for each in (node, *node.users):
                 each.meta.pop("ac_graph_id", None)
+
+
+def _no_region_of_views(graph):
+    """Takes the region from views."""
+    for node in filter(is_view, graph.graph.nodes):
+        node.meta.pop("ac_graph_id", None)
 
 
 def keep_seed_readers(graph):
@@ -113,7 +119,13 @@ REPAIRS = (
     Repair(
         "saves none of several results between regions",
         applies=lambda row: row.is_marked,
-        change=_single_region_of_several,
+        change=_no_region_of_several,
+        is_mutual=True,
+    ),
+    Repair(
+        "saves no view between regions",
+        applies=lambda row: row.is_marked,
+        change=_no_region_of_views,
         is_mutual=True,
     ),
     Repair(

@@ -51,6 +51,7 @@ MARKS = (
     *SEEDS,
     "takes no notice of PREFER_SAVE",
     "none of several results between regions",
+    "saves no view between regions",
     "several results as one, and fails",
 )
 #: Why graphs differ, by the beginning of the name and the strategy: what is not
