@@ -241,16 +241,19 @@ static void remarkOutlined(OutlinedRegion outlined,
       << remark::metric("Operations", outlined.numOperations);
 }
 
-/// Says which settings of `region` have no effect.
+/// Says which settings of `region` have no effect. Its operations have to be
+/// in the functions of the user still.
 static void remarkSettings(const MarkedRegion &region) {
-  auto function = region.first->getParentOfType<func::FuncOp>();
-  for (auto [key, value] : region.settings)
-    remark::missed(region.first->getLoc(),
+  for (const auto &[setting, op] : region.settings) {
+    auto function = op->getParentOfType<func::FuncOp>();
+    remark::missed(op->getLoc(),
                    makeRemark("RegionSettingIgnored",
                               function ? function.getSymName() : StringRef()))
-        << ("the setting " + key + " = " + value + " of " + describe(region) +
+        << ("the setting " + setting.first + " = " + setting.second + " of " +
+            describe(region) +
             " is left out: a region is compiled by its 'pipeline'")
                .str();
+  }
 }
 
 static void remarkNoMarks(ModuleOp module) {
@@ -321,12 +324,13 @@ FailureOr<bool> CompileRegions::compile() {
     blocks.push_back(std::move(*plan));
   }
 
-  SmallVector<OutlinedRegion> outlined = outlineRegions(getOperation(), blocks);
-  if (areRemarksEnabled(getOperation())) {
+  bool hasRemarks = areRemarksEnabled(getOperation());
+  if (hasRemarks)
     llvm::for_each(marks->regions, remarkSettings);
+  SmallVector<OutlinedRegion> outlined = outlineRegions(getOperation(), blocks);
+  if (hasRemarks)
     for (const OutlinedRegion &region : outlined)
       remarkOutlined(region, marks->regions[region.region]);
-  }
   if (failed(compile(outlined, *pipelines, *costs)))
     return failure();
   return isChanged;

@@ -120,8 +120,9 @@ FailureOr<int32_t> MarkCollector::findRegion(Operation *op,
   MarkedRegion &known = marks.regions[it->second];
   if (auto settings = mark.getAs<DictionaryAttr>("settings"))
     for (NamedAttribute setting : settings)
-      known.settings.insert({setting.getName().getValue(),
-                             cast<StringAttr>(setting.getValue()).getValue()});
+      known.settings.insert({{setting.getName().getValue(),
+                              cast<StringAttr>(setting.getValue()).getValue()},
+                             op});
   // A mark that names no pipeline takes that of the others.
   if (pipeline.empty() || known.pipeline == pipeline)
     return it->second;

@@ -34,8 +34,9 @@ struct MarkedRegion {
   /// The first operation of the module that names the pipeline, or else the
   /// region.
   Operation *first = nullptr;
-  /// What marks ask of other compilers, each key with the first value.
-  llvm::MapVector<StringRef, StringRef> settings;
+  /// What marks ask of other compilers, as a key and its value, with the first
+  /// operation that does. Marks may give one key several values.
+  llvm::MapVector<std::pair<StringRef, StringRef>, Operation *> settings;
 };
 
 /// How messages name `region`.
