@@ -31,6 +31,15 @@ mlir::commsched::getSegmentKind(AllocatorModel model) {
   llvm_unreachable("unknown allocator");
 }
 
+std::optional<std::string>
+mlir::commsched::findBucketCapError(double megabytes) {
+  constexpr double most = 1e12;
+  if (megabytes > 0 && megabytes <= most)
+    return std::nullopt;
+  return "must be of sizes above 0 and up to 1e12, but has " +
+         std::to_string(megabytes);
+}
+
 ArrayRef<NamedValue<ActivationType>>
 mlir::commsched::detail::getNamedValues(ActivationType) {
   static constexpr NamedValue<ActivationType> values[] = {

@@ -14,6 +14,24 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
+namespace {
+
+/// Emits an error: a pipeline cannot refuse its options when it is built.
+struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseOptions)
+
+  explicit RefuseOptions(const Twine &problem) : problem(problem.str()) {}
+
+  void runOnOperation() override {
+    emitError(getOperation().getLoc(), problem);
+    signalPassFailure();
+  }
+
+  std::string problem;
+};
+
+} // namespace
+
 static std::unique_ptr<Pass>
 createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {
   switch (pass) {
@@ -52,8 +70,15 @@ static PassOptions makeInductorBuckets(InductorBuckets buckets, double capMb) {
 
 void mlir::commsched::buildInductorPipeline(
     OpPassManager &manager, const InductorPipelineOptions &options) {
-  OpPassManager &functions = manager.nest<func::FuncOp>();
   double cap = options.bucketCapMb;
+  // Also where nothing is merged, and no bucketing pass reads it.
+  if (std::optional<std::string> error = findBucketCapError(cap)) {
+    manager.addPass(std::make_unique<RefuseOptions>(
+        "option '" + options.bucketCapMb.ArgStr +
+        "' of pipeline 'commsched-inductor-pipeline' " + *error));
+    return;
+  }
+  OpPassManager &functions = manager.nest<func::FuncOp>();
   if (options.bucketAllGathers != InductorBuckets::None)
     functions.addPass(
         createBucketAllGather(makeInductorBuckets<BucketAllGatherOptions>(
@@ -90,24 +115,6 @@ static void passOn(const SchedulingPipelineOptions &from, Options &to) {
   to.linkSharing = from.linkSharing;
   to.computeSlowdown = from.computeSlowdown;
 }
-
-namespace {
-
-/// Emits an error: a pipeline cannot refuse its options when it is built.
-struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseOptions)
-
-  explicit RefuseOptions(const Twine &problem) : problem(problem.str()) {}
-
-  void runOnOperation() override {
-    emitError(getOperation().getLoc(), problem);
-    signalPassFailure();
-  }
-
-  std::string problem;
-};
-
-} // namespace
 
 /// An option that was given and that commsched-steady-state does not have.
 static std::optional<StringRef>

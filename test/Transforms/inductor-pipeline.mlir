@@ -89,10 +89,15 @@
 // UNKNOWN-BUCKETS: bucket_all_gathers_fx option: Cannot find option named 'some'
 // REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=0
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// BAD-CAP: error: option 'cap-mb' of pass 'commsched-bucket-all-gather' must be of sizes above 0
+// BAD-CAP: error: option 'bucket-cap-mb' of pipeline 'commsched-inductor-pipeline' must be of sizes above 0 and up to 1e12, but has {{0.0|-1.0|nan|inf}}
 // REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=-1
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=nan
+// Also where nothing is merged.
+// REDEFINE: %{options} = bucket-cap-mb=0
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
+// REDEFINE: %{options} = bucket-cap-mb=nan
+// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
+// REDEFINE: %{options} = bucket-cap-mb=inf
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
 // REDEFINE: %{options} = memory-budget=nan%
 // RUN: not %{dump} | FileCheck %s --check-prefix=NAN-BUDGET

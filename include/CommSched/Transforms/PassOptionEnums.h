@@ -43,6 +43,9 @@ enum class BucketModeOption { Copy, Coalesced, Auto };
 /// 2.13, bucketing.py, bucket_cap_mb_by_bucket_idx_default).
 inline constexpr double defaultBucketCapMb = 2000;
 
+/// What is wrong with such a size, as the end of an error message.
+std::optional<std::string> findBucketCapError(double megabytes);
+
 /// The values of an option of that type.
 inline llvm::cl::ValuesClass getBucketModeValues() {
   return llvm::cl::values(

@@ -53,13 +53,11 @@ static SmallVector<BucketMode, 2> getModes(BucketModeOption mode) {
 static std::optional<std::string> parseCaps(ArrayRef<double> megabytes,
                                             std::vector<int64_t> &capBytes) {
   constexpr double bytesPerMegabyte = 1 << 20;
-  constexpr double most = 1e12;
   if (megabytes.empty())
     megabytes = defaultBucketCapMb;
   for (double cap : megabytes) {
-    if (!(cap > 0 && cap <= most))
-      return "must be of sizes above 0 and up to 1e12, but has " +
-             std::to_string(cap);
+    if (std::optional<std::string> error = findBucketCapError(cap))
+      return error;
     capBytes.push_back(
         std::max<int64_t>(static_cast<int64_t>(cap * bytesPerMegabyte), 1));
   }
