@@ -141,11 +141,22 @@ def test_what_is_marked_is_logged(caplog):
         ({"inductor_configs": ["max_autotune"]},
          r"'inductor_configs' .* is \['max_autotune'\], not a dictionary"),
         ({"pipeline": ["cse"]}, r"'pipeline' .* is \['cse'\], not the text"),
+        ({"inductor_configs": {"": 1}}, "has the key '', which is no setting"),
     ],
 )
 def test_marks_that_inductor_refuses_are_errors(value, error):
     with pytest.raises(GraphImportError, match="node 'sin_default'.*" + error):
         import_graph_module(mark(marked_graph(), value), kind="forward")
+
+
+def test_settings_need_a_name():
+    gm = mark(marked_graph(), {"why": 1, "": 2})
+    error = (
+        "node 'sin_default'.* 'compile_with_inductor' has an empty key, with "
+        "the value 2: name the setting"
+    )
+    with pytest.raises(GraphImportError, match=error):
+        import_graph_module(gm, kind="forward")
 
 
 def test_region_needs_no_name():

@@ -54,7 +54,8 @@ def region_of(node: torch.fx.Node) -> dict | None:
     is. What else the value holds are `settings`, as text, of which only
     `commsched-compile-regions` says that nothing here honours them.
 
-    Raises GraphImportError where PyTorch's regional compiler fails, too.
+    Raises GraphImportError where PyTorch's regional compiler fails, too, and
+    for a setting without a name, which no module can hold.
     """
     custom = node.meta.get("custom")
     if not isinstance(custom, Mapping) or _MARK not in custom:
@@ -69,6 +70,12 @@ def region_of(node: torch.fx.Node) -> dict | None:
         raise GraphImportError(
             f"'pipeline' of its mark '{_MARK}' is {pipeline!r}, not the text "
             "of a pass pipeline",
+            node,
+        )
+    if "" in rest:
+        raise GraphImportError(
+            f"its mark '{_MARK}' has an empty key, with the value "
+            f"{rest['']!r}: name the setting",
             node,
         )
     settings = _settings_of(node, rest.pop("inductor_configs", {}))
