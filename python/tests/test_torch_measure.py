@@ -116,7 +116,8 @@ def test_rows_of_a_group():
          ".* 4 processes with nccl or gloo, as in 'torchrun --nproc-per-node 4"),
         ("fake", 1, "of 1 ranks has the backend 'fake'"),
         ("cpu:gloo,cuda:fake", 1, "the backend 'cpu:gloo,cuda:fake', which"),
-        ("gloo", 1, "'gloo' has 1 rank, .* 'torchrun --nproc-per-node 2"),
+        ("gloo", 1, "'gloo' has 1 rank, .* 'torchrun --nproc-per-node 2.*; "
+         "or measure operators alone, by '--kinds' without a value"),
     ],
 )
 def test_groups_that_move_no_data_are_refused(tmp_path, backend, size, reason):
@@ -148,6 +149,12 @@ def test_coalesced_sizes_lie_between_measured_ones():
 def test_collectives_need_a_process_group():
     with pytest.raises(RuntimeError, match="no process group is initialized"):
         measure.measure_collectives()
+
+
+@pytest.mark.parametrize("group", [None, "tp", 3])
+def test_what_is_no_process_group_is_refused(fake_group, group):
+    with pytest.raises(RuntimeError, match=f"has {group!r}, which is no proc"):
+        measure.measure_collectives([group])
 
 
 def test_unknown_collectives_and_sizes_are_refused(fake_group):

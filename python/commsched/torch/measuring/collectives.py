@@ -84,8 +84,8 @@ def measure_collectives(
     have rows of several tensors, too, for the smallest sizes.
 
     Raises ValueError for unknown kinds, and RuntimeError on all ranks without
-    a process group, or if a rank gives a group that moves no data: one of the
-    backend `fake`, or of one rank.
+    a process group, or if a rank gives what is none, or a group that moves no
+    data: one of the backend `fake`, or of one rank.
     """
     if not dist.is_available() or not dist.is_initialized():
         raise RuntimeError(
@@ -102,7 +102,8 @@ def measure_collectives(
         raise ValueError("sizes and repeats must be positive")
     groups = [dist.group.WORLD] if groups is None else groups
     # A rank that is no member of a new group has a placeholder of it.
-    own = [group for group in groups if kinds and dist.get_rank(group) >= 0]
+    other = dist.GroupMember.NON_GROUP_MEMBER
+    own = [group for group in groups if kinds and group != other]
     _check_groups(own)
     device = device or default_device()
     rows: dict[tuple, int] = {}
@@ -112,7 +113,8 @@ def measure_collectives(
 
 
 def _check_groups(groups: Sequence[dist.ProcessGroup]) -> None:
-    """Raises RuntimeError on all ranks if a group of one moves no data."""
+    """Raises RuntimeError on all ranks if a group of one is none, or moves no
+    data."""
     mine = next(filter(None, map(_why_not_measured, groups)), None)
     found: list[Any] = [None] * dist.get_world_size()
     dist.all_gather_object(found, mine)
@@ -123,6 +125,12 @@ def _check_groups(groups: Sequence[dist.ProcessGroup]) -> None:
 
 def _why_not_measured(group: dist.ProcessGroup) -> Optional[str]:
     """Says why calls in `group` would show no time of communication, if so."""
+    if not isinstance(group, dist.ProcessGroup):
+        return (
+            f"'groups' has {group!r}, which is no process group: give what "
+            "torch.distributed.new_group returns, or no 'groups' for the one "
+            "of all ranks"
+        )
     size, backend = dist.get_world_size(group), dist.get_backend(group)
     name = f"process group '{group.group_name}' ({group.group_desc})"
     backends = dist.get_backend_config(group).split(",")
@@ -138,7 +146,8 @@ def _why_not_measured(group: dist.ProcessGroup) -> Optional[str]:
             f"{name} of the backend '{backend}' has 1 rank, so that its "
             "collectives move no data: start more processes, as in '"
             + MEASURE_COMMAND.format(2)
-            + "', and leave out groups of one rank"
+            + "', and leave out groups of one rank; or measure operators "
+            "alone, by '--kinds' without a value (in Python: kinds=[])"
         )
     return None
 
