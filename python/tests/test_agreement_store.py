@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What ranks publish, follow and compare; the ranks are threads here."""
 
+import math
 import threading
 import time
 import warnings
@@ -298,6 +299,11 @@ def test_a_rank_that_does_not_come_is_named(ranks):
     run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
     with pytest.raises(RanksDiffer, match="waited 0.2 s .* for 1 of 2 ranks"):
         run()
+
+
+def test_ranks_may_wait_without_a_limit(ranks):
+    options = Options(timeout=math.inf)
+    ranks.both(lambda rank: _compile(_graph(), _plan(2, 1, 0), options)())
 
 
 def test_all_obey_the_first_that_waits_no_longer(ranks):

@@ -62,6 +62,7 @@ def test_an_unknown_option_is_an_error_with_the_known_ones():
         ("hints", {"u0": -1}),
         ("hints", {"u0": 1.5}),
         ("hints", {0: 1}),
+        ("hints", [("u0", 1), "u"]),
         ("activation_memory_budget", -0.1),
         ("activation_memory_budget", 1.5),
         ("activation_memory_budget", math.nan),
@@ -104,6 +105,12 @@ def test_budgets_are_percentages_or_bytes(budget):
     assert f"memory-budget={budget}" in Options(
         memory_budget=budget
     ).pipeline_flags()[-1]
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_symbol_has_one_hint(size):
+    with pytest.raises(OptionsError, match=f"'u0' twice, with 1 and {size}"):
+        Options(hints=[("u0", 1), ("u1", 3), ("u0", size)])
 
 
 def test_options_with_hints_can_be_hashed():

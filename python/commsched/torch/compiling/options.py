@@ -59,7 +59,8 @@ class Options(ScheduleOptions):
                    all ranks are known to compile equal graphs.
     timeout:       seconds that a rank waits for the others before a graph
                    first runs: by default as long as collectives of NCCL, so
-                   that no job ends that would have gone on without waiting.
+                   that no job ends that would have gone on without waiting;
+                   `math.inf` for no limit.
     ranks_per_node: consecutive ranks that share a node; by default what
                    torchrun says (LOCAL_WORLD_SIZE), else 8.
     hints:         sizes of symbols without a hint, by name ("u0").
@@ -247,19 +248,26 @@ def _hints(given: Any) -> tuple[tuple[str, int], ...]:
     """Returns what is given for `hints` as sorted pairs."""
     items = given.items() if isinstance(given, Mapping) else given
     try:
-        pairs = dict(items)
-        is_valid = all(
-            isinstance(name, str) and type(size) is int and size >= 0
-            for name, size in pairs.items()
-        )
+        pairs = [(name, size) for name, size in items]
     except (TypeError, ValueError):
-        is_valid = False
-    if not is_valid:
+        pairs = [(None, None)]
+    if not all(
+        isinstance(name, str) and type(size) is int and size >= 0
+        for name, size in pairs
+    ):
         raise OptionsError(
             f"option 'hints' is {given!r}; it takes sizes by the names of "
             'symbols, such as {"u0": 512}'
         )
-    return tuple(sorted(pairs.items()))
+    sizes: dict[str, int] = {}
+    for name, size in pairs:
+        if name in sizes:
+            raise OptionsError(
+                f"option 'hints' is {given!r}; it names {name!r} twice, with "
+                f"{sizes[name]} and {size}"
+            )
+        sizes[name] = size
+    return tuple(sorted(sizes.items()))
 
 
 def _quantization(given: Any) -> Union[None, str, tuple]:
