@@ -2,6 +2,7 @@
 """Scheduled functions compute what JAX computes, in the scheduled order; what
 cannot be scheduled is an error that says why."""
 
+import math
 import os
 import re
 import stat
@@ -288,17 +289,20 @@ def test_options_are_checked():
     lowered, _ = lower_layers()
     with pytest.raises(cs.OptionsError, match="unknown option 'budget'.*slack"):
         cs.schedule(lowered, budget="5%")
-    for name, value in {
-        "memory_budget": "much",
-        "target": "tpu",
-        "buckets": "some",
-        "mode": None,
-        "bitwise": 1,
-        "slack": -1,
-        "ranks_per_node": 0,
-        "version": "new",
-        "timeout": "long",
-    }.items():
+    for name, value in [
+        ("memory_budget", "much"),
+        ("target", "tpu"),
+        ("buckets", "some"),
+        ("mode", None),
+        ("bitwise", 1),
+        ("slack", -1),
+        ("ranks_per_node", 0),
+        ("version", "new"),
+        ("timeout", "long"),
+        ("timeout", -1),
+        ("timeout", math.nan),
+        ("timeout", math.inf),
+    ]:
         with pytest.raises(cs.OptionsError, match=f"option '{name}' is"):
             cs.schedule(lowered, **{name: value})
 

@@ -4,11 +4,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 from typing import Any, Optional
 
 from commsched import opt
 from commsched.options import OptionsError, ScheduleOptions, check_choice
+
+# Processes cannot be waited for without limit, nor for a month.
+_LONGEST = 10**6
 
 _VERSION = re.compile(r"\d+\.\d+(\.\d+)?")
 
@@ -29,7 +33,7 @@ class Options(ScheduleOptions):
     scheduling_groups: let XLA's latency-hiding scheduler keep together what
                    the schedule puts between starts and waits. XLA fails if a
                    group needs more collectives in flight than it allows.
-    timeout:       seconds after which scheduling is given up.
+    timeout:       seconds after which scheduling is given up, up to 10^6.
     """
 
     slack: Optional[int] = None
@@ -46,7 +50,7 @@ class Options(ScheduleOptions):
         check_choice(
             "scheduling_groups", self.scheduling_groups, (True, False)
         )
-        _check_number("timeout", self.timeout, (int, float), 0)
+        _check_number("timeout", self.timeout, (int, float), 0, _LONGEST)
         if self.version is not None and not (
             isinstance(self.version, str) and _VERSION.fullmatch(self.version)
         ):
@@ -78,13 +82,16 @@ class Options(ScheduleOptions):
         return (opt.flag("convert-commsched-to-stablehlo", settings),)
 
 
-def _check_number(name: str, value: Any, kinds: Any, least: int) -> None:
+def _check_number(
+    name: str, value: Any, kinds: Any, least: int, most: float = math.inf
+) -> None:
     if (
         isinstance(value, bool)
         or not isinstance(value, kinds)
-        or value < least
+        or not least <= value <= most
     ):
+        limit = "" if most == math.inf else f" and at most {most}"
         raise OptionsError(
             f"option '{name}' is {value!r}; it takes a number of at least "
-            f"{least}"
+            f"{least}{limit}"
         )
