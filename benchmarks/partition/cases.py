@@ -12,6 +12,7 @@ import torch
 from torch._functorch import partitioners
 from torch._functorch.compile_utils import fx_graph_cse
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.tracer.capture import capture_joint
 from commsched.torch.tracer.step import StepOptions, trace_step
@@ -50,6 +51,15 @@ class Case:
         """Whether an operator is marked to be computed again: then the default
         is a minimum cut."""
         return partitioners.has_recomputable_ops(self.graph)
+
+    @property
+    def prefers_saving(self):
+        """Whether an operator has the policy PREFER_SAVE: also a graph in which
+        none is to be computed again can have it."""
+        return any(
+            node.meta.get("recompute") == CheckpointPolicy.PREFER_SAVE
+            for node in self.graph.graph.nodes
+        )
 
     @property
     def is_seeded(self):

@@ -48,6 +48,8 @@ class Row:
     is_own: bool = False
     #: Whether the backward has seeds.
     is_seeded: bool = False
+    #: Whether an operator has the policy PREFER_SAVE.
+    prefers_saving: bool = False
 
     @property
     def is_cut(self):
@@ -91,6 +93,7 @@ class Subject:
             budget,
             is_marked=self._case.is_marked,
             is_seeded=self._case.is_seeded,
+            prefers_saving=self._case.prefers_saving,
         )
         try:
             row.mine = self._measure(strategy, budget)

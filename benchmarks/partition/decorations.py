@@ -152,19 +152,40 @@ def add_seeds(graph_module, seed):
 
 
 def compute_values(graph):
-    """Computes all values anew: views show what they have as operands now."""
+    """Computes all values anew: views show what they have as operands now. An
+    operand that cannot be viewed any more is copied, as a reshape does."""
     (first, *_) = graph.find_nodes(op="placeholder")
-
-    def value_of(source):
-        return source.meta["val"]
-
     with first.meta["val"].fake_mode:
         for node in graph.nodes:
-            if node.op == "call_function":
-                args, kwargs = torch.fx.map_arg(
-                    (node.args, node.kwargs), value_of
-                )
-                node.meta["val"] = node.target(*args, **kwargs)
+            if node.op != "call_function":
+                continue
+            try:
+                node.meta["val"] = _compute(node)
+            except ValueError:
+                if node.target is not aten.view.default:
+                    raise
+                _copy_operand(graph, node)
+                node.meta["val"] = _compute(node)
+
+
+def _compute(node):
+    args, kwargs = torch.fx.map_arg(
+        (node.args, node.kwargs), lambda source: source.meta["val"]
+    )
+    return node.target(*args, **kwargs)
+
+
+def _copy_operand(graph, view):
+    source = view.args[0]
+    with graph.inserting_before(view):
+        copy = graph.call_function(
+            aten.clone.default,
+            (source,),
+            {"memory_format": torch.contiguous_format},
+        )
+    # The half is that of the view.
+    copy.meta = {**view.meta, "val": _compute(copy)}
+    view.args = (copy, *view.args[1:])
 
 
 def add_marks(graph_module, seed):

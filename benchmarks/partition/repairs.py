@@ -130,7 +130,7 @@ REPAIRS = (
     ),
     Repair(
         "takes no notice of PREFER_SAVE",
-        applies=lambda row: row.is_marked,
+        applies=lambda row: row.prefers_saving,
         change=_prefer_save_as_must,
     ),
     Repair(

@@ -18,6 +18,9 @@ FOLDER = Path(__file__).parents[2] / "benchmarks" / "partition"
 FAMILIES = ("random", "seeded", "marked")
 RANDOM = [f"{FAMILIES[i % 3]} {i}" for i in range(6 * runs())]
 SMALL = ("MLP", "dropout")
+#: One whose added factors leave a view what it cannot show, and one in which
+#: operators are rather saved, but none is to be computed again.
+RARE = ("seeded 69", "marked 354")
 
 
 @pytest.fixture
@@ -72,7 +75,7 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("name", [*SMALL, *turns(RANDOM, 2)])
+@pytest.mark.parametrize("name", [*SMALL, *RARE, *turns(RANDOM, 3)])
 def test_every_difference_is_explained(comparison, opt_program, tmp_path, name):
     case = captured(name)
     rows = list(comparison.compare(case, tmp_path))
@@ -87,7 +90,7 @@ def test_every_difference_is_explained(comparison, opt_program, tmp_path, name):
         assert rows[0].verdict == comparison.SAME
 
 
-@pytest.mark.parametrize("name", turns(RANDOM[:3], 3))
+@pytest.mark.parametrize("name", turns(RANDOM, 3))
 def test_both_halves_are_rewritten_alike(comparison, opt_program, name):
     """An order is the same without exceptions; of saved values in 8 bits, what
     differs is known."""
