@@ -159,11 +159,11 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
       return failure();
     return std::move(plan);
   }
-  FailureOr<bool> isPossible = visit(last);
-  if (failed(isPossible))
-    return failure();
-  bool mayGrow = *isPossible && plan.bytes < plan.allowedBytes;
-  if (mayGrow && failed(bisect(rung, last)))
+  // Even if the last rung is over the budget, one before it may be within: a
+  // cut takes all that is marked for recomputation for a part of the backward,
+  // needed there or not.
+  if (failed(visit(last)) ||
+      (plan.bytes != plan.allowedBytes && failed(bisect(rung, last))))
     return failure();
   return std::move(plan);
 }
