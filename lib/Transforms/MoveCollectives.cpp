@@ -71,8 +71,12 @@ private:
   /// By ExposureWalk, then by node.
   std::vector<Exposure> before[2];
   std::vector<Exposure> after[2];
-  /// By node: its place in the result.
-  std::vector<int32_t> positions;
+  /// The computation of the result in its order, and by node how much of it is
+  /// before.
+  std::vector<NodeId> computes;
+  std::vector<int32_t> numComputesBefore;
+  /// By collective of the result.
+  std::vector<ReorderInfo> infos;
 };
 
 } // namespace
@@ -89,9 +93,14 @@ MoveReport::MoveReport(func::FuncOp function, const BlockProblem &block,
     after[static_cast<int>(walk)] =
         computeExposure(problem, result.order, walk);
   }
-  positions.resize(result.order.size());
-  for (auto [place, node] : llvm::enumerate(result.order))
-    positions[node] = static_cast<int32_t>(place);
+  numComputesBefore.resize(result.order.size());
+  for (NodeId node : result.order) {
+    numComputesBefore[node] = static_cast<int32_t>(computes.size());
+    if (problem.kind(node) == NodeKind::Compute)
+      computes.push_back(node);
+  }
+  for (const CollectiveMoves &moves : result.collectives)
+    infos.push_back(getInfo(moves));
 }
 
 std::string MoveReport::listPassed(const CollectiveMoves &moves) const {
@@ -113,18 +122,15 @@ std::string MoveReport::listOverlap(NodeId start, ExposureWalk walk) const {
   NodeId windowEnd = after[static_cast<int>(walk)][start].windowEnd;
   if (windowEnd == schedule::noNode)
     return "";
-  int32_t first = positions[start] + 1;
-  int32_t end = positions[windowEnd];
+  int32_t first = numComputesBefore[start];
+  int32_t end = numComputesBefore[windowEnd];
   std::string text;
-  size_t numListed = 0;
   for (int32_t step = 0; step < end - first; ++step) {
-    NodeId node = result.order[isFromWait ? end - 1 - step : first + step];
-    if (problem.kind(node) != NodeKind::Compute)
-      continue;
-    if (numListed++ == maxListed) {
+    if (step == static_cast<int32_t>(maxListed)) {
       text += "+...";
       break;
     }
+    NodeId node = computes[isFromWait ? end - 1 - step : first + step];
     text +=
         "+" + getName(node) + "[" + std::to_string(problem.costNs(node)) + "]";
   }
@@ -193,9 +199,8 @@ ReorderInfo MoveReport::getInfo(const CollectiveMoves &moves) const {
 }
 
 void MoveReport::remark() const {
-  for (const CollectiveMoves &moves : result.collectives) {
+  for (auto [moves, info] : llvm::zip_equal(result.collectives, infos)) {
     Operation *op = block.getOperation(moves.node);
-    ReorderInfo info = getInfo(moves);
     bool isWait = problem.kind(moves.node) == NodeKind::Wait;
     std::string text;
     llvm::raw_string_ostream os(text);
@@ -210,7 +215,7 @@ void MoveReport::remark() const {
       os << ", with " << moves.grouped
          << (moves.grouped == 1 ? " other" : " others");
     os << ", limited by " << info.limitingFactor;
-    auto emit = [&](remark::detail::InFlightRemark remark) {
+    auto emit = [&, &info = info](remark::detail::InFlightRemark remark) {
       remark << text << remark::metric("Moved", info.moves)
              << remark::metric("Grouped", info.grouped)
              << remark::metric("CommNs", info.commNs)
@@ -230,8 +235,7 @@ void MoveReport::remark() const {
 void MoveReport::remarkTotals() const {
   int64_t improvementNs = 0;
   int64_t numMoves = 0;
-  for (const CollectiveMoves &moves : result.collectives) {
-    ReorderInfo info = getInfo(moves);
+  for (const ReorderInfo &info : infos) {
     improvementNs += info.exposedBeforeNs - info.exposedAfterNs;
     numMoves += info.moves;
   }
@@ -250,8 +254,8 @@ void MoveReport::remarkTotals() const {
 }
 
 void MoveReport::write() const {
-  for (const CollectiveMoves &moves : result.collectives)
-    setReorderInfo(block.getOperation(moves.node), getInfo(moves));
+  for (auto [moves, info] : llvm::zip_equal(result.collectives, infos))
+    setReorderInfo(block.getOperation(moves.node), info);
 }
 
 //===----------------------------------------------------------------------===//

@@ -43,12 +43,12 @@ public:
     pass.options.extraOverlap = this->extraOverlap;
     pass.options.commMultiplier = this->commMultiplier;
     pass.options.computeMultiplier = this->computeMultiplier;
-    pass.options.reorderCollectives = mayReorderCollectives();
+    pass.options.reorderCollectives = this->unsafeCollectivesReorder;
     pass.options.withCollectives = this->withCollectives;
     pass.options.maxGroupSize = this->maxGroupSize;
     pass.options.recomputeMemory = this->debugMemoryRecompute;
     pass.collectiveOrder =
-        mayReorderCollectives() ? StreamOrder::Free : StreamOrder::Kept;
+        this->unsafeCollectivesReorder ? StreamOrder::Free : StreamOrder::Kept;
     pass.neverLonger = this->neverLonger;
     pass.writeInfo = this->verboseLogging;
     pass.budget.emplace();
@@ -75,8 +75,6 @@ public:
 
 protected:
   virtual IterativeSolver::Function *getSolver() const = 0;
-  /// Whether collectives need not keep their order on each stream.
-  virtual bool mayReorderCollectives() const = 0;
 
 private:
   /// Reads the budget. Returns the first error in the options.
@@ -128,9 +126,6 @@ protected:
   IterativeSolver::Function *getSolver() const override {
     return schedule::reorderComms;
   }
-  bool mayReorderCollectives() const override {
-    return unsafeCollectivesReorder;
-  }
 };
 
 struct SinkWaitsIterative
@@ -141,9 +136,6 @@ struct SinkWaitsIterative
 protected:
   IterativeSolver::Function *getSolver() const override {
     return schedule::sinkWaitsIteratively;
-  }
-  bool mayReorderCollectives() const override {
-    return unsafeCollectivesReorder;
   }
 };
 

@@ -150,7 +150,7 @@ def ReorderCommsPreservingPeakMemory
     remark for each collective reports its moves, and with
     `reorder_sink_verbose_logging` so does the attribute
     `commsched.reorder_info`, which commsched-report prints as a table; a remark
-    for the function then has the totals. Times there are those of the cost
+    for each block then has the totals. Times there are those of the cost
     model, without the multipliers.
   }];
   let options = !listconcat(budgetOptions, [
