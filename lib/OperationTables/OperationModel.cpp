@@ -240,21 +240,28 @@ struct AliasModel : AliasOpInterface::ExternalModel<AliasModel, Operation *>,
   }
 
   Value getAliasedValue(Operation *op, OpResult result) const {
+    OpOperand *operand = getOperand(op, result, /*inPlace=*/false);
+    return operand ? operand->get() : Value();
+  }
+
+  OpOperand *getOverwrittenOperand(Operation *op, OpResult result) const {
+    return getOperand(op, result, /*inPlace=*/true);
+  }
+
+private:
+  /// The operand that the entry names for `result` if it is written in place
+  /// or not.
+  OpOperand *getOperand(Operation *op, OpResult result, bool inPlace) const {
     const OperationEntry *entry = find(op);
-    if (!entry || entry->aliases.empty())
-      return {};
+    if (!entry || entry->aliases.empty() || entry->aliasesInPlace != inPlace)
+      return nullptr;
     size_t number = result.getResultNumber();
     int64_t index = entry->aliases[std::min(number, entry->aliases.size() - 1)];
     if (index == -2)
       index = static_cast<int64_t>(number);
-    if (index < 0 || index >= op->getNumOperands())
-      return {};
-    Value operand = op->getOperand(index);
-    // Storage of an argument is its caller's, and of other uses theirs.
-    if (entry->aliasesInPlace &&
-        (!operand.hasOneUse() || !operand.getDefiningOp()))
-      return {};
-    return operand;
+    return index < 0 || index >= op->getNumOperands()
+               ? nullptr
+               : &op->getOpOperand(index);
   }
 };
 

@@ -428,6 +428,55 @@ func.func @results_of_loops_are_written(%x: tensor<4xf32>, %y: tensor<4xf32>,
   return
 }
 
+// Who reads a value stays before the loop that takes over its storage. The loop
+// does not take over what it passes on.
+// CHECK-LABEL: func.func @loops_take_over_storage(
+// CHECK-NEXT: compute "x"
+// CHECK-NEXT: compute "reader"
+// CHECK-NEXT: scf.for
+// CHECK: scf.yield
+// CHECK-NEXT: }
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: compute "free"
+// CHECK-NEXT: compute "free"
+func.func @loops_take_over_storage(%y: tensor<4xf32>, %n: index)
+    -> (tensor<4xf32>, tensor<4xf32>) {
+  %x = commsched.compute "x"() : () -> tensor<4xf32>
+  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %free2 = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %s:2 = scf.for %i = %n to %n step %n iter_args(%it = %x, %on = %y)
+      -> (tensor<4xf32>, tensor<4xf32>) {
+    %t = commsched.compute "t"(%it, %on)
+        : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %t, %on : tensor<4xf32>, tensor<4xf32>
+  }
+  %f = commsched.all_reduce %s#0 on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  return %free, %free2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// Who reads a value stays before the update of a part of it in place.
+// CHECK-LABEL: func.func @updates_take_over_storage(
+// CHECK-NEXT: compute "x"
+// CHECK-NEXT: compute "reader"
+// CHECK-NEXT: tensor.insert_slice
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: compute "free"
+func.func @updates_take_over_storage(%y: tensor<4xf32>, %u: tensor<2xf32>)
+    -> tensor<4xf32> {
+  %x = commsched.compute "x"() : () -> tensor<4xf32>
+  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %s = tensor.insert_slice %u into %x[0] [2] [1]
+      : tensor<2xf32> into tensor<4xf32>
+  %f = commsched.all_reduce %s on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  return %free : tensor<4xf32>
+}
+
 // In the block of a region, values from outside are ordered too; nothing tells
 // which of them are the same memory.
 // CHECK-LABEL: func.func @values_from_outside_of_the_block(

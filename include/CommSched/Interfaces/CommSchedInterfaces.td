@@ -179,12 +179,13 @@ def CommSched_AliasOpInterface : OpInterface<"AliasOpInterface"> {
   let extraClassOf = [{ return $_op.hasAliases(); }];
   let description = [{
     Identifies the results that are views: they use the storage of another value
-    and allocate nothing. Operations with `ViewLikeOpInterface` or
-    `DestinationStyleOpInterface` need no implementation.
+    and allocate nothing; and those that may be written in place. Operations
+    with `ViewLikeOpInterface` or `DestinationStyleOpInterface` need no
+    implementation.
   }];
   let methods = [
     InterfaceMethod<[{
-        Whether the method below describes this operation; `isa` is false
+        Whether the methods below describe this operation; `isa` is false
         otherwise.
       }], "bool", "hasAliases", (ins), "", [{ return true; }]>,
     InterfaceMethod<[{
@@ -192,6 +193,12 @@ def CommSched_AliasOpInterface : OpInterface<"AliasOpInterface"> {
         uses; null when `result` has its own storage.
       }], "::mlir::Value", "getAliasedValue",
       (ins "::mlir::OpResult":$result)>,
+    InterfaceMethod<[{
+        The operand whose storage `result`, which has its own storage by the
+        method above, takes over if nothing else needs the operand; null if
+        there is none.
+      }], "::mlir::OpOperand *", "getOverwrittenOperand",
+      (ins "::mlir::OpResult":$result), "", [{ return nullptr; }]>,
   ];
 }
 

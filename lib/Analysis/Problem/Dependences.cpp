@@ -47,7 +47,18 @@ MemoryDependences::getLastAccesses(const MemoryAccess &access) {
   return access.resource ? resources[access.resource] : objects[access.object];
 }
 
+/// The storages that other values may be in are another matter: tensors are
+/// values, and that these share memory is for this analysis to say.
+void MemoryDependences::keepReadersBefore(NodeId node) {
+  for (int32_t storage : storages.getUses(node))
+    if (storages.isTakenOver(storage))
+      read(takenOver[storage], node);
+  for (int32_t storage : storages.getTakenOver(node))
+    write(takenOver[storage], node);
+}
+
 void MemoryDependences::visit(Operation *op, NodeId node) {
+  keepReadersBefore(node);
   accesses.visit(op, node, [&](const MemoryAccess &access) {
     LastAccesses &last = getLastAccesses(access);
     access.isWrite ? write(last, node) : read(last, node);

@@ -29,7 +29,7 @@ namespace mlir::commsched {
 class MemoryDependences {
 public:
   MemoryDependences(schedule::Problem &problem, const StorageAnalysis &storages)
-      : problem(problem), accesses(storages),
+      : problem(problem), accesses(storages), storages(storages),
         objects(storages.getStorages().size()) {}
 
   /// Adds the dependences of `op` that follow from what it reads and from its
@@ -48,11 +48,16 @@ private:
   void write(LastAccesses &last, schedule::NodeId node);
   void depend(schedule::NodeId from, schedule::NodeId to);
 
+  void keepReadersBefore(schedule::NodeId node);
+
   schedule::Problem &problem;
   MemoryAccesses accesses;
+  const StorageAnalysis &storages;
   /// By the object of a storage.
   std::vector<LastAccesses> objects;
   DenseMap<SideEffects::Resource *, LastAccesses> resources;
+  /// By storage, of those that an operation takes over.
+  DenseMap<int32_t, LastAccesses> takenOver;
   LastAccesses anywhere;
 };
 

@@ -45,7 +45,7 @@ mlir::commsched::getScheduledOperations(Block &block) {
 // Storages and their uses
 //===----------------------------------------------------------------------===//
 
-StorageAnalysis::StorageAnalysis(Block &block) {
+StorageAnalysis::StorageAnalysis(Block &block) : block(block) {
   addArguments(block);
   for (Operation &op : getScheduledOperations(block)) {
     firstUse.push_back(uses.size());
@@ -54,6 +54,7 @@ StorageAnalysis::StorageAnalysis(Block &block) {
       continue;
     }
     addUses(&op);
+    takeOver(&op);
     addResults(&op);
   }
   keepLiveOut(block);
@@ -67,18 +68,37 @@ int32_t StorageAnalysis::allocate(Value root, int32_t producer, Type type) {
   Storage &storage = storages.back();
   if (storage.bytes && isHostType(type))
     storage.hostBytes = std::exchange(*storage.bytes, 0);
+  occupants.emplace_back();
   return index;
 }
 
+void StorageAnalysis::place(Value value, int32_t storage) {
+  storageOf[value] = storage;
+  Occupants &here = occupants[storage];
+  here.isHeld |= isa<BaseMemRefType>(value.getType());
+  for (Operation *user : value.getUsers()) {
+    Operation *op = block.findAncestorOpInBlock(*user);
+    here.isHeld |= !op || isa<CollectiveOpInterface>(user);
+    auto advance = [&](Operation *&last) {
+      if (!last || (op && last->isBeforeInBlock(op)))
+        last = op;
+    };
+    advance(here.lastUser);
+    if (op != user)
+      advance(here.lastRegionUser);
+  }
+}
+
 void StorageAnalysis::addArguments(Block &block) {
+  bool areReplaced = replacesArguments(block);
   for (BlockArgument argument : block.getArguments()) {
     if (!getTensorType(argument.getType()))
       continue;
     int32_t storage = allocate(argument, none, getSizedType(argument));
-    storages[storage].freed = isFreeable(argument);
+    storages[storage].freed = areReplaced || isFreeable(argument);
     if (getRole(argument) == unshardedParamRole && argument.use_empty())
       storages[storage].bytes = 0;
-    storageOf[argument] = storage;
+    place(argument, storage);
     // A loop may pass on what its body captures, and a caller one memref twice.
     // Only a role says that an argument is a thing of its own.
     if (!getFunction(argument)) {
@@ -116,7 +136,7 @@ void StorageAnalysis::addUse(Operation *op, Operation *user, Value operand) {
     storages[storage].bytes = 0;
     storages[storage].freed = false;
     storages[storage].isMemory = mayBeMemory(operand);
-    storageOf[operand] = storage;
+    place(operand, storage);
     addToClass(outside, storage);
   }
   if (storage != none)
@@ -151,9 +171,64 @@ int32_t StorageAnalysis::findAliased(OpResult result) {
   // A view of another result of the same operation: that one comes first.
   if (aliased.getDefiningOp() == result.getOwner() &&
       !storageOf.contains(aliased))
-    storageOf[aliased] =
-        allocate(aliased, getCurrentIndex(), getSizedType(aliased));
+    place(aliased, allocate(aliased, getCurrentIndex(), getSizedType(aliased)));
   return getStorage(aliased);
+}
+
+/// Whether `value` is a constant that several operations use. A constant of one
+/// operation might as well be made where it is written.
+static bool isSharedConstant(Value value) {
+  Operation *op = value.getDefiningOp();
+  return op && op->hasTrait<OpTrait::ConstantLike>() && !value.hasOneUse();
+}
+
+bool StorageAnalysis::isReplaceable(Operation *op, OpOperand *operand,
+                                    OpResult result) const {
+  int32_t index = getStorage(operand->get());
+  if (index == none)
+    return false;
+  const Storage &storage = storages[index];
+  const Occupants &here = occupants[index];
+  Type type = getSizedType(result);
+  return storage.freed && !here.isHeld && here.lastUser == op &&
+         here.lastRegionUser != op && isa<TensorType>(result.getType()) &&
+         storage.hostBytes == 0 && !isHostType(type) && storage.bytes &&
+         storage.bytes == getStaticBytes(type) &&
+         !isSharedConstant(storage.root);
+}
+
+void StorageAnalysis::takeOver(Operation *op) {
+  SmallVector<std::pair<OpOperand *, OpResult>> candidates;
+  for (const CarriedValue &carried : getCarriedValues(op)) {
+    int32_t storage = getStorage(carried.init->get());
+    if (!carried.isPassedOn)
+      candidates.emplace_back(carried.init, carried.result);
+    else if (storage != none)
+      place(carried.result, storage);
+  }
+  for (OpResult result : op->getResults())
+    if (OpOperand *operand = getOverwrittenOperand(result);
+        operand && !getAliasedValue(result))
+      candidates.emplace_back(operand, result);
+  if (candidates.empty())
+    return;
+  // What the operation reads beside, and what one of its results has already.
+  DenseSet<int32_t> needed;
+  DenseSet<OpOperand *> copied;
+  for (auto [operand, result] : candidates)
+    copied.insert(operand);
+  for (OpOperand &operand : op->getOpOperands())
+    if (!copied.contains(&operand))
+      needed.insert(getStorage(operand.get()));
+  for (auto [operand, result] : candidates) {
+    int32_t storage = getStorage(operand->get());
+    if (!isReplaceable(op, operand, result) || !needed.insert(storage).second)
+      continue;
+    takenOver[getCurrentIndex()].push_back(storage);
+    occupants[storage].isTakenOver = true;
+    place(result, storage);
+    mergeUnknown(result, storage);
+  }
 }
 
 void StorageAnalysis::addResults(Operation *op) {
@@ -192,7 +267,7 @@ void StorageAnalysis::addResults(Operation *op) {
     }
     // Of a tensor, too, of which this is the buffer.
     storages[storage].isMemory |= isa<BaseMemRefType>(result.getType());
-    storageOf[result] = storage;
+    place(result, storage);
   }
 }
 
@@ -223,8 +298,8 @@ void StorageAnalysis::resize(ResizeStorageOp op) {
   storages[grown].bytes = op.getBytes();
   storages[grown].freed = argument && isFreeable(argument);
   merge(grown, old);
-  storageOf[storages[old].root] = grown;
-  storageOf[memory] = grown;
+  place(storages[old].root, grown);
+  place(memory, grown);
 }
 
 //===----------------------------------------------------------------------===//

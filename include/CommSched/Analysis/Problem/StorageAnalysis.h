@@ -12,6 +12,24 @@
 // storages. Also determines which storages may be the same memory, so that
 // accesses to them keep their order.
 //
+// An operation takes over the storage of an operand, and writes its result into
+// it, where its interfaces allow that and nothing needs the storage behind it:
+// an update of a part of a value, a loop and what it starts with. The
+// operations before it that read the storage then have to stay there.
+//
+// A loop counts as follows.
+//   - Around it: what it starts with, and the storages of its results. The
+//     result of a value that every iteration passes on is the initial value.
+//     Any other result takes over the storage of its initial value, or else has
+//     one of its own from the loop on. So there is one storage for each value
+//     that the loop carries, from the loop to the last use of the result.
+//   - In its body: the arguments, which are these storages, each from the start
+//     of the body to its last use there, or to the end if it is passed on; and
+//     what the body yields, from where it is computed to the end of the body.
+//     Values from around the loop have no size there.
+// So what a loop has live is what is live around it, and what is live at the
+// peak of its body, without the arguments of the body.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_STORAGEANALYSIS_H
@@ -70,6 +88,17 @@ public:
 
   ArrayRef<Storage> getStorages() const { return storages; }
 
+  /// The storages that the operation at `index` takes over for its results.
+  ArrayRef<int32_t> getTakenOver(int32_t index) const {
+    auto it = takenOver.find(index);
+    return it == takenOver.end() ? ArrayRef<int32_t>() : it->second;
+  }
+
+  /// Whether an operation takes over `storage`.
+  bool isTakenOver(int32_t storage) const {
+    return occupants[storage].isTakenOver;
+  }
+
   /// The index of the storage that `value` lives in (at the end of the block,
   /// for one whose storage is resized), or `none`.
   int32_t getStorage(Value value) const {
@@ -99,13 +128,27 @@ private:
     SmallVector<int32_t, 1> delivered;
   };
 
+  /// What is known of the values in a storage, as far as they are visited.
+  struct Occupants {
+    /// The last operation of the block that uses one.
+    Operation *lastUser = nullptr;
+    /// The last operation of the block in whose regions one is used.
+    Operation *lastRegionUser = nullptr;
+    /// Whether a collective uses one, or another block, or one is a memref.
+    bool isHeld = false;
+    bool isTakenOver = false;
+  };
+
   /// Of the operation that is visited.
   int32_t getCurrentIndex() const { return firstUse.size() - 1; }
+  void place(Value value, int32_t storage);
   void addArguments(Block &block);
   void addUses(Operation *op);
   void addUse(Operation *op, Operation *user, Value operand);
   void addResults(Operation *op);
   int32_t findAliased(OpResult result);
+  bool isReplaceable(Operation *op, OpOperand *operand, OpResult result) const;
+  void takeOver(Operation *op);
   void mergeUnknown(OpResult result, int32_t storage);
   void resize(ResizeStorageOp op);
   void keepLiveOut(Block &block);
@@ -116,7 +159,12 @@ private:
   void addToClass(int32_t &representative, int32_t storage);
   void settleObjects();
 
+  Block &block;
   SmallVector<Storage> storages;
+  /// By storage.
+  std::vector<Occupants> occupants;
+  /// By index of the operation.
+  DenseMap<int32_t, SmallVector<int32_t, 1>> takenOver;
   DenseMap<Value, int32_t> storageOf;
   /// The uses of one operation after those of the other, and where those of
   /// each begin.
