@@ -83,6 +83,13 @@ inline constexpr StringLiteral numPartitionsName = "mhlo.num_partitions";
 inline constexpr StringLiteral bufferDonorName = "jax.buffer_donor";
 inline constexpr StringLiteral aliasingOutputName = "tf.aliasing_output";
 
+/// The attribute of a module read from HLO that says the same of the arguments
+/// of `main`: an array of dictionaries with an `alias`, in which
+/// `parameter_number` is the argument, and `parameter_index` is empty unless
+/// the argument is a tuple.
+inline constexpr StringLiteral inputOutputAliasName = "mhlo.input_output_alias";
+inline constexpr StringLiteral entryFunctionName = "main";
+
 //===----------------------------------------------------------------------===//
 // Marks that the conversion into `commsched` leaves for the way back
 //===----------------------------------------------------------------------===//

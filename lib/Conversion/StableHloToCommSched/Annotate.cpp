@@ -119,6 +119,25 @@ static bool isDonated(func::FuncOp function, unsigned index) {
   return donor && (!boolean || boolean.getValue());
 }
 
+/// The arguments of `main` whose storage the module gives to results.
+static DenseSet<int64_t> getAliasedParameters(ModuleOp module) {
+  DenseSet<int64_t> parameters;
+  auto aliases = module->getAttrOfType<ArrayAttr>(inputOutputAliasName);
+  for (Attribute element :
+       aliases ? aliases.getValue() : ArrayRef<Attribute>()) {
+    auto entry = dyn_cast<DictionaryAttr>(element);
+    auto alias =
+        entry ? entry.getAs<DictionaryAttr>("alias") : DictionaryAttr();
+    auto number =
+        alias ? alias.getAs<IntegerAttr>("parameter_number") : IntegerAttr();
+    auto index = alias ? alias.getAs<DenseI64ArrayAttr>("parameter_index")
+                       : DenseI64ArrayAttr();
+    if (number && (!index || index.empty()))
+      parameters.insert(number.getInt());
+  }
+  return parameters;
+}
+
 /// The argument of an outlined function that gets its value from the one use of
 /// `argument`: the use is by a manual computation in the same block. Null if
 /// there is none.
@@ -148,9 +167,11 @@ void mlir::commsched::stablehlo::annotateFreeableArguments(
   // The attributes of all arguments are set at once: each change makes a list
   // of them anew.
   llvm::MapVector<func::FuncOp, SmallVector<unsigned>> freeable;
+  DenseSet<int64_t> aliased = getAliasedParameters(module);
   for (auto function : module.getOps<func::FuncOp>()) {
+    bool isEntry = function.getSymName() == entryFunctionName;
     for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-      if (!isDonated(function, index))
+      if (!isDonated(function, index) && !(isEntry && aliased.contains(index)))
         continue;
       freeable[function].push_back(index);
       if (function.isExternal())
