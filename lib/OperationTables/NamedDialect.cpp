@@ -15,6 +15,9 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FoldInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -55,13 +58,53 @@ struct NamedBytecode : BytecodeDialectInterface {
 
 private:
   void reject(DialectBytecodeReader &reader, StringRef what) const {
-    reader.emitError() << what << " of '" << getDialect()->getNamespace()
-                       << "' has the binary form of that dialect, which can "
-                          "be read only where the dialect is linked; print the "
-                          "module as text in the generic form";
+    InFlightDiagnostic diag = reader.emitError();
+    StringRef dialect = getDialect()->getNamespace();
+    diag << what << " of '" << dialect
+         << "' has the binary form of that dialect, which can be read only "
+            "where the dialect is linked; "
+         << getFormRemedy(dialect,
+                          diag.getUnderlyingDiagnostic()->getLocation());
   }
 };
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// Other forms
+//===----------------------------------------------------------------------===//
+
+std::string mlir::commsched::getConversionCommand(StringRef name) {
+  bool isStream = name.empty() || name == "-" || name == "<stdin>";
+  SmallString<128> output(isStream ? "program" : name);
+  llvm::sys::path::replace_extension(output, ".generic.mlir");
+  std::string command;
+  llvm::raw_string_ostream os(command);
+  auto print = [&](StringRef file) {
+    llvm::sys::printArg(os, file, file.contains(' '));
+  };
+  os << "python -m commsched.jax.convert ";
+  print(isStream ? "-" : name);
+  os << " -o ";
+  print(output);
+  return command;
+}
+
+std::string mlir::commsched::getFormRemedy(StringRef dialect,
+                                           Location location) {
+  // These are the dialects of jaxlib.
+  if (!llvm::is_contained({"chlo", "mhlo", "sdy", "stablehlo", "vhlo"},
+                          dialect))
+    return "print the module as text in the generic form "
+           "(--mlir-print-op-generic, or get_asm(print_generic_op_form=True) "
+           "in Python)";
+  auto file = dyn_cast<FileLineColLoc>(location);
+  return "convert it first: " +
+         getConversionCommand(file ? file.getFilename().getValue() : "");
+}
+
+//===----------------------------------------------------------------------===//
+// The dialect
+//===----------------------------------------------------------------------===//
 
 NamedDialect::NamedDialect(StringRef name, MLIRContext *context)
     : Dialect(name, context, TypeID::get<NamedDialect>()) {

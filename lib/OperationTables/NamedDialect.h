@@ -10,6 +10,8 @@
 #define COMMSCHED_LIB_OPERATIONTABLES_NAMEDDIALECT_H
 
 #include "mlir/IR/Dialect.h"
+#include "mlir/IR/Location.h"
+#include <string>
 
 namespace mlir::commsched {
 
@@ -37,6 +39,10 @@ private:
   TypeIDAllocator operationIDs;
   bool lenient = false;
 };
+
+/// What to do with a program, read from `location`, that is not in the generic
+/// form of `dialect`.
+std::string getFormRemedy(StringRef dialect, Location location);
 
 } // namespace mlir::commsched
 

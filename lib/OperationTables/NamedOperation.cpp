@@ -22,10 +22,9 @@ ParseResult mlir::commsched::rejectCustomForm(OpAsmParser &parser,
                                               StringRef dialect) {
   return parser.emitError(parser.getNameLoc())
          << "is in the custom form, which can be read only where the dialect '"
-         << dialect
-         << "' is linked; print the module in the generic form "
-            "(--mlir-print-op-generic, or get_asm(print_generic_op_form=True) "
-            "in Python)";
+         << dialect << "' is linked; "
+         << getFormRemedy(dialect,
+                          parser.getEncodedSourceLoc(parser.getNameLoc()));
 }
 
 NamedOperation::NamedOperation(Dialect &dialect, StringRef name, TypeID id,
@@ -44,11 +43,13 @@ struct NamedProperties
     StringRef found;
     if (succeeded(reader.readString(found)) && found == mark)
       return reader.readOptionalAttribute(state.propertiesAttr);
-    return reader.emitError()
-           << "'" << state.name
-           << "' has the binary form of its dialect, which can be read only "
-              "where the dialect is linked; print the module as text in the "
-              "generic form";
+    InFlightDiagnostic diag = reader.emitError();
+    diag << "'" << state.name
+         << "' has the binary form of its dialect, which can be read only "
+            "where the dialect is linked; "
+         << getFormRemedy(state.name.getDialectNamespace(),
+                          diag.getUnderlyingDiagnostic()->getLocation());
+    return diag;
   }
   void writeProperties(Operation *op, DialectBytecodeWriter &writer) const {
     writer.writeOwnedString(mark);

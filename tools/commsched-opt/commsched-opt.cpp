@@ -14,11 +14,14 @@
 #include "CommSched/Support/OutputFile.h"
 #include "CommSched/Tools/Upstream.h"
 #include "Registration.h"
+#include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
+
+#include <cctype>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -48,6 +51,20 @@ LogicalResult mlir::commsched::registerTables(DialectRegistry &registry,
   return success();
 }
 
+/// Whether a program is HLO as text, or in a binary form that is not MLIR's.
+static bool isForeign(StringRef program) {
+  if (isBytecode(llvm::MemoryBufferRef(program, "")))
+    return false;
+  StringRef start = program.take_front(1024);
+  if (llvm::any_of(start, [](unsigned char letter) {
+        return letter < 0x20 && !std::isspace(letter);
+      }))
+    return true;
+  for (start = start.ltrim(); start.starts_with("//"); start = start.ltrim())
+    start = start.split('\n').second;
+  return start.starts_with("HloModule ");
+}
+
 /// Runs the passes on the file `input` and writes the result to `output`, whole
 /// or not at all.
 static LogicalResult runOnFile(StringRef input, StringRef output,
@@ -61,6 +78,9 @@ static LogicalResult runOnFile(StringRef input, StringRef output,
   std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(input, &message);
   if (!buffer)
     return fail(message);
+  if (isForeign(buffer->getBuffer()))
+    return fail(input + ": error: this is no MLIR; convert HLO first: " +
+                getConversionCommand(input));
   OutputFile file(output);
   if (!file.getError() &&
       failed(MlirOptMain(file.os(), std::move(buffer), registry, config)))

@@ -18,6 +18,7 @@
 #define COMMSCHED_OPERATIONTABLES_NAMEDDIALECTS_H
 
 #include "mlir/Support/LLVM.h"
+#include <string>
 
 namespace mlir {
 class Dialect;
@@ -34,6 +35,10 @@ void registerNamedDialects(DialectRegistry &registry,
 
 /// Whether `dialect` is known by name only.
 bool isNamedDialect(const Dialect *dialect);
+
+/// The command that makes of the file `name`, which holds StableHLO or HLO in a
+/// form that only the linked dialects read, a file in the generic form.
+std::string getConversionCommand(StringRef name);
 
 } // namespace mlir::commsched
 

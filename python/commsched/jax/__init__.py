@@ -9,14 +9,18 @@
 * :func:`schedule` takes what `jax.jit(f).lower(...)` gives, and gives a
   :class:`Scheduled`, which compiles and runs in its place.
 * :class:`Options` are its options.
+* `python -m commsched.jax.convert` makes of StableHLO and HLO in any form what
+  commsched-opt reads.
 * `python -m commsched.jax.trace` writes a model's sharded training step.
 """
 
 try:
     import jax as _jax  # noqa: F401
 except ImportError as error:
+    # With the name, `python -m` prints this one line, without a traceback.
     raise ImportError(
-        "commsched.jax needs JAX; install it with 'pip install commsched[jax]'"
+        "commsched.jax needs JAX; install it with 'pip install commsched[jax]'",
+        name=__name__,
     ) from error
 
 from commsched.jax.options import Options
