@@ -66,10 +66,18 @@ FailureOr<BlockProblem> LoneFunction::createProblem(StreamOrder order) {
 }
 
 FailureOr<StepReport> LoneFunction::report() {
-  FailureOr<BlockProblem> problem = createProblem(StreamOrder::Kept);
-  if (failed(problem))
+  CostAnalysis analysis(*module);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
     return failure();
-  return reportStep(getFunction(), *problem);
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report =
+      simulateFunction(getFunction(), *costs, reason);
+  if (failed(report))
+    return failure();
+  if (!*report)
+    return emitError(getFunction().getLoc(), reason);
+  return std::move(**report);
 }
 
 LogicalResult LoneFunction::runPasses(StringRef pipeline, int64_t &timeNs) {

@@ -349,7 +349,7 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   if (name == nameAttrName || name == moduleAttrName)
     return verifyString(op, attr);
   if (name == runtimeNsAttrName || name == orderAttrName ||
-      name == recomputeRegionAttrName)
+      name == recomputeRegionAttrName || name == tripCountAttrName)
     return verifyNotNegative(op, attr);
   if (name == partitionAttrName)
     return verifyOneOf(op, attr, partitions);

@@ -522,9 +522,6 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
            << status.error();
   report.function = getJointName(pair);
   report.stepTimeNs = timeline->stepNs;
-  report.computeTimeNs = timeline->computeNs;
-  report.commTimeNs = timeline->commNs;
-  report.exposedCommNs = timeline->exposedCommNs;
   report.slowdownNs = timeline->slowdownNs;
   addHalf(report, forward, /*beginNs=*/0);
   addHalf(report, backward, forward.stepTimeNs);
@@ -547,6 +544,7 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   renumberPeak(report, (*both)->getBetween(), forwardNames, backwardNames);
   report.evidence = forward.evidence;
   report.evidence.price.add(backward.evidence.price);
+  addTimes(report);
   report.halves = {forward.function, backward.function,
                    (*both)->getSavedBytes()};
   return std::optional(std::move(report));

@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Report/StepReport.h"
-#include "ReportParts.h"
+#include "OperationReporter.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -41,8 +41,9 @@ public:
 private:
   FailureOr<PeriodReport> reportPeriod(const PeriodBound &bound) const;
   LogicalResult reportSteadyState(StepReport &report) const;
-  void addOperations(StepReport &report, const ReportNames &names,
-                     const DenseMap<Operation *, NodeId> &places) const;
+  LogicalResult
+  addOperations(StepReport &report, const ReportNames &names,
+                const DenseMap<Operation *, NodeId> &places) const;
   void addMemory(StepReport &report, int64_t constantBytes) const;
 
   /// The operation of the function; null for a port.
@@ -147,10 +148,12 @@ PeriodReporter::reportPeriod(const PeriodBound &bound) const {
   return result;
 }
 
-void PeriodReporter::addOperations(
+LogicalResult PeriodReporter::addOperations(
     StepReport &report, const ReportNames &names,
     const DenseMap<Operation *, NodeId> &places) const {
   const Problem &body = cyclic.body();
+  func::FuncOp step = steps.getStep();
+  OperationReporter reporter(report, step, costs);
   for (NodeId node : order.order) {
     Operation *op = getOperation(node);
     if (!op)
@@ -162,11 +165,14 @@ void PeriodReporter::addOperations(
                     getCollectiveName(cast<CollectiveOpInterface>(op),
                                       report.collectives.size()),
                     period.steady);
-    else if (body.kind(node) == NodeKind::Compute && body.costNs(node) > 0)
-      report.computations.push_back({names.getOperationName(places.at(op)),
-                                     period.steady.beginNs[node],
-                                     period.steady.endNs[node]});
+    else if (body.kind(node) == NodeKind::Compute &&
+             failed(reporter.addOperation(
+                 op, names.getOperationName(places.at(op)),
+                 period.steady.beginNs[node], period.steady.endNs[node],
+                 /*iterations=*/1)))
+      return failure();
   }
+  return success();
 }
 
 /// Fills in the live bytes of all repetitions that are in progress.
@@ -203,15 +209,14 @@ LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
     return failure();
   report.function = makePrintable(step.getName());
   report.stepTimeNs = period.periodNs;
-  report.computeTimeNs = period.steady.computeNs;
-  report.commTimeNs = period.steady.commNs;
-  report.exposedCommNs = period.steady.exposedCommNs;
+  addTimes(report);
   DenseMap<Operation *, NodeId> places;
   report.numOps = block->getProblem().numNodes();
   for (NodeId node = 0; node < report.numOps; ++node)
     places[block->getOperation(node)] = node;
   ReportNames names(*block);
-  addOperations(report, names, places);
+  if (failed(addOperations(report, names, places)))
+    return failure();
   addMemory(report, *constantBytes);
   if (report.peakPosition >= 0)
     report.peakOperation = names.getOperationName(report.peakPosition);

@@ -66,6 +66,8 @@ static void printCollective(json::OStream &stream,
   stream.attribute("end_ns", collective.endNs);
   stream.attribute("wait_ns", collective.waitNs);
   stream.attribute("exposed_ns", collective.exposedNs);
+  if (collective.iterations != 1)
+    stream.attribute("iterations", collective.iterations);
   if (!collective.limitedBy.empty()) {
     stream.attribute("limited_by", collective.limitedBy);
     stream.attribute("remedy", collective.remedy);
@@ -90,9 +92,7 @@ static bool hasTransfers(const StepReport &report) {
 static void printTimes(json::OStream &stream, const StepReport &report) {
   stream.attribute("function", report.function);
   stream.attribute("num_ops", report.numOps);
-  stream.attribute("num_collectives",
-                   static_cast<int64_t>(report.collectives.size()) -
-                       report.countTransfers());
+  stream.attribute("num_collectives", report.countCollectives());
   stream.attribute("comm_bytes", report.commBytes);
   stream.attribute("step_time_ns", report.stepTimeNs);
   stream.attribute("compute_time_ns", report.computeTimeNs);
@@ -202,10 +202,14 @@ static std::string explainExpectedBytes(const StepReport &report) {
 static void printCollectives(const StepReport &report, raw_ostream &os) {
   TextTable<8> table(3, {"collective", "kind", "group", "bytes", "start", "end",
                          "wait", "exposed"});
-  for (const CollectiveReport &c : report.collectives)
-    table.add({c.name, c.kind.str(), c.getStreamName(), formatBytes(c),
+  for (const CollectiveReport &c : report.collectives) {
+    std::string kind = c.kind.str();
+    if (c.iterations != 1)
+      kind += " x " + std::to_string(c.iterations);
+    table.add({c.name, kind, c.getStreamName(), formatBytes(c),
                formatTime(c.startNs), formatTime(c.endNs), formatTime(c.waitNs),
                formatTime(c.exposedNs)});
+  }
   table.print(os);
 }
 
@@ -255,15 +259,10 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   os << "  " << report.evidence.describe() << "\n";
   row("operations", std::to_string(report.numOps));
   auto count = [&](StringRef label, bool transfers) {
-    auto ofKind = llvm::make_filter_range(
-        report.collectives, [&](const CollectiveReport &collective) {
-          return collective.isTransfer == transfers;
-        });
-    auto isHidden = [](const CollectiveReport &collective) {
-      return collective.exposedNs == 0;
-    };
-    row(label, std::to_string(llvm::range_size(ofKind)),
-        std::to_string(llvm::count_if(ofKind, isHidden)) + " hidden");
+    row(label,
+        std::to_string(transfers ? report.countTransfers()
+                                 : report.countCollectives()),
+        std::to_string(report.countHidden(transfers)) + " hidden");
   };
   count("collectives", /*transfers=*/false);
   row("bytes communicated", formatBytes(report.commBytes),
@@ -347,10 +346,12 @@ void mlir::commsched::addStep(const StepReport &report,
                    [&](llvm::json::OStream &stream) {
                      stream.attribute("bytes", c.bytes);
                      stream.attribute("exposed_ns", c.exposedNs);
+                     if (c.iterations != 1)
+                       stream.attribute("iterations", c.iterations);
                    });
     if (c.exposedNs == 0)
       continue;
-    int64_t waitEndNs = c.waitNs + c.exposedNs;
+    int64_t waitEndNs = c.waitNs + c.getFirstExposedNs();
     trace.addSlice(process, compute, "wait for " + c.name, "wait", c.waitNs,
                    waitEndNs);
     trace.addWait(process << 32 | static_cast<int64_t>(index), process, thread,

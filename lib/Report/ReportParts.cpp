@@ -81,8 +81,13 @@ void mlir::commsched::addSaturating(int64_t &sum, int64_t bytes) {
     sum = std::numeric_limits<int64_t>::max();
 }
 
-/// The name of an operation that is no collective.
-static std::string getComputeName(Operation *op) {
+int64_t mlir::commsched::multiplySaturating(int64_t a, int64_t b) {
+  int64_t product;
+  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
+                                          : product;
+}
+
+std::string mlir::commsched::getOperationName(Operation *op) {
   if (StringRef name = getStableName(op); !name.empty())
     return makePrintable(name);
   if (auto compute = dyn_cast<ComputeOp>(op))
@@ -90,7 +95,8 @@ static std::string getComputeName(Operation *op) {
   return op->getName().getStringRef().str();
 }
 
-ReportNames::ReportNames(const BlockProblem &block) : block(block) {
+ReportNames::ReportNames(const BlockProblem &block, size_t numBefore)
+    : block(block), numBefore(numBefore) {
   const Problem &problem = block.getProblem();
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     if (problem.isCollective(node))
@@ -100,14 +106,17 @@ ReportNames::ReportNames(const BlockProblem &block) : block(block) {
 std::string ReportNames::getOperationName(NodeId node) const {
   Operation *op = block.getOperation(node);
   if (!block.getProblem().isCollective(node))
-    return getComputeName(op);
+    return mlir::commsched::getOperationName(op);
   auto index = llvm::lower_bound(collectives, node) - collectives.begin();
   return getCollectiveName(cast<CollectiveOpInterface>(op),
-                           static_cast<unsigned>(index));
+                           static_cast<unsigned>(numBefore + index));
 }
 
 std::string ReportNames::getBufferName(BufferId buffer) const {
   Value root = block.getBufferRoot(buffer);
+  if (!root)
+    return getOperationName(block.getProblem().buffer(buffer).producer) +
+           " (inside)";
   auto result = dyn_cast<OpResult>(root);
   if (!result)
     return getArgumentName(cast<BlockArgument>(root));
@@ -117,7 +126,7 @@ std::string ReportNames::getBufferName(BufferId buffer) const {
   NodeId producer = problem.buffer(buffer).producer;
   std::string name = producer != noNode && problem.isCollective(producer)
                          ? getOperationName(producer)
-                         : getComputeName(result.getOwner());
+                         : mlir::commsched::getOperationName(result.getOwner());
   if (unsigned number = result.getResultNumber())
     name += "#" + std::to_string(number);
   return name;
@@ -142,7 +151,8 @@ static std::optional<ReorderInfo> getPrintableReorderInfo(Operation *op) {
 void mlir::commsched::addCollective(StepReport &step, const Problem &problem,
                                     NodeId node, Operation *start,
                                     Operation *wait, std::string name,
-                                    const Timeline &timeline) {
+                                    const Timeline &timeline,
+                                    BlockPlace place) {
   auto op = cast<CollectiveOpInterface>(start);
   CollectiveReport &report = step.collectives.emplace_back();
   report.name = std::move(name);
@@ -156,18 +166,27 @@ void mlir::commsched::addCollective(StepReport &step, const Problem &problem,
   report.areBytesExpected =
       countDynamicDims(op.getSentValues().getTypes()) > 0 ||
       countDynamicDims(op.getDeliveredTypes()) > 0;
-  report.startNs = timeline.beginNs[node];
-  report.endNs = timeline.endNs[node];
-  report.exposedNs = timeline.exposedNs[node];
+  report.start = start;
+  report.startNs = place.beginNs + timeline.beginNs[node];
+  report.endNs = place.beginNs + timeline.endNs[node];
   report.startReorder = getPrintableReorderInfo(op);
   if (!wait) {
-    report.waitNs = report.endNs - report.exposedNs;
+    report.waitNs = report.endNs - timeline.exposedNs[node];
   } else {
-    report.waitNs = timeline.beginNs[problem.waitOf(node)];
+    report.waitNs = place.beginNs + timeline.beginNs[problem.waitOf(node)];
     report.waitReorder = getPrintableReorderInfo(wait);
   }
+  report.iterations = place.iterations;
+  report.exposedNs =
+      multiplySaturating(timeline.exposedNs[node], place.iterations);
   addSaturating(report.isTransfer ? step.transferBytes : step.commBytes,
-                report.bytes);
+                multiplySaturating(report.bytes, place.iterations));
+}
+
+void mlir::commsched::addTimes(StepReport &report) {
+  report.computeTimeNs = report.evidence.price.computeNs;
+  report.commTimeNs = report.evidence.price.commNs;
+  report.exposedCommNs = report.stepTimeNs - report.computeTimeNs;
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,8 +30,9 @@ void addSaturating(int64_t &sum, int64_t bytes);
 /// The names in one block.
 class ReportNames {
 public:
-  /// O(operations). `block` outlives this.
-  explicit ReportNames(const BlockProblem &block);
+  /// O(operations). `block` outlives this. Its collectives count on from
+  /// `numBefore`.
+  explicit ReportNames(const BlockProblem &block, size_t numBefore = 0);
 
   /// The name of a collective is otherwise its kind and its index among the
   /// collectives of the block, that of a `commsched.compute` its operator, that
@@ -46,15 +47,35 @@ public:
 
 private:
   const BlockProblem &block;
+  size_t numBefore;
   /// Ascending.
   std::vector<schedule::NodeId> collectives;
 };
 
+/// The name of an operation that is no collective, in printable form.
+std::string getOperationName(Operation *op);
+
+/// Fills in computation and communication, by the prices of all operations.
+void addTimes(StepReport &report);
+
+/// `a * b` for numbers that are not negative, at most the largest number.
+int64_t multiplySaturating(int64_t a, int64_t b);
+
+/// Where a block runs in the step.
+struct BlockPlace {
+  /// When it begins the first time.
+  int64_t beginNs = 0;
+  /// How often it runs.
+  int64_t iterations = 1;
+};
+
 /// Appends the report on the collective `op`, which starts at `node` of a
-/// problem that is simulated to `timeline`. `wait` is null for one that blocks.
+/// problem that is simulated to `timeline`, as that of a block at `place`.
+/// `wait` is null for one that blocks.
 void addCollective(StepReport &report, const schedule::Problem &problem,
                    schedule::NodeId node, Operation *op, Operation *wait,
-                   std::string name, const schedule::Timeline &timeline);
+                   std::string name, const schedule::Timeline &timeline,
+                   BlockPlace place = {});
 
 /// Fills in the peak, what is live there, and the live bytes over time, of a
 /// problem whose program is simulated to `timeline` and `memory`.

@@ -10,32 +10,35 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Analysis/Split/SplitRegion.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "OperationReporter.h"
 #include "ReportParts.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using schedule::BufferId;
-using schedule::ExposureOptions;
-using schedule::ExposureReason;
 using schedule::LowerBound;
 using schedule::MemoryTimeline;
-using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
 using schedule::Order;
 using schedule::Problem;
 using schedule::TightLowerBound;
 using schedule::Timeline;
 
-int64_t StepReport::countTransfers() const {
-  return llvm::count_if(collectives, [](const CollectiveReport &collective) {
-    return collective.isTransfer;
-  });
+int64_t StepReport::countRuns(bool areTransfers) const {
+  int64_t count = 0;
+  for (const CollectiveReport &collective : collectives)
+    if (collective.isTransfer == areTransfers)
+      addSaturating(count, collective.iterations);
+  return count;
+}
+
+int64_t StepReport::countHidden(bool areTransfers) const {
+  int64_t count = 0;
+  for (const CollectiveReport &collective : collectives)
+    if (collective.isTransfer == areTransfers && collective.exposedNs == 0)
+      addSaturating(count, collective.iterations);
+  return count;
 }
 
 int64_t StepReport::getTotalBytes() const {
@@ -44,12 +47,6 @@ int64_t StepReport::getTotalBytes() const {
                         otherBytes, total))
     return std::numeric_limits<int64_t>::max();
   return total;
-}
-
-int64_t StepReport::countHidden() const {
-  return llvm::count_if(collectives, [](const CollectiveReport &collective) {
-    return collective.exposedNs == 0;
-  });
 }
 
 std::vector<const CollectiveReport *> StepReport::getMostExposed() const {
@@ -70,81 +67,6 @@ std::vector<const CollectiveReport *> StepReport::getMostExposed() const {
   return exposed;
 }
 
-/// Fills in what the simulated `timeline` says about each operation.
-static void addOperations(StepReport &report, const BlockProblem &block,
-                          const ReportNames &names, const Timeline &timeline) {
-  const Problem &problem = block.getProblem();
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    if (problem.isCollective(node)) {
-      NodeId wait = problem.waitOf(node);
-      addCollective(report, problem, node, block.getOperation(node),
-                    wait == noNode ? nullptr : block.getOperation(wait),
-                    names.getOperationName(node), timeline);
-    } else if (problem.kind(node) == NodeKind::Compute &&
-               timeline.endNs[node] > timeline.beginNs[node]) {
-      report.computations.push_back({names.getOperationName(node),
-                                     timeline.beginNs[node],
-                                     timeline.endNs[node]});
-    }
-  }
-}
-
-/// What is known about splitting the collective `op`: a report tries nothing.
-static std::string describeSplitting(const SplitRegions &regions,
-                                     Operation *op) {
-  if (op->hasAttr(chunkAttrName))
-    return "it is a chunk already";
-  if (const SplitRegions::Seed *seed = regions.findSeed(op)) {
-    if (!seed->nearest.empty() || !seed->widest.empty())
-      return "splitting it, with the computation around it, may hide it "
-             "(commsched-split)";
-    if (!seed->stops.empty()) {
-      const SplitStop &stop = seed->stops.front();
-      return "it cannot be split: " +
-             (stop.op == op ? std::string("it") : describe(stop.op)) + " " +
-             stop.reason;
-    }
-  }
-  return "it cannot be split: no product or attention divides along with it";
-}
-
-/// Fills in why collectives are exposed, or says what is wrong. More memory
-/// than the program takes is allowed if it started from that.
-static Status addLimits(StepReport &report, FunctionOpInterface function,
-                        const BlockProblem &block, const ReportNames &names,
-                        const schedule::Contention &contention) {
-  const Problem &problem = block.getProblem();
-  ExposureOptions options;
-  options.limitBytes = getBaselinePeakBytes(function).value_or(0);
-  options.contention = contention;
-  Result<std::vector<ExposureReason>> reasons =
-      explainExposure(problem, problem.programOrder(), options);
-  if (!reasons)
-    return Error{reasons.error()};
-  std::optional<SplitRegions> regions;
-  auto reason = reasons->begin();
-  for (CollectiveReport &collective : report.collectives) {
-    if (collective.exposedNs == 0)
-      continue;
-    std::string splitting;
-    if (reason->cause == schedule::ExposureCause::NothingLeft &&
-        !collective.isTransfer) {
-      if (!regions)
-        regions.emplace(function.getFunctionBody().front());
-      splitting =
-          describeSplitting(*regions, block.getOperation(reason->collective));
-    }
-    ExposureText text = describeExposure(
-        problem, *reason++,
-        [&](NodeId node) { return names.getOperationName(node); }, splitting,
-        collective.isTransfer);
-    collective.limitedBy = std::move(text.limit);
-    collective.remedy = std::move(text.remedy);
-    collective.numbers = text.numbers;
-  }
-  return Status::success();
-}
-
 /// Fills in the bounds, or says what is wrong with `problem`. The collectives
 /// of a stream may change places in it; the plain bound is that of the orders
 /// in which they do not.
@@ -162,21 +84,26 @@ static Status addBounds(StepReport &report, Problem problem) {
   return Status::success();
 }
 
-FailureOr<StepReport>
-mlir::commsched::reportStep(FunctionOpInterface function,
-                            const BlockProblem &block,
-                            const SimulationOptions &options) {
+/// Simulates the body of `function` in program order. `block` is the problem of
+/// its only block, with StreamOrder::Free and all costs and sizes known.
+static FailureOr<StepReport> reportStep(FunctionOpInterface function,
+                                        const BlockProblem &block,
+                                        const CostEvidence &evidence,
+                                        OperationCosts &costs,
+                                        const SimulationOptions &options) {
   const Problem &problem = block.getProblem();
   Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
   FailureOr<GroupContention> groups =
       computeContention(block, options.contention, symbolTables);
-  if (failed(groups))
+  FailureOr<Problem> least =
+      makeLeastProblem(function.getFunctionBody().front(), costs);
+  if (failed(groups) || failed(least))
     return failure();
   Result<Timeline> timeline = simulate(problem, order, groups->contention);
   Result<MemoryTimeline> memory = simulateMemory(problem, order);
   StepReport report;
-  Status bounds = addBounds(report, problem);
+  Status bounds = addBounds(report, std::move(*least));
   if (!timeline || !memory || !bounds)
     return emitError(function.getLoc(), "cannot be simulated: ")
            << (!timeline ? timeline.error()
@@ -191,18 +118,14 @@ mlir::commsched::reportStep(FunctionOpInterface function,
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
   report.stepTimeNs = timeline->stepNs;
-  report.computeTimeNs = timeline->computeNs;
-  report.commTimeNs = timeline->commNs;
-  report.exposedCommNs = timeline->exposedCommNs;
+  report.evidence = evidence;
   report.slowdownNs = timeline->slowdownNs;
+  addTimes(report);
   report.unknownGroups = std::move(groups->unknownGroups);
+  OperationReporter reporter(report, function, costs);
+  if (failed(reporter.addBlock(block, *timeline, groups->contention)))
+    return failure();
   ReportNames names(block);
-  addOperations(report, block, names, *timeline);
-  if (Status status =
-          addLimits(report, function, block, names, groups->contention);
-      !status)
-    return emitError(function.getLoc(), "cannot be explained: ")
-           << status.error();
   auto getBufferName = [&](BufferId id) { return names.getBufferName(id); };
   addMemory(report, problem, *timeline, *memory, getBufferName);
   if (options.withBuffers)
@@ -239,9 +162,9 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
     return decline(std::move(obstacle->reason));
   SimulationOptions simulation = options;
   simulation.contention.implementations = &costs.getTarget().implementations;
-  FailureOr<StepReport> report = reportStep(function, *block, simulation);
+  FailureOr<StepReport> report =
+      reportStep(function, *block, evidence, costs, simulation);
   if (failed(report))
     return failure();
-  report->evidence = std::move(evidence);
   return Outcome(std::move(*report));
 }

@@ -110,6 +110,8 @@ void PageData::printStep(StringRef key, const StepReport *report) {
       printSteps("wait", all, [](const Collective &c) { return c.waitNs; });
       printColumn("exposed", all,
                   [](const Collective &c) { return c.exposedNs; });
+      printColumn("iterations", all,
+                  [](const Collective &c) { return c.iterations; });
       printColumn("limit", all,
                   [&](const Collective &c) { return getPlace(c.limitedBy); });
       printColumn("remedy", all,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryBudget.h"
+#include "CommSched/Analysis/Problem/RegionMemory.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "PassSupport.h"
@@ -116,12 +117,30 @@ int64_t mlir::commsched::addFraction(int64_t bytes, int64_t counted,
   return bytes + static_cast<int64_t>(extra);
 }
 
+/// getLimitBytes() for a block that is not the only one of the function's body.
+static int64_t getLimitInside(func::FuncOp function, Block &block,
+                              int64_t peakBytes, const MemoryBudget &budget) {
+  Operation *holder = block.getParentOp();
+  Block *outer = holder->getBlock();
+  if (holder == function || !outer)
+    return peakBytes;
+  schedule::MemoryTimeline around = simulateBlockMemory(*outer);
+  int64_t outerLimit =
+      getLimitBytes(function, *outer, Problem(), around.peakBytes, budget);
+  if (outerLimit == unlimited)
+    return unlimited;
+  auto place = std::distance(outer->begin(), holder->getIterator());
+  int64_t spareBytes =
+      outerLimit - around.allocatedBytes[static_cast<size_t>(place)];
+  return computeCountedBytes(block) + computeScratchBytes(holder) + spareBytes;
+}
+
 int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
                                        const Problem &problem,
                                        int64_t peakBytes,
                                        const MemoryBudget &budget) {
   if (!isBody(function, block))
-    return peakBytes;
+    return getLimitInside(function, block, peakBytes, budget);
   if (budget.bytes)
     return *budget.bytes;
   int64_t baseline = getBaselinePeakBytes(function).value_or(peakBytes);
@@ -133,10 +152,14 @@ int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
 
 void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,
                                         int64_t peakBytes) {
-  if (isBody(function, block) && !getBaselinePeakBytes(function))
-    function->setDiscardableAttr(
-        baselinePeakBytesAttrName,
-        Builder(function.getContext()).getI64IntegerAttr(peakBytes));
+  if (getBaselinePeakBytes(function) ||
+      !llvm::hasSingleElement(function.getBody()))
+    return;
+  if (!isBody(function, block))
+    peakBytes = simulateBlockMemory(function.getBody().front()).peakBytes;
+  function->setDiscardableAttr(
+      baselinePeakBytesAttrName,
+      Builder(function.getContext()).getI64IntegerAttr(peakBytes));
 }
 
 /// Returns the bytes that are live before the first operation.

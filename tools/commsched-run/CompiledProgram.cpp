@@ -149,10 +149,8 @@ void CompiledProgram::findPredictedSites() {
   siteMap = std::make_unique<SiteMap>(*module, sites);
   if (!prediction)
     return;
-  for (Operation &op : plan.functions.front().function.getBody().front())
-    if (isa<CollectiveOpInterface>(op))
-      predictedSites.push_back(SiteMap::lookup(siteMap->sites, &op));
-  predictedSites.resize(prediction->collectives.size(), -1);
+  for (const CollectiveReport &collective : prediction->collectives)
+    predictedSites.push_back(SiteMap::lookup(siteMap->sites, collective.start));
 }
 
 void CompiledProgram::countSiteCalls() {

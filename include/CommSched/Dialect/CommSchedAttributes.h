@@ -29,6 +29,9 @@ inline constexpr llvm::StringLiteral partitionAttrName = "commsched.partition";
 inline constexpr llvm::StringLiteral recomputeAttrName = "commsched.recompute";
 inline constexpr llvm::StringLiteral compileWithAttrName =
     "commsched.compile_with";
+/// On a loop: how often its body runs, for costs only, where its bounds do not
+/// say.
+inline constexpr llvm::StringLiteral tripCountAttrName = "commsched.trip_count";
 inline constexpr llvm::StringLiteral roleAttrName = "commsched.role";
 /// The callee of the `commsched.compute` that yields the state of a random
 /// number generator. An operator that is given a state, that or an argument

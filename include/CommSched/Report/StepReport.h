@@ -45,8 +45,11 @@ struct CollectiveReport {
   int64_t endNs = 0;
   /// When the compute stream reaches the wait.
   int64_t waitNs = 0;
-  /// How long the compute stream is stalled there.
+  /// How long the compute stream is stalled there, in all iterations.
   int64_t exposedNs = 0;
+  /// How often the collective runs, which is more than once in a loop. The
+  /// times above are those of the first time.
+  int64_t iterations = 1;
   /// The reason that it is not hidden, and the change that would hide it; empty
   /// if it is hidden.
   std::string limitedBy;
@@ -60,6 +63,11 @@ struct CollectiveReport {
   /// How passes have moved the start and the wait, by their attributes.
   std::optional<ReorderInfo> startReorder;
   std::optional<ReorderInfo> waitReorder;
+  /// The operation, as long as the IR stands.
+  Operation *start = nullptr;
+
+  /// How long the compute stream is stalled the first time.
+  int64_t getFirstExposedNs() const { return exposedNs / iterations; }
 };
 
 /// One operation of the compute stream that takes time.
@@ -119,10 +127,11 @@ struct PeriodReport {
   int64_t depth = 1;
 };
 
-/// The simulation of one function's body. `exposedCommNs` is the step without
-/// the time of computation. `lowerBoundNs` holds for every legal order in which
-/// the collectives of each stream keep theirs, `tightLowerBoundNs` also where
-/// they change places.
+/// The simulation of one function's body. What is in a loop, a branch or a
+/// callee counts as often as it runs, in all figures but `numOps`.
+/// `exposedCommNs` is the step without the time of computation. `lowerBoundNs`
+/// holds for every legal order in which the collectives of each stream keep
+/// theirs, `tightLowerBoundNs` also where they change places.
 struct StepReport {
   static constexpr size_t maxPeakValues = 10;
   static constexpr size_t maxMostExposed = 10;
@@ -157,7 +166,8 @@ struct StepReport {
   std::optional<schedule::ReservedMemory> reserved;
   /// What the device holds beside the program.
   int64_t otherBytes = 0;
-  /// In program order, transfers between the device and its host included.
+  /// In program order, transfers between the device and its host included, and
+  /// those in regions and callees.
   std::vector<CollectiveReport> collectives;
   /// In program order.
   std::vector<ComputeReport> computations;
@@ -180,14 +190,18 @@ struct StepReport {
   /// The memory that the device needs: `otherBytes`, and what the allocator
   /// reserves or else the peak. The largest int64_t if that is more.
   int64_t getTotalBytes() const;
-  /// How many of the collectives copy between the device and its host.
-  int64_t countTransfers() const;
-  /// How many collectives, transfers included, the compute stream never stands
-  /// still for.
-  int64_t countHidden() const;
+  /// How many collectives run, without those that copy between the device and
+  /// its host, and how many that copy.
+  int64_t countCollectives() const { return countRuns(false); }
+  int64_t countTransfers() const { return countRuns(true); }
+  /// How many of them the compute stream never stands still for.
+  int64_t countHidden(bool areTransfers) const;
   /// Those that it stands still for longest, at most `maxMostExposed`; longest
   /// first, equal ones in program order.
   std::vector<const CollectiveReport *> getMostExposed() const;
+
+private:
+  int64_t countRuns(bool areTransfers) const;
 };
 
 /// What a simulation for a report counts in.
@@ -204,14 +218,6 @@ struct SimulationOptions {
   /// Whether StepReport::buffers is filled in.
   bool withBuffers = false;
 };
-
-/// Simulates the body of `function` in program order. `block` is the problem of
-/// its only block, with StreamOrder::Free and all costs and sizes known. Emits
-/// an error when the simulation finds the problem at fault, and when
-/// computeContention() does.
-FailureOr<StepReport> reportStep(FunctionOpInterface function,
-                                 const BlockProblem &block,
-                                 const SimulationOptions &options = {});
 
 /// Simulates the body of `function` as `costs` price it. None, with the
 /// `reason` in words, when it has several blocks or not all costs and sizes are

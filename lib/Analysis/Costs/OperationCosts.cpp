@@ -9,20 +9,21 @@
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/BlockNodes.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Schedule/Cyclic/Period.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/APSInt.h"
-#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -34,6 +35,7 @@ using namespace mlir::commsched;
 using cost::CollectiveCost;
 using cost::CollectiveQuery;
 using cost::ElementKind;
+using schedule::Problem;
 
 static constexpr int64_t saturated = std::numeric_limits<int64_t>::max();
 
@@ -72,6 +74,8 @@ ElementKind mlir::commsched::getElementKind(Type type) {
 
 void OperationPrice::add(const OperationPrice &other) {
   timeNs = saturatingAdd(timeNs, other.timeNs);
+  computeNs = saturatingAdd(computeNs, other.computeNs);
+  commNs = saturatingAdd(commNs, other.commNs);
   measuredNs = saturatingAdd(measuredNs, other.measuredNs);
   numOps += other.numOps;
   numMeasured += other.numMeasured;
@@ -101,111 +105,163 @@ static bool onlyAllocatesOrFrees(Operation *op) {
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// Iterations of `loop`, over all its dimensions; 1 when they are not static.
-static int64_t getIterations(LoopLikeOpInterface loop) {
-  auto clamp = [](const APInt &count) {
-    return count.isIntN(63) ? static_cast<int64_t>(count.getZExtValue())
-                            : saturated;
-  };
-  if (std::optional<APInt> count = loop.getStaticTripCount())
-    return clamp(*count);
-  std::optional<SmallVector<OpFoldResult>> lower = loop.getLoopLowerBounds();
-  std::optional<SmallVector<OpFoldResult>> upper = loop.getLoopUpperBounds();
-  std::optional<SmallVector<OpFoldResult>> steps = loop.getLoopSteps();
-  if (!lower || !upper || !steps)
-    return 1;
-  int64_t iterations = 1;
-  for (auto [low, high, step] : llvm::zip_equal(*lower, *upper, *steps)) {
-    std::optional<int64_t> constantStep = getConstantIntValue(step);
-    std::optional<APInt> count;
-    if (constantStep && *constantStep > 0)
-      count = constantTripCount(
-          low, high, step, /*isSigned=*/true,
-          [](Value, Value, bool) -> std::optional<llvm::APSInt> {
-            return std::nullopt;
-          });
-    if (!count)
-      return 1;
-    iterations = saturatingMultiply(iterations, clamp(*count));
-  }
-  return iterations;
+/// Makes `price` that of so many times what it is.
+static void repeat(OperationPrice &price, int64_t iterations) {
+  for (int64_t *ns :
+       {&price.timeNs, &price.measuredNs, &price.computeNs, &price.commNs})
+    *ns = saturatingMultiply(*ns, iterations);
 }
 
-/// How `op` uses its regions, as far as it says so.
-static RegionUse getRegionUse(Operation *op) {
-  if (auto regions = dyn_cast<RegionUseOpInterface>(op))
-    return regions.getRegionUse();
-  if (isa<LoopLikeOpInterface>(op))
-    return RegionUse::Loop;
-  return isa<RegionBranchOpInterface>(op) ? RegionUse::Once
-                                          : RegionUse::Unknown;
-}
-
-/// Iterations of the loop `op`; 1 when they are not static.
-static int64_t getIterations(Operation *op) {
-  if (auto regions = dyn_cast<RegionUseOpInterface>(op))
-    return regions.getTripCount().value_or(1);
-  return getIterations(cast<LoopLikeOpInterface>(op));
-}
-
-/// The regions of which one is chosen when `op` is entered; empty when `op`
-/// does not say.
-static SmallPtrSet<Region *, 4> getAlternatives(Operation *op) {
-  SmallPtrSet<Region *, 4> alternatives;
-  if (auto regions = dyn_cast<RegionUseOpInterface>(op);
-      regions && regions.getRegionUse() == RegionUse::Branch)
-    for (Region &region : op->getRegions())
-      alternatives.insert(&region);
-  auto branch = dyn_cast<RegionBranchOpInterface>(op);
-  if (!branch)
-    return alternatives;
-  SmallVector<RegionSuccessor> successors;
-  branch.getSuccessorRegions(RegionBranchPoint::parent(), successors);
-  for (const RegionSuccessor &successor : successors)
-    if (!successor.isParent())
-      alternatives.insert(successor.getSuccessor());
-  return alternatives;
-}
-
-std::optional<OperationPrice> OperationCosts::estimateRegion(Region &region) {
+std::optional<OperationPrice> OperationCosts::priceBlock(Block &block) {
   OperationPrice total;
-  for (Block &block : region)
-    for (Operation &op : block) {
-      std::optional<OperationPrice> cost = price(&op);
-      if (!cost)
-        return std::nullopt;
-      total.add(*cost);
-    }
+  Problem problem;
+  BlockNodes nodes(problem);
+  for (Operation &op : block) {
+    std::optional<OperationPrice> cost = price(&op);
+    if (!cost)
+      return std::nullopt;
+    total.add(*cost);
+    nodes.add(&op, getEffectInBlock(&op), cost->timeNs);
+  }
+  // Sums that do not fit 64 bits are not simulated.
+  if (problem.finalize())
+    total.timeNs = simulate(problem, problem.programOrder())->stepNs;
   return total;
 }
 
-std::optional<OperationPrice> OperationCosts::estimateRegions(Operation *op) {
-  SmallPtrSet<Region *, 4> alternatives = getAlternatives(op);
-  OperationPrice dearest, once;
-  for (Region &region : op->getRegions()) {
-    std::optional<OperationPrice> cost = estimateRegion(region);
+/// The collective that an iteration of a loop with `commsched.pipelined` starts
+/// and the next one waits for by `wait`; null if there is none.
+static Operation *findCarriedStart(Operation *wait) {
+  auto argument =
+      dyn_cast<BlockArgument>(cast<WaitOpInterface>(wait).getAwaitedFuture());
+  auto loop = dyn_cast<LoopLikeOpInterface>(wait->getParentOp());
+  if (!argument || !loop)
+    return nullptr;
+  OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
+  return yielded ? yielded->get().getDefiningOp() : nullptr;
+}
+
+std::optional<OperationPrice>
+OperationCosts::pricePipelined(Block &block, int64_t iterations) {
+  OperationPrice total;
+  Problem problem;
+  BlockNodes nodes(problem);
+  SmallVector<Operation *> lateWaits;
+  for (Operation &op : block.without_terminator()) {
+    std::optional<OperationPrice> cost = price(&op);
     if (!cost)
       return std::nullopt;
-    if (!alternatives.contains(&region))
+    total.add(*cost);
+    CommunicationEffect effect = getCommunicationEffect(&op);
+    if (effect == CommunicationEffect::Wait && isHalfOfPair(&op))
+      lateWaits.push_back(&op);
+    else
+      nodes.add(&op, effect, cost->timeNs);
+  }
+  for (Operation *wait : lateWaits)
+    nodes.addLateWait(wait, findCarriedStart(wait));
+  int64_t blockingNs = saturatingMultiply(total.timeNs, iterations);
+  repeat(total, iterations);
+  total.timeNs = blockingNs;
+  if (!problem.finalize())
+    return total;
+  schedule::CyclicOrder order;
+  order.stages.resize(problem.numNodes());
+  for (Operation *wait : lateWaits)
+    order.stages[nodes.lookup(wait)] = 1;
+  for (Operation &op : block.without_terminator())
+    order.order.push_back(nodes.lookup(&op));
+  schedule::CyclicProblem cyclic(std::move(problem));
+  if (cyclic.check())
+    total.timeNs = schedule::computeRunNs(cyclic, order, iterations);
+  return total;
+}
+
+std::optional<OperationPrice> OperationCosts::priceRegion(Region &region) {
+  OperationPrice total;
+  for (Block &block : region) {
+    std::optional<OperationPrice> price = priceBlock(block);
+    if (!price)
+      return std::nullopt;
+    total.add(*price);
+  }
+  return total;
+}
+
+std::optional<OperationPrice>
+OperationCosts::priceOnce(Operation *op, SmallVectorImpl<Block *> *blocks) {
+  SmallVector<Region *> alternatives = getAlternatives(op);
+  OperationPrice dearest, once;
+  Region *chosen = nullptr;
+  for (Region &region : op->getRegions()) {
+    std::optional<OperationPrice> cost = priceRegion(region);
+    if (!cost)
+      return std::nullopt;
+    if (!llvm::is_contained(alternatives, &region)) {
       once.add(*cost);
-    else if (cost->timeNs > dearest.timeNs)
+    } else if (!chosen || cost->timeNs > dearest.timeNs) {
       dearest = *cost;
+      chosen = &region;
+    }
   }
   once.add(dearest);
+  if (blocks)
+    for (Region &region : op->getRegions())
+      if (&region == chosen || !llvm::is_contained(alternatives, &region))
+        llvm::append_range(*blocks, llvm::make_pointer_range(region));
+  return once;
+}
+
+/// The body of a loop with `commsched.pipelined`, or null.
+static Block *getPipelinedBody(Operation *op) {
+  bool isOne = op->hasAttr(pipelinedAttrName) && op->getNumRegions() == 1 &&
+               op->getRegion(0).hasOneBlock();
+  return isOne ? &op->getRegion(0).front() : nullptr;
+}
+
+std::optional<OperationPrice> OperationCosts::priceRegions(Operation *op) {
   RegionUse use = getRegionUse(op);
+  if (use == RegionUse::Loop)
+    if (Block *body = getPipelinedBody(op))
+      return pricePipelined(*body, getTripCount(op).count);
+  std::optional<OperationPrice> price = priceOnce(op, /*blocks=*/nullptr);
+  if (!price || use == RegionUse::Once || use == RegionUse::Branch)
+    return price;
   if (use == RegionUse::Loop) {
-    int64_t iterations = getIterations(op);
-    once.timeNs = saturatingMultiply(once.timeNs, iterations);
-    once.measuredNs = saturatingMultiply(once.measuredNs, iterations);
-    return once;
+    repeat(*price, getTripCount(op).count);
+    return price;
   }
-  if (use == RegionUse::Once || use == RegionUse::Branch)
-    return once;
   // The region may be a combiner that runs once an element, as a reduction's.
   std::optional<OperationPrice> whole = estimateBytes(op);
   if (!whole)
     return std::nullopt;
-  return whole->timeNs > once.timeNs ? whole : once;
+  return whole->timeNs > price->timeNs ? whole : price;
+}
+
+std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
+  if (getPinnedRuntimeNs(op) || findMeasuredNs(op) ||
+      isa<CostOpInterface, CollectiveOpInterface>(op))
+    return std::nullopt;
+  SmallVector<Block *> blocks;
+  RegionUse use = getRegionUse(op);
+  if (op->getNumRegions() == 0) {
+    Region *callee = getCalledBody(op, symbolTables);
+    if (!callee)
+      return std::nullopt;
+    llvm::append_range(blocks, llvm::make_pointer_range(*callee));
+  } else if (use == RegionUse::Unknown || use == RegionUse::Element ||
+             !priceOnce(op, &blocks)) {
+    return std::nullopt;
+  }
+  return blocks;
+}
+
+std::optional<OperationPrice> OperationCosts::priceCall(Region &callee) {
+  // A function that calls itself has no time.
+  if (!called.insert(&callee).second)
+    return std::nullopt;
+  llvm::scope_exit leave([&] { called.erase(&callee); });
+  return priceRegion(callee);
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,11 +295,17 @@ std::optional<int64_t> OperationCosts::getRuntimeNs(Operation *op) {
 }
 
 std::optional<OperationPrice> OperationCosts::price(Operation *op) {
-  if (std::optional<int64_t> pinned = getPinnedRuntimeNs(op))
-    return OperationPrice::pinned(*pinned);
-  if (std::optional<int64_t> measured = findMeasuredNs(op))
-    return OperationPrice::measured(*measured);
-  return estimate(op);
+  auto find = [&]() -> std::optional<OperationPrice> {
+    if (std::optional<int64_t> pinned = getPinnedRuntimeNs(op))
+      return OperationPrice::pinned(*pinned);
+    if (std::optional<int64_t> measured = findMeasuredNs(op))
+      return OperationPrice::measured(*measured);
+    return estimate(op);
+  };
+  std::optional<OperationPrice> price = find();
+  if (price && isa<CollectiveOpInterface>(op))
+    std::swap(price->computeNs, price->commNs);
+  return price;
 }
 
 /// The operator of `op`: that of an opaque computation, else its own name.
@@ -320,7 +382,9 @@ std::optional<OperationPrice> OperationCosts::estimate(Operation *op) {
   if (isFreeView(op))
     return OperationPrice();
   if (op->getNumRegions() != 0)
-    return estimateRegions(op);
+    return priceRegions(op);
+  if (Region *callee = getCalledBody(op, symbolTables))
+    return priceCall(*callee);
   if (onlyAllocatesOrFrees(op))
     return OperationPrice();
   return estimateBytes(op);

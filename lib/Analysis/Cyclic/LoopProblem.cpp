@@ -198,7 +198,7 @@ private:
   /// Whether the buffer is the one of a carried value before the first copy,
   /// and another one is there after it.
   bool isReplaced(BufferId id) const {
-    auto argument = dyn_cast<BlockArgument>(block.getBufferRoot(id));
+    auto argument = dyn_cast_if_present<BlockArgument>(block.getBufferRoot(id));
     if (!argument || argument.getOwner() != copies)
       return false;
     ArrayView<NodeId> users = all.users(id);
@@ -212,7 +212,8 @@ private:
       bool isOuter = buffer.producer == noNode;
       if (isOuter ? isReplaced(id) : locate(buffer.producer).iteration != 0)
         continue;
-      if (auto argument = dyn_cast<BlockArgument>(block.getBufferRoot(id));
+      if (auto argument =
+              dyn_cast_if_present<BlockArgument>(block.getBufferRoot(id));
           argument && argument.getOwner() == copies)
         // The first argument counts the iterations.
         inPlace.push_back(argument.getArgNumber() - 1);

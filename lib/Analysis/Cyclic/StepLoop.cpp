@@ -203,7 +203,8 @@ FailureOr<int64_t> StepLoop::computeConstantBytes() const {
   int64_t bytes = 0;
   const schedule::Problem &known = problem->getProblem();
   for (schedule::BufferId id = 0; id < known.numBuffers(); ++id)
-    if (auto argument = dyn_cast<BlockArgument>(problem->getBufferRoot(id));
+    if (auto argument =
+            dyn_cast_if_present<BlockArgument>(problem->getBufferRoot(id));
         argument && argument.getOwner() == &body &&
         kinds[argument.getArgNumber()] == StepArgument::Constant)
       bytes += known.buffer(id).bytes;

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Analysis/Problem/BlockNodes.h"
+#include "CommSched/Analysis/Problem/RegionMemory.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/Futures.h"
@@ -17,10 +19,8 @@ using namespace mlir;
 using namespace mlir::commsched;
 using schedule::DependenceKind;
 using schedule::NodeId;
-using schedule::NodeKind;
 using schedule::noNode;
 using schedule::Problem;
-using schedule::StreamId;
 
 namespace mlir::commsched {
 
@@ -29,7 +29,8 @@ class BlockProblemBuilder {
 public:
   BlockProblemBuilder(Block &block, BlockProblem::CostFunction getCost,
                       StreamOrder streamOrder)
-      : getCost(getCost), storages(block), memory(result.problem, storages),
+      : getCost(getCost), storages(block), nodes(result.problem),
+        memory(result.problem, storages),
         communication(result.problem, streamOrder) {
     result.block = &block;
   }
@@ -38,18 +39,15 @@ public:
 
 private:
   int64_t price(Operation *op);
-  StreamId getStream(CollectiveOpInterface collective);
-  NodeId addNode(Operation *op, CommunicationEffect effect);
   void addDataDependences(Operation *op, NodeId node);
   LogicalResult addBuffers();
 
   BlockProblem result;
   BlockProblem::CostFunction getCost;
   StorageAnalysis storages;
+  BlockNodes nodes;
   MemoryDependences memory;
   CommunicationDependences communication;
-  DenseMap<Operation *, NodeId> nodeOf;
-  DenseMap<Attribute, StreamId> streamOf;
   int64_t totalNs = 0;
   /// The operation at which the sum of all costs exceeds 64 bits, or null.
   Operation *overflow = nullptr;
@@ -66,41 +64,10 @@ int64_t BlockProblemBuilder::price(Operation *op) {
   return cost.value_or(0);
 }
 
-StreamId BlockProblemBuilder::getStream(CollectiveOpInterface collective) {
-  Attribute key = getStreamKey(collective);
-  auto [it, inserted] =
-      streamOf.try_emplace(key, static_cast<StreamId>(result.streams.size()));
-  if (inserted)
-    result.streams.push_back(key);
-  return it->second;
-}
-
-NodeId BlockProblemBuilder::addNode(Operation *op, CommunicationEffect effect) {
-  Problem &problem = result.problem;
-  switch (effect) {
-  case CommunicationEffect::Wait:
-    return problem.addWait(
-        nodeOf.lookup_or(cast<WaitOpInterface>(op).getStart(), noNode));
-  case CommunicationEffect::Start:
-    return problem.addNode(NodeKind::Start, price(op),
-                           getStream(cast<CollectiveOpInterface>(op)));
-  case CommunicationEffect::Blocking:
-    return problem.addNode(NodeKind::Blocking, price(op),
-                           getStream(cast<CollectiveOpInterface>(op)));
-  case CommunicationEffect::None:
-  case CommunicationEffect::Unknown:
-    break;
-  }
-  NodeId node = problem.addNode(NodeKind::Compute, price(op));
-  if (auto cost = dyn_cast<CostOpInterface>(op); cost && cost.isExpensive())
-    problem.setExpensive(node);
-  return node;
-}
-
 void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {
   auto addOperands = [&](Operation *user) {
     for (Value operand : user->getOperands()) {
-      NodeId producer = nodeOf.lookup_or(operand.getDefiningOp(), noNode);
+      NodeId producer = nodes.lookup(operand.getDefiningOp());
       // A value of `op` itself that its own region uses is no dependence.
       if (producer != noNode && producer != node)
         result.problem.addDependence(producer, node, DependenceKind::Data);
@@ -133,35 +100,48 @@ LogicalResult BlockProblemBuilder::addBuffers() {
   for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node)
     for (int32_t storage : storages.getUses(node))
       result.problem.addUse(storage, node);
+  for (auto [node, op] : llvm::enumerate(result.operations)) {
+    int64_t scratch = computeScratchBytes(op);
+    if (scratch == 0)
+      continue;
+    if (llvm::AddOverflow(totalBytes, scratch, totalBytes))
+      return op->emitOpError("has ")
+             << scratch
+             << " bytes live in its regions, which together with "
+                "the values of its block do not fit 64 bits";
+    result.problem.addBuffer(scratch, static_cast<NodeId>(node),
+                             /*freed=*/true);
+    result.bufferRoots.push_back(Value());
+    result.hostBytes.push_back(0);
+  }
   return success();
 }
 
 FailureOr<BlockProblem> BlockProblemBuilder::build() {
   size_t numOps = storages.getNumOperations();
-  nodeOf.reserve(numOps);
   result.operations.reserve(numOps);
   for (Operation &op : getScheduledOperations(*result.block)) {
     CommunicationEffect effect = getCommunicationEffect(&op);
-    if ((effect == CommunicationEffect::Start ||
-         effect == CommunicationEffect::Wait) &&
-        isHalfOfPair(&op)) {
+    CommunicationEffect inBlock = getEffectInBlock(&op);
+    int64_t costNs = effect == CommunicationEffect::Wait ? 0 : price(&op);
+    NodeId node = nodes.add(&op, inBlock, costNs);
+    if (inBlock != effect) {
       effect = CommunicationEffect::Unknown;
-      if (!result.halfOfPair)
+      if (!result.halfOfPair && isInFlightAcrossBlock(&op))
         result.halfOfPair = &op;
     }
-    NodeId node = addNode(&op, effect);
     if (overflow)
       return op.emitOpError("takes ")
              << result.problem.costNs(node)
              << " ns, which together with the operations before it does not "
                 "fit 64 bits";
-    nodeOf[&op] = node;
     result.operations.push_back(&op);
     addDataDependences(&op, node);
     memory.visit(&op, node);
     if (failed(communication.visit(&op, node, effect)))
       return failure();
   }
+  result.streams = nodes.takeStreams();
   if (failed(addBuffers()))
     return failure();
   if (const Status &status = result.problem.finalize(); !status)

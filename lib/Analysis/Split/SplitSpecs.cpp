@@ -57,7 +57,7 @@ bool SplitSpecs::addBuffers(const SplitRegion &region, SplitSpec &spec) const {
   const schedule::Problem &known = problem.getProblem();
   for (const SplitMember &member : region.members)
     for (BufferId buffer : known.buffersMadeBy(member.index)) {
-      auto root = dyn_cast<OpResult>(problem.getBufferRoot(buffer));
+      auto root = dyn_cast_if_present<OpResult>(problem.getBufferRoot(buffer));
       if (!root)
         return false;
       // What a collective delivers is a result of its wait, and divided alike.

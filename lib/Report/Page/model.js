@@ -119,10 +119,18 @@ class Step {
       group: this.texts[c.group[i]], isTransfer: c.transfer[i] === 1,
       bytes: c.bytes[i], areBytesExpected: c.expected[i] === 1,
       begin: c.begin[i], end: c.begin[i] + c.time[i], wait: c.wait[i],
-      exposed: c.exposed[i], limit: this.texts[c.limit[i]],
+      exposed: c.exposed[i], iterations: this.iterations(i),
+      stall: this.stall(i), limit: this.texts[c.limit[i]],
       remedy: this.texts[c.remedy[i]],
     };
   }
+
+  /** How often a collective runs: in a loop, more than once. Measured steps
+   * have each run by itself. */
+  iterations(i) { return this.collectives.iterations?.[i] ?? 1; }
+
+  /** How long a collective is exposed the first time. */
+  stall(i) { return this.collectives.exposed[i] / this.iterations(i); }
 
   computation(i) {
     const c = this.computations;
@@ -150,7 +158,7 @@ class Step {
     }
     const {exposed, wait} = this.collectives;
     return [...exposed.keys()].filter((i) => exposed[i] > 0)
-        .map((i) => [i, wait[i], exposed[i]]);
+        .map((i) => [i, wait[i], this.stall(i)]);
   }
 
   /** Whether the values and their bytes are known: those of traces are not. */

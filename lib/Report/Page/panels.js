@@ -157,6 +157,8 @@ function fillDetails(timeline, item, select) {
   add('takes', formatTime(facts.end - facts.begin));
   if (item.type === 'collective') {
     add('waited for', `at ${formatTime(facts.wait)}`);
+    if (facts.iterations > 1)
+      add('iterations', `${facts.iterations}, of which the first is shown`);
     add('exposed', formatTime(facts.exposed), facts.exposed ? 'stall' : '');
   }
   if (facts.limit) add('reason', facts.limit);

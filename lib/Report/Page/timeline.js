@@ -302,9 +302,9 @@ class Timeline {
 
   /** Brings an item into view with what is around it. */
   showItem(item) {
-    const {begin, end, wait = begin, exposed = 0} = this.describe(item);
+    const {begin, end, wait = begin, stall = 0} = this.describe(item);
     const from = Math.min(begin, wait);
-    const to = Math.max(end, wait + exposed);
+    const to = Math.max(end, wait + stall);
     const margin = Math.max(2 * (to - from), 20);
     this.view.show(from - margin, to + margin);
     this.draw();

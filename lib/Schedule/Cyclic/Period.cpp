@@ -211,6 +211,21 @@ int64_t schedule::simulateRun(const CyclicProblem &problem,
   return runner.stepNs();
 }
 
+int64_t schedule::computeRunNs(const CyclicProblem &problem,
+                               const CyclicOrder &schedule, int64_t count) {
+  if (count <= 0)
+    return 0;
+  int64_t simulated = std::min(count, maxSimulatedRepetitions);
+  int64_t runNs =
+      simulateRun(problem, schedule, static_cast<int32_t>(simulated));
+  int64_t others = count - simulated;
+  if (others == 0)
+    return runNs;
+  int64_t periodNs = simulateUncontended(problem, schedule).periodNs;
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  return periodNs > (most - runNs) / others ? most : runNs + periodNs * others;
+}
+
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//

@@ -417,10 +417,11 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) const {
     schedule.split->scheduler->apply(rest);
     return true;
   }
-  bool isMoved = problem->apply(schedule.blockOrder);
+  bool isMoved = schedule.blockOrder != problem->getProblem().programOrder();
   if (!isMoved && !schedule.buckets)
     return false;
   keepBaselineBytes(function, *block, program.step.peakBytes);
+  problem->apply(schedule.blockOrder);
   if (!schedule.buckets)
     return true;
   IRRewriter rewriter(block->getParentOp()->getContext());

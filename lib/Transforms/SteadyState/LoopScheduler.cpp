@@ -68,11 +68,7 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
 
 int64_t ScheduledLoop::computeRunNs(const CyclicSchedule &of,
                                     int64_t count) const {
-  // Of more iterations only the number of periods differs.
-  int64_t simulated = std::min(count, maxSimulated);
-  return simulateRun(problem.getProblem(), of.order,
-                     static_cast<int32_t>(simulated)) +
-         of.periodNs * (count - simulated);
+  return schedule::computeRunNs(problem.getProblem(), of.order, count);
 }
 
 std::optional<int64_t> ScheduledLoop::findLeastCount() const {
@@ -80,10 +76,11 @@ std::optional<int64_t> ScheduledLoop::findLeastCount() const {
   auto computeLossNs = [&](int64_t count) {
     return computeRunNs(schedule, count) - computeRunNs(program, count);
   };
-  if (int64_t lossNs = computeLossNs(maxSimulated); lossNs >= 0)
-    return gainNs > 0 ? std::optional(maxSimulated + lossNs / gainNs + 1)
-                      : std::nullopt;
-  int64_t tooFew = schedule.order.depth() - 1, enough = maxSimulated;
+  if (int64_t lossNs = computeLossNs(maxSimulatedRepetitions); lossNs >= 0)
+    return gainNs > 0
+               ? std::optional(maxSimulatedRepetitions + lossNs / gainNs + 1)
+               : std::nullopt;
+  int64_t tooFew = schedule.order.depth() - 1, enough = maxSimulatedRepetitions;
   while (enough - tooFew > 1) {
     int64_t middle = tooFew + (enough - tooFew) / 2;
     (computeLossNs(middle) < 0 ? enough : tooFew) = middle;

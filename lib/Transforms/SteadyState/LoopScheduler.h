@@ -52,10 +52,6 @@ struct ScheduledLoop {
   /// is shorter than without overlap; none if it never is. What is gained grows
   /// with the number of iterations.
   std::optional<int64_t> findLeastCount() const;
-
-private:
-  /// So many iterations are simulated.
-  static constexpr int64_t maxSimulated = 64;
 };
 
 /// Returns the best schedule of `loop`, around which `outerBytes` are live.

@@ -8,11 +8,11 @@
 
 #include "../Bucketing/BlockBucketer.h"
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Problem/RegionMemory.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "CountedLoop.h"
 #include "CyclicPass.h"
-#include "LoopMemory.h"
 #include "LoopRewrite.h"
 #include "StableHloLoop.h"
 #include "UnrolledLoop.h"
@@ -62,33 +62,34 @@ struct PipelineLoops
   void runOnOperation() override;
 
 private:
-  FailureOr<std::optional<ScheduledLoop>>
-  schedule(scf::ForOp loop, OperationCosts &costs, const LoopMemory &memory);
+  FailureOr<std::optional<ScheduledLoop>> schedule(scf::ForOp loop,
+                                                   OperationCosts &costs);
   /// Returns a copy of the loop, behind it, whose gathers are merged, with its
   /// schedule, if that is better than `scheduled`.
   FailureOr<std::optional<MergedLoop>>
   mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
                  OperationCosts &costs);
   /// None, after a remark, if the loop stays as it is.
-  FailureOr<std::optional<Decision>>
-  decide(scf::ForOp loop, OperationCosts &costs, const LoopMemory &memory);
+  FailureOr<std::optional<Decision>> decide(scf::ForOp loop,
+                                            OperationCosts &costs);
   /// Schedules all iterations of a short loop as one program.
   LogicalResult tryUnrolled(Decision &decision, bool isPipelined);
   /// Returns the loop that is left, or null if it was unrolled or guarded.
   FailureOr<scf::ForOp> apply(const Decision &decision);
   /// Returns whether the loop was changed.
-  FailureOr<bool> pipeline(Operation *loop, OperationCosts &costs,
-                           const LoopMemory &memory);
-  FailureOr<bool> pipelineWhile(scf::WhileOp loop, OperationCosts &costs,
-                                const LoopMemory &memory);
-  FailureOr<bool> applyAndPin(const Decision &decision);
-  FailureOr<bool> pipelineStableHlo(Operation *loop, OperationCosts &costs,
-                                    const LoopMemory &memory);
+  FailureOr<bool> pipeline(Operation *loop, OperationCosts &costs);
+  FailureOr<bool> pipelineWhile(scf::WhileOp loop, OperationCosts &costs);
+  FailureOr<bool> pipelineStableHlo(Operation *loop, OperationCosts &costs);
+  void readLimit(Operation *loop);
   void remarkKept(Location location, const Twine &reason);
   /// From `leastCount` iterations on, if their number is not known.
   void remarkPipelined(Location location, const Decision &decision,
                        std::optional<int64_t> leastCount);
   void remarkUnrolled(Location location, const Decision &decision);
+
+  /// What the body of the loop at hand may take beyond what is counted around
+  /// the loop.
+  int64_t insideBytes = 0;
 };
 
 } // namespace
@@ -147,7 +148,6 @@ void PipelineLoops::remarkPipelined(Location location, const Decision &decision,
          << remark::metric("Depth", depth)
          << remark::metric("PeakBytesBefore", before.peakBytes)
          << remark::metric("PeakBytesAfter", after.peakBytes)
-         << remark::metric("OuterBytes", scheduled.outerBytes)
          << remark::metric("BudgetBytes", scheduled.limitBytes);
   if (leastCount)
     record << remark::metric("LeastCount", *leastCount);
@@ -224,19 +224,6 @@ static std::optional<std::string> findObstacle(const ScheduledLoop &scheduled,
 constexpr StringLiteral unsupportedText =
     "MLIR's pipeliner does not take its schedule";
 
-/// Pins the time of the periods, which is less than the sum of what is in them.
-static void pinRuntime(scf::ForOp kernel, int64_t periodNs) {
-  std::optional<APInt> count = kernel.getStaticTripCount();
-  if (!count)
-    return;
-  bool overflows = false;
-  APInt ns = count->zextOrTrunc(64).smul_ov(APInt(64, periodNs), overflows);
-  if (!overflows && !ns.isNegative())
-    kernel->setAttr(
-        runtimeNsAttrName,
-        IntegerAttr::get(IntegerType::get(kernel.getContext(), 64), ns));
-}
-
 /// Why MLIR's pipeliner does not support the loop, or nothing.
 static std::optional<std::string> findUnsupported(scf::ForOp loop) {
   if (loop.getUnsignedCmp())
@@ -253,14 +240,27 @@ static std::optional<std::string> findUnsupported(scf::ForOp loop) {
   return std::nullopt;
 }
 
+/// Reads what may be live in the body of `loop` beyond what the block around it
+/// counts.
+void PipelineLoops::readLimit(Operation *loop) {
+  Block &body = loop->getRegions().back().front();
+  int64_t limitBytes =
+      getLimitBytes(getOperation(), body, Problem(),
+                    simulateBlockMemory(body).peakBytes, options.budget);
+  insideBytes = limitBytes == unlimited
+                    ? unlimited
+                    : limitBytes - computeCountedBytes(body);
+}
+
 FailureOr<std::optional<ScheduledLoop>>
-PipelineLoops::schedule(scf::ForOp loop, OperationCosts &costs,
-                        const LoopMemory &memory) {
+PipelineLoops::schedule(scf::ForOp loop, OperationCosts &costs) {
   LoopSchedulingOptions within = options;
-  if (std::optional<int64_t> peakBytes = memory.getPeakAround(loop))
-    within.budget.bytes = getBudgetBytes(options.budget, *peakBytes);
+  within.budget.bytes =
+      insideBytes == unlimited
+          ? unlimited
+          : insideBytes + computeCountedBytes(*loop.getBody());
   return scheduleLoop(
-      loop, memory.getOuterBytes(loop), costs, within,
+      loop, /*outerBytes=*/0, costs, within,
       [&](Location where, StringRef reason) { remarkKept(where, reason); });
 }
 
@@ -286,9 +286,9 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
   if (!*merged)
     return Outcome();
   LoopSchedulingOptions within = options;
-  within.budget.bytes = scheduled.limitBytes + scheduled.outerBytes;
+  within.budget.bytes = scheduled.limitBytes;
   FailureOr<std::optional<ScheduledLoop>> other = scheduleLoop(
-      copy, scheduled.outerBytes, costs, within, [](Location, StringRef) {});
+      copy, /*outerBytes=*/0, costs, within, [](Location, StringRef) {});
   if (failed(other))
     return failure();
   std::optional<int64_t> count = getCount(loop);
@@ -305,15 +305,13 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
 }
 
 FailureOr<std::optional<Decision>>
-PipelineLoops::decide(scf::ForOp loop, OperationCosts &costs,
-                      const LoopMemory &memory) {
+PipelineLoops::decide(scf::ForOp loop, OperationCosts &costs) {
   using Outcome = std::optional<Decision>;
   if (std::optional<std::string> reason = findUnsupported(loop)) {
     remarkKept(loop.getLoc(), *reason);
     return Outcome();
   }
-  FailureOr<std::optional<ScheduledLoop>> original =
-      schedule(loop, costs, memory);
+  FailureOr<std::optional<ScheduledLoop>> original = schedule(loop, costs);
   if (failed(original))
     return failure();
   if (!*original)
@@ -390,16 +388,14 @@ static bool isStableHloWhile(Operation *op) {
 }
 
 FailureOr<bool> PipelineLoops::pipelineWhile(scf::WhileOp loop,
-                                             OperationCosts &costs,
-                                             const LoopMemory &memory) {
+                                             OperationCosts &costs) {
   std::optional<CountedLoop> counted =
       copyAsCountedLoop(loop, [&](Location where, StringRef reason) {
         remarkKept(where, reason);
       });
   if (!counted)
     return false;
-  FailureOr<std::optional<Decision>> decision =
-      decide(counted->loop, costs, memory);
+  FailureOr<std::optional<Decision>> decision = decide(counted->loop, costs);
   if (failed(decision) || !*decision) {
     counted->loop.erase();
     return failed(decision) ? FailureOr<bool>(failure()) : false;
@@ -409,12 +405,13 @@ FailureOr<bool> PipelineLoops::pipelineWhile(scf::WhileOp loop,
     if (value)
       result.replaceAllUsesWith(value);
   loop.erase();
-  return applyAndPin(**decision);
+  if (failed(apply(**decision)))
+    return failure();
+  return true;
 }
 
 FailureOr<bool> PipelineLoops::pipelineStableHlo(Operation *loop,
-                                                 OperationCosts &costs,
-                                                 const LoopMemory &memory) {
+                                                 OperationCosts &costs) {
   std::optional<StableHloLoop> whole =
       StableHloLoop::read(loop, [&](Location where, StringRef reason) {
         remarkKept(where, reason);
@@ -425,8 +422,7 @@ FailureOr<bool> PipelineLoops::pipelineStableHlo(Operation *loop,
   llvm::scope_exit restore([&] { eraseWithBounds(counted.loop); });
   // StableHLO has no futures that a loop carries.
   llvm::SaveAndRestore<bool> within(options.mayCarryFutures, false);
-  FailureOr<std::optional<Decision>> decision =
-      decide(counted.loop, costs, memory);
+  FailureOr<std::optional<Decision>> decision = decide(counted.loop, costs);
   if (failed(decision))
     return failure();
   if (!*decision)
@@ -446,31 +442,26 @@ FailureOr<bool> PipelineLoops::pipelineStableHlo(Operation *loop,
   return true;
 }
 
-FailureOr<bool> PipelineLoops::applyAndPin(const Decision &decision) {
-  FailureOr<scf::ForOp> kernel = apply(decision);
-  if (failed(kernel))
-    return failure();
-  if (*kernel)
-    pinRuntime(*kernel, decision.best().schedule.periodNs);
-  return true;
-}
-
-FailureOr<bool> PipelineLoops::pipeline(Operation *loop, OperationCosts &costs,
-                                        const LoopMemory &memory) {
+FailureOr<bool> PipelineLoops::pipeline(Operation *loop,
+                                        OperationCosts &costs) {
   if (auto counted = dyn_cast<scf::WhileOp>(loop))
-    return pipelineWhile(counted, costs, memory);
+    return pipelineWhile(counted, costs);
   if (isStableHloWhile(loop))
-    return pipelineStableHlo(loop, costs, memory);
+    return pipelineStableHlo(loop, costs);
   auto counting = dyn_cast<scf::ForOp>(loop);
   if (!counting) {
     remarkKept(loop->getLoc(),
                "loops of this kind are not pipelined: " + describe(loop));
     return false;
   }
-  FailureOr<std::optional<Decision>> decision = decide(counting, costs, memory);
+  FailureOr<std::optional<Decision>> decision = decide(counting, costs);
   if (failed(decision))
     return failure();
-  return *decision ? applyAndPin(**decision) : false;
+  if (!*decision)
+    return false;
+  if (failed(apply(**decision)))
+    return failure();
+  return true;
 }
 
 void PipelineLoops::runOnOperation() {
@@ -484,20 +475,14 @@ void PipelineLoops::runOnOperation() {
     return signalPassFailure();
   // A loop with a condition has collectives in several blocks.
   llvm::SetVector<Operation *> loops;
-  SmallVector<scf::ForOp> counting;
-  for (Block *block : getBlocksWithCollectives(function)) {
-    Operation *parent = block->getParentOp();
-    if ((isa<LoopLikeOpInterface>(parent) || isStableHloWhile(parent)) &&
-        loops.insert(parent))
-      if (auto loop = dyn_cast<scf::ForOp>(parent))
-        counting.push_back(loop);
-  }
-  FailureOr<LoopMemory> memory = LoopMemory::create(function, counting, *costs);
-  if (failed(memory))
-    return signalPassFailure();
+  for (Block *block : getBlocksWithCollectives(function))
+    if (Operation *parent = block->getParentOp();
+        isa<LoopLikeOpInterface>(parent) || isStableHloWhile(parent))
+      loops.insert(parent);
   bool isChanged = false;
   for (Operation *loop : loops) {
-    FailureOr<bool> pipelined = pipeline(loop, *costs, *memory);
+    readLimit(loop);
+    FailureOr<bool> pipelined = pipeline(loop, *costs);
     if (failed(pipelined))
       return signalPassFailure();
     isChanged |= *pipelined;

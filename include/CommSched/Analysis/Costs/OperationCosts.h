@@ -49,6 +49,10 @@ struct CollectiveEstimate {
 /// What operations take, and where their times come from.
 struct OperationPrice {
   int64_t timeNs = 0;
+  /// The computation and the collectives in it, those in regions as often as
+  /// they run. Their sum is more than `timeNs` where they run at once.
+  int64_t computeNs = 0;
+  int64_t commNs = 0;
   /// How much of it comes from measured times.
   int64_t measuredNs = 0;
   /// How many operations take time; of one with regions, those that take time
@@ -60,13 +64,13 @@ struct OperationPrice {
 
   /// Of one operation, by the source of its time.
   static OperationPrice modelled(int64_t timeNs) {
-    return {timeNs, 0, timeNs > 0, 0, 0};
+    return {timeNs, timeNs, 0, 0, timeNs > 0, 0, 0};
   }
   static OperationPrice measured(int64_t timeNs) {
-    return {timeNs, timeNs, timeNs > 0, timeNs > 0, 0};
+    return {timeNs, timeNs, 0, timeNs, timeNs > 0, timeNs > 0, 0};
   }
   static OperationPrice pinned(int64_t timeNs) {
-    return {timeNs, 0, timeNs > 0, 0, timeNs > 0};
+    return {timeNs, timeNs, 0, 0, timeNs > 0, 0, timeNs > 0};
   }
 
   /// Adds what further operations take. Times saturate.
@@ -94,6 +98,11 @@ public:
   /// else that is not pinned comes from the model.
   std::optional<OperationPrice> price(Operation *op);
 
+  /// The blocks that `op` runs one after the other, those of a loop in each
+  /// iteration, of alternatives those of the dearest; none if its price is not
+  /// the sum of theirs.
+  std::optional<SmallVector<Block *>> findRuns(Operation *op);
+
   /// Nanoseconds that the profile has for `op`: by its name in its function,
   /// else by its operator and types. Waits, terminators and constants have
   /// none.
@@ -108,10 +117,13 @@ public:
   ///    moved bytes. Flops of a chunk of a product (`commsched.chunk`) count
   ///    more, as it fills the device less than the whole;
   ///  * an operation whose results are all views of its operands: 0;
-  ///  * an operation with regions: what is in them, times the number of
-  ///    iterations where that is static (else once), and of several
-  ///    alternative regions the dearest. If no interface describes how the
-  ///    regions are run, at least the roofline over operands and results;
+  ///  * an operation with regions: its blocks as simulated in their order, with
+  ///    idle streams at their edges. Those of a loop count as often as
+  ///    getTripCount() says, and those of a loop with `commsched.pipelined`
+  ///    with the collectives that an iteration starts for the next; of several
+  ///    alternative regions the dearest counts. If no interface describes how
+  ///    the regions are run, at least the roofline over operands and results;
+  ///  * a call of a function with a body: likewise that body;
   ///  * an operation that only allocates or frees: 0;
   ///  * any other: the roofline over the bytes of operands and results.
   /// None when a size that is needed is not static; sums that do not fit
@@ -153,8 +165,14 @@ private:
   std::optional<OperationPrice> estimateOwnCost(CostOpInterface op);
   std::optional<OperationPrice> estimateProduct(CostOpInterface op,
                                                 double flops, int64_t bytes);
-  std::optional<OperationPrice> estimateRegions(Operation *op);
-  std::optional<OperationPrice> estimateRegion(Region &region);
+  std::optional<OperationPrice> priceRegions(Operation *op);
+  std::optional<OperationPrice> priceOnce(Operation *op,
+                                          SmallVectorImpl<Block *> *blocks);
+  std::optional<OperationPrice> priceRegion(Region &region);
+  std::optional<OperationPrice> priceBlock(Block &block);
+  std::optional<OperationPrice> pricePipelined(Block &block,
+                                               int64_t iterations);
+  std::optional<OperationPrice> priceCall(Region &callee);
   std::optional<OperationPrice> estimateBytes(Operation *op);
 
   cost::Target target;
@@ -165,6 +183,8 @@ private:
   /// The measured products.
   cost::MeasuredProducts products;
   SymbolTableCollection &symbolTables;
+  /// The functions whose calls are being priced.
+  DenseSet<Region *> called;
 };
 
 /// Pins the times that the profile, which may be null, has for operations in

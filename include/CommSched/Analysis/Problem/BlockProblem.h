@@ -47,7 +47,8 @@ enum class StreamOrder {
 ///     operation crosses them (barrier). The same holds for a start or a wait
 ///     whose other half is not in the block.
 ///
-/// Buffers are the block's storages. The wait of a collective uses what the
+/// Buffers are the block's storages, and for each operation with regions one
+/// for what is live in them (computeScratchBytes()). The wait of a collective uses what the
 /// collective has in flight.
 class BlockProblem {
 public:
@@ -70,7 +71,8 @@ public:
     return operations[node];
   }
 
-  /// The value that a buffer was allocated for; see Storage::root.
+  /// The value that a buffer was allocated for; see Storage::root. Null for
+  /// what is live in the regions of the operation that makes the buffer.
   Value getBufferRoot(schedule::BufferId buffer) const {
     return bufferRoots[buffer];
   }

@@ -45,6 +45,16 @@ Result<PeriodTimeline> simulatePeriod(const CyclicProblem &problem,
 int64_t simulateRun(const CyclicProblem &problem, const CyclicOrder &schedule,
                     int32_t count);
 
+/// So many repetitions are simulated: of more, only the number of periods
+/// differs.
+inline constexpr int64_t maxSimulatedRepetitions = 64;
+
+/// simulateRun() for any `count` from 0: repetitions beyond the first
+/// maxSimulatedRepetitions take a period each. INT64_MAX if it does not fit 64
+/// bits. O(nodes * periods).
+int64_t computeRunNs(const CyclicProblem &problem, const CyclicOrder &schedule,
+                     int64_t count);
+
 /// By position, the live bytes of all repetitions that are in progress, after
 /// the operation there allocated and before it freed. `schedule` is legal.
 /// O(nodes + buffers + uses).
