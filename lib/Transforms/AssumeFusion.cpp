@@ -12,8 +12,13 @@
 // operation the values that a kernel has to read in place of its results, and
 // prices the other operations by these.
 //
+// A transposition that is not fused is *absorbed* if every operation that reads
+// its result can read any layout: a matrix product, or a loop. The compiler
+// then chooses the layout of the operand, and nothing is moved.
+//
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -68,7 +73,9 @@ private:
 
   FusionRole getRole(Operation *op);
   FusionRole getCallRole(CallOpInterface call);
+  bool readsOnTheWay(Operation *user, Operation *op);
   bool isFused(Operation *op);
+  bool isAbsorbed(Operation *op);
   void price(Operation *op);
   std::optional<int64_t> getKernelNs(Operation *op, ArrayRef<Value> inputs);
   std::optional<unsigned> getStorageOperand(Operation *op);
@@ -77,6 +84,7 @@ private:
   SymbolTable &symbols;
   OperationCosts &costs;
   llvm::DenseSet<Operation *> fused;
+  llvm::DenseSet<Operation *> absorbed;
   /// Of fused operations: the values that are read in place of the results.
   DenseMap<Operation *, SmallVector<Value, 4>> inputsOf;
   DenseMap<StringAttr, bool> pointwiseCallees;
@@ -147,14 +155,32 @@ FusionRole FusionMarker::getCallRole(CallOpInterface call) {
   return {isPointwise, isPointwise};
 }
 
-/// The role of every user is known, and for views whether they are fused.
+/// Whether `user` computes the result of `op` on the way. The role of every
+/// user is known, and for views and transpositions what becomes of them.
+bool FusionMarker::readsOnTheWay(Operation *user, Operation *op) {
+  return user->getBlock() == op->getBlock() && !absorbed.contains(user) &&
+         (getRole(user).isConsumer || fused.contains(user));
+}
+
 bool FusionMarker::isFused(Operation *op) {
-  if (op->getNumOperands() == 0 || op->getNumResults() != 1 ||
-      op->use_empty() || getPinnedRuntimeNs(op) || !getRole(op).isProducer)
+  if (op->getNumResults() != 1 || op->use_empty() || getPinnedRuntimeNs(op) ||
+      !getRole(op).isProducer)
+    return false;
+  return llvm::all_of(op->getUsers(),
+                      [&](Operation *user) { return readsOnTheWay(user, op); });
+}
+
+bool FusionMarker::isAbsorbed(Operation *op) {
+  if (op->getNumOperands() != 1 || op->getNumResults() != 1 ||
+      op->use_empty() || getPinnedRuntimeNs(op) ||
+      !op->hasAttr("permutation") ||
+      getOperatorClass(op) != OperatorClass::DataMovement)
     return false;
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
-    return user->getBlock() == op->getBlock() &&
-           (getRole(user).isConsumer || fused.contains(user));
+    return readsOnTheWay(user, op) ||
+           (user->getBlock() == op->getBlock() &&
+            (getOperatorClass(user) == OperatorClass::ComputeIntensive ||
+             !getCarriedValues(user).empty()));
   });
 }
 
@@ -226,13 +252,24 @@ void FusionMarker::price(Operation *op) {
   auto pin = [&](int64_t time) {
     op->setDiscardableAttr(runtimeNsAttrName, builder.getI64IntegerAttr(time));
   };
+  auto keepOperand = [&](unsigned operand) {
+    op->setDiscardableAttr(fusedAttrName, builder.getI64IntegerAttr(operand));
+  };
+  if (absorbed.contains(op)) {
+    keepOperand(0);
+    return pin(0);
+  }
+  if (fused.contains(op) && op->getNumOperands() == 0) {
+    inputsOf[op] = {};
+    op->setDiscardableAttr(fusedAttrName, builder.getUnitAttr());
+    return pin(0);
+  }
   if (fused.contains(op) && inputs.size() <= maxInputs) {
     if (std::optional<unsigned> operand = getStorageOperand(op)) {
       inputsOf[op] = SmallVector<Value, 4>(inputs.begin(), inputs.end());
       if (getAliasedValue(op->getResult(0)))
         return; // A view says itself whose storage it shares, and is free.
-      op->setDiscardableAttr(fusedAttrName,
-                             builder.getI64IntegerAttr(*operand));
+      keepOperand(*operand);
       return pin(0);
     }
   }
@@ -244,12 +281,28 @@ void FusionMarker::price(Operation *op) {
     pin(std::min(*alone, *together));
 }
 
+/// Whether the regions of `op` are programs of their own: those of a loop, of a
+/// branch, or one that runs once. Those of other operations compute elements.
+static bool hasPrograms(Operation *op) {
+  if (op->getNumRegions() == 0 || isa<CollectiveOpInterface>(op))
+    return false;
+  RegionUse use = getRegionUse(op);
+  return use != RegionUse::Element && use != RegionUse::Unknown;
+}
+
 void FusionMarker::markBlock(Block &block) {
   for (Operation &op : llvm::reverse(block))
     if (isFused(&op))
       fused.insert(&op);
-  for (Operation &op : block)
+    else if (isAbsorbed(&op))
+      absorbed.insert(&op);
+  for (Operation &op : block) {
+    if (hasPrograms(&op))
+      for (Region &region : op.getRegions())
+        for (Block &nested : region)
+          markBlock(nested);
     price(&op);
+  }
 }
 
 //===----------------------------------------------------------------------===//

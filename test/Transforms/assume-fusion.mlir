@@ -82,3 +82,77 @@ func.func @recursive(%a: tensor<64xf32>) -> tensor<64xf32> {
   %0 = call @recursive(%a) : (tensor<64xf32>) -> tensor<64xf32>
   return %0 : tensor<64xf32>
 }
+
+// An iota that all kernels compute on the way takes no storage: an argument and
+// the result, and one byte for each element of what is returned.
+
+// CHECK-LABEL: @iota
+// CHECK: stablehlo.iota{{.*}}commsched.fused, commsched.runtime_ns = 0 : i64
+// CHECK: stablehlo.compare
+// CHECK-NOT: commsched.fused
+// REPORT: "function":"iota"
+// REPORT-SAME: "peak_memory_bytes":5242880
+func.func @iota(%a: tensor<1024x1024xi32>) -> tensor<1024x1024xi1> {
+  %0 = "stablehlo.iota"() <{iota_dimension = 0 : i64}> : () -> tensor<1024x1024xi32>
+  %1 = "stablehlo.compare"(%a, %0) <{comparison_direction = #stablehlo<comparison_direction EQ>}> : (tensor<1024x1024xi32>, tensor<1024x1024xi32>) -> tensor<1024x1024xi1>
+  return %1 : tensor<1024x1024xi1>
+}
+
+// A product reads a transposed operand in any layout. What the transposition
+// reads is stored, and nothing is computed on the way: two arguments, the sum
+// and the product, 4 MiB each.
+
+// CHECK-LABEL: @absorbed
+// CHECK: stablehlo.add
+// CHECK-NOT: commsched.fused
+// CHECK: stablehlo.transpose{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
+// REPORT: "function":"absorbed"
+// REPORT-SAME: "peak_memory_bytes":16777216
+func.func @absorbed(%a: tensor<1024x1024xf32>, %b: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {
+  %0 = "stablehlo.add"(%a, %b) : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %1 = "stablehlo.transpose"(%0) <{permutation = array<i64: 1, 0>}> : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %2 = "stablehlo.dot_general"(%1, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %2 : tensor<1024x1024xf32>
+}
+
+// A collective and the caller want a layout of their own.
+
+// CHECK-LABEL: @not_absorbed
+// CHECK: stablehlo.transpose
+// CHECK-NOT: commsched.fused
+// CHECK: return
+func.func @not_absorbed(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {
+  %1 = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = "stablehlo.dot_general"(%1, %b) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %1, %2 : tensor<64x64xf32>, tensor<64x64xf32>
+}
+
+// The body of a loop is fused as a function is; a loop reads a transposed value
+// in any layout. What computes single elements is not touched.
+
+// CHECK-LABEL: @loop
+// CHECK: stablehlo.transpose{{.*}}commsched.fused = 0 : i64
+// CHECK: stablehlo.while
+// CHECK: stablehlo.negate{{.*}}commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64
+// CHECK: stablehlo.reduce
+// CHECK: ^bb0(%[[L:.*]]: tensor<f32>, %[[R:.*]]: tensor<f32>):
+// CHECK-NEXT: %[[N:.*]] = "stablehlo.negate"(%[[R]]) : (tensor<f32>)
+func.func @loop(%a: tensor<64x64xf32>, %z: tensor<f32>) -> tensor<64x64xf32> {
+  %t = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r:2 = "stablehlo.while"(%z, %t) ({
+  ^bb0(%s: tensor<f32>, %p: tensor<64x64xf32>):
+    %c = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}> : () -> tensor<i1>
+    "stablehlo.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%s: tensor<f32>, %p: tensor<64x64xf32>):
+    %n = "stablehlo.negate"(%p) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+    %e = "stablehlo.reduce"(%n, %s) <{dimensions = array<i64: 0, 1>}> ({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %m = "stablehlo.negate"(%y) : (tensor<f32>) -> tensor<f32>
+      %q = "stablehlo.add"(%x, %m) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%q) : (tensor<f32>) -> ()
+    }) : (tensor<64x64xf32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%e, %p) : (tensor<f32>, tensor<64x64xf32>) -> ()
+  }) : (tensor<f32>, tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>)
+  return %r#1 : tensor<64x64xf32>
+}

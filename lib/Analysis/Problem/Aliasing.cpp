@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/Destinations.h"
@@ -95,11 +96,8 @@ bool mlir::commsched::isFreeView(Operation *op) {
 // Values that loops carry
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` runs its regions several times, one after the other.
 static bool isLoop(Operation *op) {
-  auto regions = dyn_cast<RegionUseOpInterface>(op);
-  return regions ? regions.getRegionUse() == RegionUse::Loop
-                 : isa<LoopLikeOpInterface>(op);
+  return op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop;
 }
 
 /// The only block of the last region of `op`, whose end goes on with the next
@@ -167,7 +165,7 @@ static SmallVector<CarriedValue> getCarriedByInterface(LoopLikeOpInterface op) {
 }
 
 SmallVector<CarriedValue> mlir::commsched::getCarriedValues(Operation *op) {
-  if (op->getNumRegions() == 0 || !isLoop(op))
+  if (!isLoop(op))
     return {};
   if (isa<RegionUseOpInterface>(op))
     return getCarriedByPosition(op);

@@ -263,6 +263,8 @@ void StorageAnalysis::addResults(Operation *op) {
       storage = findAliased(result);
     if (storage == none) {
       storage = allocate(result, getCurrentIndex(), getSizedType(result));
+      if (op->hasAttr(fusedAttrName))
+        storages[storage].bytes = 0;
       mergeUnknown(result, storage);
     }
     // Of a tensor, too, of which this is the buffer.

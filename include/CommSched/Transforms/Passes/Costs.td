@@ -59,11 +59,16 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
     with it: they are pointwise, data movement, a reduction, a concatenation, or
     a fused view. Operations with a destination are not fused.
     A call with `commsched.pure` of a function that consists of such operations
-    counts as one of them.
+    counts as one of them. The bodies of loops and branches are treated in the
+    same way, those of calls and reductions are not.
 
     A fused operation gets `commsched.runtime_ns = 0` and `commsched.fused`: its
     result takes no storage, and shares that of the operand that is computed
-    from the largest value. Any other operation that reads fused results gets the
+    from the largest value. An operation without operands, such as an `iota`,
+    shares none. A transposition (an operation of data movement with a
+    `permutation`) is also free, and shares the storage of its operand, if all
+    that reads its result are matrix products, loops and operations as above:
+    the compiler chooses the layout in which they read the operand. Any other operation that reads fused results gets the
     time of a kernel that reads the values that these are computed from, at most
     16 in total; with more, an operation is not fused. Any other call gets the
     sum of the times of its callee. Pinned times stay as they are.
