@@ -36,8 +36,7 @@ struct Program {
   SmallVector<SplitWithSizesCopyOp> copyOuts;
   SmallVector<ChunkCatOp> chunkCats;
   BucketOps bucketOps;
-  /// Whether there are operations of Shardy. XLA fails to compile collectives
-  /// with several results in its manual computations.
+  /// Whether there are operations of Shardy.
   bool usesShardy = false;
 };
 
@@ -182,8 +181,10 @@ LogicalResult ConvertCommSchedToStableHlo::run() {
   for (AllGatherCopyInOp op : program->copyIns)
     if (failed(lowerCopyIn(op)))
       return failure();
-  LaunchLowering launches(context, groups,
-                          /*mayBeVariadic=*/!program->usesShardy);
+  // XLA fails to compile collectives with several results in modules of several
+  // partitions and in manual computations of Shardy.
+  bool mayBeVariadic = !program->usesShardy && !groups.isPartitioned();
+  LaunchLowering launches(context, groups, mayBeVariadic);
   for (const Launch &launch : program->launches)
     if (failed(launches.lower(launch)))
       return failure();

@@ -46,6 +46,9 @@ public:
 
   ArrayRef<GroupOp> getGroups() const { return groups; }
 
+  /// Whether XLA's partitioner works on the module.
+  bool isPartitioned() const { return numPartitions > 1; }
+
 private:
   using Rows = SmallVector<SmallVector<int64_t>>;
 

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Whole modules compile in jaxlib after scheduling if they did before, and the
+results of eight devices are the same, bit for bit."""
+
+import pathlib
+import re
+
+import pytest
+
+pytest.importorskip("jax")
+
+import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
+import whole_modules  # noqa: E402
+
+from commsched import opt  # noqa: E402
+from commsched.jax import convert  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+SCHEDULE = (
+    "--convert-stablehlo-to-commsched",
+    "--commsched-assume-fusion",
+    "--commsched-pipeline",
+    "--convert-commsched-to-stablehlo",
+    "--mlir-print-op-generic",
+)
+
+FORMS = pathlib.Path(__file__).parents[2] / "test/Conversion/Forms/Inputs"
+
+PAIR = """channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+      replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
+      use_global_device_ids"""
+OF_REPLICAS = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>"
+SUM = """({
+    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+      %s = "stablehlo.add"(%x, %y) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%s) : (tensor<f32>) -> ()
+    })"""
+KINDS = {
+    "all_gather": ("all_gather_dim = 0 : i64,", "", "8x3", "12x2"),
+    "all_reduce": ("", SUM, "4x3", "6x2"),
+    "reduce_scatter": ("scatter_dimension = 0 : i64,", SUM, "2x3", "3x2"),
+    "all_to_all": (
+        "split_dimension = 0 : i64, concat_dimension = 0 : i64,"
+        "split_count = 2 : i64,",
+        "",
+        "4x3",
+        "6x2",
+    ),
+}
+
+
+def two_of(kind, partitions, sharding=""):
+    """A module with two collectives of one group, which are merged."""
+    dims, region, first, second = KINDS[kind]
+    members = PAIR if partitions == 2 else OF_REPLICAS
+    if kind == "all_to_all":
+        members = members.replace("use_global_device_ids", "").rstrip(", \n")
+    first, second = f"tensor<{first}xf32>", f"tensor<{second}xf32>"
+
+    def one(value, of, to):
+        return (
+            f'"stablehlo.{kind}"({value}) <{{{dims} {members}}}> {region} '
+            f"{sharding} : ({of}) -> {to}"
+        )
+
+    return f"""
+module attributes {{mhlo.num_partitions = {partitions} : i32,
+                    mhlo.num_replicas = {3 - partitions} : i32}} {{
+  func.func @main(%a: tensor<4x3xf32>, %b: tensor<6x2xf32>)
+      -> ({first}, {second}) {{
+    %0 = {one("%a", "tensor<4x3xf32>", first)}
+    %1 = {one("%b", "tensor<6x2xf32>", second)}
+    return %0, %1 : {first}, {second}
+  }}
+}}
+"""
+
+
+def loop_of(partitions):
+    """A module that gathers two parts in each of four iterations."""
+    members = PAIR if partitions == 2 else OF_REPLICAS
+    types = "tensor<i32>, tensor<2x4xf32>, tensor<4x4xf32>"
+
+    def gather(value):
+        return (
+            f'"stablehlo.all_gather"({value}) <{{all_gather_dim = 0 : i64, '
+            f"{members}}}> : (tensor<2x4xf32>) -> tensor<4x4xf32>"
+        )
+
+    return f"""
+module attributes {{mhlo.num_partitions = {partitions} : i32,
+                    mhlo.num_replicas = {3 - partitions} : i32}} {{
+  func.func @main(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>)
+      -> tensor<4x4xf32> {{
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %r:3 = "stablehlo.while"(%zero, %a, %b) ({{
+    ^bb0(%i: tensor<i32>, %w: tensor<2x4xf32>, %x: tensor<4x4xf32>):
+      %four = stablehlo.constant dense<4> : tensor<i32>
+      %c = stablehlo.compare LT, %i, %four
+        : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %c : tensor<i1>
+    }}, {{
+    ^bb0(%i: tensor<i32>, %w: tensor<2x4xf32>, %x: tensor<4x4xf32>):
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      %v = stablehlo.add %w, %w : tensor<2x4xf32>
+      %g = {gather("%w")}
+      %h = {gather("%v")}
+      %p = stablehlo.dot_general %x, %g, contracting_dims = [1] x [0]
+        : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      %q = stablehlo.maximum %p, %h : tensor<4x4xf32>
+      stablehlo.return %next, %w, %q : {types}
+    }}) : ({types}) -> ({types})
+    return %r#2 : tensor<4x4xf32>
+  }}
+}}
+"""
+
+
+def assert_same_results(text):
+    """Returns the scheduled module."""
+    before = convert.convert_text(text.encode())
+    after = opt.run(before, *SCHEDULE)
+    replicas, partitions = whole_modules.counts(before)
+    results = [
+        whole_modules.run(
+            whole_modules.compile_text(each, replicas, partitions),
+            replicas * partitions,
+        )
+        for each in (before, after)
+    ]
+    assert results[0] == results[1]
+    return after
+
+
+def count_of(kind, text):
+    return len(re.findall(rf'"stablehlo\.{kind}"\(', text))
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_merged_collectives(kind, partitions):
+    after = assert_same_results(two_of(kind, partitions))
+    assert count_of(kind, after) == 1
+
+
+@pytest.mark.parametrize("sharding", ["manual", "replicated"])
+@pytest.mark.parametrize("kind", ["all_gather", "all_reduce"])
+def test_merged_collectives_with_sharding(kind, sharding):
+    marks = f'{{mhlo.sharding = "{{{sharding}}}"}}'
+    after = assert_same_results(two_of(kind, 2, marks))
+    assert count_of(kind, after) == 1
+
+
+@pytest.mark.parametrize("partitions", [1, 2])
+def test_loops(partitions):
+    assert_same_results(loop_of(partitions))
