@@ -45,18 +45,23 @@ static DenseIntElementsAttr getMatrix(Attribute attr) {
                                                    : DenseIntElementsAttr();
 }
 
-/// The devices of the module around `op`; none if it does not say.
+/// The devices of the module around `op`; none if it does not say. A number
+/// that is not there is one, if another is.
 static std::optional<int64_t> getNumDevices(Operation *op,
                                             const OperationTable &table) {
   auto module = op->getParentOfType<ModuleOp>();
   if (!module || table.getDevices().empty())
     return std::nullopt;
-  int64_t devices = 1;
+  std::optional<int64_t> devices;
   for (const std::string &name : table.getDevices()) {
     auto count = module->getAttrOfType<IntegerAttr>(name);
-    if (!count || count.getInt() < 1 ||
-        llvm::MulOverflow(devices, count.getInt(), devices))
+    if (!count)
+      continue;
+    int64_t product;
+    if (count.getInt() < 1 ||
+        llvm::MulOverflow(devices.value_or(1), count.getInt(), product))
       return std::nullopt;
+    devices = product;
   }
   return devices;
 }
@@ -65,18 +70,29 @@ static ProcessGroup makeGroup(int64_t size) {
   return {size, std::min(size, ranksOfNode)};
 }
 
-/// The group of the first row: all rows have the same size and placement.
+/// The group of the largest row, the first of them: others are not slower.
 static FailureOr<ProcessGroup> getGroupOfRow(DenseIntElementsAttr matrix) {
-  SmallVector<int64_t> ranks;
-  for (const APInt &rank : llvm::make_range(matrix.getValues<APInt>().begin(),
-                                            matrix.getValues<APInt>().begin() +
-                                                matrix.getType().getDimSize(1)))
-    if (!rank.isNegative())
-      ranks.push_back(rank.getSExtValue());
-  if (ranks.empty())
+  // One number in all places lists no device, or one more than once.
+  if (matrix.isSplat() && matrix.getNumElements() > 1)
     return failure();
-  return ProcessGroup{static_cast<int64_t>(ranks.size()),
-                      countRanksOnOneNode(ranks, ranksOfNode)};
+  SmallVector<int64_t> largest, ranks;
+  int64_t numColumns = matrix.getType().getDimSize(1);
+  auto next = matrix.getValues<APInt>().begin();
+  for (int64_t row = 0; row < matrix.getType().getDimSize(0); ++row) {
+    ranks.clear();
+    for (int64_t column = 0; column < numColumns; ++column)
+      if (APInt rank = *next++; !rank.isNegative())
+        ranks.push_back(rank.getSExtValue());
+    if (ranks.size() > largest.size())
+      largest = ranks;
+    // Only padding makes a later row larger than the first.
+    if (static_cast<int64_t>(largest.size()) == numColumns)
+      break;
+  }
+  if (largest.empty())
+    return failure();
+  return ProcessGroup{static_cast<int64_t>(largest.size()),
+                      countRanksOnOneNode(largest, ranksOfNode)};
 }
 
 static FailureOr<ProcessGroup> getGroupOfAll(Operation *op,
@@ -88,8 +104,10 @@ static FailureOr<ProcessGroup> getGroupOfAll(Operation *op,
   if (pairs)
     for (const APInt &rank : pairs.getValues<APInt>())
       largest = std::max(largest, rank.getSExtValue());
+  // Only costs depend on the size. A node is the smallest guess that
+  // communicates.
   if (!pairs || pairs.getNumElements() == 0)
-    return failure();
+    return makeGroup(ranksOfNode);
   return makeGroup(largest + 1);
 }
 
@@ -117,8 +135,7 @@ static FailureOr<ProcessGroup> getGroup(Operation *op,
                       : GroupOp();
     if (group)
       return group.getProcessGroup();
-    // Only costs depend on the size. A node is the smallest guess that
-    // communicates.
+    // As where the members are not known.
     return makeGroup(
         getNumDevices(op, *description.table).value_or(ranksOfNode));
   }

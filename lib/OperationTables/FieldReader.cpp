@@ -60,6 +60,7 @@ bool FieldReader::readEffects(const Value &value, EffectEntry &effects) {
         {"none", Kind::None},
         {"communication", Kind::Communication},
         {"random", Kind::Random},
+        {"host", Kind::Host},
         {"unknown", Kind::Unknown}};
     return readName<Kind>(value, names, effects.kind);
   }

@@ -206,6 +206,9 @@ struct EffectModel
       effects.emplace_back(MemoryEffects::Write::get(),
                            RandomStateResource::get());
       return;
+    case Kind::Host:
+      effects.emplace_back(MemoryEffects::Write::get(), HostResource::get());
+      return;
     case Kind::Memory:
       addOperandEffects(op, entry->effects.reads, MemoryEffects::Read::get(),
                         effects);

@@ -78,7 +78,7 @@ void mlir::commsched::registerEmbeddedTables(DialectRegistry &registry) {
 }
 
 void mlir::commsched::registerEmbeddedDialects(DialectRegistry &registry) {
-  SmallVector<StringRef> names = {"mhlo", "vhlo"};
+  SmallVector<StringRef> names = {"vhlo"};
   for (const detail::EmbeddedTable &file : detail::getEmbeddedTables())
     names.push_back(file.dialect);
   registerNamedDialects(registry, names);

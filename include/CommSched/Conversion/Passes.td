@@ -151,8 +151,10 @@ def ConvertStableHloToCommSched
     **Operations.** `all_gather`, `all_reduce`, `all_to_all`,
     `collective_broadcast`, `collective_permute`, `reduce_scatter`, with one
     operand or several, and the custom call `@ragged_all_to_all`. A reducer is
-    one operation `add`, `maximum`, `minimum`, `multiply`, `and` or `or` of both
-    arguments. The inherent attributes of the collective are kept in
+    one operation `add`, `maximum`, `minimum`, `multiply`, `and`, `or` or `xor` of
+    both arguments, which may be swapped, or converted to a type that rounds to
+    the same result. Operands of a narrower element type than the result are
+    converted before the start. The inherent attributes of the collective are kept in
     `stablehlo.properties`, those of an `async_start` in `stablehlo.async`. A
     start without a name gets that of its location, or its kind and a number,
     and the mark `stablehlo.named`.
@@ -165,28 +167,39 @@ def ConvertStableHloToCommSched
     `commsched.pure`. Arguments that the caller donates
     (`jax.buffer_donor`, `tf.aliasing_output`) get `commsched.freeable`.
 
-    **What stays.** A collective stays as it is, with a remark
-    `CollectiveKept`, if `commsched` has no form for it: dynamic sizes, elements
-    of unknown size, other reducers, a result of another element type, groups of
-    different sizes, a `collective_broadcast` to some of the devices, or more
-    than one operation in the region of an `async_start`.
+    **Devices.** If the module lacks `mhlo.num_replicas` and
+    `mhlo.num_partitions`, their product is the option `devices`, or else what
+    the ids and types of the collectives need. Empty `replica_groups` are all
+    devices. Axes of a mesh in `replica_groups` are those of the attribute's own
+    mesh or of a `sdy.mesh` of the module.
+
+    **What blocks.** An operation that `commsched` has no form for stays in its
+    place, where it is a barrier with a price, and the remark `CollectiveKept`
+    gives the reason and the time: dynamic sizes, elements of unknown size,
+    other reducers, groups of different sizes, groups that are not known, a
+    `collective_broadcast` to some of the devices or from a root that is known
+    at run time only, channels to the host, `send` and `recv`, other collectives,
+    more than one operation in the region of an `async_start`, and custom calls
+    with side effects whose targets are unknown. With `strict`, each of these is
+    an error.
 
     Errors: groups that do not partition the devices, because they list a device
     twice, one that does not exist, or not all; pairs of a permute with a
-    repeated source or target; cross-replica and cross-partition collectives in
-    one program; channels to the host; an `async_start` without `async_done`,
-    with one in another block, or with two; missing or malformed attributes; and
-    results that are not what the group delivers. Two more can be turned into
-    barriers with a remark by `lenient`: groups that are not listed, and custom
-    calls with side effects whose targets are unknown. Nested modules are not
-    converted.
+    repeated source or target; an `async_start` without `async_done`, with one in
+    another block, or with two; missing or malformed attributes; and results that
+    are not what the group delivers. Nested modules are not converted.
   }];
   let options = [
     Option<"ranksPerNode", "ranks-per-node", "int64_t", /*default=*/"8",
            "How many ranks with consecutive numbers share a node">,
-    Option<"lenient", "lenient", "bool", /*default=*/"false",
-           "Leave collectives whose groups are not known, and custom calls that "
-           "might communicate, as barriers">,
+    Option<"devices", "devices", "int64_t", /*default=*/"0",
+           "How many devices there are, for modules that do not say: the product "
+           "of mhlo.num_replicas and mhlo.num_partitions">,
+    Option<"strict", "strict", "bool", /*default=*/"false",
+           "Fail at what is not converted, instead of leaving it as a barrier in "
+           "its place">,
+    Option<"lenient", "lenient", "bool", /*default=*/"true",
+           "The opposite of strict">,
     Option<"inlineLoops", "inline-loops", "bool", /*default=*/"false",
            "Inline the private functions that loops call before the conversion, "
            "so that loops hold the collectives of what they scan">,
@@ -379,7 +392,7 @@ def ConvertCommSchedToStableHlo
     done of a group together, with nothing between them.
 
     Errors: `send` and `recv`, which StableHLO orders by tokens; `barrier`,
-    which StableHLO does not have; `commsched.compute`; operations on memrefs; reductions by `bxor`;
+    which StableHLO does not have; `commsched.compute`; operations on memrefs;
     an all_to_all with uneven parts; buckets of dynamic size; groups whose
     members are not known.
   }];

@@ -49,6 +49,12 @@ struct RandomStateResource
   StringRef getName() final { return "commsched.random_state"; }
 };
 
+/// The program on the host: keeps what is exchanged with it in order, as
+/// callbacks, which do not reach other devices.
+struct HostResource : public SideEffects::Resource::Base<HostResource> {
+  StringRef getName() final { return "commsched.host"; }
+};
+
 /// How an operation uses its regions.
 enum class RegionUse : uint8_t {
   /// Not at all, or in a way that is not known.

@@ -67,7 +67,7 @@ struct ValueSource {
 
 /// What an operation does besides computing its results.
 struct EffectEntry {
-  enum class Kind { None, Communication, Random, Memory, Unknown };
+  enum class Kind { None, Communication, Random, Host, Memory, Unknown };
   Kind kind = Kind::Unknown;
   /// The operands whose memory is read and written (Kind::Memory).
   std::vector<int64_t> reads, writes;

@@ -20,7 +20,8 @@ using namespace mlir::commsched;
 static bool mayCommunicate(SideEffects::Resource *resource) {
   return resource != SideEffects::DefaultResource::get() &&
          resource != SideEffects::AutomaticAllocationScopeResource::get() &&
-         resource != RandomStateResource::get();
+         resource != RandomStateResource::get() &&
+         resource != HostResource::get();
 }
 
 bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {

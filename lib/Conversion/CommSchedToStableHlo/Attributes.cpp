@@ -33,8 +33,6 @@ StringRef mlir::commsched::stablehlo::getCollectiveName(Operation *start) {
 static std::optional<std::string> getUnsupportedStart(Operation *start) {
   auto collective = cast<CollectiveOpInterface>(start);
   bool isOriginal = start->hasAttr(propertiesMark);
-  if (collective.getReductionKind() == ReductionKind::BitXor)
-    return "no reduction of StableHLO's collectives is an exclusive or";
   SmallVector<Type> delivered = collective.getDeliveredTypes();
   if (collective.getReductionKind() == ReductionKind::Avg &&
       !llvm::all_of(delivered, [](Type type) {
@@ -80,9 +78,9 @@ mlir::commsched::stablehlo::getUnsupportedReason(Operation *op) {
 
 bool mlir::commsched::stablehlo::isOwnAttribute(StringRef name) {
   return name.starts_with("commsched.") || name == groupMark ||
-         name == propertiesMark || name == asyncMark ||
-         name == reducerShardingMark || name == outlinedMark ||
-         name == namedMark;
+         name == propertiesMark || name == asyncMark || name == reducerMark ||
+         name == reducerShardingMark || name == promotionMark ||
+         name == outlinedMark || name == namedMark;
 }
 
 SmallVector<NamedAttribute>

@@ -11,6 +11,7 @@
 #include "Attributes.h"
 
 #include "mlir/AsmParser/AsmParser.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -67,6 +68,7 @@ private:
                               DictionaryAttr properties);
   Operation *createAsyncDone(Value future, Type delivered);
   void divideByGroupSize(SmallVectorImpl<Value> &values);
+  void dropPromotions();
 
   LaunchLowering &lowering;
   CollectiveOpInterface start;
@@ -76,6 +78,8 @@ private:
   /// As StableHLO orders the operands.
   SmallVector<Value> sent;
   SmallVector<Type> delivered;
+  /// Converts of operands that the original promotes itself.
+  llvm::SmallSetVector<Operation *, 2> promotions;
   /// The inherent attributes: all of the original, or those of the group.
   DictionaryAttr original;
   NamedAttrList common;
@@ -98,6 +102,19 @@ LaunchLowering::Writer::Writer(LaunchLowering &lowering, const Launch &launch)
     // StableHLO's asynchronous operations are not custom calls.
     isBlocking = true;
     after = OpBuilder(start);
+  }
+  if (original)
+    dropPromotions();
+}
+
+/// The original is sent what was converted for the start.
+void LaunchLowering::Writer::dropPromotions() {
+  for (Value &value : sent) {
+    Operation *op = value.getDefiningOp();
+    if (!op || !op->hasAttr(promotionMark))
+      continue;
+    promotions.insert(op);
+    value = op->getOperand(0);
   }
 }
 
@@ -148,10 +165,11 @@ Operation *LaunchLowering::Writer::createCollective(OpBuilder &builder,
     // An average is a sum that is divided by the number of ranks afterwards.
     if (reduction == ReductionKind::Avg)
       reduction = ReductionKind::Sum;
-    Type element = cast<ShapedType>(sent.front().getType()).getElementType();
+    Type element = cast<ShapedType>(delivered.front()).getElementType();
     auto sharding = start->getAttrOfType<DictionaryAttr>(reducerShardingMark);
-    buildReducer(builder, location, op->getRegion(0), {*reduction, sharding},
-                 element);
+    auto text = start->getAttrOfType<StringAttr>(reducerMark);
+    buildReducer(builder, location, op->getRegion(0),
+                 {*reduction, sharding, text}, element);
   }
   addAttributes(op, foreign);
   if (!start->hasAttr(asyncMark))
@@ -362,6 +380,9 @@ LogicalResult LaunchLowering::Writer::write() {
   wait->replaceAllUsesWith(*values);
   wait->erase();
   start->erase();
+  for (Operation *op : promotions)
+    if (op->use_empty())
+      op->erase();
   return success();
 }
 

@@ -44,6 +44,7 @@ inline constexpr StringLiteral collectivePermuteName =
 inline constexpr StringLiteral reduceScatterName = "stablehlo.reduce_scatter";
 inline constexpr StringLiteral asyncStartName = "stablehlo.async_start";
 inline constexpr StringLiteral asyncDoneName = "stablehlo.async_done";
+inline constexpr StringLiteral convertName = "stablehlo.convert";
 inline constexpr StringLiteral customCallName = "stablehlo.custom_call";
 inline constexpr StringLiteral returnName = "stablehlo.return";
 inline constexpr StringLiteral manualComputationName = "sdy.manual_computation";
@@ -123,6 +124,15 @@ inline constexpr StringLiteral waitPropertiesMark = propertiesMark;
 inline constexpr StringLiteral reducerShardingMark =
     "stablehlo.reducer_sharding";
 
+/// On a start made from a collective whose reducer computes what one operation
+/// of StableHLO does, but is written in another way: the text of an operation
+/// that has its region.
+inline constexpr StringLiteral reducerMark = "stablehlo.reducer";
+
+/// On a `stablehlo.convert` to the element type of a reducer, added before a
+/// start made from a collective that promotes its operands: a unit.
+inline constexpr StringLiteral promotionMark = "stablehlo.promotion";
+
 /// On a function made from the body of a `sdy.manual_computation`: a unit.
 inline constexpr StringLiteral outlinedMark = "stablehlo.outlined";
 
@@ -164,16 +174,24 @@ struct Reducer {
   ReductionKind reduction;
   /// The inherent attributes of a `sdy.sharding_constraint` on the result; null
   /// if there is none.
-  DictionaryAttr sharding;
+  DictionaryAttr sharding = {};
+  /// The text of an operation with the region, if it is not one operation of
+  /// the arguments in order; null otherwise.
+  StringAttr text = {};
 };
 
-/// Reads `body`: one operation `add`, `maximum`, `minimum`, `multiply`, `and`
-/// or `or` of the two scalar arguments of type `element`, in order and without
-/// attributes, which is returned. None otherwise.
+/// Whether each value of the element type `from` is one of `to`, as StableHLO
+/// promotes.
+bool isPromotable(Type from, Type to);
+
+/// Reads `body`: one operation `add`, `maximum`, `minimum`, `multiply`, `and`,
+/// `or` or `xor` of the two scalar arguments of type `element`, which is
+/// returned. The arguments may be swapped, or converted to a type in which the
+/// rounded result is the same. None otherwise.
 std::optional<Reducer> readReducer(Region &body, Type element);
 
 /// The operation of StableHLO that computes `reduction` on two scalars, empty
-/// for `avg` and `bxor`, which `readReducer` does not return.
+/// for `avg`, which `readReducer` does not return.
 StringRef getReducerName(ReductionKind reduction);
 
 //===----------------------------------------------------------------------===//

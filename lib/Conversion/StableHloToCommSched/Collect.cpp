@@ -8,30 +8,17 @@
 
 #include "Conversion.h"
 
-#include "mlir/IR/Remarks.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::stablehlo;
 
-Reading mlir::commsched::stablehlo::keep(Operation *op, const Twine &reason) {
-  // The text costs more than the conversion.
-  if (!op->getContext()->getRemarkEngine())
-    return Reading::Kept;
-  auto function = op->getParentOfType<FunctionOpInterface>();
-  StringRef functionName = function ? function.getName() : StringRef();
-  remark::missed(op->getLoc(), remark::RemarkOpts::name("CollectiveKept")
-                                   .category("commsched")
-                                   .function(functionName))
-      << (op->getName().getStringRef() + " stays as it is: " + reason).str();
-  return Reading::Kept;
-}
-
 /// An attribute of the name of a mark would be lost on the way back.
 static LogicalResult verifyNoMarks(Operation *op) {
   for (StringRef mark :
-       {propertiesMark, asyncMark, reducerShardingMark, namedMark})
+       {propertiesMark, asyncMark, reducerMark, reducerShardingMark, namedMark})
     if (op->hasAttr(mark))
       return op->emitOpError("has the attribute '")
              << mark << "', which only starts of the dialect have";
@@ -117,23 +104,19 @@ static std::string getText(Type type) {
   return text;
 }
 
-/// Adds the pair that `start` begins to `found` if it is of a collective.
+/// Adds the pair that `start` begins to `found`; keeps it if it is not of one
+/// collective.
 static LogicalResult collectPair(Operation *start,
-                                 SmallVectorImpl<Collective> &found) {
+                                 SmallVectorImpl<Collective> &found,
+                                 Context &context) {
   FailureOr<Operation *> done = getAsyncDone(start);
   if (failed(done))
     return failure();
   Operation *op = getAsyncCollective(start);
-  if (!op) {
-    if (start
-            ->walk([](Operation *nested) {
-              return getCollectiveKind(nested) ? WalkResult::interrupt()
-                                               : WalkResult::advance();
-            })
-            .wasInterrupted())
-      keep(start, "its region is not one collective of its arguments");
-    return success();
-  }
+  if (!op)
+    return success(keep(start,
+                        "its region is not one collective of its arguments",
+                        context) == Reading::Kept);
   if ((*done)->getResultTypes() != op->getResultTypes()) {
     InFlightDiagnostic diag = (*done)->emitOpError("delivers ")
                               << (*done)->getResultTypes()
@@ -172,40 +155,67 @@ static LogicalResult verifyAsyncDone(Operation *done) {
 }
 
 //===----------------------------------------------------------------------===//
-// Custom calls
+// Barriers
 //===----------------------------------------------------------------------===//
 
-/// Custom calls with side effects that send nothing to other devices.
-static constexpr StringLiteral localTargets[] = {
-    "annotate_device_placement",
-    "xla_ffi_partitioned_python_cpu_callback",
-    "xla_ffi_partitioned_python_gpu_callback",
-    "xla_ffi_python_cpu_callback",
-    "xla_ffi_python_gpu_callback",
-    "xla_python_cpu_callback",
-    "xla_python_gpu_callback"};
+/// The closest operation around `op` of a dialect that is not there; null if
+/// there is none. What its regions mean is not known.
+static Operation *getUnknownParent(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (!parent->getDialect())
+      return parent;
+  return nullptr;
+}
 
-/// A custom call with side effects might communicate: nothing may be moved
-/// across it, which only `lenient` permits.
-static LogicalResult verifyCustomCall(Operation *op, bool isLenient) {
+/// A custom call with side effects might communicate unless its effects are
+/// known to be on something else.
+static bool mightCommunicate(Operation *call) {
   auto hasSideEffect =
-      dyn_cast_if_present<BoolAttr>(getAttribute(op, hasSideEffectName));
+      dyn_cast_if_present<BoolAttr>(getAttribute(call, hasSideEffectName));
   if (!hasSideEffect || !hasSideEffect.getValue())
-    return success();
-  auto target =
-      dyn_cast_if_present<StringAttr>(getAttribute(op, callTargetName));
-  if (!target)
-    return op->emitOpError("lacks the attribute 'call_target_name'");
-  if (llvm::is_contained(localTargets, target.getValue()))
-    return success();
-  if (isLenient) {
-    keep(op, "whether @" + target.getValue() +
-                 " communicates is not known; it is a barrier");
-    return success();
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(call);
+  if (!effects)
+    return true;
+  SmallVector<MemoryEffects::EffectInstance> instances;
+  effects.getEffects(instances);
+  return getCommunicationEffect(call) != CommunicationEffect::None ||
+         llvm::any_of(instances, [](const auto &instance) {
+           return instance.getResource() == SideEffects::DefaultResource::get();
+         });
+}
+
+/// Why nothing that communicates moves across `op`, which is no collective that
+/// is converted; empty if it is no barrier.
+static std::string describeBarrier(Operation *op) {
+  StringRef name = op->getName().getStringRef();
+  if (name == customCallName) {
+    auto target =
+        dyn_cast_if_present<StringAttr>(getAttribute(op, callTargetName));
+    if (!mightCommunicate(op))
+      return "";
+    std::string callee =
+        target ? ("@" + target.getValue()).str() : std::string("what it calls");
+    return "whether " + callee + " communicates is not known";
   }
-  return op->emitOpError("has side effects, and whether its target @")
-         << target.getValue()
-         << " communicates is not known; with 'lenient' it becomes a barrier";
+  if (isa<CollectiveOpInterface>(op))
+    return "commsched has no such collective";
+  if (hasUnknownMemoryEffects(op))
+    return "whether it communicates is not known";
+  if (op->getNumRegions() == 0 &&
+      getCommunicationEffect(op) == CommunicationEffect::Unknown)
+    return "it communicates in the order of its token";
+  return "";
+}
+
+/// Whether programs of StableHLO have operations of the dialect of `op`, or
+/// nothing is known of it.
+static bool isForeign(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  return !op->getDialect() ||
+         llvm::is_contained({"chlo", "mhlo", "sdy", "stablehlo", "vhlo"},
+                            dialect);
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,64 +226,88 @@ namespace {
 
 /// Finds candidates in the order of the text. Continues after errors.
 struct Finder {
+  explicit Finder(Context &context) : context(context) {}
+
   SmallVector<Collective> found;
-  bool isLenient;
   bool isValid = true;
 
-  WalkResult visit(Operation *op) {
-    // A group is declared in the symbol table of those that name it.
-    if (op->hasTrait<OpTrait::SymbolTable>())
-      return WalkResult::skip();
-    if (op->getName().getDialectNamespace() != "stablehlo")
-      return WalkResult::advance();
-    if (getCollectiveKind(op)) {
-      isValid &= succeeded(verifyNoMarks(op));
-      found.emplace_back(op);
-      return WalkResult::skip();
-    }
-    if (isNamed(op, asyncStartName)) {
-      isValid &= succeeded(collectPair(op, found));
-      return WalkResult::skip();
-    }
-    if (isNamed(op, asyncDoneName))
-      isValid &= succeeded(verifyAsyncDone(op));
-    else if (isNamed(op, customCallName))
-      isValid &= succeeded(verifyCustomCall(op, isLenient));
-    return WalkResult::advance();
+  WalkResult visit(Operation *op);
+
+private:
+  void keepBarrier(Operation *op) {
+    // Declarations do nothing.
+    if (op->getParentOp() == context.module)
+      return;
+    if (std::string reason = describeBarrier(op); !reason.empty())
+      isValid &= keep(op, reason, context) == Reading::Kept;
   }
+
+  Context &context;
 };
 
 } // namespace
 
+WalkResult Finder::visit(Operation *op) {
+  // A group is declared in the symbol table of those that name it.
+  if (op->hasTrait<OpTrait::SymbolTable>())
+    return WalkResult::skip();
+  if (!isForeign(op))
+    return WalkResult::advance();
+  bool isStart = isNamed(op, asyncStartName);
+  if (isStart || getCollectiveKind(op)) {
+    if (Operation *parent = getUnknownParent(op)) {
+      isValid &=
+          keep(op,
+               "it is in a region of '" + parent->getName().getStringRef() +
+                   "', an operation that is not known",
+               context) == Reading::Kept;
+    } else if (isStart) {
+      isValid &= succeeded(collectPair(op, found, context));
+    } else {
+      isValid &= succeeded(verifyNoMarks(op));
+      found.emplace_back(op);
+    }
+    return WalkResult::skip();
+  }
+  if (isNamed(op, asyncDoneName))
+    isValid &= succeeded(verifyAsyncDone(op));
+  else
+    keepBarrier(op);
+  return WalkResult::advance();
+}
+
 FailureOr<SmallVector<Collective>>
 mlir::commsched::stablehlo::collectCollectives(Context &context) {
-  Finder finder;
-  finder.isLenient = context.isLenient;
+  Finder finder(context);
   for (Operation &op : *context.module.getBody())
     op.walk<WalkOrder::PreOrder>(
         [&](Operation *nested) { return finder.visit(nested); });
 
-  SmallVector<Collective> complete;
-  for (Collective &collective : finder.found) {
-    switch (readCollective(collective, context)) {
-    case Reading::Complete:
-      complete.push_back(collective);
-      break;
-    case Reading::Kept:
-      break;
-    case Reading::Failed:
-      finder.isValid = false;
-      break;
-    }
-  }
+  // What the module does not say about its devices follows from all of them.
+  DeviceEvidence evidence;
+  auto eraseUnlessComplete = [&](SmallVectorImpl<Collective> &collectives,
+                                 function_ref<Reading(Collective &)> read) {
+    llvm::erase_if(collectives, [&](Collective &collective) {
+      Reading reading = read(collective);
+      finder.isValid &= reading != Reading::Failed;
+      return reading != Reading::Complete;
+    });
+  };
+  SmallVector<Collective> &found = finder.found;
+  eraseUnlessComplete(found, [&](Collective &collective) {
+    return readAlone(collective, evidence, context);
+  });
+  context.groups.infer(evidence);
+  eraseUnlessComplete(found, [&](Collective &collective) {
+    return readCollective(collective, context);
+  });
+  // The group of all devices may have grown too large meanwhile.
+  eraseUnlessComplete(found, [&](Collective &collective) {
+    const std::string &reason = collective.group->unsupported;
+    return reason.empty() ? Reading::Complete
+                          : keep(collective.op, reason, context);
+  });
   if (!finder.isValid)
     return failure();
-  // The group of all devices may have grown too large meanwhile.
-  llvm::erase_if(complete, [](const Collective &collective) {
-    if (collective.group->unsupported.empty())
-      return false;
-    keep(collective.op, collective.group->unsupported);
-    return true;
-  });
-  return complete;
+  return std::move(found);
 }

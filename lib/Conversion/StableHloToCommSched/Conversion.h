@@ -33,12 +33,16 @@ struct Collective {
 
   /// The operation that replaces it is one of `commsched` of this kind.
   CollectiveKind kind = CollectiveKind::AllGather;
+  /// What the numbers in its groups or pairs are.
+  DeviceIds ids = DeviceIds::Replicas;
   DeviceGroup *group = nullptr;
   /// Of all_gather, reduce_scatter and, for the split, all_to_all.
   int64_t dim = 0;
   /// Of all_to_all.
   int64_t concatDim = 0;
-  Reducer reducer = {ReductionKind::Sum, DictionaryAttr()};
+  Reducer reducer = {ReductionKind::Sum};
+  /// Whether the operands are converted to the element types of the results.
+  bool isPromoted = false;
   /// Of collective_permute.
   DenseIntElementsAttr pairs;
   /// An all_to_all whose parts are known at run time.
@@ -48,16 +52,22 @@ struct Collective {
   Operation *getStart() const { return asyncStart ? asyncStart : op; }
 };
 
+/// An operation that communicates, or might, and blocks in its place.
+struct Kept {
+  Operation *op;
+  std::string reason;
+};
+
 /// What the steps share.
 struct Context {
-  Context(ModuleOp module, int64_t ranksPerNode, bool isLenient);
+  Context(ModuleOp module, int64_t ranksPerNode, bool isStrict);
 
   ModuleOp module;
   DeviceGroups groups;
-  /// Whether what cannot be read becomes a barrier instead of an error.
-  bool isLenient;
-  /// The first collective of each kind of ids.
-  llvm::SmallDenseMap<unsigned, Operation *> firstWithIds;
+  /// Whether what has no form in `commsched` is an error.
+  bool isStrict;
+  /// What has none.
+  SmallVector<Kept> kept;
   /// Handles that were read before.
   llvm::DenseMap<Attribute, std::optional<ChannelHandle>> channelHandles;
 };
@@ -66,29 +76,56 @@ struct Context {
 enum class Reading {
   /// It has a form in `commsched`.
   Complete,
-  /// It has none and stays as it is. A remark gave the reason.
+  /// It has none, and blocks in its place.
   Kept,
   /// An error was emitted.
   Failed,
 };
 
-/// Emits the remark `CollectiveKept` at `op`.
-Reading keep(Operation *op, const Twine &reason);
+/// Notes that `op` stays in its place, where it blocks. An error if the context
+/// is strict.
+Reading keep(Operation *op, const Twine &reason, Context &context);
+
+/// Emits the remark `CollectiveKept`, with reason and price, for each operation
+/// that stays. Failure, with an error, if the module's target is malformed.
+LogicalResult remarkOnKept(Context &context);
 
 /// The kind of the collective `op`; none if it is not a collective.
 std::optional<CollectiveKind> getCollectiveKind(Operation *op);
 
 // ReadCollectives.cpp
 
-/// Reads the attributes, types and regions of `collective.op` into the other
-/// members.
+/// Reads what does not depend on other collectives: kind, dimensions and the
+/// meaning of ids. Extends `evidence` by it.
+Reading readAlone(Collective &collective, DeviceEvidence &evidence,
+                  Context &context);
+
+/// Reads the rest: groups, types and regions of `collective.op`.
 Reading readCollective(Collective &collective, Context &context);
 
 // ReadGroups.cpp
 
-/// Reads channel, groups and pairs of `collective.op`, whose kind is known,
-/// into `group` and `pairs`.
-Reading readGroup(Collective &collective, Context &context);
+/// Reads the channel of `collective.op`, whose kind is known, and what its ids
+/// are.
+Reading readIds(Collective &collective, Context &context);
+
+/// Extends `evidence` by the ids of `collective`, which `readIds` read. Its
+/// types are those of `factor` devices; 0 if they do not say.
+void addEvidence(const Collective &collective, int64_t factor,
+                 DeviceEvidence &evidence, Context &context);
+
+/// Reads groups and pairs into `group` and `pairs`.
+Reading readGroup(Collective &collective, int64_t factor, Context &context);
+
+// MeshAxes.cpp
+
+/// Whether `groups` names axes of a mesh.
+bool isMeshAxes(Attribute groups);
+
+/// The matrix of devices that `groups`, axes of a mesh, stands for. Null, and
+/// the reason, if it is not understood.
+DenseIntElementsAttr expandMeshAxes(Attribute groups, ModuleOp module,
+                                    std::string &reason);
 
 // Collect.cpp
 

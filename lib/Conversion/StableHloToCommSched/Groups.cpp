@@ -15,20 +15,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::stablehlo;
 
-StringRef mlir::commsched::stablehlo::stringify(DeviceIds ids) {
-  switch (ids) {
-  case DeviceIds::Replicas:
-    return "cross-replica";
-  case DeviceIds::Partitions:
-    return "cross-partition";
-  case DeviceIds::WholeReplicas:
-    return "cross-replica-and-partition";
-  case DeviceIds::Flattened:
-    return "flattened";
-  }
-  return {};
-}
-
 /// What an id of this kind is called.
 static StringRef getNoun(DeviceIds ids) {
   switch (ids) {
@@ -41,32 +27,6 @@ static StringRef getNoun(DeviceIds ids) {
     return "device";
   }
   return {};
-}
-
-//===----------------------------------------------------------------------===//
-// The module's devices
-//===----------------------------------------------------------------------===//
-
-LogicalResult DeviceGroups::initialize() {
-  return success(succeeded(readCount(module, numReplicasName, numReplicas,
-                                     isNumDevicesKnown)) &&
-                 succeeded(readCount(module, numPartitionsName, numPartitions,
-                                     isNumDevicesKnown)));
-}
-
-std::optional<int64_t> DeviceGroups::getNumIds(DeviceIds ids) const {
-  if (!isNumDevicesKnown)
-    return std::nullopt;
-  switch (ids) {
-  case DeviceIds::Replicas:
-  case DeviceIds::WholeReplicas:
-    return numReplicas;
-  case DeviceIds::Partitions:
-    return numPartitions;
-  case DeviceIds::Flattened:
-    return numReplicas * numPartitions;
-  }
-  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,7 +50,8 @@ LogicalResult DeviceGroups::verifyIds(Operation *op,
       return op->emitOpError("'replica_groups' lists the ")
              << noun << " " << id << " in group " << row << ", but "
              << (numIds ? "the module has " : "there are at most ")
-             << numIds.value_or(maxNumDevices) << " " << noun << "s";
+             << numIds.value_or(maxNumDevices) << " " << noun << "s"
+             << describeMissing(group.ids);
     auto [first, isNew] = rows.try_emplace(id, row);
     if (!isNew)
       return op->emitOpError("'replica_groups' lists the ")
@@ -116,7 +77,8 @@ LogicalResult DeviceGroups::verifyComplete(Operation *op,
       op->emitOpError("'replica_groups' does not list the ")
       << noun << " " << *group.missing << ", but ";
   if (std::optional<int64_t> numIds = getNumIds(group.ids))
-    return diag << "the module has " << *numIds << " " << noun << "s";
+    return diag << "the module has " << *numIds << " " << noun << "s"
+                << describeMissing(group.ids);
   return diag << "lists one with a larger number";
 }
 
@@ -132,7 +94,7 @@ static std::string describeExcess(int64_t numDevices) {
 /// Sets size and ranks of `group` from `listed` ids, `numColumns` for each row.
 void DeviceGroups::setRows(ArrayRef<int64_t> listed, int64_t numColumns,
                            DeviceGroup &group) {
-  DeviceIds ids = group.ids;
+  DeviceIds ids = isFlat ? DeviceIds::Flattened : group.ids;
   int64_t copies = 1;
   if (ids == DeviceIds::Replicas || ids == DeviceIds::WholeReplicas)
     copies = numPartitions;
@@ -191,11 +153,8 @@ int64_t DeviceGroups::countOnOneNode(const DeviceGroup &group) const {
 FailureOr<DeviceGroup *>
 DeviceGroups::lookup(Operation *op, DenseIntElementsAttr replicaGroups,
                      DeviceIds ids) {
-  // With one replica, partitions are devices: one communicator.
-  if (ids == DeviceIds::Partitions && numReplicas == 1)
-    ids = DeviceIds::Flattened;
   auto [entry, isNew] =
-      groups.try_emplace({replicaGroups, static_cast<unsigned>(ids)});
+      groups.try_emplace({replicaGroups, static_cast<unsigned>(unify(ids))});
   if (!isNew) {
     if (DeviceGroup *group = entry->second.get())
       return group;
@@ -216,7 +175,8 @@ DeviceGroups::lookup(Operation *op, DenseIntElementsAttr replicaGroups,
     return failure();
   auto listed = llvm::to_vector(replicaGroups.getValues<int64_t>());
   if (llvm::is_contained(listed, -1))
-    group->unsupported = "its groups have different sizes";
+    group->unsupported = "its groups have different sizes, and those of a "
+                         "commsched.group have one";
   else
     setRows(listed, type.getDimSize(1), *group);
   entry->second = std::move(group);
@@ -229,9 +189,9 @@ FailureOr<DeviceGroup *> DeviceGroups::lookupAll(Operation *op, DeviceIds ids,
   if (known && largest >= *known)
     return op->emitOpError("names the ")
            << getNoun(ids) << " " << largest << ", but the module has "
-           << *known << " " << getNoun(ids) << "s";
+           << *known << " " << getNoun(ids) << "s" << describeMissing(ids);
   std::unique_ptr<DeviceGroup> &group =
-      groups[{Attribute(), static_cast<unsigned>(ids)}];
+      groups[{Attribute(), static_cast<unsigned>(unify(ids))}];
   if (!group) {
     group = std::make_unique<DeviceGroup>();
     group->first = op;

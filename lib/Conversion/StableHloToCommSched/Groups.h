@@ -36,9 +36,6 @@ enum class DeviceIds {
   Flattened,
 };
 
-/// The literature's term, such as "cross-replica".
-StringRef stringify(DeviceIds ids);
-
 /// A process group that collectives name.
 struct DeviceGroup {
   /// Devices in one group, at least 1.
@@ -62,6 +59,19 @@ struct DeviceGroup {
   GroupOp declaration;
 };
 
+/// What the collectives of a module, as far as they were read, need: the
+/// numbers of replicas, partitions and devices are at least these. 0 is none.
+struct DeviceEvidence {
+  int64_t numReplicas = 0;
+  int64_t numPartitions = 0;
+  int64_t numDevices = 0;
+  /// What the types of cross-replica-and-partition collectives say.
+  int64_t partitionsOfReplica = 0;
+  /// Whether there are ids of replicas, and ids of partitions or devices.
+  bool usesReplicas = false;
+  bool usesPartitions = false;
+};
+
 /// Finds and declares the groups of one module.
 class DeviceGroups {
 public:
@@ -69,9 +79,23 @@ public:
   DeviceGroups(ModuleOp module, int64_t ranksPerNode)
       : module(module), ranksPerNode(ranksPerNode) {}
 
-  /// Reads the numbers of replicas and partitions. Errors at the module: they
-  /// are not positive, or too large.
-  LogicalResult initialize();
+  /// Reads the numbers of replicas and partitions. If `numDevices` is not 0, it
+  /// is their product. Errors at the module: they are not positive, or too
+  /// large, or disagree.
+  LogicalResult initialize(int64_t numDevices);
+
+  /// Concludes the numbers that the module does not say. To be called before
+  /// the first look-up.
+  void infer(const DeviceEvidence &evidence);
+
+  /// How many ids of this kind there are, for a collective with empty groups
+  /// whose types are those of `factor` devices; 0 if they do not say. None if
+  /// nothing is known.
+  std::optional<int64_t> countIds(DeviceIds ids, int64_t factor) const;
+
+  /// A clause that names the attribute that the module lacks, if ids of this
+  /// kind depend on it; empty otherwise.
+  std::string describeMissing(DeviceIds ids) const;
 
   /// The group of `replicaGroups`, which `op` names. Errors at `op`, once for
   /// each group: it is no matrix of i64, or lists an id that does not exist, or
@@ -95,6 +119,8 @@ public:
 private:
   /// The number of ids of this kind; none if the module does not say.
   std::optional<int64_t> getNumIds(DeviceIds ids) const;
+  /// One kind for all that are the same devices.
+  DeviceIds unify(DeviceIds ids) const;
   LogicalResult verifyIds(Operation *op, DenseIntElementsAttr groups,
                           DeviceGroup &group);
   void setRows(ArrayRef<int64_t> listed, int64_t numColumns,
@@ -103,9 +129,23 @@ private:
 
   ModuleOp module;
   int64_t ranksPerNode;
+  /// What is in the module's attributes.
+  bool hasNumReplicas = false;
+  bool hasNumPartitions = false;
+  /// The option.
+  int64_t numDevices = 0;
+  /// What is known: from the attributes, the option, or XLA's default.
+  std::optional<int64_t> knownReplicas;
+  std::optional<int64_t> knownPartitions;
+  std::optional<int64_t> knownDevices;
+  /// What is assumed.
   int64_t numReplicas = 1;
   int64_t numPartitions = 1;
-  bool isNumDevicesKnown = false;
+  /// Whether anything supports the assumption.
+  bool hasEvidence = false;
+  /// Whether one of the numbers is 1, but not which: replicas, partitions and
+  /// devices are the same.
+  bool isFlat = false;
   /// By `replica_groups` (null for all devices) and kind of ids; null after an
   /// error.
   llvm::DenseMap<std::pair<Attribute, unsigned>, std::unique_ptr<DeviceGroup>>

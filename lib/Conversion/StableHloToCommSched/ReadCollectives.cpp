@@ -143,19 +143,21 @@ static Type inferDelivered(const Collective &collective,
 }
 
 /// The results are what the group delivers for the operands.
-static Reading verifyTypes(const Collective &collective) {
+static Reading verifyTypes(Collective &collective, Context &context) {
   Operation *op = collective.op;
-  if (op->getNumOperands() != op->getNumResults()) {
-    op->emitOpError("has ") << op->getNumOperands() << " operands but "
-                            << op->getNumResults() << " results";
-    return Reading::Failed;
-  }
   for (auto [index, sent, delivered] :
        llvm::enumerate(op->getOperandTypes(), op->getResultTypes())) {
     auto tensor = cast<RankedTensorType>(sent);
     Type element = cast<RankedTensorType>(delivered).getElementType();
-    if (element != tensor.getElementType())
-      return keep(op, "its result has another element type than its operand");
+    if (element != tensor.getElementType()) {
+      bool reduces = collective.kind == CollectiveKind::AllReduce ||
+                     collective.kind == CollectiveKind::ReduceScatter;
+      if (!reduces || !isPromotable(tensor.getElementType(), element))
+        return keep(op, "its result has another element type than its operand",
+                    context);
+      collective.isPromoted = true;
+      tensor = tensor.clone(element);
+    }
     int64_t dim = std::max(collective.dim, collective.concatDim);
     if (hasDimensions(collective.kind) && dim >= tensor.getRank()) {
       op->emitOpError("works along dimension ")
@@ -169,7 +171,11 @@ static Reading verifyTypes(const Collective &collective) {
       op->emitOpError("result ")
           << index << " is a " << delivered << ", but a group of "
           << collective.group->size << " devices delivers a " << inferred
-          << " for a " << tensor;
+          << " for a " << tensor
+          << context.groups.describeMissing(collective.ids ==
+                                                    DeviceIds::WholeReplicas
+                                                ? DeviceIds::Flattened
+                                                : collective.ids);
       return Reading::Failed;
     }
   }
@@ -228,28 +234,31 @@ static bool isLegal(ReductionKind reduction, Type element) {
   }
 }
 
-static Reading readReduction(Collective &collective) {
+static Reading readReduction(Collective &collective, Context &context) {
   Operation *op = collective.op;
   if (op->getNumRegions() != 1) {
     op->emitOpError("has ")
         << op->getNumRegions() << " regions, but reduces by one";
     return Reading::Failed;
   }
-  for (Type type : op->getOperandTypes()) {
+  for (Type type : op->getResultTypes()) {
     Type element = cast<RankedTensorType>(type).getElementType();
     std::optional<Reducer> reducer = readReducer(op->getRegion(0), element);
     if (!reducer)
-      return keep(op, "its reducer is not one of add, maximum, minimum, "
-                      "multiply, and, or of its operands' elements");
+      return keep(op,
+                  "its reducer is not one of add, maximum, minimum, multiply, "
+                  "and, or, xor of its results' elements",
+                  context);
     if (!isLegal(reducer->reduction, element))
-      return keep(op, "its reducer is not defined for its elements");
+      return keep(op, "its reducer is not defined for its elements", context);
     collective.reducer = *reducer;
   }
   return Reading::Complete;
 }
 
 /// Operands and result are those of `commsched.ragged_all_to_all`.
-static Reading verifyRaggedTypes(const Collective &collective) {
+static Reading verifyRaggedTypes(const Collective &collective,
+                                 Context &context) {
   Operation *op = collective.op;
   if (op->getNumOperands() != 6 || op->getNumResults() != 1) {
     op->emitOpError("has ")
@@ -277,36 +286,88 @@ static Reading verifyRaggedTypes(const Collective &collective) {
     if (type.getRank() != 1 || !isa<IntegerType>(type.getElementType()) ||
         type.getShape() != cast<RankedTensorType>(first).getShape() ||
         type.getDimSize(0) % collective.group->size != 0)
-      return keep(op, "its lists do not have entries for each device");
+      return keep(op, "its lists do not have entries for each device", context);
   }
   return Reading::Complete;
 }
 
-Reading mlir::commsched::stablehlo::readCollective(Collective &collective,
-                                                   Context &context) {
+/// The number of devices for which the types of the first operand and result
+/// are right, or 0 if that does not depend on it. `split_count` says that of an
+/// all_to_all.
+static int64_t getTypeFactor(const Collective &collective) {
+  Operation *op = collective.op;
+  auto divide = [](int64_t larger, int64_t smaller) {
+    return smaller > 0 && larger % smaller == 0 ? larger / smaller : 0;
+  };
+  auto sent = cast<RankedTensorType>(op->getOperand(0).getType());
+  auto delivered = cast<RankedTensorType>(op->getResult(0).getType());
+  if (collective.isRagged || sent.getRank() != delivered.getRank())
+    return 0;
+  if (collective.kind == CollectiveKind::AllGather)
+    return divide(delivered.getDimSize(collective.dim),
+                  sent.getDimSize(collective.dim));
+  if (collective.kind == CollectiveKind::ReduceScatter)
+    return divide(sent.getDimSize(collective.dim),
+                  delivered.getDimSize(collective.dim));
+  auto count = dyn_cast_if_present<IntegerAttr>(
+      collective.kind == CollectiveKind::AllToAll
+          ? getAttribute(op, splitCountName)
+          : Attribute());
+  return count && count.getValue().isIntN(31) ? count.getInt() : 0;
+}
+
+/// The numbers of operands and results are those of its kind.
+static Reading verifyNumbers(const Collective &collective, Context &context) {
+  Operation *op = collective.op;
+  if (op->getNumOperands() == 0)
+    return keep(op, "it has no operands", context);
+  if (collective.isRagged || op->getNumOperands() == op->getNumResults())
+    return Reading::Complete;
+  if (collective.kind == CollectiveKind::Broadcast &&
+      op->getNumOperands() == op->getNumResults() + 1)
+    return keep(op, "its root is known at run time only", context);
+  op->emitOpError("has ") << op->getNumOperands() << " operands but "
+                          << op->getNumResults() << " results";
+  return Reading::Failed;
+}
+
+Reading mlir::commsched::stablehlo::readAlone(Collective &collective,
+                                              DeviceEvidence &evidence,
+                                              Context &context) {
   Operation *op = collective.op;
   collective.kind = *getCollectiveKind(op);
+  collective.isRagged = op->getName().getStringRef() == customCallName;
+  Reading numbers = verifyNumbers(collective, context);
+  if (numbers != Reading::Complete)
+    return numbers;
   SmallVector<Type> types = llvm::to_vector(op->getOperandTypes());
   llvm::append_range(types, op->getResultTypes());
-  if (op->getNumOperands() == 0)
-    return keep(op, "it has no operands");
   if (std::string reason = describeUnsupportedTypes(types); !reason.empty())
-    return keep(op, reason);
-  collective.isRagged = op->getName().getStringRef() == customCallName;
+    return keep(op, reason, context);
   if (failed(readDimensions(collective)))
     return Reading::Failed;
-  Reading group = readGroup(collective, context);
+  Reading ids = readIds(collective, context);
+  if (ids == Reading::Complete && op->getNumResults() != 0)
+    addEvidence(collective, getTypeFactor(collective), evidence, context);
+  return ids;
+}
+
+Reading mlir::commsched::stablehlo::readCollective(Collective &collective,
+                                                   Context &context) {
+  int64_t factor =
+      collective.op->getNumResults() == 0 ? 0 : getTypeFactor(collective);
+  Reading group = readGroup(collective, factor, context);
   if (group != Reading::Complete)
     return group;
   if (collective.isRagged)
-    return verifyRaggedTypes(collective);
+    return verifyRaggedTypes(collective, context);
   if (failed(verifySplitCount(collective)))
     return Reading::Failed;
-  Reading typesReading = verifyTypes(collective);
-  if (typesReading != Reading::Complete)
-    return typesReading;
+  Reading types = verifyTypes(collective, context);
+  if (types != Reading::Complete)
+    return types;
   if (collective.kind == CollectiveKind::AllReduce ||
       collective.kind == CollectiveKind::ReduceScatter)
-    return readReduction(collective);
+    return readReduction(collective, context);
   return Reading::Complete;
 }

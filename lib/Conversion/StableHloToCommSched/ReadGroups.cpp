@@ -18,25 +18,29 @@ using namespace mlir::commsched::stablehlo;
 // Channels
 //===----------------------------------------------------------------------===//
 
-/// Reads the handle of the channel between devices; 0 if there is none, which
-/// makes the collective one between replicas.
-static FailureOr<int64_t> readChannel(Operation *op, Context &context) {
+/// Reads the handle of the channel between devices into `handle`; 0 if there is
+/// none, which makes the collective one between replicas.
+static Reading readChannel(Operation *op, int64_t &handle, Context &context) {
   Attribute attr = getAttribute(op, channelHandleName);
   if (!attr)
-    return int64_t(0);
+    return Reading::Complete;
   auto [entry, isNew] = context.channelHandles.try_emplace(attr);
   if (isNew)
     entry->second = readChannelHandle(attr);
-  if (!entry->second)
-    return op->emitOpError("attribute 'channel_handle' must be a "
-                           "#stablehlo.channel_handle<handle = H, type = T>, "
-                           "not ")
-           << attr;
-  if (entry->second->type != 0 && entry->second->type != 1)
-    return op->emitOpError("attribute 'channel_handle' has the type ")
-           << entry->second->type
-           << ", but a collective is between devices, which is type 1";
-  return entry->second->handle;
+  if (!entry->second) {
+    op->emitOpError("attribute 'channel_handle' must be a "
+                    "#stablehlo.channel_handle<handle = H, type = T>, not ")
+        << attr;
+    return Reading::Failed;
+  }
+  handle = entry->second->handle;
+  if (entry->second->type == 0 || entry->second->type == 1)
+    return Reading::Complete;
+  return keep(op,
+              "its 'channel_handle' has the type " +
+                  Twine(entry->second->type) +
+                  ", and the type of a channel between devices is 1",
+              context);
 }
 
 /// What the ids in the groups of a collective are, which follows from the
@@ -58,37 +62,9 @@ static FailureOr<DeviceIds> readDeviceIds(Operation *op, CollectiveKind kind,
                            "attribute, not ")
            << flag;
   bool isFlattened = flag && (!boolean || boolean.getValue());
-  if (isFlattened && channel <= 0)
-    return op->emitOpError("has 'use_global_device_ids', which requires a "
-                           "channel with a positive handle, but its handle "
-                           "is ")
-           << channel;
   if (isFlattened)
     return DeviceIds::Flattened;
   return channel > 0 ? DeviceIds::WholeReplicas : DeviceIds::Replicas;
-}
-
-/// Emits an error if the ids of `op` are replicas and those of another
-/// collective are partitions, or the other way round.
-static LogicalResult verifyNotMixed(Operation *op, DeviceIds ids,
-                                    Context &context) {
-  context.firstWithIds.try_emplace(static_cast<unsigned>(ids), op);
-  DeviceIds other;
-  if (ids == DeviceIds::Replicas)
-    other = DeviceIds::Partitions;
-  else if (ids == DeviceIds::Partitions)
-    other = DeviceIds::Replicas;
-  else
-    return success();
-  auto found = context.firstWithIds.find(static_cast<unsigned>(other));
-  if (found == context.firstWithIds.end())
-    return success();
-  InFlightDiagnostic diag = op->emitOpError("is ")
-                            << stringify(ids)
-                            << ", but another collective of the program is "
-                            << stringify(other);
-  diag.attachNote(found->second->getLoc()) << "the other collective is here";
-  return diag;
 }
 
 //===----------------------------------------------------------------------===//
@@ -99,16 +75,6 @@ static LogicalResult verifyNotMixed(Operation *op, DeviceIds ids,
 static bool isBuiltin(Attribute attr) {
   return !isa<OpaqueAttr>(attr) && attr.getDialect().getNamespace() ==
                                        BuiltinDialect::getDialectNamespace();
-}
-
-/// What is done with a collective whose groups cannot be read.
-static Reading rejectGroups(Operation *op, const Twine &reason,
-                            Context &context) {
-  if (context.isLenient)
-    return keep(op, reason + "; it is a barrier");
-  op->emitOpError() << reason
-                    << "; with 'lenient' it becomes a barrier instead";
-  return Reading::Failed;
 }
 
 /// Remembers the attributes from which merged collectives are written. Those of
@@ -128,28 +94,75 @@ static void setMark(DeviceGroup &group,
     group.mark = mark;
 }
 
-/// Reads `replica_groups`, which `lookup` finds among the attributes of the
-/// collective or, for a ragged all-to-all, in its `backend_config`.
-static Reading readReplicaGroups(Collective &collective, DeviceIds ids,
-                                 function_ref<Attribute(StringRef)> lookup,
+/// The attribute `name` of `op` or, if `isRagged`, of its `backend_config`.
+static Attribute getGroupAttribute(Operation *op, bool isRagged,
+                                   StringRef name) {
+  if (!isRagged)
+    return getAttribute(op, name);
+  auto config =
+      dyn_cast_if_present<DictionaryAttr>(getAttribute(op, backendConfigName));
+  return config ? config.get(name) : Attribute();
+}
+
+/// The matrix of ids that the group of `collective` is looked up by: what is
+/// listed, what a mesh stands for, or all ids.
+static Reading readMatrix(const Collective &collective, Attribute attr,
+                          int64_t factor, DenseIntElementsAttr &matrix,
+                          Context &context) {
+  Operation *op = collective.op;
+  if (isMeshAxes(attr)) {
+    std::string reason;
+    matrix = expandMeshAxes(attr, context.module, reason);
+    return matrix ? Reading::Complete : keep(op, reason, context);
+  }
+  matrix = dyn_cast<DenseIntElementsAttr>(attr);
+  if (!matrix && !isBuiltin(attr))
+    return keep(op, "its 'replica_groups' list no devices", context);
+  if (!matrix) {
+    op->emitOpError("attribute 'replica_groups' must be a matrix of i64, not ")
+        << attr;
+    return Reading::Failed;
+  }
+  if (!matrix.empty())
+    return Reading::Complete;
+  std::optional<int64_t> count =
+      context.groups.countIds(collective.ids, factor);
+  if (!count)
+    return keep(op,
+                "its empty 'replica_groups' are all devices, whose number is "
+                "not known: neither the module's attributes '" +
+                    numReplicasName + "' and '" + numPartitionsName +
+                    "' nor the option 'devices' says it",
+                context);
+  if (*count > maxNumDevices)
+    return keep(
+        op, Twine(*count) + " devices are more than " + Twine(maxNumDevices),
+        context);
+  auto type = RankedTensorType::get({1, *count},
+                                    IntegerType::get(op->getContext(), 64));
+  matrix = DenseIntElementsAttr::get(
+      type, llvm::to_vector(llvm::seq<int64_t>(0, *count)));
+  return Reading::Complete;
+}
+
+/// Reads `replica_groups`.
+static Reading readReplicaGroups(Collective &collective, int64_t factor,
                                  Context &context) {
   Operation *op = collective.op;
+  auto lookup = [&](StringRef name) {
+    return getGroupAttribute(op, collective.isRagged, name);
+  };
   Attribute attr = lookup(replicaGroupsName);
   if (!attr) {
     op->emitOpError("lacks the attribute 'replica_groups'");
     return Reading::Failed;
   }
-  auto elements = dyn_cast<DenseIntElementsAttr>(attr);
-  if (!elements && !isBuiltin(attr))
-    return rejectGroups(op, "lists no devices in 'replica_groups'", context);
-  if (!elements) {
-    op->emitOpError("attribute 'replica_groups' must be a matrix of i64, not ")
-        << attr;
-    return Reading::Failed;
-  }
-  if (elements.empty())
-    return rejectGroups(op, "has empty 'replica_groups'", context);
-  FailureOr<DeviceGroup *> group = context.groups.lookup(op, elements, ids);
+  DenseIntElementsAttr matrix;
+  Reading reading = readMatrix(collective, attr, factor, matrix, context);
+  if (reading != Reading::Complete)
+    return reading;
+  FailureOr<DeviceGroup *> group =
+      context.groups.lookup(op, matrix, collective.ids);
   if (failed(group))
     return Reading::Failed;
   // Only a collective_broadcast may leave devices out.
@@ -157,7 +170,7 @@ static Reading readReplicaGroups(Collective &collective, DeviceIds ids,
     if (failed(context.groups.verifyComplete(op, **group)))
       return Reading::Failed;
   } else if ((*group)->missing) {
-    return keep(op, "not all devices take part");
+    return keep(op, "not all devices take part", context);
   }
   collective.group = *group;
   setMark(**group, lookup);
@@ -166,8 +179,7 @@ static Reading readReplicaGroups(Collective &collective, DeviceIds ids,
 
 /// Reads `source_target_pairs`, of which each source and each target occurs
 /// once.
-static Reading readPairs(Collective &collective, DeviceIds ids,
-                         Context &context) {
+static Reading readPairs(Collective &collective, Context &context) {
   Operation *op = collective.op;
   Attribute attr = getAttribute(op, sourceTargetPairsName);
   auto pairs = dyn_cast_if_present<DenseIntElementsAttr>(attr);
@@ -200,7 +212,8 @@ static Reading readPairs(Collective &collective, DeviceIds ids,
     }
     largest = std::max(largest, id);
   }
-  FailureOr<DeviceGroup *> group = context.groups.lookupAll(op, ids, largest);
+  FailureOr<DeviceGroup *> group =
+      context.groups.lookupAll(op, collective.ids, largest);
   if (failed(group))
     return Reading::Failed;
   NamedAttrList &mark = (*group)->mark;
@@ -214,17 +227,19 @@ static Reading readPairs(Collective &collective, DeviceIds ids,
   return Reading::Complete;
 }
 
-/// Reads the group of a ragged all-to-all, whose attributes are in its
-/// `backend_config`.
-static Reading readRaggedGroup(Collective &collective, Context &context) {
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+/// Reads the channel of a ragged all-to-all, which is in its `backend_config`.
+static Reading readRaggedIds(Collective &collective, Context &context) {
   Operation *op = collective.op;
-  auto config =
-      dyn_cast_if_present<DictionaryAttr>(getAttribute(op, backendConfigName));
-  if (!config)
-    return rejectGroups(
-        op, "has no dictionary 'backend_config' with its groups", context);
+  if (!isa_and_present<DictionaryAttr>(getAttribute(op, backendConfigName)))
+    return keep(op, "it has no dictionary 'backend_config' with its groups",
+                context);
   int64_t channel = 0;
-  if (Attribute attr = config.get(channelIdName)) {
+  if (Attribute attr =
+          getGroupAttribute(op, /*isRagged=*/true, channelIdName)) {
     auto integer = dyn_cast<IntegerAttr>(attr);
     if (!integer || integer.getValue().getSignificantBits() > 64) {
       op->emitOpError("'channel_id' in 'backend_config' must be an i64, not ")
@@ -233,35 +248,79 @@ static Reading readRaggedGroup(Collective &collective, Context &context) {
     }
     channel = integer.getValue().getSExtValue();
   }
-  DeviceIds ids = channel > 0 ? DeviceIds::Partitions : DeviceIds::Replicas;
-  if (failed(verifyNotMixed(op, ids, context)))
-    return Reading::Failed;
-  return readReplicaGroups(
-      collective, ids, [&](StringRef name) { return config.get(name); },
-      context);
+  collective.ids = channel > 0 ? DeviceIds::Partitions : DeviceIds::Replicas;
+  return Reading::Complete;
 }
 
-/// Reads the group of any other collective.
-static Reading readNamedGroup(Collective &collective, Context &context) {
-  Operation *op = collective.op;
-  FailureOr<int64_t> channel = readChannel(op, context);
-  if (failed(channel))
+Reading mlir::commsched::stablehlo::readIds(Collective &collective,
+                                            Context &context) {
+  if (collective.isRagged)
+    return readRaggedIds(collective, context);
+  int64_t channel = 0;
+  Reading reading = readChannel(collective.op, channel, context);
+  if (reading != Reading::Complete)
+    return reading;
+  FailureOr<DeviceIds> ids =
+      readDeviceIds(collective.op, collective.kind, channel);
+  if (failed(ids))
     return Reading::Failed;
-  FailureOr<DeviceIds> ids = readDeviceIds(op, collective.kind, *channel);
-  if (failed(ids) || failed(verifyNotMixed(op, *ids, context)))
-    return Reading::Failed;
-  if (collective.kind == CollectiveKind::Permute)
-    return readPairs(collective, *ids, context);
-  return readReplicaGroups(
-      collective, *ids, [&](StringRef name) { return getAttribute(op, name); },
-      context);
+  collective.ids = *ids;
+  return Reading::Complete;
+}
+
+void mlir::commsched::stablehlo::addEvidence(const Collective &collective,
+                                             int64_t factor,
+                                             DeviceEvidence &evidence,
+                                             Context &context) {
+  bool isPermute = collective.kind == CollectiveKind::Permute;
+  Attribute attr =
+      getGroupAttribute(collective.op, collective.isRagged,
+                        isPermute ? StringRef(sourceTargetPairsName)
+                                  : StringRef(replicaGroupsName));
+  auto matrix = dyn_cast_if_present<DenseIntElementsAttr>(attr);
+  std::string reason;
+  if (attr && isMeshAxes(attr))
+    matrix = expandMeshAxes(attr, context.module, reason);
+  bool isMatrix = matrix && matrix.getType().getRank() == 2 &&
+                  matrix.getNumElements() <= 2 * maxNumDevices &&
+                  matrix.getType().getElementType().isSignlessInteger(64);
+  int64_t largest = -1;
+  if (isMatrix)
+    for (int64_t id : matrix.getValues<int64_t>())
+      if (id < maxNumDevices)
+        largest = std::max(largest, id);
+  int64_t numColumns =
+      isMatrix && !matrix.empty() ? matrix.getType().getDimSize(1) : 0;
+  int64_t count = std::max(largest + 1, numColumns == 0 ? factor : 0);
+  auto extend = [](int64_t &known, int64_t value) {
+    known = std::max(known, value);
+  };
+  switch (collective.ids) {
+  case DeviceIds::WholeReplicas:
+    evidence.usesReplicas = true;
+    extend(numColumns == 0 ? evidence.numDevices : evidence.numReplicas, count);
+    if (numColumns != 0 && !isPermute && factor % numColumns == 0)
+      extend(evidence.partitionsOfReplica, factor / numColumns);
+    return;
+  case DeviceIds::Replicas:
+    evidence.usesReplicas = true;
+    return extend(evidence.numReplicas, count);
+  case DeviceIds::Partitions:
+    evidence.usesPartitions = true;
+    return extend(evidence.numPartitions, count);
+  case DeviceIds::Flattened:
+    evidence.usesPartitions = true;
+    return extend(evidence.numDevices, count);
+  }
 }
 
 Reading mlir::commsched::stablehlo::readGroup(Collective &collective,
+                                              int64_t factor,
                                               Context &context) {
-  Reading reading = collective.isRagged ? readRaggedGroup(collective, context)
-                                        : readNamedGroup(collective, context);
+  Reading reading = collective.kind == CollectiveKind::Permute
+                        ? readPairs(collective, context)
+                        : readReplicaGroups(collective, factor, context);
   if (reading == Reading::Complete && !collective.group->unsupported.empty())
-    return keep(collective.op, collective.group->unsupported);
+    return keep(collective.op, collective.group->unsupported, context);
   return reading;
 }

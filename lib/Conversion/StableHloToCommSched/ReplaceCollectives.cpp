@@ -65,12 +65,34 @@ private:
 // Starts and waits
 //===----------------------------------------------------------------------===//
 
-/// Creates the start of `collective`, which sends `sent`.
+/// What `collective` sends: its operands, converted to the element types of the
+/// results if it promotes them.
+static SmallVector<Value> createSent(OpBuilder &builder,
+                                     const Collective &collective) {
+  Operation *op = collective.getStart();
+  SmallVector<Value> sent = llvm::to_vector(op->getOperands());
+  if (!collective.isPromoted)
+    return sent;
+  for (auto [value, delivered] :
+       llvm::zip_equal(sent, collective.op->getResultTypes())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Type element = cast<RankedTensorType>(delivered).getElementType();
+    if (type.getElementType() == element)
+      continue;
+    Operation *convert = createByName(builder, op->getLoc(), convertName, value,
+                                      type.clone(element), /*properties=*/{});
+    convert->setDiscardableAttr(promotionMark, builder.getUnitAttr());
+    value = convert->getResult(0);
+  }
+  return sent;
+}
+
+/// Creates the start of `collective`.
 static Operation *createStart(OpBuilder &builder, const Collective &collective,
                               FlatSymbolRefAttr group) {
   Operation *op = collective.getStart();
   Location location = packLocations(op);
-  ValueRange sent = op->getOperands();
+  SmallVector<Value> sent = createSent(builder, collective);
   Type future = FutureType::get(
       builder.getContext(), llvm::to_vector(collective.op->getResultTypes()));
   if (collective.isRagged)
@@ -129,6 +151,8 @@ static void replace(const Collective &collective, FlatSymbolRefAttr group,
   start->setDiscardableAttr(propertiesMark, getInherentAttributes(op));
   if (collective.reducer.sharding)
     start->setDiscardableAttr(reducerShardingMark, collective.reducer.sharding);
+  if (collective.reducer.text)
+    start->setDiscardableAttr(reducerMark, collective.reducer.text);
   if (collective.asyncStart)
     start->setDiscardableAttr(asyncMark, getAsyncMark(original));
   if (getStableName(start).empty()) {

@@ -19,8 +19,8 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 stablehlo::Context::Context(ModuleOp module, int64_t ranksPerNode,
-                            bool isLenient)
-    : module(module), groups(module, ranksPerNode), isLenient(isLenient) {}
+                            bool isStrict)
+    : module(module), groups(module, ranksPerNode), isStrict(isStrict) {}
 
 namespace {
 
@@ -47,8 +47,8 @@ LogicalResult ConvertStableHloToCommSchedPass::convert(ModuleOp module) {
   SymbolTable symbols(module);
   if (inlineLoops)
     stablehlo::inlineCallsInLoops(module, symbols);
-  stablehlo::Context context(module, ranksPerNode, lenient);
-  if (failed(context.groups.initialize()))
+  stablehlo::Context context(module, ranksPerNode, strict || !lenient);
+  if (failed(context.groups.initialize(devices)))
     return failure();
   FailureOr<SmallVector<stablehlo::Collective>> collectives =
       stablehlo::collectCollectives(context);
@@ -59,5 +59,5 @@ LogicalResult ConvertStableHloToCommSchedPass::convert(ModuleOp module) {
   stablehlo::replaceCollectives(*collectives, context, symbols);
   stablehlo::annotatePureCalls(module, symbols);
   stablehlo::annotateFreeableArguments(module, symbols);
-  return success();
+  return stablehlo::remarkOnKept(context);
 }

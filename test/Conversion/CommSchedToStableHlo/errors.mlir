@@ -38,16 +38,6 @@ func.func @memory(%x: tensor<4xf32>, %m: memref<4xf32>) {
 // -----
 
 commsched.group @g size(2)
-func.func @xor(%x: tensor<4xi32>) -> tensor<4xi32> {
-  // expected-error @+1 {{'commsched.all_reduce' op has no form in StableHLO: no reduction of StableHLO's collectives is an exclusive or}}
-  %f = commsched.all_reduce %x on @g reduction(bxor) : tensor<4xi32> -> !commsched.future<tensor<4xi32>>
-  %y = commsched.wait %f : !commsched.future<tensor<4xi32>>
-  return %y : tensor<4xi32>
-}
-
-// -----
-
-commsched.group @g size(2)
 func.func @uneven(%x: tensor<4xi32>) -> tensor<5xi32> {
   // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
   %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits([1, 3]) output_splits([2, 3]) : tensor<4xi32> -> !commsched.future<tensor<5xi32>>

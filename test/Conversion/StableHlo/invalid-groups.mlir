@@ -104,58 +104,6 @@ func.func @groups_i32(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-module attributes {mhlo.num_replicas = 4 : i32} {
-  func.func @empty_all(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-    // expected-error @below {{'stablehlo.all_reduce' op has empty 'replica_groups'; with 'lenient' it becomes a barrier instead}}
-    %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<> : tensor<0x0xi64>}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%s) : (tensor<f32>) -> ()
-    }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    return %r : tensor<4x4xf32>
-  }
-}
-
-// -----
-
-func.func @empty_unknown(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @below {{'stablehlo.all_reduce' op has empty 'replica_groups'; with 'lenient' it becomes a barrier instead}}
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<> : tensor<0x0xi64>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
-module attributes {mhlo.num_partitions = 4 : i32} {
-  func.func @empty_flattened(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-    // expected-error @below {{'stablehlo.all_reduce' op has empty 'replica_groups'; with 'lenient' it becomes a barrier instead}}
-    %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<> : tensor<0x0xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%s) : (tensor<f32>) -> ()
-    }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    return %r : tensor<4x4xf32>
-  }
-}
-
-// -----
-
-func.func @global_without_channel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @below {{'stablehlo.all_reduce' op has 'use_global_device_ids', which requires a channel with a positive handle, but its handle is 0}}
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
 func.func @channel_text(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' must be a #stablehlo.channel_handle<handle = H, type = T>, not "one"}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = "one"}> ({
@@ -183,18 +131,6 @@ func.func @channel_int(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 func.func @channel_malformed(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' must be a #stablehlo.channel_handle<handle = H, type = T>, not #stablehlo.channel_handle<handle = one>}}
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = one>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
-func.func @channel_host(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' has the type 2, but a collective is between devices, which is type 1}}
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%s) : (tensor<f32>) -> ()

@@ -197,32 +197,6 @@ func.func @two_results_one_operand(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-func.func @custom_call(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  // expected-error @below {{'stablehlo.custom_call' op has side effects, and whether its target @my_exchange communicates is not known; with 'lenient' it becomes a barrier}}
-  %1 = "stablehlo.custom_call"(%0) <{call_target_name = "my_exchange", has_side_effect = true}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %r = "stablehlo.all_reduce"(%1) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
-func.func @ragged_missing(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  // expected-error @below {{'stablehlo.custom_call' op has no dictionary 'backend_config' with its groups; with 'lenient' it becomes a barrier instead}}
-  %r = "stablehlo.custom_call"(%x) <{call_target_name = "ragged_all_to_all"}> : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
 func.func @ragged_config(%x: tensor<4x4xf32>, %i: tensor<4xi64>) -> tensor<4x4xf32> {
   // expected-error @below {{'stablehlo.custom_call' op attribute 'replica_groups' must be a matrix of i64, not 3 : i64}}
   %r = "stablehlo.custom_call"(%x, %x, %i, %i, %i, %i) <{api_version = 4 : i32, backend_config = {replica_groups = 3 : i64}, call_target_name = "ragged_all_to_all"}> : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xi64>, tensor<4xi64>, tensor<4xi64>, tensor<4xi64>) -> tensor<4x4xf32>

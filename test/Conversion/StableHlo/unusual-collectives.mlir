@@ -15,7 +15,7 @@
 
 // IN-LABEL: @padding
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its groups have different sizes
+// REMARK: stablehlo.all_reduce is not converted: its groups have different sizes
 func.func @padding(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2], [3, -1, -1]]> : tensor<2x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -29,7 +29,7 @@ func.func @padding(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @padding_middle
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its groups have different sizes
+// REMARK: stablehlo.all_reduce is not converted: its groups have different sizes
 func.func @padding_middle(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, -1, 2], [3, 1, -1]]> : tensor<2x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -43,7 +43,7 @@ func.func @padding_middle(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @padding_only
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its groups have different sizes
+// REMARK: stablehlo.all_reduce is not converted: its groups have different sizes
 func.func @padding_only(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1], [-1, -1]]> : tensor<2x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -105,7 +105,7 @@ func.func @permute_no_channel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @reducer_subtract
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
 func.func @reducer_subtract(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -118,8 +118,7 @@ func.func @reducer_subtract(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // -----
 
 // IN-LABEL: @reducer_swapped
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// IN: commsched.all_reduce
 func.func @reducer_swapped(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -133,7 +132,7 @@ func.func @reducer_swapped(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @reducer_twice
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
 func.func @reducer_twice(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -147,7 +146,7 @@ func.func @reducer_twice(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @reducer_returns_argument
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
 func.func @reducer_returns_argument(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -160,7 +159,7 @@ func.func @reducer_returns_argument(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @reducer_captures
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
 func.func @reducer_captures(%x: tensor<4x4xf32>, %c: tensor<f32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -174,7 +173,7 @@ func.func @reducer_captures(%x: tensor<4x4xf32>, %c: tensor<f32>) -> tensor<4x4x
 
 // IN-LABEL: @reducer_two
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
 func.func @reducer_two(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -189,7 +188,7 @@ func.func @reducer_two(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @reducer_f64
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
 func.func @reducer_f64(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f64>, %b: tensor<f64>):
@@ -216,7 +215,7 @@ func.func @encoded(%x: tensor<4x4xf32, #stablehlo.type_extensions<bounds = [8, 8
 
 // IN-LABEL: @no_tensor
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: f32 is no ranked tensor
+// REMARK: stablehlo.all_reduce is not converted: f32 is no ranked tensor
 func.func @no_tensor(%x: f32) -> f32 {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -230,7 +229,7 @@ func.func @no_tensor(%x: f32) -> f32 {
 
 // IN-LABEL: @token
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: !stablehlo.token is no ranked tensor
+// REMARK: stablehlo.all_reduce is not converted: !stablehlo.token is no ranked tensor
 func.func @token(%x: !stablehlo.token) -> !stablehlo.token {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -257,7 +256,7 @@ func.func @zero_elements(%x: tensor<0x4xf32>) -> tensor<0x4xf32> {
 
 // IN-LABEL: @no_operands
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: it has no operands
+// REMARK: stablehlo.all_reduce is not converted: it has no operands
 func.func @no_operands() {
   "stablehlo.all_reduce"() <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
@@ -329,7 +328,7 @@ func.func @old_attributes(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
 
 // IN-LABEL: @unequal_gather
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_gather stays as it is: its groups have different sizes
+// REMARK: stablehlo.all_gather is not converted: its groups have different sizes
 func.func @unequal_gather(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   %r = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2], [3, -1, -1]]> : tensor<2x3xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>

@@ -15,7 +15,7 @@
 
 // IN-LABEL: @async_two_operations
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.async_start stays as it is: its region is not one collective of its arguments
+// REMARK: stablehlo.async_start is not converted: its region is not one collective of its arguments
 func.func @async_two_operations(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%a: tensor<4x4xf32>):
@@ -70,7 +70,7 @@ func.func @async_slice(%x: tensor<4x4xf32>) -> tensor<2x4xf32> {
 
 // IN-LABEL: @async_captures
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.async_start stays as it is: its region is not one collective of its arguments
+// REMARK: stablehlo.async_start is not converted: its region is not one collective of its arguments
 func.func @async_captures(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%a: tensor<4x4xf32>):
@@ -99,7 +99,7 @@ func.func @group_name_taken(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // IN-LABEL: @in_reducer
 // IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements
+// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
 func.func @in_reducer(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):

@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s -split-input-file -verify-diagnostics \
-// RUN:   --convert-stablehlo-to-commsched
+// RUN:   --convert-stablehlo-to-commsched=strict
 
 func.func @twice(%x: tensor<8xf32>) -> tensor<16xf32> {
   // expected-error@+1 {{'stablehlo.all_gather' op 'replica_groups' lists the replica 1 in group 0 and again in group 1}}
@@ -105,51 +105,9 @@ func.func @no_groups(%x: tensor<8xf32>) -> tensor<16xf32> {
 
 // -----
 
-func.func @mesh_axes(%x: tensor<8xf32>) -> tensor<16xf32> {
-  // expected-error@+1 {{'stablehlo.all_gather' op lists no devices in 'replica_groups'; with 'lenient' it becomes a barrier instead}}
-  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = #stablehlo.replica_group_mesh_axes<mesh_name = @mesh>}> : (tensor<8xf32>) -> tensor<16xf32>
-  return %0 : tensor<16xf32>
-}
-
-// -----
-
-func.func @empty(%x: tensor<8xf32>) -> tensor<16xf32> {
-  // expected-error@+1 {{'stablehlo.all_gather' op has empty 'replica_groups'; with 'lenient' it becomes a barrier instead}}
-  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<> : tensor<0x0xi64>}> : (tensor<8xf32>) -> tensor<16xf32>
-  return %0 : tensor<16xf32>
-}
-
-// -----
-
-func.func @mixed(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-note@+1 {{the other collective is here}}
-  %1 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8xf32>) -> tensor<16xf32>
-  // expected-error@+1 {{'stablehlo.all_to_all' op is cross-partition, but another collective of the program is cross-replica}}
-  %0 = "stablehlo.all_to_all"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, concat_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, split_count = 2 : i64, split_dimension = 0 : i64}> : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-// -----
-
-func.func @ids_without_channel(%x: tensor<8xf32>) -> tensor<16xf32> {
-  // expected-error@+1 {{'stablehlo.all_gather' op has 'use_global_device_ids', which requires a channel with a positive handle, but its handle is 0}}
-  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids}> : (tensor<8xf32>) -> tensor<16xf32>
-  return %0 : tensor<16xf32>
-}
-
-// -----
-
 func.func @ids_not_unit(%x: tensor<8xf32>) -> tensor<16xf32> {
   // expected-error@+1 {{'stablehlo.all_gather' op attribute 'use_global_device_ids' must be a unit attribute, not 1 : i64}}
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids = 1 : i64}> : (tensor<8xf32>) -> tensor<16xf32>
-  return %0 : tensor<16xf32>
-}
-
-// -----
-
-func.func @host_channel(%x: tensor<8xf32>) -> tensor<16xf32> {
-  // expected-error@+1 {{'stablehlo.all_gather' op attribute 'channel_handle' has the type 2, but a collective is between devices, which is type 1}}
-  %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8xf32>) -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
 
@@ -310,7 +268,7 @@ func.func @no_pairs(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @effects(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'stablehlo.custom_call' op has side effects, and whether its target @mine communicates is not known; with 'lenient' it becomes a barrier}}
+  // expected-error@+1 {{'stablehlo.custom_call' op is not converted: whether @mine communicates is not known; without 'strict' it blocks in its place}}
   %0 = "stablehlo.custom_call"(%x) <{call_target_name = "mine", has_side_effect = true}> : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -318,7 +276,7 @@ func.func @effects(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @no_target(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'stablehlo.custom_call' op lacks the attribute 'call_target_name'}}
+  // expected-error@+1 {{'stablehlo.custom_call' op is not converted: whether what it calls communicates is not known; without 'strict' it blocks in its place}}
   %0 = "stablehlo.custom_call"(%x) <{has_side_effect = true}> : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -326,7 +284,7 @@ func.func @no_target(%x: tensor<8xf32>) -> tensor<8xf32> {
 // -----
 
 func.func @ragged_config(%x: tensor<8xf32>, %o: tensor<8xf32>, %l: tensor<2xi32>) -> tensor<8xf32> {
-  // expected-error@+1 {{'stablehlo.custom_call' op has no dictionary 'backend_config' with its groups; with 'lenient' it becomes a barrier instead}}
+  // expected-error@+1 {{'stablehlo.custom_call' op is not converted: it has no dictionary 'backend_config' with its groups; without 'strict' it blocks in its place}}
   %0 = "stablehlo.custom_call"(%x, %o, %l, %l, %l, %l) <{backend_config = "groups", call_target_name = "ragged_all_to_all"}> : (tensor<8xf32>, tensor<8xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }

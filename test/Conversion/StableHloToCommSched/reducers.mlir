@@ -92,7 +92,7 @@ func.func @add_ui8(%x: tensor<4xui8>) -> tensor<4xui8> {
 // CHECK-LABEL: func.func @subtract(
 // CHECK: "stablehlo.all_reduce"
 func.func @subtract(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements}}
+  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.subtract"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -104,9 +104,8 @@ func.func @subtract(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // CHECK-LABEL: func.func @swapped(
-// CHECK: "stablehlo.all_reduce"
+// CHECK: commsched.all_reduce {{.*}} reduction(sum) {{.*}}stablehlo.reducer = 
 func.func @swapped(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.add"(%b, %a) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -120,7 +119,7 @@ func.func @swapped(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @one_argument(
 // CHECK: "stablehlo.all_reduce"
 func.func @one_argument(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements}}
+  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.add"(%a, %a) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -132,9 +131,8 @@ func.func @one_argument(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // CHECK-LABEL: func.func @annotated(
-// CHECK: "stablehlo.all_reduce"
+// CHECK: commsched.all_reduce {{.*}} reduction(sum) {{.*}}stablehlo.reducer = 
 func.func @annotated(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.add"(%a, %b) {precise} : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -148,7 +146,7 @@ func.func @annotated(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @two_operations(
 // CHECK: "stablehlo.all_reduce"
 func.func @two_operations(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements}}
+  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %d = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -163,7 +161,7 @@ func.func @two_operations(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @not_computed(
 // CHECK: "stablehlo.all_reduce"
 func.func @not_computed(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements}}
+  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -177,7 +175,7 @@ func.func @not_computed(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-LABEL: func.func @wider(
 // CHECK: "stablehlo.all_reduce"
 func.func @wider(%x: tensor<4xbf16>) -> tensor<4xbf16> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not one of add, maximum, minimum, multiply, and, or of its operands' elements}}
+  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
@@ -191,7 +189,7 @@ func.func @wider(%x: tensor<4xbf16>) -> tensor<4xbf16> {
 // CHECK-LABEL: func.func @maximum_complex(
 // CHECK: "stablehlo.all_reduce"
 func.func @maximum_complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not defined for its elements}}
+  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not defined for its elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
     %c = "stablehlo.maximum"(%a, %b) : (tensor<complex<f32>>, tensor<complex<f32>>) -> tensor<complex<f32>>
@@ -205,7 +203,7 @@ func.func @maximum_complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
 // CHECK-LABEL: func.func @and_float(
 // CHECK: "stablehlo.all_reduce"
 func.func @and_float(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce stays as it is: its reducer is not defined for its elements}}
+  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not defined for its elements}}
   %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %c = "stablehlo.and"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>

@@ -1,0 +1,71 @@
+//===- Kept.cpp - What blocks in its place --------------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What has no form in `commsched` does not end the conversion: it stays where
+// it is, is a barrier for what communicates, and costs what the model says.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Conversion.h"
+
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::stablehlo;
+
+Reading mlir::commsched::stablehlo::keep(Operation *op, const Twine &reason,
+                                         Context &context) {
+  if (!context.isStrict) {
+    context.kept.push_back({op, reason.str()});
+    return Reading::Kept;
+  }
+  op->emitOpError("is not converted: ")
+      << reason << "; without 'strict' it blocks in its place";
+  return Reading::Failed;
+}
+
+/// What `op` does in its place, and for how long.
+static std::string describePrice(Operation *op, std::optional<int64_t> timeNs,
+                                 OperationCosts &costs) {
+  bool isInFlight = getCommunicationEffect(op) == CommunicationEffect::Start;
+  std::string text =
+      isInFlight ? "it is in flight up to its wait" : "it blocks in its place";
+  if (timeNs)
+    return text + ", for " + std::to_string(*timeNs) + " ns";
+  return text + ", and " + explainUnknownCost(costs, op);
+}
+
+LogicalResult mlir::commsched::stablehlo::remarkOnKept(Context &context) {
+  // The texts cost more than the conversion.
+  if (context.kept.empty() || !context.module.getContext()->getRemarkEngine())
+    return success();
+  CostAnalysis analysis(context.module);
+  OperationCosts *costs = analysis.getCosts();
+  if (!costs)
+    return failure();
+  for (const Kept &kept : context.kept) {
+    Operation *op = kept.op;
+    auto function = op->getParentOfType<FunctionOpInterface>();
+    std::optional<int64_t> timeNs = costs->getRuntimeNs(op);
+    auto remark =
+        remark::missed(op->getLoc(), remark::RemarkOpts::name("CollectiveKept")
+                                         .category("commsched")
+                                         .function(function ? function.getName()
+                                                            : StringRef()));
+    remark << (op->getName().getStringRef() + " is not converted: " +
+               kept.reason + "; " + describePrice(op, timeNs, *costs))
+                  .str();
+    if (timeNs)
+      remark << remark::metric("RuntimeNs", *timeNs);
+  }
+  return success();
+}

@@ -1,0 +1,152 @@
+"""Checks what becomes of each form in which StableHLO has a collective.
+
+    check_forms.py PAGE COMMSCHED_OPT [FORM ...]
+
+The modules beside this file have one form each. The first line of a module
+says what becomes of it:
+
+    // becomes: commsched.all_gather, commsched.wait
+    // becomes: barrier: REASON
+    // becomes: stays: OPERATION
+    // becomes: error: TEXT
+
+Operations are in the converted module, and no collective of StableHLO is. A
+barrier stays, with a remark that has the reason and the time, and is an error
+with `strict`. What stays is neither. Whatever is no error comes back with its
+text, can be scheduled, and can be read again then.
+
+The table of PAGE has one row for each form, with the name of its module in the
+last column and what becomes of it in the second.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+CONVERT = "--convert-stablehlo-to-commsched"
+COLLECTIVE = re.compile(
+    r'"stablehlo\.(all_gather|all_reduce|all_to_all|reduce_scatter|'
+    r'collective_permute|collective_broadcast|async_start)"\('
+)
+PRICE = re.compile(r", for \d+ ns|, and the size of .* is not (static|known)")
+ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w-]+)` \|$", re.MULTILINE)
+
+
+class Mismatch(Exception):
+    pass
+
+
+def run(opt, source, *passes):
+    command = [opt, "-", "--allow-unregistered-dialect", *passes]
+    return subprocess.run(
+        command, input=source, capture_output=True, text=True, check=False
+    )
+
+
+def expect(condition, text):
+    if not condition:
+        raise Mismatch(text)
+
+
+def convert(opt, source, *passes):
+    result = run(opt, source, *passes)
+    expect(result.returncode == 0, f"{' '.join(passes)}: {result.stderr}")
+    return result.stdout
+
+
+def check_error(opt, source, text):
+    result = run(opt, source, CONVERT)
+    first = result.stderr.split("note: see current operation")[0]
+    expect(result.returncode == 1, "is no error")
+    expect(": error: " in first and text in first, result.stderr)
+
+
+def check_barrier(opt, source, reason):
+    result = run(opt, source, CONVERT, "--remarks-filter=commsched")
+    expect(result.returncode == 0, result.stderr)
+    remark = f"is not converted: {reason}"
+    lines = [line for line in result.stderr.splitlines() if remark in line]
+    expect(lines, f"no remark '{remark}' in: {result.stderr}")
+    for line in lines:
+        expect(PRICE.search(line), f"no price: {line}")
+    strict = run(opt, source, f"{CONVERT}=strict")
+    expect(strict.returncode == 1, "is no error with strict")
+    expect(remark in strict.stderr, strict.stderr)
+
+
+def check_converted(opt, source, names):
+    text = convert(opt, source, f"{CONVERT}=strict")
+    for name in names:
+        expect(f"{name} " in text, f"no {name} in: {text}")
+    expect(not COLLECTIVE.search(text), f"not converted: {text}")
+
+
+def check_stays(opt, source, name):
+    result = run(opt, source, f"{CONVERT}=strict", "--remarks-filter=commsched")
+    expect(result.returncode == 0, result.stderr)
+    expect(f'"{name}"' in result.stdout, f"no {name} in: {result.stdout}")
+    expect("is not converted" not in result.stderr, result.stderr)
+
+
+def check_both_ways(opt, source):
+    back = "--convert-commsched-to-stablehlo"
+    plain = convert(opt, source)
+    expect(convert(opt, source, CONVERT, back) == plain, "comes back changed")
+    scheduled = convert(opt, source, CONVERT, "--commsched-pipeline", back)
+    convert(opt, scheduled, CONVERT)
+
+
+def check(opt, source):
+    becomes = source.split("\n")[0].removeprefix("// becomes: ")
+    kind, _, text = becomes.partition(": ")
+    if kind == "error":
+        return check_error(opt, source, text)
+    if kind == "barrier":
+        check_barrier(opt, source, text)
+    elif kind == "stays":
+        check_stays(opt, source, text)
+    else:
+        check_converted(opt, source, becomes.split(", "))
+    check_both_ways(opt, source)
+
+
+def describe(source):
+    """What the page says about a module that becomes this."""
+    becomes = source.split("\n")[0].removeprefix("// becomes: ")
+    kind, _, _ = becomes.partition(": ")
+    if kind in ("barrier", "error"):
+        return kind
+    if kind == "stays":
+        return "stays, no barrier"
+    return ", ".join(f"`{name.removeprefix('commsched.')}`" for name in
+                     becomes.split(", "))
+
+
+def check_page(page, sources):
+    rows = {name: (form, becomes) for form, becomes, name in
+            ROW.findall(Path(page).read_text())}
+    for name in sorted(sources.keys() ^ rows.keys()):
+        yield f"{name}: is not both a module and a row of {page}"
+    for name in sorted(sources.keys() & rows.keys()):
+        said, expected = rows[name][1], describe(sources[name])
+        if said != expected:
+            yield f"{name}: {page} says '{said}', the module '{expected}'"
+
+
+def main():
+    page, opt, *chosen = sys.argv[1:]
+    sources = {path.stem: path.read_text() for path in HERE.glob("*.mlir")}
+    failures = [] if chosen else list(check_page(page, sources))
+    for name in chosen or sorted(sources):
+        try:
+            check(opt, sources[name])
+        except Mismatch as mismatch:
+            failures.append(f"{name}: {mismatch}")
+    print(*failures, f"{len(chosen or sources)} forms", sep="\n")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,12 @@
+// becomes: commsched.all_reduce
+// No groups and a channel: all partitions of all replicas.
+module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 4 : i32} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = "stablehlo.all_reduce"(%x) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<> : tensor<0x0xi64>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %c = "stablehlo.add"(%p, %q) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}

@@ -1,0 +1,12 @@
+// becomes: error: 'replica_groups' lists the replica 8 in group 1, but the module has 8 replicas
+// A device that does not exist.
+module attributes {mhlo.num_replicas = 8 : i32} {
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 8]]> : tensor<2x4xi64>}> ({
+    ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+      %c = "stablehlo.add"(%p, %q) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%c) : (tensor<f32>) -> ()
+    }) : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
