@@ -294,22 +294,37 @@ static void addCarried(schedule::CyclicProblem &cyclic, Block &body) {
   }
 }
 
+/// `problem` without its buffers, which do not bound time.
+static Problem copyWithoutBuffers(const Problem &problem) {
+  Problem copy;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    problem.kind(node) == NodeKind::Wait
+        ? copy.addWait(problem.startOf(node))
+        : copy.addNode(problem.kind(node), problem.costNs(node),
+                       problem.stream(node));
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    for (const schedule::DependenceEnd &end : problem.successors(node))
+      copy.addDependence(node, end.node, end.kind);
+  copy.finalize();
+  return copy;
+}
+
 FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
                                          ArrayRef<Block *> blocks) {
   int64_t count = getTripCount(loop).count;
-  int64_t leastNs = 0;
+  int64_t leastNs = 0, computeNs = costs.price(loop)->computeNs;
   for (Block *block : blocks) {
     FailureOr<Problem> problem = makeProblem(*block);
     if (failed(problem))
       return failure();
-    schedule::CyclicProblem cyclic(std::move(*problem));
+    schedule::CyclicProblem cyclic(copyWithoutBuffers(*problem));
     addCarried(cyclic, *block);
     Result<schedule::PeriodBound> bound = computePeriodBound(cyclic);
     if (!bound)
       return loop->emitError("has no lower bound: ") << bound.error();
     leastNs = std::max(leastNs, bound->ns);
   }
-  return multiplySaturating(leastNs, count);
+  return std::max(multiplySaturating(leastNs, count), computeNs);
 }
 
 FailureOr<int64_t> LeastTimes::getOfBlock(Block &block) {

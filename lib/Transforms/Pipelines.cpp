@@ -184,6 +184,17 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   schedule.allocator = options.allocator;
   schedule.reservedBytes = options.reservedBytes;
   passOn(options, schedule);
+  if (options.pipelineLoops) {
+    schedule.blocks = ScheduledBlocks::Nested;
+    functions->addPass(createSchedule(schedule));
+    PipelineLoopsOptions loops;
+    loops.memoryBudget = options.memoryBudget;
+    loops.slack = options.slack;
+    loops.target = options.target;
+    loops.profile = options.profile;
+    functions->addPass(createPipelineLoops(std::move(loops)));
+    schedule.blocks = ScheduledBlocks::Body;
+  }
   functions->addPass(createSchedule(std::move(schedule)));
   if (!options.steadyState)
     return addChoice(*functions, options);

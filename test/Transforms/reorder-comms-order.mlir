@@ -193,17 +193,17 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 }
 
 // Collectives in a region: nothing passes the operation that holds it. They move
-// by themselves, as far as the peak of their block allows, whatever the budget of
-// the function.
+// by themselves, as far as the budget of the function allows beside what is live
+// around.
 // REMARK: Function=region
-// REMARK-SAME: 'inner': its start moves up by 1, limited by memory: passing use takes 96 bytes of 80
+// REMARK-SAME: 'inner': its start moves up by 3, limited by nothing
 // REMARK: Function=region
 // REMARK-SAME: 'ar': its start moves up by 2, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @region(
 // CHECK-NEXT: scf.if
+// CHECK-NEXT: "inner"
 // CHECK-NEXT: "make"
 // CHECK-NEXT: "use"
-// CHECK-NEXT: "inner"
 // CHECK-NEXT: "inside"
 // CHECK: scf.yield
 // CHECK: scf.yield

@@ -262,7 +262,7 @@ func.func @barriers(%x: tensor<16xi8>) {
 // REMARK: Function=blocks
 // REMARK-SAME: its start moves up by 2, limited by nothing
 // CHECK-LABEL: func.func @blocks(
-// CHECK-SAME: -> tensor<16xi8> {
+// CHECK-SAME: -> tensor<16xi8>
 // CHECK-NEXT: scf.if
 // CHECK-NEXT: "large"
 // CHECK-NEXT: commsched.all_reduce

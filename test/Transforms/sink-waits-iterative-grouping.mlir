@@ -233,10 +233,10 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 }
 
 // Collectives in a region: no wait passes the operation that holds it. They move
-// by themselves, as far as the peak of their block allows, whatever the budget
-// of the function: what "inner" sends does not fit beside "large".
+// by themselves, as far as the budget of the function allows beside what is
+// live around.
 // REMARK: Function=region
-// REMARK-SAME: 'inner': its wait moves down by 1, limited by memory: passing large takes 144 bytes of 112
+// REMARK-SAME: 'inner': its wait moves down by 2, with 1 other, limited by nothing
 // REMARK: Function=region
 // REMARK-SAME: 'ar': its wait moves down by 1, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @region(
@@ -247,8 +247,8 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK-NEXT: "cast"
 // CHECK-NEXT: "inner"
 // CHECK-NEXT: "small"
-// CHECK-NEXT: commsched.wait
 // CHECK-NEXT: "large"
+// CHECK-NEXT: commsched.wait
 func.func @region(%x: tensor<16xi8>, %c: i1)
     -> (tensor<16xi8>, tensor<16xi8>) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}

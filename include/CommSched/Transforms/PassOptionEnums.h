@@ -109,6 +109,18 @@ inline llvm::cl::ValuesClass getBudgetOnValues() {
                                      "what the allocator reserves"));
 }
 
+/// The blocks of a function that a pass schedules.
+enum class ScheduledBlocks { All, Nested, Body };
+
+/// The values of an option of that type.
+inline llvm::cl::ValuesClass getScheduledBlocksValues() {
+  return llvm::cl::values(
+      clEnumValN(ScheduledBlocks::All, "all", "all, inner ones first"),
+      clEnumValN(ScheduledBlocks::Nested, "nested",
+                 "those in regions of operations, as the bodies of loops"),
+      clEnumValN(ScheduledBlocks::Body, "body", "those of the function"));
+}
+
 /// How `commsched-split` divides gathers.
 enum class SplitMode { Chunks, Ring };
 

@@ -178,6 +178,11 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
           "Choose what carries out each collective, where the target "
           "lists several implementations"),
       llvm::cl::init(true)};
+  Option<bool> pipelineLoops{
+      *this, "pipeline-loops",
+      llvm::cl::desc("Overlap the iterations of loops that hold collectives, "
+                     "where that makes them shorter"),
+      llvm::cl::init(true)};
   Option<bool> steadyState{
       *this, "steady-state",
       llvm::cl::desc("Make the functions of a step one, and overlap its "
@@ -187,7 +192,9 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
 
 /// The best that CommSched has. It computes without the storage of unsharded
 /// parameters and gathers in place; then commsched-schedule merges collectives
-/// and finds the shortest step within the budget, and
+/// and finds the shortest step within the budget, inner blocks first;
+/// commsched-pipeline-loops overlaps the iterations of loops before the block
+/// around them is scheduled, and
 /// commsched-choose-implementations chooses what carries out each collective,
 /// where the target lists several ways. With `steady-state`,
 /// commsched-merge-step runs before, and commsched-steady-state after

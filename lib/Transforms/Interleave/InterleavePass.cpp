@@ -159,9 +159,11 @@ FailureOr<bool> Interleave::interleave(const InterleavedPair &pair) {
   if (!*result)
     return false;
   remarkInterleaved(pair, **result);
-  std::vector<DecidedBlock> decided;
-  decided.push_back(std::move((*result)->decided));
-  if (failed(applyDecisions((*result)->function, decided, scheduling)))
+  if (areRemarksEnabled((*result)->function))
+    remarkBarriers((*result)->function,
+                   (*result)->decided.scheduler.getBlock());
+  if (failed(
+          applyDecision((*result)->function, (*result)->decided, scheduling)))
     return failure();
   return true;
 }

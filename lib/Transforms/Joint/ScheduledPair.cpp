@@ -98,7 +98,9 @@ LogicalResult PairScheduler::apply(PairDecision decision) {
       continue;
     DecidedBlock block = {std::move(schedulers[half]),
                           std::move(decision.halves[half]), NotSplitReasons()};
-    if (failed(applyDecisions(getHalf(half), block, options)))
+    if (areRemarksEnabled(getHalf(half)))
+      remarkBarriers(getHalf(half), block.scheduler.getBlock());
+    if (failed(applyDecision(getHalf(half), block, options)))
       return failure();
   }
   return success();

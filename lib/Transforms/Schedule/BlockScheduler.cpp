@@ -102,6 +102,7 @@ BlockScheduler::read(func::FuncOp function, Block &block,
     scheduler.contention = original->contention;
   else if (failed(scheduler.readContention()))
     return failure();
+  scheduler.exposedInsideNs = scheduler.sumExposedInside();
   FailureOr<BlockSchedule> program =
       scheduler.measure({scheduler.problem->getProblem().programOrder()},
                         /*buckets=*/nullptr, unlimited);
@@ -109,6 +110,16 @@ BlockScheduler::read(func::FuncOp function, Block &block,
     return failure();
   scheduler.program = std::move(*program);
   return Outcome(std::move(scheduler));
+}
+
+/// What is exposed in the loops and other regions of the block.
+int64_t BlockScheduler::sumExposedInside() const {
+  int64_t sumNs = 0;
+  for (Operation &op : block->without_terminator())
+    if (op.getNumRegions() != 0 && !isa<CollectiveOpInterface>(op))
+      if (std::optional<OperationPrice> price = pricing->getCosts()->price(&op))
+        sumNs += price->timeNs - price->computeNs;
+  return sumNs;
 }
 
 /// Whether merging could gain enough if it hid all communication: a merged
@@ -184,7 +195,7 @@ FailureOr<BlockSchedule> BlockScheduler::measure(StepSchedule step,
   result.step.stepNs = timeline->stepNs;
   result.step.peakBytes = memory->peakBytes;
   result.buckets = buckets;
-  result.exposedNs = timeline->exposedCommNs;
+  result.exposedNs = timeline->exposedCommNs + exposedInsideNs;
   for (NodeId node = 0; node < known.numNodes(); ++node)
     result.numCollectives += known.isCollective(node);
   result.numCollectives -= countTransfers(*problem);

@@ -205,6 +205,7 @@ private:
        function_ref<void(Location, StringRef)> decline,
        const BlockScheduler *original);
   LogicalResult readContention();
+  int64_t sumExposedInside() const;
   LogicalResult findChoices();
   std::optional<std::string> getSplitObstacle();
   bool mayGainBySplitting(const BlockSchedule &schedule);
@@ -243,6 +244,7 @@ private:
   /// Whether this is the split block of another one.
   bool isSplit = false;
   BlockSchedule program;
+  int64_t exposedInsideNs = 0;
   /// Once it was needed; empty if there is none.
   std::optional<std::string> splitObstacle;
   /// Once it was needed.

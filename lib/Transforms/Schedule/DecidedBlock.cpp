@@ -240,54 +240,42 @@ static LogicalResult remarkExposure(func::FuncOp function,
   return success();
 }
 
-/// Emits the remarks on the decisions, before they are applied.
-static void remarkDecisions(func::FuncOp function,
-                            MutableArrayRef<DecidedBlock> blocks) {
-  for (Block *block : getBlocksWithCollectives(function))
-    remarkBarriers(function, *block);
-  for (DecidedBlock &block : blocks) {
-    remarkSchedule(function, block.scheduler, block.schedule);
-    remarkSplitRegions(function, block.scheduler, block.schedule);
-    block.notSplit = explainNotSplit(block.scheduler, block.schedule);
-    SplitBlock *split = block.schedule.split;
-    if (split)
-      split->program.exchange();
-    remarkMerging(function, block.getReader(), block.schedule);
-    if (split)
-      split->program.exchange();
-  }
+/// Emits the remarks on the decision, before it is applied.
+static void remarkDecision(func::FuncOp function, DecidedBlock &block) {
+  remarkSchedule(function, block.scheduler, block.schedule);
+  remarkSplitRegions(function, block.scheduler, block.schedule);
+  block.notSplit = explainNotSplit(block.scheduler, block.schedule);
+  SplitBlock *split = block.schedule.split;
+  if (split)
+    split->program.exchange();
+  remarkMerging(function, block.getReader(), block.schedule);
+  if (split)
+    split->program.exchange();
 }
 
-/// Emits the remarks on the collectives that are exposed in the schedules,
-/// after they were applied.
+/// Emits the remarks on the collectives that are exposed in the schedule, after
+/// it was applied.
 static LogicalResult remarkExposed(func::FuncOp function,
-                                   ArrayRef<DecidedBlock> blocks,
+                                   const DecidedBlock &block,
                                    const SchedulingOptions &options) {
-  for (const DecidedBlock &block : blocks)
-    if (!block.schedule.buckets &&
-        failed(remarkExposure(function, block.getReader(),
-                              block.schedule.step.order, block.notSplit,
-                              block.schedule.limitBytes)))
-      return failure();
+  if (!block.schedule.buckets)
+    return remarkExposure(function, block.getReader(),
+                          block.schedule.step.order, block.notSplit,
+                          block.schedule.limitBytes);
   // Merged collectives are operations that the scheduler has not read.
-  for (const DecidedBlock &block : blocks) {
-    if (!block.schedule.buckets)
-      continue;
-    FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-        createPricing(function, options);
-    if (failed(pricing))
-      return failure();
-    FailureOr<std::optional<BlockScheduler>> merged =
-        BlockScheduler::create(function, block.scheduler.getBlock(), options,
-                               *pricing, [](Location, StringRef) {});
-    if (failed(merged))
-      return failure();
-    if (*merged && failed(remarkExposure(
-                       function, **merged, (*merged)->getProgram().step.order,
-                       block.notSplit, block.schedule.limitBytes)))
-      return failure();
-  }
-  return success();
+  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+      createPricing(function, options);
+  if (failed(pricing))
+    return failure();
+  FailureOr<std::optional<BlockScheduler>> merged =
+      BlockScheduler::create(function, block.scheduler.getBlock(), options,
+                             *pricing, [](Location, StringRef) {});
+  if (failed(merged))
+    return failure();
+  return *merged ? remarkExposure(function, **merged,
+                                  (*merged)->getProgram().step.order,
+                                  block.notSplit, block.schedule.limitBytes)
+                 : success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -305,16 +293,13 @@ mlir::commsched::createPricing(func::FuncOp function,
 }
 
 FailureOr<bool>
-mlir::commsched::applyDecisions(func::FuncOp function,
-                                MutableArrayRef<DecidedBlock> blocks,
-                                const SchedulingOptions &options) {
+mlir::commsched::applyDecision(func::FuncOp function, DecidedBlock &block,
+                               const SchedulingOptions &options) {
   bool hasRemarks = areRemarksEnabled(function);
   if (hasRemarks)
-    remarkDecisions(function, blocks);
-  bool isChanged = false;
-  for (const DecidedBlock &block : blocks)
-    isChanged |= block.scheduler.apply(block.schedule);
-  if (hasRemarks && failed(remarkExposed(function, blocks, options)))
+    remarkDecision(function, block);
+  bool isChanged = block.scheduler.apply(block.schedule);
+  if (hasRemarks && failed(remarkExposed(function, block, options)))
     return failure();
   return isChanged;
 }

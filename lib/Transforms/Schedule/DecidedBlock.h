@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Applies the schedules that were decided for the blocks of a function, and
-// explains them in remarks.
+// Applies the schedule that was decided for a block of a function, and explains
+// it in remarks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,12 +37,11 @@ struct DecidedBlock {
 FailureOr<std::shared_ptr<CostAnalysis>>
 createPricing(func::FuncOp function, const SchedulingOptions &options);
 
-/// Applies the schedules of `blocks`, which are of `function`, and emits the
-/// remarks on them if remarks are enabled. Returns whether anything changed.
+/// Applies the schedule of `block`, which is of `function`, and emits the
+/// remarks on it if remarks are enabled. Returns whether anything changed.
 /// Emits an error if it cannot be found out what is exposed.
-FailureOr<bool> applyDecisions(func::FuncOp function,
-                               MutableArrayRef<DecidedBlock> blocks,
-                               const SchedulingOptions &options);
+FailureOr<bool> applyDecision(func::FuncOp function, DecidedBlock &block,
+                              const SchedulingOptions &options);
 
 /// That `schedule`, which needs least, is over its budget, and by how much.
 std::string explainOverBudget(const schedule::Problem &problem,

@@ -39,9 +39,10 @@ protected:
   std::optional<std::string> readOwnOptions() override;
 
 private:
-  /// Decides on every block, and changes none. Leaves out those of unknown
-  /// sizes.
-  FailureOr<std::vector<DecidedBlock>> decide();
+  bool isScheduled(Block &block);
+  /// Decides on a block, and does not change it. None if it cannot be
+  /// scheduled, as where sizes are unknown.
+  FailureOr<std::optional<DecidedBlock>> decide(Block &block);
 };
 
 } // namespace
@@ -71,47 +72,61 @@ std::optional<std::string> Schedule::readOwnOptions() {
   return readAllocatorOptions();
 }
 
-FailureOr<std::vector<DecidedBlock>> Schedule::decide() {
+bool Schedule::isScheduled(Block &block) {
+  bool isNested = block.getParentOp() != getOperation();
+  return blocks == ScheduledBlocks::All ||
+         isNested == (blocks == ScheduledBlocks::Nested);
+}
+
+FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
+  using Outcome = std::optional<DecidedBlock>;
   func::FuncOp function = getOperation();
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
       createPricing(function, scheduling);
   if (failed(pricing))
     return failure();
-  std::vector<DecidedBlock> decided;
-  for (Block *block : getBlocksWithCollectives(function)) {
-    FailureOr<std::optional<BlockScheduler>> scheduler =
-        BlockScheduler::create(function, *block, scheduling, *pricing,
-                               [&](Location location, StringRef reason) {
-                                 remarkBlockKept(function, location, reason);
-                               });
-    if (failed(scheduler))
-      return failure();
-    if (!*scheduler)
-      continue;
-    FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
-    if (failed(schedule))
-      return failure();
-    if (strict && !schedule->fits())
-      return emitError(function.getLoc(), "cannot be scheduled: ")
-             << explainOverBudget((*scheduler)->getProblem().getProblem(),
-                                  *schedule);
-    decided.push_back(
-        {std::move(**scheduler), std::move(*schedule), NotSplitReasons()});
-  }
-  return decided;
+  FailureOr<std::optional<BlockScheduler>> scheduler =
+      BlockScheduler::create(function, block, scheduling, *pricing,
+                             [&](Location location, StringRef reason) {
+                               remarkBlockKept(function, location, reason);
+                             });
+  if (failed(scheduler))
+    return failure();
+  if (!*scheduler)
+    return Outcome();
+  FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
+  if (failed(schedule))
+    return failure();
+  if (strict && !schedule->fits())
+    return emitError(function.getLoc(), "cannot be scheduled: ")
+           << explainOverBudget((*scheduler)->getProblem().getProblem(),
+                                *schedule);
+  return Outcome(DecidedBlock{std::move(**scheduler), std::move(*schedule),
+                              NotSplitReasons()});
 }
 
 void Schedule::runOnOperation() {
-  if (failed(emitOptionError(getOperation(), optionError)))
+  func::FuncOp function = getOperation();
+  if (failed(emitOptionError(function, optionError)))
     return signalPassFailure();
-  pinMeasuredTimes(getOperation(), scheduling.merging.profile.get());
-  FailureOr<std::vector<DecidedBlock>> blocks = decide();
-  if (failed(blocks))
-    return signalPassFailure();
-  FailureOr<bool> isChanged =
-      applyDecisions(getOperation(), *blocks, scheduling);
-  if (failed(isChanged))
-    return signalPassFailure();
-  if (!*isChanged)
+  pinMeasuredTimes(function, scheduling.merging.profile.get());
+  bool isChanged = false;
+  // A block comes behind those in its operations, whose times it counts.
+  for (Block *block : getBlocksWithCollectives(function)) {
+    if (!isScheduled(*block))
+      continue;
+    FailureOr<std::optional<DecidedBlock>> decided = decide(*block);
+    if (failed(decided))
+      return signalPassFailure();
+    if (areRemarksEnabled(function))
+      remarkBarriers(function, *block);
+    if (!*decided)
+      continue;
+    FailureOr<bool> isApplied = applyDecision(function, **decided, scheduling);
+    if (failed(isApplied))
+      return signalPassFailure();
+    isChanged |= *isApplied;
+  }
+  if (!isChanged)
     markAllAnalysesPreserved();
 }

@@ -479,7 +479,11 @@ void PipelineLoops::runOnOperation() {
     if (Operation *parent = block->getParentOp();
         isa<LoopLikeOpInterface>(parent) || isStableHloWhile(parent))
       loops.insert(parent);
-  bool isChanged = false;
+  bool isChanged = false, isFirst = !getBaselinePeakBytes(function);
+  if (!loops.empty() && function.getBody().hasOneBlock())
+    keepBaselineBytes(function, function.front(),
+                      isFirst ? simulateBlockMemory(function.front()).peakBytes
+                              : 0);
   for (Operation *loop : loops) {
     readLimit(loop);
     FailureOr<bool> pipelined = pipeline(loop, *costs);
@@ -487,6 +491,9 @@ void PipelineLoops::runOnOperation() {
       return signalPassFailure();
     isChanged |= *pipelined;
   }
-  if (!isChanged)
-    markAllAnalysesPreserved();
+  if (isChanged)
+    return;
+  if (isFirst)
+    function->removeAttr(baselinePeakBytesAttrName);
+  markAllAnalysesPreserved();
 }

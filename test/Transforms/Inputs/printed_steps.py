@@ -79,7 +79,8 @@ class Step:
         return orders
 
     def price(self, orders):
-        return [(block.peak(order), block.step_time(order))
+        order_of = dict(zip(self.function.blocks, orders))
+        return [(block.peak(order, order_of), block.step_time(order))
                 for block, order in zip(self.function.blocks, orders)]
 
     def find_violation(self, orders, keeps):

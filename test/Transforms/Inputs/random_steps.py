@@ -483,6 +483,7 @@ class Generator:
     def region(self, op, usable, type, carried=None):
         """The lines of the block in `op`, and what it yields of `type`."""
         body = op.body = self.function.add_block(op)
+        op.counted = type.bytes
         inner_values, lines = list(usable), []
         if carried:
             buffer = body.allocate(type.bytes)

@@ -57,6 +57,7 @@ class Op:
     sent: list = field(default_factory=list)
     into: list = field(default_factory=list)
     body: "Block" = None
+    counted: int = 0  # Bytes in the body that the block around counts.
 
     def is_collective(self):
         return self.kind in ("start", "blocking")
@@ -142,8 +143,10 @@ class Block:
 
     # What an order costs.
 
-    def peak(self, order):
-        """Live bytes at the worst place of `order`."""
+    def peak(self, order, order_of=None):
+        """Live bytes at the worst place of `order`. `order_of` has the orders
+        of the blocks inside, of which all that is not counted here is live
+        while their operation runs."""
         position = {index: place for place, index in enumerate(order)}
         allocated = [0] * len(order)
         freed = [0] * len(order)
@@ -162,9 +165,12 @@ class Block:
             if last >= 0:
                 freed[last] += buffer.bytes
         peak = live
-        for grown, shrunk in zip(allocated, freed):
+        for index, grown, shrunk in zip(order, allocated, freed):
             live += grown
-            peak = max(peak, live)
+            op, inside = self.ops[index], 0
+            if op.body:
+                inside = op.body.peak(order_of[op.body], order_of) - op.counted
+            peak = max(peak, live + max(0, inside))
             live -= shrunk
         return peak
 

@@ -101,8 +101,10 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
 
     `memory-budget` is a number of live bytes, arguments included, such as
     `68719476736`, `64GiB` or `640MB`, or a percentage over the baseline, which
-    is the peak of the input of the first memory-aware pass (`commsched.baseline_peak_bytes`). Blocks other than
-    the only one of the function's body may not exceed their own peak. Where no
+    is the peak of the input of the first memory-aware pass (`commsched.baseline_peak_bytes`). A block in a
+    loop or a branch may take what that leaves beside what is live around it,
+    and is scheduled before the block around it, which then sees its new time;
+    of a function with several blocks, each may take its own peak. Where no
     order that is known fits, the one that needs least is taken, and a remark
     gives both figures; with `strict` that is an error. The schedules for 0, 1,
     2, 5, 10, 20, 50 and 100 % over the baseline are candidates for every larger
@@ -156,6 +158,10 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
            /*default=*/"\"0\"",
            "The part of a budget in bytes that the device holds beside the "
            "program, such as 12GiB">,
+    Option<"blocks", "blocks", "::mlir::commsched::ScheduledBlocks",
+           /*default=*/"::mlir::commsched::ScheduledBlocks::All",
+           "Which blocks to schedule",
+           "::mlir::commsched::getScheduledBlocksValues()">,
   ]);
 }
 
