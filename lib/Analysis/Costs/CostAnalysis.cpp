@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
+#include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -65,6 +66,8 @@ CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
   if (profile)
     profile->applyTo(*target);
   costs.emplace(*target, profile, symbolTables);
+  if (isa<ModuleOp>(op))
+    costs->priceCallees();
   if (failed(checkImplementations(op, *costs)))
     costs.reset();
 }

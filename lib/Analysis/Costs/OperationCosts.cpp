@@ -245,7 +245,7 @@ std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
   SmallVector<Block *> blocks;
   RegionUse use = getRegionUse(op);
   if (op->getNumRegions() == 0) {
-    Region *callee = getCalledBody(op, symbolTables);
+    Region *callee = findCallee(op);
     if (!callee)
       return std::nullopt;
     llvm::append_range(blocks, llvm::make_pointer_range(*callee));
@@ -383,7 +383,7 @@ std::optional<OperationPrice> OperationCosts::estimate(Operation *op) {
     return OperationPrice();
   if (op->getNumRegions() != 0)
     return priceRegions(op);
-  if (Region *callee = getCalledBody(op, symbolTables))
+  if (Region *callee = findCallee(op))
     return priceCall(*callee);
   if (onlyAllocatesOrFrees(op))
     return OperationPrice();

@@ -15,6 +15,7 @@
 #ifndef COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H
 #define COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H
 
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/CostModel/Target.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
@@ -123,7 +124,8 @@ public:
   ///    with the collectives that an iteration starts for the next; of several
   ///    alternative regions the dearest counts. If no interface describes how
   ///    the regions are run, at least the roofline over operands and results;
-  ///  * a call of a function with a body: likewise that body;
+  ///  * a call of a function with a body, after priceCallees(): likewise that
+  ///    body;
   ///  * an operation that only allocates or frees: 0;
   ///  * any other: the roofline over the bytes of operands and results.
   /// None when a size that is needed is not static; sums that do not fit
@@ -152,6 +154,10 @@ public:
 
   const cost::Target &getTarget() const { return target; }
 
+  /// Lets a call take what is in its callee. Only where no other thread changes
+  /// other functions than the one that is priced: in passes on modules.
+  void priceCallees() { pricesCallees = true; }
+
   /// The file of the measured profile; none without one.
   const std::optional<std::string> &getProfilePath() const {
     return profilePath;
@@ -173,6 +179,9 @@ private:
   std::optional<OperationPrice> pricePipelined(Block &block,
                                                int64_t iterations);
   std::optional<OperationPrice> priceCall(Region &callee);
+  Region *findCallee(Operation *op) {
+    return pricesCallees ? getCalledBody(op, symbolTables) : nullptr;
+  }
   std::optional<OperationPrice> estimateBytes(Operation *op);
 
   cost::Target target;
@@ -183,6 +192,7 @@ private:
   /// The measured products.
   cost::MeasuredProducts products;
   SymbolTableCollection &symbolTables;
+  bool pricesCallees = false;
   /// The functions whose calls are being priced.
   DenseSet<Region *> called;
 };

@@ -1,0 +1,111 @@
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s
+// RUN: commsched-opt %s --commsched-pipeline=memory-budget=50%% \
+// RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=AFTER
+// RUN: commsched-opt %s --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
+
+// What is in a loop, a branch or a callee counts as often as it runs.
+
+commsched.group @g size(8)
+
+// A body of 10 + 100 + 50 ns, four times: 640 ns, of which the gather exposes
+// 400. Its first iteration begins behind "before". The gather, which needs
+// nothing that "mm" makes, hides half of itself once it is started first; where
+// iterations overlap, the period is what the gather takes.
+// CHECK: "function":"loop","num_ops":6,"num_collectives":4,"comm_bytes":8192,
+// CHECK-SAME: "step_time_ns":645,"compute_time_ns":245,"comm_time_ns":400,"exposed_comm_ns":400,
+// CHECK-SAME: "collectives":[{"name":"gather","kind":"all_gather","group":"g","bytes":2048,
+// CHECK-SAME: "start_ns":15,"end_ns":115,"wait_ns":15,"exposed_ns":400,"iterations":4,"limited_by":"nothing is in its way"
+// TABLE: function @loop
+// TABLE: collectives {{ *}}4  0 hidden
+// TABLE: gather {{ *}}all_gather x 4 {{ *}}g
+// AFTER: "function":"loop"
+// AFTER-SAME: "num_collectives":4,
+// AFTER-SAME: "step_time_ns":455,"compute_time_ns":245,"comm_time_ns":400,"exposed_comm_ns":210,
+func.func @loop(%x: tensor<64xf32>, %a: tensor<512xf32>) -> tensor<512xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %before = commsched.compute "before"(%a) {commsched.runtime_ns = 5 : i64}
+      : (tensor<512xf32>) -> tensor<512xf32>
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%v = %before) -> (tensor<512xf32>) {
+    %s = commsched.compute "slice"(%x, %i) {commsched.runtime_ns = 10 : i64}
+        : (tensor<64xf32>, index) -> tensor<64xf32>
+    %f = commsched.all_gather %s on @g dim(0)
+        {commsched.name = "gather", commsched.runtime_ns = 100 : i64}
+        : tensor<64xf32> -> !commsched.future<tensor<512xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<512xf32>>
+    %m = commsched.compute "mm"(%v) {commsched.runtime_ns = 50 : i64}
+        : (tensor<512xf32>) -> tensor<512xf32>
+    %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0 : i64}
+        : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32>
+    scf.yield %y : tensor<512xf32>
+  }
+  %q = commsched.compute "after"(%r) {commsched.runtime_ns = 0 : i64}
+      : (tensor<512xf32>) -> tensor<512xf32>
+  return %q : tensor<512xf32>
+}
+
+// Of two branches the costlier counts.
+// CHECK: "function":"branch"
+// CHECK-SAME: "num_collectives":1,
+// CHECK-SAME: "step_time_ns":70,"compute_time_ns":40,"comm_time_ns":30,"exposed_comm_ns":30,
+func.func @branch(%x: tensor<64xf32>, %c: i1) -> tensor<64xf32> {
+  %r = scf.if %c -> tensor<64xf32> {
+    %y = commsched.compute "short"(%x) {commsched.runtime_ns = 60 : i64}
+        : (tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %y : tensor<64xf32>
+  } else {
+    %f = commsched.all_reduce %x on @g reduction(sum) {commsched.runtime_ns = 30 : i64}
+        : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
+    %y = commsched.compute "long"(%w) {commsched.runtime_ns = 40 : i64}
+        : (tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %y : tensor<64xf32>
+  }
+  return %r : tensor<64xf32>
+}
+
+// A loop in a loop, of which the outer count is a hint: 3 * 2 reductions.
+// CHECK: "function":"nested"
+// CHECK-SAME: "num_collectives":6,
+// CHECK-SAME: "step_time_ns":246,"compute_time_ns":66,"comm_time_ns":180,"exposed_comm_ns":180,
+// CHECK-SAME: "exposed_ns":180,"iterations":6,
+func.func @nested(%x: tensor<64xf32>, %n: index) -> tensor<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> (tensor<64xf32>) {
+    %p = scf.for %j = %c0 to %c2 step %c1 iter_args(%u = %v) -> (tensor<64xf32>) {
+      %f = commsched.all_reduce %u on @g reduction(sum) {commsched.runtime_ns = 30 : i64}
+          : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+      %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
+      %y = commsched.compute "mm"(%w) {commsched.runtime_ns = 10 : i64}
+          : (tensor<64xf32>) -> tensor<64xf32>
+      scf.yield %y : tensor<64xf32>
+    }
+    %z = commsched.compute "norm"(%p) {commsched.runtime_ns = 2 : i64}
+        : (tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %z : tensor<64xf32>
+  } {commsched.trip_count = 3 : i64}
+  return %r : tensor<64xf32>
+}
+
+// A call takes what its callee takes, which is also reported by itself.
+// CHECK: "function":"callee"
+// CHECK-SAME: "step_time_ns":40,
+// CHECK: "function":"calls"
+// CHECK-SAME: "num_collectives":2,
+// CHECK-SAME: "step_time_ns":80,"compute_time_ns":20,"comm_time_ns":60,"exposed_comm_ns":60,
+func.func private @callee(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %f = commsched.all_reduce %x on @g reduction(sum) {commsched.runtime_ns = 30 : i64}
+      : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
+  %y = commsched.compute "mm"(%w) {commsched.runtime_ns = 10 : i64}
+      : (tensor<64xf32>) -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}
+func.func @calls(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %y = func.call @callee(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %z = func.call @callee(%y) : (tensor<64xf32>) -> tensor<64xf32>
+  return %z : tensor<64xf32>
+}
