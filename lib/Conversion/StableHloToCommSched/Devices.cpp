@@ -49,6 +49,15 @@ LogicalResult DeviceGroups::initialize(int64_t option) {
   return diag;
 }
 
+/// The replicas of `numPartitions` partitions each that `evidence` needs.
+static int64_t countReplicas(const DeviceEvidence &evidence,
+                             int64_t numPartitions) {
+  int64_t count = std::max(int64_t(1), evidence.numReplicas);
+  if (evidence.numDevices % numPartitions == 0)
+    count = std::max(count, evidence.numDevices / numPartitions);
+  return count;
+}
+
 void DeviceGroups::infer(const DeviceEvidence &evidence) {
   int64_t most = std::max({int64_t(1), evidence.numReplicas,
                            evidence.numPartitions, evidence.numDevices});
@@ -66,11 +75,13 @@ void DeviceGroups::infer(const DeviceEvidence &evidence) {
       other = assumed = numDevices / known;
     else if (knownReplicas && evidence.partitionsOfReplica > 1)
       assumed = evidence.partitionsOfReplica;
-    else if (known > 1)
-      // XLA's default. Otherwise the ids decide.
-      other = assumed = 1;
-    else
+    else if (known == 1)
       assumed = most;
+    else
+      assumed = knownReplicas ? 1 : countReplicas(evidence, known);
+    // XLA's default, unless the ids need more.
+    if (assumed == 1)
+      other = 1;
     return;
   }
   if (numDevices != 0) {
