@@ -81,6 +81,16 @@ static bool isBlocking(CollectiveOpInterface start, bool hasAsync) {
                        !start->hasAttr(asyncMark));
 }
 
+/// XLA's partitioner fails if the computation of an asynchronous operation has
+/// a gather or a broadcast ("Side-effect HLO must have sharding"), whatever
+/// their sharding. XLA makes blocking ones asynchronous by itself.
+static void makeGathersBlocking(Program &program) {
+  for (Launch &launch : program.launches)
+    if (isa<AllGatherOp, BroadcastOp>(launch.start.getOperation()) &&
+        !launch.start->hasAttr(asyncMark))
+      launch.isBlocking = true;
+}
+
 static void collectBucketOps(Program &program) {
   auto collectAround = [&](ValueRange sent, ValueRange delivered) {
     for (Value value : sent)
@@ -131,6 +141,8 @@ FailureOr<Program> ConvertCommSchedToStableHlo::collect(Groups &groups) {
   });
   if (result.wasInterrupted())
     return failure();
+  if (!program.usesShardy && groups.mayBePartitioned())
+    makeGathersBlocking(program);
   collectBucketOps(program);
   return program;
 }
@@ -183,7 +195,7 @@ LogicalResult ConvertCommSchedToStableHlo::run() {
       return failure();
   // XLA fails to compile collectives with several results in modules of several
   // partitions and in manual computations of Shardy.
-  bool mayBeVariadic = !program->usesShardy && !groups.isPartitioned();
+  bool mayBeVariadic = !program->usesShardy && !groups.mayBePartitioned();
   LaunchLowering launches(context, groups, mayBeVariadic);
   for (const Launch &launch : program->launches)
     if (failed(launches.lower(launch)))

@@ -46,8 +46,12 @@ public:
 
   ArrayRef<GroupOp> getGroups() const { return groups; }
 
-  /// Whether XLA's partitioner works on the module.
-  bool isPartitioned() const { return numPartitions > 1; }
+  /// Whether XLA's partitioner may work on the module. If the module does not
+  /// say how many partitions it has, channels are between partitions. To be
+  /// called when all channels are noted.
+  bool mayBePartitioned() const {
+    return numPartitions > 1 || (!saysDevices && !channels.empty());
+  }
 
 private:
   using Rows = SmallVector<SmallVector<int64_t>>;

@@ -33,4 +33,21 @@ module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = PARTITIONS
     %r:2 = commsched.wait %f : !commsched.future<tensor<5xf32>, tensor<3x2xf32>>
     return %r#0, %r#1 : tensor<5xf32>, tensor<3x2xf32>
   }
+
+  // XLA's partitioner takes no asynchronous gather either.
+
+  // ONE-LABEL: func.func @overlapped(
+  // ONE: "stablehlo.async_start"
+  // ONE: stablehlo.negate
+
+  // TWO-LABEL: func.func @overlapped(
+  // TWO-NOT: async_start
+  // TWO: "stablehlo.all_gather"
+  // TWO: stablehlo.negate
+  func.func @overlapped(%a: tensor<5xf32>) -> (tensor<10xf32>, tensor<5xf32>) {
+    %f = commsched.all_gather %a on @pair dim(0) : tensor<5xf32> -> !commsched.future<tensor<10xf32>>
+    %n = "stablehlo.negate"(%a) : (tensor<5xf32>) -> tensor<5xf32>
+    %r = commsched.wait %f : !commsched.future<tensor<10xf32>>
+    return %r, %n : tensor<10xf32>, tensor<5xf32>
+  }
 }
