@@ -8,6 +8,7 @@
 // RUN: commsched-opt %s -split-input-file --convert-commsched-to-stablehlo=version=1.17.0 --mlir-print-op-generic --mlir-print-local-scope \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,ASYNC -enable-var-scope --implicit-check-not=commsched
 
+module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 4 : i32} {
 commsched.group @replica_groups_0 size(2) ranks(dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>) {stablehlo.group = {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>, use_global_device_ids}}
 
 // CHECK-LABEL: sym_name = "separated"
@@ -85,6 +86,7 @@ func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -
   %s = "stablehlo.sine"(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>
   %r = commsched.wait %f : !commsched.future<tensor<9x4xf32>>
   return %r, %s : tensor<9x4xf32>, tensor<8x4xf32>
+}
 }
 
 // -----
