@@ -8,6 +8,7 @@
 
 #include "LoneFunction.h"
 #include "../scaling/Sample.h"
+#include "CommSched/Analysis/Costs/Assumptions.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -54,14 +55,11 @@ FailureOr<BlockProblem> LoneFunction::createProblem(StreamOrder order) {
   if (!costs)
     return failure();
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      getBlock(), [&](Operation *op) { return costs->getRuntimeNs(op); },
-      order);
+      getBlock(), [&](Operation *op) { return costs->price(op); }, order);
   if (failed(problem))
     return failure();
-  if (Operation *op = problem->getUnpriced())
-    return op->emitOpError("has no known cost");
-  if (Value value = problem->getUnsized())
-    return emitError(value.getLoc(), "a value has no static size");
+  if (failed(refuseAssumptions(*problem, *costs)))
+    return failure();
   return problem;
 }
 

@@ -8,6 +8,7 @@
 
 #include "NoisyStep.h"
 
+#include "CommSched/Analysis/Costs/Assumptions.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -45,15 +46,13 @@ static FailureOr<BlockProblem> createProblem(FunctionOpInterface function) {
   OperationCosts *costs = analysis.getCosts();
   if (!costs)
     return failure();
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      function.getFunctionBody().front(),
-      [&](Operation *op) { return costs->getRuntimeNs(op); });
+  FailureOr<BlockProblem> problem =
+      BlockProblem::create(function.getFunctionBody().front(),
+                           [&](Operation *op) { return costs->price(op); });
   if (failed(problem))
     return failure();
-  if (Operation *op = problem->getUnpriced())
-    return op->emitOpError("has no known cost");
-  if (Value value = problem->getUnsized())
-    return emitError(value.getLoc(), "a value has no static size");
+  if (failed(refuseAssumptions(*problem, *costs)))
+    return failure();
   return problem;
 }
 

@@ -204,19 +204,19 @@ LogicalResult RingWriter::rewrite(const ProductPatterns &patterns) {
 /// and more where the tiles of a part do not fill the device.
 static FailureOr<int64_t> getChunkNs(OperationCosts &costs, ComputeOp product,
                                      ProductAxis axis, int64_t count) {
-  std::optional<int64_t> wholeNs = costs.getRuntimeNs(product);
-  if (!wholeNs)
+  OperationPrice whole = costs.price(product);
+  if (!whole.isKnown())
     return product.emitOpError("has no known cost");
   ArrayRef<int64_t> left =
       cast<RankedTensorType>(product.getInputs()[0].getType()).getShape();
   ArrayRef<int64_t> right =
       cast<RankedTensorType>(product.getInputs()[1].getType()).getShape();
-  cost::ProductShape whole{left[0], right[1], left[1], 1};
-  cost::ProductShape chunk = whole;
+  cost::ProductShape shape{left[0], right[1], left[1], 1};
+  cost::ProductShape chunk = shape;
   (axis == ProductAxis::Rows ? chunk.m : chunk.k) /= count;
   double slowdown =
-      cost::getChunkSlowdown(costs.getTarget(), whole, chunk, count);
-  return static_cast<int64_t>(std::ceil(static_cast<double>(*wholeNs) /
+      cost::getChunkSlowdown(costs.getTarget(), shape, chunk, count);
+  return static_cast<int64_t>(std::ceil(static_cast<double>(whole.timeNs) /
                                         static_cast<double>(count) * slowdown));
 }
 
@@ -263,11 +263,11 @@ void RingWriter::placeShards(WaitOp wait, ArrayRef<Value> shards) {
 }
 
 LogicalResult RingWriter::enter(Operation *start, int64_t size) {
-  std::optional<int64_t> wholeNs = costs.getRuntimeNs(start);
-  if (!wholeNs)
+  OperationPrice whole = costs.price(start);
+  if (!whole.isKnown())
     return start->emitOpError("has no known cost");
   numRanks = size;
-  moveNs = (*wholeNs + size - 2) / (size - 1);
+  moveNs = (whole.timeNs + size - 2) / (size - 1);
   return success();
 }
 

@@ -126,7 +126,7 @@ static LogicalResult printText(Fixture &fixture) {
 // Problems
 //===----------------------------------------------------------------------===//
 
-static std::optional<int64_t> costNothing(Operation *) { return 0; }
+static OperationPrice costNothing(Operation *) { return {}; }
 
 static LogicalResult buildProblem(Fixture &fixture) {
   Block &block = fixture.getBlock();
@@ -146,8 +146,7 @@ withCosts(Fixture &fixture,
   if (!costs)
     return failure();
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [&](Operation *op) { return costs->getRuntimeNs(op); },
-      collectiveOrder);
+      block, [&](Operation *op) { return costs->price(op); }, collectiveOrder);
   return failed(problem) ? failure() : consume(*problem);
 }
 

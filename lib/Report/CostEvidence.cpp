@@ -12,10 +12,18 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::commsched;
 namespace json = llvm::json;
+
+CostEvidence::CostEvidence(const OperationCosts &costs,
+                           const BlockProblem &block)
+    : CostEvidence(costs) {
+  price = block.getPrice();
+  numUnsized = block.getUnsized().size();
+}
 
 CostEvidence::CostEvidence(const OperationCosts &costs) {
   const cost::Target &used = costs.getTarget();
@@ -26,15 +34,6 @@ CostEvidence::CostEvidence(const OperationCosts &costs) {
         changes.emplace_back(field.key, used.*field.member);
   if (const std::optional<std::string> &path = costs.getProfilePath())
     profile = makePrintable(*path);
-}
-
-std::optional<int64_t> CostEvidence::getRuntimeNs(Operation *op,
-                                                  OperationCosts &costs) {
-  std::optional<OperationPrice> one = costs.price(op);
-  if (!one)
-    return std::nullopt;
-  price.add(*one);
-  return one->timeNs;
 }
 
 StringRef CostEvidence::getSource() const {
@@ -67,20 +66,39 @@ static std::string describeTarget(const CostEvidence &evidence) {
   return text;
 }
 
-std::string CostEvidence::describe() const {
+std::string CostEvidence::describeCosts() const {
   if (isPinned())
-    return "simulated: costs pinned in the program (commsched.runtime_ns)";
-  std::string text = "simulated: target " + describeTarget(*this) + "; costs: ";
+    return "costs pinned in the program (commsched.runtime_ns)";
+  std::string text = "target " + describeTarget(*this) + "; costs: ";
   text += profile ? "profile " + *profile : "model";
-  std::string pinned = std::to_string(price.numPinned);
-  std::string all = " of " + std::to_string(price.numOps) + " operations ";
-  if (!profile)
-    return price.numPinned == 0 ? text : text + " (" + pinned + all + "pinned)";
-  text += " (" + std::to_string(price.numMeasured) + all + "measured, " +
-          formatShare(price.measuredNs, price.timeNs) + " of the time";
+  std::string all = " of " + std::to_string(price.numOps) + " operations";
+  std::string counts;
+  auto count = [&](int64_t number, const std::string &what) {
+    counts += (counts.empty() ? " (" : "; ") + std::to_string(number) +
+              std::exchange(all, "") + " " + what;
+  };
+  if (profile)
+    count(price.numMeasured, "measured, " +
+                                 formatShare(price.measuredNs, price.timeNs) +
+                                 " of the time");
   if (price.numPinned > 0)
-    text += "; " + pinned + " pinned";
-  return text + ")";
+    count(price.numPinned, "pinned");
+  if (price.numAssumed > 0)
+    count(price.numAssumed, "assumed");
+  return counts.empty() ? text : text + counts + ")";
+}
+
+std::string CostEvidence::describe() const {
+  std::string text = "simulated: " + describeCosts();
+  if (numUnsized > 0)
+    text += "; memory: without " + std::to_string(numUnsized) +
+            (numUnsized == 1 ? " value" : " values") + " of unknown size";
+  return text;
+}
+
+void CostEvidence::add(const CostEvidence &other) {
+  price.add(other.price);
+  numUnsized += other.numUnsized;
 }
 
 void CostEvidence::print(json::OStream &stream) const {
@@ -97,7 +115,9 @@ void CostEvidence::print(json::OStream &stream) const {
     stream.attribute("ops", price.numOps);
     stream.attribute("measured_ops", price.numMeasured);
     stream.attribute("pinned_ops", price.numPinned);
+    stream.attribute("assumed_ops", price.numAssumed);
     stream.attribute("measured_percent", getMeasuredPercent());
   });
+  stream.attribute("unsized_values", numUnsized);
   stream.attribute("evidence", describe());
 }

@@ -81,8 +81,7 @@ OperationReporter::addBlock(const BlockProblem &block, const Timeline &timeline,
 /// The problem of a block inside of an operation.
 static FailureOr<BlockProblem> readBlock(Block &block, OperationCosts &costs) {
   return BlockProblem::create(
-      block, [&](Operation *op) { return costs.getRuntimeNs(op); },
-      StreamOrder::Free);
+      block, [&](Operation *op) { return costs.price(op); }, StreamOrder::Free);
 }
 
 /// Reports the block where it stands, and returns how long it takes.
@@ -168,7 +167,7 @@ LogicalResult OperationReporter::addRuns(Operation *op,
   }
   if (count > 1) {
     int64_t endNs = beginNs;
-    addSaturating(endNs, costs.getRuntimeNs(op).value_or(0));
+    addSaturating(endNs, costs.getRuntimeNs(op));
     if (endNs > place.beginNs)
       report.computations.push_back(
           {getOperationName(op) + ", iterations 2 to " + std::to_string(count),
@@ -312,7 +311,7 @@ static Problem copyWithoutBuffers(const Problem &problem) {
 FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
                                          ArrayRef<Block *> blocks) {
   int64_t count = getTripCount(loop).count;
-  int64_t leastNs = 0, computeNs = costs.price(loop)->computeNs;
+  int64_t leastNs = 0, computeNs = costs.price(loop).computeNs;
   for (Block *block : blocks) {
     FailureOr<Problem> problem = makeProblem(*block);
     if (failed(problem))
@@ -339,7 +338,7 @@ FailureOr<int64_t> LeastTimes::getOfBlock(Block &block) {
 }
 
 FailureOr<int64_t> LeastTimes::get(Operation *op) {
-  OperationPrice price = costs.price(op).value_or(OperationPrice());
+  OperationPrice price = costs.price(op);
   bool mayOverlap = price.commNs > 0 && !isa<CollectiveOpInterface>(op);
   std::optional<SmallVector<Block *>> blocks;
   if (mayOverlap)
@@ -380,10 +379,10 @@ FailureOr<Problem> LeastTimes::makeProblem(Block &block) {
   bool hasFailed = false;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
-      [&](Operation *op) -> std::optional<int64_t> {
+      [&](Operation *op) {
         FailureOr<int64_t> leastNs = get(op);
         hasFailed |= failed(leastNs);
-        return succeeded(leastNs) ? std::optional(*leastNs) : std::nullopt;
+        return OperationPrice::modelled(succeeded(leastNs) ? *leastNs : 0);
       },
       StreamOrder::Free);
   if (failed(problem) || hasFailed)

@@ -70,8 +70,9 @@ public:
     schedule::BufferId buffer;
   };
 
-  /// None, with the `reason` in words, when a half has several blocks or a size
-  /// that is not known, or the backward does not take what the forward saves.
+  /// None, with the `reason` in words, when a half has several blocks or a
+  /// collective in flight across its boundary, or the backward does not take
+  /// what the forward saves.
   /// Emits an error when BlockProblem::create() does and when the sums over
   /// both do not fit.
   static FailureOr<std::optional<PairProblem>>
@@ -323,7 +324,7 @@ PairProblemBuilder::build(std::string &reason) {
 }
 
 /// The problem of the body of `function`. None, with the `reason`, if it has
-/// several blocks or a size that is not known.
+/// several blocks or a collective in flight across its boundary.
 static FailureOr<std::optional<BlockProblem>>
 createProblem(FunctionOpInterface function, BlockProblem::CostFunction getCost,
               StreamOrder streamOrder, std::string &reason) {
@@ -365,7 +366,7 @@ PairProblem::create(FunctionPair pair, BlockProblem::CostFunction getCost,
 
 FailureOr<std::optional<PairMemory>>
 mlir::commsched::computePairMemory(FunctionPair pair, std::string &reason) {
-  auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
+  auto getCost = [](Operation *) { return OperationPrice(); };
   FailureOr<std::optional<PairProblem>> both =
       PairProblem::create(pair, getCost, reason);
   if (failed(both))
@@ -383,11 +384,7 @@ mlir::commsched::computePairMemory(FunctionPair pair, std::string &reason) {
 }
 
 /// The lower bound of the time of `half`. Emits an error if there is none.
-static FailureOr<int64_t> computeBoundNs(const BlockProblem &half,
-                                         OperationCosts &costs) {
-  if (Operation *op = half.getUnpriced())
-    return emitError(op->getLoc(), "cannot be scheduled without its time: ")
-           << *getUnpricedReason(half, costs);
+static FailureOr<int64_t> computeBoundNs(const BlockProblem &half) {
   Result<schedule::TightLowerBound> bound =
       computeTightLowerBound(half.getProblem());
   if (!bound)
@@ -399,15 +396,15 @@ static FailureOr<int64_t> computeBoundNs(const BlockProblem &half,
 FailureOr<std::optional<PairCosts>>
 mlir::commsched::computePairCosts(FunctionPair pair, OperationCosts &costs,
                                   std::string &reason) {
-  auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
+  auto getCost = [&](Operation *op) { return costs.price(op); };
   FailureOr<std::optional<PairProblem>> both =
       PairProblem::create(pair, getCost, reason, StreamOrder::Free);
   if (failed(both))
     return failure();
   if (!*both)
     return std::optional<PairCosts>();
-  FailureOr<int64_t> forwardNs = computeBoundNs((*both)->getForward(), costs);
-  FailureOr<int64_t> backwardNs = computeBoundNs((*both)->getBackward(), costs);
+  FailureOr<int64_t> forwardNs = computeBoundNs((*both)->getForward());
+  FailureOr<int64_t> backwardNs = computeBoundNs((*both)->getBackward());
   if (failed(forwardNs) || failed(backwardNs))
     return failure();
   const Problem &problem = (*both)->getProblem();
@@ -492,7 +489,7 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
                               const StepReport &backward, OperationCosts &costs,
                               std::string &reason,
                               const SimulationOptions &options) {
-  auto getCost = [&](Operation *op) { return costs.getRuntimeNs(op); };
+  auto getCost = [&](Operation *op) { return costs.price(op); };
   FailureOr<std::optional<PairProblem>> both =
       PairProblem::create(pair, getCost, reason);
   if (failed(both))
@@ -543,7 +540,7 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   });
   renumberPeak(report, (*both)->getBetween(), forwardNames, backwardNames);
   report.evidence = forward.evidence;
-  report.evidence.price.add(backward.evidence.price);
+  report.evidence.add(backward.evidence);
   addTimes(report);
   report.halves = {forward.function, backward.function,
                    (*both)->getSavedBytes()};

@@ -115,7 +115,7 @@ simulateWholeRun(func::FuncOp steady, int64_t numPeriods,
     append(steady);
   append(epilogue);
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      *block, [&](Operation *op) { return costs.getRuntimeNs(op); },
+      *block, [&](Operation *op) { return costs.price(op); },
       StreamOrder::Free);
   if (failed(problem))
     return failure();
@@ -200,13 +200,12 @@ void PeriodReporter::addMemory(StepReport &report,
 LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   func::FuncOp step = steps.getStep();
   FailureOr<int64_t> constantBytes = steps.computeConstantBytes();
-  report.evidence = CostEvidence(costs);
   FailureOr<BlockProblem> block = BlockProblem::create(
-      step.getBody().front(),
-      [&](Operation *op) { return report.evidence.getRuntimeNs(op, costs); },
+      step.getBody().front(), [&](Operation *op) { return costs.price(op); },
       StreamOrder::Free);
   if (failed(constantBytes) || failed(block))
     return failure();
+  report.evidence = CostEvidence(costs, *block);
   report.function = makePrintable(step.getName());
   report.stepTimeNs = period.periodNs;
   addTimes(report);

@@ -85,10 +85,9 @@ static Status addBounds(StepReport &report, Problem problem) {
 }
 
 /// Simulates the body of `function` in program order. `block` is the problem of
-/// its only block, with StreamOrder::Free and all costs and sizes known.
+/// its only block, with StreamOrder::Free.
 static FailureOr<StepReport> reportStep(FunctionOpInterface function,
                                         const BlockProblem &block,
-                                        const CostEvidence &evidence,
                                         OperationCosts &costs,
                                         const SimulationOptions &options) {
   const Problem &problem = block.getProblem();
@@ -118,7 +117,7 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
   report.stepTimeNs = timeline->stepNs;
-  report.evidence = evidence;
+  report.evidence = CostEvidence(costs, block);
   report.slowdownNs = timeline->slowdownNs;
   addTimes(report);
   report.unknownGroups = std::move(groups->unknownGroups);
@@ -149,22 +148,20 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
   Region &body = function.getFunctionBody();
   if (!llvm::hasSingleElement(body))
     return decline("its body has several blocks");
-  CostEvidence evidence(costs);
   FailureOr<BlockProblem> block = BlockProblem::create(
-      body.front(),
-      [&](Operation *op) { return evidence.getRuntimeNs(op, costs); },
+      body.front(), [&](Operation *op) { return costs.price(op); },
       StreamOrder::Free);
   if (failed(block))
     return failure();
-  if (std::optional<std::string> missing = getUnpricedReason(*block, costs))
-    return decline(std::move(*missing));
   if (std::optional<BlockObstacle> obstacle = getObstacle(*block))
     return decline(std::move(obstacle->reason));
   SimulationOptions simulation = options;
   simulation.contention.implementations = &costs.getTarget().implementations;
   FailureOr<StepReport> report =
-      reportStep(function, *block, evidence, costs, simulation);
+      reportStep(function, *block, costs, simulation);
   if (failed(report))
     return failure();
+  if (function->getContext()->getRemarkEngine())
+    report->assumptions = listAssumptions(*block, costs);
   return Outcome(std::move(*report));
 }

@@ -56,8 +56,11 @@ private:
 static FunctionTimes getTimes(const TimedFunction &timed,
                               OperationCosts &costs) {
   return makeFunctionTimes(timed, [&](Operation *op) {
-    std::optional<int64_t> time = costs.getRuntimeNs(op);
-    if (!time && areRemarksEnabled(op))
+    OperationPrice price = costs.price(op);
+    std::optional<int64_t> time;
+    if (price.isKnown())
+      time = price.timeNs;
+    else if (areRemarksEnabled(op))
       remark::missed(op->getLoc(), makeRemark("UnknownCost", timed.name))
           << (describe(op) + " has no time: " + explainUnknownCost(costs, op));
     return time;

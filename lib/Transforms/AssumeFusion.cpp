@@ -326,8 +326,9 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
   });
   std::optional<int64_t> total = 0;
   for (Operation &op : function.getOps()) {
-    std::optional<int64_t> time = costs.getRuntimeNs(&op);
-    if (!time || llvm::AddOverflow(*total, *time, *total))
+    OperationPrice price = costs.price(&op);
+    // A pin would hide that a part of it is assumed.
+    if (!price.isKnown() || llvm::AddOverflow(*total, price.timeNs, *total))
       return std::nullopt;
   }
   functionNs[function] = total;

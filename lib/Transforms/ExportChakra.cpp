@@ -83,13 +83,12 @@ LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function) {
     return failure();
   FailureOr<BlockProblem> problem = BlockProblem::create(
       function.getBody().front(),
-      [&](Operation *op) { return costs->getRuntimeNs(op); },
-      StreamOrder::Free);
+      [&](Operation *op) { return costs->price(op); }, StreamOrder::Free);
   if (failed(problem))
     return failure();
-  if (Operation *op = problem->getUnpriced())
-    return op->emitError("cannot be exported without its time: ")
-           << *getUnpricedReason(*problem, *costs);
+  if (areRemarksEnabled(function))
+    remarkAssumptions(function.getSymName(),
+                      listAssumedTimes(*problem, *costs));
   if (Operation *half = problem->getHalfOfPair())
     return half->emitError("cannot be exported: ")
            << getObstacle(*problem)->reason;

@@ -297,7 +297,7 @@ FailureOr<BlockProblem> CollectiveMover::createProblem(Block &block) {
   return BlockProblem::create(
       block,
       [&](Operation *op) {
-        return isPriced ? costs.getRuntimeNs(op) : std::optional<int64_t>(0);
+        return isPriced ? costs.price(op) : OperationPrice();
       },
       pass.collectiveOrder);
 }
@@ -320,12 +320,8 @@ bool CollectiveMover::declines(const BlockProblem &problem) {
     remarkBlockKept(function, obstacle->location, obstacle->reason);
     return true;
   }
-  if (!pass.options.useRuntimeEstimations && !pass.neverLonger)
-    return false;
-  if (std::optional<std::string> reason = getUnpricedReason(problem, costs)) {
-    remarkBlockKept(function, problem.getUnpriced()->getLoc(), *reason);
-    return true;
-  }
+  if (areRemarksEnabled(function))
+    remarkAssumptions(function.getSymName(), listAssumptions(problem, costs));
   return false;
 }
 

@@ -59,6 +59,33 @@ mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
   return remark;
 }
 
+void mlir::commsched::remarkAssumptions(StringRef function,
+                                        ArrayRef<Assumption> assumptions) {
+  for (const Assumption &assumption : assumptions) {
+    auto remark = remark::analysis(
+        assumption.location,
+        makeRemark(assumption.timeNs ? "AssumedTime" : "AssumedSize",
+                   function));
+    remark << assumption.text;
+    if (assumption.timeNs)
+      remark << remark::metric("TimeNs", *assumption.timeNs);
+  }
+}
+
+void mlir::commsched::remarkAssumedSizes(StringRef function, Block &block) {
+  for (const Storage &storage : StorageAnalysis(block).getStorages())
+    if (!storage.bytes)
+      remarkAssumptions(function, assumeSize(storage.root));
+}
+
+int64_t mlir::commsched::priceOrRemark(StringRef function, Operation *op,
+                                       OperationCosts &costs) {
+  OperationPrice price = costs.price(op);
+  if (!price.isKnown() && areRemarksEnabled(op))
+    remarkAssumptions(function, assumeTime(op, costs));
+  return price.timeNs;
+}
+
 LogicalResult
 mlir::commsched::writeOutputFile(Location loc, StringRef path, StringRef what,
                                  function_ref<void(raw_ostream &)> print) {

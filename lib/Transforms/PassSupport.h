@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
 #define COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
 
+#include "CommSched/Analysis/Costs/Assumptions.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,6 +55,17 @@ remarkBlockKept(func::FuncOp function, Location location, const Twine &reason);
 /// operations does not describe, or whose attributes it cannot read: nothing
 /// that communicates or uses memory moves across it.
 void remarkBarriers(func::FuncOp function, Block &block);
+
+/// Emits a remark on each assumption about the function of that name:
+/// `AssumedTime` with the price, or `AssumedSize`.
+void remarkAssumptions(StringRef function, ArrayRef<Assumption> assumptions);
+
+/// Emits `AssumedSize` for each value of `block`, of the function of that name,
+/// whose size is not known.
+void remarkAssumedSizes(StringRef function, Block &block);
+
+/// The time of `op`, in nanoseconds; a remark if it is assumed.
+int64_t priceOrRemark(StringRef function, Operation *op, OperationCosts &costs);
 
 //===----------------------------------------------------------------------===//
 // Output files

@@ -107,6 +107,7 @@ LogicalResult ModuleSimulator::simulate(FunctionOpInterface function) {
       remark::analysis(function.getLoc(),
                        makeRemark("UnknownContention", function.getName()))
           << explainUnknownGroup(group);
+    remarkAssumptions(function.getName(), (*report)->assumptions);
     reportOf[function] = reports.size();
     reports.push_back(std::move(**report));
   } else {

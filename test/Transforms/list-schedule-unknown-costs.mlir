@@ -3,19 +3,18 @@
 // RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s
 // RUN: commsched-opt %s --commsched-raise-comms | FileCheck %s --check-prefix=RAISE
 
-// Reordering for overlap needs costs; a block with an operation that nobody can
-// price keeps its order, and the blocks and functions beside it do not. Raising
-// needs none.
+// Reordering for overlap needs costs; an operation that nobody can price has an
+// assumed one. Raising needs none.
 
 commsched.group @g size(2)
 
-// CHECK: remark: [Missed] BlockKept | Category:commsched | Function=dynamic
-// CHECK-SAME: not reordered: aten.nonzero 'unpriced': the size of result 0 of 'commsched.compute', a
+// CHECK: remark: [Analysis] AssumedTime | Category:commsched | Function=dynamic
+// CHECK-SAME: aten.nonzero 'unpriced' is assumed to take 1000 ns, the least by what is known of it: the size of result 0 of 'commsched.compute', a
 // CHECK-SAME: tensor<?xf32>
 // CHECK-SAME: , is not static
 // CHECK-LABEL: func.func @dynamic(
-// CHECK-NEXT: aten.nonzero
 // CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: aten.nonzero
 // RAISE-LABEL: func.func @dynamic(
 // RAISE-NEXT: commsched.all_reduce
 // RAISE-NEXT: aten.nonzero

@@ -43,14 +43,16 @@ func.func @tie() -> (tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) {
   return %a, %b, %c : tensor<1xi8>, tensor<1xi8>, tensor<1xi8>
 }
 
-// CHECK: [[@LINE+4]]:8: remark: [Missed] BlockKept | Category:commsched | Function=dynamic
-// CHECK-SAME: not reordered: the size of a tensor<?xi8> is not known
+// CHECK: [[@LINE+6]]:8: remark: [Analysis] AssumedSize | Category:commsched | Function=dynamic
+// CHECK-SAME: the size of a tensor<?xi8> is not known
+// CHECK: remark: [Passed] BlockReordered | Category:commsched | Function=dynamic
+// CHECK-SAME: PeakBytesAfter=12, PeakBytesBefore=16
 // IR-LABEL: func.func @dynamic(
 func.func @dynamic(%x: tensor<4xi8>) -> tensor<8xi8> {
   %a = commsched.compute "a"(%x) : (tensor<4xi8>) -> tensor<?xi8>
   // IR-NEXT: "a"
-  // IR-NEXT: "b"
   // IR-NEXT: "c"
+  // IR-NEXT: "b"
   %b = commsched.compute "b"() : () -> tensor<8xi8>
   %c = commsched.compute "c"(%a) : (tensor<?xi8>) -> tensor<4xi8>
   return %b : tensor<8xi8>

@@ -14,7 +14,7 @@
 //      PLAIN:{{^}}function @step
 // PLAIN-NEXT:{{^}}  simulated: target h100; costs: model{{$}}
 // PLAIN-NEXT:{{^}}  operations
-// PLAIN-JSON: ,"target":"h100","costs":{"source":"model","ops":1,"measured_ops":0,"pinned_ops":0,"measured_percent":0},"evidence":"simulated: target h100; costs: model"}
+// PLAIN-JSON: ,"target":"h100","costs":{"source":"model","ops":1,"measured_ops":0,"pinned_ops":0,"assumed_ops":0,"measured_percent":0},"unsized_values":0,"evidence":"simulated: target h100; costs: model"}
 // TRACE: {"displayTimeUnit":"ns","otherData":{"@step":"simulated: target h100; costs: model"},"traceEvents":[
 // PAGE: "before":{"figures":{{.*}}"evidence":"simulated: target h100 with 3 fields changed; costs: model (2 of 7 operations pinned)"},{{.*}}"after":{"figures":{{.*}}"evidence":"simulated: target h100; costs: model"},
 
@@ -51,7 +51,7 @@
 // RUN: commsched-opt %t/step.mlir -o /dev/null --commsched-report \
 // RUN:   | FileCheck %s --check-prefix=MODEL
 // PROFILE: "step_time_ns":40000,
-// PROFILE-SAME: "target":"h100","target_changes":{"memory_gb_s":1,"memory_efficiency":1,"kernel_launch_ns":0},"costs":{"source":"profile","profile":"{{[^"]*}}profile.json","ops":7,"measured_ops":4,"pinned_ops":2,"measured_percent":87.5},"evidence":"simulated: target h100 with 3 fields changed; costs: profile {{[^"]*}}profile.json (4 of 7 operations measured, 87.5 % of the time; 2 pinned)"}
+// PROFILE-SAME: "target":"h100","target_changes":{"memory_gb_s":1,"memory_efficiency":1,"kernel_launch_ns":0},"costs":{"source":"profile","profile":"{{[^"]*}}profile.json","ops":7,"measured_ops":4,"pinned_ops":2,"assumed_ops":0,"measured_percent":87.5},"unsized_values":0,"evidence":"simulated: target h100 with 3 fields changed; costs: profile {{[^"]*}}profile.json (4 of 7 operations measured, 87.5 % of the time; 2 pinned)"}
 // MODEL: simulated: target h100 with 3 fields changed; costs: model (2 of 7 operations pinned){{$}}
 
 //--- plain.mlir

@@ -43,8 +43,7 @@ struct Recorder : RewriterBase::Listener {
 
 FailureOr<BlockProblem> BucketTrial::read() {
   return BlockProblem::create(
-      block, [&](Operation *op) { return costs.getRuntimeNs(op); },
-      StreamOrder::Free);
+      block, [&](Operation *op) { return costs.price(op); }, StreamOrder::Free);
 }
 
 /// Puts collectives that can be merged into one of two buckets each.

@@ -45,7 +45,7 @@ predictStep(const StepPlan &plan, OperationCosts &costs, std::string &reason) {
       return std::optional<PredictedTotals>();
     stepNs += (*report)->stepTimeNs;
     exposedNs += (*report)->exposedCommNs;
-    evidence.price.add((*report)->evidence.price);
+    evidence.add((*report)->evidence);
     // What several functions need together depends on their caller.
     if (plan.functions.size() == 1)
       totals = getTotals(**report);

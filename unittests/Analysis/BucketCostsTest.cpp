@@ -58,7 +58,7 @@ protected:
       int64_t &part = &op == start                ? cost.collectiveNs
                       : op.isBeforeInBlock(start) ? cost.copyInNs
                                                   : cost.copyOutNs;
-      part += *costs.getRuntimeNs(&op);
+      part += costs.getRuntimeNs(&op);
     }
     return cost;
   }

@@ -15,6 +15,7 @@
 #define COMMSCHED_REPORT_COSTEVIDENCE_H
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "llvm/Support/JSON.h"
 
 #include <string>
@@ -28,8 +29,8 @@ struct CostEvidence {
   /// The target and the profile of `costs`; no operation has a price yet.
   explicit CostEvidence(const OperationCosts &costs);
 
-  /// The time of `op` by `costs`, which counts in `price` then.
-  std::optional<int64_t> getRuntimeNs(Operation *op, OperationCosts &costs);
+  /// The same for what `block` takes, which was priced by `costs`.
+  CostEvidence(const OperationCosts &costs, const BlockProblem &block);
 
   /// The preset.
   std::string target;
@@ -40,6 +41,11 @@ struct CostEvidence {
   std::optional<std::string> profile;
   /// What all operations take together.
   OperationPrice price;
+  /// The values that count as 0 bytes, as their size is not known.
+  int64_t numUnsized = 0;
+
+  /// Adds what further operations take.
+  void add(const CostEvidence &other);
 
   /// Whether every time is pinned, so that neither the target nor the profile
   /// counts.
@@ -56,6 +62,9 @@ struct CostEvidence {
   std::string describe() const;
   /// The same as attributes of the object that `stream` prints.
   void print(llvm::json::OStream &stream) const;
+
+private:
+  std::string describeCosts() const;
 };
 
 } // namespace mlir::commsched

@@ -43,10 +43,11 @@ struct PairMemory {
   int64_t savedBytes = 0;
 };
 
-/// The memory of `pair`. None, with the `reason` in words, when a half has
-/// several blocks or a size that is not known, or does not take what the other
-/// saves. Emits an error when a half cannot be scheduled at all; see
-/// BlockProblem::create(). Linear in both.
+/// The memory of `pair`; sizes that are not known count as 0. None, with the
+/// `reason` in words, when a half has several blocks or a collective in flight
+/// across its boundary, or does not take what the other saves. Emits an error
+/// when a half cannot be scheduled at all; see BlockProblem::create(). Linear
+/// in both.
 FailureOr<std::optional<PairMemory>> computePairMemory(FunctionPair pair,
                                                        std::string &reason);
 
@@ -63,8 +64,7 @@ struct PairCosts {
   int64_t boundNs = 0;
 };
 
-/// What `pair` takes by `costs`. None and errors as above; an operation whose
-/// time is not known is an error, too. O(n log² n) in both.
+/// What `pair` takes by `costs`. None and errors as above. O(n log² n) in both.
 FailureOr<std::optional<PairCosts>>
 computePairCosts(FunctionPair pair, OperationCosts &costs, std::string &reason);
 

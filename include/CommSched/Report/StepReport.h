@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_REPORT_STEPREPORT_H
 #define COMMSCHED_REPORT_STEPREPORT_H
 
+#include "CommSched/Analysis/Costs/Assumptions.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -186,6 +187,8 @@ struct StepReport {
   SmallVector<Attribute> unknownGroups;
   /// What the times rest on.
   CostEvidence evidence;
+  /// What they take as known; empty unless remarks are enabled.
+  std::vector<Assumption> assumptions;
 
   /// The memory that the device needs: `otherBytes`, and what the allocator
   /// reserves or else the peak. The largest int64_t if that is more.
@@ -220,8 +223,8 @@ struct SimulationOptions {
 };
 
 /// Simulates the body of `function` as `costs` price it. None, with the
-/// `reason` in words, when it has several blocks or not all costs and sizes are
-/// known.
+/// `reason` in words, when it has several blocks or a collective in flight
+/// across the boundary of its block.
 FailureOr<std::optional<StepReport>>
 simulateFunction(FunctionOpInterface function, OperationCosts &costs,
                  std::string &reason, const SimulationOptions &options = {});

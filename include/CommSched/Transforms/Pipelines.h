@@ -144,7 +144,7 @@ struct SchedulingPipelineOptions : public virtual ::mlir::detail::PassOptions {
   Option<bool> strict{
       *this, "strict",
       llvm::cl::desc("Fail where the schedule that needs least is over the "
-                     "budget"),
+                     "budget, or a time or a size is not known"),
       llvm::cl::init(false)};
 };
 

@@ -13,7 +13,6 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/BlockNodes.h"
-#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/Futures.h"
@@ -24,6 +23,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -80,6 +80,7 @@ void OperationPrice::add(const OperationPrice &other) {
   numOps += other.numOps;
   numMeasured += other.numMeasured;
   numPinned += other.numPinned;
+  numAssumed += other.numAssumed;
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,16 +113,14 @@ static void repeat(OperationPrice &price, int64_t iterations) {
     *ns = saturatingMultiply(*ns, iterations);
 }
 
-std::optional<OperationPrice> OperationCosts::priceBlock(Block &block) {
+OperationPrice OperationCosts::priceBlock(Block &block) {
   OperationPrice total;
   Problem problem;
   BlockNodes nodes(problem);
   for (Operation &op : block) {
-    std::optional<OperationPrice> cost = price(&op);
-    if (!cost)
-      return std::nullopt;
-    total.add(*cost);
-    nodes.add(&op, getEffectInBlock(&op), cost->timeNs);
+    OperationPrice cost = price(&op);
+    total.add(cost);
+    nodes.add(&op, getEffectInBlock(&op), cost.timeNs);
   }
   // Sums that do not fit 64 bits are not simulated.
   if (problem.finalize())
@@ -141,22 +140,20 @@ static Operation *findCarriedStart(Operation *wait) {
   return yielded ? yielded->get().getDefiningOp() : nullptr;
 }
 
-std::optional<OperationPrice>
-OperationCosts::pricePipelined(Block &block, int64_t iterations) {
+OperationPrice OperationCosts::pricePipelined(Block &block,
+                                              int64_t iterations) {
   OperationPrice total;
   Problem problem;
   BlockNodes nodes(problem);
   SmallVector<Operation *> lateWaits;
   for (Operation &op : block.without_terminator()) {
-    std::optional<OperationPrice> cost = price(&op);
-    if (!cost)
-      return std::nullopt;
-    total.add(*cost);
+    OperationPrice cost = price(&op);
+    total.add(cost);
     CommunicationEffect effect = getCommunicationEffect(&op);
     if (effect == CommunicationEffect::Wait && isHalfOfPair(&op))
       lateWaits.push_back(&op);
     else
-      nodes.add(&op, effect, cost->timeNs);
+      nodes.add(&op, effect, cost.timeNs);
   }
   for (Operation *wait : lateWaits)
     nodes.addLateWait(wait, findCarriedStart(wait));
@@ -177,30 +174,24 @@ OperationCosts::pricePipelined(Block &block, int64_t iterations) {
   return total;
 }
 
-std::optional<OperationPrice> OperationCosts::priceRegion(Region &region) {
+OperationPrice OperationCosts::priceRegion(Region &region) {
   OperationPrice total;
-  for (Block &block : region) {
-    std::optional<OperationPrice> price = priceBlock(block);
-    if (!price)
-      return std::nullopt;
-    total.add(*price);
-  }
+  for (Block &block : region)
+    total.add(priceBlock(block));
   return total;
 }
 
-std::optional<OperationPrice>
-OperationCosts::priceOnce(Operation *op, SmallVectorImpl<Block *> *blocks) {
+OperationPrice OperationCosts::priceOnce(Operation *op,
+                                         SmallVectorImpl<Block *> *blocks) {
   SmallVector<Region *> alternatives = getAlternatives(op);
   OperationPrice dearest, once;
   Region *chosen = nullptr;
   for (Region &region : op->getRegions()) {
-    std::optional<OperationPrice> cost = priceRegion(region);
-    if (!cost)
-      return std::nullopt;
+    OperationPrice cost = priceRegion(region);
     if (!llvm::is_contained(alternatives, &region)) {
-      once.add(*cost);
-    } else if (!chosen || cost->timeNs > dearest.timeNs) {
-      dearest = *cost;
+      once.add(cost);
+    } else if (!chosen || cost.timeNs > dearest.timeNs) {
+      dearest = cost;
       chosen = &region;
     }
   }
@@ -219,23 +210,21 @@ static Block *getPipelinedBody(Operation *op) {
   return isOne ? &op->getRegion(0).front() : nullptr;
 }
 
-std::optional<OperationPrice> OperationCosts::priceRegions(Operation *op) {
+OperationPrice OperationCosts::priceRegions(Operation *op) {
   RegionUse use = getRegionUse(op);
   if (use == RegionUse::Loop)
     if (Block *body = getPipelinedBody(op))
       return pricePipelined(*body, getTripCount(op).count);
-  std::optional<OperationPrice> price = priceOnce(op, /*blocks=*/nullptr);
-  if (!price || use == RegionUse::Once || use == RegionUse::Branch)
+  OperationPrice price = priceOnce(op, /*blocks=*/nullptr);
+  if (use == RegionUse::Once || use == RegionUse::Branch)
     return price;
   if (use == RegionUse::Loop) {
-    repeat(*price, getTripCount(op).count);
+    repeat(price, getTripCount(op).count);
     return price;
   }
   // The region may be a combiner that runs once an element, as a reduction's.
-  std::optional<OperationPrice> whole = estimateBytes(op);
-  if (!whole)
-    return std::nullopt;
-  return whole->timeNs > price->timeNs ? whole : price;
+  OperationPrice whole = estimateBytes(op);
+  return whole.timeNs > price.timeNs ? whole : price;
 }
 
 std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
@@ -246,20 +235,23 @@ std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
   RegionUse use = getRegionUse(op);
   if (op->getNumRegions() == 0) {
     Region *callee = findCallee(op);
-    if (!callee)
+    if (!callee || recursive.contains(callee))
       return std::nullopt;
     llvm::append_range(blocks, llvm::make_pointer_range(*callee));
-  } else if (use == RegionUse::Unknown || use == RegionUse::Element ||
-             !priceOnce(op, &blocks)) {
+  } else if (use == RegionUse::Unknown || use == RegionUse::Element) {
     return std::nullopt;
+  } else {
+    priceOnce(op, &blocks);
   }
   return blocks;
 }
 
-std::optional<OperationPrice> OperationCosts::priceCall(Region &callee) {
-  // A function that calls itself has no time.
-  if (!called.insert(&callee).second)
-    return std::nullopt;
+OperationPrice OperationCosts::priceCall(Operation *op, Region &callee) {
+  // How often a function calls itself is not known.
+  if (!called.insert(&callee).second) {
+    recursive.insert(&callee);
+    return OperationPrice::assumed(assumeNs(op));
+  }
   llvm::scope_exit leave([&] { called.erase(&callee); });
   return priceRegion(callee);
 }
@@ -284,27 +276,17 @@ OperationCosts::OperationCosts(const cost::Target &target,
     profilePath = profile->getPath().str();
 }
 
-/// The time of `price`, if there is one.
-static std::optional<int64_t>
-getTimeNs(const std::optional<OperationPrice> &price) {
-  return price ? std::optional(price->timeNs) : std::nullopt;
-}
-
-std::optional<int64_t> OperationCosts::getRuntimeNs(Operation *op) {
-  return getTimeNs(price(op));
-}
-
-std::optional<OperationPrice> OperationCosts::price(Operation *op) {
-  auto find = [&]() -> std::optional<OperationPrice> {
+OperationPrice OperationCosts::price(Operation *op) {
+  auto find = [&] {
     if (std::optional<int64_t> pinned = getPinnedRuntimeNs(op))
       return OperationPrice::pinned(*pinned);
     if (std::optional<int64_t> measured = findMeasuredNs(op))
       return OperationPrice::measured(*measured);
     return estimate(op);
   };
-  std::optional<OperationPrice> price = find();
-  if (price && isa<CollectiveOpInterface>(op))
-    std::swap(price->computeNs, price->commNs);
+  OperationPrice price = find();
+  if (isa<CollectiveOpInterface>(op))
+    std::swap(price.computeNs, price.commNs);
   return price;
 }
 
@@ -359,10 +341,11 @@ void mlir::commsched::pinMeasuredTimes(Operation *root,
 }
 
 std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {
-  return getTimeNs(estimate(op));
+  OperationPrice price = estimate(op);
+  return price.isKnown() ? std::optional(price.timeNs) : std::nullopt;
 }
 
-std::optional<OperationPrice> OperationCosts::estimate(Operation *op) {
+OperationPrice OperationCosts::estimate(Operation *op) {
   // A terminator may hold operations, as that of a parallel loop does.
   bool isPlainTerminator =
       op->hasTrait<OpTrait::IsTerminator>() && op->getNumRegions() == 0;
@@ -372,7 +355,7 @@ std::optional<OperationPrice> OperationCosts::estimate(Operation *op) {
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     std::optional<CollectiveEstimate> estimate = estimateCollective(collective);
     if (!estimate)
-      return std::nullopt;
+      return OperationPrice::assumed(assumeNs(op));
     return estimate->source == CollectiveEstimate::Source::Profile
                ? OperationPrice::measured(estimate->timeNs)
                : OperationPrice::modelled(estimate->timeNs);
@@ -384,7 +367,7 @@ std::optional<OperationPrice> OperationCosts::estimate(Operation *op) {
   if (op->getNumRegions() != 0)
     return priceRegions(op);
   if (Region *callee = findCallee(op))
-    return priceCall(*callee);
+    return priceCall(op, *callee);
   if (onlyAllocatesOrFrees(op))
     return OperationPrice();
   return estimateBytes(op);
@@ -394,14 +377,23 @@ std::optional<CollectiveQuery>
 OperationCosts::getQuery(CollectiveOpInterface collective) {
   std::optional<int64_t> sent = collective.getOperandBytes();
   std::optional<int64_t> delivered = collective.getResultBytes();
+  if (!sent || !delivered)
+    return std::nullopt;
+  return makeQuery(collective, std::max(*sent, *delivered));
+}
+
+/// The query of `collective`, if it carries `bytes`; none when the group or the
+/// implementation is not known.
+std::optional<CollectiveQuery>
+OperationCosts::makeQuery(CollectiveOpInterface collective, int64_t bytes) {
   FailureOr<ProcessGroup> group = collective.getProcessGroup(symbolTables);
-  if (!sent || !delivered || failed(group))
+  if (failed(group))
     return std::nullopt;
 
   constexpr int64_t maxRanks = std::numeric_limits<int32_t>::max();
   CollectiveQuery query;
   query.kind = collective.getCollectiveKind();
-  query.bytes = std::max(*sent, *delivered);
+  query.bytes = bytes;
   query.ranks = static_cast<int32_t>(std::min(group->size, maxRanks));
   query.ranksPerNode =
       static_cast<int32_t>(std::min(group->ranksPerNode, maxRanks));
@@ -451,17 +443,16 @@ OperationCosts::estimateCollective(CollectiveOpInterface collective) {
   return estimate;
 }
 
-std::optional<OperationPrice>
-OperationCosts::estimateOwnCost(CostOpInterface op) {
+OperationPrice OperationCosts::estimateOwnCost(CostOpInterface op) {
   if (std::optional<int64_t> known = op.getKnownRuntimeNs())
     return OperationPrice::modelled(*known);
   std::optional<int64_t> bytes = op.getMovedBytes();
   if (!bytes)
-    return std::nullopt;
+    return OperationPrice::assumed(assumeNs(op));
   double flops = op.getFlopCount().value_or(0);
   if (std::optional<OperationPrice> product =
           estimateProduct(op, flops, *bytes))
-    return product;
+    return *product;
   return OperationPrice::modelled(cost::computeTimeNs(
       target, flops, getElementKind(op.getComputeType()), *bytes));
 }
@@ -496,57 +487,104 @@ OperationCosts::estimateProduct(CostOpInterface op, double flops,
       scalePinnedNs(*measuredWhole, modelNs, wholeModelNs, chunk->count));
 }
 
-std::optional<OperationPrice> OperationCosts::estimateBytes(Operation *op) {
+OperationPrice OperationCosts::estimateBytes(Operation *op) {
   std::optional<int64_t> bytes = getOperandAndResultBytes(op);
   if (!bytes)
-    return std::nullopt;
+    return OperationPrice::assumed(assumeNs(op));
   return OperationPrice::modelled(
       cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32, *bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// Stand-ins
+//===----------------------------------------------------------------------===//
+
+/// The bytes of those of `types` whose size is known.
+static int64_t addKnownBytes(ArrayRef<Type> types) {
+  int64_t total = 0;
+  for (Type type : types)
+    total = saturatingAdd(total, getStaticBytes(type).value_or(0));
+  return total;
+}
+
+int64_t OperationCosts::assumeNs(Operation *op) {
+  int64_t read = addKnownBytes(getSizedTypes(op->getOperands()));
+  auto cost = dyn_cast<CostOpInterface>(op);
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    if (std::optional<int64_t> own =
+            cost ? cost.getKnownRuntimeNs() : std::nullopt)
+      return *own;
+    int64_t delivered = addKnownBytes(getSizedDeliveredTypes(op));
+    if (std::optional<CollectiveQuery> query =
+            makeQuery(collective, std::max<int64_t>({read, delivered, 1})))
+      return estimateCollective(*query).timeNs;
+  }
+  int64_t bytes =
+      saturatingAdd(read, addKnownBytes(getSizedTypes(op->getResults())));
+  return cost::computeTimeNs(target, cost ? cost.getFlopCount().value_or(0) : 0,
+                             cost ? getElementKind(cost.getComputeType())
+                                  : ElementKind::F32,
+                             std::max<int64_t>(bytes, 1));
 }
 
 //===----------------------------------------------------------------------===//
 // Explanations
 //===----------------------------------------------------------------------===//
 
-std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
-                                                Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  auto describe = [&](StringRef what, unsigned index, Type type) {
-    ShapedType shaped = getTensorType(type);
+/// The first value of `op` whose size is not known, if there is one.
+static std::optional<std::string> describeUnknownSize(Operation *op) {
+  auto find = [&](StringRef what,
+                  ArrayRef<Type> types) -> std::optional<std::string> {
+    const Type *type =
+        llvm::find_if(types, [](Type type) { return !getStaticBytes(type); });
+    if (type == types.end())
+      return std::nullopt;
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    ShapedType shaped = getTensorType(*type);
     bool isDynamic = shaped && !shaped.hasStaticShape();
-    os << "the size of " << what << " " << index << " of '" << op->getName()
-       << "', a " << type << ", is not " << (isDynamic ? "static" : "known");
+    os << "the size of " << what << " " << type - types.begin() << " of '"
+       << op->getName() << "', a " << *type << ", is not "
+       << (isDynamic ? "static" : "known");
+    return text;
   };
-  for (auto [index, type] : llvm::enumerate(getSizedTypes(op->getOperands())))
-    if (!getStaticBytes(type)) {
-      describe("operand", index, type);
-      return text;
-    }
-  for (auto [index, type] : llvm::enumerate(getSizedTypes(op->getResults())))
-    if (!getStaticBytes(type)) {
-      describe("result", index, type);
-      return text;
-    }
-  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
-    for (auto [index, type] : llvm::enumerate(getSizedDeliveredTypes(op)))
-      if (!getStaticBytes(type)) {
-        describe("delivered value", index, type);
-        return text;
-      }
-  for (Region &region : op->getRegions())
-    for (Operation &nested : region.getOps())
-      if (!costs.getRuntimeNs(&nested))
-        return explainUnknownCost(costs, &nested);
-  os << "the cost of '" << op->getName() << "' is not known";
-  return text;
+  if (auto text = find("operand", getSizedTypes(op->getOperands())))
+    return text;
+  if (auto text = find("result", getSizedTypes(op->getResults())))
+    return text;
+  if (isa<CollectiveOpInterface>(op))
+    return find("delivered value", getSizedDeliveredTypes(op));
+  return std::nullopt;
 }
 
-std::optional<std::string>
-mlir::commsched::getUnpricedReason(const BlockProblem &block,
-                                   OperationCosts &costs) {
-  Operation *op = block.getUnpriced();
-  if (!op)
-    return std::nullopt;
-  return describe(op) + ": " + explainUnknownCost(costs, op);
+/// explainUnknownCost(); `seen` are the callees that the search is in.
+static std::string explainUnknown(OperationCosts &costs, Operation *op,
+                                  SmallPtrSetImpl<Region *> &seen) {
+  if (std::optional<std::string> size = describeUnknownSize(op))
+    return *size;
+  std::string name = "'" + op->getName().getStringRef().str() + "'";
+  SmallVector<Region *> regions =
+      llvm::to_vector(llvm::make_pointer_range(op->getRegions()));
+  if (Region *callee = getCalledBody(op, costs.getSymbolTables())) {
+    if (!seen.insert(callee).second)
+      return "the function that " + name + " calls calls itself";
+    regions.push_back(callee);
+  }
+  for (Region *region : regions)
+    for (Operation &nested : region->getOps())
+      if (!costs.price(&nested).isKnown())
+        return explainUnknown(costs, &nested, seen);
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (collective && failed(collective.getProcessGroup(costs.getSymbolTables())))
+    return "the group of " + name + " is not known";
+  return "the cost of " + name + " is not known";
+}
+
+std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
+                                                Operation *op) {
+  SmallPtrSet<Region *, 4> seen;
+  // A function that calls itself is known by its call.
+  if (auto function = op->getParentOfType<FunctionOpInterface>())
+    seen.insert(&function.getFunctionBody());
+  return explainUnknown(costs, op, seen);
 }

@@ -14,6 +14,7 @@
 #include "CommSched/Interfaces/Futures.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
@@ -244,6 +245,24 @@ private:
 
 } // namespace
 
+/// What the first iteration of `copies` takes as known. The others, whose
+/// operations follow its own, take the same.
+static std::vector<Assumption> listFirstAssumptions(const BlockProblem &copies,
+                                                    size_t numOps,
+                                                    OperationCosts &costs) {
+  std::vector<Assumption> assumptions;
+  llvm::SmallPtrSet<Operation *, 16> first = {nullptr};
+  for (size_t node = 0; node < numOps; ++node)
+    first.insert(copies.getOperation(static_cast<NodeId>(node)));
+  for (Operation *op : copies.getAssumed())
+    if (first.contains(op))
+      assumptions.push_back(assumeTime(op, costs));
+  for (Value value : copies.getUnsized())
+    if (first.contains(value.getDefiningOp()))
+      assumptions.push_back(assumeSize(value));
+  return assumptions;
+}
+
 FailureOr<std::optional<LoopProblem>>
 LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
                     DeclineFunction decline) {
@@ -260,18 +279,13 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
       cloneCopies(loop, IterationReader::getNumCopies(hasFlights));
   llvm::scope_exit erase([&] { copies.erase(); });
   FailureOr<BlockProblem> block = BlockProblem::create(
-      *copies.getBody(), [&](Operation *op) { return costs.getRuntimeNs(op); },
+      *copies.getBody(), [&](Operation *op) { return costs.price(op); },
       StreamOrder::Free);
   if (failed(block))
     return failure();
-  if (Operation *op = block->getUnpriced())
-    return emitError(op->getLoc(), "cannot be scheduled without its time: ")
-           << *getUnpricedReason(*block, costs)
-           << "; run commsched-estimate-runtime where sizes are static, or set "
-              "commsched.runtime_ns on it";
   // Of five copies, the first and the last have halves of pairs.
   if (std::optional<BlockObstacle> obstacle =
-          hasFlights ? getSizeObstacle(*block) : getObstacle(*block)) {
+          hasFlights ? std::nullopt : getObstacle(*block)) {
     decline(obstacle->location, obstacle->reason);
     return Outcome();
   }
@@ -279,6 +293,8 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
   LoopProblem result(reader.read());
   result.programOrder = reader.readOrder();
   result.inPlaceArguments = reader.takeInPlaceArguments();
+  if (loop.getContext()->getRemarkEngine())
+    result.assumptions = listFirstAssumptions(*block, body.size(), costs);
   if (Status status = result.problem.check(); !status)
     return emitError(loop.getLoc())
            << "cannot be scheduled: " << status.error();

@@ -197,7 +197,7 @@ scf::ForOp StepLoop::getLoop() const {
 FailureOr<int64_t> StepLoop::computeConstantBytes() const {
   Block &body = func::FuncOp(step).getBody().front();
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      body, [](Operation *) { return 0; }, StreamOrder::Free);
+      body, [](Operation *) { return OperationPrice(); }, StreamOrder::Free);
   if (failed(problem))
     return failure();
   int64_t bytes = 0;

@@ -48,7 +48,6 @@ private:
   BlockNodes nodes;
   MemoryDependences memory;
   CommunicationDependences communication;
-  int64_t totalNs = 0;
   /// The operation at which the sum of all costs exceeds 64 bits, or null.
   Operation *overflow = nullptr;
 };
@@ -56,12 +55,14 @@ private:
 } // namespace mlir::commsched
 
 int64_t BlockProblemBuilder::price(Operation *op) {
-  std::optional<int64_t> cost = getCost(op);
-  if (!cost && !result.unpriced)
-    result.unpriced = op;
-  if (llvm::AddOverflow(totalNs, cost.value_or(0), totalNs))
+  OperationPrice price = getCost(op);
+  if (!price.isKnown())
+    result.assumed.push_back(op);
+  int64_t totalNs;
+  if (llvm::AddOverflow(result.price.timeNs, price.timeNs, totalNs))
     overflow = op;
-  return cost.value_or(0);
+  result.price.add(price);
+  return price.timeNs;
 }
 
 void BlockProblemBuilder::addDataDependences(Operation *op, NodeId node) {
@@ -84,8 +85,8 @@ LogicalResult BlockProblemBuilder::addBuffers() {
   result.bufferRoots.reserve(storages.getStorages().size());
   result.hostBytes.reserve(storages.getStorages().size());
   for (const Storage &storage : storages.getStorages()) {
-    if (!storage.bytes && !result.unsized)
-      result.unsized = storage.root;
+    if (!storage.bytes)
+      result.unsized.push_back(storage.root);
     int64_t bytes = storage.bytes.value_or(0);
     // One of the two is 0.
     int64_t anywhere = bytes + storage.hostBytes;
@@ -181,20 +182,16 @@ mlir::commsched::getObstacle(const BlockProblem &block) {
                          ("the collective of '" + op->getName().getStringRef() +
                           "' is in flight across the boundary of the block")
                              .str()};
-  return getSizeObstacle(block);
+  return std::nullopt;
 }
 
-std::optional<BlockObstacle>
-mlir::commsched::getSizeObstacle(const BlockProblem &block) {
-  Value value = block.getUnsized();
-  if (!value)
-    return std::nullopt;
+std::string mlir::commsched::explainUnknownSize(Value value) {
   std::string text;
   llvm::raw_string_ostream os(text);
   os << "the size of a " << value.getType() << " is not known";
   if (countDynamicDims(value.getType()) > 0)
     os << "; '" << sizeHintsAttrName << "' may give it";
-  return BlockObstacle{value.getLoc(), std::move(text)};
+  return text;
 }
 
 //===----------------------------------------------------------------------===//

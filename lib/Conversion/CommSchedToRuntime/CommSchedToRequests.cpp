@@ -114,8 +114,7 @@ Value mlir::commsched::createCopies(OpBuilder &builder, Location loc,
 //===----------------------------------------------------------------------===//
 
 IntegerAttr Lowering::getRuntimeNs(Operation *op) {
-  std::optional<int64_t> time = costs.getRuntimeNs(op);
-  return time ? rewriter.getI64IntegerAttr(*time) : IntegerAttr();
+  return rewriter.getI64IntegerAttr(costs.getRuntimeNs(op));
 }
 
 rt::ImplementationAttr
@@ -227,10 +226,10 @@ nameCollectives(ModuleOp module) {
 }
 
 /// Says before `op`, which the program carries out itself, what it is predicted
-/// to take, if that is known and not nothing.
+/// to take, if that is not nothing.
 static void accountFor(Lowering &lowering, Operation *op) {
   IntegerAttr runtime = lowering.getRuntimeNs(op);
-  if (!runtime || runtime.getInt() == 0)
+  if (runtime.getInt() == 0)
     return;
   lowering.rewriter.setInsertionPoint(op);
   rt::AccountOp::create(lowering.rewriter, op->getLoc(),

@@ -340,10 +340,6 @@ LogicalResult mlir::commsched::lowerCompute(Lowering &lowering, ComputeOp op) {
       return op.emitError("cannot be emulated: yields ") << type;
   }
   IntegerAttr runtime = lowering.getRuntimeNs(op);
-  if (!runtime)
-    return op.emitError("cannot be emulated: ")
-           << explainUnknownCost(lowering.costs, op);
-
   // A free view leaves nothing to do.
   if (!outputs.empty() || runtime.getInt() > 0) {
     auto compute =

@@ -34,14 +34,15 @@ Reading mlir::commsched::stablehlo::keep(Operation *op, const Twine &reason,
 }
 
 /// What `op` does in its place, and for how long.
-static std::string describePrice(Operation *op, std::optional<int64_t> timeNs,
+static std::string describePrice(Operation *op, const OperationPrice &price,
                                  OperationCosts &costs) {
   bool isInFlight = getCommunicationEffect(op) == CommunicationEffect::Start;
   std::string text =
       isInFlight ? "it is in flight up to its wait" : "it blocks in its place";
-  if (timeNs)
-    return text + ", for " + std::to_string(*timeNs) + " ns";
-  return text + ", and " + explainUnknownCost(costs, op);
+  std::string ns = std::to_string(price.timeNs) + " ns";
+  if (price.isKnown())
+    return text + ", for " + ns;
+  return text + ", for an assumed " + ns + ": " + explainUnknownCost(costs, op);
 }
 
 LogicalResult mlir::commsched::stablehlo::remarkOnKept(Context &context) {
@@ -55,17 +56,16 @@ LogicalResult mlir::commsched::stablehlo::remarkOnKept(Context &context) {
   for (const Kept &kept : context.kept) {
     Operation *op = kept.op;
     auto function = op->getParentOfType<FunctionOpInterface>();
-    std::optional<int64_t> timeNs = costs->getRuntimeNs(op);
+    OperationPrice price = costs->price(op);
     auto remark =
         remark::missed(op->getLoc(), remark::RemarkOpts::name("CollectiveKept")
                                          .category("commsched")
                                          .function(function ? function.getName()
                                                             : StringRef()));
     remark << (op->getName().getStringRef() + " is not converted: " +
-               kept.reason + "; " + describePrice(op, timeNs, *costs))
+               kept.reason + "; " + describePrice(op, price, *costs))
                   .str();
-    if (timeNs)
-      remark << remark::metric("RuntimeNs", *timeNs);
+    remark << remark::metric("RuntimeNs", price.timeNs);
   }
   return success();
 }

@@ -157,8 +157,6 @@ FailureOr<BucketChoice> BlockBucketer::choose(const BlockProblem &problem,
   case BucketGrouping::AutomaticPlan:
     break;
   }
-  if (problem.getUnpriced())
-    return chooser.choose(kind, &getPlanRules().front());
   if (!kind.collectives.hasBucket)
     return chooseAutomatically(chooser, problem, kind);
   BucketChoice nothing;
@@ -174,7 +172,7 @@ LogicalResult BlockBucketer::merge(const BlockProblem &problem,
   if (!order)
     return reportNoOrder(function, order.error());
   const Problem &program = problem.getProblem();
-  if (!problem.getUnsized()) {
+  if (problem.getUnsized().empty()) {
     Result<schedule::MemoryTimeline> memory =
         simulateMemory(program, program.programOrder());
     if (!memory)
@@ -204,7 +202,7 @@ FailureOr<bool> BlockBucketer::runRound() {
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
       [&](Operation *op) {
-        return isPriced ? costs.getRuntimeNs(op) : std::optional<int64_t>(0);
+        return isPriced ? costs.price(op) : OperationPrice();
       },
       StreamOrder::Free);
   if (failed(problem))
@@ -213,12 +211,9 @@ FailureOr<bool> BlockBucketer::runRound() {
     remarkBlockKept(function, half->getLoc(), getObstacle(*problem)->reason);
     return false;
   }
-  // Only overlap needs all costs.
-  std::optional<std::string> reason = getUnpricedReason(*problem, costs);
-  if (reason && options.preserveOverlap) {
-    remarkBlockKept(function, problem->getUnpriced()->getLoc(), *reason);
-    return false;
-  }
+  // Once, in the first round.
+  if (emitsRemarks && made.empty())
+    remarkAssumptions(function.getSymName(), listAssumedTimes(*problem, costs));
   std::optional<FsdpAnalysis> fsdp;
   if (options.fsdpOnly || options.grouping != BucketGrouping::Size)
     fsdp.emplace(block);

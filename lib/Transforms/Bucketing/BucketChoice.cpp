@@ -65,7 +65,7 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
       continue;
     int64_t totalNs = cost->copyInNs + cost->collectiveNs + cost->copyOutNs;
     for (Operation *cast : casts) {
-      totalNs -= costs.getRuntimeNs(cast).value_or(0);
+      totalNs -= costs.getRuntimeNs(cast);
       cost->absorbed.push_back(nodes.at(cast));
     }
     if (totalNs >= leastNs)

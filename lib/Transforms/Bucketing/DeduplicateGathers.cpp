@@ -148,8 +148,7 @@ FailureOr<bool> mlir::commsched::deduplicateGathers(
     priced.insert(equal.begin(), equal.end());
   FailureOr<BlockProblem> problem =
       BlockProblem::create(block, [&](Operation *op) {
-        return priced.contains(op) ? costs.getRuntimeNs(op).value_or(0)
-                                   : std::optional<int64_t>(0);
+        return priced.contains(op) ? costs.price(op) : OperationPrice();
       });
   if (failed(problem))
     return failure();

@@ -433,7 +433,7 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
   if (!hasCopyIn)
     return false;
   // This pass does not read costs.
-  auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
+  auto getCost = [](Operation *) { return OperationPrice(); };
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))
     return failure();

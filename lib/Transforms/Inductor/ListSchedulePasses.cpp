@@ -111,7 +111,7 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
                                      OperationCosts *costs) {
   FailureOr<BlockProblem> blockProblem =
       BlockProblem::create(block, [&](Operation *op) {
-        return costs ? costs->getRuntimeNs(op) : std::optional<int64_t>(0);
+        return costs ? costs->price(op) : OperationPrice();
       });
   if (failed(blockProblem))
     return failure();
@@ -120,11 +120,9 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
                     getObstacle(*blockProblem)->reason);
     return false;
   }
-  if (Operation *unpriced = blockProblem->getUnpriced()) {
-    remarkBlockKept(function, unpriced->getLoc(),
-                    *getUnpricedReason(*blockProblem, *costs));
-    return false;
-  }
+  if (costs && areRemarksEnabled(function))
+    remarkAssumptions(function.getSymName(),
+                      listAssumedTimes(*blockProblem, *costs));
   const Problem &problem = blockProblem->getProblem();
   Result<schedule::Order> order = ListScheduler(options).run(problem);
   if (!order) {

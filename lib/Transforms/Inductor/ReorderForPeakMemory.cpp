@@ -104,7 +104,7 @@ private:
 FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
   func::FuncOp function = getOperation();
   // This pass does not read costs.
-  auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
+  auto getCost = [](Operation *) { return OperationPrice(); };
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))
     return failure();
@@ -112,6 +112,8 @@ FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
     remarkBlockKept(function, obstacle->location, obstacle->reason);
     return false;
   }
+  if (areRemarksEnabled(function))
+    remarkAssumptions(function.getSymName(), listAssumedSizes(*problem));
   Result<PeakMemoryChoice> choice =
       choosePeakMemoryOrder(problem->getProblem(), sorts);
   if (!choice) {

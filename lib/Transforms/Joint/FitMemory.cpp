@@ -69,6 +69,7 @@ private:
 LogicalResult FitMemory::initialize(MLIRContext *context) {
   if (failed(SchedulingPass::initialize(context)))
     return failure();
+  scheduling.refusesAssumptions = strict;
   if (!optionError)
     optionError = findBadBytes();
   if (!optionError)
@@ -174,20 +175,15 @@ static LogicalResult remarkHalves(const JointFunction &working,
 FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
                                                  const PartitionNames &names,
                                                  OperationCosts &costs) {
-  Operation *unpriced = nullptr;
   RandomStates states(joint);
   FailureOr<JointFunction> working =
-      JointFunction::create(joint, [&](Operation *op) -> int64_t {
-        std::optional<int64_t> time = costs.getRuntimeNs(op);
-        if (!time && !unpriced)
-          unpriced = op;
-        return time.value_or(0);
+      JointFunction::create(joint, [&](Operation *op) {
+        return priceOrRemark(joint.getSymName(), op, costs);
       });
   if (failed(working))
     return failure();
-  if (unpriced)
-    return unpriced->emitOpError("has no known cost: ")
-           << explainUnknownCost(costs, unpriced);
+  if (areRemarksEnabled(joint))
+    remarkAssumedSizes(joint.getSymName(), joint.getBody().front());
   FailureOr<PartitionList> list = listPartitions(*working);
   if (failed(list))
     return failure();

@@ -76,7 +76,7 @@ static void remarkMoves(func::FuncOp function, Operation *firstBackward,
              "needed")
                 .str()
          << remark::metric("Moved", numMoved);
-  if (block.getUnsized())
+  if (!block.getUnsized().empty())
     return;
   // Both accept every problem without error.
   auto before = simulateMemory(problem, problem.programOrder());
@@ -106,7 +106,7 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
                                        "' counts its results");
 
   // This pass does not read costs.
-  auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
+  auto getCost = [](Operation *) { return OperationPrice(); };
   FailureOr<BlockProblem> block =
       BlockProblem::create(body, getCost, StreamOrder::Free);
   if (failed(block))

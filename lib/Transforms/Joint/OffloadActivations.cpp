@@ -29,7 +29,7 @@ public:
       operations.push_back(&op);
       startNs.push_back(endNs);
       if (!isa<CollectiveOpInterface>(op))
-        endNs += costs.getRuntimeNs(&op).value_or(0);
+        endNs += costs.getRuntimeNs(&op);
       for (int32_t storage : storages.getUses(index)) {
         if (firstUse[storage] == StorageAnalysis::none)
           firstUse[storage] = index;

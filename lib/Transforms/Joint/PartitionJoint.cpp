@@ -228,7 +228,6 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
   RuntimeEstimator estimator = collectives == CollectivePolicy::Cost
                                    ? RuntimeEstimator::Model
                                    : runtimeEstimator;
-  Operation *unpriced = nullptr;
   RandomStates states(joint);
   FailureOr<JointFunction> working =
       JointFunction::create(joint, [&](Operation *op) -> int64_t {
@@ -238,18 +237,14 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
         case RuntimeEstimator::Flops:
           return getFlops(op);
         case RuntimeEstimator::Model:
-          std::optional<int64_t> time = costs.getRuntimeNs(op);
-          if (!time && !unpriced)
-            unpriced = op;
-          return time.value_or(0);
+          return priceOrRemark(joint.getSymName(), op, costs);
         }
         llvm_unreachable("unknown estimator");
       });
   if (failed(working))
     return failure();
-  if (unpriced)
-    return unpriced->emitOpError("has no known cost: ")
-           << explainUnknownCost(costs, unpriced);
+  if (budget.peakBytes && areRemarksEnabled(joint))
+    remarkAssumedSizes(joint.getSymName(), joint.getBody().front());
   FailureOr<Split> split = choose(*working, names);
   if (failed(split))
     return failure();

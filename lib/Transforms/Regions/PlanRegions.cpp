@@ -370,7 +370,7 @@ void Border::divide(RegionSet &result, SmallVectorImpl<Operation *> &passedOn,
 FailureOr<MarkedBlock>
 mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
   // This pass does not read costs.
-  auto getCost = [](Operation *) { return std::optional<int64_t>(0); };
+  auto getCost = [](Operation *) { return OperationPrice(); };
   FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
   if (failed(problem))
     return failure();

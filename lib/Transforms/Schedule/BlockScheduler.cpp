@@ -42,6 +42,12 @@ static LogicalResult reportNotScheduled(Block &block,
          << reason;
 }
 
+void BlockScheduler::remarkAssumptions() {
+  if (areRemarksEnabled(function))
+    mlir::commsched::remarkAssumptions(
+        function.getSymName(), listAssumptions(*problem, *pricing->getCosts()));
+}
+
 LogicalResult BlockScheduler::readContention() {
   ContentionOptions contended = options->contention;
   contended.implementations = &pricing->getCosts()->getTarget().implementations;
@@ -81,16 +87,13 @@ BlockScheduler::read(func::FuncOp function, Block &block,
                      const BlockScheduler *original) {
   using Outcome = std::optional<BlockScheduler>;
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block,
-      [&](Operation *op) { return pricing->getCosts()->getRuntimeNs(op); },
+      block, [&](Operation *op) { return pricing->getCosts()->price(op); },
       StreamOrder::Free);
   if (failed(problem))
     return failure();
-  if (Operation *op = problem->getUnpriced())
-    return emitError(op->getLoc(), "cannot be scheduled without its time: ")
-           << *getUnpricedReason(*problem, *pricing->getCosts())
-           << "; run commsched-estimate-runtime where sizes are static, or set "
-              "commsched.runtime_ns on it";
+  if (options.refusesAssumptions &&
+      failed(refuseAssumptions(*problem, *pricing->getCosts())))
+    return failure();
   if (std::optional<BlockObstacle> obstacle = getObstacle(*problem)) {
     decline(obstacle->location, obstacle->reason);
     return Outcome();

@@ -41,6 +41,8 @@ struct SchedulingOptions {
   SplittingOptions splitting;
   int32_t slackPercent = 0;
   ContentionOptions contention;
+  /// Whether a time or a size that is not known is an error.
+  bool refusesAssumptions = false;
   /// The preset of the device where the module does not describe it.
   TargetPreset target = TargetPreset::H100;
 };
@@ -115,11 +117,11 @@ public:
   using StepSolver = function_ref<Result<schedule::StepSchedule>(
       const schedule::Problem &, const schedule::StepSchedulerOptions &)>;
 
-  /// Reads `block`. None if its sizes are not all known, after a call of
-  /// `decline` with the reason. Emits a remark on each group of which it is not
-  /// known what it contends for, and an error if a time is not known, or if
-  /// there is no problem to be made of the block. `pricing` has costs.
-  /// `options` outlives the result.
+  /// Reads `block`. None if a collective is in flight across its boundary,
+  /// after a call of `decline` with the reason. Emits a remark on each group of
+  /// which it is not known what it contends for, and an error if there is no
+  /// problem to be made of the block, or if the options refuse what it takes as
+  /// known. `pricing` has costs. `options` outlives the result.
   static FailureOr<std::optional<BlockScheduler>>
   create(func::FuncOp function, Block &block, const SchedulingOptions &options,
          std::shared_ptr<CostAnalysis> pricing,
@@ -133,6 +135,10 @@ public:
   const BlockProblem &getProblem() const { return *problem; }
   /// The program as it stands.
   const BlockSchedule &getProgram() const { return program; }
+
+  /// Emits a remark on each time and size that the block takes as known, if
+  /// remarks are enabled.
+  void remarkAssumptions();
 
   /// The mergeable collectives; empty unless a schedule with buckets was
   /// requested.

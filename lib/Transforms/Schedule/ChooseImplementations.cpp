@@ -217,6 +217,7 @@ ChooseImplementations::chooseIn(Block &block,
       choose(**scheduler, implementations, *pricing);
   if (failed(chosen))
     return failure();
+  (*scheduler)->remarkAssumptions();
   const schedule::StepSchedule &before = (*scheduler)->getProgram().step;
   bool isChanged = false;
   for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node)

@@ -242,6 +242,7 @@ static LogicalResult remarkExposure(func::FuncOp function,
 
 /// Emits the remarks on the decision, before it is applied.
 static void remarkDecision(func::FuncOp function, DecidedBlock &block) {
+  block.scheduler.remarkAssumptions();
   remarkSchedule(function, block.scheduler, block.schedule);
   remarkSplitRegions(function, block.scheduler, block.schedule);
   block.notSplit = explainNotSplit(block.scheduler, block.schedule);

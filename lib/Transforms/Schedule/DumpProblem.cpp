@@ -46,19 +46,14 @@ static FailureOr<NamedProblem> readProblem(func::FuncOp function) {
     return failure();
   FailureOr<BlockProblem> problem = BlockProblem::create(
       function.getBody().front(),
-      [&](Operation *op) { return costs->getRuntimeNs(op); },
-      StreamOrder::Free);
+      [&](Operation *op) { return costs->price(op); }, StreamOrder::Free);
   if (failed(problem))
     return failure();
-  if (Operation *op = problem->getUnpriced())
-    return op->emitError("cannot be dumped without its time: ")
-           << *getUnpricedReason(*problem, *costs);
+  if (areRemarksEnabled(function))
+    remarkAssumptions(function.getSymName(), listAssumptions(*problem, *costs));
   if (Operation *half = problem->getHalfOfPair())
     return half->emitError("cannot be dumped: ")
            << getObstacle(*problem)->reason;
-  if (Value value = problem->getUnsized())
-    return emitError(value.getLoc(), "cannot be dumped without its size: ")
-           << value.getType();
   return nameProblem(function.getSymName(), *problem);
 }
 

@@ -114,6 +114,7 @@ FailureOr<FunctionFrontier> Frontier::sweep(func::FuncOp function) const {
       return failure();
     if (!*scheduler)
       continue;
+    (*scheduler)->remarkAssumptions();
     FailureOr<std::vector<FrontierPoint>> points =
         sweepBudgets(**scheduler, scheduling.budget);
     if (failed(points))

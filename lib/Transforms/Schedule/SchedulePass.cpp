@@ -40,8 +40,8 @@ protected:
 
 private:
   bool isScheduled(Block &block);
-  /// Decides on a block, and does not change it. None if it cannot be
-  /// scheduled, as where sizes are unknown.
+  /// Decides on a block, and does not change it. None if a
+  /// collective is in flight across its boundary.
   FailureOr<std::optional<DecidedBlock>> decide(Block &block);
 };
 
@@ -49,6 +49,7 @@ private:
 
 /// Reads what the budget limits, and takes off what is held beside the program.
 std::optional<std::string> Schedule::readOwnOptions() {
+  scheduling.refusesAssumptions = strict;
   int64_t otherBytes = 0;
   if (std::optional<std::string> error =
           parseByteCount(reservedBytes, otherBytes))

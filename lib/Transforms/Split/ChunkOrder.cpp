@@ -155,7 +155,7 @@ schedule::Order ChunkOrder::find() {
 
 LogicalResult mlir::commsched::orderChunks(Block &block) {
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [](Operation *) { return 0; }, StreamOrder::Free);
+      block, [](Operation *) { return OperationPrice(); }, StreamOrder::Free);
   if (failed(problem))
     return failure();
   problem->apply(ChunkOrder(*problem).find());

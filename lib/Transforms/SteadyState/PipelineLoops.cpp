@@ -259,9 +259,13 @@ PipelineLoops::schedule(scf::ForOp loop, OperationCosts &costs) {
       insideBytes == unlimited
           ? unlimited
           : insideBytes + computeCountedBytes(*loop.getBody());
-  return scheduleLoop(
+  FailureOr<std::optional<ScheduledLoop>> scheduled = scheduleLoop(
       loop, /*outerBytes=*/0, costs, within,
       [&](Location where, StringRef reason) { remarkKept(where, reason); });
+  if (succeeded(scheduled) && *scheduled)
+    remarkAssumptions(getOperation().getSymName(),
+                      (*scheduled)->problem.getAssumptions());
+  return scheduled;
 }
 
 FailureOr<std::optional<MergedLoop>>

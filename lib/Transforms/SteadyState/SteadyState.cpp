@@ -134,6 +134,7 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
   if (!*found)
     return false;
   ScheduledLoop &scheduled = **found;
+  remarkAssumptions(step.getSymName(), scheduled.problem.getAssumptions());
   const CyclicProblem &cyclic = scheduled.problem.getProblem();
   Result<CyclicSchedule> moved = measureCyclic(
       cyclic, movePorts(scheduled.problem, scheduled.schedule.order));

@@ -66,8 +66,7 @@ void BackwardSplitter::addOperation(Operation *op) {
 LogicalResult BackwardSplitter::findOperations() {
   // All ranks split alike, so that the order of collectives may change alike.
   FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [](Operation *) { return std::optional<int64_t>(0); },
-      StreamOrder::Free);
+      block, [](Operation *) { return OperationPrice(); }, StreamOrder::Free);
   if (failed(problem))
     return failure();
   llvm::DenseMap<Operation *, NodeId> nodes;

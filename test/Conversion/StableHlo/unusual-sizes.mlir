@@ -1,11 +1,16 @@
-// Sizes that are not static. Such collectives stay as they are, and what is
-// around them cannot be scheduled.
+// Sizes that are not static. Such collectives stay as they are, at an assumed
+// price; with `strict`, they cannot be scheduled.
 // RUN: commsched-opt %s -split-input-file -o %t.plain
 // RUN: commsched-opt %s -split-input-file --convert-stablehlo-to-commsched \
 // RUN:   --convert-commsched-to-stablehlo -o %t.back
 // RUN: diff %t.plain %t.back
 // RUN: commsched-opt %s -split-input-file -verify-diagnostics \
-// RUN:   --convert-stablehlo-to-commsched --commsched-pipeline
+// RUN:   --convert-stablehlo-to-commsched --commsched-pipeline=strict
+// RUN: commsched-opt %s -split-input-file --convert-stablehlo-to-commsched \
+// RUN:   --commsched-pipeline -o %t.scheduled
+// RUN: commsched-opt %t.scheduled -split-input-file \
+// RUN:   --convert-commsched-to-stablehlo -o %t.back
+// RUN: diff %t.plain %t.back
 // RUN: commsched-opt %s -split-input-file --convert-stablehlo-to-commsched \
 // RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK

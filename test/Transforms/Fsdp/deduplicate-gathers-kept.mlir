@@ -166,19 +166,6 @@ func.func @result_written(%p: tensor<4xf32>)
   return %sa, %wb, %sc : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
-// CHECK: Function=dynamic
-// CHECK-SAME: has gathered: the size of a tensor<?xf32> is not known
-func.func @dynamic(%p: tensor<?xf32>) -> tensor<?xf32> {
-  %g0 = commsched.all_gather %p on @dp dim(0)
-      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %w0 = commsched.wait %g0 : !commsched.future<tensor<?xf32>>
-  %g1 = commsched.all_gather %p on @dp dim(0)
-      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<?xf32>>
-  %sum = arith.addf %w0, %w1 : tensor<?xf32>
-  return %sum : tensor<?xf32>
-}
-
 // Another parameter, cast, dimension, group or type; in place, or together with
 // others: no remark, as none gathers the same.
 // CHECK-NOT: remark

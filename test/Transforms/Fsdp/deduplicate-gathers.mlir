@@ -227,3 +227,20 @@ func.func @two_parameters(%p: tensor<4xf32>, %q: tensor<4xf32>)
         -> tensor<8xf32>
   return %sum, %scale : tensor<8xf32>, tensor<8xf32>
 }
+
+// Of a size that is not known, too, gathers may be equal.
+// REMARK: [Passed] {{.*}}Function=dynamic
+// CHECK-LABEL: func.func @dynamic(
+// CHECK-NEXT: commsched.all_gather
+// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: arith.addf
+func.func @dynamic(%p: tensor<?xf32>) -> tensor<?xf32> {
+  %g0 = commsched.all_gather %p on @dp dim(0)
+      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %w0 = commsched.wait %g0 : !commsched.future<tensor<?xf32>>
+  %g1 = commsched.all_gather %p on @dp dim(0)
+      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %w1 = commsched.wait %g1 : !commsched.future<tensor<?xf32>>
+  %sum = arith.addf %w0, %w1 : tensor<?xf32>
+  return %sum : tensor<?xf32>
+}

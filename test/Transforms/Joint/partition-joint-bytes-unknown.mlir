@@ -1,11 +1,12 @@
-// A peak that cannot be told keeps to no budget.
+// A size that is not known counts as 0 bytes in the peak, with a remark.
 
 // RUN: commsched-opt %s -o /dev/null --remarks-filter=commsched \
 // RUN:   --commsched-partition-joint=memory-budget=20 2>&1 | FileCheck %s
 
-// CHECK: remark: [Missed] PeakUnknown
-// CHECK-SAME: Remark="the budget is not kept: @step_forward is not simulated: the size of a memref<?xi8> is not known; 'commsched.size_hints' may give it"
-// CHECK-NOT: PartitionOverBudget
+// CHECK: remark: [Analysis] AssumedSize
+// CHECK-SAME: Function=step | Remark="live bytes, and what fits a memory budget, are without a value: the size of a memref<?xi8> is not known; 'commsched.size_hints' may give it"
+// CHECK: remark: [Missed] PartitionOverBudget
+// CHECK-SAME: LeastBytes=1040
 // CHECK: remark: [Passed] Partitioned
 // CHECK-SAME: SavedBytes=1000
 func.func @step(

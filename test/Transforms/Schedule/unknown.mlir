@@ -1,7 +1,8 @@
 // RUN: commsched-opt %s -split-input-file -verify-diagnostics \
-// RUN:   --mlir-print-op-on-diagnostic=false --commsched-schedule -o /dev/null
+// RUN:   --mlir-print-op-on-diagnostic=false --commsched-schedule=strict \
+// RUN:   -o /dev/null
 
-// What is not known: a time is an error, a size is not.
+// With `strict`, a time or a size that is not known is an error.
 
 commsched.group @g size(2)
 
@@ -23,6 +24,20 @@ commsched.group @g size(2)
 func.func @no_collective(%x: tensor<?xi8>) -> tensor<?xi8> {
   %a = commsched.compute "aten.foo"(%x) : (tensor<?xi8>) -> tensor<?xi8>
   return %a : tensor<?xi8>
+}
+
+// -----
+
+commsched.group @g size(2)
+
+func.func @size(%x: tensor<4xi8>) -> (tensor<?xi8>, tensor<4xi8>) {
+  // expected-error @below {{cannot be scheduled without its size: the size of a tensor<?xi8> is not known; 'commsched.size_hints' may give it}}
+  %a = commsched.compute "aten.foo"(%x) {commsched.runtime_ns = 1 : i64}
+      : (tensor<4xi8>) -> tensor<?xi8>
+  %f = commsched.all_reduce %x on @g reduction(max)
+      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
+  return %a, %w : tensor<?xi8>, tensor<4xi8>
 }
 
 // -----

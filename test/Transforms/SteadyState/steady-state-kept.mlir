@@ -64,7 +64,10 @@ func.func @swap(
 
 // -----
 
-// CHECK: [Missed] StepKept | {{.*}}Function=unsized | Remark="the step keeps its repetitions apart: the size of a tensor<?xf32> is not known; 'commsched.size_hints' may give it"
+// A size that is not known counts as 0 bytes.
+
+// CHECK: [Analysis] AssumedSize | {{.*}}Function=unsized
+// CHECK: [Missed] StepKept | {{.*}}Function=unsized | Remark="the step keeps its repetitions apart: a repetition takes 1 ns, of at least 1 (the computation), and nothing that fits 0 bytes is shorter"
 func.func @unsized(
     %m: tensor<?xf32> {commsched.source = {function = @unsized, result = 0 : i64, iterations = 1 : i64}}) -> tensor<?xf32> {
   %b = commsched.compute "f"(%m) {commsched.runtime_ns = 1 : i64} : (tensor<?xf32>) -> tensor<?xf32>

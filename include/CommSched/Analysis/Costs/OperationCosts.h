@@ -16,6 +16,7 @@
 #define COMMSCHED_ANALYSIS_COSTS_OPERATIONCOSTS_H
 
 #include "CommSched/Analysis/Costs/RegionRuns.h"
+#include "CommSched/Analysis/Problem/OperationPrice.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/CostModel/Target.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
@@ -24,8 +25,6 @@
 #include <string>
 
 namespace mlir::commsched {
-
-class BlockProblem;
 
 /// The cost of one launch of a collective, and the model that it comes from.
 struct CollectiveEstimate {
@@ -47,37 +46,6 @@ struct CollectiveEstimate {
   cost::NcclProtocol protocol = cost::NcclProtocol::Simple;
 };
 
-/// What operations take, and where their times come from.
-struct OperationPrice {
-  int64_t timeNs = 0;
-  /// The computation and the collectives in it, those in regions as often as
-  /// they run. Their sum is more than `timeNs` where they run at once.
-  int64_t computeNs = 0;
-  int64_t commNs = 0;
-  /// How much of it comes from measured times.
-  int64_t measuredNs = 0;
-  /// How many operations take time; of one with regions, those that take time
-  /// there count in its place, each once.
-  int64_t numOps = 0;
-  /// Those whose time was measured, and those whose time is pinned.
-  int64_t numMeasured = 0;
-  int64_t numPinned = 0;
-
-  /// Of one operation, by the source of its time.
-  static OperationPrice modelled(int64_t timeNs) {
-    return {timeNs, timeNs, 0, 0, timeNs > 0, 0, 0};
-  }
-  static OperationPrice measured(int64_t timeNs) {
-    return {timeNs, timeNs, 0, timeNs, timeNs > 0, timeNs > 0, 0};
-  }
-  static OperationPrice pinned(int64_t timeNs) {
-    return {timeNs, timeNs, 0, 0, timeNs > 0, 0, timeNs > 0};
-  }
-
-  /// Adds what further operations take. Times saturate.
-  void add(const OperationPrice &other);
-};
-
 /// The rate at which `type` is computed with. Types without a rate of their
 /// own, such as 32-bit integers, count as f32; a complex type counts as its
 /// part.
@@ -91,13 +59,13 @@ public:
                  SymbolTableCollection &symbolTables);
 
   /// Nanoseconds: the pinned `commsched.runtime_ns`, else `findMeasuredNs`,
-  /// else `estimateNs`.
-  std::optional<int64_t> getRuntimeNs(Operation *op);
+  /// else `estimateNs`, else the stand-in of `assume`.
+  int64_t getRuntimeNs(Operation *op) { return price(op).timeNs; }
 
   /// The same, with its sources. Measured is what the profile has for an
   /// operation, a collective or a product, interpolated or scaled or not; all
-  /// else that is not pinned comes from the model.
-  std::optional<OperationPrice> price(Operation *op);
+  /// else that is neither pinned nor assumed comes from the model.
+  OperationPrice price(Operation *op);
 
   /// The blocks that `op` runs one after the other, those of a loop in each
   /// iteration, of alternatives those of the dearest; none if its price is not
@@ -128,8 +96,8 @@ public:
   ///    body;
   ///  * an operation that only allocates or frees: 0;
   ///  * any other: the roofline over the bytes of operands and results.
-  /// None when a size that is needed is not static; sums that do not fit
-  /// saturate at INT64_MAX.
+  /// None when the time of `op`, or of an operation in its regions, would be a
+  /// stand-in; sums that do not fit saturate at INT64_MAX.
   std::optional<int64_t> estimateNs(Operation *op);
 
   /// The measured profile's answer, else the operation's own known time, else
@@ -166,23 +134,32 @@ public:
   /// The tables that resolve process groups.
   SymbolTableCollection &getSymbolTables() const { return symbolTables; }
 
+  /// What stands in for the time of `op` where a size, a group or an
+  /// implementation that the model needs is not known:
+  ///  * of a collective, what the model gives for the bytes that are known, at
+  ///    least for one byte;
+  ///  * of any other, and of a collective whose group is not known, the
+  ///    roofline over its flops and the bytes that are known.
+  /// At least one launch of a kernel, the smallest cost of the target.
+  int64_t assumeNs(Operation *op);
+
 private:
-  std::optional<OperationPrice> estimate(Operation *op);
-  std::optional<OperationPrice> estimateOwnCost(CostOpInterface op);
+  OperationPrice estimate(Operation *op);
+  std::optional<cost::CollectiveQuery>
+  makeQuery(CollectiveOpInterface collective, int64_t bytes);
+  OperationPrice estimateOwnCost(CostOpInterface op);
   std::optional<OperationPrice> estimateProduct(CostOpInterface op,
                                                 double flops, int64_t bytes);
-  std::optional<OperationPrice> priceRegions(Operation *op);
-  std::optional<OperationPrice> priceOnce(Operation *op,
-                                          SmallVectorImpl<Block *> *blocks);
-  std::optional<OperationPrice> priceRegion(Region &region);
-  std::optional<OperationPrice> priceBlock(Block &block);
-  std::optional<OperationPrice> pricePipelined(Block &block,
-                                               int64_t iterations);
-  std::optional<OperationPrice> priceCall(Region &callee);
+  OperationPrice priceRegions(Operation *op);
+  OperationPrice priceOnce(Operation *op, SmallVectorImpl<Block *> *blocks);
+  OperationPrice priceRegion(Region &region);
+  OperationPrice priceBlock(Block &block);
+  OperationPrice pricePipelined(Block &block, int64_t iterations);
+  OperationPrice priceCall(Operation *op, Region &callee);
   Region *findCallee(Operation *op) {
     return pricesCallees ? getCalledBody(op, symbolTables) : nullptr;
   }
-  std::optional<OperationPrice> estimateBytes(Operation *op);
+  OperationPrice estimateBytes(Operation *op);
 
   cost::Target target;
   std::optional<std::string> profilePath;
@@ -195,6 +172,8 @@ private:
   bool pricesCallees = false;
   /// The functions whose calls are being priced.
   DenseSet<Region *> called;
+  /// Those of which one calls itself, at once or by others.
+  DenseSet<Region *> recursive;
 };
 
 /// Pins the times that the profile, which may be null, has for operations in
@@ -202,16 +181,10 @@ private:
 /// takes them into account.
 void pinMeasuredTimes(Operation *root, const cost::MeasuredTable *profile);
 
-/// Why `op` has no cost, as the text of a remark: names the operation (itself
-/// or one in its regions) and the value whose size is not static or not known.
-/// Only for operations that `costs` gives no cost.
+/// Why the time of `op` is not known, as the text of a remark: names the
+/// operation (itself or one in its regions) and the value whose size is not
+/// static or not known. Only for operations whose price is assumed.
 std::string explainUnknownCost(OperationCosts &costs, Operation *op);
-
-/// Why the costs of `block` are not all known: its first operation without a
-/// cost, and the reason. None if all are known. `costs` must have priced
-/// `block`.
-std::optional<std::string> getUnpricedReason(const BlockProblem &block,
-                                             OperationCosts &costs);
 
 } // namespace mlir::commsched
 

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H
 #define COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H
 
+#include "CommSched/Analysis/Costs/Assumptions.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
@@ -37,10 +38,10 @@ public:
   using DeclineFunction = function_ref<void(Location, StringRef)>;
 
   /// Builds and checks the problem. None, after a call of `decline`, if an
-  /// iteration takes a value from further back than the iteration before it, or
-  /// if a size is not known. Emits an error as BlockProblem::create() does, and
-  /// if a time is not known. Inserts the copies behind the loop and erases them
-  /// again. Linear in the operations, operands and effects of the body.
+  /// iteration takes a value from further back than the iteration before it.
+  /// Emits an error as BlockProblem::create() does. Inserts the copies behind
+  /// the loop and erases them again. Linear in the operations, operands and
+  /// effects of the body.
   static FailureOr<std::optional<LoopProblem>>
   create(scf::ForOp loop, OperationCosts &costs, DeclineFunction decline);
 
@@ -62,6 +63,10 @@ public:
   /// place.
   ArrayRef<unsigned> getInPlaceArguments() const { return inPlaceArguments; }
 
+  /// The times and sizes that an iteration takes as known; empty unless remarks
+  /// are enabled.
+  ArrayRef<Assumption> getAssumptions() const { return assumptions; }
+
 private:
   explicit LoopProblem(schedule::CyclicProblem problem)
       : problem(std::move(problem)) {}
@@ -71,6 +76,7 @@ private:
   SmallVector<Operation *> operations;
   SmallVector<Attribute> streams;
   SmallVector<unsigned> inPlaceArguments;
+  std::vector<Assumption> assumptions;
 };
 
 /// What limits the period, in words: the computation, the collectives of a

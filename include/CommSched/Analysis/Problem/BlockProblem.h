@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_BLOCKPROBLEM_H
 #define COMMSCHED_ANALYSIS_PROBLEM_BLOCKPROBLEM_H
 
+#include "CommSched/Analysis/Problem/OperationPrice.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Schedule/Model/Problem.h"
 #include "mlir/IR/Block.h"
@@ -48,18 +49,17 @@ enum class StreamOrder {
 ///     whose other half is not in the block.
 ///
 /// Buffers are the block's storages, and for each operation with regions one
-/// for what is live in them (computeScratchBytes()). The wait of a collective uses what the
-/// collective has in flight.
+/// for what is live in them (computeScratchBytes()). The wait of a collective
+/// uses what the collective has in flight.
 class BlockProblem {
 public:
-  /// The cost of an operation in nanoseconds; none when it is not known.
-  using CostFunction = function_ref<std::optional<int64_t>(Operation *)>;
+  /// What an operation takes.
+  using CostFunction = function_ref<OperationPrice(Operation *)>;
 
   /// Builds and checks the problem. Emits an error when `commsched.order`
   /// contradicts the program order, or the costs or sizes do not add up within
-  /// 64 bits. Unknown costs and sizes count as 0;
-  /// see getUnpriced() and getUnsized(). Linear in the operations, operands and
-  /// effects of the block.
+  /// 64 bits. Unknown sizes count as 0; see getUnsized(). Linear in the
+  /// operations, operands and effects of the block.
   static FailureOr<BlockProblem>
   create(Block &block, CostFunction getCost,
          StreamOrder streamOrder = StreamOrder::Kept);
@@ -86,11 +86,16 @@ public:
   /// The key of each stream (getStreamKey()), in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
-  /// The first operation whose cost is not known, or null.
-  Operation *getUnpriced() const { return unpriced; }
+  /// What all operations take together.
+  const OperationPrice &getPrice() const { return price; }
 
-  /// The first value whose storage has no static size, or null.
-  Value getUnsized() const { return unsized; }
+  /// The operations whose price is assumed, all or a part of it, in program
+  /// order.
+  ArrayRef<Operation *> getAssumed() const { return assumed; }
+
+  /// The values whose storage has no known size and counts as 0 bytes, each
+  /// storage once.
+  ArrayRef<Value> getUnsized() const { return unsized; }
 
   /// The first start or wait whose other half is not in the block, or null. Its
   /// collective is in flight longer than the block says, so that neither times
@@ -111,8 +116,9 @@ private:
   /// By buffer.
   std::vector<int64_t> hostBytes;
   SmallVector<Attribute> streams;
-  Operation *unpriced = nullptr;
-  Value unsized;
+  OperationPrice price;
+  SmallVector<Operation *> assumed;
+  SmallVector<Value> unsized;
   Operation *halfOfPair = nullptr;
 };
 
@@ -123,11 +129,12 @@ struct BlockObstacle {
 };
 
 /// Why `block` cannot be simulated: a collective that is in flight across its
-/// boundary, or the type of the first value whose size is not known.
+/// boundary.
 std::optional<BlockObstacle> getObstacle(const BlockProblem &block);
 
-/// The latter of the two.
-std::optional<BlockObstacle> getSizeObstacle(const BlockProblem &block);
+/// Why the size of `value`, one of BlockProblem::getUnsized(), is not known, as
+/// the text of a remark.
+std::string explainUnknownSize(Value value);
 
 /// Checks that of two collectives of one block, both with `commsched.order`,
 /// the one that starts `later` has the greater number; else emits an error at

@@ -99,7 +99,8 @@ def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
            "and else as CSV; - is CSV on standard output">,
   ], allocatorOptions, stepOptions, [
     Option<"strict", "strict", "bool", /*default=*/"false",
-           "Fail where the step that needs least is over the memory">,
+           "Fail where the step that needs least is over the memory, or a time or a "
+           "size is not known">,
   ]);
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",

@@ -118,10 +118,10 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     `reserved-bytes` of a budget in bytes are kept free for what is not part of
     the program, such as the state of an optimizer. See docs/guide/allocator.md.
 
-    An operation whose time is not known is an error: give it
-    `commsched.runtime_ns`, or a static size and run
-    `commsched-estimate-runtime`. A block with a value of unknown size stays as
-    it is, with a remark.
+    An operation whose time is not known counts as the least by what is known of
+    it, and a value of unknown size as 0 bytes, each with a remark; with `strict`
+    it is an error. `commsched.runtime_ns` gives the time, and
+    `commsched.size_hints` the size. See docs/guide/cost-model.md.
 
     `buckets=auto` merges gathers and reductions of sharded parameters where
     that makes the step shorter by a thousandth or more, or fit the budget: by
@@ -153,7 +153,8 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     "::mlir::tensor::TensorDialect"];
   let options = !listconcat(schedulingOptions, allocatorOptions, [
     Option<"strict", "strict", "bool", /*default=*/"false",
-           "Fail where the schedule that needs least is over the budget">,
+           "Fail where the schedule that needs least is over the budget, or a time or "
+           "a size is not known">,
     Option<"reservedBytes", "reserved-bytes", "std::string",
            /*default=*/"\"0\"",
            "The part of a budget in bytes that the device holds beside the "
@@ -178,9 +179,7 @@ def Frontier : CommSched_SchedulingPass<"commsched-frontier",
     A file that ends in `.json` gets an array with an object for each point, any
     other one CSV. Functions come in the order of the module. A remark
     `BlockNotInFrontier` names each block with collectives that is not the only
-    one of its function, or that has a value of unknown size: the frontier is
-    without it. An operation whose time is not known is an error, and then
-    nothing is written.
+    one of its function: the frontier is without it.
   }];
   let options = !listconcat(schedulingOptions, [
     Option<"file", "file", "std::string", /*default=*/"\"-\"",
@@ -226,7 +225,7 @@ def DumpProblem : Pass<"commsched-dump-problem", "::mlir::ModuleOp"> {
     `--commsched-dump-problem=FILE` is short for
     `--commsched-dump-problem=file=FILE`. The module stays as it is.
 
-    An operation of unknown time or a value of unknown size is an error. A
+    Times and sizes that are not known are those of `commsched-schedule`. A
     remark names each function with several blocks, which is left out.
   }];
   let options = [

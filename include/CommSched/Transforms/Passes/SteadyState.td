@@ -65,8 +65,8 @@ def PipelineLoops
 
     A loop stays as it is, with a remark that says why, if it has too few
     iterations, if it may end early, if an iteration takes a value from further back than the
-    iteration before, if a size is not known, or if the period gets no shorter.
-    An operation whose time is not known is an error.
+    iteration before, or if the period gets no shorter. Times and sizes that are
+    not known are those of `commsched-schedule`.
   }];
   let options = !listconcat(cyclicOptions, [
     Option<"mergeGathers", "merge-gathers", "bool", /*default=*/"true",
@@ -116,10 +116,9 @@ def SteadyState
 
     A step stays as it is, with a remark that says why, if it is linked to other
     functions, if two arguments have the same source, if its body is not one
-    block, if a size is not known, if a repetition overwrites in place what the
-    one before has yet to return, or if the period gets no shorter. An
-    operation whose time is not known is an error. See
-    docs/guide/steady-state.md.
+    block, if a repetition overwrites in place what the one before has yet to
+    return, or if the period gets no shorter. Times and sizes that are not known
+    are those of `commsched-schedule`. See docs/guide/steady-state.md.
   }];
   let options = cyclicOptions;
   let dependentDialects = [

@@ -46,8 +46,8 @@ def Interleave : CommSched_SchedulingPass<"commsched-interleave",
     to the new function. The baseline of `memory-budget` is the peak of one
     function after the other, in the order of the two that has the lower peak.
     A remark gives the step and the exposed communication, and what they are if
-    each function is scheduled alone. Functions of several blocks or with values
-    of unknown size are left as they are, with a remark. See
+    each function is scheduled alone. Functions of several blocks are left as they
+    are, with a remark. See
     docs/guide/interleaving.md.
   }];
   let dependentDialects = [
