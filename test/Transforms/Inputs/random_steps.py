@@ -461,18 +461,22 @@ class Generator:
             f"  }} {self.attributes(op)}")
 
     def loop(self, block, lines, values, pending):
-        """Runs once. Two loops would number their arguments in any order."""
+        """Runs once. Two loops would number their arguments in any order. It
+        starts with what stays, whose storage it does not take over."""
         usable = self.writable(values, pending)
-        if not usable or self.has_loop:
+        firsts = [v for v in usable if v.owner is None and v.buffer.stays]
+        if not firsts or self.has_loop:
             return
         self.has_loop = True
         op = self.add(block, "region", self.cost())
         need(op, self.constants["zero"])
         need(op, self.constants["one"])
-        first = self.rng.choice(usable)
+        first = self.rng.choice(firsts)
         self.read(op, [first])
         inner, passed = self.region(op, usable, first.type, first)
-        result = self.result(op, first.type, place=passed.place)
+        is_kept = passed.text == "%it"
+        result = self.result(op, first.type, place=passed.place,
+                             buffer=first.buffer if is_kept else None)
         values.append(result)
         self.emit(lines, op, "\n    ".join([
             f"{result.text} = scf.for %i = %zero to %one step %one "
