@@ -524,12 +524,18 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   addHalf(report, backward, forward.stepTimeNs);
   ReportNames forwardNames((*both)->getForward());
   ReportNames backwardNames((*both)->getBackward());
+  auto getNames = [&](bool isBackward) -> const ReportNames & {
+    return isBackward ? backwardNames : forwardNames;
+  };
   auto getBufferName = [&](BufferId id) {
     PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
-    const ReportNames &names = buffer.isBackward ? backwardNames : forwardNames;
-    return names.getBufferName(buffer.buffer);
+    return getNames(buffer.isBackward).getBufferName(buffer.buffer);
   };
-  addMemory(report, problem, *timeline, *memory, getBufferName);
+  auto getBufferRule = [&](BufferId id) {
+    PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
+    return getNames(buffer.isBackward).getBufferRule(buffer.buffer);
+  };
+  addMemory(report, problem, *timeline, *memory, getBufferName, getBufferRule);
   if (options.withBuffers)
     addBuffers(report, problem, *timeline, getBufferName);
   report.hostPeakBytes = computeHostPeak(problem, [&](BufferId id) {

@@ -160,6 +160,7 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
           stream.attribute("bytes", value.bytes);
           if (value.producer)
             stream.attribute("producer", *value.producer);
+          stream.attribute("rule", value.rule);
         });
     });
     printOptionalFigures(stream, report);
@@ -173,10 +174,14 @@ void mlir::commsched::printJson(const StepReport &report, raw_ostream &os) {
 //===----------------------------------------------------------------------===//
 
 static void printPeakValues(const StepReport &report, raw_ostream &os) {
-  TextTable<3> table(1, {"largest at the peak", "bytes", "operation"});
-  for (const LiveValue &value : report.peakValues)
-    table.add({value.name, formatBytes(value.bytes),
+  TextTable<4> table(
+      1, {"largest at the peak", "counted as", "bytes", "operation"});
+  for (const LiveValue &value : report.peakValues) {
+    std::string rule = value.rule.str();
+    llvm::replace(rule, '_', ' ');
+    table.add({value.name, std::move(rule), formatBytes(value.bytes),
                value.producer ? std::to_string(*value.producer) : "-"});
+  }
   table.print(os);
 }
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReportParts.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
@@ -132,6 +133,25 @@ std::string ReportNames::getBufferName(BufferId buffer) const {
   return name;
 }
 
+StringRef ReportNames::getBufferRule(BufferId buffer) const {
+  Value root = block.getBufferRoot(buffer);
+  if (!root)
+    return "inside";
+  auto isLoop = [](Operation *op) {
+    return op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop;
+  };
+  if (Operation *taker = block.getTaker(buffer))
+    return isLoop(taker) ? "loop" : "update";
+  const Problem &problem = block.getProblem();
+  auto result = dyn_cast<OpResult>(root);
+  if (!result)
+    return problem.buffer(buffer).freed ? "freeable_argument" : "argument";
+  NodeId producer = problem.buffer(buffer).producer;
+  if (producer != noNode && problem.isCollective(producer))
+    return "collective";
+  return isLoop(result.getOwner()) ? "loop" : "result";
+}
+
 //===----------------------------------------------------------------------===//
 // Collectives
 //===----------------------------------------------------------------------===//
@@ -219,7 +239,8 @@ static void addSamples(StepReport &report, const Problem &problem,
 /// Fills in the largest of what is live at the peak.
 static void addPeakValues(StepReport &report, const Problem &problem,
                           ArrayRef<BufferId> live,
-                          function_ref<std::string(BufferId)> getName) {
+                          function_ref<std::string(BufferId)> getName,
+                          function_ref<StringRef(BufferId)> getRule) {
   SmallVector<BufferId> largest;
   llvm::copy_if(live, std::back_inserter(largest),
                 [&](BufferId id) { return problem.buffer(id).bytes > 0; });
@@ -235,6 +256,7 @@ static void addPeakValues(StepReport &report, const Problem &problem,
     LiveValue &value = report.peakValues.emplace_back();
     value.name = getName(id);
     value.bytes = buffer.bytes;
+    value.rule = getRule(id);
     if (buffer.producer != noNode)
       value.producer = buffer.producer;
   }
@@ -243,14 +265,15 @@ static void addPeakValues(StepReport &report, const Problem &problem,
 void mlir::commsched::addMemory(StepReport &report, const Problem &problem,
                                 const Timeline &timeline,
                                 const MemoryTimeline &memory,
-                                function_ref<std::string(BufferId)> getName) {
+                                function_ref<std::string(BufferId)> getName,
+                                function_ref<StringRef(BufferId)> getRule) {
   report.peakMemoryBytes = memory.peakBytes;
   report.peakPosition = memory.peakPosition;
   addSamples(report, problem, timeline, memory);
   // It accepts what simulateMemory() accepts.
   addPeakValues(report, problem,
                 *findLive(problem, problem.programOrder(), memory.peakPosition),
-                getName);
+                getName, getRule);
 }
 
 void mlir::commsched::addBuffers(StepReport &report, const Problem &problem,

@@ -45,6 +45,9 @@ public:
   /// first. O(log operations).
   std::string getBufferName(schedule::BufferId buffer) const;
 
+  /// Which rule of the memory model counts the buffer; see LiveValue::rule.
+  StringRef getBufferRule(schedule::BufferId buffer) const;
+
 private:
   const BlockProblem &block;
   size_t numBefore;
@@ -82,7 +85,8 @@ void addCollective(StepReport &report, const schedule::Problem &problem,
 void addMemory(StepReport &report, const schedule::Problem &problem,
                const schedule::Timeline &timeline,
                const schedule::MemoryTimeline &memory,
-               function_ref<std::string(schedule::BufferId)> getName);
+               function_ref<std::string(schedule::BufferId)> getName,
+               function_ref<StringRef(schedule::BufferId)> getRule);
 
 /// The most bytes that are live in the host's memory at a time, in program
 /// order; `getHostBytes` gives those of a buffer. O(nodes + buffers + uses).

@@ -126,7 +126,8 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
     return failure();
   ReportNames names(block);
   auto getBufferName = [&](BufferId id) { return names.getBufferName(id); };
-  addMemory(report, problem, *timeline, *memory, getBufferName);
+  addMemory(report, problem, *timeline, *memory, getBufferName,
+            [&](BufferId id) { return names.getBufferRule(id); });
   if (options.withBuffers)
     addBuffers(report, problem, *timeline, getBufferName);
   report.hostPeakBytes = computeHostPeak(

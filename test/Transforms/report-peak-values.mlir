@@ -10,7 +10,7 @@ commsched.group @g size(4)
 // order in which the program has them. The two of 4 bytes are left out.
 // CHECK: "function":"more_than_ten"
 // CHECK-SAME: "peak_memory_bytes":424,
-// CHECK-SAME: "peak_position":9,"peak_values":[{"name":"g","bytes":64,"producer":7},{"name":"b","bytes":48,"producer":2},{"name":"e","bytes":48,"producer":5},{"name":"%arg2","bytes":40},{"name":"a","bytes":40,"producer":1},{"name":"c","bytes":40,"producer":3},{"name":"d","bytes":40,"producer":4},{"name":"f","bytes":40,"producer":6},{"name":"sum","bytes":40,"producer":9},{"name":"%arg0","bytes":16}],
+// CHECK-SAME: "peak_position":9,"peak_values":[{"name":"g","bytes":64,"producer":7,"rule":"result"},{"name":"b","bytes":48,"producer":2,"rule":"result"},{"name":"e","bytes":48,"producer":5,"rule":"result"},{"name":"%arg2","bytes":40,"rule":"argument"},{"name":"a","bytes":40,"producer":1,"rule":"result"},{"name":"c","bytes":40,"producer":3,"rule":"result"},{"name":"d","bytes":40,"producer":4,"rule":"result"},{"name":"f","bytes":40,"producer":6,"rule":"result"},{"name":"sum","bytes":40,"producer":9,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"}],
 func.func @more_than_ten(%x: tensor<4xf32>, %small: tensor<1xf32>,
                          %y: tensor<10xf32>) -> tensor<10xf32> {
   %z = commsched.compute "z"(%small) : (tensor<1xf32>) -> tensor<1xf32>
@@ -34,7 +34,7 @@ func.func @more_than_ten(%x: tensor<4xf32>, %small: tensor<1xf32>,
 // operations by theirs, or else by their operator. Scalars and tensors of no
 // elements take nothing and are not named.
 // CHECK: "function":"names"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"layers.0.mm","bytes":32,"producer":1},{"name":"arith.negf","bytes":32,"producer":2},{"name":"weight","bytes":16},{"name":"%arg2","bytes":8}],
+// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"layers.0.mm","bytes":32,"producer":1,"rule":"result"},{"name":"arith.negf","bytes":32,"producer":2,"rule":"result"},{"name":"weight","bytes":16,"rule":"argument"},{"name":"%arg2","bytes":8,"rule":"argument"}],
 func.func @names(%w: tensor<4xf32> {commsched.name = "weight"}, %i: i64,
                  %x: tensor<2xf32> {commsched.name = ""},
                  %none: tensor<0xf32>) -> tensor<8xf32> {
@@ -48,9 +48,9 @@ func.func @names(%w: tensor<4xf32> {commsched.name = "weight"}, %i: i64,
 // The number of a result follows, but for the first; also when the first has no
 // storage.
 // CHECK: "function":"several_results"
-// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"split#2","bytes":48,"producer":0},{"name":"split#1","bytes":32,"producer":0},{"name":"split","bytes":16,"producer":0},{"name":"%arg0","bytes":4}],
+// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"split#2","bytes":48,"producer":0,"rule":"result"},{"name":"split#1","bytes":32,"producer":0,"rule":"result"},{"name":"split","bytes":16,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 // CHECK: "function":"second_of_two"
-// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"max#1","bytes":8,"producer":0},{"name":"%arg0","bytes":4}],
+// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"max#1","bytes":8,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 func.func @several_results(%x: tensor<1xf32>)
     -> (tensor<4xf32>, tensor<12xf32>) {
   %s:3 = commsched.compute "aten.split"(%x) {commsched.name = "split"}
@@ -66,7 +66,7 @@ func.func @second_of_two(%x: tensor<1xf32>) -> (i64, tensor<2xf32>) {
 // is a result of the wait. The wait's name is nobody's. At b nobody needs the
 // operand any more but the collective, which holds it until the wait.
 // CHECK: "function":"in_flight"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"gather#1","bytes":64,"producer":1},{"name":"b","bytes":64,"producer":2},{"name":"gather","bytes":32,"producer":1},{"name":"%arg0","bytes":16},{"name":"a","bytes":8,"producer":0}],
+// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"gather#1","bytes":64,"producer":1,"rule":"collective"},{"name":"b","bytes":64,"producer":2,"rule":"result"},{"name":"gather","bytes":32,"producer":1,"rule":"collective"},{"name":"%arg0","bytes":16,"rule":"argument"},{"name":"a","bytes":8,"producer":0,"rule":"result"}],
 func.func @in_flight(%x: tensor<4xf32>)
     -> (tensor<16xf32>, tensor<8xf32>, tensor<16xf32>) {
   %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<2xf32>
@@ -81,7 +81,7 @@ func.func @in_flight(%x: tensor<4xf32>)
 
 // After the wait it is gone: at c, x, the result and c.
 // CHECK: "function":"in_flight_no_more"
-// CHECK-SAME: "peak_position":3,"peak_values":[{"name":"c","bytes":64,"producer":3},{"name":"all_reduce_0","bytes":8,"producer":1},{"name":"%arg0","bytes":4}],
+// CHECK-SAME: "peak_position":3,"peak_values":[{"name":"c","bytes":64,"producer":3,"rule":"result"},{"name":"all_reduce_0","bytes":8,"producer":1,"rule":"collective"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 func.func @in_flight_no_more(%x: tensor<1xf32>) -> tensor<16xf32> {
   %a = commsched.compute "a"(%x) : (tensor<1xf32>) -> tensor<2xf32>
   %f = commsched.all_reduce %a on @g reduction(sum)
@@ -94,7 +94,7 @@ func.func @in_flight_no_more(%x: tensor<1xf32>) -> tensor<16xf32> {
 // Written in place, the result lives in the buffer, which is called by what
 // makes it: the second result of the copy-in, that the first is a slice of.
 // CHECK: "function":"into"
-// CHECK-SAME: "peak_position":3,"peak_values":[{"name":"copy_in#1","bytes":64,"producer":0},{"name":"split_copy","bytes":64,"producer":3},{"name":"%arg0","bytes":16}],
+// CHECK-SAME: "peak_position":3,"peak_values":[{"name":"copy_in#1","bytes":64,"producer":0,"rule":"result"},{"name":"split_copy","bytes":64,"producer":3,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"}],
 func.func @into(%x: tensor<4xf32>) -> tensor<16xf32> {
   %slice, %buffer = commsched.all_gather_copy_in %x on @g
       {commsched.name = "copy_in"}
@@ -110,7 +110,7 @@ func.func @into(%x: tensor<4xf32>) -> tensor<16xf32> {
 
 // A collective without a name is called by its kind and its place among all.
 // CHECK: "function":"second_collective"
-// CHECK-SAME: "peak_values":[{"name":"recv_1","bytes":64,"producer":1},{"name":"recv_1#1","bytes":64,"producer":1}],
+// CHECK-SAME: "peak_values":[{"name":"recv_1","bytes":64,"producer":1,"rule":"collective"},{"name":"recv_1#1","bytes":64,"producer":1,"rule":"collective"}],
 func.func @second_collective() -> (tensor<16xf32>, tensor<16xf32>) {
   commsched.barrier on @g
   %f = commsched.recv on @g from(0)
@@ -122,7 +122,7 @@ func.func @second_collective() -> (tensor<16xf32>, tensor<16xf32>) {
 // Views are not named, but what they keep is; nor are destinations, written in
 // place.
 // CHECK: "function":"views"
-// CHECK-SAME: "peak_position":4,"peak_values":[{"name":"a","bytes":64,"producer":0},{"name":"%arg0","bytes":16},{"name":"c","bytes":4,"producer":4}],
+// CHECK-SAME: "peak_position":4,"peak_values":[{"name":"a","bytes":64,"producer":0,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"},{"name":"c","bytes":4,"producer":4,"rule":"result"}],
 func.func @views(%x: tensor<4xf32>) -> tensor<1xf32> {
   %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<16xf32>
   %v = tensor.expand_shape %a [[0, 1]] output_shape [4, 4]
@@ -137,10 +137,10 @@ func.func @views(%x: tensor<4xf32>) -> tensor<1xf32> {
 
 // A freeable argument and a saved activation are gone at c; the others stay.
 // CHECK: "function":"freeable"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"c","bytes":1024,"producer":2},{"name":"other","bytes":48},{"name":"b","bytes":8,"producer":1}],
+// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"c","bytes":1024,"producer":2,"rule":"result"},{"name":"other","bytes":48,"rule":"argument"},{"name":"b","bytes":8,"producer":1,"rule":"result"}],
 // They are there before.
 // CHECK: "function":"freeable_at_the_peak"
-// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"saved","bytes":64},{"name":"free","bytes":32},{"name":"a","bytes":4,"producer":0}],
+// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"saved","bytes":64,"rule":"freeable_argument"},{"name":"free","bytes":32,"rule":"freeable_argument"},{"name":"a","bytes":4,"producer":0,"rule":"result"}],
 func.func @freeable(
     %f: tensor<8xf32> {commsched.name = "free", commsched.freeable},
     %s: tensor<16xf32> {commsched.name = "saved",
@@ -167,9 +167,9 @@ func.func @freeable_at_the_peak(
 
 // A result that nobody uses is there while its operation runs, and no longer.
 // CHECK: "function":"unused"
-// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"unused","bytes":64,"producer":0},{"name":"%arg0","bytes":4}],
+// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"unused","bytes":64,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 // CHECK: "function":"unused_before"
-// CHECK-SAME: "peak_position":1,"peak_values":[{"name":"b","bytes":128,"producer":1},{"name":"%arg0","bytes":4}],
+// CHECK-SAME: "peak_position":1,"peak_values":[{"name":"b","bytes":128,"producer":1,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 func.func @unused(%x: tensor<1xf32>) -> tensor<2xf32> {
   %a = commsched.compute "unused"(%x) : (tensor<1xf32>) -> tensor<16xf32>
   %b = commsched.compute "b"(%x) : (tensor<1xf32>) -> tensor<2xf32>
@@ -183,7 +183,7 @@ func.func @unused_before(%x: tensor<1xf32>) -> tensor<32xf32> {
 
 // Returned values stay, also those that nobody uses before.
 // CHECK: "function":"returned"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"c","bytes":64,"producer":2},{"name":"first","bytes":16,"producer":0},{"name":"b","bytes":8,"producer":1},{"name":"%arg0","bytes":4}],
+// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"c","bytes":64,"producer":2,"rule":"result"},{"name":"first","bytes":16,"producer":0,"rule":"result"},{"name":"b","bytes":8,"producer":1,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 func.func @returned(%x: tensor<1xf32>) -> (tensor<4xf32>, tensor<16xf32>) {
   %a = commsched.compute "first"(%x) : (tensor<1xf32>) -> tensor<4xf32>
   %b = commsched.compute "b"(%x) : (tensor<1xf32>) -> tensor<2xf32>
@@ -194,7 +194,7 @@ func.func @returned(%x: tensor<1xf32>) -> (tensor<4xf32>, tensor<16xf32>) {
 // A parameter that is grown is called by its argument, and allocated where it
 // is grown. The storage of no size that it came with is not named.
 // CHECK: "function":"grown"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"y","bytes":128,"producer":2},{"name":"%arg0","bytes":64,"producer":0}],
+// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"y","bytes":128,"producer":2,"rule":"result"},{"name":"%arg0","bytes":64,"producer":0,"rule":"freeable_argument"}],
 func.func @grown(%p: memref<16xf32> {commsched.role = "unsharded_param"})
     -> tensor<32xf32> {
   commsched.resize_storage %p bytes(64) : memref<16xf32>
@@ -210,4 +210,21 @@ func.func @grown(%p: memref<16xf32> {commsched.role = "unsharded_param"})
 func.func @nothing() {
   commsched.barrier on @g
   return
+}
+
+// What a loop carries, what it has live inside, and what updates write in place.
+// CHECK: {"function":"rules"
+// CHECK-SAME: "peak_values":[{"name":"a","bytes":64,"producer":0,"rule":"loop"},{"name":"b","bytes":64,"producer":1,"rule":"update"},{"name":"scf.for (inside)","bytes":64,"producer":3,"rule":"inside"},{"name":"free","bytes":32,"rule":"freeable_argument"},{"name":"at","bytes":4,"rule":"argument"}],
+func.func @rules(%x: tensor<8xf32> {commsched.name = "free", commsched.freeable}, %n: index,
+            %at: tensor<i32> {commsched.name = "at"}) -> (tensor<16xf32>, tensor<16xf32>) {
+  %a = commsched.compute "a"() {commsched.runtime_ns = 1 : i64} : () -> tensor<16xf32>
+  %b = commsched.compute "b"() {commsched.runtime_ns = 1 : i64} : () -> tensor<16xf32>
+  %c = "stablehlo.dynamic_update_slice"(%b, %x, %at)
+      : (tensor<16xf32>, tensor<8xf32>, tensor<i32>) -> tensor<16xf32>
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> tensor<16xf32> {
+    %w = commsched.compute "w"(%v, %x) {commsched.runtime_ns = 1 : i64}
+        : (tensor<16xf32>, tensor<8xf32>) -> tensor<16xf32>
+    scf.yield %w : tensor<16xf32>
+  }
+  return %r, %c : tensor<16xf32>, tensor<16xf32>
 }

@@ -20,10 +20,10 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  tight lower bound             2.750 ms  the step is 0.0 % above it
 // CHECK-NEXT:  peak memory                   7.00 MiB  at operation 1, aten.mm
 // CHECK-EMPTY:
-// CHECK-NEXT:  largest at the peak     bytes  operation
-// CHECK-NEXT:  gather               4.00 MiB          0
-// CHECK-NEXT:  aten.mm              2.00 MiB          1
-// CHECK-NEXT:  %arg0                1.00 MiB          -
+// CHECK-NEXT:  largest at the peak  counted as     bytes  operation
+// CHECK-NEXT:  gather               collective  4.00 MiB          0
+// CHECK-NEXT:  aten.mm                  result  2.00 MiB          1
+// CHECK-NEXT:  %arg0                  argument  1.00 MiB          -
 // CHECK-EMPTY:
 // CHECK-NEXT:  collective    kind        group     bytes     start       end      wait     exposed
 // CHECK-NEXT:  gather        all_gather  dp     4.00 MiB      0 ns  1.500 ms  2.500 ms        0 ns

@@ -102,6 +102,11 @@ struct LiveValue {
   /// The index of the operation that allocates it; none for what is there from
   /// the start.
   std::optional<int64_t> producer;
+  /// Why it counts: `argument`, which the caller keeps; `freeable_argument`;
+  /// `collective`, which delivers it; `loop`, which carries it; `update`, which
+  /// writes a part of it in place; `inside`, what is live in the regions of the
+  /// operation; `result` of any other operation.
+  StringRef rule;
 };
 
 /// Facts about a step that runs both halves of a partition.

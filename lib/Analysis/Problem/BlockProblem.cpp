@@ -98,9 +98,12 @@ LogicalResult BlockProblemBuilder::addBuffers() {
     result.bufferRoots.push_back(storage.root);
     result.hostBytes.push_back(storage.hostBytes);
   }
-  for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node)
+  for (NodeId node = 0, end = result.problem.numNodes(); node < end; ++node) {
     for (int32_t storage : storages.getUses(node))
       result.problem.addUse(storage, node);
+    for (int32_t storage : storages.getTakenOver(node))
+      result.takers[storage] = result.operations[node];
+  }
   for (auto [node, op] : llvm::enumerate(result.operations)) {
     int64_t scratch = computeScratchBytes(op);
     if (scratch == 0)

@@ -77,6 +77,12 @@ public:
     return bufferRoots[buffer];
   }
 
+  /// The last operation that takes over a buffer; see
+  /// StorageAnalysis::getTakenOver(). Null if there is none.
+  Operation *getTaker(schedule::BufferId buffer) const {
+    return takers.lookup(buffer);
+  }
+
   /// The bytes of a buffer in the memory of the host, which take none of the
   /// device; 0 for all buffers that collectives and computation use.
   int64_t getHostBytes(schedule::BufferId buffer) const {
@@ -113,6 +119,7 @@ private:
   schedule::Problem problem;
   SmallVector<Operation *> operations;
   SmallVector<Value> bufferRoots;
+  DenseMap<schedule::BufferId, Operation *> takers;
   /// By buffer.
   std::vector<int64_t> hostBytes;
   SmallVector<Attribute> streams;
