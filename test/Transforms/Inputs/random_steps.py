@@ -491,7 +491,6 @@ class Generator:
         inner_values, lines = list(usable), []
         if carried:
             buffer = body.allocate(type.bytes)
-            buffer.stays = True
             inner_values.append(
                 Value("%it", type, None, body, buffer, carried.place,
                       is_fresh=False))
