@@ -30,7 +30,7 @@ COLLECTIVE = re.compile(
     r'"stablehlo\.(all_gather|all_reduce|all_to_all|reduce_scatter|'
     r'collective_permute|collective_broadcast|async_start)"\('
 )
-PRICE = re.compile(r", for \d+ ns|, and the size of .* is not (static|known)")
+PRICE = re.compile(r", for (an assumed )?\d+ ns")
 ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w-]+)` \|$", re.MULTILINE)
 
 
