@@ -259,7 +259,7 @@ MUTATIONS = [
         ("lit Analysis/peak-memory.mlir",)),
     Mutation(
         "lib/Analysis/Costs/OperationCosts.cpp",
-        "    } else if (!chosen || cost->timeNs > dearest.timeNs) {\n",
+        "    } else if (!chosen || cost.timeNs > dearest.timeNs) {\n",
         "    } else {\n",
         "a branch costs what its last alternative does",
         ("lit Analysis/costs-regions.mlir",)),

@@ -73,7 +73,8 @@ void mlir::commsched::remarkAssumptions(StringRef function,
 }
 
 void mlir::commsched::remarkAssumedSizes(StringRef function, Block &block) {
-  for (const Storage &storage : StorageAnalysis(block).getStorages())
+  StorageAnalysis storages(block);
+  for (const Storage &storage : storages.getStorages())
     if (!storage.bytes)
       remarkAssumptions(function, assumeSize(storage.root));
 }

@@ -36,8 +36,14 @@
 //  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true file={{.+}}.csv link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json slack=7 split=off target=b200
 //  OPTIONS-NEXT: func.func(
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto profile= reserved-bytes=0 slack=-1 split=auto strict=false target=h100
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json reserved-bytes=0 slack=7 split=off strict=true target=b200
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=nested buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto profile= reserved-bytes=0 slack=-1 split=auto strict=false target=h100
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=nested buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json reserved-bytes=0 slack=7 split=off strict=true target=b200
+// PASSES-NEXT:   commsched-pipeline-loops{
+// DEFAULTS-SAME:   memory-budget=5% merge-gathers=true profile= slack=-1 target=h100
+//  OPTIONS-SAME:   memory-budget=7% merge-gathers=true profile={{.+}}.json slack=7 target=b200
+// PASSES-NEXT:   commsched-schedule{
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=body buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto profile= reserved-bytes=0 slack=-1 split=auto strict=false target=h100
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=body buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json reserved-bytes=0 slack=7 split=off strict=true target=b200
 // PASSES-NEXT:   commsched-choose-implementations{
 // DEFAULTS-SAME:   compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false memory-budget=5% profile= slack=-1 target=h100
 //  OPTIONS-SAME:   compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true memory-budget=7% profile={{.+}}.json slack=7 target=b200

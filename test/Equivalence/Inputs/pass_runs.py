@@ -256,6 +256,8 @@ RUNS = [
         f"memory-budget=10% buckets=off slack=5 {TABLE}",
         "memory-budget=50% exclusive-groups link-sharing "
         "compute-slowdown=0.19", steps=SCHEDULED),
+    *make_runs("commsched-schedule", "memory-budget=20% blocks=nested",
+               "memory-budget=20% blocks=body", steps=("fsdp", "mixed")),
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
                f"target=b200 {TABLE}",
                "memory-budget=2000000000 reserved-bytes=1000000000 "
@@ -290,6 +292,8 @@ RUNS = [
                "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),
     # On steps that repeat, by test/Transforms/SteadyState.
     Run("commsched-pipeline", "steady-state", steps=()),
+    *make_runs("commsched-pipeline", "memory-budget=20% pipeline-loops=false",
+               steps=("fsdp",)),
     *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
                "frontier=%folder/frontier.csv",
                "buckets=off split=off slack=5 exclusive-groups link-sharing "

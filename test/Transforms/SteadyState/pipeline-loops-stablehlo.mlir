@@ -20,9 +20,8 @@
 // CHECK:           %[[GOES_ON:.+]] = "stablehlo.compare"(%{{.+}}, %[[END]])
 // CHECK:           "stablehlo.return"(%[[GOES_ON]])
 // CHECK:         ^bb0(%[[COUNTER:[^:]+]]: tensor<i32>,
-// CHECK-DAG:       "stablehlo.async_start"
-// CHECK-DAG:       "stablehlo.dot_general"
-// CHECK:           "stablehlo.async_done"
+// CHECK:           "stablehlo.all_gather"
+// CHECK:           "stablehlo.dot_general"
 // CHECK:           %[[NEXT:.+]] = "stablehlo.add"(%[[COUNTER]], %{{.+}})
 // CHECK:           "stablehlo.return"(%[[NEXT]],
 // CHECK:         %[[LAST:.+]] = "stablehlo.dot_general"
