@@ -21,6 +21,10 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/TosaToArith/TosaToArith.h"
+#include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
+#include "mlir/Conversion/TosaToSCF/TosaToSCF.h"
+#include "mlir/Conversion/TosaToTensor/TosaToTensor.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
@@ -28,6 +32,7 @@
 #include "mlir/Dialect/LLVMIR/Transforms/RequestCWrappers.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/Tosa/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -72,10 +77,24 @@ static void emulateSmallFloats(OpPassManager &manager) {
   manager.addPass(arith::createArithExpandOpsPass(expand));
 }
 
+/// From tosa to linalg and tensor, which can be bufferized. MLIR's pipeline
+/// for this also canonicalizes, which would change programs without tosa.
+static void lowerTosa(OpPassManager &manager) {
+  OpPassManager &functions = manager.nest<func::FuncOp>();
+  functions.addPass(createTosaToSCFPass());
+  functions.addPass(tosa::createTosaOptionalDecompositionsPass());
+  functions.addPass(tosa::createTosaMakeBroadcastablePass());
+  functions.addPass(tosa::createTosaToLinalgNamed());
+  functions.addPass(tosa::createTosaToLinalg());
+  functions.addPass(createTosaToTensorPass());
+  functions.addPass(createTosaToArithPass());
+}
+
 void mlir::commsched::buildCommSchedToLLVMPipeline(
     OpPassManager &manager, const CommSchedToRuntimeOptions &options) {
   // Before there are calls of the runtime, which are plain symbols.
   manager.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
+  lowerTosa(manager);
   buildCommSchedToRuntimePipeline(manager, options);
   manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   emulateSmallFloats(manager);
@@ -102,7 +121,8 @@ void mlir::commsched::registerConversionPipelines() {
       buildCommSchedToRuntimePipeline);
   PassPipelineRegistration<CommSchedToRuntimeOptions>(
       "commsched-to-llvm",
-      "From linalg, tensor, arith, scf and commsched to the LLVM dialect, with "
+      "From tosa, linalg, tensor, arith, scf and commsched to the LLVM "
+      "dialect, with "
       "calls of the runtime",
       buildCommSchedToLLVMPipeline);
 }

@@ -94,15 +94,33 @@ mlir::commsched::detail::lookupGroup(Operation *op, FlatSymbolRefAttr symbol,
   return symbolTables.lookupNearestSymbolFrom<GroupOp>(op, symbol);
 }
 
+/// The innermost operation around `op` that is not registered, or else the
+/// outermost one.
+static Operation *getUnregisteredParent(Operation *op) {
+  while (Operation *parent = op->getParentOp()) {
+    op = parent;
+    if (!op->isRegistered())
+      break;
+  }
+  return op;
+}
+
 FailureOr<GroupOp>
 mlir::commsched::detail::requireGroup(Operation *op, FlatSymbolRefAttr symbol,
                                       SymbolTableCollection &symbolTables) {
   if (GroupOp group = lookupGroup(op, symbol, symbolTables))
     return group;
   Operation *other = symbolTables.lookupNearestSymbolFrom(op, symbol);
-  if (!other)
-    return op->emitOpError("names the group ")
-           << symbol << ", which does not exist (C1)";
+  if (!other) {
+    InFlightDiagnostic diag = op->emitOpError("names the group ") << symbol;
+    // MLIR looks for no symbols beyond an operation that may define its own.
+    if (!SymbolTable::getNearestSymbolTable(op))
+      return diag << ", which cannot be looked up in a region of '"
+                  << getUnregisteredParent(op)->getName()
+                  << "': that is not registered, and may have symbols of its "
+                     "own (C1)";
+    return diag << ", which does not exist (C1)";
+  }
   InFlightDiagnostic diag = op->emitOpError("names ")
                             << symbol << " as its group, which is a '"
                             << other->getName() << "' (C1)";

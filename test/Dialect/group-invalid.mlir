@@ -137,3 +137,20 @@ func.func @rank_c1() -> index {
   %0 = commsched.rank on @rank_c1 : index
   return %0 : index
 }
+
+// -----
+
+commsched.group @g size(2)
+
+// An operation that is not registered and has one region may be a symbol table.
+func.func @unregistered(%x: tensor<4xf32>) {
+  "other.region"(%x) ({
+  ^bb0(%a: tensor<4xf32>):
+    // expected-error@below {{'commsched.all_reduce' op names the group @g, which cannot be looked up in a region of 'other.region': that is not registered, and may have symbols of its own (C1)}}
+    %f = commsched.all_reduce %a on @g reduction(sum)
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    "other.yield"(%w) : (tensor<4xf32>) -> ()
+  }) : (tensor<4xf32>) -> ()
+  return
+}

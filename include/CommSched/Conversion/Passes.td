@@ -185,9 +185,10 @@ def ConvertStableHloToCommSched
 
     Errors: groups that do not partition the devices, because they list a device
     twice, one that does not exist, or not all; pairs of a permute with a
-    repeated source or target; an `async_start` without `async_done`, with one in
-    another block, or with two; missing or malformed attributes; and results that
-    are not what the group delivers. Nested modules are not converted.
+    repeated source or target; missing or malformed attributes; and results that
+    are not what the group delivers. An `async_start` without `async_done`, with
+    one in another block, or with two is an error of every pass, and is reported
+    when the program is read. Nested modules are not converted.
   }];
   let options = [
     Option<"ranksPerNode", "ranks-per-node", "int64_t", /*default=*/"8",

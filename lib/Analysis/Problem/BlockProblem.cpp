@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/BlockNodes.h"
 #include "CommSched/Analysis/Problem/RegionMemory.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -54,12 +55,36 @@ private:
 
 } // namespace mlir::commsched
 
+/// Whether `ns` is what is left of a longer time of the regions of `op`.
+static bool isSaturated(Operation *op, int64_t ns) {
+  return ns == std::numeric_limits<int64_t>::max() &&
+         op->getNumRegions() != 0 && !getPinnedRuntimeNs(op);
+}
+
+/// Reports that `op`, which takes `ns`, is too long.
+static LogicalResult reportOverflow(Operation *op, int64_t ns) {
+  bool isLoop = getRegionUse(op) == RegionUse::Loop && !getPinnedRuntimeNs(op);
+  InFlightDiagnostic diag = op->emitOpError();
+  if (!isSaturated(op, ns)) {
+    diag << "takes " << ns << " ns";
+    if (isLoop)
+      diag << " for " << getTripCount(op).count << " iterations";
+    return diag << ", which together with the operations before it does not "
+                   "fit 64 bits";
+  }
+  if (isLoop)
+    return diag << "runs its body " << getTripCount(op).count
+                << " times, and the nanoseconds of that do not fit 64 bits";
+  return diag << "has regions whose nanoseconds do not fit 64 bits";
+}
+
 int64_t BlockProblemBuilder::price(Operation *op) {
   OperationPrice price = getCost(op);
   if (!price.isKnown())
     result.assumed.push_back(op);
   int64_t totalNs;
-  if (llvm::AddOverflow(result.price.timeNs, price.timeNs, totalNs))
+  if (isSaturated(op, price.timeNs) ||
+      llvm::AddOverflow(result.price.timeNs, price.timeNs, totalNs))
     overflow = op;
   result.price.add(price);
   return price.timeNs;
@@ -135,10 +160,7 @@ FailureOr<BlockProblem> BlockProblemBuilder::build() {
         result.halfOfPair = &op;
     }
     if (overflow)
-      return op.emitOpError("takes ")
-             << result.problem.costNs(node)
-             << " ns, which together with the operations before it does not "
-                "fit 64 bits";
+      return reportOverflow(&op, result.problem.costNs(node));
     result.operations.push_back(&op);
     addDataDependences(&op, node);
     memory.visit(&op, node);

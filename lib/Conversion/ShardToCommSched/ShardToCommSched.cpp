@@ -113,12 +113,6 @@ DenseIntElementsAttr mlir::commsched::shardconversion::getPairsAttr(
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// An annotation of a program that is still written for one device.
-static bool isAnnotation(Operation *op) {
-  return isa<shard::ShardOp, shard::ShardingOp, shard::GetShardingOp,
-             shard::ShardShapeOp>(op);
-}
-
 static LogicalResult convertOp(Operation *op,
                                shardconversion::Context &context) {
   context.rewriter.setInsertionPoint(op);
@@ -158,16 +152,22 @@ LogicalResult ConvertShardToCommSched::run() {
   if (ranksPerNode < 1)
     return module.emitError("the option 'ranks-per-node' is ")
            << ranksPerNode.getValue() << ", and a node has at least one rank";
-  SmallVector<Operation *> grids, ops;
+  SmallVector<Operation *> grids, shardings, ops;
   WalkResult partitioned = module.walk([&](Operation *op) {
     if (!isa_and_nonnull<shard::ShardDialect>(op->getDialect()))
       return WalkResult::advance();
-    if (isAnnotation(op)) {
+    if (isa<shard::ShardOp>(op)) {
       op->emitOpError("annotates a program that is not partitioned; run "
-                      "--shard-partition first");
+                      "--pass-pipeline='builtin.module(func.func(sharding-"
+                      "propagation,shard-partition),convert-shard-to-"
+                      "commsched)' instead");
       return WalkResult::interrupt();
     }
-    (isa<shard::GridOp>(op) ? grids : ops).push_back(op);
+    // Partitioning may leave a description of a layout, which has no effect.
+    if (isa<shard::ShardingOp>(op))
+      shardings.push_back(op);
+    else
+      (isa<shard::GridOp>(op) ? grids : ops).push_back(op);
     return WalkResult::advance();
   });
   if (partitioned.wasInterrupted())
@@ -183,6 +183,9 @@ LogicalResult ConvertShardToCommSched::run() {
       result = failure();
   if (failed(result))
     return failure();
+  for (Operation *sharding : shardings)
+    if (sharding->use_empty())
+      rewriter.eraseOp(sharding);
   for (Operation *grid : grids)
     if (SymbolTable::symbolKnownUseEmpty(grid, module))
       rewriter.eraseOp(grid);

@@ -4,10 +4,20 @@
 shard.grid @grid(shape = 2)
 
 func.func @not_partitioned(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@below {{'shard.sharding' op annotates a program that is not partitioned; run --shard-partition first}}
   %s = shard.sharding @grid split_axes = [[0]] : !shard.sharding
+  // expected-error@below {{'shard.shard' op annotates a program that is not partitioned; run --pass-pipeline='builtin.module(func.func(sharding-propagation,shard-partition),convert-shard-to-commsched)' instead}}
   %0 = shard.shard %x to %s : tensor<8xf32>
   return %0 : tensor<8xf32>
+}
+
+// -----
+
+shard.grid @grid(shape = 2)
+
+func.func @asks_for_sharding(%x: tensor<8xf32>) -> !shard.sharding {
+  // expected-error@below {{'shard.get_sharding' op has no counterpart in commsched}}
+  %s = shard.get_sharding %x : tensor<8xf32> -> !shard.sharding
+  return %s : !shard.sharding
 }
 
 // -----
