@@ -342,8 +342,10 @@ FailureOr<bool> CollectiveMover::reduce(Block &block,
   if (least > limitBytes && pass.neverLonger &&
       getsLonger(problem, choice->order))
     return false;
-  if (!problem.apply(choice->order))
+  if (choice->order == problem.getProblem().programOrder())
     return false;
+  keepBaselineBytes(function, block, peakBytes);
+  problem.apply(choice->order);
   StringRef method = toString(choice->best.method);
   remark::passed(function.getLoc(),
                  makeRemark("BlockReordered", function.getSymName()))
@@ -354,7 +356,6 @@ FailureOr<bool> CollectiveMover::reduce(Block &block,
       << remark::metric("PeakBytesBefore", peakBytes)
       << remark::metric("PeakBytesAfter", least)
       << remark::metric("BudgetBytes", limitBytes);
-  keepBaselineBytes(function, block, peakBytes);
   return true;
 }
 
@@ -421,9 +422,11 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
       report.write();
     }
   }
-  bool moved = problem->apply(result->order);
-  if (moved)
+  bool moved = result->order != problem->getProblem().programOrder();
+  if (moved) {
     keepBaselineBytes(function, block, *peakBytes);
+    problem->apply(result->order);
+  }
   return reduced || moved || pass.writeInfo;
 }
 

@@ -48,7 +48,7 @@ def test_run_programs(opt_program):
     assert names(after.function("forward")) == [
         "gather", "neg", "", "", "gather.wait",
     ]
-    assert set(reports.before) == {"forward"}
+    assert set(reports.before) == {"forward", "dynamic"}
     assert reports.before["forward"]["step_time_ns"] == 1180
     assert reports.after["forward"]["step_time_ns"] == 1080
     assert reports.after["forward"]["collectives"][0]["name"] == "gather"

@@ -122,8 +122,9 @@ FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
   }
   if (areRemarksEnabled(function))
     remarkChoice(function, block.getParentOp()->getLoc(), *choice);
-  if (!problem->apply(choice->order))
+  if (choice->order == problem->getProblem().programOrder())
     return false;
   keepBaselineBytes(function, block, choice->candidates.front().peakBytes);
+  problem->apply(choice->order);
   return true;
 }
