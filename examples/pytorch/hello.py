@@ -28,4 +28,5 @@ for i in range(3):
         print(f"step {i}: loss {loss.item():.4f}", flush=True)
 if dist.get_rank() == 0:
     cs.explain(step)
+dist.barrier()
 dist.destroy_process_group()
