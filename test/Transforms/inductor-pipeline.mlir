@@ -20,11 +20,11 @@
 
 //      BUCKETS: func.func(
 // BUCKETS-NEXT:   commsched-bucket-all-gather{cap-mb={2.000000e+03}
-// BUCKETS-SAME:     fsdp-only=false {{.*}}mode=copy {{.*}}plan= preserve-overlap=false
+// BUCKETS-SAME:     fsdp-only=false {{.*}}mode=copy {{.*}}plan=
 // BUCKETS-NEXT:   commsched-bucket-reduce-scatter{{.*}}cap-mb={2.000000e+03}
-// BUCKETS-SAME:     fsdp-only=true {{.*}}mode=copy {{.*}}plan= preserve-overlap=false
+// BUCKETS-SAME:     fsdp-only=true {{.*}}mode=copy {{.*}}plan=
 // BUCKETS-NEXT:   commsched-bucket-all-reduce{{.*}}cap-mb={2.000000e+03}
-// BUCKETS-SAME:     fsdp-only=false {{.*}}mode=copy {{.*}}plan= preserve-overlap=false
+// BUCKETS-SAME:     fsdp-only=false {{.*}}mode=copy {{.*}}plan=
 // BUCKETS-NEXT:   commsched-order-collectives,
 //      REDUCE-BUCKETS: func.func(
 // REDUCE-BUCKETS-NEXT:   commsched-bucket-all-reduce{{.*}}cap-mb={5.000000e-01} fsdp-only=true

@@ -197,8 +197,7 @@ LogicalResult BlockBucketer::merge(const BlockProblem &problem,
 FailureOr<bool> BlockBucketer::runRound() {
   // Estimating costs takes longer than everything else here, and merging by
   // size or by a given plan does not use them.
-  bool isPriced = options.preserveOverlap ||
-                  options.grouping == BucketGrouping::AutomaticPlan;
+  bool isPriced = options.grouping == BucketGrouping::AutomaticPlan;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
       [&](Operation *op) {

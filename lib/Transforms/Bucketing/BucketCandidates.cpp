@@ -221,10 +221,6 @@ int32_t CandidateMaker::addKey(const MergeableCollective &collective,
   if (!isNew)
     return it->second;
   made.modes.push_back(collective.modes);
-  CollectiveOpInterface op = collective.op;
-  FailureOr<ProcessGroup> group = op.getProcessGroup(symbolTables);
-  made.crossesNodes.push_back(succeeded(group) &&
-                              group->size > group->ranksPerNode);
   std::vector<int64_t> caps = options.capBytes;
   if (entries) {
     caps = {unlimited};

@@ -51,7 +51,6 @@ struct BucketingPassOptions {
   bool isBitwise = false;
   bool fsdpOnly = false;
   bool multiDtype = false;
-  bool preserveOverlap = false;
   BucketGrouping grouping = BucketGrouping::Size;
   /// For BucketGrouping::Plan.
   BucketPlan plan;
@@ -106,8 +105,6 @@ struct BucketCandidates {
   schedule::BucketingOptions options;
   /// By key: the modes in which its members can travel together.
   std::vector<SmallVector<BucketMode, 2>> modes;
-  /// By key: whether its group crosses nodes.
-  std::vector<bool> crossesNodes;
   /// By key, with a rule only.
   std::vector<PlanEntry> entries;
   /// By entry of the plan: whether it names a candidate.

@@ -207,7 +207,6 @@ static void appendCandidates(BucketCandidates &candidates,
       std::min(candidates.options.maxCount, added.options.maxCount);
   llvm::append_range(candidates.options.capBytes, added.options.capBytes);
   llvm::append_range(candidates.modes, added.modes);
-  llvm::append_range(candidates.crossesNodes, added.crossesNodes);
   llvm::append_range(candidates.refused, added.refused);
 }
 
@@ -244,22 +243,9 @@ BucketChooser::findCandidates(ArrayRef<MergeableKind> kinds,
   return std::move(*candidates);
 }
 
-FailureOr<Bucketing> BucketChooser::form(const BucketCandidates &candidates,
-                                         bool preserveOverlap) {
-  DenseMap<NodeId, int32_t> keys;
-  for (const BucketCandidate &candidate : candidates.candidates)
-    keys[candidate.start] = candidate.key;
-  auto getCost = [&](const std::vector<NodeId> &starts) {
-    int32_t key = keys.lookup(starts.front());
-    return pricer.price(starts, candidates.modes[key]).cost;
-  };
-  Result<Bucketing> bucketing =
-      preserveOverlap
-          ? formOverlapPreservingBuckets(
-                problem.getProblem(), candidates.candidates, candidates.options,
-                candidates.crossesNodes, getCost)
-          : formBuckets(problem.getProblem(), candidates.candidates,
-                        candidates.options);
+FailureOr<Bucketing> BucketChooser::form(const BucketCandidates &candidates) {
+  Result<Bucketing> bucketing = formBuckets(
+      problem.getProblem(), candidates.candidates, candidates.options);
   if (!bucketing) {
     emitError(function.getLoc(), "no buckets were found: ")
         << bucketing.error();
@@ -351,10 +337,7 @@ FailureOr<BucketChoice> BucketChooser::choose(ArrayRef<MergeableKind> kinds,
   if (failed(candidates))
     return failure();
   choice.candidates = std::move(*candidates);
-  bool preserveOverlap = llvm::any_of(kinds, [](const MergeableKind &kind) {
-    return kind.options.preserveOverlap;
-  });
-  FailureOr<Bucketing> bucketing = form(choice.candidates, preserveOverlap);
+  FailureOr<Bucketing> bucketing = form(choice.candidates);
   if (failed(bucketing))
     return failure();
   choice.bucketing = std::move(*bucketing);

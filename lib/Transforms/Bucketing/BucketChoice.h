@@ -175,8 +175,7 @@ public:
 private:
   FailureOr<BucketCandidates> findCandidates(ArrayRef<MergeableKind> kinds,
                                              const PlanRule *rule);
-  FailureOr<schedule::Bucketing> form(const BucketCandidates &candidates,
-                                      bool preserveOverlap);
+  FailureOr<schedule::Bucketing> form(const BucketCandidates &candidates);
   LogicalResult merge(BucketChoice &choice);
 
   func::FuncOp function;

@@ -92,7 +92,6 @@ public:
     bucketing = {};
     bucketing.kind = getKind();
     bucketing.saturation = this->saturation;
-    bucketing.preserveOverlap = this->preserveOverlap;
     bucketing.modes = getModes(BucketModeOption::Coalesced);
     optionError = readOwnOptions(bucketing);
     if (!optionError)
@@ -173,8 +172,6 @@ protected:
       return std::nullopt;
     constexpr StringLiteral meaningless =
         "means nothing to a plan, which says what travels together";
-    if (this->preserveOverlap)
-      return explain(this->preserveOverlap, meaningless);
     if (!this->capMb.empty())
       return explain(this->capMb, meaningless);
     if (this->maxCount > 0)

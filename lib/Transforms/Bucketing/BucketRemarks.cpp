@@ -57,10 +57,6 @@ mlir::commsched::explainUnbucketed(const BlockProblem &problem,
     return "the buckets that it might join are full";
   case UnbucketedReason::Dependent:
     return "a dependence joins it to " + other;
-  case UnbucketedReason::LosesOverlap:
-    return "computation would no longer hide it, or would hide less of "
-           "others, together with " +
-           other;
   }
   llvm_unreachable("a collective that is not alone");
 }

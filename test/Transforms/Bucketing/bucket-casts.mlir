@@ -1,6 +1,5 @@
 // DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather
 // RUN: %{merge} | FileCheck %s
-// RUN: %{merge}=preserve-overlap | FileCheck %s
 
 // Casts that the copy-in of a bucket makes, and what they are made of, come up
 // to the bucket or go, wherever they stand.

@@ -1,6 +1,6 @@
-// RUN: commsched-opt %s --commsched-bucket-all-gather=preserve-overlap \
-// RUN:   --commsched-bucket-reduce-scatter=preserve-overlap \
-// RUN:   --commsched-bucket-all-reduce=preserve-overlap | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket-all-gather \
+// RUN:   --commsched-bucket-reduce-scatter --commsched-bucket-all-reduce \
+// RUN:   | FileCheck %s
 
 // Each pass merges collectives of its kind, and leaves the other ones alone.
 

@@ -25,7 +25,6 @@ KINDS = {"all-gather": "commsched.all_gather",
 # What has to be equal in one bucket besides the kind, group and element type.
 KEYS = ("reduction", "root", "split_dim", "concat_dim", "input_splits",
         "output_splits")
-OVERLAP = "preserve-overlap"
 DEDUPLICATE = "deduplicate"
 SUM_FIRST = "sum-first"
 
@@ -293,7 +292,7 @@ class BlockRules:
         """
         kinds = [p.kind for p in self.passes]
         if (not bucketing.caps or bucketing.plan
-                or not {OVERLAP, SUM_FIRST, DEDUPLICATE}.isdisjoint(
+                or not {SUM_FIRST, DEDUPLICATE}.isdisjoint(
                     bucketing.flags)
                 or kinds.count(bucketing.kind) > 1):
             return

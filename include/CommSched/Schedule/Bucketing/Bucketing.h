@@ -58,9 +58,6 @@ enum class UnbucketedReason : uint8_t {
   /// every bucket with room for it; `other` is the member of the last of them
   /// that the path begins or ends at.
   Dependent,
-  /// A bucket with it would take overlap away (see
-  /// formOverlapPreservingBuckets()); `other` is the nearest other member.
-  LosesOverlap,
 };
 
 /// The bucket of one candidate, or why it has none.
@@ -155,39 +152,6 @@ struct BucketCost {
 /// Returns the cost of merging these starts.
 using BucketCostFunction =
     std::function<BucketCost(const std::vector<NodeId> &starts)>;
-
-/// Forms buckets as formBuckets() does, and splits in halves, round after
-/// round, those that are responsible if the merged program, as
-/// BucketedProblem::place() puts it, runs worse than the original one:
-///  - a collective is uncovered for longer than its members were together, that
-///    is, runs while the compute stream waits for it or for another one. Unlike
-///    the stall of its wait, this does not depend on which of two collectives
-///    is waited for first,
-///  - the step takes longer.
-/// Of all rounds, and of no buckets at all, the result is the one with the
-/// shortest step; of several the one in which collectives are uncovered for the
-/// least time in sum, then the one with fewer splits. So no step gets longer,
-/// and buckets without a loss stay as they were formed. Requiring that no
-/// collective loses would be too strict in programs bound by communication:
-/// there the same stall only moves to another collective, and buckets that
-/// shorten the step would be rejected.
-///
-/// Members of buckets that were split down to one are unbucketed, because of
-/// LosesOverlap.
-///
-/// `exposedFirst`, by key: whether collectives that are uncovered in the
-/// original program are looked at before those that are not, so that they find
-/// each other; otherwise candidates are looked at in the order of the program.
-///
-/// Error: that of formBuckets() or BucketedProblem::create(); the program is
-/// not a legal order; `exposedFirst` does not have the keys of the caps.
-///
-/// O(log largest bucket) rounds of O((nodes + dependences) log nodes).
-/// `getCost` is asked once for each bucket that is tried.
-Result<Bucketing> formOverlapPreservingBuckets(
-    const Problem &problem, const std::vector<BucketCandidate> &candidates,
-    const BucketingOptions &options, const std::vector<bool> &exposedFirst,
-    const BucketCostFunction &getCost);
 
 } // namespace mlir::commsched::schedule
 

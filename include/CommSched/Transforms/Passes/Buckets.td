@@ -24,9 +24,6 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
            "group, by the cost model">,
   ];
   list<Option> commonOptions = [
-    Option<"preserveOverlap", "preserve-overlap", "bool", /*default=*/"false",
-           "Split buckets until the simulated step gets no longer, and no "
-           "other split makes it shorter">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives, for what merged ones take">,
   ];
