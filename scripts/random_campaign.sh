@@ -58,9 +58,7 @@ for ranks in 1 2 3 4 8; do
   run commsched-conformance --backend=local --ranks="$ranks"
 done
 
-check $checks/check_budgets.py --functions $((200 * count)) --seed "$seed" commsched-opt
-check $checks/check_schedules.py --functions $((400 * count)) --seed "$seed" commsched-opt
-check $checks/check_larger_budgets.py --functions $((30 * count)) --seed "$seed" commsched-opt
+check $checks/check_budgets.py --functions $((200 * count)) --growing $((30 * count)) --seed "$seed" commsched-opt
 check $checks/check_rank_agreement.py --functions $((200 * count)) --ranks 3 \
   --seed "$seed" --folder "$folder" commsched-opt
 check $checks/check_params.py --functions $((300 * count)) --seed "$seed" commsched-opt

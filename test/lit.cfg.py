@@ -45,6 +45,8 @@ config.substitutions += [
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),
     ("%python", config.python_executable),
+    ("%rows", f"{config.python_executable} "
+     f"{os.path.join(config.commsched_src_root, 'test', 'expand_rows.py')}"),
     ("%{seed}", str(seed)),
     ("%src", config.commsched_src_root),
     ("%venv", os.path.dirname(os.path.dirname(config.python_executable))),

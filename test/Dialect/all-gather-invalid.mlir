@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @dp size(8)
 
@@ -37,87 +37,50 @@ func.func @all_gather_c1_not_a_group(%shard: tensor<4xf32>) {
 
 commsched.group @dp size(8)
 
-func.func @all_gather_c2_no_operand() {
-  // expected-error@below {{'commsched.all_gather' op needs at least one operand (C2)}}
-  %future = "commsched.all_gather"() <{dim = 0 : i64, group = @dp,
-      operandSegmentSizes = array<i32: 0, 0>}> : () -> !commsched.future
-  commsched.wait %future : !commsched.future
+func.func @row(
+    %shard: tensor<4xf32>, %a: tensor<4xf32>, %b: tensor<32xf32>,
+    %t32xf32: tensor<32xf32>, %tf32: tensor<f32>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @dp size(8)
-
-func.func @all_gather_c2_arity(%a: tensor<4xf32>, %b: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather' op has 2 operand(s) but delivers 1 value(s) (C2)}}
-  %future = commsched.all_gather %a, %b on @dp dim(0)
-      : tensor<4xf32>, tensor<4xf32> -> !commsched.future<tensor<32xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<32xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(8)
-
-func.func @all_gather_c3_element_type(%a: tensor<4xf32>, %b: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather' op operand 1 has element type 'f32', but 'bf16' is delivered (C3)}}
-  %future = commsched.all_gather %a, %b on @dp dim(0)
-      : tensor<4xf32>, tensor<4xf32>
-        -> !commsched.future<tensor<32xf32>, tensor<32xbf16>>
-  %full:2 = commsched.wait %future
-      : !commsched.future<tensor<32xf32>, tensor<32xbf16>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(8)
-
-func.func @all_gather_c3_rank(%shard: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather' op operand 0 has rank 1, but rank 2 is delivered (C3)}}
-  %future = commsched.all_gather %shard on @dp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<8x4xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(8)
-
-func.func @all_gather_c4(%shard: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather' op dim(1) is no dimension of operand 0, which has rank 1 (C4)}}
-  %future = commsched.all_gather %shard on @dp dim(1)
-      : tensor<4xf32> -> !commsched.future<tensor<32xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<32xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(8)
-
-func.func @all_gather_c4_negative(%shard: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather' op dim(-1) is no dimension of operand 0, which has rank 1 (C4)}}
-  %future = commsched.all_gather %shard on @dp dim(-1)
-      : tensor<4xf32> -> !commsched.future<tensor<32xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<32xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(8)
-
-func.func @all_gather_c4_scalar(%shard: tensor<f32>) {
-  // expected-error@below {{'commsched.all_gather' op dim(0) is no dimension of operand 0, which has rank 0 (C4)}}
-  %future = commsched.all_gather %shard on @dp dim(0)
-      : tensor<f32> -> !commsched.future<tensor<f32>>
-  %full = commsched.wait %future : !commsched.future<tensor<f32>>
-  return
-}
+// expected-error@below {{'commsched.all_gather' op needs at least one operand (C2)}}
+%future = "commsched.all_gather"() <{dim = 0 : i64, group = @dp,
+    operandSegmentSizes = array<i32: 0, 0>}> : () -> !commsched.future
+commsched.wait %future : !commsched.future
+// expected-error@below {{'commsched.all_gather' op has 2 operand(s) but delivers 1 value(s) (C2)}}
+%future = commsched.all_gather %a, %shard on @dp dim(0)
+    : tensor<4xf32>, tensor<4xf32> -> !commsched.future<tensor<32xf32>>
+%full = commsched.wait %future : !commsched.future<tensor<32xf32>>
+// expected-error@below {{'commsched.all_gather' op operand 1 has element type 'f32', but 'bf16' is delivered (C3)}}
+%future = commsched.all_gather %a, %shard on @dp dim(0)
+    : tensor<4xf32>, tensor<4xf32>
+      -> !commsched.future<tensor<32xf32>, tensor<32xbf16>>
+%full:2 = commsched.wait %future
+    : !commsched.future<tensor<32xf32>, tensor<32xbf16>>
+// expected-error@below {{'commsched.all_gather' op operand 0 has rank 1, but rank 2 is delivered (C3)}}
+%future = commsched.all_gather %shard on @dp dim(0)
+    : tensor<4xf32> -> !commsched.future<tensor<8x4xf32>>
+%full = commsched.wait %future : !commsched.future<tensor<8x4xf32>>
+// expected-error@below {{'commsched.all_gather' op dim(1) is no dimension of operand 0, which has rank 1 (C4)}}
+%future = commsched.all_gather %shard on @dp dim(1)
+    : tensor<4xf32> -> !commsched.future<tensor<32xf32>>
+%full = commsched.wait %future : !commsched.future<tensor<32xf32>>
+// expected-error@below {{'commsched.all_gather' op dim(-1) is no dimension of operand 0, which has rank 1 (C4)}}
+%future = commsched.all_gather %shard on @dp dim(-1)
+    : tensor<4xf32> -> !commsched.future<tensor<32xf32>>
+%full = commsched.wait %future : !commsched.future<tensor<32xf32>>
+// expected-error@below {{'commsched.all_gather' op dim(0) is no dimension of operand 0, which has rank 0 (C4)}}
+%future = commsched.all_gather %tf32 on @dp dim(0)
+    : tensor<f32> -> !commsched.future<tensor<f32>>
+%full = commsched.wait %future : !commsched.future<tensor<f32>>
+// expected-error@below {{'commsched.all_gather' op writes into 2 buffer(s) but delivers 1 value(s) (C6)}}
+%future = commsched.all_gather %shard on @dp dim(0) into %t32xf32, %b
+    : tensor<4xf32> into tensor<32xf32>, tensor<32xf32>
+      -> !commsched.future<tensor<32xf32>>
+%full = commsched.wait %future : !commsched.future<tensor<32xf32>>
 
 // -----
 
@@ -155,20 +118,6 @@ func.func @all_gather_c5_overflow(%shard: tensor<4611686018427387904xi8>) {
   %future = commsched.all_gather %shard on @dp dim(0)
       : tensor<4611686018427387904xi8> -> !commsched.future<tensor<8xi8>>
   %full = commsched.wait %future : !commsched.future<tensor<8xi8>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(8)
-
-func.func @all_gather_c6_count(%shard: tensor<4xf32>, %a: tensor<32xf32>,
-                               %b: tensor<32xf32>) {
-  // expected-error@below {{'commsched.all_gather' op writes into 2 buffer(s) but delivers 1 value(s) (C6)}}
-  %future = commsched.all_gather %shard on @dp dim(0) into %a, %b
-      : tensor<4xf32> into tensor<32xf32>, tensor<32xf32>
-        -> !commsched.future<tensor<32xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<32xf32>>
   return
 }
 

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @ep size(2)
 
@@ -46,49 +46,83 @@ func.func @all_to_all_c1(%x: tensor<10xf32>) {
 
 commsched.group @ep size(2)
 
-func.func @all_to_all_c2(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op has 2 operand(s) but delivers 1 value(s) (C2)}}
-  %0 = commsched.all_to_all %x, %x on @ep split_dim(0) concat_dim(0)
-      : tensor<10xf32>, tensor<10xf32> -> !commsched.future<tensor<10xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
+func.func @row(
+    %x: tensor<10xf32>, %splits: tensor<2xi64>, %t10x16xf32: tensor<10x16xf32>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @ep size(2)
-
-func.func @all_to_all_c3(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op operand 0 has element type 'f32', but 'i32' is delivered (C3)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      : tensor<10xf32> -> !commsched.future<tensor<10xi32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10xi32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c4_split(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op split_dim(1) is no dimension of operand 0, which has rank 1 (C4)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(1) concat_dim(0)
-      : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c4_concat(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op concat_dim(-3) is no dimension of operand 0, which has rank 1 (C4)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(-3)
-      : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
-  return
-}
+// expected-error@below {{'commsched.all_to_all' op has 2 operand(s) but delivers 1 value(s) (C2)}}
+%0 = commsched.all_to_all %x, %x on @ep split_dim(0) concat_dim(0)
+    : tensor<10xf32>, tensor<10xf32> -> !commsched.future<tensor<10xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
+// expected-error@below {{'commsched.all_to_all' op operand 0 has element type 'f32', but 'i32' is delivered (C3)}}
+%0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+    : tensor<10xf32> -> !commsched.future<tensor<10xi32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10xi32>>
+// expected-error@below {{'commsched.all_to_all' op split_dim(1) is no dimension of operand 0, which has rank 1 (C4)}}
+%0 = commsched.all_to_all %x on @ep split_dim(1) concat_dim(0)
+    : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
+// expected-error@below {{'commsched.all_to_all' op concat_dim(-3) is no dimension of operand 0, which has rank 1 (C4)}}
+%0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(-3)
+    : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
+// expected-error@below {{'commsched.all_to_all' op has splits, so split_dim(0) and concat_dim(1) must be equal (C6)}}
+%0 = commsched.all_to_all %t10x16xf32 on @ep split_dim(0) concat_dim(1)
+    input_splits([4, 6])
+    : tensor<10x16xf32> -> !commsched.future<tensor<5x32xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<5x32xf32>>
+// expected-error@below {{'commsched.all_to_all' op 'output_splits' has the negative entry -2 (C6)}}
+%0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+    input_splits([4, 6]) output_splits([14, -2])
+    : tensor<10xf32> -> !commsched.future<tensor<12xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<12xf32>>
+// expected-error@below {{'commsched.all_to_all' op 'input_splits' adds up to 11, but the operand's size is 10 (C6)}}
+%0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+    input_splits([4, 7]) output_splits([6, 6])
+    : tensor<10xf32> -> !commsched.future<tensor<12xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<12xf32>>
+// expected-error@below {{'commsched.all_to_all' op 'output_splits' adds up to 12, but the delivered size is 10 (C6)}}
+%0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+    input_splits([4, 6]) output_splits([6, 6])
+    : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
+// expected-error@below {{'commsched.all_to_all' op 'input_splits' overflows when added up (C6)}}
+%0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+    input_splits([9223372036854775807, 9223372036854775807])
+    : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
+// expected-error@below {{'commsched.all_to_all' op dimension 1 of operand 0 has size 16, but 8 is delivered (C6)}}
+%0 = commsched.all_to_all %t10x16xf32 on @ep split_dim(0) concat_dim(0)
+    input_splits([4, 6])
+    : tensor<10x16xf32> -> !commsched.future<tensor<10x8xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10x8xf32>>
+// expected-error@below {{'commsched.all_to_all' op has splits, so split_dim(0) and concat_dim(1) must be equal (C6)}}
+%0 = commsched.all_to_all %t10x16xf32 on @ep split_dim(0) concat_dim(1)
+    input_splits(%splits : tensor<2xi64>)
+    : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
+// expected-error@below {{'commsched.all_to_all' op dimension 1 of operand 0 has size 16, but 8 is delivered (C6)}}
+%0 = commsched.all_to_all %t10x16xf32 on @ep split_dim(0) concat_dim(0)
+    output_splits(%splits : tensor<2xi64>)
+    : tensor<10x16xf32> -> !commsched.future<tensor<?x8xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<?x8xf32>>
+// expected-error@below {{'commsched.all_to_all' op has splits that are values, so split_dim(1) must be 0 (C8)}}
+%0 = commsched.all_to_all %t10x16xf32 on @ep split_dim(1) concat_dim(1)
+    output_splits(%splits : tensor<2xi64>)
+    : tensor<10x16xf32> -> !commsched.future<tensor<10x?xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<10x?xf32>>
+// expected-error@below {{'commsched.all_to_all' op 'input_splits' is both a list and a value (C8)}}
+%0 = "commsched.all_to_all"(%t10x16xf32, %splits) <{
+    group = @ep, split_dim = 0, concat_dim = 0,
+    input_splits = array<i64: 4, 6>,
+    operandSegmentSizes = array<i32: 1, 0, 1, 0>}>
+    : (tensor<10x16xf32>, tensor<2xi64>)
+      -> !commsched.future<tensor<?x16xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
 
 // -----
 
@@ -131,19 +165,6 @@ func.func @all_to_all_c5_other_dimension(%x: tensor<10x16xf32>) {
 
 // -----
 
-commsched.group @ep size(2)
-
-func.func @all_to_all_c6_dimensions(%x: tensor<10x16xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op has splits, so split_dim(0) and concat_dim(1) must be equal (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(1)
-      input_splits([4, 6])
-      : tensor<10x16xf32> -> !commsched.future<tensor<5x32xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<5x32xf32>>
-  return
-}
-
-// -----
-
 // expected-note@below {{group @ep of size 2 is declared here}}
 commsched.group @ep size(2)
 
@@ -153,58 +174,6 @@ func.func @all_to_all_c6_entries(%x: tensor<10xf32>) {
       input_splits([4, 5, 1]) output_splits([6, 6])
       : tensor<10xf32> -> !commsched.future<tensor<12xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<12xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c6_negative(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op 'output_splits' has the negative entry -2 (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits([4, 6]) output_splits([14, -2])
-      : tensor<10xf32> -> !commsched.future<tensor<12xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<12xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c6_input_sum(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op 'input_splits' adds up to 11, but the operand's size is 10 (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits([4, 7]) output_splits([6, 6])
-      : tensor<10xf32> -> !commsched.future<tensor<12xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<12xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c6_output_sum(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op 'output_splits' adds up to 12, but the delivered size is 10 (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits([4, 6]) output_splits([6, 6])
-      : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c6_overflow(%x: tensor<10xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op 'input_splits' overflows when added up (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits([9223372036854775807, 9223372036854775807])
-      : tensor<10xf32> -> !commsched.future<tensor<10xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
   return
 }
 
@@ -226,64 +195,12 @@ func.func @all_to_all_c6_even_side(%x: tensor<10xf32>) {
 
 commsched.group @ep size(2)
 
-func.func @all_to_all_c6_other_dimension(%x: tensor<10x16xf32>) {
-  // expected-error@below {{'commsched.all_to_all' op dimension 1 of operand 0 has size 16, but 8 is delivered (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits([4, 6])
-      : tensor<10x16xf32> -> !commsched.future<tensor<10x8xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10x8xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
 // expected-note@below {{the buffer is defined here}}
 func.func @all_to_all_c7(%x: tensor<10xf32>, %buffer: tensor<12xf32>) {
   // expected-error@below {{'commsched.all_to_all' op 'into' buffer 0 is a 'tensor<12xf32>', but a 'tensor<10xf32>' is delivered (C7)}}
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) into %buffer
       : tensor<10xf32> into tensor<12xf32> -> !commsched.future<tensor<10xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c6_values(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
-  // expected-error@below {{'commsched.all_to_all' op has splits, so split_dim(0) and concat_dim(1) must be equal (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(1)
-      input_splits(%splits : tensor<2xi64>)
-      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c6_values_other_dimension(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
-  // expected-error@below {{'commsched.all_to_all' op dimension 1 of operand 0 has size 16, but 8 is delivered (C6)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      output_splits(%splits : tensor<2xi64>)
-      : tensor<10x16xf32> -> !commsched.future<tensor<?x8xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?x8xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c8_dimension(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
-  // expected-error@below {{'commsched.all_to_all' op has splits that are values, so split_dim(1) must be 0 (C8)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(1) concat_dim(1)
-      output_splits(%splits : tensor<2xi64>)
-      : tensor<10x16xf32> -> !commsched.future<tensor<10x?xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10x?xf32>>
   return
 }
 
@@ -311,22 +228,6 @@ func.func @all_to_all_c8_element_type(%x: tensor<10x16xf32>, %splits: tensor<2xi
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
       output_splits(%splits : tensor<2xi32>)
       : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @all_to_all_c8_list_and_value(%x: tensor<10x16xf32>, %splits: tensor<2xi64>) {
-  // expected-error@below {{'commsched.all_to_all' op 'input_splits' is both a list and a value (C8)}}
-  %0 = "commsched.all_to_all"(%x, %splits) <{
-      group = @ep, split_dim = 0, concat_dim = 0,
-      input_splits = array<i64: 4, 6>,
-      operandSegmentSizes = array<i32: 1, 0, 1, 0>}>
-      : (tensor<10x16xf32>, tensor<2xi64>)
-        -> !commsched.future<tensor<?x16xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
   return
 }

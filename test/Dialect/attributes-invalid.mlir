@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 // Every discardable attribute, on operations of any dialect and on arguments.
 commsched.group @gloo size(2) {commsched.backend = "gloo"}
@@ -48,375 +48,173 @@ commsched.group @gloo size(2) {commsched.backend = 3 : i64}
 
 // -----
 
-func.func @backend_place(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.backend' belongs on a commsched.group}}
-  %0 = arith.negf %x {commsched.backend = "gloo"} : tensor<4xf32>
+func.func @row(%x: tensor<4xf32>, %t_xf32: tensor<?xf32>) {
+  ROW
   return
 }
 
 // -----
 
-func.func @name_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.name' must be a string, not 3 : i64}}
-  %0 = arith.negf %x {commsched.name = 3 : i64} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @module_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.module' must be a string, not ["layers", "3"]}}
-  %0 = arith.negf %x {commsched.module = ["layers", "3"]} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @runtime_negative(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must not be negative, but is -1}}
-  %0 = arith.negf %x {commsched.runtime_ns = -1 : i64} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @runtime_float(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1.500000e+00 : f64}}
-  %0 = arith.negf %x {commsched.runtime_ns = 1.5} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @runtime_width(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : i32}}
-  %0 = arith.negf %x {commsched.runtime_ns = 1 : i32} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @runtime_index(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : index}}
-  %0 = arith.negf %x {commsched.runtime_ns = 1 : index} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @runtime_unit(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not unit}}
-  %0 = arith.negf %x {commsched.runtime_ns} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @order_negative(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.order' must not be negative, but is -2}}
-  %0 = arith.negf %x {commsched.order = -2 : i64} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @order_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.order' must be an i64, not "first"}}
-  %0 = arith.negf %x {commsched.order = "first"} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @fsdp_value(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.fsdp' is "gather", which is none of "parameter_gather", "gradient_scatter", "gradient_reduce"}}
-  %0 = arith.negf %x {commsched.fsdp = "gather"} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @partition_value(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.partition' is "sideways", which is none of "forward", "backward", "must_be_forward", "must_be_backward"}}
-  %0 = arith.negf %x {commsched.partition = "sideways"} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @partition_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.partition' must be a string, not true}}
-  %0 = arith.negf %x {commsched.partition = true} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @recompute_value(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.recompute' is "save", which is none of "must_save", "prefer_save", "prefer_recompute", "must_recompute"}}
-  %0 = arith.negf %x {commsched.recompute = "save"} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @compile_with_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' must be a dictionary, not "cse"}}
-  %0 = arith.negf %x {commsched.compile_with = "cse"} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @compile_with_key(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' has the unknown key 'passes'; it takes 'pipeline', 'region' and 'settings'}}
-  %0 = arith.negf %x {commsched.compile_with = {passes = "cse"}} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @compile_with_value(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'region' of attribute 'commsched.compile_with' must be a string, not 1 : i64}}
-  %0 = arith.negf %x {commsched.compile_with = {pipeline = "cse", region = 1 : i64}} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @compile_with_settings(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'settings' of attribute 'commsched.compile_with' must be a dictionary, not "max_autotune"}}
-  %0 = arith.negf %x {commsched.compile_with = {settings = "max_autotune"}} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @compile_with_setting(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'max_autotune' of the settings of attribute 'commsched.compile_with' must be a string, not true}}
-  %0 = arith.negf %x {commsched.compile_with = {settings = {max_autotune = true}}} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' must be a dictionary, not "moved"}}
-  %0 = arith.negf %x {commsched.reorder_info = "moved"} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_comm_ns(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'comm_ns'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_compute_ns(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'compute_ns'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_exposed_before_ns(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_before_ns'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_after_ns = 0 : i64,
-      moves = 1 : i64, grouped = 0 : i64, limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_exposed_after_ns(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_after_ns'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      moves = 1 : i64, grouped = 0 : i64, limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_moves(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'moves'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, grouped = 0 : i64, limiting_factor = "data",
-      pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_grouped(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'grouped'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, limiting_factor = "data",
-      pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_limiting_factor(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'limiting_factor'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_lacks_pass(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'pass'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data"}} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_unknown_key(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' has the unknown key 'step'}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p", step = 1 : i64}} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_negative_comm_ns(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'comm_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = -1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_negative_compute_ns(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'compute_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = -1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_negative_moves(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = -1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_negative_grouped(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'grouped' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = -1 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_float(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'exposed_after_ns' of attribute 'commsched.reorder_info' must be an i64, not 1.500000e+00 : f64}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 1.5, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_width(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must be an i64, not 1 : i32}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i32, grouped = 0 : i64,
-      limiting_factor = "data", pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_text_limiting_factor(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'limiting_factor' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = 1 : i64, pass = "p"}}
-      : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @reorder_info_text_pass(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op key 'pass' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
-  %0 = arith.negf %x {commsched.reorder_info = {
-      comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
-      exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
-      limiting_factor = "data", pass = 1 : i64}} : tensor<4xf32>
-  return
-}
+// expected-error@below {{'arith.negf' op attribute 'commsched.backend' belongs on a commsched.group}}
+%0 = arith.negf %x {commsched.backend = "gloo"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.name' must be a string, not 3 : i64}}
+%0 = arith.negf %x {commsched.name = 3 : i64} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.module' must be a string, not ["layers", "3"]}}
+%0 = arith.negf %x {commsched.module = ["layers", "3"]} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must not be negative, but is -1}}
+%0 = arith.negf %x {commsched.runtime_ns = -1 : i64} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1.500000e+00 : f64}}
+%0 = arith.negf %x {commsched.runtime_ns = 1.5} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : i32}}
+%0 = arith.negf %x {commsched.runtime_ns = 1 : i32} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : index}}
+%0 = arith.negf %x {commsched.runtime_ns = 1 : index} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not unit}}
+%0 = arith.negf %x {commsched.runtime_ns} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.order' must not be negative, but is -2}}
+%0 = arith.negf %x {commsched.order = -2 : i64} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.order' must be an i64, not "first"}}
+%0 = arith.negf %x {commsched.order = "first"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.fsdp' is "gather", which is none of "parameter_gather", "gradient_scatter", "gradient_reduce"}}
+%0 = arith.negf %x {commsched.fsdp = "gather"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.partition' is "sideways", which is none of "forward", "backward", "must_be_forward", "must_be_backward"}}
+%0 = arith.negf %x {commsched.partition = "sideways"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.partition' must be a string, not true}}
+%0 = arith.negf %x {commsched.partition = true} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.recompute' is "save", which is none of "must_save", "prefer_save", "prefer_recompute", "must_recompute"}}
+%0 = arith.negf %x {commsched.recompute = "save"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' must be a dictionary, not "cse"}}
+%0 = arith.negf %x {commsched.compile_with = "cse"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' has the unknown key 'passes'; it takes 'pipeline', 'region' and 'settings'}}
+%0 = arith.negf %x {commsched.compile_with = {passes = "cse"}} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'region' of attribute 'commsched.compile_with' must be a string, not 1 : i64}}
+%0 = arith.negf %x {commsched.compile_with = {pipeline = "cse", region = 1 : i64}} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'settings' of attribute 'commsched.compile_with' must be a dictionary, not "max_autotune"}}
+%0 = arith.negf %x {commsched.compile_with = {settings = "max_autotune"}} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'max_autotune' of the settings of attribute 'commsched.compile_with' must be a string, not true}}
+%0 = arith.negf %x {commsched.compile_with = {settings = {max_autotune = true}}} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' must be a dictionary, not "moved"}}
+%0 = arith.negf %x {commsched.reorder_info = "moved"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'comm_ns'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'compute_ns'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_before_ns'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_after_ns = 0 : i64,
+    moves = 1 : i64, grouped = 0 : i64, limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_after_ns'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    moves = 1 : i64, grouped = 0 : i64, limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'moves'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, grouped = 0 : i64, limiting_factor = "data",
+    pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'grouped'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, limiting_factor = "data",
+    pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'limiting_factor'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'pass'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data"}} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' has the unknown key 'step'}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p", step = 1 : i64}} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'comm_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = -1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'compute_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = -1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = -1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'grouped' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = -1 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'exposed_after_ns' of attribute 'commsched.reorder_info' must be an i64, not 1.500000e+00 : f64}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 1.5, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must be an i64, not 1 : i32}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i32, grouped = 0 : i64,
+    limiting_factor = "data", pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'limiting_factor' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = 1 : i64, pass = "p"}}
+    : tensor<4xf32>
+// expected-error@below {{'arith.negf' op key 'pass' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
+%0 = arith.negf %x {commsched.reorder_info = {
+    comm_ns = 1 : i64, compute_ns = 1 : i64, exposed_before_ns = 0 : i64,
+    exposed_after_ns = 0 : i64, moves = 1 : i64, grouped = 0 : i64,
+    limiting_factor = "data", pass = 1 : i64}} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.baseline_peak_bytes' belongs on a function}}
+%0 = arith.negf %x {commsched.baseline_peak_bytes = 1 : i64} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op unknown attribute 'commsched.runtime'}}
+%0 = arith.negf %x {commsched.runtime = 1 : i64} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.role' belongs on an argument, not on an operation}}
+%0 = arith.negf %x {commsched.role = "input"} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.freeable' belongs on an argument, not on an operation}}
+%0 = arith.negf %x {commsched.freeable} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.pure' belongs on a call}}
+%0 = arith.negf %x {commsched.pure} : tensor<4xf32>
+// expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must be an array of i64, not 4 : i64}}
+%0 = commsched.compute "op"(%t_xf32) {commsched.size_hints = 4 : i64} : (tensor<?xf32>) -> tensor<?xf32>
+// expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must not be negative, but has -1}}
+%0 = commsched.compute "op"(%t_xf32) {commsched.size_hints = array<i64: -1>} : (tensor<?xf32>) -> tensor<?xf32>
+// expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results has 1 entries for 2 dynamic dimensions}}
+%0 = commsched.compute "op"(%t_xf32) {commsched.size_hints = array<i64: 4>} : (tensor<?xf32>) -> tensor<?x?xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.implementation' belongs on a collective that starts communication}}
+%0 = arith.negf %x {commsched.implementation = "nccl"} : tensor<4xf32>
 
 // -----
 
 // expected-error@below {{'func.func' op unknown attribute 'commsched.reorder_info' on argument 0}}
 func.func @reorder_info_on_argument(%x: tensor<4xf32> {commsched.reorder_info = {}}) {
-  return
-}
-
-// -----
-
-func.func @baseline_on_operation(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.baseline_peak_bytes' belongs on a function}}
-  %0 = arith.negf %x {commsched.baseline_peak_bytes = 1 : i64} : tensor<4xf32>
   return
 }
 
@@ -431,30 +229,6 @@ func.func @baseline_negative() attributes {commsched.baseline_peak_bytes = -1 : 
 
 // expected-error@below {{'func.func' op attribute 'commsched.baseline_peak_bytes' must be an i64, not 1 : index}}
 func.func @baseline_type() attributes {commsched.baseline_peak_bytes = 1 : index} {
-  return
-}
-
-// -----
-
-func.func @unknown(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op unknown attribute 'commsched.runtime'}}
-  %0 = arith.negf %x {commsched.runtime = 1 : i64} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @role_on_operation(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.role' belongs on an argument, not on an operation}}
-  %0 = arith.negf %x {commsched.role = "input"} : tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @freeable_on_operation(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.freeable' belongs on an argument, not on an operation}}
-  %0 = arith.negf %x {commsched.freeable} : tensor<4xf32>
   return
 }
 
@@ -509,14 +283,6 @@ func.func private @unknown_on_result() -> (tensor<4xf32> {commsched.role = "inpu
 
 // -----
 
-func.func @pure_place(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.pure' belongs on a call}}
-  %0 = arith.negf %x {commsched.pure} : tensor<4xf32>
-  return
-}
-
-// -----
-
 func.func private @callee()
 func.func @pure_type() {
   // expected-error@below {{'func.call' op attribute 'commsched.pure' must be a unit attribute, not 1 : i64}}
@@ -544,30 +310,6 @@ func.func private @declared(tensor<?xf32> {commsched.size_hints = array<i64: 4>}
 
 // -----
 
-func.func @size_hints_type(%x: tensor<?xf32>) {
-  // expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must be an array of i64, not 4 : i64}}
-  %0 = commsched.compute "op"(%x) {commsched.size_hints = 4 : i64} : (tensor<?xf32>) -> tensor<?xf32>
-  return
-}
-
-// -----
-
-func.func @size_hints_negative(%x: tensor<?xf32>) {
-  // expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must not be negative, but has -1}}
-  %0 = commsched.compute "op"(%x) {commsched.size_hints = array<i64: -1>} : (tensor<?xf32>) -> tensor<?xf32>
-  return
-}
-
-// -----
-
-func.func @size_hints_count(%x: tensor<?xf32>) {
-  // expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results has 1 entries for 2 dynamic dimensions}}
-  %0 = commsched.compute "op"(%x) {commsched.size_hints = array<i64: 4>} : (tensor<?xf32>) -> tensor<?x?xf32>
-  return
-}
-
-// -----
-
 commsched.group @g size(2)
 func.func @size_hints_delivered(%x: tensor<?xf32>) {
   // expected-error@below {{'commsched.all_reduce' op attribute 'commsched.size_hints' of what is delivered has 2 entries for 1 dynamic dimensions}}
@@ -580,14 +322,6 @@ func.func @size_hints_delivered(%x: tensor<?xf32>) {
 
 // expected-error@below {{'func.func' op attribute 'commsched.size_hints' of argument 0 has 1 entries for 0 dynamic dimensions}}
 func.func private @size_hints_argument(tensor<4xf32> {commsched.size_hints = array<i64: 4>})
-
-// -----
-
-func.func @implementation_elsewhere(%x: tensor<4xf32>) {
-  // expected-error@below {{'arith.negf' op attribute 'commsched.implementation' belongs on a collective that starts communication}}
-  %0 = arith.negf %x {commsched.implementation = "nccl"} : tensor<4xf32>
-  return
-}
 
 // -----
 

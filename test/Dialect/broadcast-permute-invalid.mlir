@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @dp size(4)
 
@@ -38,25 +38,53 @@ func.func @broadcast_c1(%x: tensor<3xf32>) {
 
 commsched.group @dp size(4)
 
-func.func @broadcast_c2(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.broadcast' op has 1 operand(s) but delivers 0 value(s) (C2)}}
-  %0 = commsched.broadcast %x on @dp root(0)
-      : tensor<3xf32> -> !commsched.future
-  commsched.wait %0 : !commsched.future
+func.func @row(%x: tensor<3xf32>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @dp size(4)
-
-func.func @broadcast_c3(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.broadcast' op operand 0 is a 'tensor<3xf32>', but a 'tensor<?xf32>' is delivered (C3)}}
-  %0 = commsched.broadcast %x on @dp root(0)
-      : tensor<3xf32> -> !commsched.future<tensor<?xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?xf32>>
-  return
-}
+// expected-error@below {{'commsched.broadcast' op has 1 operand(s) but delivers 0 value(s) (C2)}}
+%0 = commsched.broadcast %x on @dp root(0)
+    : tensor<3xf32> -> !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.broadcast' op operand 0 is a 'tensor<3xf32>', but a 'tensor<?xf32>' is delivered (C3)}}
+%0 = commsched.broadcast %x on @dp root(0)
+    : tensor<3xf32> -> !commsched.future<tensor<?xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<?xf32>>
+// expected-error@below {{'commsched.permute' op has 1 operand(s) but delivers 2 value(s) (C2)}}
+%0 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
+    : tensor<3xf32> -> !commsched.future<tensor<3xf32>, tensor<3xf32>>
+%1:2 = commsched.wait %0 : !commsched.future<tensor<3xf32>, tensor<3xf32>>
+// expected-error@below {{'commsched.permute' op operand 0 is a 'tensor<3xf32>', but a 'tensor<3xf64>' is delivered (C3)}}
+%0 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
+    : tensor<3xf32> -> !commsched.future<tensor<3xf64>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf64>>
+// expected-error@below {{'commsched.permute' op 'pairs' must have the shape Nx2, not 'tensor<1x3xi64>' (C4)}}
+%0 = commsched.permute %x on @dp pairs(dense<[[0, 1, 2]]> : tensor<1x3xi64>)
+    : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+// expected-error@below {{'commsched.permute' op 'pairs' must have the shape Nx2, not 'tensor<2xi64>' (C4)}}
+%0 = commsched.permute %x on @dp pairs(dense<[0, 1]> : tensor<2xi64>)
+    : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+// expected-error@below {{'commsched.permute' op 'pairs' repeats the target 2 (C6)}}
+%0 = commsched.permute %x on @dp
+    pairs(dense<[[0, 2], [1, 2]]> : tensor<2x2xi64>)
+    : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+// expected-error@below {{'commsched.permute' op 'pairs' repeats the source 0 (C6)}}
+%0 = commsched.permute %x on @dp
+    pairs(dense<[[0, 2], [0, 1]]> : tensor<2x2xi64>)
+    : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+// expected-error@below {{'commsched.permute' op writes into 2 buffer(s) but delivers 1 value(s) (C7)}}
+%0 = commsched.permute %x on @dp pairs(dense<[[0, 2]]> : tensor<1x2xi64>)
+    into %x, %x
+    : tensor<3xf32> into tensor<3xf32>, tensor<3xf32>
+      -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
 
 // -----
 
@@ -109,54 +137,6 @@ func.func @permute_c1(%x: tensor<3xf32>) {
 
 // -----
 
-commsched.group @dp size(4)
-
-func.func @permute_c2(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op has 1 operand(s) but delivers 2 value(s) (C2)}}
-  %0 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>, tensor<3xf32>>
-  %1:2 = commsched.wait %0 : !commsched.future<tensor<3xf32>, tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @permute_c3(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op operand 0 is a 'tensor<3xf32>', but a 'tensor<3xf64>' is delivered (C3)}}
-  %0 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf64>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf64>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @permute_c4_columns(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op 'pairs' must have the shape Nx2, not 'tensor<1x3xi64>' (C4)}}
-  %0 = commsched.permute %x on @dp pairs(dense<[[0, 1, 2]]> : tensor<1x3xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @permute_c4_dimensions(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op 'pairs' must have the shape Nx2, not 'tensor<2xi64>' (C4)}}
-  %0 = commsched.permute %x on @dp pairs(dense<[0, 1]> : tensor<2xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
 // expected-note@below {{the group is declared here}}
 commsched.group @dp size(4)
 
@@ -178,46 +158,6 @@ func.func @permute_c5_target(%x: tensor<3xf32>) {
   // expected-error@below {{'commsched.permute' op pairs' target (-1) is no rank of group @dp, which has 4 (C5)}}
   %0 = commsched.permute %x on @dp pairs(dense<[[0, -1]]> : tensor<1x2xi64>)
       : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @permute_c6_target(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op 'pairs' repeats the target 2 (C6)}}
-  %0 = commsched.permute %x on @dp
-      pairs(dense<[[0, 2], [1, 2]]> : tensor<2x2xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @permute_c6_source(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op 'pairs' repeats the source 0 (C6)}}
-  %0 = commsched.permute %x on @dp
-      pairs(dense<[[0, 2], [0, 1]]> : tensor<2x2xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @permute_c7(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op writes into 2 buffer(s) but delivers 1 value(s) (C7)}}
-  %0 = commsched.permute %x on @dp pairs(dense<[[0, 2]]> : tensor<1x2xi64>)
-      into %x, %x
-      : tensor<3xf32> into tensor<3xf32>, tensor<3xf32>
-        -> !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
   return
 }

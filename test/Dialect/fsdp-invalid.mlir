@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @dp size(4)
 
@@ -61,67 +61,106 @@ func.func @storage(%p: memref<2x3xbf16>, %full: tensor<2x3xbf16>,
 
 // -----
 
-func.func @all_gather_copy_in_c1(%a: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op names the group @dp, which does not exist (C1)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+func.func @row(%a: tensor<4xf32>, %buffer: tensor<8xf32>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c2() {
-  // expected-error@below {{'commsched.all_gather_copy_in' op needs at least one operand (C2)}}
-  %slice, %buffer = "commsched.all_gather_copy_in"() <{group = @dp}>
-      : () -> (tensor<0xf32>, tensor<0xf32>)
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c3_slice(%a: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op the slice must have one dimension, but is a 'tensor<2x2xf32>' (C3)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-      : tensor<4xf32> -> tensor<2x2xf32>, tensor<16xf32>
-  return
-}
+// expected-error@below {{'commsched.all_gather_copy_in' op names the group @dp, which does not exist (C1)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a on @dp
+    : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+// expected-error@below {{'commsched.split_with_sizes_copy' op names the group @dp, which does not exist (C1)}}
+%0 = commsched.split_with_sizes_copy %buffer on @dp
+    : tensor<8xf32> -> tensor<8xf32>
+// expected-error@below {{'commsched.chunk_cat' op names the group @dp, which does not exist (C1)}}
+%0 = commsched.chunk_cat %buffer on @dp : tensor<8xf32> -> tensor<8xf32>
 
 // -----
 
 commsched.group @dp size(4)
 
-func.func @all_gather_copy_in_c3_buffer(%a: tensor<f32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op the buffer must have one dimension, but is a 'tensor<f32>' (C3)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-      : tensor<f32> -> tensor<1xf32>, tensor<f32>
+func.func @row(
+    %a: tensor<4xf32>, %buffer: tensor<8xf32>, %b: tensor<f32>,
+    %t2x2xf32: tensor<2x2xf32>, %tbf16: tensor<bf16>, %t8xi8: tensor<8xi8>,
+    %t8xui8: tensor<8xui8>, %t8xf16: tensor<8xf16>,
+    %t8xcomplex_f64: tensor<8xcomplex<f64>>,
+    %t9223372036854775807xf32: tensor<9223372036854775807xf32>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c3_element_type(%a: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op slice has element type 'f32', but the buffer 'bf16' (C3)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xbf16>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c4(%a: tensor<2x2xf32>, %b: tensor<f32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op operands have 5 elements together, but the slice has 4 (C4)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
-      : tensor<2x2xf32>, tensor<f32> -> tensor<4xf32>, tensor<16xf32>
-  return
-}
+// expected-error@below {{'commsched.all_gather_copy_in' op needs at least one operand (C2)}}
+%slice, %buffer_0 = "commsched.all_gather_copy_in"() <{group = @dp}>
+    : () -> (tensor<0xf32>, tensor<0xf32>)
+// expected-error@below {{'commsched.all_gather_copy_in' op the slice must have one dimension, but is a 'tensor<2x2xf32>' (C3)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a on @dp
+    : tensor<4xf32> -> tensor<2x2xf32>, tensor<16xf32>
+// expected-error@below {{'commsched.all_gather_copy_in' op the buffer must have one dimension, but is a 'tensor<f32>' (C3)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %b on @dp
+    : tensor<f32> -> tensor<1xf32>, tensor<f32>
+// expected-error@below {{'commsched.all_gather_copy_in' op slice has element type 'f32', but the buffer 'bf16' (C3)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a on @dp
+    : tensor<4xf32> -> tensor<4xf32>, tensor<16xbf16>
+// expected-error@below {{'commsched.all_gather_copy_in' op operands have 5 elements together, but the slice has 4 (C4)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %t2x2xf32, %b on @dp
+    : tensor<2x2xf32>, tensor<f32> -> tensor<4xf32>, tensor<16xf32>
+// expected-error@below {{'commsched.all_gather_copy_in' op has 1 operand(s), but 'packed' has 2 element type(s) (C6)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a on @dp packed([f32, f32])
+    : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
+// expected-error@below {{'commsched.all_gather_copy_in' op 'packed' has 'tensor<f32>', whose size in bytes is not known (C6)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a on @dp packed([tensor<f32>])
+    : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
+// expected-error@below {{'commsched.all_gather_copy_in' op 'packed' has 'vector<[2]xf32>', whose size in bytes is not known (C6)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a on @dp
+    packed([vector<[2]xf32>])
+    : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
+// expected-error@below {{'commsched.all_gather_copy_in' op packs bytes, so the slice must have element type i8, not 'f32' (C7)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a on @dp packed([f32])
+    : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+// expected-error@below {{'commsched.all_gather_copy_in' op operands have 18 bytes together, but the slice has 20 (C7)}}
+%slice, %buffer_0 = commsched.all_gather_copy_in %a, %tbf16 on @dp
+    packed([f32, bf16])
+    : tensor<4xf32>, tensor<bf16> -> tensor<20xi8>, tensor<80xi8>
+// expected-error@below {{'commsched.split_with_sizes_copy' op needs at least one result (C2)}}
+"commsched.split_with_sizes_copy"(%buffer) <{group = @dp}>
+    : (tensor<8xf32>) -> ()
+// expected-error@below {{'commsched.split_with_sizes_copy' op result 1 has element type 'bf16', but the operand 'f32' (C3)}}
+%0:2 = commsched.split_with_sizes_copy %buffer on @dp
+    : tensor<8xf32> -> tensor<4xf32>, tensor<4xbf16>
+// expected-error@below {{'commsched.split_with_sizes_copy' op result 0 has element type 'vector<[2]xf32>', whose size in bytes is not known (C3)}}
+%0:2 = commsched.split_with_sizes_copy %t8xi8 on @dp
+    : tensor<8xi8> -> tensor<4xvector<[2]xf32>>, tensor<4xbf16>
+// expected-error@below {{'commsched.split_with_sizes_copy' op result 0 has element type 'bf16', but the operand 'ui8' (C3)}}
+%0 = commsched.split_with_sizes_copy %t8xui8 on @dp
+    : tensor<8xui8> -> tensor<4xbf16>
+// expected-error@below {{'commsched.split_with_sizes_copy' op operand has 8 bytes, but the results together 12 (C4)}}
+%0:2 = commsched.split_with_sizes_copy %t8xi8 on @dp
+    : tensor<8xi8> -> tensor<4xi8>, tensor<4xbf16>
+// expected-error@below {{'commsched.split_with_sizes_copy' op operand has 8 elements, but the results together 12 (C4)}}
+%0:2 = commsched.split_with_sizes_copy %buffer on @dp
+    : tensor<8xf32> -> tensor<4xf32>, tensor<8xf32>
+// expected-error@below {{'commsched.chunk_cat' op needs at least one operand (C2)}}
+%0 = "commsched.chunk_cat"() <{group = @dp}> : () -> tensor<0xf32>
+// expected-error@below {{'commsched.chunk_cat' op operand 0 is a 'tensor<f32>', which has no dimension 0 (C2)}}
+%0 = commsched.chunk_cat %b on @dp : tensor<f32> -> tensor<4xf32>
+// expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'f32', which cannot be widened to 'bf16' (C3)}}
+%0 = commsched.chunk_cat %buffer on @dp : tensor<8xf32> -> tensor<8xbf16>
+// expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'i8', which cannot be widened to 'f32' (C3)}}
+%0 = commsched.chunk_cat %t8xi8 on @dp : tensor<8xi8> -> tensor<8xf32>
+// expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'f16', which cannot be widened to 'bf16' (C3)}}
+%0 = commsched.chunk_cat %t8xf16 on @dp : tensor<8xf16> -> tensor<8xbf16>
+// expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'complex<f64>', which cannot be widened to 'complex<f32>' (C3)}}
+%0 = commsched.chunk_cat %t8xcomplex_f64 on @dp
+    : tensor<8xcomplex<f64>> -> tensor<8xcomplex<f32>>
+// expected-error@below {{'commsched.chunk_cat' op the result must have one dimension, but is a 'tensor<2x4xf32>' (C4)}}
+%0 = commsched.chunk_cat %buffer on @dp : tensor<8xf32> -> tensor<2x4xf32>
+// expected-error@below {{'commsched.chunk_cat' op operands overflow when padded (C5)}}
+%0 = commsched.chunk_cat %t9223372036854775807xf32 on @dp
+    : tensor<9223372036854775807xf32> -> tensor<15xf32>
 
 // -----
 
@@ -132,138 +171,6 @@ func.func @all_gather_copy_in_c5(%a: tensor<4xf32>) {
   // expected-error@below {{'commsched.all_gather_copy_in' op slice has 4 elements, so the buffer must have 4 times as many, not 12 (C5)}}
   %slice, %buffer = commsched.all_gather_copy_in %a on @dp
       : tensor<4xf32> -> tensor<4xf32>, tensor<12xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c6_count(%a: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op has 1 operand(s), but 'packed' has 2 element type(s) (C6)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp packed([f32, f32])
-      : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c6_no_element_type(%a: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op 'packed' has 'tensor<f32>', whose size in bytes is not known (C6)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp packed([tensor<f32>])
-      : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c6_no_size(%a: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op 'packed' has 'vector<[2]xf32>', whose size in bytes is not known (C6)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-      packed([vector<[2]xf32>])
-      : tensor<4xf32> -> tensor<16xi8>, tensor<64xi8>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c7_element_type(%a: tensor<4xf32>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op packs bytes, so the slice must have element type i8, not 'f32' (C7)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a on @dp packed([f32])
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @all_gather_copy_in_c7_bytes(%a: tensor<4xf32>, %b: tensor<bf16>) {
-  // expected-error@below {{'commsched.all_gather_copy_in' op operands have 18 bytes together, but the slice has 20 (C7)}}
-  %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
-      packed([f32, bf16])
-      : tensor<4xf32>, tensor<bf16> -> tensor<20xi8>, tensor<80xi8>
-  return
-}
-
-// -----
-
-func.func @split_with_sizes_copy_c1(%buffer: tensor<8xf32>) {
-  // expected-error@below {{'commsched.split_with_sizes_copy' op names the group @dp, which does not exist (C1)}}
-  %0 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<8xf32> -> tensor<8xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @split_with_sizes_copy_c2(%buffer: tensor<8xf32>) {
-  // expected-error@below {{'commsched.split_with_sizes_copy' op needs at least one result (C2)}}
-  "commsched.split_with_sizes_copy"(%buffer) <{group = @dp}>
-      : (tensor<8xf32>) -> ()
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @split_with_sizes_copy_c3(%buffer: tensor<8xf32>) {
-  // expected-error@below {{'commsched.split_with_sizes_copy' op result 1 has element type 'bf16', but the operand 'f32' (C3)}}
-  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<8xf32> -> tensor<4xf32>, tensor<4xbf16>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @split_with_sizes_copy_c3_no_size(%buffer: tensor<8xi8>) {
-  // expected-error@below {{'commsched.split_with_sizes_copy' op result 0 has element type 'vector<[2]xf32>', whose size in bytes is not known (C3)}}
-  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<8xi8> -> tensor<4xvector<[2]xf32>>, tensor<4xbf16>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @split_with_sizes_copy_c3_unsigned(%buffer: tensor<8xui8>) {
-  // expected-error@below {{'commsched.split_with_sizes_copy' op result 0 has element type 'bf16', but the operand 'ui8' (C3)}}
-  %0 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<8xui8> -> tensor<4xbf16>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @split_with_sizes_copy_c4_bytes(%buffer: tensor<8xi8>) {
-  // expected-error@below {{'commsched.split_with_sizes_copy' op operand has 8 bytes, but the results together 12 (C4)}}
-  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<8xi8> -> tensor<4xi8>, tensor<4xbf16>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @split_with_sizes_copy_c4(%buffer: tensor<8xf32>) {
-  // expected-error@below {{'commsched.split_with_sizes_copy' op operand has 8 elements, but the results together 12 (C4)}}
-  %0:2 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<8xf32> -> tensor<4xf32>, tensor<8xf32>
   return
 }
 
@@ -293,102 +200,12 @@ func.func @split_with_sizes_copy_c5_scalar(%buffer: tensor<1xf32>) {
 
 // -----
 
-func.func @chunk_cat_c1(%a: tensor<8xf32>) {
-  // expected-error@below {{'commsched.chunk_cat' op names the group @dp, which does not exist (C1)}}
-  %0 = commsched.chunk_cat %a on @dp : tensor<8xf32> -> tensor<8xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c2_no_operand() {
-  // expected-error@below {{'commsched.chunk_cat' op needs at least one operand (C2)}}
-  %0 = "commsched.chunk_cat"() <{group = @dp}> : () -> tensor<0xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c2_scalar(%a: tensor<f32>) {
-  // expected-error@below {{'commsched.chunk_cat' op operand 0 is a 'tensor<f32>', which has no dimension 0 (C2)}}
-  %0 = commsched.chunk_cat %a on @dp : tensor<f32> -> tensor<4xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c3_narrower(%a: tensor<8xf32>) {
-  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'f32', which cannot be widened to 'bf16' (C3)}}
-  %0 = commsched.chunk_cat %a on @dp : tensor<8xf32> -> tensor<8xbf16>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c3_other_kind(%a: tensor<8xi8>) {
-  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'i8', which cannot be widened to 'f32' (C3)}}
-  %0 = commsched.chunk_cat %a on @dp : tensor<8xi8> -> tensor<8xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c3_same_width(%a: tensor<8xf16>) {
-  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'f16', which cannot be widened to 'bf16' (C3)}}
-  %0 = commsched.chunk_cat %a on @dp : tensor<8xf16> -> tensor<8xbf16>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c3_complex(%a: tensor<8xcomplex<f64>>) {
-  // expected-error@below {{'commsched.chunk_cat' op operand 0 has element type 'complex<f64>', which cannot be widened to 'complex<f32>' (C3)}}
-  %0 = commsched.chunk_cat %a on @dp
-      : tensor<8xcomplex<f64>> -> tensor<8xcomplex<f32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c4(%a: tensor<8xf32>) {
-  // expected-error@below {{'commsched.chunk_cat' op the result must have one dimension, but is a 'tensor<2x4xf32>' (C4)}}
-  %0 = commsched.chunk_cat %a on @dp : tensor<8xf32> -> tensor<2x4xf32>
-  return
-}
-
-// -----
-
 // expected-note@below {{the group is declared here}}
 commsched.group @dp size(4)
 
 func.func @chunk_cat_c5(%a: tensor<5x3xf32>) {
   // expected-error@below {{'commsched.chunk_cat' op operands, padded to chunks for 4 ranks, have 24 elements together, but the result has 15 (C5)}}
   %0 = commsched.chunk_cat %a on @dp : tensor<5x3xf32> -> tensor<15xf32>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @chunk_cat_c5_overflow(%a: tensor<9223372036854775807xf32>) {
-  // expected-error@below {{'commsched.chunk_cat' op operands overflow when padded (C5)}}
-  %0 = commsched.chunk_cat %a on @dp
-      : tensor<9223372036854775807xf32> -> tensor<15xf32>
   return
 }
 

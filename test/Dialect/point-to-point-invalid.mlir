@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @pp size(2)
 
@@ -29,25 +29,32 @@ func.func @send_c1(%x: tensor<3xf32>) {
 
 commsched.group @pp size(2)
 
-func.func @send_c2_no_operand() {
-  // expected-error@below {{'commsched.send' op needs at least one operand (C2)}}
-  %0 = "commsched.send"() <{group = @pp, to = 1 : i64}>
-      : () -> !commsched.future
-  commsched.wait %0 : !commsched.future
+func.func @row(%x: tensor<3xf32>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @pp size(2)
-
-func.func @send_c2_delivers(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.send' op delivers nothing, but its future holds 1 type(s) (C2)}}
-  %0 = commsched.send %x on @pp to(1)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
+// expected-error@below {{'commsched.send' op needs at least one operand (C2)}}
+%0 = "commsched.send"() <{group = @pp, to = 1 : i64}>
+    : () -> !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.send' op delivers nothing, but its future holds 1 type(s) (C2)}}
+%0 = commsched.send %x on @pp to(1)
+    : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+// expected-error@below {{'commsched.send' op tag(-7) is negative (C4)}}
+%0 = commsched.send %x on @pp to(1) tag(-7)
+    : tensor<3xf32> -> !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.recv' op must deliver at least one value (C2)}}
+%0 = commsched.recv on @pp from(1) : !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.recv' op tag(-1) is negative (C4)}}
+%0 = commsched.recv on @pp from(1) tag(-1)
+    : !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
 
 // -----
 
@@ -63,33 +70,10 @@ func.func @send_c3(%x: tensor<3xf32>) {
 
 // -----
 
-commsched.group @pp size(2)
-
-func.func @send_c4(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.send' op tag(-7) is negative (C4)}}
-  %0 = commsched.send %x on @pp to(1) tag(-7)
-      : tensor<3xf32> -> !commsched.future
-  commsched.wait %0 : !commsched.future
-  return
-}
-
-// -----
-
 func.func @recv_c1() {
   // expected-error@below {{'commsched.recv' op names the group @pp, which does not exist (C1)}}
   %0 = commsched.recv on @pp from(1) : !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @pp size(2)
-
-func.func @recv_c2() {
-  // expected-error@below {{'commsched.recv' op must deliver at least one value (C2)}}
-  %0 = commsched.recv on @pp from(1) : !commsched.future
-  commsched.wait %0 : !commsched.future
   return
 }
 
@@ -101,18 +85,6 @@ commsched.group @pp size(2)
 func.func @recv_c3() {
   // expected-error@below {{'commsched.recv' op from(-1) is no rank of group @pp, which has 2 (C3)}}
   %0 = commsched.recv on @pp from(-1) : !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @pp size(2)
-
-func.func @recv_c4() {
-  // expected-error@below {{'commsched.recv' op tag(-1) is negative (C4)}}
-  %0 = commsched.recv on @pp from(1) tag(-1)
-      : !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
   return
 }

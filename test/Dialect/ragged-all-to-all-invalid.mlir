@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @ep size(2)
 
@@ -69,14 +69,37 @@ func.func @ragged_all_to_all_c3_ranks(%x: tensor<10x16xf32>, %a: tensor<4xi32>, 
 
 commsched.group @ep size(2)
 
-func.func @ragged_all_to_all_c3_scalar(%x: tensor<f32>, %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<4xi32>, %b: tensor<f32>) {
-  // expected-error@below {{'commsched.ragged_all_to_all' op the operand is a 'tensor<f32>', which has no rows (C3)}}
-  %0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%r)
-      into %b : tensor<f32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
-      into tensor<f32> -> !commsched.future<tensor<f32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<f32>>
+func.func @row(
+    %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<4xi32>,
+    %x: tensor<10x16xf32>, %b: tensor<12x16xf32>, %tf32: tensor<f32>,
+    %tf32_1: tensor<f32>, %t4xf32: tensor<4xf32>, %t2x2xi32: tensor<2x2xi32>,
+    %t_xi32: tensor<?xi32>, %t2xi32: tensor<2xi32>) {
+  ROW
   return
 }
+
+// -----
+
+// expected-error@below {{'commsched.ragged_all_to_all' op the operand is a 'tensor<f32>', which has no rows (C3)}}
+%0 = commsched.ragged_all_to_all %tf32 on @ep send(%a, %s) at(%o) receive(%r)
+    into %tf32_1 : tensor<f32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+    into tensor<f32> -> !commsched.future<tensor<f32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<f32>>
+// expected-error@below {{'commsched.ragged_all_to_all' op 'send_sizes' is a 'tensor<4xf32>', not a tensor of one dimension and integers (C4)}}
+%0 = commsched.ragged_all_to_all %x on @ep send(%a, %t4xf32) at(%o) receive(%r)
+    into %b : tensor<10x16xf32>, tensor<4xi32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>
+    into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
+// expected-error@below {{'commsched.ragged_all_to_all' op 'recv_sizes' is a 'tensor<2x2xi32>', not a tensor of one dimension and integers (C4)}}
+%0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%t2x2xi32)
+    into %b : tensor<10x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<2x2xi32>
+    into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
+// expected-error@below {{'commsched.ragged_all_to_all' op 'output_offsets' has 2 entries, but 'send_sizes' has 4 (C5)}}
+%0 = commsched.ragged_all_to_all %x on @ep send(%t_xi32, %s) at(%t2xi32) receive(%r)
+    into %b : tensor<10x16xf32>, tensor<?xi32>, tensor<4xi32>, tensor<2xi32>, tensor<4xi32>
+    into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
 
 // -----
 
@@ -94,32 +117,6 @@ func.func @ragged_all_to_all_c3_dimensions(%x: tensor<10x16xf32>, %a: tensor<4xi
 
 // -----
 
-commsched.group @ep size(2)
-
-func.func @ragged_all_to_all_c4_float(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: tensor<4xf32>, %o: tensor<4xi32>, %r: tensor<4xi32>, %b: tensor<12x16xf32>) {
-  // expected-error@below {{'commsched.ragged_all_to_all' op 'send_sizes' is a 'tensor<4xf32>', not a tensor of one dimension and integers (C4)}}
-  %0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%r)
-      into %b : tensor<10x16xf32>, tensor<4xi32>, tensor<4xf32>, tensor<4xi32>, tensor<4xi32>
-      into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @ragged_all_to_all_c4_matrix(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<2x2xi32>, %b: tensor<12x16xf32>) {
-  // expected-error@below {{'commsched.ragged_all_to_all' op 'recv_sizes' is a 'tensor<2x2xi32>', not a tensor of one dimension and integers (C4)}}
-  %0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%r)
-      into %b : tensor<10x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<2x2xi32>
-      into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
-  return
-}
-
-// -----
-
 // expected-note@below {{group @ep of size 2 is declared here}}
 commsched.group @ep size(2)
 
@@ -127,19 +124,6 @@ func.func @ragged_all_to_all_c5_multiple(%x: tensor<10x16xf32>, %a: tensor<3xi32
   // expected-error@below {{'commsched.ragged_all_to_all' op 'input_offsets' has 3 entries, which the group's size 2 does not divide (C5)}}
   %0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%r)
       into %b : tensor<10x16xf32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi32>, tensor<3xi32>
-      into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
-  return
-}
-
-// -----
-
-commsched.group @ep size(2)
-
-func.func @ragged_all_to_all_c5_sizes(%x: tensor<10x16xf32>, %a: tensor<?xi32>, %s: tensor<4xi32>, %o: tensor<2xi32>, %r: tensor<4xi32>, %b: tensor<12x16xf32>) {
-  // expected-error@below {{'commsched.ragged_all_to_all' op 'output_offsets' has 2 entries, but 'send_sizes' has 4 (C5)}}
-  %0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%r)
-      into %b : tensor<10x16xf32>, tensor<?xi32>, tensor<4xi32>, tensor<2xi32>, tensor<4xi32>
       into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
   return

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @dp size(4)
 
@@ -30,37 +30,43 @@ func.func @reduce_scatter_c1(%x: tensor<8xf32>) {
 
 commsched.group @dp size(4)
 
-func.func @reduce_scatter_c2(%x: tensor<8xf32>) {
-  // expected-error@below {{'commsched.reduce_scatter' op has 1 operand(s) but delivers 0 value(s) (C2)}}
-  %0 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      : tensor<8xf32> -> !commsched.future
-  commsched.wait %0 : !commsched.future
+func.func @row(
+    %x: tensor<8xf32>, %a: tensor<8xi32>, %t8xbf16: tensor<8xbf16>,
+    %t8xcomplex_f32: tensor<8xcomplex<f32>>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @dp size(4)
-
-func.func @reduce_scatter_c3(%x: tensor<8xbf16>) {
-  // expected-error@below {{'commsched.reduce_scatter' op operand 0 has element type 'bf16', but 'f32' is delivered (C3)}}
-  %0 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      : tensor<8xbf16> -> !commsched.future<tensor<2xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<2xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @reduce_scatter_c4(%x: tensor<8xf32>) {
-  // expected-error@below {{'commsched.reduce_scatter' op dim(2) is no dimension of operand 0, which has rank 1 (C4)}}
-  %0 = commsched.reduce_scatter %x on @dp reduction(sum) dim(2)
-      : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<2xf32>>
-  return
-}
+// expected-error@below {{'commsched.reduce_scatter' op has 1 operand(s) but delivers 0 value(s) (C2)}}
+%0 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
+    : tensor<8xf32> -> !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.reduce_scatter' op operand 0 has element type 'bf16', but 'f32' is delivered (C3)}}
+%0 = commsched.reduce_scatter %t8xbf16 on @dp reduction(sum) dim(0)
+    : tensor<8xbf16> -> !commsched.future<tensor<2xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<2xf32>>
+// expected-error@below {{'commsched.reduce_scatter' op dim(2) is no dimension of operand 0, which has rank 1 (C4)}}
+%0 = commsched.reduce_scatter %x on @dp reduction(sum) dim(2)
+    : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<2xf32>>
+// expected-error@below {{'commsched.reduce_scatter' op reduction(avg) is not defined for the element type 'i32' of operand 0 (C7)}}
+%0 = commsched.reduce_scatter %a on @dp reduction(avg) dim(0)
+    : tensor<8xi32> -> !commsched.future<tensor<2xi32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<2xi32>>
+// expected-error@below {{'commsched.reduce_scatter' op reduction(band) is not defined for the element type 'f32' of operand 1 (C7)}}
+%0 = commsched.reduce_scatter %a, %x on @dp reduction(band) dim(0)
+    : tensor<8xi32>, tensor<8xf32>
+      -> !commsched.future<tensor<2xi32>, tensor<2xf32>>
+%1:2 = commsched.wait %0 : !commsched.future<tensor<2xi32>, tensor<2xf32>>
+// expected-error@below {{'commsched.reduce_scatter' op reduction(min) is not defined for the element type 'complex<f32>' of operand 0 (C7)}}
+%0 = commsched.reduce_scatter %t8xcomplex_f32 on @dp reduction(min) dim(0)
+    : tensor<8xcomplex<f32>> -> !commsched.future<tensor<2xcomplex<f32>>>
+%1 = commsched.wait %0 : !commsched.future<tensor<2xcomplex<f32>>>
+// expected-error@below {{expected string or keyword containing one of the following enum values for attribute 'reduction' [sum, avg, prod, min, max, band, bor, bxor]}}
+%0 = commsched.reduce_scatter %x on @dp reduction(median) dim(0)
+    : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
 
 // -----
 
@@ -98,53 +104,5 @@ func.func @reduce_scatter_c6(%x: tensor<8xf32>, %buffer: tensor<2xf16>) {
   %0 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0) into %buffer
       : tensor<8xf32> into tensor<2xf16> -> !commsched.future<tensor<2xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<2xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @reduce_scatter_c7_avg(%x: tensor<8xi32>) {
-  // expected-error@below {{'commsched.reduce_scatter' op reduction(avg) is not defined for the element type 'i32' of operand 0 (C7)}}
-  %0 = commsched.reduce_scatter %x on @dp reduction(avg) dim(0)
-      : tensor<8xi32> -> !commsched.future<tensor<2xi32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<2xi32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @reduce_scatter_c7_bits(%a: tensor<8xi32>, %b: tensor<8xf32>) {
-  // expected-error@below {{'commsched.reduce_scatter' op reduction(band) is not defined for the element type 'f32' of operand 1 (C7)}}
-  %0 = commsched.reduce_scatter %a, %b on @dp reduction(band) dim(0)
-      : tensor<8xi32>, tensor<8xf32>
-        -> !commsched.future<tensor<2xi32>, tensor<2xf32>>
-  %1:2 = commsched.wait %0 : !commsched.future<tensor<2xi32>, tensor<2xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @reduce_scatter_c7_complex(%x: tensor<8xcomplex<f32>>) {
-  // expected-error@below {{'commsched.reduce_scatter' op reduction(min) is not defined for the element type 'complex<f32>' of operand 0 (C7)}}
-  %0 = commsched.reduce_scatter %x on @dp reduction(min) dim(0)
-      : tensor<8xcomplex<f32>> -> !commsched.future<tensor<2xcomplex<f32>>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<2xcomplex<f32>>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @reduce_scatter_unknown_reduction(%x: tensor<8xf32>) {
-  // expected-error@below {{expected string or keyword containing one of the following enum values for attribute 'reduction' [sum, avg, prod, min, max, band, bor, bxor]}}
-  %0 = commsched.reduce_scatter %x on @dp reduction(median) dim(0)
-      : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
   return
 }

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics
+// RUN: %rows %s | commsched-opt --split-input-file --verify-diagnostics
 
 func.func @start_c1(%x: tensor<4xf32>) {
   // expected-error @below {{has no collective 'barrier' to start (C1)}}
@@ -9,77 +9,59 @@ func.func @start_c1(%x: tensor<4xf32>) {
 
 // -----
 
-func.func @start_c2_number(%x: tensor<4xf32>) {
-  // expected-error @below {{sends 1 tensors, but receives 0 (C2)}}
-  %r = commsched_rt.start "send" "s" on @g ins(%x : tensor<4xf32>) {received = array<i64>, sent = array<i64: 4>} : !commsched_rt.request
-  commsched_rt.wait %r ins(%x : tensor<4xf32>)
+func.func @row(
+    %x: tensor<4xf32>, %y: tensor<4xf32>, %m: memref<4xf32>,
+    %h: tensor<4xf32, #commsched.host>) {
+  ROW
   return
 }
 
 // -----
 
-func.func @start_c2_negative(%x: tensor<4xf32>) {
-  // expected-error @below {{has a negative number of elements (C2)}}
-  %r = commsched_rt.start "send" "s" on @g ins(%x : tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: -4>} : !commsched_rt.request
-  commsched_rt.wait %r ins(%x : tensor<4xf32>)
-  return
-}
-
-// -----
-
-func.func @start_c3_number(%x: tensor<4xf32>) {
-  // expected-error @below {{has 2 ins and 0 outs for 1 tensors (C3)}}
-  %r = commsched_rt.start "send" "s" on @g ins(%x, %x : tensor<4xf32>, tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: 4>} : !commsched_rt.request
-  commsched_rt.wait %r ins(%x, %x : tensor<4xf32>, tensor<4xf32>)
-  return
-}
-
-// -----
-
-func.func @start_c3_in_place(%x: tensor<4xf32>) {
-  // expected-error @below {{is in place, but has 1 ins and 1 outs (C3)}}
-  %r, %b = commsched_rt.start "all_reduce" "s" on @g ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
-  %v = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @start_c4_missing(%x: tensor<4xf32>) {
-  // expected-error @below {{has results of types () for tensors of types ('tensor<4xf32>') (C4)}}
-  %r = commsched_rt.start "all_reduce" "s" on @g ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) {received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
-  commsched_rt.wait %r ins(%x : tensor<4xf32>)
-  return
-}
-
-// -----
-
-func.func @start_c4_mixed(%x: tensor<4xf32>, %m: memref<4xf32>) {
-  // expected-error @below {{fills tensors and memrefs (C4)}}
-  %r, %b = commsched_rt.start "all_reduce" "s" on @g ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%x, %m : tensor<4xf32>, memref<4xf32>) {received = array<i64: 4, 4>, sent = array<i64: 4, 4>} : !commsched_rt.request, tensor<4xf32>
-  %v = commsched_rt.wait %r ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%b, %m : tensor<4xf32>, memref<4xf32>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @start_c5(%m: memref<4xf32>) {
-  // expected-error @below {{needs one wait in its block (C5)}}
-  %r = commsched_rt.start "all_reduce" "s" on @g outs(%m : memref<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
-  return
-}
-
-// -----
-
-func.func @start_c5_twice(%m: memref<4xf32>) {
-  // expected-error @below {{needs one wait in its block (C5)}}
-  %r = commsched_rt.start "all_reduce" "s" on @g outs(%m : memref<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
-  // expected-note @below {{the request is used here}}
-  commsched_rt.wait %r outs(%m : memref<4xf32>)
-  // expected-note @below {{the request is used here}}
-  commsched_rt.wait %r outs(%m : memref<4xf32>)
-  return
-}
+// expected-error @below {{sends 1 tensors, but receives 0 (C2)}}
+%r = commsched_rt.start "send" "s" on @g ins(%x : tensor<4xf32>) {received = array<i64>, sent = array<i64: 4>} : !commsched_rt.request
+commsched_rt.wait %r ins(%x : tensor<4xf32>)
+// expected-error @below {{has a negative number of elements (C2)}}
+%r = commsched_rt.start "send" "s" on @g ins(%x : tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: -4>} : !commsched_rt.request
+commsched_rt.wait %r ins(%x : tensor<4xf32>)
+// expected-error @below {{has 2 ins and 0 outs for 1 tensors (C3)}}
+%r = commsched_rt.start "send" "s" on @g ins(%x, %x : tensor<4xf32>, tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: 4>} : !commsched_rt.request
+commsched_rt.wait %r ins(%x, %x : tensor<4xf32>, tensor<4xf32>)
+// expected-error @below {{is in place, but has 1 ins and 1 outs (C3)}}
+%r, %b = commsched_rt.start "all_reduce" "s" on @g ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
+%v = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
+// expected-error @below {{has results of types () for tensors of types ('tensor<4xf32>') (C4)}}
+%r = commsched_rt.start "all_reduce" "s" on @g ins(%x : tensor<4xf32>) outs(%x : tensor<4xf32>) {received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
+commsched_rt.wait %r ins(%x : tensor<4xf32>)
+// expected-error @below {{fills tensors and memrefs (C4)}}
+%r, %b = commsched_rt.start "all_reduce" "s" on @g ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%x, %m : tensor<4xf32>, memref<4xf32>) {received = array<i64: 4, 4>, sent = array<i64: 4, 4>} : !commsched_rt.request, tensor<4xf32>
+%v = commsched_rt.wait %r ins(%x, %x : tensor<4xf32>, tensor<4xf32>) outs(%b, %m : tensor<4xf32>, memref<4xf32>) -> tensor<4xf32>
+// expected-error @below {{needs one wait in its block (C5)}}
+%r = commsched_rt.start "all_reduce" "s" on @g outs(%m : memref<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
+// expected-error @below {{needs one wait in its block (C5)}}
+%r = commsched_rt.start "all_reduce" "s" on @g outs(%m : memref<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request
+// expected-note @below {{the request is used here}}
+commsched_rt.wait %r outs(%m : memref<4xf32>)
+// expected-note @below {{the request is used here}}
+commsched_rt.wait %r outs(%m : memref<4xf32>)
+// expected-error @below {{needs offset, row stride and repeat stride, not negative (C1)}}
+commsched_rt.copy ins(%m : memref<4xf32>) outs(%m : memref<4xf32>) {repeat = 1 : i64, rows = 1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0>, target = array<i64: 0, 0, 0>}
+// expected-error @below {{has a negative number of rows or elements (C2)}}
+commsched_rt.copy ins(%m : memref<4xf32>) outs(%m : memref<4xf32>) {repeat = 1 : i64, rows = -1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0, 0>, target = array<i64: 0, 0, 0>}
+// expected-error @below {{has one of two element types (C3)}}
+commsched_rt.copy ins(%m : memref<4xf32>) outs(%m : memref<4xf32>) {repeat = 1 : i64, rows = 1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0, 0>, source_type = f32, target = array<i64: 0, 0, 0>}
+// expected-error @below {{expected one of [all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, permute, send, recv, barrier, offload, reload] for the kind of a collective, got: gather}}
+%r = commsched_rt.start "gather" "g" on @g {received = array<i64>, sent = array<i64>} : !commsched_rt.request
+commsched_rt.wait %r
+// expected-error @below {{has group @g, but 'offload' has none (C8)}}
+%r, %b = commsched_rt.start "offload" "s" on @g ins(%x : tensor<4xf32>) outs(%h : tensor<4xf32, #commsched.host>) {received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32, #commsched.host>
+%v = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32, #commsched.host>) -> tensor<4xf32, #commsched.host>
+// expected-error @below {{has no group, but 'send' needs one (C8)}}
+%r = commsched_rt.start "send" "s" ins(%x : tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: 4>} : !commsched_rt.request
+commsched_rt.wait %r ins(%x : tensor<4xf32>)
+// expected-error @below {{has an implementation, but 'offload' has none (C8)}}
+%r, %b = commsched_rt.start "offload" "o" ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) {implementation = #commsched_rt.implementation<"second", "nccl">, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
+%z = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
@@ -106,39 +88,6 @@ func.func @wait_c3(%x: tensor<4xf32>) {
   %r, %b = commsched_rt.start "all_reduce" "s" on @g outs(%x : tensor<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
   // expected-error @below {{has other ins or outs than its start (C3)}}
   %v = commsched_rt.wait %r outs(%x : tensor<4xf32>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
-func.func @copy_c1(%a: memref<4xf32>) {
-  // expected-error @below {{needs offset, row stride and repeat stride, not negative (C1)}}
-  commsched_rt.copy ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {repeat = 1 : i64, rows = 1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0>, target = array<i64: 0, 0, 0>}
-  return
-}
-
-// -----
-
-func.func @copy_c2(%a: memref<4xf32>) {
-  // expected-error @below {{has a negative number of rows or elements (C2)}}
-  commsched_rt.copy ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {repeat = 1 : i64, rows = -1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0, 0>, target = array<i64: 0, 0, 0>}
-  return
-}
-
-// -----
-
-func.func @copy_c3(%a: memref<4xf32>) {
-  // expected-error @below {{has one of two element types (C3)}}
-  commsched_rt.copy ins(%a : memref<4xf32>) outs(%a : memref<4xf32>) {repeat = 1 : i64, rows = 1 : i64, row_elements = 1 : i64, source = array<i64: 0, 0, 0>, source_type = f32, target = array<i64: 0, 0, 0>}
-  return
-}
-
-// -----
-
-func.func @start_unknown_kind(%x: tensor<4xf32>) {
-  // expected-error @below {{expected one of [all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, permute, send, recv, barrier, offload, reload] for the kind of a collective, got: gather}}
-  %r = commsched_rt.start "gather" "g" on @g {received = array<i64>, sent = array<i64>} : !commsched_rt.request
-  commsched_rt.wait %r
   return
 }
 
@@ -185,37 +134,10 @@ func.func @start_c7(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
 
 // -----
 
-func.func @start_c8_transfer(%x: tensor<4xf32>, %h: tensor<4xf32, #commsched.host>) {
-  // expected-error @below {{has group @g, but 'offload' has none (C8)}}
-  %r, %b = commsched_rt.start "offload" "s" on @g ins(%x : tensor<4xf32>) outs(%h : tensor<4xf32, #commsched.host>) {received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32, #commsched.host>
-  %v = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32, #commsched.host>) -> tensor<4xf32, #commsched.host>
-  return
-}
-
-// -----
-
-func.func @start_c8_group(%x: tensor<4xf32>) {
-  // expected-error @below {{has no group, but 'send' needs one (C8)}}
-  %r = commsched_rt.start "send" "s" ins(%x : tensor<4xf32>) {received = array<i64: 0>, sent = array<i64: 4>} : !commsched_rt.request
-  commsched_rt.wait %r ins(%x : tensor<4xf32>)
-  return
-}
-
-// -----
-
 func.func @read_splits_c1(%s: tensor<2xi64>) -> index {
   // expected-error @below {{needs one start in its block that uses its splits (C1)}}
   %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
   return %rows : index
-}
-
-// -----
-
-func.func @start_c8_implementation(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  // expected-error @below {{has an implementation, but 'offload' has none (C8)}}
-  %r, %b = commsched_rt.start "offload" "o" ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) {implementation = #commsched_rt.implementation<"second", "nccl">, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
-  %z = commsched_rt.wait %r ins(%x : tensor<4xf32>) outs(%b : tensor<4xf32>) -> tensor<4xf32>
-  return
 }
 
 // -----

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 !host = tensor<3xf32, #commsched.host>
 
@@ -31,79 +31,50 @@ func.func @stream_c1() attributes {key = #commsched.stream<"d2d">} {
 
 // -----
 
-func.func @offload_c1_no_operand() {
-  // expected-error@below {{'commsched.offload' op needs at least one operand (C1)}}
-  %0 = "commsched.offload"() : () -> !commsched.future
-  commsched.wait %0 : !commsched.future
+func.func @row(
+    %x: tensor<3xf32>, %y: tensor<4xf32>,
+    %t3xf32_commsched_host: tensor<3xf32, #commsched.host>) {
+  ROW
   return
 }
 
 // -----
 
-func.func @offload_c1_delivers(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.offload' op has 1 operand(s) but delivers 0 value(s) (C1)}}
-  %0 = commsched.offload %x : tensor<3xf32> -> !commsched.future
-  commsched.wait %0 : !commsched.future
-  return
-}
-
-// -----
-
-func.func @offload_c2(%x: tensor<3xf32, #commsched.host>) {
-  // expected-error@below {{'commsched.offload' op operand 0 is a 'tensor<3xf32, #commsched.host>', but a tensor with the encoding #commsched.host cannot be offloaded (C2)}}
-  %0 = commsched.offload %x : tensor<3xf32, #commsched.host>
-      -> !commsched.future<tensor<3xf32, #commsched.host>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32, #commsched.host>>
-  return
-}
-
-// -----
-
-func.func @offload_c3_device(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.offload' op operand 0 is a 'tensor<3xf32>', so a 'tensor<3xf32, #commsched.host>' must be delivered, not a 'tensor<3xf32>' (C3)}}
-  %0 = commsched.offload %x : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-func.func @offload_c3_shape(%x: tensor<3xf32>, %y: tensor<4xf32>) {
-  // expected-error@below {{'commsched.offload' op operand 1 is a 'tensor<4xf32>', so a 'tensor<4xf32, #commsched.host>' must be delivered, not a 'tensor<3xf32, #commsched.host>' (C3)}}
-  %0 = commsched.offload %x, %y : tensor<3xf32>, tensor<4xf32>
-      -> !commsched.future<tensor<3xf32, #commsched.host>, tensor<3xf32, #commsched.host>>
-  %1:2 = commsched.wait %0
-      : !commsched.future<tensor<3xf32, #commsched.host>, tensor<3xf32, #commsched.host>>
-  return
-}
-
-// -----
-
-func.func @offload_c3_element(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.offload' op operand 0 is a 'tensor<3xf32>', so a 'tensor<3xf32, #commsched.host>' must be delivered, not a 'tensor<3xbf16, #commsched.host>' (C3)}}
-  %0 = commsched.offload %x : tensor<3xf32>
-      -> !commsched.future<tensor<3xbf16, #commsched.host>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xbf16, #commsched.host>>
-  return
-}
-
-// -----
-
-func.func @reload_c1() {
-  // expected-error@below {{'commsched.reload' op needs at least one operand (C1)}}
-  %0 = "commsched.reload"() : () -> !commsched.future
-  commsched.wait %0 : !commsched.future
-  return
-}
-
-// -----
-
-func.func @reload_c2(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.reload' op operand 0 is a 'tensor<3xf32>', but only tensors with the encoding #commsched.host can be reloaded (C2)}}
-  %0 = commsched.reload %x : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
+// expected-error@below {{'commsched.offload' op needs at least one operand (C1)}}
+%0 = "commsched.offload"() : () -> !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.offload' op has 1 operand(s) but delivers 0 value(s) (C1)}}
+%0 = commsched.offload %x : tensor<3xf32> -> !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.offload' op operand 0 is a 'tensor<3xf32, #commsched.host>', but a tensor with the encoding #commsched.host cannot be offloaded (C2)}}
+%0 = commsched.offload %t3xf32_commsched_host : tensor<3xf32, #commsched.host>
+    -> !commsched.future<tensor<3xf32, #commsched.host>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32, #commsched.host>>
+// expected-error@below {{'commsched.offload' op operand 0 is a 'tensor<3xf32>', so a 'tensor<3xf32, #commsched.host>' must be delivered, not a 'tensor<3xf32>' (C3)}}
+%0 = commsched.offload %x : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+// expected-error@below {{'commsched.offload' op operand 1 is a 'tensor<4xf32>', so a 'tensor<4xf32, #commsched.host>' must be delivered, not a 'tensor<3xf32, #commsched.host>' (C3)}}
+%0 = commsched.offload %x, %y : tensor<3xf32>, tensor<4xf32>
+    -> !commsched.future<tensor<3xf32, #commsched.host>, tensor<3xf32, #commsched.host>>
+%1:2 = commsched.wait %0
+    : !commsched.future<tensor<3xf32, #commsched.host>, tensor<3xf32, #commsched.host>>
+// expected-error@below {{'commsched.offload' op operand 0 is a 'tensor<3xf32>', so a 'tensor<3xf32, #commsched.host>' must be delivered, not a 'tensor<3xbf16, #commsched.host>' (C3)}}
+%0 = commsched.offload %x : tensor<3xf32>
+    -> !commsched.future<tensor<3xbf16, #commsched.host>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xbf16, #commsched.host>>
+// expected-error@below {{'commsched.reload' op needs at least one operand (C1)}}
+%0 = "commsched.reload"() : () -> !commsched.future
+commsched.wait %0 : !commsched.future
+// expected-error@below {{'commsched.reload' op operand 0 is a 'tensor<3xf32>', but only tensors with the encoding #commsched.host can be reloaded (C2)}}
+%0 = commsched.reload %x : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+// expected-error@below {{'commsched.reload' op operand 0 is a 'tensor<3xf32, #commsched.host>', so a 'tensor<3xf32>' must be delivered, not a 'tensor<3xf32, #commsched.host>' (C3)}}
+%0 = commsched.reload %t3xf32_commsched_host : tensor<3xf32, #commsched.host>
+    -> !commsched.future<tensor<3xf32, #commsched.host>>
+%1 = commsched.wait %0 : !commsched.future<tensor<3xf32, #commsched.host>>
+// expected-error@below {{'commsched.offload' op starts a collective that is never waited for (C2)}}
+%0 = commsched.offload %x
+    : tensor<3xf32> -> !commsched.future<tensor<3xf32, #commsched.host>>
 
 // -----
 
@@ -114,16 +85,6 @@ func.func @reload_c2_argument(%x: tensor<3xf32, #commsched.host>) {
   %0 = commsched.reload %x
       : tensor<3xf32, #commsched.host> -> !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-func.func @reload_c3(%x: tensor<3xf32, #commsched.host>) {
-  // expected-error@below {{'commsched.reload' op operand 0 is a 'tensor<3xf32, #commsched.host>', so a 'tensor<3xf32>' must be delivered, not a 'tensor<3xf32, #commsched.host>' (C3)}}
-  %0 = commsched.reload %x : tensor<3xf32, #commsched.host>
-      -> !commsched.future<tensor<3xf32, #commsched.host>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32, #commsched.host>>
   return
 }
 
@@ -141,14 +102,5 @@ func.func @wait_c4(%x: tensor<3xf32>) {
       : tensor<3xf32, #commsched.host>
         -> !commsched.future<tensor<3xf32, #commsched.host>>
   %3 = commsched.wait %2 : !commsched.future<tensor<3xf32, #commsched.host>>
-  return
-}
-
-// -----
-
-func.func @never_waited_for(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.offload' op starts a collective that is never waited for (C2)}}
-  %0 = commsched.offload %x
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32, #commsched.host>>
   return
 }

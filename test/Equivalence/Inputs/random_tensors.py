@@ -18,6 +18,7 @@ from mlir_values import Type, is_float
 from random_collectives import prologue
 from random_computation import Computation
 from random_patterns import Patterns
+from seeds import parse_seeds
 
 ELEMENTS = ["f32", "f32", "bf16", "f16", "f64", "i32", "i64", "i8"]
 SHAPES = [(4,), (8,), (3,), (2, 4), (1, 4), (4, 1), (1, 1, 4), (2, 3, 2),
@@ -229,8 +230,9 @@ def write_program(seed):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    sys.stdout.write(write_program(parser.parse_args().seed))
+    parser.add_argument("--seeds", type=parse_seeds, default=range(1))
+    seeds = parser.parse_args().seeds
+    sys.stdout.write("// -----\n".join(map(write_program, seeds)))
 
 
 if __name__ == "__main__":

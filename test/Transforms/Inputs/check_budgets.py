@@ -18,6 +18,9 @@ state the peak and the time that the model gives. More for single passes:
 - commsched-reorder-for-peak-memory: no higher peak; what is over a budget that
   cannot be met comes in its order,
 - what looks at no times: other times, the same order,
+- budgets of growing percentages: no longer step by a larger one than by one of
+  the fixed budgets below it, nor an equal step that takes more memory,
+- passes that are not iterative: a second run that changes nothing,
 - all: the same bytes from text and from bytecode, and of functions of which
   remarks say that nothing moved, those of the input.
 """
@@ -38,6 +41,8 @@ TIME = re.compile(r"(commsched\.runtime_ns = )(\d+)")
 BASELINE = re.compile(r" attributes \{commsched\.baseline_peak_bytes = \d+ : "
                       r"i64\}")
 UNLIMITED = (1 << 63) - 1
+FIXED = (0, 1, 2, 5, 10, 20, 50, 100)
+BETWEEN = (3, 30)
 
 COMMS = "commsched-reorder-comms-preserving-peak-memory"
 SINK = "commsched-sink-waits-iterative"
@@ -89,7 +94,17 @@ def schedule_all(budget, options, **rest):
                 percent(budget), is_slower_allowed=False, **rest)
 
 
+# Without a budget: name -> passes, which are the same when they run again.
+SIMPLE = {
+    "raise": "commsched-raise-comms",
+    "waits": "commsched-sink-waits",
+    "compute": "commsched-reorder-compute-for-overlap",
+}
 CASES = {
+    **{name: Case(functions(passes), None, "stream")
+       for name, passes in SIMPLE.items()},
+    "raise and waits": Case(functions(",".join(SIMPLE.values())), None,
+                            "stream"),
     "peak": Case(functions(PEAK), percent(0), "stream", remarks=True),
     "overlap": Case(functions(OVERLAP), percent(0), "all",
                     is_slower_allowed=False, remarks=True),
@@ -129,7 +144,7 @@ CASES = {
         "memory-budget=5%}", percent(5)),
 }
 # Times of the operations make no difference to these.
-UNTIMED = ["peak", "overlap", "inductor"]
+UNTIMED = ["raise", "waits", "peak", "overlap", "inductor"]
 
 
 class Checker:
@@ -257,8 +272,9 @@ class Checker:
             round(int(m[2]) * rng.uniform(0.8, 1.2))), self.text)
         runs = [("inductor", "as text", self.text,
                  CASES["inductor"].pipeline),
-                ("overlap", "on its own result", self.bytecode,
-                 functions(f"{OVERLAP},{OVERLAP}")),
+                *((name, "on its own result", self.bytecode,
+                   functions(f"{passes},{passes}"))
+                  for name, passes in {**SIMPLE, "overlap": OVERLAP}.items()),
                 *((name, "on its own result", self.bytecode,
                    ",".join([CASES[name].pipeline] * 2))
                   for name in ("schedule", "schedule, 10 %"))]
@@ -284,6 +300,28 @@ class Checker:
             times = [run.reports[name]["step_time_ns"] for run in (again, first)]
             if times[0] > times[1]:
                 self.fail(f"{times[0]} ns instead of {times[1]}", step, again)
+
+    def run_growing(self, count):
+        """Larger budgets of the first `count` steps."""
+        source = PROLOGUE + "".join(s.function.text for s in self.steps[:count])
+        budgets = (*FIXED, *BETWEEN)
+        with ThreadPoolExecutor(2) as pool:
+            outputs = dict(zip(budgets, pool.map(
+                lambda budget: self.tool.schedule(source, functions(
+                    f"commsched-schedule{{memory-budget={budget}%}}")),
+                budgets)))
+        for large in budgets:
+            self.case = f"a budget of {large} %"
+            for small in FIXED:
+                for step in self.steps[:count] if small < large else ():
+                    before, after = (
+                        (report["step_time_ns"], report["peak_memory_bytes"])
+                        for report in (
+                            outputs[budget].reports[step.function.name]
+                            for budget in (small, large)))
+                    if after > before:
+                        self.fail(f"{after} ns and bytes instead of the "
+                                  f"{before} of {small} %", step)
 
     def run_tight(self, outputs):
         """Budgets that each function breaks by a byte if there is none."""
@@ -336,6 +374,8 @@ def main():
     parser.add_argument("tool", nargs=argparse.REMAINDER,
                         help="commsched-opt and options for all of its runs")
     parser.add_argument("--functions", type=int, default=2000)
+    parser.add_argument("--growing", type=int, default=100,
+                        help="how many of the functions get growing budgets")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
@@ -344,6 +384,7 @@ def main():
     outputs = checker.run(CASES, checker.bytecode)
     checker.run_again(outputs)
     checker.run_tight(outputs)
+    checker.run_growing(arguments.growing)
     print(f"{arguments.functions} functions: all well; other orders:")
     for name, moved in checker.moved.items():
         print(f"{moved:8} {name}")

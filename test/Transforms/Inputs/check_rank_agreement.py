@@ -3,9 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checks that ranks with noisy times schedule alike once these are aligned.
 
-Every rank has the same random programs (random_programs.py, and random_steps.py
-for the pipeline, which computes on memory only where that is valid), but times
-that are off by up to 20 %. Aligned, all ranks must have the medians, as computed
+Every rank has the same random programs (random_steps.py), but times that are off
+by up to 20 %. Aligned, all ranks must have the medians, as computed
 here, and then the same text after scheduling; without, at least one schedule of
 all must come out in another order, or the check would prove nothing. Passes
 that look at no times need no alignment.
@@ -18,9 +17,8 @@ import re
 import statistics
 import sys
 
-import random_programs
-import random_steps
-from check_schedules import run
+from printed_steps import Tool
+from random_steps import PROLOGUE, generate
 
 TIME = re.compile(r"(commsched\.runtime_ns = )(\d+)")
 NAMED_TIME = re.compile(
@@ -32,12 +30,12 @@ TIMED = [
     f"func.func({COMMS}{{reorder_iterative_use_runtime_estimations}},"
     f"{SINK}{{sink_iterative_use_runtime_estimations}})",
     "func.func(commsched-schedule)",
+    "commsched-pipeline{memory-budget=10%}",
 ]
 UNTIMED = [
     f"func.func({COMMS},{SINK},commsched-simple-overlap)",
     "commsched-inductor-pipeline",
 ]
-PIPELINES = ["commsched-pipeline{memory-budget=10%}"]
 
 
 def add_noise(text, rng):
@@ -50,15 +48,18 @@ def read_times(text):
     return {name: int(time) for name, time in NAMED_TIME.findall(text)}
 
 
-def check(tool, folder, num_ranks, source, rng, timed, untimed):
+def check(tool, folder, num_ranks, source, rng):
     """How many of the schedules differ without alignment."""
+    def run(text, pipeline):
+        return tool.run(text, pipeline)[0].decode()
+
     texts = [add_noise(source, rng) for _ in range(num_ranks)]
     files = [os.path.join(folder, f"{rank}.json") for rank in range(num_ranks)]
     for text, file in zip(texts, files):
-        run(tool, text, f"commsched-align-runtimes{{output={file}}}")
+        run(text, f"commsched-align-runtimes{{output={file}}}")
 
     align = f"commsched-align-runtimes{{ranks={','.join(files)}}}"
-    aligned = [run(tool, text, align) for text in texts]
+    aligned = [run(text, align) for text in texts]
     if len(set(aligned)) != 1:
         sys.exit("the aligned programs differ")
     measured = [read_times(text) for text in texts]
@@ -67,14 +68,14 @@ def check(tool, folder, num_ranks, source, rng, timed, untimed):
     if read_times(aligned[0]) != medians:
         sys.exit("the aligned times are not the medians")
 
-    for schedule in timed:
-        scheduled = {run(tool, text, f"{align},{schedule}") for text in texts}
+    for schedule in TIMED:
+        scheduled = {run(text, f"{align},{schedule}") for text in texts}
         if len(scheduled) != 1:
             sys.exit(f"{schedule} differs for the aligned programs")
     differing = 0
-    for schedule in timed + untimed:
-        alone = {TIME.sub("", run(tool, text, schedule)) for text in texts}
-        if schedule in untimed and len(alone) != 1:
+    for schedule in TIMED + UNTIMED:
+        alone = {TIME.sub("", run(text, schedule)) for text in texts}
+        if schedule in UNTIMED and len(alone) != 1:
             sys.exit(f"{schedule} looks at times")
         differing += len(alone) > 1
     return differing
@@ -90,19 +91,14 @@ def main():
     parser.add_argument("--folder", required=True,
                         help="where the ranks' files go")
     arguments = parser.parse_args()
-    rng = random.Random(arguments.seed)
-    count, differing = arguments.functions, 0
-    for module, timed, untimed in ((random_programs, TIMED, UNTIMED),
-                                   (random_steps, PIPELINES, [])):
-        functions = module.generate(count, arguments.seed)
-        # Small times hardly change when rounded.
-        source = TIME.sub(r"\g<1>\g<2>000", module.PROLOGUE
-                          + "".join(f.text for f in functions))
-        differing += check(arguments.tool, arguments.folder, arguments.ranks,
-                           source, rng, timed, untimed)
+    # Small times hardly change when rounded.
+    source = TIME.sub(r"\g<1>\g<2>000", PROLOGUE + "".join(
+        f.text for f in generate(arguments.functions, arguments.seed)))
+    differing = check(Tool(arguments.tool), arguments.folder, arguments.ranks,
+                      source, random.Random(arguments.seed))
     if not differing:
         sys.exit("the noise changes no order: nothing is shown")
-    print(f"{count} functions, {arguments.ranks} ranks: all well")
+    print(f"{arguments.functions} functions, {arguments.ranks} ranks: all well")
 
 
 if __name__ == "__main__":

@@ -262,6 +262,7 @@ class Generator:
         need(op, self.constants["zero"])
         if target.uses:
             result = self.result(op, target.type)
+            block.overwrites.append((op, target.buffer, result.buffer))
         else:
             result = self.alias(op, target.type, target)
             values.remove(target)

@@ -77,6 +77,9 @@ class Block:
     parent: Op = None  # The operation that it is in; None for a body.
     ops: list = field(default_factory=list)
     buffers: list = field(default_factory=list)
+    # Operations that write a part of a tensor, with its buffer and that of
+    # their result, which is the same if nothing needs the tensor any more.
+    overwrites: list = field(default_factory=list)
 
     def add(self, name, kind, cost):
         op = Op(name, kind, self, len(self.ops), cost)
@@ -104,6 +107,9 @@ class Block:
             pairs.update((a, b) for (a, writes), (b, writes_too)
                          in combinations(at_place, 2)
                          if a != b and (writes or writes_too))
+        for op, buffer in self.find_taken_over(range(len(self.ops))).values():
+            pairs.update((user.index, op.index) for user in buffer.users
+                         if user is not op)
         communicating = [op for op in self.ops if op.communicates()]
         for a, b in combinations(communicating, 2):
             if a.is_barrier() or b.is_barrier():
@@ -114,6 +120,27 @@ class Block:
                     and (a.is_point_to_point or b.is_point_to_point)):
                 pairs.add((a.index, b.index))
         return sorted(pairs)
+
+    def find_taken_over(self, order):
+        """Buffer of a result -> its operation, and the buffer that the
+        operation takes over in this order, as its last user."""
+        position = {index: place for place, index in enumerate(order)}
+        found = {}
+
+        def users(buffer):
+            """Of the buffer and all that have been taken over for it."""
+            while buffer:
+                yield from buffer.users
+                buffer = found[buffer][1] if buffer in found else None
+
+        for op, target, result in sorted(
+                self.overwrites, key=lambda o: position[o[0].index]):
+            if not target.stays and not any(
+                    user.kind in ("start", "wait")
+                    or position[user.index] > position[op.index]
+                    for user in users(target)):
+                found[result] = op, target
+        return found
 
     def stream_order(self):
         """Neighbouring collectives of each stream."""
@@ -151,14 +178,18 @@ class Block:
         allocated = [0] * len(order)
         freed = [0] * len(order)
         live = 0
+        taken_over = self.find_taken_over(order)
+        passed_on = {buffer for _, buffer in taken_over.values()}
         for buffer in self.buffers:
             first = last = -1
             if buffer.producer:
                 first = last = position[buffer.producer.index]
-                allocated[first] += buffer.bytes
-            else:
-                live += buffer.bytes
-            if buffer.stays:
+            if buffer not in taken_over:
+                if buffer.producer:
+                    allocated[first] += buffer.bytes
+                else:
+                    live += buffer.bytes
+            if buffer.stays or buffer in passed_on:
                 continue
             for user in buffer.users:
                 last = max(last, position[user.index])
