@@ -64,7 +64,6 @@ check $checks/check_rank_agreement.py --functions $((200 * count)) --ranks 3 \
 check $checks/check_params.py --functions $((300 * count)) --seed "$seed" commsched-opt
 check $checks/check_reinplacing.py --functions $((300 * count)) --seed "$seed" commsched-opt
 check $checks/check_fsdp_order.py --functions $((600 * count)) --seed "$seed" commsched-opt
-check $checks/check_buckets.py --count $((45 * count)) --functions 12 --seed "$seed" commsched-opt
 
 equal() { check "$equivalence/$1" --folder="$folder" --opt=commsched-opt "${@:2}"; }
 

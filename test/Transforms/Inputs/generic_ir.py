@@ -13,7 +13,6 @@ from functools import lru_cache
 HEAD = re.compile(r'(?:(.*?) = )?"([\w.]+)"\((.*?)\)')
 # What may hold or separate something; `->` is no bracket.
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|[<>()\[\]{},]')
-TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 
 
 @dataclass(eq=False)
@@ -41,13 +40,6 @@ class Op:
         """The numbers of an array, or of the rows of a dense one."""
         text = self.attributes[name].partition(" : ")[0]
         return [int(n) for n in re.findall(r"-?\b\d+", text)]
-
-    def pairs(self):
-        """The rows of `pairs`, of a permute, in the order of their sources."""
-        numbers = self.integers("pairs")
-        if len(numbers) == 1:  # One row of equal numbers.
-            numbers *= 2
-        return sorted(zip(numbers[::2], numbers[1::2]))
 
     def string(self, name):
         """The text of a string or symbol; empty if there is none."""
@@ -93,25 +85,8 @@ def find_end(text, begin):
     raise ValueError(f"no end: {text}")
 
 
-@lru_cache(maxsize=None)
-def parse_tensor(type):
-    """Shape and element type of `tensor<…>`."""
-    match = TENSOR.fullmatch(type)
-    return tuple(map(int, match[1].split("x")[:-1])), match[2]
-
-
-def delivered_types(future):
-    """What `!commsched.future<…>` holds."""
-    return split(future[len("!commsched.future<"):-1])
-
-
 def parse_types(text):
     return list(split(text[1:-1] if text.startswith("(") else text))
-
-
-def argument_types(function_type):
-    """Of `(…) -> …`."""
-    return parse_types(function_type[:find_end(function_type, 0)])
 
 
 def parse_attributes(op, text):

@@ -6,16 +6,13 @@
 Bursts of collectives of one group, chains, pairs of buckets that would make a
 cycle, casts with one and several users, all dimensions, coalesced collectives
 and such that write into buffers, other communication and barriers between
-them, writes in place, and regions. Tensors are small enough to be executed
-(rank_execution.py). No program has a race: nothing touches what a collective
-has in flight.
+them, writes in place, and regions. No program has a race: nothing touches what a
+collective has in flight.
 """
 
 import math
 import random
 from dataclasses import dataclass
-
-from rank_execution import ADD, WIDTHS
 
 KINDS = ["all_gather", "reduce_scatter", "all_reduce"]
 EXCHANGES = ["permute", "broadcast", "all_to_all"]
@@ -28,6 +25,7 @@ WORLDS = [
     (8, {"dp": (4, "ranks_per_node(1) stride(2)"), "tp": (2, ""),
          "one": (1, "")}),
 ]
+WIDTHS = {"i1": 1, "i8": 1, "bf16": 2, "f16": 2, "f32": 4, "i32": 4}
 FLOATS = ["bf16", "f16", "f32"]
 # Often chosen ones come several times.
 ELEMENTS = [*FLOATS, *FLOATS, "i1", "i8", "i32"]
@@ -472,7 +470,8 @@ class Generator:
             name, operands = self.fresh(), [total, part]
             total = self.made(name, part.type)
             if self.rng.random() < 0.5:
-                self.call_operator(lines, name, ADD, operands, [total.type])
+                self.call_operator(lines, name, "aten.add.Tensor", operands,
+                                   [total.type])
             else:
                 add = "addf" if element in FLOATS else "addi"
                 lines.append(
