@@ -5,7 +5,7 @@
     docs/draw_layers.py --opt build/bin/commsched-opt      writes the picture
     docs/draw_layers.py --opt ... --check                  compares it instead
 
-The step is examples/llama3-2layer-fsdp64.mlir, scheduled by commsched-pipeline
+The step is examples/llama3-2layer-fsdp64.mlirbc, scheduled by commsched-pipeline
 with its default budget. What is drawn is what commsched-report simulates.
 """
 
@@ -19,7 +19,7 @@ import tempfile
 from xml.sax.saxutils import escape
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STEP = ROOT / "examples" / "llama3-2layer-fsdp64.mlir"
+STEP = ROOT / "examples" / "llama3-2layer-fsdp64.mlirbc"
 PICTURE = ROOT / "docs" / "layers.svg"
 TARGET = "h100"
 

@@ -35,7 +35,7 @@ echo
 echo
 "$venv/bin/python" scripts/run_step.py --opt build/bin/commsched-opt \
   --runner build/bin/commsched-run --output-dir build/demo \
-  examples/llama3-tiny-fsdp4.mlir
+  examples/llama3-tiny-fsdp4.mlirbc
 echo
 exec "$venv/bin/python" scripts/partition_step.py --opt build/bin/commsched-opt \
   --output-dir build/demo examples/llama3-8b-joint-fsdp64.mlirbc

@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks" / "scaling"))
+sys.path.insert(0, str(ROOT / "testsupport" / "steps"))
 
 import make_step  # noqa: E402
 from plans import buckets, find_plan  # noqa: E402

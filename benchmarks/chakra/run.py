@@ -17,11 +17,13 @@ import subprocess
 import sys
 import tempfile
 
-import traces
+sys.path.append(str(Path(__file__).resolve().parents[2] / "testsupport/chakra"))
+
+import traces  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-MAKE_STEP = ROOT / "benchmarks" / "scaling" / "make_step.py"
+MAKE_STEP = ROOT / "testsupport" / "steps" / "make_step.py"
 # (title, options of make_step.py, axes of the ranks)
 STEPS = [
     ("FSDP, 4 ranks, 2 layers of 8B", "--layers 2 --dp 4", [4]),

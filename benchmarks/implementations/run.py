@@ -26,7 +26,7 @@ import time
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "benchmarks" / folder) for folder in ("common", "scaling")]
+sys.path += [str(ROOT / "benchmarks/common"), str(ROOT / "testsupport/steps")]
 
 import make_step  # noqa: E402
 from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402

@@ -20,20 +20,21 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path[:0] = [str(HERE.parent / "parity"), str(HERE.parent / "optimum")]
+SUPPORT = HERE.parents[1] / "testsupport"
+sys.path[:0] = [str(SUPPORT / name) for name in ("", "optimum", "steps")]
 
 import exact  # noqa: E402
 import verify  # noqa: E402
 from simulate import simulate_peak, simulate_time  # noqa: E402
 from small_steps import PROLOGUE, SmallStep  # noqa: E402
 
-STEP = "python3 benchmarks/scaling/make_step.py --pin"
+STEP = "python3 testsupport/steps/make_step.py --pin"
 TRACED = "cat examples"
 # name: what prints the program.
 PROGRAMS = {
     "overview": f"{TRACED}/overview.mlir",
-    "llama3-tiny-fsdp4": f"{TRACED}/llama3-tiny-fsdp4.mlir",
-    "llama3-2layer-fsdp64": f"{TRACED}/llama3-2layer-fsdp64.mlir",
+    "llama3-tiny-fsdp4": f"{TRACED}/llama3-tiny-fsdp4.mlirbc",
+    "llama3-2layer-fsdp64": f"{TRACED}/llama3-2layer-fsdp64.mlirbc",
     "llama3-8b-fsdp64": f"{TRACED}/llama3-8b-fsdp64.mlirbc",
     "llama3-8b-tp8": f"{TRACED}/llama3-8b-tp8.mlirbc",
     "dense-8b-fsdp64": f"{STEP} --model 8b --dp 64",
@@ -73,7 +74,7 @@ def make_problems(opt):
         step = SmallStep(seed)
         (problem,) = dump(opt, (PROLOGUE + step.text()).encode())
         yield (f"small-{seed:02}",
-               f"benchmarks/optimum/small_steps.py, seed {seed}", problem)
+               f"testsupport/steps/small_steps.py, seed {seed}", problem)
     for name, command in PROGRAMS.items():
         problems = [
             problem for problem in dump(opt, run(*shlex.split(command)))
@@ -118,7 +119,7 @@ class Maker:
             bound = proved.step_ns
             if bound < simulate_time(problem, order)[0]:
                 order = proved.order
-                found_by = "CP-SAT (benchmarks/optimum/exact.py)"
+                found_by = "CP-SAT (testsupport/optimum/exact.py)"
         entry = {
             "name": f"{name}+{percent}%",
             "problem": f"problems/{name}.json.gz",

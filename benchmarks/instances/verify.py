@@ -9,7 +9,7 @@
     verify.py --list
 
 README.md describes problems, answers and rules. Times and memory are computed by
-benchmarks/parity/simulate.py, which has nothing in common with the scheduler.
+testsupport/simulate.py, which has nothing in common with the scheduler.
 """
 
 import argparse
@@ -20,7 +20,7 @@ import sys
 import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.append(str(HERE.parent / "parity"))
+sys.path.append(str(HERE.parents[1] / "testsupport"))
 
 from simulate import check_legal, simulate_peak, simulate_time  # noqa: E402
 

@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "benchmarks" / "scaling"))
+sys.path.insert(0, str(ROOT / "testsupport" / "steps"))
 sys.path.insert(0, str(ROOT / "benchmarks" / "bucketing"))
 
 import make_step  # noqa: E402

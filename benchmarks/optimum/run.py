@@ -2,12 +2,14 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Print how far schedules of small steps are from the optimum.
+"""Print how far schedules of small random functions are from the optimum.
 
-Schedules random steps with up to 12 collectives within memory budgets, and
-compares their time with the shortest that any order within the budget takes.
-Those optima are in optima.csv; --prove finds them anew with CP-SAT of OR-tools
-and writes them there.
+    run.py steps    steps with up to 12 collectives within memory budgets; their
+                    optima are stored, and --prove finds them anew
+    run.py splits   steps whose collectives may be split
+    run.py joint    joint functions, partitioned and scheduled within budgets
+
+CP-SAT of OR-tools proves an optimum.
 """
 
 import argparse
@@ -16,12 +18,17 @@ import statistics
 import sys
 import time
 
-import exact
-import optima
-from gap_tables import get_percentile, print_row
-from small_steps import SmallStep
-
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "testsupport" / "optimum"))
+
+import optima  # noqa: E402
+
+import exact  # noqa: E402
+import joint  # noqa: E402
+import splits  # noqa: E402
+from small_steps import SmallStep  # noqa: E402
+
+#: What schedules the steps; of None the program's order counts.
 WAYS = {
     "the program": None,
     "commsched-simple-overlap": optima.SIMPLE_OVERLAP,
@@ -29,38 +36,54 @@ WAYS = {
 }
 
 
-def print_table(title, rows):
-    """`rows`: a label and the outcomes that belong to it."""
+def get_percentile(values, percent):
+    """The smallest value that so many percent of the values do not exceed."""
+    ordered = sorted(values)
+    return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
+
+
+def print_row(cells):
+    print("| " + " | ".join(str(cell) for cell in cells) + " |")
+
+
+def print_gaps(title, rows):
+    """`rows`: a label, the gaps of what is within its budget, and the number of
+    those that are over it."""
     print_row(
-        [title, "steps", "optimal", "within 1 %", "within 5 %", "median gap",
+        [title, "number", "optimal", "within 1 %", "within 5 %", "median gap",
          "95th percentile", "largest", "over budget"]
     )
     print_row(["---"] + ["---:"] * 8)
-    for label, outcomes in rows:
-        gaps = [outcome.gap for outcome in outcomes]
-        counts = [sum(gap <= most for gap in gaps) for most in (0, 0.01, 0.05)]
-        marks = [statistics.median(gaps), get_percentile(gaps, 95), max(gaps)]
-        over = sum(not outcome.fits for outcome in outcomes)
-        print_row(
-            [label, len(gaps), *counts, *(f"{mark:.2%}" for mark in marks), over]
-        )
+    for label, gaps, over in rows:
+        if gaps:
+            counts = [sum(gap <= most for gap in gaps) for most in (0, 0.01, 0.05)]
+            marks = [statistics.median(gaps), get_percentile(gaps, 95), max(gaps)]
+            print_row([label, len(gaps) + over, *counts,
+                       *(f"{mark:.2%}" for mark in marks), over])
     print()
 
 
-def print_worst(outcomes, count):
-    print_row(["step", "operations", "budget", "optimum ns", "ours ns", "gap"])
-    print_row(["---"] + ["---:"] * 5)
-    missed = [outcome for outcome in outcomes if outcome.gap > 0]
-    for outcome in sorted(missed, key=lambda o: -o.gap)[:count]:
-        step = SmallStep(outcome.seed)
-        print_row(
-            [step.name, len(step.lines), f"{step.budget_percent} %",
-             outcome.proof.optimum_ns, outcome.step_ns, f"{outcome.gap:.2%}"]
-        )
+def by_family(results, family_of):
+    """Pairs of a family's name and its results, and all of them."""
+    groups = {}
+    for result in results:
+        groups.setdefault(family_of(result).__name__, []).append(result)
+    return [*groups.items(), ("all", results)]
 
 
-def prove_all(tool, count):
-    problems = optima.get_problems(tool, range(count))
+def draw(options, make):
+    """What `make` yields for each step that CP-SAT proves in time."""
+    results = []
+    for seed in range(options.steps):
+        try:
+            results += make(seed)
+        except exact.NotProved as error:
+            print(f"step {seed}: {error}", file=sys.stderr)
+    return results
+
+
+def prove_all(tool):
+    problems = optima.get_problems(tool, range(optima.NUM_STEPS))
     proofs = []
     for seed, problem in problems.items():
         begin = time.monotonic()
@@ -70,37 +93,56 @@ def prove_all(tool, count):
     optima.write_proofs(proofs)
 
 
+def run_steps(options):
+    if options.prove:
+        prove_all(options.tool)
+    proofs = list(optima.read_proofs().values())
+    rows = []
+    for way, pipeline in WAYS.items():
+        outcomes = optima.schedule(options.tool, pipeline, proofs)
+        fitting = [outcome.gap for outcome in outcomes if outcome.fits]
+        rows.append((way, fitting, len(outcomes) - len(fitting)))
+    print_gaps("schedule", rows)
+
+
+def run_splits(options):
+    results = draw(options, lambda seed: [splits.Result(options, seed)])
+    groups = by_family(results, lambda result: result.step.family)
+    for way, title in (("best", "best of all numbers of chunks"),
+                       ("chosen", "commsched-schedule")):
+        print_gaps(title, [(name, [r.get_gap(way) for r in found], 0)
+                           for name, found in groups])
+
+
+def run_joint(options):
+    options.ways = list(joint.WAYS)
+    results = draw(options, lambda seed: list(joint.compare(options, seed)))
+    for way in options.ways:
+        rows = []
+        for name, found in by_family(results, lambda result: result.step.family):
+            gaps = [result.get_gap(way) for result in found]
+            fitting = [gap for gap in gaps if gap is not None]
+            rows.append((name, fitting, len(gaps) - len(fitting)))
+        print_gaps(way, rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--tool", default=str(ROOT / "build" / "bin" / "commsched-parity")
-    )
-    parser.add_argument("--prove", action="store_true", help="find the optima anew")
-    parser.add_argument("--worst", type=int, default=10, help="steps to name")
+    runs = {"steps": run_steps, "splits": run_splits, "joint": run_joint}
+    add = parser.add_argument
+    add("what", choices=runs)
+    add("--opt", default=str(ROOT / "build" / "bin" / "commsched-opt"))
+    add("--tool", default=str(ROOT / "build" / "bin" / "commsched-parity"))
+    add("--prove", action="store_true", help="find the optima of steps anew")
+    add("--steps", type=int, default=40, help="of splits and joint")
+    add("--budgets", type=int, default=3, help="of each joint function")
+    add("--max-chunks", type=int, default=4, help="of a split collective")
+    add("--seconds", type=int, default=30, help="for one proof")
     options = parser.parse_args()
-    if options.prove:
-        if exact.SKIP_REASON:
-            print(exact.SKIP_REASON, file=sys.stderr)
-            return 1
-        prove_all(options.tool, optima.NUM_STEPS)
-    proofs = list(optima.read_proofs().values())
-    longer = sum(proof.optimum_ns > proof.unlimited_ns for proof in proofs)
-    print(f"In {longer} of {len(proofs)} steps the budget costs time.\n")
-    outcomes = {
-        way: optima.schedule(options.tool, pipeline, proofs)
-        for way, pipeline in WAYS.items()
-    }
-    print_table("schedule", outcomes.items())
-    ours = outcomes["commsched-schedule"]
-    families = dict.fromkeys(SmallStep(o.seed).family.__name__ for o in ours)
-    print_table(
-        "commsched-schedule, by kind of step",
-        [
-            (name, [o for o in ours if SmallStep(o.seed).family.__name__ == name])
-            for name in families
-        ],
-    )
-    print_worst(ours, options.worst)
+    if exact.SKIP_REASON and (options.prove or options.what != "steps"):
+        print(exact.SKIP_REASON, file=sys.stderr)
+        return 1
+    runs[options.what](options)
     return 0
 
 

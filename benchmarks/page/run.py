@@ -22,7 +22,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-MAKE = ROOT / "benchmarks" / "scaling" / "make_step.py"
+MAKE = ROOT / "testsupport" / "steps" / "make_step.py"
 # From the beginning of the navigation until the first picture is complete.
 OPENED = "return Number(document.documentElement.dataset.drawn);"
 # One picture after the other, of the whole step and of a hundredth of it.

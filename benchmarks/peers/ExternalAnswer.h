@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_BENCHMARKS_PEERS_EXTERNALANSWER_H
 #define COMMSCHED_BENCHMARKS_PEERS_EXTERNALANSWER_H
 
-#include "../common/LoneFunction.h"
+#include "LoneFunction.h"
 
 namespace mlir::commsched {
 

@@ -7,13 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Peers.h"
-#include "../../unittests/Schedule/LatencyHidingScheduler.h"
-#include "../scaling/Sample.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "ExternalAnswer.h"
+#include "LatencyHidingScheduler.h"
 #include "MemoryBudget.h"
+#include "Sample.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;

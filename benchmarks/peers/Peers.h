@@ -15,7 +15,7 @@
 #ifndef COMMSCHED_BENCHMARKS_PEERS_PEERS_H
 #define COMMSCHED_BENCHMARKS_PEERS_PEERS_H
 
-#include "../common/LoneFunction.h"
+#include "LoneFunction.h"
 
 namespace mlir::commsched {
 

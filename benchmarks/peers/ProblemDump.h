@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_BENCHMARKS_PEERS_PROBLEMDUMP_H
 #define COMMSCHED_BENCHMARKS_PEERS_PROBLEMDUMP_H
 
-#include "../common/LoneFunction.h"
+#include "LoneFunction.h"
 #include "llvm/Support/JSON.h"
 
 namespace mlir::commsched {

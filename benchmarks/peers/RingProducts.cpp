@@ -7,11 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "RingProducts.h"
-#include "../scaling/Sample.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/CostModel/ProductWaves.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "ProductPatterns.h"
+#include "Sample.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/FormatVariadic.h"
 

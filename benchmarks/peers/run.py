@@ -21,8 +21,8 @@ import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("common", "scaling", "bucketing")
-sys.path += [str(ROOT / "benchmarks" / folder) for folder in FOLDERS]
+FOLDERS = ("benchmarks/common", "benchmarks/bucketing", "testsupport/steps")
+sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
 import make_step  # noqa: E402
 import plans  # noqa: E402

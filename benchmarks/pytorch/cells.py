@@ -23,8 +23,7 @@ import torch._functorch.config
 import torch._inductor.config
 
 FOLDER = Path(__file__).parent
-TESTS = FOLDER.parents[1] / "python" / "tests"
-sys.path[:0] = [str(FOLDER), str(TESTS)]
+sys.path.insert(0, str(FOLDER.parents[1] / "testsupport"))
 
 import parallelisms  # noqa: E402
 from generated_code import (  # noqa: E402

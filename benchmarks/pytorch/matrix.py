@@ -67,6 +67,18 @@ def version_of(python: str) -> str:
     return done.stdout.strip()
 
 
+def write(data: dict) -> str:
+    """JSON with a line for each version and case."""
+    versions = []
+    for version in sorted(data):
+        cases = [
+            f"{json.dumps(case)}: {json.dumps(cells, sort_keys=True)}"
+            for case, cells in sorted(data[version].items())
+        ]
+        versions.append(f"{json.dumps(version)}: {{\n" + ",\n".join(cases) + "}")
+    return "{\n" + ",\n".join(versions) + "}\n"
+
+
 def run_cells(
     python: str, count: int, cells: Sequence[tuple], cache: str, keep: Callable
 ) -> None:
@@ -107,7 +119,7 @@ def measure(pythons: Sequence[str], args, data: dict, file: Path) -> None:
 
         def keep(case, way, seen, known=known, version=version):
             known.setdefault(case, {})[way] = seen
-            file.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+            file.write_text(write(data))
             print(f"{version} {case}: {way}", flush=True)
 
         by_ranks: dict[int, list] = {}

@@ -26,7 +26,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "python" / "tests")]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "testsupport")]
 
 
 def main() -> int:

@@ -16,7 +16,7 @@ from torch._functorch.aot_autograd import make_boxed_func
 from commsched.torch.importer.ordering import put_in_order
 
 #: The folder of parallelisms.py, tiny models that `graphs_of_step` takes.
-PARALLELISMS = Path(__file__).parents[2] / "benchmarks" / "pytorch"
+PARALLELISMS = Path(__file__).parents[2] / "testsupport"
 
 
 @dataclass
@@ -138,7 +138,7 @@ def graphs_of(function, *inputs, backend="aot", config=None, **options):
 
 
 def graphs_of_step(step, backend="aot"):
-    """Returns the graphs of one of benchmarks/pytorch/parallelisms.py."""
+    """Returns the graphs of one of testsupport/parallelisms.py."""
     capture = Capture()
     kept = BACKENDS[backend](capture)
 

@@ -5,10 +5,13 @@ groups, and checking what was imported with commsched-opt where there is one."""
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
-from commsched import native, opt
+sys.path.append(str(Path(__file__).parents[2] / "testsupport"))
+
+from commsched import native, opt  # noqa: E402
 
 # Inductor compiles a program for each kind of vectors that the processor has, in
 # every new folder of kernels, to see whether the compiler knows them; it does.

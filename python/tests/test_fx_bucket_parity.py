@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CommSched's buckets of FX graphs against those of PyTorch's own passes, by
-benchmarks/parity, on fewer graphs than there."""
+testsupport/fx, on fewer graphs than there."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from seeds import seeds
 
 torch = pytest.importorskip("torch")
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "parity"
+FOLDER = Path(__file__).parents[2] / "testsupport" / "fx"
 NUM_GRAPHS = 2
 
 #: The rules of CommSched that explain other buckets, by family; those of the

@@ -178,9 +178,8 @@ def found(dump):
 
 
 @pytest.fixture
-def simulate(monkeypatch, step):
-    """The simulator of benchmarks/parity, and the step as it reads it."""
-    monkeypatch.syspath_prepend(str(BENCHMARKS / "parity"))
+def simulate(step):
+    """The simulator, and the step as it reads it."""
     import simulate
 
     fields = ("kind", "cost_ns", "stream", "expensive", "start")

@@ -73,7 +73,7 @@ def test_as_the_program(program, module, flags):
 
 
 @pytest.mark.parametrize("path", ["llama3-8b-fsdp64.mlirbc",
-                                  "llama3-tiny-fsdp4.mlir"])
+                                  "llama3-tiny-fsdp4.mlirbc"])
 def test_examples_as_the_program(program, path):
     module = (EXAMPLES / path).read_bytes()
     flags = [RAISE, "--emit-bytecode"]

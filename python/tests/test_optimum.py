@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of small steps against the optimum, by benchmarks/optimum; and that
+"""Schedules of small steps against the optimum, by testsupport/optimum; and that
 the optimum is one."""
 
 import random
@@ -13,7 +13,7 @@ import pytest
 
 from seeds import first_seed, runs, seeds
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "optimum"
+SUPPORT = Path(__file__).parents[2] / "testsupport"
 #: Which of the stored proofs are found anew.
 SAMPLE = random.Random(first_seed()).sample(range(200), min(200, 4 * runs()))
 #: What is worst, or was at some time, and the gap that may be left.
@@ -39,7 +39,8 @@ MOST_ORDERS = 2000
 
 @pytest.fixture
 def optima(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
+    for name in ("optimum", "steps"):
+        monkeypatch.syspath_prepend(str(SUPPORT / name))
     import optima
 
     return optima
@@ -187,7 +188,7 @@ def joint(exact, tool, opt_program):
     import joint
 
     joint.options = SimpleNamespace(
-        opt=opt_program, parity=tool, budgets=3, seconds=60,
+        opt=opt_program, tool=tool, budgets=3, seconds=60,
         ways=["commsched-fit-memory"],
     )
     return joint
@@ -199,7 +200,7 @@ def test_no_other_set_of_saved_values_is_shorter(joint, exact):
     limited = 0
     for seed in (3, 13, 16, 28):
         step = joint.JointStep(seed)
-        partitions = optima.Partitions(options.opt, options.parity, step)
+        partitions = optima.Partitions(options.opt, options.tool, step)
         solver = optima.Solver(partitions, seconds=60)
         peaks = [partition.peak for partition in partitions.all]
         found = []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """CommSched's partitions of joint graphs, its order of the backward and its
-conversion of saved values against those of PyTorch, by benchmarks/partition, on
+conversion of saved values against those of PyTorch, by testsupport/partitions, on
 fewer graphs than there; and that its ruler is right."""
 
 from pathlib import Path
@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 #: As torch_partitioners.OWN_DEFAULT.
 OWN_DEFAULT = "default of PyTorch 2.13"
 
-FOLDER = Path(__file__).parents[2] / "benchmarks" / "partition"
+FOLDER = Path(__file__).parents[2] / "testsupport" / "partitions"
 FAMILIES = ("random", "seeded", "marked")
 RANDOM = [f"{FAMILIES[i % 3]} {i}" for i in range(6 * runs())]
 SMALL = ("MLP", "dropout")

@@ -19,7 +19,7 @@ class Peers:
     def __init__(self, tool, folder):
         self.tool, self.folder = tool, folder
         self.program = folder / "step.mlir"
-        make = [sys.executable, BENCHMARKS / "scaling" / "make_step.py"]
+        make = [sys.executable, BENCHMARKS.parent / "testsupport" / "steps" / "make_step.py"]
         with open(self.program, "w", encoding="utf-8") as out:
             subprocess.run([*make, "--layers=1", "--dp=8"], stdout=out, check=True)
         dump = folder / "dump.json"

@@ -472,7 +472,7 @@ def test_steady_state(open_page, opt_program, tmp_path):
 
 
 def test_large_step(open_page):
-    make = ROOT / "benchmarks" / "scaling" / "make_step.py"
+    make = ROOT / "testsupport" / "steps" / "make_step.py"
     command = [sys.executable, make, "--model=70b", "--layers=160"]
     text = subprocess.run(
         command, check=True, capture_output=True, text=True

@@ -23,10 +23,12 @@ TRACED_WITH = "2.13."
     not torch.__version__.startswith(TRACED_WITH),
     reason=f"the examples were traced with PyTorch {TRACED_WITH}x",
 )
+@pytest.mark.usefixtures("opt_program")
 def test_two_layer_example_is_up_to_date():
-    checked_in = (EXAMPLES / "llama3-2layer-fsdp64.mlir").read_text()
+    data = (EXAMPLES / "llama3-2layer-fsdp64.mlirbc").read_bytes()
+    checked_in = opt.run_bytes(data).decode()
     options = StepOptions("llama3-8b", 64, sequence=8192, layers=2)
-    traced = str(trace.trace_module(options))
+    traced = opt.run_bytes(str(trace.trace_module(options)).encode()).decode()
     difference = list(
         difflib.unified_diff(
             checked_in.splitlines(), traced.splitlines(), n=0, lineterm=""

@@ -154,7 +154,7 @@ def test_runs_the_small_step_of_the_demo(installed, env, tmp_path):
         *(installed / "python", ROOT / "scripts" / "run_step.py"),
         *("--opt", "commsched-opt", "--runner", "commsched-run"),
         *("--output-dir", tmp_path, "--repeat", 1),
-        ROOT / "examples" / "llama3-tiny-fsdp4.mlir",
+        ROOT / "examples" / "llama3-tiny-fsdp4.mlirbc",
         env=env,
     )
     assert "results: equal" in text

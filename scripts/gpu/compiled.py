@@ -26,7 +26,7 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python" / "tests"),
+sys.path[:0] = [str(ROOT / "testsupport"),
                 str(ROOT / "examples" / "pytorch")]
 
 import torch  # noqa: E402

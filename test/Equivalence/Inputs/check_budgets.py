@@ -4,7 +4,7 @@
 """Fits many random joint functions into memory, all in one module.
 
 The functions are those of random_joint.py (`--random`, a range of seeds) or the
-small ones of benchmarks/optimum/joint_steps.py (`--small`). With every budget
+small ones of testsupport/steps/joint_steps.py (`--small`). With every budget
 of `--budgets`, as commsched-report simulates the step:
 
 - commsched-verify-partition accepts the halves, the verifier the module;
@@ -29,7 +29,7 @@ import random_joint
 from seeds import parse_seeds
 
 sys.path.append(str(Path(__file__).resolve().parents[3]
-                    / "benchmarks/optimum"))
+                    / "testsupport/steps"))
 
 import joint_steps  # noqa: E402
 

@@ -16,7 +16,7 @@ those of a module (`--module`), with several options:
 
 With `--pass=commsched-fit-memory`, which schedules as well, only what holds
 for any pass: it is run on four ranks, and makes the same text twice. `--small`
-takes the functions of benchmarks/optimum/joint_steps.py, on a machine whose
+takes the functions of testsupport/steps/joint_steps.py, on a machine whose
 link to the host is fast; `--offloads` is how many of the partitions that are
 run have to send values to the host and get them back.
 """
@@ -29,7 +29,7 @@ import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[3]
-                    / "benchmarks/optimum"))
+                    / "testsupport/steps"))
 
 import joint_steps  # noqa: E402
 from joint_halves import Program, parse_functions

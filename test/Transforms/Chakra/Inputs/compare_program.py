@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[4]
-sys.path.insert(0, str(ROOT / "benchmarks/chakra"))
+sys.path.insert(0, str(ROOT / "testsupport/chakra"))
 
 from traces import read_nodes  # noqa: E402
 

@@ -5,7 +5,6 @@
 
 import re
 import subprocess
-import time
 
 from commsched import opt
 from commsched.program import from_json
@@ -13,7 +12,6 @@ from commsched.torch import GraphSpec, ImportOptions, import_graphs
 
 # One line of --mlir-timing: the seconds of the wall clock behind a bracket or
 # alone, the share, the pass.
-_PASS_TIME = re.compile(r"([\d.]+) \(\s*[\d.]+%\)\s+PartitionJoint")
 
 
 class Refusal(Exception):
@@ -82,18 +80,3 @@ def _value_of(name, forward):
         return name
     own = len(forward.by_name()[stem].results)
     return f"{stem}#{own + int(number.lstrip('#') or 0)}"
-
-
-def measure(path, strategy, budget):
-    """Seconds that the pass takes on the file, and the whole program."""
-    command = [
-        opt.find(), path, get_flag(strategy, budget), "-o", "/dev/null",
-        "--mlir-timing", "--mlir-timing-display=list",
-        "--mlir-disable-threading",
-    ]
-    start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True)
-    taken = time.perf_counter() - start
-    if done.returncode != 0:
-        raise Refusal(done.stderr.splitlines()[0])
-    return float(_PASS_TIME.search(done.stderr)[1]), taken

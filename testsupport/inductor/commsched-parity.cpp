@@ -8,15 +8,18 @@
 //
 // Says what CommSched makes of the functions of the programs that are given, in
 // a form in which another scheduler can be given the same problems and be
-// compared: one JSON object a function, on one line. run.py is what reads it.
+// compared: one JSON object a function, on one line. compare.py is what reads
+// it.
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Register.h"
 #include "CommSched/Report/ProblemJson.h"
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
-#include "Experiment.h"
-#include "Sample.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "LoneFunction.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -29,28 +32,80 @@ using namespace mlir::commsched;
 static llvm::cl::list<std::string> programPaths(llvm::cl::Positional,
                                                 llvm::cl::desc("program..."),
                                                 llvm::cl::OneOrMore);
-static llvm::cl::opt<unsigned>
-    numRuns("runs", llvm::cl::desc("Runs of everything; the median counts"),
-            llvm::cl::init(5));
+static llvm::cl::list<std::string> pipelines("pipeline",
+                                             llvm::cl::desc("Passes to run"));
+
 static llvm::cl::list<std::string>
-    pipelines("pipeline",
-              llvm::cl::desc("Passes to run, or SETUP;PASSES, of which the "
-                             "first are not measured"));
-static llvm::cl::list<Solver> solvers(
-    "solver", llvm::cl::desc("Solvers to run"),
-    llvm::cl::values(
-        clEnumValN(Solver::RaiseComms, "raise-comms", "starts early"),
-        clEnumValN(Solver::SinkWaits, "sink-waits", "waits late"),
-        clEnumValN(Solver::ReorderForOverlap, "reorder-compute-for-overlap",
-                   "compute beside collectives"),
-        clEnumValN(Solver::ReorderComms, "reorder-comms",
-                   "starts early within the budget"),
-        clEnumValN(Solver::SinkWaitsIteratively, "sink-waits-iteratively",
-                   "waits late within the budget"),
-        clEnumValN(Solver::LeastPeakMemoryFirst, "lpmf",
-                   "least peak memory first"),
-        clEnumValN(Solver::BreadthFirst, "bfs", "breadth first"),
-        clEnumValN(Solver::DepthFirst, "dfs", "depth first")));
+    sorts("sort", llvm::cl::desc("Sorts to run: lpmf, bfs or dfs"));
+
+namespace {
+/// The outcome of one pipeline or sort.
+struct Outcome {
+  /// The program's operations, by their places there, in the new order.
+  std::vector<int32_t> order;
+  StepReport report;
+  /// The attributes in which passes record the moves of operations, by the
+  /// position of the operation in the program.
+  std::vector<std::pair<int32_t, DictionaryAttr>> reorderInfos;
+};
+} // namespace
+
+/// Applies `sort`, which knows each user of a buffer as dependent on its
+/// producer, as Inductor's sort does, and collectives in program order.
+static LogicalResult applySort(LoneFunction &program, StringRef sort) {
+  FailureOr<BlockProblem> original = program.createProblem(StreamOrder::Free);
+  if (failed(original))
+    return failure();
+  schedule::Problem problem = original->getProblem();
+  for (schedule::BufferId id = 0; id < problem.numBuffers(); ++id)
+    if (schedule::NodeId producer = problem.buffer(id).producer;
+        producer != schedule::noNode)
+      for (schedule::NodeId user : original->getProblem().users(id))
+        if (user != producer)
+          problem.addDependence(producer, user, schedule::DependenceKind::Data);
+  addCollectiveOrder(problem, schedule::CollectiveOrderScope::Global);
+  problem.finalize();
+  auto function = sort == "lpmf"  ? schedule::sortLeastPeakMemoryFirst
+                  : sort == "bfs" ? schedule::sortBreadthFirst
+                                  : schedule::sortDepthFirst;
+  Result<schedule::Order> order = function(problem);
+  if (!order)
+    return program.getModule().emitError("no order was found: ")
+           << order.error();
+  original->apply(*order);
+  return success();
+}
+
+/// Runs `change` on a copy of `program`. Emits an error when it fails or makes
+/// or removes operations.
+static FailureOr<Outcome>
+run(LoneFunction &program,
+    llvm::function_ref<LogicalResult(LoneFunction &)> change) {
+  LoneFunction result = program.clone();
+  DenseMap<Operation *, int32_t> places;
+  for (Operation &op : result.getBlock().without_terminator())
+    places.try_emplace(&op, static_cast<int32_t>(places.size()));
+  if (failed(change(result)))
+    return failure();
+  Outcome outcome;
+  for (Operation &op : result.getBlock().without_terminator()) {
+    auto it = places.find(&op);
+    if (it == places.end())
+      return op.emitOpError("was not in the program");
+    outcome.order.push_back(it->second);
+    if (auto info = dyn_cast_if_present<DictionaryAttr>(
+            op.getDiscardableAttr(reorderInfoAttrName)))
+      outcome.reorderInfos.emplace_back(it->second, info);
+  }
+  if (outcome.order.size() != places.size())
+    return result.getModule().emitError(
+        "has fewer operations than the program");
+  FailureOr<StepReport> report = result.report();
+  if (failed(report))
+    return failure();
+  outcome.report = std::move(*report);
+  return outcome;
+}
 
 static void writeInfo(llvm::json::OStream &json, DictionaryAttr info) {
   json.object([&] {
@@ -67,7 +122,6 @@ static void writeOutcome(llvm::json::OStream &json, StringRef name,
                          const Outcome &outcome) {
   json.object([&] {
     json.attribute("name", name);
-    json.attribute("time_ns", outcome.timeNs);
     json.attributeArray("order", [&] {
       for (int32_t place : outcome.order)
         json.value(place);
@@ -102,38 +156,35 @@ static void writeExposures(llvm::json::OStream &json,
   });
 }
 
-static FailureOr<Outcome> runPipeline(Experiment &experiment, StringRef text) {
-  auto [setup, pipeline] = text.split(';');
-  if (pipeline.empty())
-    std::swap(setup, pipeline);
-  return experiment.runPipeline(setup, pipeline);
-}
-
 static LogicalResult writeFunction(llvm::json::OStream &json, StringRef path,
-                                   FunctionOpInterface function,
-                                   int64_t parseNs) {
-  Experiment experiment(function, numRuns);
-  FailureOr<BlockProblem> problem = experiment.createProblem();
-  FailureOr<StepReport> report = experiment.report();
+                                   FunctionOpInterface function) {
+  LoneFunction program(function);
+  // Only `commsched.order` and what can meet different operations on other
+  // ranks orders collectives.
+  FailureOr<BlockProblem> problem = program.createProblem(StreamOrder::Free);
+  FailureOr<StepReport> report = program.report();
   if (failed(problem) || failed(report))
     return failure();
   std::vector<std::pair<StringRef, Outcome>> outcomes;
-  auto keep = [&](StringRef name, FailureOr<Outcome> outcome) {
+  auto keep = [&](StringRef name, auto change) {
+    FailureOr<Outcome> outcome = run(program, change);
     if (succeeded(outcome))
       outcomes.emplace_back(name, std::move(*outcome));
     return succeeded(outcome);
   };
   for (const std::string &pipeline : pipelines)
-    if (!keep(pipeline, runPipeline(experiment, pipeline)))
+    if (!keep(pipeline, [&](LoneFunction &result) {
+          int64_t timeNs;
+          return result.runPasses(pipeline, timeNs);
+        }))
       return failure();
-  for (Solver solver : solvers)
-    if (!keep(solvers.getParser().getOption(static_cast<unsigned>(solver)),
-              experiment.runSolver(solver)))
+  for (const std::string &sort : sorts)
+    if (!keep(sort,
+              [&](LoneFunction &result) { return applySort(result, sort); }))
       return failure();
   json.object([&] {
     json.attribute("program", path);
     json.attribute("function", function.getName());
-    json.attribute("parse_ns", parseNs);
     writeProblem(json, nameProblem(function.getName(), *problem));
     writeExposures(json, problem->getProblem());
     json.attributeObject("costs", [&] { writeCosts(json, *report); });
@@ -145,22 +196,6 @@ static LogicalResult writeFunction(llvm::json::OStream &json, StringRef path,
   return success();
 }
 
-/// The time that the text of `module` takes to parse, whatever form the program
-/// was in.
-static int64_t measureParsing(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream(text) << module;
-  std::vector<int64_t> times;
-  for (unsigned run = 0; run < numRuns; ++run) {
-    OwningOpRef<ModuleOp> parsed;
-    Sample sample = takeSample([&] {
-      parsed = parseSourceString<ModuleOp>(text, module.getContext());
-    });
-    times.push_back(sample.timeNs);
-  }
-  return takeMedian(times);
-}
-
 static LogicalResult writeProgram(StringRef path,
                                   const DialectRegistry &registry) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
@@ -168,10 +203,9 @@ static LogicalResult writeProgram(StringRef path,
   OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(path, &context);
   if (!module)
     return failure();
-  int64_t parseNs = measureParsing(*module);
   for (FunctionOpInterface function : getBenchmarkedFunctions(*module)) {
     llvm::json::OStream json(llvm::outs());
-    if (failed(writeFunction(json, path, function, parseNs)))
+    if (failed(writeFunction(json, path, function)))
       return failure();
     llvm::outs() << "\n";
   }
@@ -181,10 +215,6 @@ static LogicalResult writeProgram(StringRef path,
 int main(int argc, char **argv) {
   llvm::cl::ParseCommandLineOptions(
       argc, argv, "Dumps scheduling problems and CommSched's answers\n");
-  if (numRuns == 0) {
-    llvm::errs() << "the option 'runs' must be at least 1\n";
-    return 1;
-  }
   DialectRegistry registry;
   registerAllDialects(registry);
   registerAllExtensions(registry);

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoneFunction.h"
-#include "../scaling/Sample.h"
 #include "CommSched/Analysis/Costs/Assumptions.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "Sample.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 

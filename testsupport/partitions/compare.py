@@ -3,7 +3,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Comparison of both partitions of a joint graph."""
 
-import math
 from dataclasses import dataclass, replace
 
 import commsched_partitioner as ours
@@ -40,8 +39,6 @@ class Row:
     reason: str | None = None
     #: How the reference refused the graph.
     refusal: str | None = None
-    #: Whether the budget is CommSched's alone: what the reference saves.
-    is_equal: bool = False
     #: Whether operators are marked to be computed again, so that the default is
     #: a minimum cut; not that of this version of PyTorch, if `is_own`.
     is_marked: bool = False
@@ -59,8 +56,6 @@ class Row:
     def way(self):
         if self.is_own:
             return reference.OWN_DEFAULT
-        if self.is_equal:
-            return f"min-cut {self.budget:.3f}"
         if self.strategy == "default":
             return "default"
         return f"min-cut {self.budget:g}"
@@ -122,19 +117,6 @@ class Subject:
             row.reason = "PyTorch 2.13 saves what has no mark"
         return row
 
-    def compare_at_equal_bytes(self, budget):
-        """The reference at a budget, and CommSched at the one that is what the
-        reference then saves."""
-        theirs = self._measure_reference("min-cut", budget)
-        most = self._measure("min-cut", 1.0).activation_bytes
-        fraction = theirs.activation_bytes / most if most else 1.0
-        # Printed and read again, it must not be less.
-        fraction = min(1.0, math.ceil(fraction * 1e9) / 1e9)
-        mine = self._measure("min-cut", f"{fraction:.9f}")
-        return Row(
-            self._case.name, "min-cut", fraction, mine, theirs, is_equal=True
-        )
-
     def _measure_reference(self, strategy, budget):
         *parts, _ = reference.run(
             self._case, strategy, budget, self._is_simplified
@@ -170,9 +152,8 @@ class Subject:
         return measure
 
 
-def compare(case, folder, ways=WAYS, equal_bytes=False):
-    """Yields the rows of a case; with `equal_bytes` one more, in which
-    CommSched may save as much as the reference does at half the budget. The
+def compare(case, folder, ways=WAYS):
+    """Yields the rows of a case. The
     min-cut partitioners of both get the graph without repeated operators: the
     reference removes them itself, CommSched expects a graph without them."""
     simple = Subject(simplified(case), folder, is_simplified=True)
@@ -182,5 +163,3 @@ def compare(case, folder, ways=WAYS, equal_bytes=False):
         yield (original if is_eager else simple).compare(strategy, budget)
     if case.is_marked:
         yield simple.compare_own_default()
-    if equal_bytes:
-        yield simple.compare_at_equal_bytes(0.5)

@@ -33,7 +33,6 @@ STEPS = {
 }
 
 #: The step whose partition is timed.
-LARGE = {"llama3-70b": StepOptions("llama3-70b", 64)}
 
 
 @dataclass

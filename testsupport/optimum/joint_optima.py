@@ -17,7 +17,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "parity"))
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / name) for name in ("", "steps")]
 
 import exact  # noqa: E402
 from joint_steps import PROLOGUE  # noqa: E402
@@ -92,7 +92,7 @@ def transform(opt, text, pipeline):
 
 def read_problems(parity, text):
     """By function."""
-    lines = run([parity, "--runs=1"], text).splitlines()
+    lines = run([parity], text).splitlines()
     return {line["function"]: line for line in map(json.loads, lines)}
 
 

@@ -16,7 +16,7 @@ import tempfile
 from collections import defaultdict
 from dataclasses import dataclass, fields
 
-sys.path.append(str(pathlib.Path(__file__).parents[1] / "parity"))
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1] / name) for name in ("", "steps")]
 
 import exact  # noqa: E402
 from simulate import simulate  # noqa: E402
@@ -95,7 +95,7 @@ def call_tool(tool, texts, pipelines=()):
     with tempfile.NamedTemporaryFile("w", suffix=".mlir") as file:
         file.write(PROLOGUE + "".join(texts))
         file.flush()
-        command = [tool, file.name, "--runs=1"]
+        command = [tool, file.name]
         command += [f"--pipeline={pipeline}" for pipeline in pipelines]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
     return [json.loads(line) for line in done.stdout.splitlines()]

@@ -13,9 +13,6 @@ collective of each wait.
 """
 
 import contextlib
-import gc
-import signal
-import time
 from dataclasses import dataclass, field
 from unittest import mock
 
@@ -35,10 +32,6 @@ SORTS = {
 }
 
 
-class TooSlow(Exception):
-    """The function has used up its time."""
-
-
 @dataclass
 class Move:
     """What became of one collective or wait."""
@@ -51,9 +44,7 @@ class Move:
 
 @dataclass
 class Answer:
-    order: list | None  # None: there was none in time.
-    time_ns: int = 0
-    is_over_time: bool = False
+    order: list
     moves: dict = field(default_factory=dict)  # Index -> Move.
 
 
@@ -97,58 +88,9 @@ def prepare(standin, name):
     return lambda: (SORTS[name](standin.nodes, *more), {})
 
 
-def measure(call):
-    """The result of the call and its processor time; Inductor's time is not
-    burdened with collecting garbage."""
-    gc.disable()
-    try:
-        begin = time.thread_time_ns()
-        result = call()
-        return result, time.thread_time_ns() - begin
-    finally:
-        gc.enable()
-
-
-@contextlib.contextmanager
-def limited(seconds):
-    """Raises TooSlow in this thread when it has used so much time."""
-
-    def stop(*_):
-        raise TooSlow
-
-    signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-
-
-def attempt(call, seconds, runs):
-    """What measure() says of each run that is done in time."""
-    measured = []
-    with contextlib.suppress(TooSlow), limited(seconds):
-        for _ in range(runs):
-            measured.append(measure(call))
-    return measured
-
-
-def run(
-    standin, counterpart, repairs=(), seconds=60.0, runs=1, first=None,
-    statistics=True,
-):
-    """The answer of the function of `counterpart` with its settings, its time
-    the median of those of `runs` that are done within `seconds`.
-
-    When none is, the answer is that of the function without its exposure
-    statistics, if it has some, on which by default no decision rests; and if
-    that is not done in twice the time, none. Without `statistics`, that is all
-    that runs. With `first`, only so many collectives are moved.
-    """
-    name = counterpart.function
-    knobs = dict(counterpart.knobs)
-    if first is not None:
-        knobs[counterpart.limit] = first
+def run(standin, counterpart, repairs=()):
+    """The answer of the function of `counterpart` with its settings."""
+    name, knobs = counterpart.function, dict(counterpart.knobs)
     with contextlib.ExitStack() as stack:
         stack.enter_context(standin.installed())
         stack.enter_context(pair_by_start())
@@ -160,16 +102,7 @@ def run(
         )
         for repair in repairs:
             stack.enter_context(REPAIRS[name][repair]())
-        call = prepare(standin, name)
-        measured = attempt(call, seconds, runs) if statistics else []
-        is_over_time = not measured
-        if is_over_time and name in INTERNALS:
-            with without_statistics():
-                measured = attempt(call, 2 * seconds, 1)
-    if not measured:
-        return Answer(None, round(seconds * 1e9), is_over_time)
-    nodes, stats = measured[0][0]
-    times = sorted(time_ns for _, time_ns in measured)
+        nodes, stats = prepare(standin, name)()
     # Inductor reports the times that it used.
     scale = knobs.get(
         "reorder_sink_runtime_estimations_comm_mult",
@@ -177,8 +110,6 @@ def run(
     )
     return Answer(
         [node.index for node in nodes],
-        round(seconds * 1e9) if is_over_time else times[len(times) // 2],
-        is_over_time,
         {
             node.index: Move(
                 info.moves,
@@ -229,19 +160,6 @@ def find_exposures(standin, repaired=False):
                 )
                 found[start.index] = (round(ahead), round(back))
     return found
-
-
-def without_statistics():
-    """Makes the walks for statistics end at once."""
-    stack = contextlib.ExitStack()
-    for name in [
-        "_coll_exposed_communication_time",
-        "_wait_exposed_communication_time",
-    ]:
-        stack.enter_context(
-            mock.patch.object(comms, name, lambda *_: (-1.0, 0.0, ""))
-        )
-    return stack
 
 
 def recompute_group_peak(function):

@@ -1,28 +1,22 @@
-#!/usr/bin/env python3
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Print how far split and scheduled small steps are from the optimum.
+"""How far split and scheduled small steps are from the optimum.
 
 The optimum is the shortest step over all orders and all numbers of chunks up to
---max-chunks, within the memory budget: CP-SAT of OR-tools proves it for each
+max_chunks, within the memory budget: CP-SAT of OR-tools proves it for each
 number of chunks. It is compared with the best schedule over the same numbers,
 and with the step that commsched-schedule makes when it chooses itself.
 """
 
-import argparse
 import json
-import pathlib
 import subprocess
-import sys
 
 import exact
 import optima
-from gap_tables import get_percentile, print_row
 from simulate import simulate
-from split_steps import FAMILIES, PROLOGUE, SplitStep
+from split_steps import PROLOGUE, SplitStep
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEDULE = "func.func(commsched-schedule{{buckets=off memory-budget={} {}}})"
 
 
@@ -36,7 +30,7 @@ def transform(opt, text, pipeline):
 
 def read_problem(tool, text):
     """The problem of the only function of a module."""
-    command = [tool, "-", "--runs=1"]
+    command = [tool, "-"]
     done = subprocess.run(
         command, input=text, text=True, check=True, stdout=subprocess.PIPE
     )
@@ -94,50 +88,3 @@ class Result:
     def gain(self):
         """How much splitting can save at most."""
         return 1 - self.optimum_ns / self.whole_ns
-
-
-def print_results(results, way, title):
-    print_row(
-        [title, "steps", "split is best", "largest gain", "optimal", "median gap",
-         "95th percentile", "largest"]
-    )
-    print_row(["---"] + ["---:"] * 7)
-    names = [family.__name__ for family in FAMILIES]
-    for name in [*names, "all"]:
-        rows = [r for r in results if name in ("all", r.step.family.__name__)]
-        gaps, gains = [r.get_gap(way) for r in rows], [r.gain for r in rows]
-        if rows:
-            print_row(
-                [name, len(rows), sum(gain > 0 for gain in gains),
-                 f"{max(gains):.1%}", sum(gap <= 0 for gap in gaps)]
-                + [f"{m:.2%}" for m in (get_percentile(gaps, 50),
-                                        get_percentile(gaps, 95), max(gaps))]
-            )
-    print()
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    bin_dir = ROOT / "build" / "bin"
-    parser.add_argument("--opt", default=str(bin_dir / "commsched-opt"))
-    parser.add_argument("--tool", default=str(bin_dir / "commsched-parity"))
-    parser.add_argument("--steps", type=int, default=40)
-    parser.add_argument("--max-chunks", type=int, default=4)
-    parser.add_argument("--seconds", type=int, default=30, help="for one proof")
-    options = parser.parse_args()
-    if exact.SKIP_REASON:
-        print(exact.SKIP_REASON, file=sys.stderr)
-        return 1
-    results = []
-    for seed in range(options.steps):
-        try:
-            results.append(Result(options, seed))
-        except exact.NotProved as error:
-            print(f"step {seed}: {error}", file=sys.stderr)
-    print_results(results, "best", "best of all numbers of chunks")
-    print_results(results, "chosen", "commsched-schedule")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
