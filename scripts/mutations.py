@@ -94,9 +94,8 @@ MUTATIONS = [
         ("unit Schedule StepConstruction*",)),
     Mutation(
         "lib/Schedule/Step/ListScheduling.cpp",
-        "streamNs = std::max(streamNs, nowNs) + problem.costNs(node);",
-        "streamNs = nowNs + problem.costNs(node);",
-        "list scheduling lets the collectives of a stream overlap",
+        "  clocks.issue(node);\n", "",
+        "list scheduling takes operations without advancing the clocks",
         ("unit Schedule ListScheduling*",)),
     Mutation(
         "lib/Schedule/Cyclic/Period.cpp",

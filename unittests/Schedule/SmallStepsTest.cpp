@@ -100,7 +100,7 @@ TEST(BeamSearch, FindsTheShortestOfAllOrders) {
     for (int64_t limit : {all.findLeastPeak(), unlimited}) {
       int64_t optimum = all.findOptimum(limit);
       numLimited += optimum > all.findOptimum(unlimited);
-      BeamSearchOptions options;
+      SearchOptions options;
       options.limitBytes = limit;
       options.effort = 1 << 16;
       std::optional<Order> order = searchBeam(problem, options);
@@ -113,7 +113,7 @@ TEST(BeamSearch, FindsTheShortestOfAllOrders) {
       options.belowNs = optimum;
       ASSERT_FALSE(searchBeam(problem, options));
     }
-    BeamSearchOptions options;
+    SearchOptions options;
     options.limitBytes = all.findLeastPeak() - 1;
     options.effort = 1 << 16;
     ASSERT_FALSE(searchBeam(problem, options));
@@ -129,7 +129,7 @@ TEST(BeamSearch, KeepsToItsOptions) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, 4);
     Order program = programOrder(problem);
-    BeamSearchOptions options;
+    SearchOptions options;
     options.limitBytes = simulateMemory(problem, program)->peakBytes;
     options.belowNs = simulate(problem, program)->stepNs;
     options.effort = 100'000;
@@ -154,7 +154,7 @@ TEST(BeamSearch, KeepsToItsOptions) {
 TEST(BeamSearch, HasNothingToDo) {
   Problem problem;
   problem.finalize();
-  BeamSearchOptions options;
+  SearchOptions options;
   options.effort = 1000;
   EXPECT_FALSE(searchBeam(problem, options));
 }
@@ -163,8 +163,8 @@ TEST(BeamSearch, HasNothingToDo) {
 // Local search
 //===----------------------------------------------------------------------===//
 
-OrderImprovementOptions unlimitedMemory(int64_t effort) {
-  OrderImprovementOptions options;
+SearchOptions unlimitedMemory(int64_t effort) {
+  SearchOptions options;
   options.limitBytes = std::numeric_limits<int64_t>::max();
   options.effort = effort;
   return options;
@@ -200,7 +200,7 @@ TEST(OrderImprovement, StaysWithinTheLimit) {
   problem.addUse(weight, wait);
   problem.addUse(weight, last);
   problem.finalize();
-  OrderImprovementOptions options = unlimitedMemory(/*effort=*/2000);
+  SearchOptions options = unlimitedMemory(/*effort=*/2000);
   // Not beside the first.
   options.limitBytes = 80;
   EXPECT_EQ(improveOrder(problem, programOrder(problem), options),
@@ -225,7 +225,7 @@ TEST(OrderImprovement, KeepsWhatIsGoodEnough) {
   Order program = programOrder(problem);
   EXPECT_EQ(improveOrder(problem, program, unlimitedMemory(/*effort=*/0)),
             program);
-  OrderImprovementOptions options = unlimitedMemory(/*effort=*/100'000);
+  SearchOptions options = unlimitedMemory(/*effort=*/100'000);
   EXPECT_NE(improveOrder(problem, program, options), program);
   options.goalNs = simulate(problem, program)->stepNs;
   EXPECT_EQ(improveOrder(problem, program, options), program);
@@ -241,7 +241,7 @@ TEST(OrderImprovement, IsNeverWorse) {
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 2) : makeRandomProblem(seed, {});
     Order before = makeRandomOrder(seed, problem);
-    OrderImprovementOptions options = unlimitedMemory(/*effort=*/10'000);
+    SearchOptions options = unlimitedMemory(/*effort=*/10'000);
     options.limitBytes = simulateMemory(problem, before)->peakBytes;
     if (problem.numStreams() >= 2 && seed % 3 == 0)
       options.contention.exclusive = {{0, 1}};

@@ -25,7 +25,8 @@ std::optional<CyclicOrder> fillProgram(const CyclicProblem &problem,
   CyclicOrder program = programOrder(problem);
   Result<PeriodTimeline> period = simulatePeriod(problem, program);
   EXPECT_TRUE(bool(period));
-  return fillStalls(PeriodGraph(problem), program, period->steady, distanceNs);
+  return fillPeriodStalls(PeriodGraph(problem), program, period->steady,
+                          distanceNs);
 }
 
 /// Two layers of a backward: the gradients of inputs are a chain, those of
@@ -101,8 +102,8 @@ TEST(StallFilling, RandomOrdersRemainLegal) {
     Result<PeriodTimeline> period = simulatePeriod(problem, schedule);
     ASSERT_TRUE(bool(period)) << period.error();
     std::optional<CyclicOrder> filled =
-        fillStalls(PeriodGraph(problem), schedule, period->steady,
-                   static_cast<int64_t>(seed % 3) * period->periodNs / 8);
+        fillPeriodStalls(PeriodGraph(problem), schedule, period->steady,
+                         static_cast<int64_t>(seed % 3) * period->periodNs / 8);
     if (!filled)
       continue;
     ++numFilled;

@@ -274,7 +274,7 @@ TEST(StepConstruction, ExclusiveStreamsTakeTurns) {
   EXPECT_EQ(constructor.construct(),
             (Order{a, b, first, waitA, second, waitB, third}));
   ConstructionOptions options;
-  options.exclusive = {{0, 1}};
+  options.contention.exclusive = {{0, 1}};
   // The second would only queue until the first operation is over.
   EXPECT_EQ(constructor.construct(options),
             (Order{a, first, b, waitA, second, waitB, third}));

@@ -32,12 +32,15 @@ private:
                                               const StepSchedulerOptions &);
 
   bool isWorthwhile(int64_t gainNs) const {
-    return gainNs > best.periodNs / 1024;
+    return schedule::isWorthwhile(gainNs, best.periodNs);
   }
   bool fits(const CyclicSchedule &schedule) const {
     return schedule.peakBytes <= options.step.limitBytes;
   }
-  bool isBetter(const CyclicSchedule &a, const CyclicSchedule &b) const;
+  bool isBetter(const CyclicSchedule &a, const CyclicSchedule &b) const {
+    int64_t limitBytes = options.step.limitBytes;
+    return schedule::isBetter(a.rank(limitBytes), b.rank(limitBytes));
+  }
   Result<CyclicSchedule> measure(CyclicOrder order) const;
   Result<CyclicSchedule> compact(const CyclicOrder &order,
                                  StepSolver solve) const;
@@ -60,16 +63,6 @@ private:
 };
 
 } // namespace
-
-bool CyclicScheduler::isBetter(const CyclicSchedule &a,
-                               const CyclicSchedule &b) const {
-  if (fits(a) != fits(b))
-    return fits(a);
-  if (fits(a) && a.periodNs != b.periodNs)
-    return a.periodNs < b.periodNs;
-  return a.peakBytes != b.peakBytes ? a.peakBytes < b.peakBytes
-                                    : a.periodNs < b.periodNs;
-}
 
 Result<CyclicSchedule> CyclicScheduler::measure(CyclicOrder order) const {
   return measureCyclic(problem, std::move(order), options.step.contention);
@@ -202,8 +195,8 @@ CyclicScheduler::fill(const CyclicSchedule &schedule,
   CyclicSchedule filled = schedule;
   for (int64_t distance : distances) {
     std::optional<CyclicOrder> order =
-        fillStalls(graph, schedule.order, period->steady,
-                   period->periodNs / 64 * distance);
+        fillPeriodStalls(graph, schedule.order, period->steady,
+                         period->periodNs / 64 * distance);
     if (!order)
       continue;
     Result<CyclicSchedule> candidate = compact(*order, sketchStep);

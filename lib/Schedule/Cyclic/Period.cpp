@@ -230,76 +230,19 @@ int64_t schedule::computeRunNs(const CyclicProblem &problem,
 // Memory
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Sums up the live bytes at each position of a period.
-class LiveIntervals {
-public:
-  explicit LiveIntervals(size_t numPositions) : changes(numPositions + 1) {}
-
-  void addAlways(int64_t bytes) { alwaysBytes += bytes; }
-
-  /// Adds a buffer that is live from `first` to `last`, in positions counted on
-  /// over the periods, both included.
-  void add(int64_t bytes, int64_t first, int64_t last) {
-    int64_t numPositions = static_cast<int64_t>(changes.size()) - 1;
-    int64_t length = last - first + 1;
-    alwaysBytes += bytes * (length / numPositions);
-    int64_t rest = length % numPositions;
-    addRange(bytes, first, std::min(first + rest, numPositions));
-    addRange(bytes, 0, std::max<int64_t>(first + rest - numPositions, 0));
-  }
-
-  std::vector<int64_t> sum() && {
-    changes.pop_back();
-    int64_t live = alwaysBytes;
-    for (int64_t &bytes : changes)
-      bytes = live += bytes;
-    return std::move(changes);
-  }
-
-private:
-  void addRange(int64_t bytes, int64_t begin, int64_t end) {
-    changes[begin] += bytes;
-    changes[end] -= bytes;
-  }
-
-  int64_t alwaysBytes = 0;
-  std::vector<int64_t> changes;
-};
-
-} // namespace
-
 std::vector<int64_t>
 schedule::simulatePeriodMemory(const CyclicProblem &problem,
                                const CyclicOrder &schedule) {
-  const Problem &body = problem.body();
-  int64_t numNodes = body.numNodes();
-  if (numNodes == 0)
-    return {};
-  std::vector<int64_t> positions(numNodes);
-  for (int64_t i = 0; i < numNodes; ++i)
-    positions[schedule.order[i]] = i;
-  // Positions are counted from the period in which the repetition begins.
-  auto place = [&](NodeId node, int32_t distance) {
-    return (schedule.stages[node] + distance) * numNodes + positions[node];
-  };
-  LiveIntervals live(numNodes);
-  BufferUses uses(problem);
-  for (BufferId id = 0; id < body.numBuffers(); ++id) {
-    const Buffer &buffer = body.buffer(id);
-    if (buffer.producer == noNode) {
-      live.addAlways(buffer.bytes);
-      continue;
-    }
-    int64_t first = place(buffer.producer, 0);
-    int64_t last = first;
-    for (const BufferUse &use : uses[id])
-      last = std::max(last, place(use.node, use.distance));
-    int64_t begin = positions[buffer.producer];
-    live.add(buffer.bytes, begin, begin + last - first);
-  }
-  return std::move(live).sum();
+  // The first period in which all stages run has the memory of all later ones.
+  int32_t count = schedule.depth();
+  Result<MemoryTimeline> memory =
+      simulateMemory(unroll(problem, count), unroll(schedule, count));
+  if (!memory)
+    return std::vector<int64_t>(schedule.order.size());
+  auto begin = memory->allocatedBytes.begin();
+  for (int32_t stage : schedule.stages)
+    begin += count - 1 - stage;
+  return {begin, begin + schedule.order.size()};
 }
 
 int64_t schedule::computeRunPeak(const CyclicProblem &problem,

@@ -8,30 +8,21 @@
 
 #include "Rotation.h"
 
+#include "../Step/StepStructure.h"
+
 #include <algorithm>
 #include <limits>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-/// Whether the collective makes more than it releases when it ends.
-bool Rotation::acquiresMemory(NodeId start) const {
-  int64_t bytes = 0;
-  for (BufferId id : body.buffersMadeBy(start))
-    bytes += body.buffer(id).bytes;
-  for (BufferId id : body.buffersUsedBy(start))
-    if (body.buffer(id).producer != noNode && body.buffer(id).producer != start)
-      bytes -= body.buffer(id).bytes;
-  return bytes > 0;
-}
-
-/// Whether `holds` is true for all of `ends` that are in the period of `node`.
+/// Whether `isTrue` holds for all of `ends` that are in the period of `node`.
 template <typename Fn>
 static bool allInPeriod(ArrayView<PeriodGraph::End> ends, NodeId node,
-                        const CyclicOrder &schedule, Fn holds) {
+                        const CyclicOrder &schedule, Fn isTrue) {
   bool all = true;
   PeriodGraph::forEachInPeriod(ends, node, schedule,
-                               [&](NodeId end) { all &= holds(end); });
+                               [&](NodeId end) { all &= isTrue(end); });
   return all;
 }
 
@@ -55,7 +46,8 @@ std::optional<CyclicOrder> Rotation::rotate(const CyclicOrder &schedule,
     NodeId wait = body.waitOf(start);
     if (wait == noNode || isBefore[wait])
       continue;
-    if (collectives == CutCollectives::ByMemory && !acquiresMemory(start) &&
+    if (collectives == CutCollectives::ByMemory &&
+        computeCollectiveBytes(body, start, {}).isReleasing() &&
         moveBehind(start))
       continue;
     if (!allInPeriod(

@@ -52,8 +52,6 @@ public:
                                        const Timeline &timeline) const;
 
 private:
-  bool acquiresMemory(NodeId start) const;
-
   const PeriodGraph &graph;
   const Problem &body;
 };

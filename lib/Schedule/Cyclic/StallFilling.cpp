@@ -22,10 +22,10 @@ struct Stall {
 };
 
 /// Moves computation into one group of stalls.
-class StallFiller {
+class PeriodStallFiller {
 public:
-  StallFiller(const PeriodGraph &graph, const CyclicOrder &schedule,
-              const Timeline &timeline);
+  PeriodStallFiller(const PeriodGraph &graph, const CyclicOrder &schedule,
+                    const Timeline &timeline);
 
   std::optional<CyclicOrder> fill(int64_t distanceNs);
 
@@ -65,8 +65,9 @@ private:
 
 } // namespace
 
-StallFiller::StallFiller(const PeriodGraph &graph, const CyclicOrder &schedule,
-                         const Timeline &timeline)
+PeriodStallFiller::PeriodStallFiller(const PeriodGraph &graph,
+                                     const CyclicOrder &schedule,
+                                     const Timeline &timeline)
     : graph(graph), body(graph.body()), schedule(schedule), timeline(timeline),
       positions(body.numNodes()), reachedNs(body.numNodes()),
       isChosen(body.numNodes()), isFollower(body.numNodes()) {
@@ -82,7 +83,7 @@ StallFiller::StallFiller(const PeriodGraph &graph, const CyclicOrder &schedule,
 
 /// Finds the longest stall, and those around it with less computation in
 /// between than they stall for.
-void StallFiller::findStalls() {
+void PeriodStallFiller::findStalls() {
   std::vector<Stall> all;
   std::vector<int64_t> passedNs;
   int64_t sumNs = 0;
@@ -119,7 +120,7 @@ void StallFiller::findStalls() {
 /// Returns the operations before the last stall that depend on `node`. None if
 /// they are too many, take long, or are stalls or chosen themselves.
 std::optional<std::vector<NodeId>>
-StallFiller::findFollowers(NodeId node) const {
+PeriodStallFiller::findFollowers(NodeId node) const {
   std::vector<NodeId> found = {node};
   int64_t followingNs = 0;
   bool isFree = true;
@@ -143,7 +144,7 @@ StallFiller::findFollowers(NodeId node) const {
 }
 
 /// Chooses what moves, from the last operation before the stalls on.
-void StallFiller::choose(int64_t distanceNs) {
+void PeriodStallFiller::choose(int64_t distanceNs) {
   // Moving what is much shorter than the stalls gains little and costs time.
   constexpr int64_t leastPart = 32;
   int64_t leftNs = stalledNs, passedNs = 0;
@@ -167,7 +168,7 @@ void StallFiller::choose(int64_t distanceNs) {
 /// Returns, by position, before which position an operation that follows runs:
 /// as long after the last stall as it ran after the first operation that moves,
 /// and before what depends on it.
-std::vector<int32_t> StallFiller::placeFollowers() const {
+std::vector<int32_t> PeriodStallFiller::placeFollowers() const {
   int32_t count = static_cast<int32_t>(schedule.order.size());
   std::vector<int32_t> places(count, -1);
   int32_t first = 0;
@@ -192,7 +193,7 @@ std::vector<int32_t> StallFiller::placeFollowers() const {
   return places;
 }
 
-CyclicOrder StallFiller::makeOrder() const {
+CyclicOrder PeriodStallFiller::makeOrder() const {
   CyclicOrder filled;
   filled.stages = schedule.stages;
   filled.order.reserve(schedule.order.size());
@@ -231,7 +232,7 @@ CyclicOrder StallFiller::makeOrder() const {
   return filled;
 }
 
-std::optional<CyclicOrder> StallFiller::fill(int64_t distanceNs) {
+std::optional<CyclicOrder> PeriodStallFiller::fill(int64_t distanceNs) {
   findStalls();
   if (stalls.empty())
     return std::nullopt;
@@ -241,9 +242,9 @@ std::optional<CyclicOrder> StallFiller::fill(int64_t distanceNs) {
   return makeOrder();
 }
 
-std::optional<CyclicOrder> schedule::fillStalls(const PeriodGraph &graph,
-                                                const CyclicOrder &schedule,
-                                                const Timeline &timeline,
-                                                int64_t distanceNs) {
-  return StallFiller(graph, schedule, timeline).fill(distanceNs);
+std::optional<CyclicOrder>
+schedule::fillPeriodStalls(const PeriodGraph &graph,
+                           const CyclicOrder &schedule,
+                           const Timeline &timeline, int64_t distanceNs) {
+  return PeriodStallFiller(graph, schedule, timeline).fill(distanceNs);
 }

@@ -30,10 +30,10 @@ namespace mlir::commsched::schedule {
 /// next period. What depends on it moves behind the stalls. The order is legal
 /// if `schedule` is. None if there are no stalls, or nothing can move into
 /// them. O(nodes + dependences).
-std::optional<CyclicOrder> fillStalls(const PeriodGraph &graph,
-                                      const CyclicOrder &schedule,
-                                      const Timeline &timeline,
-                                      int64_t distanceNs);
+std::optional<CyclicOrder> fillPeriodStalls(const PeriodGraph &graph,
+                                            const CyclicOrder &schedule,
+                                            const Timeline &timeline,
+                                            int64_t distanceNs);
 
 } // namespace mlir::commsched::schedule
 

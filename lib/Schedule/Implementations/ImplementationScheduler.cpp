@@ -53,15 +53,11 @@ private:
 
 bool ImplementationScheduler::isBetter(const ImplementationSchedule &a,
                                        const ImplementationSchedule &b) const {
-  const StepSchedule &first = a.schedule, &second = b.schedule;
-  bool fits = first.fits(options.limitBytes);
-  if (fits != second.fits(options.limitBytes))
-    return fits;
-  if (!fits && first.peakBytes != second.peakBytes)
-    return first.peakBytes < second.peakBytes;
-  if (first.stepNs != second.stepNs)
-    return first.stepNs < second.stepNs;
-  return a.numChanged < b.numChanged;
+  auto getKey = [&](const ImplementationSchedule &schedule) {
+    return std::make_pair(schedule.schedule.rank(options.limitBytes),
+                          schedule.numChanged);
+  };
+  return getKey(a) < getKey(b);
 }
 
 /// Schedules the operations with the choice of `from`, whose order is the
@@ -199,18 +195,14 @@ static Status verifySchedule(const Problem &problem,
       withImplementations(problem, implementations, result.choice);
   if (!chosen)
     return Error{chosen.error()};
-  if (Status status = verify(*chosen, schedule.order); !status)
-    return status;
-  Result<Timeline> timeline = simulate(*chosen, schedule.order, contention);
-  if (!timeline)
-    return Error{timeline.error()};
-  Result<MemoryTimeline> memory = simulateMemory(*chosen, schedule.order);
-  if (!memory)
-    return Error{memory.error()};
-  if (timeline->stepNs != schedule.stepNs ||
-      memory->peakBytes != schedule.peakBytes)
-    return Error{"the step of " + std::to_string(timeline->stepNs) +
-                 " ns with a peak of " + std::to_string(memory->peakBytes) +
+  Result<StepSchedule> measured =
+      measureStep(*chosen, schedule.order, contention);
+  if (!measured)
+    return Error{measured.error()};
+  if (measured->stepNs != schedule.stepNs ||
+      measured->peakBytes != schedule.peakBytes)
+    return Error{"the step of " + std::to_string(measured->stepNs) +
+                 " ns with a peak of " + std::to_string(measured->peakBytes) +
                  " bytes was taken for one of " +
                  std::to_string(schedule.stepNs) + " ns with " +
                  std::to_string(schedule.peakBytes) + " bytes"};

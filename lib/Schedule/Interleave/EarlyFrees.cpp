@@ -8,6 +8,8 @@
 
 #include "CommSched/Schedule/Interleave/Interleaving.h"
 
+#include "../Model/RunState.h"
+
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -28,7 +30,7 @@ public:
 private:
   bool frees(NodeId node) const;
   void offer(NodeId node);
-  void release(BufferId id);
+  void offerUsers(BufferId id);
   void issue(NodeId node);
 
   const Problem &problem;
@@ -38,8 +40,7 @@ private:
   std::vector<char> isIssued;
   /// By operation: how many that it depends on have not been issued.
   std::vector<int32_t> missing;
-  /// By buffer: how many operations that have not been issued hold it.
-  std::vector<int32_t> holds;
+  LiveBytes live;
   /// Positions of ready computation that frees.
   std::priority_queue<size_t, std::vector<size_t>, std::greater<>> freeing;
   Order result;
@@ -52,16 +53,12 @@ static constexpr size_t noPosition = static_cast<size_t>(-1);
 EarlyFrees::EarlyFrees(const Problem &problem, const Order &order)
     : problem(problem), order(order), positions(problem.numNodes(), noPosition),
       isIssued(problem.numNodes(), 0), missing(problem.numNodes(), 0),
-      holds(problem.numBuffers(), 0) {
+      live(problem) {
   for (size_t i = 0; i < order.size(); ++i)
     positions[order[i]] = i;
   for (NodeId node : order)
     for (DependenceEnd end : problem.predecessors(node))
       missing[node] += positions[end.node] != noPosition;
-  for (BufferId id = 0; id < problem.numBuffers(); ++id)
-    holds[id] = static_cast<int32_t>(problem.users(id).size()) +
-                (problem.buffer(id).producer != noNode) +
-                !problem.buffer(id).freed;
 }
 
 /// Whether less is live behind computation than in front of it; one that takes
@@ -71,10 +68,10 @@ bool EarlyFrees::frees(NodeId node) const {
     return false;
   int64_t bytes = 0;
   for (BufferId id : problem.buffersMadeBy(node))
-    if (holds[id] > 1)
+    if (live.numHolds(id) > 1)
       bytes += problem.buffer(id).bytes;
   for (BufferId id : problem.buffersUsedBy(node))
-    if (holds[id] == 1)
+    if (live.numHolds(id) == 1)
       bytes -= problem.buffer(id).bytes;
   return problem.costNs(node) == 0 ? bytes <= 0 : bytes < 0;
 }
@@ -86,8 +83,8 @@ void EarlyFrees::offer(NodeId node) {
 }
 
 /// One operation fewer holds a buffer. The last one may free now.
-void EarlyFrees::release(BufferId id) {
-  if (--holds[id] != 1)
+void EarlyFrees::offerUsers(BufferId id) {
+  if (live.numHolds(id) != 1)
     return;
   for (NodeId user : problem.users(id))
     offer(user);
@@ -96,10 +93,11 @@ void EarlyFrees::release(BufferId id) {
 void EarlyFrees::issue(NodeId node) {
   isIssued[node] = 1;
   result.push_back(node);
+  live.issue(node);
   for (BufferId id : problem.buffersMadeBy(node))
-    release(id);
+    offerUsers(id);
   for (BufferId id : problem.buffersUsedBy(node))
-    release(id);
+    offerUsers(id);
   for (DependenceEnd end : problem.successors(node)) {
     --missing[end.node];
     offer(end.node);

@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <tuple>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -37,22 +36,13 @@ static Order concatenate(const std::array<Order, 2> &orders,
   return order;
 }
 
-/// Returns the schedule of a legal order. Error: it is not legal.
+/// measureStep() of an order that was constructed.
 static Result<StepSchedule> measure(const Problem &problem, Order order,
                                     const Contention &contention) {
-  if (Status status = verify(problem, order); !status)
-    return status;
-  Result<Timeline> timeline = simulate(problem, order, contention);
-  if (!timeline)
-    return Error{timeline.error()};
-  Result<MemoryTimeline> memory = simulateMemory(problem, order);
-  if (!memory)
-    return Error{memory.error()};
-  StepSchedule schedule;
-  schedule.order = std::move(order);
-  schedule.stepNs = timeline->stepNs;
-  schedule.peakBytes = memory->peakBytes;
-  schedule.origin = ScheduleOrigin::Constructed;
+  Result<StepSchedule> schedule =
+      measureStep(problem, std::move(order), contention);
+  if (schedule)
+    schedule->origin = ScheduleOrigin::Constructed;
   return schedule;
 }
 
@@ -193,13 +183,6 @@ scheduleAlone(const Problem &problem, NodeId numFirst,
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// What schedules are compared by: the first is the best.
-static auto getKey(const StepSchedule &schedule, int64_t limitBytes) {
-  bool fits = schedule.fits(limitBytes);
-  return std::make_tuple(!fits, fits ? schedule.stepNs : schedule.peakBytes,
-                         fits ? schedule.peakBytes : schedule.stepNs);
-}
-
 /// Returns the best of the merged orders, if it is better than `best`: with
 /// weights far apart, then with nearer ones on both sides of the best. The
 /// first program often has to lag behind a little, so that computation of it is
@@ -208,9 +191,6 @@ static Result<StepSchedule> mergeBest(const Problem &problem,
                                       const std::array<Order, 2> &orders,
                                       const StepSchedulerOptions &options,
                                       StepSchedule best) {
-  auto isBetter = [&](const StepSchedule &a, const StepSchedule &b) {
-    return getKey(a, options.limitBytes) < getKey(b, options.limitBytes);
-  };
   double bestWeight = 1;
   auto tryWeight = [&](double weight) -> Status {
     Result<StepSchedule> merged = measure(
@@ -218,7 +198,8 @@ static Result<StepSchedule> mergeBest(const Problem &problem,
         options.contention);
     if (!merged)
       return Error{merged.error()};
-    if (!isBetter(*merged, best))
+    if (!isBetter(merged->rank(options.limitBytes),
+                  best.rank(options.limitBytes)))
       return Status::success();
     best = std::move(*merged);
     bestWeight = weight;

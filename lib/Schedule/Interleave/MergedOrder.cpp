@@ -100,30 +100,14 @@ OrderMerger::OrderMerger(const Problem &problem,
 
 void OrderMerger::readBytes(MergedProgram &program,
                             const std::vector<char> &isShared) {
-  // By buffer: how many operations that have not run hold it.
-  std::vector<int32_t> holds(problem.numBuffers(), 0);
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    const Buffer &buffer = problem.buffer(id);
-    holds[id] = static_cast<int32_t>(problem.users(id).size()) +
-                (buffer.producer != noNode) + (!buffer.freed || isShared[id]);
-  }
+  LiveBytes live(problem, [&](BufferId id) { return isShared[id]; });
   size_t size = program.order->size();
   program.allocatedBytes.reserve(size);
   program.deltaBytes.reserve(size);
   for (NodeId node : *program.order) {
-    int64_t allocated = 0, freed = 0;
-    auto release = [&](BufferId id) {
-      if (--holds[id] == 0)
-        freed += problem.buffer(id).bytes;
-    };
-    for (BufferId id : problem.buffersMadeBy(node)) {
-      allocated += problem.buffer(id).bytes;
-      release(id);
-    }
-    for (BufferId id : problem.buffersUsedBy(node))
-      release(id);
-    program.allocatedBytes.push_back(allocated);
-    program.deltaBytes.push_back(allocated - freed);
+    int64_t before = live.bytes();
+    program.allocatedBytes.push_back(live.issue(node) - before);
+    program.deltaBytes.push_back(live.bytes() - before);
   }
   program.highestBytes.assign(size + 1, 0);
   program.restBytes.assign(size + 1, 0);

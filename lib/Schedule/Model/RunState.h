@@ -105,13 +105,17 @@ public:
   /// Nothing is issued: what has no producer is live. `problem` has to live on.
   /// O(buffers).
   explicit LiveBytes(const Problem &problem)
+      : LiveBytes(problem, [](BufferId) { return false; }) {}
+  /// The same where buffers for which `isKept` is true are never freed.
+  template <typename KeptFn>
+  LiveBytes(const Problem &problem, KeptFn isKept)
       : problem(&problem), holds(problem.numBuffers()) {
     for (BufferId id = 0; id < problem.numBuffers(); ++id) {
       const Buffer &buffer = problem.buffer(id);
       bool isInitial = buffer.producer == noNode;
       size_t numUsers = problem.users(id).size();
       // The caller holds what is never freed.
-      bool stays = !buffer.freed || (isInitial && numUsers == 0);
+      bool stays = !buffer.freed || (isInitial && numUsers == 0) || isKept(id);
       holds[id] = static_cast<int32_t>(numUsers) + !isInitial + stays;
       if (isInitial)
         live += buffer.bytes;
@@ -143,12 +147,14 @@ public:
   }
 
   int64_t bytes() const { return live; }
+  /// The number of operations that are not issued and hold the buffer, as
+  /// producer or as user (one that is both counts twice); and one more if it is
+  /// never freed.
+  int32_t numHolds(BufferId id) const { return holds[id]; }
 
 private:
   const Problem *problem;
-  /// By buffer: the number of operations that are not issued and hold it, as
-  /// producer or as user (one that is both counts twice); and one more if it
-  /// is never freed.
+  /// By buffer: numHolds().
   std::vector<int32_t> holds;
   int64_t live = 0;
 };

@@ -18,19 +18,10 @@
 
 #include "../Step/ListScheduling.h"
 
-#include <optional>
-
 namespace mlir::commsched::schedule {
 
 /// The starts of `problem` as they come in `order`.
 Order listStarts(const Problem &problem, const Order &order);
-
-/// Schedules a problem whose streams run the collectives in the order `starts`,
-/// which has all starts once. Of the computations that are ready, the first is
-/// the one that the earliest of `starts` depends on. std::nullopt if the order
-/// contradicts the dependences. O((nodes + dependences) * log(nodes)).
-std::optional<RankedOrder> scheduleByStarts(const Problem &problem,
-                                            const Order &starts);
 
 /// Replaces `best` by a shorter order: moves single collectives among the
 /// others as long as that makes the problem shorter, it is longer than `goalNs`

@@ -179,7 +179,7 @@ void Pipeliner::search(const Problem &problem, RankedOrder &best) {
   Result<TightLowerBound> bound = computeTightLowerBound(problem);
   if (!bound || best.stepNs <= bound->ns)
     return;
-  BeamSearchOptions options;
+  SearchOptions options;
   options.effort = std::min(effort, effortOfRegion);
   effort -= options.effort;
   improveCollectives(problem, bound->ns, options.effort, best);

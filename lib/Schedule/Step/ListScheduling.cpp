@@ -9,6 +9,7 @@
 #include "ListScheduling.h"
 
 #include "../Model/ReadyTracker.h"
+#include "../Model/RunState.h"
 #include "CommSched/Support/Unlimited.h"
 
 #include <algorithm>
@@ -20,16 +21,30 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
-/// Simulates list scheduling of a problem.
+/// Simulates list scheduling of a problem. With `startOrder` the streams take
+/// its collectives in that order only, and as early as they can.
 class ListSimulation {
 public:
   ListSimulation(const Problem &problem, const std::vector<int64_t> &ranks,
-                 const ListWindow &window)
+                 const ListWindow &window, const Order *startOrder = nullptr)
       : problem(problem), ranks(ranks), window(window), tracker(problem),
-        starts(problem.numStreams()), streamEndNs(problem.numStreams()),
-        endNs(problem.numNodes()) {}
+        clocks(problem), starts(problem.numStreams()),
+        isStartNext(problem.numNodes(), startOrder == nullptr),
+        nextOnStream(problem.numNodes(), noNode),
+        isEager(startOrder != nullptr) {
+    std::vector<NodeId> next(problem.numStreams(), noNode);
+    if (startOrder)
+      for (size_t i = startOrder->size(); i-- > 0;) {
+        NodeId start = (*startOrder)[i];
+        nextOnStream[start] = std::exchange(next[problem.stream(start)], start);
+      }
+    for (NodeId start : next)
+      if (start != noNode)
+        isStartNext[start] = true;
+  }
 
-  RankedOrder run();
+  /// std::nullopt if the order of the starts contradicts the dependences.
+  std::optional<RankedOrder> run();
 
 private:
   using Entry = std::pair<int64_t, NodeId>;
@@ -42,13 +57,14 @@ private:
   void push(NodeId node);
   void admit(NodeId node);
   void take(NodeId node);
+  bool mayIssue(NodeId start, int64_t untilNs) const;
   bool issue(int64_t untilNs);
-  void compute(NodeId node);
 
   const Problem &problem;
   const std::vector<int64_t> &ranks;
   const ListWindow &window;
   ReadyTracker tracker;
+  Clocks clocks;
   /// The first node that has not run.
   NodeId first = 0;
   /// What is ready, but not within the window, by the first node that has to be
@@ -57,9 +73,11 @@ private:
   /// What is ready: by rank, and waits by the end of their collective.
   MinHeap computations, waits;
   std::vector<MinHeap> starts;
-  std::vector<int64_t> streamEndNs;
-  std::vector<int64_t> endNs;
-  int64_t nowNs = 0;
+  /// By start: whether all before it on its stream have run, and the one that
+  /// comes behind it.
+  std::vector<char> isStartNext;
+  std::vector<NodeId> nextOnStream;
+  bool isEager;
   Order order;
 };
 
@@ -77,13 +95,14 @@ void ListSimulation::admit(NodeId node) {
   if (problem.kind(node) == NodeKind::Start)
     starts[problem.stream(node)].push({ranks[node], node});
   else if (problem.kind(node) == NodeKind::Wait)
-    waits.push({endNs[problem.startOf(node)], node});
+    waits.push({clocks.endNs(problem.startOf(node)), node});
   else
     computations.push({ranks[node], node});
 }
 
 void ListSimulation::take(NodeId node) {
   order.push_back(node);
+  clocks.issue(node);
   tracker.take(node, [&](NodeId ready) { push(ready); });
   while (first < problem.numNodes() && tracker.isTaken(first))
     ++first;
@@ -94,63 +113,76 @@ void ListSimulation::take(NodeId node) {
   }
 }
 
+/// Whether the stream of `start`, which is ready, takes it now.
+bool ListSimulation::mayIssue(NodeId start, int64_t untilNs) const {
+  int64_t streamNs = clocks.streamEndsNs()[problem.stream(start)];
+  return isEager ? isStartNext[start]
+                 : streamNs <= clocks.nowNs() || streamNs < untilNs ||
+                       isFixed(start);
+}
+
 /// Issues what is ready to all streams that would be idle before `untilNs`: no
 /// more, since what becomes ready until then may rank before it. Returns
 /// whether there was anything.
 bool ListSimulation::issue(int64_t untilNs) {
   bool hasIssued = false;
-  for (size_t stream = 0; stream < starts.size(); ++stream) {
-    int64_t &streamNs = streamEndNs[stream];
-    while (!starts[stream].empty() &&
-           (streamNs <= nowNs || streamNs < untilNs ||
-            isFixed(starts[stream].top().second))) {
-      NodeId node = starts[stream].top().second;
-      starts[stream].pop();
-      streamNs = std::max(streamNs, nowNs) + problem.costNs(node);
-      endNs[node] = streamNs;
-      take(node);
+  for (MinHeap &ready : starts)
+    while (!ready.empty() && mayIssue(ready.top().second, untilNs)) {
+      NodeId start = ready.top().second;
+      ready.pop();
+      if (NodeId next = nextOnStream[start]; next != noNode)
+        isStartNext[next] = true;
+      take(start);
       hasIssued = true;
     }
-  }
   return hasIssued;
 }
 
-void ListSimulation::compute(NodeId node) {
-  computations.pop();
-  if (problem.isCollective(node)) {
-    int64_t &streamNs = streamEndNs[problem.stream(node)];
-    nowNs = std::max(nowNs, streamNs);
-    streamNs = nowNs + problem.costNs(node);
-  }
-  nowNs += problem.costNs(node);
-  take(node);
-}
-
-RankedOrder ListSimulation::run() {
+std::optional<RankedOrder> ListSimulation::run() {
   for (NodeId node : tracker.listReady())
     push(node);
+  order.reserve(problem.numNodes());
+  auto takeTop = [&](MinHeap &heap) {
+    NodeId node = heap.top().second;
+    heap.pop();
+    take(node);
+  };
   while (order.size() < static_cast<size_t>(problem.numNodes())) {
-    if (!waits.empty() && waits.top().first <= nowNs) {
-      NodeId wait = waits.top().second;
-      waits.pop();
-      take(wait);
-    } else if (!computations.empty()) {
-      NodeId node = computations.top().second;
-      if (!issue(nowNs + problem.costNs(node)))
-        compute(node);
+    if (!waits.empty() && waits.top().first <= clocks.nowNs())
+      takeTop(waits);
+    else if (!computations.empty()) {
+      if (!issue(clocks.nowNs() + problem.costNs(computations.top().second)))
+        takeTop(computations);
     } else if (!issue(waits.empty() ? unlimited : waits.top().first)) {
-      nowNs = waits.top().first;
+      if (waits.empty())
+        return std::nullopt;
+      takeTop(waits);
     }
   }
-  for (int64_t streamNs : streamEndNs)
-    nowNs = std::max(nowNs, streamNs);
-  return {std::move(order), nowNs};
+  return RankedOrder{std::move(order), clocks.stepNs()};
 }
 
 RankedOrder schedule::scheduleByRank(const Problem &problem,
                                      const std::vector<int64_t> &ranks,
                                      const ListWindow &window) {
-  return ListSimulation(problem, ranks, window).run();
+  return *ListSimulation(problem, ranks, window).run();
+}
+
+std::optional<RankedOrder> schedule::scheduleByStarts(const Problem &problem,
+                                                      const Order &starts) {
+  // The first position in `starts` that depends on an operation.
+  std::vector<int64_t> ranks(problem.numNodes(),
+                             std::numeric_limits<int64_t>::max());
+  for (size_t i = 0; i < starts.size(); ++i)
+    ranks[starts[i]] = static_cast<int64_t>(i);
+  const Order &topological = problem.topologicalOrder();
+  for (size_t i = topological.size(); i-- > 0;) {
+    NodeId node = topological[i];
+    if (problem.kind(node) != NodeKind::Start)
+      for (DependenceEnd end : problem.successors(node))
+        ranks[node] = std::min(ranks[node], ranks[end.node]);
+  }
+  return ListSimulation(problem, ranks, {}, &starts).run();
 }
 
 std::vector<int64_t> schedule::rankByProgram(const Problem &problem) {

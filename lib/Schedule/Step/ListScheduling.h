@@ -18,6 +18,7 @@
 #include "CommSched/Schedule/Model/Problem.h"
 
 #include <limits>
+#include <optional>
 
 namespace mlir::commsched::schedule {
 
@@ -43,6 +44,13 @@ struct ListWindow {
 RankedOrder scheduleByRank(const Problem &problem,
                            const std::vector<int64_t> &ranks,
                            const ListWindow &window = {});
+
+/// Schedules a problem whose streams run the collectives in the order `starts`,
+/// which has all starts once. Of the computations that are ready, the first is
+/// the one that the earliest of `starts` depends on. std::nullopt if the order
+/// contradicts the dependences. O((nodes + dependences) * log(nodes)).
+std::optional<RankedOrder> scheduleByStarts(const Problem &problem,
+                                            const Order &starts);
 
 /// The index of each operation in the topological order: the program's, if that
 /// is legal. O(nodes).

@@ -247,7 +247,7 @@ struct BeamCandidate {
 
 class BeamSearch {
 public:
-  BeamSearch(const Problem &problem, const BeamSearchOptions &options)
+  BeamSearch(const Problem &problem, const SearchOptions &options)
       : problem(problem), extender(problem), limitBytes(options.limitBytes),
         belowNs(options.belowNs), effort(options.effort) {}
 
@@ -360,7 +360,7 @@ std::optional<Order> BeamSearch::run(size_t width) {
 }
 
 std::optional<Order> schedule::searchBeam(const Problem &problem,
-                                          const BeamSearchOptions &options) {
+                                          const SearchOptions &options) {
   constexpr int64_t firstWidth = 8, growth = 4;
   int64_t size = problem.numNodes();
   // The effort of the first beam if every prefix has one choice.
@@ -432,7 +432,7 @@ namespace {
 class OrderImprover {
 public:
   OrderImprover(const Problem &problem, const Order &order,
-                const OrderImprovementOptions &options)
+                const SearchOptions &options)
       : problem(problem), options(options), judge(problem, options.contention),
         order(order), positions(order.size()) {
     for (size_t i = 0; i < order.size(); ++i)
@@ -447,7 +447,7 @@ private:
   void move(int32_t from, int32_t to);
 
   const Problem &problem;
-  const OrderImprovementOptions &options;
+  const SearchOptions &options;
   OrderJudge judge;
   Order order;
   std::vector<int32_t> positions;
@@ -532,6 +532,6 @@ Order OrderImprover::run() {
 }
 
 Order schedule::improveOrder(const Problem &problem, const Order &order,
-                             const OrderImprovementOptions &options) {
+                             const SearchOptions &options) {
   return OrderImprover(problem, order, options).run();
 }

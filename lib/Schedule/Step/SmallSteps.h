@@ -15,21 +15,19 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
 
-#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Objective.h"
 
-#include <limits>
 #include <optional>
 
 namespace mlir::commsched::schedule {
 
-struct BeamSearchOptions {
-  /// Live bytes that are never exceeded.
-  int64_t limitBytes = std::numeric_limits<int64_t>::max();
-  /// Only shorter steps are searched for.
+struct SearchOptions : Objective {
+  /// The beam search looks for shorter steps only.
   int64_t belowNs = std::numeric_limits<int64_t>::max();
   /// A lower bound on the step: the search ends when it is reached.
   int64_t goalNs = 0;
-  /// How many operations all bounds together may look at.
+  /// How many operations all bounds of a beam search, or all simulations of a
+  /// local search, may run through together.
   int64_t effort = 0;
 };
 
@@ -51,17 +49,7 @@ struct BeamSearchOptions {
 /// (nodes + buffers + streams) numbers take, in which the square root of the
 /// effort is above the nodes times the square root of the width.
 std::optional<Order> searchBeam(const Problem &problem,
-                                const BeamSearchOptions &options);
-
-struct OrderImprovementOptions {
-  /// Live bytes that are never exceeded.
-  int64_t limitBytes = 0;
-  Contention contention;
-  /// A lower bound on the step: the search ends when it is reached.
-  int64_t goalNs = 0;
-  /// How many operations all simulations together may run through.
-  int64_t effort = 0;
-};
+                                const SearchOptions &options);
 
 /// Returns the order with the shortest step that was found, and of several the
 /// one with the lowest peak; `order` itself, which is legal and within the
@@ -71,7 +59,7 @@ struct OrderImprovementOptions {
 /// "Threshold accepting", Journal of Computational Physics 90, 1990). The moves
 /// are random numbers that depend on the problem only. O(effort).
 Order improveOrder(const Problem &problem, const Order &order,
-                   const OrderImprovementOptions &options);
+                   const SearchOptions &options);
 
 } // namespace mlir::commsched::schedule
 

@@ -256,8 +256,8 @@ class StepConstructor final : public StepEmitter {
 public:
   StepConstructor(const StepConstruction &plan,
                   const ConstructionOptions &options)
-      : StepEmitter(*plan.structure, plan.isNeeded, options.exclusive,
-                    options.slackPercent),
+      : StepEmitter(*plan.structure, plan.isNeeded,
+                    options.contention.exclusive, options.slackPercent),
         plan(plan), options(options),
         latestStartsNs(plan.computeLatestStarts(issued)),
         futurePeaks(plan.peaks), streams(problem.numStreams()),

@@ -15,26 +15,17 @@
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_STEPCONSTRUCTION_H
 
-#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Objective.h"
 #include "StepStructure.h"
-
-#include <limits>
 
 namespace mlir::commsched::schedule {
 
 class IssuedOrder;
 
-struct ConstructionOptions {
-  /// Live bytes that are not to be exceeded.
-  int64_t limitBytes = std::numeric_limits<int64_t>::max();
+struct ConstructionOptions : Objective {
   /// How long before its latest start, in nanoseconds, a collective that
   /// acquires memory may be issued.
   int64_t lookAheadNs = std::numeric_limits<int64_t>::max();
-  /// By how many percent longer than their costs collectives are taken to be,
-  /// so that the order is less sensitive to costs that are too low.
-  int32_t slackPercent = 0;
-  /// Pairs of streams that never have collectives in flight together.
-  std::vector<std::pair<StreamId, StreamId>> exclusive;
 };
 
 /// An order that was constructed.

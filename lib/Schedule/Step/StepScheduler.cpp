@@ -59,13 +59,11 @@ private:
     int64_t lookAheadNs = 0;
   };
 
-  /// Whether a gain is more than about a thousandth of the step.
   bool isWorthwhile(int64_t gainNs) const {
-    return gainNs > best.stepNs / 1024;
+    return schedule::isWorthwhile(gainNs, best.stepNs);
   }
   Status begin();
   Status offer(const Order &order, ScheduleOrigin origin);
-  bool isBetter(const StepSchedule &a, const StepSchedule &b) const;
   void construct(const StepConstruction &construction, int64_t lookAheadNs,
                  int64_t limitBytes, Plan &plan) const;
   Plan construct(const StepStructure &structure, const Order &computeOrder,
@@ -91,35 +89,34 @@ private:
 
 } // namespace
 
-bool StepScheduler::isBetter(const StepSchedule &a,
-                             const StepSchedule &b) const {
-  bool fitsA = a.fits(options.limitBytes), fitsB = b.fits(options.limitBytes);
-  if (fitsA != fitsB)
-    return fitsA;
-  if (fitsA && a.stepNs != b.stepNs)
-    return a.stepNs < b.stepNs;
-  return a.peakBytes != b.peakBytes ? a.peakBytes < b.peakBytes
-                                    : a.stepNs < b.stepNs;
+Result<StepSchedule> schedule::measureStep(const Problem &problem, Order order,
+                                           const Contention &contention) {
+  if (Status status = verify(problem, order); !status)
+    return Error{status.error()};
+  Result<Timeline> timeline = simulate(problem, order, contention);
+  if (!timeline)
+    return Error{timeline.error()};
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  if (!memory)
+    return Error{memory.error()};
+  StepSchedule schedule;
+  schedule.order = std::move(order);
+  schedule.stepNs = timeline->stepNs;
+  schedule.peakBytes = memory->peakBytes;
+  return schedule;
 }
 
 /// Keeps an order if it is the best so far. Error: the order is not legal.
 Status StepScheduler::offer(const Order &order, ScheduleOrigin origin) {
-  if (Status status = verify(problem, order); !status)
-    return status;
-  Result<Timeline> timeline = simulate(problem, order, options.contention);
-  if (!timeline)
-    return Error{timeline.error()};
-  StepSchedule schedule;
-  schedule.stepNs = timeline->stepNs;
-  Result<MemoryTimeline> memory = simulateMemory(problem, order);
-  if (!memory)
-    return Error{memory.error()};
-  schedule.peakBytes = memory->peakBytes;
-  schedule.origin = origin;
-  if (hasBest && !isBetter(schedule, best))
+  Result<StepSchedule> schedule =
+      measureStep(problem, order, options.contention);
+  if (!schedule)
+    return Error{schedule.error()};
+  int64_t limitBytes = options.limitBytes;
+  if (hasBest && !isBetter(schedule->rank(limitBytes), best.rank(limitBytes)))
     return Status::success();
-  schedule.order = order;
-  best = std::move(schedule);
+  best = std::move(*schedule);
+  best.origin = origin;
   hasBest = true;
   return Status::success();
 }
@@ -142,10 +139,8 @@ static std::vector<int64_t> listLookAheads(const Problem &problem) {
 void StepScheduler::construct(const StepConstruction &construction,
                               int64_t lookAheadNs, int64_t limitBytes,
                               Plan &plan) const {
-  ConstructionOptions with;
+  ConstructionOptions with = {options, lookAheadNs};
   with.slackPercent = plan.slackPercent;
-  with.exclusive = options.contention.exclusive;
-  with.lookAheadNs = lookAheadNs;
   with.limitBytes = limitBytes;
   constexpr int32_t maxTrials = 5;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
@@ -325,22 +320,13 @@ Status StepScheduler::improve() {
   boundNs = bound->ns;
   if (best.stepNs <= boundNs)
     return Status::success();
-  BeamSearchOptions beam;
-  beam.limitBytes = options.limitBytes;
-  beam.belowNs = best.stepNs;
-  beam.goalNs = boundNs;
-  beam.effort = options.effort;
-  if (std::optional<Order> order = searchBeam(problem, beam))
+  SearchOptions search = {options, best.stepNs, boundNs, options.effort};
+  if (std::optional<Order> order = searchBeam(problem, search))
     if (Status status = offer(*order, ScheduleOrigin::Constructed); !status)
       return status;
   if (best.stepNs <= boundNs)
     return Status::success();
-  OrderImprovementOptions with;
-  with.limitBytes = options.limitBytes;
-  with.contention = options.contention;
-  with.goalNs = boundNs;
-  with.effort = options.effort;
-  return offer(improveOrder(problem, best.order, with),
+  return offer(improveOrder(problem, best.order, search),
                ScheduleOrigin::Constructed);
 }
 

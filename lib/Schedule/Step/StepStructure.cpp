@@ -155,48 +155,50 @@ void StepStructure::findCollectivePredecessors() {
       [&](size_t i) { return all[i].collective; });
 }
 
-/// Computes how issuing and completing the collective changes the live bytes.
-void StepStructure::computeBytes(MovableCollective &collective) const {
-  auto isPart = [&](NodeId node) {
-    return node != noNode && preparedStarts[node] == collective.start;
+CollectiveBytes
+schedule::computeCollectiveBytes(const Problem &problem, NodeId start,
+                                 const std::vector<NodeId> &preparation) {
+  std::vector<NodeId> own = preparation;
+  std::sort(own.begin(), own.end());
+  auto isOwn = [&](NodeId node) {
+    return std::binary_search(own.begin(), own.end(), node);
   };
-  std::vector<NodeId> parts = collective.preparation;
-  parts.push_back(collective.start);
-  int64_t delivered = 0;
-  for (BufferId buffer : problem->buffersMadeBy(collective.start))
-    delivered += problem->buffer(buffer).bytes;
+  NodeId wait = problem.waitOf(start);
+  CollectiveBytes bytes;
+  for (BufferId buffer : problem.buffersMadeBy(start))
+    bytes.delivered += problem.buffer(buffer).bytes;
+  std::vector<NodeId> parts = preparation;
+  parts.push_back(start);
   std::vector<BufferId> used;
   for (NodeId part : parts) {
-    for (BufferId buffer : problem->buffersMadeBy(part))
-      collective.issuedBytes += problem->buffer(buffer).bytes;
-    for (BufferId buffer : problem->buffersUsedBy(part))
+    for (BufferId buffer : problem.buffersMadeBy(part))
+      bytes.issuing += problem.buffer(buffer).bytes;
+    for (BufferId buffer : problem.buffersUsedBy(part))
       used.push_back(buffer);
   }
-  collective.issuingBytes = collective.issuedBytes;
+  bytes.issued = bytes.issuing;
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
-  int64_t released = 0;
-  for (BufferId buffer : used) {
-    const Buffer &storage = problem->buffer(buffer);
-    if (!storage.freed)
+  for (BufferId id : used) {
+    const Buffer &buffer = problem.buffer(id);
+    if (!buffer.freed)
       continue;
     bool isIssue = true, isCompletion = true;
-    for (NodeId user : problem->users(buffer)) {
-      bool isOwn = isPart(user);
-      isIssue &= isOwn || user == storage.producer;
-      isCompletion &= isOwn || user == storage.producer ||
-                      user == collective.start || user == collective.wait;
+    for (NodeId user : problem.users(id)) {
+      bool isBefore = isOwn(user) || user == buffer.producer;
+      isIssue &= isBefore;
+      isCompletion &= isBefore || user == start || user == wait;
       if (!isCompletion)
         break;
     }
     if (!isCompletion)
       continue;
     if (isIssue)
-      collective.issuedBytes -= storage.bytes;
-    if (!isPart(storage.producer))
-      released += storage.bytes;
+      bytes.issued -= buffer.bytes;
+    if (!isOwn(buffer.producer))
+      bytes.released += buffer.bytes;
   }
-  collective.isReleasing = released >= delivered;
+  return bytes;
 }
 
 Result<StepStructure> StepStructure::create(const Problem &problem) {
@@ -214,8 +216,12 @@ Result<StepStructure> StepStructure::create(const Problem &problem) {
       leadsToComputation[order[place]] |=
           structure.inComputeOrder[end.node] || leadsToComputation[end.node];
   for (MovableCollective &collective : structure.collectives) {
-    structure.computeBytes(collective);
-    collective.isReleasing |= !leadsToComputation[collective.start];
+    CollectiveBytes bytes = computeCollectiveBytes(problem, collective.start,
+                                                   collective.preparation);
+    collective.issuedBytes = bytes.issued;
+    collective.issuingBytes = bytes.issuing;
+    collective.isReleasing =
+        bytes.isReleasing() || !leadsToComputation[collective.start];
   }
   return structure;
 }

@@ -24,6 +24,25 @@ namespace mlir::commsched::schedule {
 using CollectiveId = int32_t;
 inline constexpr CollectiveId noCollective = -1;
 
+/// How issuing and completing a collective changes the live bytes.
+struct CollectiveBytes {
+  /// By how many bytes issuing it, with its preparation, increases what is
+  /// live, and the most by which that is increased meanwhile.
+  int64_t issued = 0;
+  int64_t issuing = 0;
+  /// What it makes, and what is freed when it ends.
+  int64_t delivered = 0;
+  int64_t released = 0;
+
+  /// Whether the collective releases memory. All others acquire memory.
+  bool isReleasing() const { return released >= delivered; }
+};
+
+/// Of the collective of `start` with operations that are issued together with
+/// it. O((buffers that they make and use, and their users) * log operations).
+CollectiveBytes computeCollectiveBytes(const Problem &problem, NodeId start,
+                                       const std::vector<NodeId> &preparation);
+
 /// A Start, its Wait, and the operations that prepare its operands.
 struct MovableCollective {
   NodeId start = noNode;
@@ -33,13 +52,11 @@ struct MovableCollective {
   std::vector<NodeId> preparation;
   /// The number of other operations that preparation and start depend on.
   int32_t numPredecessors = 0;
-  /// By how many bytes issuing preparation and start increases what is live.
+  /// As CollectiveBytes has them.
   int64_t issuedBytes = 0;
-  /// The most by which live bytes may increase while they are issued.
   int64_t issuingBytes = 0;
-  /// Whether the collective releases memory: it releases at least as many bytes
-  /// as it delivers, or no operation of the compute order depends on it. Such a
-  /// collective should end early. All others acquire memory.
+  /// Whether the collective releases memory, or no operation of the compute
+  /// order depends on it. Such a collective should end early.
   bool isReleasing = false;
 };
 
@@ -84,7 +101,6 @@ private:
   void findComputation();
   void findCollectives();
   void findCollectivePredecessors();
-  void computeBytes(MovableCollective &collective) const;
 
   const Problem *problem;
   std::vector<char> inComputeOrder;

@@ -82,30 +82,14 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
 // Comparison
 //===----------------------------------------------------------------------===//
 
-int64_t mlir::commsched::getLeastMergingGainNs(int64_t stepNs) {
-  constexpr int64_t leastShare = 1000;
-  return stepNs / leastShare;
-}
-
-bool mlir::commsched::isWorthMerging(int64_t mergedNs, int64_t ns) {
-  return mergedNs < ns - getLeastMergingGainNs(ns);
-}
-
-bool mlir::commsched::isBetter(const StepSchedule &merged,
-                               const StepSchedule &other, int64_t limitBytes) {
-  if (merged.fits(limitBytes) != other.fits(limitBytes))
-    return merged.fits(limitBytes);
-  if (!merged.fits(limitBytes))
-    return merged.peakBytes < other.peakBytes;
-  return isWorthMerging(merged.stepNs, other.stepNs);
-}
-
 std::optional<size_t> mlir::commsched::findBest(const StepSchedule &best,
                                                 ArrayRef<StepSchedule> merged,
                                                 int64_t limitBytes) {
   std::optional<size_t> found;
   for (auto [index, candidate] : llvm::enumerate(merged))
-    if (isBetter(candidate, found ? merged[*found] : best, limitBytes))
+    if (isBetter(candidate.rank(limitBytes),
+                 (found ? merged[*found] : best).rank(limitBytes),
+                 schedule::Gain::Worthwhile))
       found = index;
   return found;
 }

@@ -68,23 +68,10 @@ private:
 // Comparison
 //===----------------------------------------------------------------------===//
 
-/// The gain in nanoseconds, a thousandth of a step of `stepNs`, that a merged
-/// program must exceed to be preferred.
-int64_t getLeastMergingGainNs(int64_t stepNs);
-
-/// Whether a merge that makes a step of `mergedNs` out of one of `ns` saves
-/// enough. Merging takes memory, and moves what a simulation may be wrong
-/// about: it has to save more than a thousandth.
-bool isWorthMerging(int64_t mergedNs, int64_t ns);
-
-/// Whether `merged`, of a merged program, is preferred to `other`, of the same
-/// program with other buckets or without: it is within the limit and `other` is
-/// not, or it needs less memory where neither is, or it is worth the merge.
-bool isBetter(const schedule::StepSchedule &merged,
-              const schedule::StepSchedule &other, int64_t limitBytes);
-
 /// The index in `merged` of the schedule that replaces `best` if each one that
 /// is better than the best before it takes its place; none if `best` stays.
+/// Merging takes memory, and moves what a simulation may be wrong about: the
+/// gain has to be worthwhile.
 std::optional<size_t> findBest(const schedule::StepSchedule &best,
                                ArrayRef<schedule::StepSchedule> merged,
                                int64_t limitBytes);

@@ -175,13 +175,9 @@ FailureOr<std::optional<InterleavedFunction>> Interleaver::run() {
   if (failed(read(scheduled)) || failed(interleave(together)) ||
       failed(interleave(scheduled)))
     return failure();
-  auto getKey = [](const Candidate &candidate) {
-    const BlockSchedule &schedule = candidate.schedule;
-    bool fits = schedule.fits();
-    return std::make_tuple(!fits, fits ? schedule.step.stepNs : 0,
-                           schedule.step.peakBytes);
-  };
-  Candidate &best = getKey(scheduled) < getKey(together) ? scheduled : together;
+  Candidate &best = scheduled.schedule.rank() < together.schedule.rank()
+                        ? scheduled
+                        : together;
   llvm::erase(owned, best.function);
   InterleavedFunction result = {
       best.function,

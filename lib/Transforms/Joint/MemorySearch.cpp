@@ -180,9 +180,10 @@ static auto getRank(const FittedTrial &point, int64_t bytes) {
   const auto &[trial, schedule] = point;
   bool isOver = schedule.peakBytes > bytes;
   Treatment treatment = isOver ? Treatment() : trial->treatment;
-  return std::make_tuple(isOver, isOver ? 0 : schedule.stepNs,
-                         treatment.quantizedEighths, treatment.offloads,
-                         schedule.peakBytes);
+  // Within the limit the bytes count after the treatment.
+  return std::make_tuple(
+      schedule::Rank(schedule.stepNs, isOver ? schedule.peakBytes : 0, bytes),
+      treatment.quantizedEighths, treatment.offloads, schedule.peakBytes);
 }
 
 bool MemorySearch::isBetter(const FittedTrial &point) const {

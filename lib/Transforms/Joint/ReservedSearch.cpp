@@ -33,10 +33,8 @@ FailureOr<int64_t> MemorySearch::computeReservedBytes() {
 LogicalResult MemorySearch::findReserved() {
   constexpr int32_t numAttempts = 4;
   const int64_t limitBytes = options.limitBytes;
-  auto getKey = [&](const PairSchedule &schedule) {
-    bool isOver = *schedule.reservedBytes > limitBytes;
-    return std::make_tuple(isOver, isOver ? 0 : schedule.stepNs,
-                           *schedule.reservedBytes);
+  auto rank = [&](const PairSchedule &schedule) {
+    return schedule::Rank(schedule.stepNs, *schedule.reservedBytes, limitBytes);
   };
   std::optional<FittedHalves> found;
   int64_t lowestOver = unlimited;
@@ -48,7 +46,7 @@ LogicalResult MemorySearch::findReserved() {
       return failure();
     PairSchedule &schedule = best->point.schedule;
     schedule.reservedBytes = *bytes;
-    if (!found || getKey(schedule) < getKey(found->point.schedule))
+    if (!found || rank(schedule) < rank(found->point.schedule))
       found = best;
     int64_t liveBytes = std::min(options.limitBytes, schedule.peakBytes);
     int64_t next = std::max<int64_t>(liveBytes + limitBytes - *bytes, 0);

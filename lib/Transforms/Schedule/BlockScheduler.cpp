@@ -134,8 +134,8 @@ bool BlockScheduler::mayGainByMerging(const StepSchedule &schedule,
     return false;
   Result<schedule::LowerBound> bound = computeLowerBound(problem->getProblem());
   return !schedule.fits(limitBytes) || !bound ||
-         schedule.stepNs - bound->computeNs >
-             2 * getLeastMergingGainNs(schedule.stepNs);
+         schedule::isWorthTrying(schedule.stepNs - bound->computeNs,
+                                 schedule.stepNs);
 }
 
 /// Lists the ways of merging, unless that is done.
@@ -252,20 +252,11 @@ scheduleMerged(const BucketChoice &choice, const Order &start,
     return schedule;
   for (NodeId &node : schedule->order)
     node = start[node];
-  schedule->order = putCopiesBeside(*choice.merged, schedule->order);
-  if (Status status = verify(problem, schedule->order); !status)
-    return status;
-  Result<Timeline> timeline =
-      simulate(problem, schedule->order, stepOptions.contention);
-  if (!timeline)
-    return Error{timeline.error()};
-  schedule->stepNs = timeline->stepNs;
-  Result<schedule::MemoryTimeline> memory =
-      simulateMemory(problem, schedule->order);
-  if (!memory)
-    return Error{memory.error()};
-  schedule->peakBytes = memory->peakBytes;
-  schedule->origin = ScheduleOrigin::Constructed;
+  schedule =
+      measureStep(problem, putCopiesBeside(*choice.merged, schedule->order),
+                  stepOptions.contention);
+  if (schedule)
+    schedule->origin = ScheduleOrigin::Constructed;
   return schedule;
 }
 
@@ -278,12 +269,10 @@ improveMerged(const BucketChoice &choice, StepSchedule schedule,
       choice, schedule.order, schedule::scheduleStep, stepOptions);
   if (!improved)
     return improved;
-  auto getKey = [&](const StepSchedule &step) {
-    bool fits = step.fits(stepOptions.limitBytes);
-    return std::make_tuple(!fits, fits ? step.stepNs : 0, step.peakBytes);
-  };
-  return getKey(*improved) < getKey(schedule) ? std::move(*improved)
-                                              : std::move(schedule);
+  return isBetter(improved->rank(stepOptions.limitBytes),
+                  schedule.rank(stepOptions.limitBytes))
+             ? std::move(*improved)
+             : std::move(schedule);
 }
 
 /// Traces a schedule of the program, with or without buckets.
@@ -343,14 +332,9 @@ BlockScheduler::findPromising(const StepSchedulerOptions &stepOptions,
                   stepOptions.limitBytes);
     sketches.push_back({&choice, std::move(step)});
   }
-  auto getKey = [&](const Sketch &sketch) {
-    bool fits = sketch.step.fits(stepOptions.limitBytes);
-    return std::make_tuple(!fits, fits ? sketch.step.stepNs : 0,
-                           sketch.step.peakBytes,
-                           sketch.choice - choices->data());
-  };
-  llvm::sort(sketches, [&](const Sketch &a, const Sketch &b) {
-    return getKey(a) < getKey(b);
+  llvm::stable_sort(sketches, [&](const Sketch &a, const Sketch &b) {
+    return isBetter(a.step.rank(stepOptions.limitBytes),
+                    b.step.rank(stepOptions.limitBytes));
   });
   sketches.truncate(std::min(sketches.size(), count));
   return llvm::map_to_vector(
@@ -412,11 +396,9 @@ FailureOr<BlockSchedule> BlockScheduler::scheduleWhole(int64_t limitBytes,
 
 FailureOr<std::vector<ExposureReason>>
 BlockScheduler::explainExposure(const Order &order, int64_t limitBytes) const {
-  schedule::ExposureOptions exposure;
-  exposure.limitBytes = limitBytes;
-  exposure.contention = contention;
-  Result<std::vector<ExposureReason>> reasons =
-      schedule::explainExposure(problem->getProblem(), order, exposure);
+  Result<std::vector<ExposureReason>> reasons = schedule::explainExposure(
+      problem->getProblem(), order,
+      schedule::ExposureOptions(makeStepOptions(limitBytes)));
   if (!reasons)
     return reportNotScheduled(*block, reasons.error());
   return std::move(*reasons);

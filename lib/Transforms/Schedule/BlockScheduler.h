@@ -105,6 +105,12 @@ struct BlockSchedule {
     return reserved ? reserved->bytes <= reserved->limitBytes
                     : step.fits(limitBytes);
   }
+  /// What schedules are compared by, with the bytes that the budget limits.
+  schedule::Rank rank() const {
+    return reserved ? schedule::Rank(step.stepNs, reserved->bytes,
+                                     reserved->limitBytes)
+                    : step.rank(limitBytes);
+  }
   /// What the budget allows, of what it limits.
   int64_t getBudgetBytes() const {
     return reserved ? reserved->limitBytes : limitBytes;

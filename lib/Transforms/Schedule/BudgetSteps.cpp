@@ -20,7 +20,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using schedule::NodeId;
-using schedule::StepSchedule;
 
 /// The budget steps, as percentages over the baseline.
 static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
@@ -50,17 +49,6 @@ BlockScheduler::getOrSchedule(int64_t limitBytes) {
   return &it->second;
 }
 
-/// Whether `a` is better than `b`, by however little: one that fits before one
-/// that does not, then the shorter, then the one with the lower peak.
-static bool isAnyBetter(const StepSchedule &a, const StepSchedule &b,
-                        int64_t limitBytes) {
-  auto getKey = [&](const StepSchedule &step) {
-    bool fits = step.fits(limitBytes);
-    return std::make_tuple(!fits, fits ? step.stepNs : 0, step.peakBytes);
-  };
-  return getKey(a) < getKey(b);
-}
-
 /// The number of operations up to which smaller budgets are considered: that
 /// takes a few times as long as scheduling once.
 static constexpr NodeId maxSteppedNodes = 1 << 16;
@@ -82,7 +70,8 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
     FailureOr<const BlockSchedule *> other = getOrSchedule(stepBytes);
     if (failed(other))
       return failure();
-    if (isAnyBetter((*other)->step, (*best)->step, limitBytes))
+    if (isBetter((*other)->step.rank(limitBytes),
+                 (*best)->step.rank(limitBytes)))
       best = other;
   }
   BlockSchedule result = **best;

@@ -16,6 +16,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
+using schedule::Gain;
 using schedule::Timeline;
 
 /// Why nothing in `block` is split, whatever it gains; empty if it may be.
@@ -51,7 +52,7 @@ std::optional<std::string> BlockScheduler::getSplitObstacle() {
 /// Whether splitting could gain enough if it hid all communication. As for
 /// merging, twice the least gain has to be in reach.
 bool BlockScheduler::mayGainBySplitting(const BlockSchedule &schedule) {
-  return schedule.exposedNs > 2 * getLeastMergingGainNs(schedule.step.stepNs) &&
+  return schedule::isWorthTrying(schedule.exposedNs, schedule.step.stepNs) &&
          !getSplitObstacle();
 }
 
@@ -143,7 +144,8 @@ BlockScheduler::scheduleBestSplit(const BlockSchedule &whole) {
       best = std::move(*split);
       continue;
     }
-    if (!isBetter((*split)->step, best->step, whole.limitBytes))
+    if (!isBetter((*split)->step.rank(whole.limitBytes),
+                  best->step.rank(whole.limitBytes), Gain::Worthwhile))
       continue;
     RejectedSplit rejected = reject(*best);
     best = std::move(*split);
@@ -161,7 +163,8 @@ FailureOr<BlockSchedule> BlockScheduler::scheduleOnce(int64_t limitBytes) {
     return failure();
   if (!*split)
     return whole;
-  if (isBetter((*split)->step, whole->step, limitBytes))
+  if (isBetter((*split)->step.rank(limitBytes), whole->step.rank(limitBytes),
+               Gain::Worthwhile))
     return std::move(**split);
   whole->rejectedSplit = reject(**split);
   return whole;

@@ -488,15 +488,14 @@ void SplitChooser::chooseAmong(ArrayRef<int64_t> exposedNs, size_t numRegions,
                                const StepSchedulerOptions &stepOptions,
                                std::vector<SplitChoice> &choices) {
   std::optional<SplitChoice> best;
-  auto getKey = [&](const SplitChoice &choice) {
-    bool fits = choice.peakBytes <= stepOptions.limitBytes;
-    return std::make_tuple(!fits, fits ? choice.stepNs : 0, choice.peakBytes);
+  auto rank = [&](const SplitChoice &choice) {
+    return stepOptions.rank(choice.stepNs, choice.peakBytes);
   };
   for (Combination &combination :
        findCombinations(findCandidates(exposedNs, numRegions))) {
     std::optional<SplitChoice> choice =
         sketch(std::move(combination.regions), combination.rule, stepOptions);
-    if (choice && (!best || getKey(*choice) < getKey(*best)))
+    if (choice && (!best || rank(*choice) < rank(*best)))
       best = std::move(choice);
   }
   if (!best || llvm::any_of(choices, [&](const SplitChoice &other) {

@@ -301,8 +301,9 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
   auto getNs = [&](const ScheduledLoop &of) {
     return count ? of.computeRunNs(of.schedule, *count) : of.schedule.periodNs;
   };
+  int64_t ns = getNs(scheduled);
   if (!findObstacle(scheduled, count) &&
-      !isWorthMerging(getNs(**other), getNs(scheduled)))
+      !schedule::isWorthwhile(ns - getNs(**other), ns))
     return Outcome();
   erase.release();
   return Outcome(MergedLoop{copy, std::move(**other)});

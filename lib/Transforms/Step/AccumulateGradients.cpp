@@ -38,12 +38,8 @@ struct Alternative {
   func::FuncOp function;
   int64_t stepNs = 0;
   int64_t peakBytes = 0;
-  bool fits = false;
+  schedule::Rank rank = {0, 0, 0};
 
-  /// The less the better.
-  auto getKey() const {
-    return std::make_tuple(!fits, fits ? stepNs : 0, peakBytes);
-  }
   std::string describe() const {
     return std::string(keepsGathers ? "keeping parameters"
                                     : "gathering again") +
@@ -135,7 +131,7 @@ FailureOr<bool> AccumulateGradients::price(Alternative &alternative,
     return failure();
   alternative.stepNs = schedule->step.stepNs;
   alternative.peakBytes = schedule->step.peakBytes;
-  alternative.fits = schedule->fits();
+  alternative.rank = schedule->rank();
   return true;
 }
 
@@ -156,7 +152,7 @@ AccumulateGradients::choose(func::FuncOp plain, SymbolTable &symbols) {
   for (bool sumsFirst : {false, true})
     for (bool keepsGathers : {false, true}) {
       // Keeping more does not make it fit.
-      if (sumsFirst && keepsGathers && !alternatives.back().fits)
+      if (sumsFirst && keepsGathers && alternatives.back().rank.isOver)
         continue;
       Alternative &made = alternatives.emplace_back();
       made.sumsFirst = sumsFirst;
@@ -167,7 +163,7 @@ AccumulateGradients::choose(func::FuncOp plain, SymbolTable &symbols) {
     }
   auto best = llvm::min_element(alternatives,
                                 [](const Alternative &a, const Alternative &b) {
-                                  return a.getKey() < b.getKey();
+                                  return a.rank < b.rank;
                                 });
   std::string others;
   for (const Alternative &other : alternatives)

@@ -37,6 +37,10 @@ struct CyclicSchedule {
   int64_t periodNs = 0;
   /// Of the whole run (computeRunPeak()).
   int64_t peakBytes = 0;
+
+  Rank rank(int64_t limitBytes) const {
+    return {periodNs, peakBytes, limitBytes};
+  }
 };
 
 /// Returns `order` with its period (simulatePeriod()) and its peak
@@ -46,10 +50,8 @@ Result<CyclicSchedule> measureCyclic(const CyclicProblem &problem,
                                      CyclicOrder order,
                                      const Contention &contention = {});
 
-/// Returns the best schedule that rotations find, the order of the program
-/// included: of those within the limit the one with the shortest period, of
-/// several the one with the lowest peak, then the first. If none is within the
-/// limit, the one with the lowest peak.
+/// Returns the best schedule, by rank(), that rotations find, the order of the
+/// program included; of equals the first.
 ///
 /// The result is verified: it is legal, and its time and memory are those of
 /// simulatePeriod() and computeRunPeak().

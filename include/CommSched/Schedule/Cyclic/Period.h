@@ -57,7 +57,7 @@ int64_t computeRunNs(const CyclicProblem &problem, const CyclicOrder &schedule,
 
 /// By position, the live bytes of all repetitions that are in progress, after
 /// the operation there allocated and before it freed. `schedule` is legal.
-/// O(nodes + buffers + uses).
+/// O(depth * (nodes + dependences + uses)).
 std::vector<int64_t> simulatePeriodMemory(const CyclicProblem &problem,
                                           const CyclicOrder &schedule);
 

@@ -17,7 +17,7 @@
 #ifndef COMMSCHED_SCHEDULE_EXPOSURE_EXPOSUREREASONS_H
 #define COMMSCHED_SCHEDULE_EXPOSURE_EXPOSUREREASONS_H
 
-#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Objective.h"
 
 #include <optional>
 
@@ -81,11 +81,13 @@ struct ExposureReason {
   int64_t spareNs = 0;
 };
 
-struct ExposureOptions {
-  /// Live bytes that a move may reach; at least the peak of the order itself is
-  /// allowed.
-  int64_t limitBytes = 0;
-  Contention contention;
+/// The limit is what a move may reach; at least the peak of the order itself is
+/// allowed, and by default no more.
+struct ExposureOptions : Objective {
+  ExposureOptions() { limitBytes = 0; }
+  explicit ExposureOptions(Objective objective)
+      : Objective(std::move(objective)) {}
+
   /// How many operations all simulations of moves together may run through.
   /// The most exposed collectives come first; moves of others are not tried,
   /// and are taken to pay.

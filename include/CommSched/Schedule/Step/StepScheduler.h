@@ -17,24 +17,18 @@
 #ifndef COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H
 #define COMMSCHED_SCHEDULE_STEP_STEPSCHEDULER_H
 
-#include "CommSched/Schedule/Model/Simulator.h"
-
-#include <limits>
+#include "CommSched/Schedule/Model/Objective.h"
 
 namespace mlir::commsched::schedule {
 
-struct StepSchedulerOptions {
+/// The slack counts where it makes the step longer by no more than a
+/// thousandth.
+struct StepSchedulerOptions : Objective {
   /// The default of the option `slack` of commsched-schedule, too.
   static constexpr int32_t defaultSlackPercent = 40;
 
-  /// Live bytes, as simulateMemory() counts them, that are never exceeded.
-  int64_t limitBytes = std::numeric_limits<int64_t>::max();
-  /// How operations that run at once slow each other down.
-  Contention contention;
-  /// By how many percent longer than their costs collectives are taken to be,
-  /// where that makes the step longer by no more than a thousandth. Such a
-  /// schedule is less sensitive to costs that are too low.
-  int32_t slackPercent = defaultSlackPercent;
+  StepSchedulerOptions() { slackPercent = defaultSlackPercent; }
+
   /// From how many operations away computation moves to where the compute
   /// stream would be idle.
   int32_t maxDistance = 64;
@@ -63,12 +57,19 @@ struct StepSchedule {
   ScheduleOrigin origin = ScheduleOrigin::Program;
 
   bool fits(int64_t limitBytes) const { return peakBytes <= limitBytes; }
+  Rank rank(int64_t limitBytes) const {
+    return {stepNs, peakBytes, limitBytes};
+  }
 };
 
-/// Returns the best of the order of the program, that of overlapSimply(), and
-/// the constructed orders: of those within the limit the one with the shortest
-/// step; of several the one with the lowest peak, then the first. If none is
-/// within the limit, the one with the lowest peak.
+/// Returns `order` with its time and its peak, as simulate() and
+/// simulateMemory() have them. Error: the one of `problem`; the order is not
+/// legal. O(nodes + dependences + buffers + uses), and that of simulate().
+Result<StepSchedule> measureStep(const Problem &problem, Order order,
+                                 const Contention &contention);
+
+/// Returns the best, by rank(), of the order of the program, that of
+/// overlapSimply(), and the constructed orders; of equals the first.
 ///
 /// The order of the program has to be legal. The result is verified: its order
 /// is legal, and its time and memory are those of simulate() and

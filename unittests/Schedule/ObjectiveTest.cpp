@@ -1,0 +1,183 @@
+//===- ObjectiveTest.cpp - Tests of the ranking of schedules --------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Model/Objective.h"
+
+#include "../Seeds.h"
+#include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
+#include "CommSched/Schedule/Implementations/Implementations.h"
+#include "CommSched/Schedule/Interleave/Interleaving.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Verify.h"
+#include "RandomCyclicProblem.h"
+#include "RandomStep.h"
+#include "Step/SmallSteps.h"
+
+#include <gtest/gtest.h>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
+
+namespace {
+
+constexpr int64_t limit = 100;
+
+TEST(Objective, TimeThenPeakWithinTheLimitAndPeakThenTimeOverIt) {
+  // From the best to the worst.
+  const Rank ranks[] = {{10, 90, limit},  {10, 100, limit}, {11, 5, limit},
+                        {30, 101, limit}, {31, 101, limit}, {9, 102, limit}};
+  for (size_t a = 0; a < std::size(ranks); ++a)
+    for (size_t b = 0; b < std::size(ranks); ++b)
+      EXPECT_EQ(isBetter(ranks[a], ranks[b]), a < b) << a << " and " << b;
+}
+
+TEST(Objective, WorthwhileIsMoreThanAThousandthWithinTheLimit) {
+  auto isWorth = [](Rank a, Rank b) {
+    return isBetter(a, b, Gain::Worthwhile);
+  };
+  EXPECT_FALSE(isWorth({9990, 50, limit}, {10000, 50, limit}));
+  EXPECT_TRUE(isWorth({9989, 50, limit}, {10000, 50, limit}));
+  EXPECT_FALSE(isWorth({10000, 40, limit}, {10000, 50, limit}));
+  // What fits, or takes less of what is too much, is worth any time.
+  EXPECT_TRUE(isWorth({90000, 100, limit}, {10000, 101, limit}));
+  EXPECT_TRUE(isWorth({90000, 101, limit}, {10000, 102, limit}));
+  EXPECT_FALSE(isWorth({10, 101, limit}, {10000, 100, limit}));
+  EXPECT_TRUE(isWorthTrying(21, 10000));
+  EXPECT_FALSE(isWorthTrying(20, 10000));
+}
+
+/// Whether time and peak `a` are worse than `b`, by the rule of the
+/// documentation, which is written here once more.
+bool isWorse(std::pair<int64_t, int64_t> a, std::pair<int64_t, int64_t> b,
+             int64_t limitBytes) {
+  bool fitsA = a.second <= limitBytes, fitsB = b.second <= limitBytes;
+  if (fitsA != fitsB)
+    return fitsB;
+  if (fitsA)
+    return a > b;
+  return std::make_pair(a.second, a.first) > std::make_pair(b.second, b.first);
+}
+
+using Measured = std::pair<int64_t, int64_t>;
+
+Measured measure(const Problem &problem, const Order &order,
+                 const Contention &contention = {}) {
+  EXPECT_TRUE(verify(problem, order));
+  return {simulate(problem, order, contention)->stepNs,
+          simulateMemory(problem, order)->peakBytes};
+}
+
+/// Limits below, at and above a peak.
+std::vector<int64_t> listLimits(int64_t peakBytes) {
+  return {peakBytes / 2, peakBytes - 1, peakBytes, peakBytes * 5 / 4,
+          std::numeric_limits<int64_t>::max()};
+}
+
+void checkSteps(const Problem &problem, uint64_t seed) {
+  Order program = problem.programOrder();
+  if (!verify(problem, program))
+    return;
+  StepSchedulerOptions options;
+  options.effort = 1 << 14;
+  if (seed % 3 == 0)
+    options.contention.slowdownPpm.assign(problem.numStreams(), 200'000);
+  Measured before = measure(problem, program, options.contention);
+  for (int64_t limitBytes : listLimits(before.second)) {
+    options.limitBytes = limitBytes;
+    for (auto *solver : {scheduleStep, scheduleStepOnce, sketchStep}) {
+      Result<StepSchedule> after = solver(problem, options);
+      ASSERT_TRUE(after) << after.error();
+      ASSERT_FALSE(isWorse(measure(problem, after->order, options.contention),
+                           before, limitBytes));
+    }
+    if (before.second <= limitBytes) {
+      SearchOptions search = {options, before.first, 0, options.effort};
+      ASSERT_FALSE(
+          isWorse(measure(problem, improveOrder(problem, program, search),
+                          options.contention),
+                  before, limitBytes));
+    }
+    Implementations implementations(problem.numNodes());
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      if (problem.kind(node) == NodeKind::Start)
+        implementations[node] = {
+            {problem.costNs(node), problem.stream(node)},
+            {problem.costNs(node) + 1,
+             (problem.stream(node) + 1) % problem.numStreams()}};
+    Result<ImplementationSchedule> chosen =
+        scheduleImplementations(problem, implementations, program, options);
+    ASSERT_TRUE(chosen) << chosen.error();
+    ASSERT_FALSE(isWorse({chosen->schedule.stepNs, chosen->schedule.peakBytes},
+                         before, limitBytes));
+  }
+}
+
+TEST(ObjectiveProperty, NoSolverOfStepsReturnsWorseThanItsInput) {
+  for (uint64_t seed : Seeds(40)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    RandomProblemOptions random;
+    random.maxNodes = 30;
+    random.unevenBuffers = seed % 2;
+    checkSteps(seed % 4 == 0 ? makeRandomStep(seed, 3)
+                             : makeRandomProblem(seed, random),
+               seed);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+TEST(ObjectiveProperty, NoPeriodIsWorseThanTheProgram) {
+  for (uint64_t seed : Seeds(40)) {
+    RandomProblemOptions random;
+    random.maxNodes = 20;
+    CyclicProblem problem = makeRandomCyclicProblem(seed, random);
+    CyclicOrder program;
+    program.order = problem.body().programOrder();
+    program.stages.assign(program.order.size(), 0);
+    Result<CyclicSchedule> before = measureCyclic(problem, program);
+    if (!before || program.order.empty())
+      continue;
+    CyclicSchedulerOptions options;
+    options.step.effort = 1 << 12;
+    for (int64_t limitBytes : listLimits(before->peakBytes)) {
+      options.step.limitBytes = limitBytes;
+      Result<CyclicSchedule> after = scheduleCyclic(problem, options);
+      ASSERT_TRUE(after) << seed << ": " << after.error();
+      ASSERT_FALSE(isWorse({after->periodNs, after->peakBytes},
+                           {before->periodNs, before->peakBytes}, limitBytes))
+          << seed;
+    }
+  }
+}
+
+TEST(ObjectiveProperty, NoInterleavingIsWorseThanTheSequence) {
+  for (uint64_t seed : Seeds(40)) {
+    Problem problem = makeRandomStep(seed, 3);
+    NodeId numFirst = problem.numNodes() / 2;
+    Result<ProgramSequence> sequence = chooseSequence(problem, numFirst);
+    if (!sequence)
+      continue;
+    for (int64_t limitBytes : listLimits(sequence->peakBytes)) {
+      StepSchedulerOptions options;
+      options.effort = 1 << 12;
+      options.limitBytes = limitBytes;
+      Result<Interleaving> both =
+          interleave(problem, numFirst, *sequence, options);
+      if (!both)
+        continue;
+      ASSERT_FALSE(isWorse(measure(problem, both->merged.order),
+                           {both->sequence.stepNs, both->sequence.peakBytes},
+                           limitBytes))
+          << seed;
+    }
+  }
+}
+
+} // namespace
