@@ -7,7 +7,8 @@
 
 A section of FILE, between `// -----`, with a line `ROW` is the frame of the rows
 in the section behind it: each becomes a section, the frame with the row instead
-of that line. A row begins with its comments, which say what is expected.
+of that line. A row begins behind an empty line, or with comments that are not
+indented and stand behind code.
 """
 
 import re
@@ -17,15 +18,17 @@ FRAME = re.compile(r"^ *ROW\n", re.M)
 
 
 def list_rows(text):
-    rows, is_code = [], True
+    rows, is_new, is_code = [], True, False
     for line in text.splitlines(True):
-        is_comment = line.startswith("//")
-        if is_comment and is_code and "expected-note" not in line:
+        is_comment = line.startswith("//") and "expected-note" not in line
+        if not line.strip():
+            is_new = True
+            continue
+        if is_new or is_comment and is_code:
             rows.append("")
-            is_code = False
-        if line.strip():
-            rows[-1] += line
-            is_code |= not is_comment
+            is_new = is_code = False
+        rows[-1] += line
+        is_code |= not is_comment
     return rows
 
 

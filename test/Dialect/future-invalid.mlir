@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 // The constraints of `commsched.wait`, which the interfaces check for the
 // collectives of every dialect.
@@ -48,6 +48,9 @@ func.func @wait_c1_unregistered() {
 // -----
 
 commsched.group @dp size(2)
+ROW
+
+// -----
 
 func.func @wait_c2_twice(%x: tensor<4xf32>) {
   // expected-note@below {{the collective starts here}}
@@ -61,20 +64,12 @@ func.func @wait_c2_twice(%x: tensor<4xf32>) {
   return
 }
 
-// -----
-
-commsched.group @dp size(2)
-
 func.func @wait_c2_never(%x: tensor<4xf32>) {
   // expected-error@below {{'commsched.all_reduce' op starts a collective that is never waited for (C2)}}
   %future = commsched.all_reduce %x on @dp reduction(sum)
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   return
 }
-
-// -----
-
-commsched.group @dp size(2)
 
 func.func @wait_c3_returned(%x: tensor<4xf32>)
     -> !commsched.future<tensor<4xf32>> {
@@ -84,10 +79,6 @@ func.func @wait_c3_returned(%x: tensor<4xf32>)
   // expected-error@below {{'func.return' op returns the future of 'commsched.all_reduce', which must be waited for in its own block (C3)}}
   return %future : !commsched.future<tensor<4xf32>>
 }
-
-// -----
-
-commsched.group @dp size(2)
 
 func.func @wait_c3_branch(%x: tensor<4xf32>) {
   // expected-note@below {{the collective starts here}}
@@ -100,10 +91,6 @@ func.func @wait_c3_branch(%x: tensor<4xf32>) {
   return
 }
 
-// -----
-
-commsched.group @dp size(2)
-
 func.func @wait_c3_other_block(%x: tensor<4xf32>) {
   // expected-note@below {{the collective starts here}}
   %future = commsched.all_reduce %x on @dp reduction(sum)
@@ -115,10 +102,6 @@ func.func @wait_c3_other_block(%x: tensor<4xf32>) {
   return
 }
 
-// -----
-
-commsched.group @dp size(2)
-
 func.func @wait_c3_region(%x: tensor<4xf32>, %condition: i1) {
   // expected-note@below {{the collective starts here}}
   %future = commsched.all_reduce %x on @dp reduction(sum)
@@ -129,10 +112,6 @@ func.func @wait_c3_region(%x: tensor<4xf32>, %condition: i1) {
   }
   return
 }
-
-// -----
-
-commsched.group @dp size(2)
 
 func.func @wait_c3_loop_carried(%x: tensor<4xf32>, %n: index) {
   %c0 = arith.constant 0 : index
@@ -148,12 +127,7 @@ func.func @wait_c3_loop_carried(%x: tensor<4xf32>, %n: index) {
   return
 }
 
-// -----
-
-commsched.group @dp size(2)
-
 func.func private @consume(!commsched.future<tensor<4xf32>>)
-
 func.func @wait_c3_call(%x: tensor<4xf32>) {
   // expected-note@below {{the collective starts here}}
   %future = commsched.all_reduce %x on @dp reduction(sum)
@@ -162,10 +136,6 @@ func.func @wait_c3_call(%x: tensor<4xf32>) {
   call @consume(%future) : (!commsched.future<tensor<4xf32>>) -> ()
   return
 }
-
-// -----
-
-commsched.group @dp size(2)
 
 func.func @wait_c3_stored(%x: tensor<4xf32>) {
   // expected-note@below {{the collective starts here}}
@@ -176,10 +146,6 @@ func.func @wait_c3_stored(%x: tensor<4xf32>) {
   %0 = commsched.wait %future : !commsched.future<tensor<4xf32>>
   return
 }
-
-// -----
-
-commsched.group @dp size(2)
 
 func.func @wait_result_types(%x: tensor<4xf32>) {
   %future = commsched.all_reduce %x on @dp reduction(sum)

@@ -26,6 +26,9 @@ func.func @ragged_all_to_all_c1(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: te
 // -----
 
 commsched.group @ep size(2)
+ROW
+
+// -----
 
 // expected-note@below {{the buffer is defined here}}
 func.func @ragged_all_to_all_c2(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<4xi32>, %b: tensor<12x16xf32>) {
@@ -36,11 +39,6 @@ func.func @ragged_all_to_all_c2(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: te
   %1 = commsched.wait %0 : !commsched.future<tensor<11x16xf32>>
   return
 }
-
-// -----
-
-commsched.group @ep size(2)
-
 // expected-note@below {{the buffer is defined here}}
 func.func @ragged_all_to_all_c3_element_types(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<4xi32>, %b: tensor<12x16xf16>) {
   // expected-error@below {{'commsched.ragged_all_to_all' op the operand is a 'tensor<10x16xf32>', but 'into' is a 'tensor<12x16xf16>': the element types must be equal (C3)}}
@@ -50,11 +48,6 @@ func.func @ragged_all_to_all_c3_element_types(%x: tensor<10x16xf32>, %a: tensor<
   %1 = commsched.wait %0 : !commsched.future<tensor<12x16xf16>>
   return
 }
-
-// -----
-
-commsched.group @ep size(2)
-
 // expected-note@below {{the buffer is defined here}}
 func.func @ragged_all_to_all_c3_ranks(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<4xi32>, %b: tensor<12xf32>) {
   // expected-error@below {{'commsched.ragged_all_to_all' op the operand is a 'tensor<10x16xf32>', but 'into' is a 'tensor<12xf32>': the ranks must be equal (C3)}}
@@ -62,6 +55,15 @@ func.func @ragged_all_to_all_c3_ranks(%x: tensor<10x16xf32>, %a: tensor<4xi32>, 
       into %b : tensor<10x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
       into tensor<12xf32> -> !commsched.future<tensor<12xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<12xf32>>
+  return
+}
+// expected-note@below {{the buffer is defined here}}
+func.func @ragged_all_to_all_c3_dimensions(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<4xi32>, %b: tensor<10x8xf32>) {
+  // expected-error@below {{'commsched.ragged_all_to_all' op the operand is a 'tensor<10x16xf32>', but 'into' is a 'tensor<10x8xf32>': only dimension 0 may differ (C3)}}
+  %0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%r)
+      into %b : tensor<10x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
+      into tensor<10x8xf32> -> !commsched.future<tensor<10x8xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<10x8xf32>>
   return
 }
 
@@ -100,20 +102,6 @@ func.func @row(
     into %b : tensor<10x16xf32>, tensor<?xi32>, tensor<4xi32>, tensor<2xi32>, tensor<4xi32>
     into tensor<12x16xf32> -> !commsched.future<tensor<12x16xf32>>
 %1 = commsched.wait %0 : !commsched.future<tensor<12x16xf32>>
-
-// -----
-
-commsched.group @ep size(2)
-
-// expected-note@below {{the buffer is defined here}}
-func.func @ragged_all_to_all_c3_dimensions(%x: tensor<10x16xf32>, %a: tensor<4xi32>, %s: tensor<4xi32>, %o: tensor<4xi32>, %r: tensor<4xi32>, %b: tensor<10x8xf32>) {
-  // expected-error@below {{'commsched.ragged_all_to_all' op the operand is a 'tensor<10x16xf32>', but 'into' is a 'tensor<10x8xf32>': only dimension 0 may differ (C3)}}
-  %0 = commsched.ragged_all_to_all %x on @ep send(%a, %s) at(%o) receive(%r)
-      into %b : tensor<10x16xf32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>, tensor<4xi32>
-      into tensor<10x8xf32> -> !commsched.future<tensor<10x8xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<10x8xf32>>
-  return
-}
 
 // -----
 

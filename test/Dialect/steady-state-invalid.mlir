@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 commsched.group @dp size(4)
 
@@ -18,12 +18,13 @@ func.func @epilogue(
 // -----
 
 commsched.group @dp size(4)
+ROW
+
+// -----
 
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-
 func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
     -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
-
 func.func @epilogue(
     // expected-note@below {{the future comes from here}}
     %reducing: !commsched.future<tensor<4xf32>>)
@@ -35,15 +36,9 @@ func.func @epilogue(
   return
 }
 
-// -----
-
-commsched.group @dp size(4)
-
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-
 func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
     -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
-
 func.func @steady(
     // expected-note@below {{the future comes from here}}
     %reducing: !commsched.future<tensor<4xf32>>, %x: tensor<4xf32> {commsched.step_argument = 0 : i64})
@@ -55,15 +50,9 @@ func.func @steady(
   return %reducing : !commsched.future<tensor<4xf32>>
 }
 
-// -----
-
-commsched.group @dp size(4)
-
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-
 func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
     -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
-
 func.func @steady(
     %reducing: !commsched.future<tensor<4xf32>>, %x: tensor<4xf32> {commsched.step_argument = 0 : i64})
     -> !commsched.future<tensor<4xf32>>
@@ -78,15 +67,9 @@ func.func @steady(
   return %next : !commsched.future<tensor<4xf32>>
 }
 
-// -----
-
-commsched.group @dp size(4)
-
 func.func private @step(tensor<4xf32>, i1) -> tensor<4xf32>
-
 func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
     -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
-
 func.func @epilogue(
     // expected-note@below {{the future comes from here}}
     %reducing: !commsched.future<tensor<4xf32>>, %condition: i1 {commsched.step_argument = 1 : i64})
@@ -98,23 +81,61 @@ func.func @epilogue(
   return
 }
 
-// -----
-
-commsched.group @dp size(4)
-
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-
 func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
     -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
-
 func.func private @consume(!commsched.future<tensor<4xf32>>)
-
 func.func @epilogue(
     // expected-note@below {{the future comes from here}}
     %reducing: !commsched.future<tensor<4xf32>>)
     attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}} {
   // expected-error@below {{'func.call' op uses the future of argument 0 of 'func.func', which only a wait may consume (C3)}}
   call @consume(%reducing) : (!commsched.future<tensor<4xf32>>) -> ()
+  return
+}
+
+func.func @loop(%x: tensor<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %future = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  // expected-error@below {{'scf.for' op carries a collective in flight in result 0 of 'scf.for' that is never waited for (C2)}}
+  // expected-note@below {{the future comes from here}}
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
+    scf.yield %f : !commsched.future<tensor<4xf32>>
+  } {commsched.pipelined}
+  return
+}
+
+func.func @loop(%x: tensor<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %future = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  // expected-error@below {{'scf.for' op carries a collective in flight in argument 1 of 'scf.for' that is never waited for (C2)}}
+  // expected-note@below {{the future comes from here}}
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
+    %next = commsched.all_reduce %x on @dp reduction(sum)
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    scf.yield %next : !commsched.future<tensor<4xf32>>
+  } {commsched.pipelined}
+  %0 = commsched.wait %last : !commsched.future<tensor<4xf32>>
+  return
+}
+
+func.func @loop(%x: tensor<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-note@below {{the collective starts here}}
+  %future = commsched.all_reduce %x on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  // expected-note@below {{it is first handed over here}}
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
+    scf.yield %f : !commsched.future<tensor<4xf32>>
+  } {commsched.pipelined}
+  // expected-error@below {{'commsched.wait' op waits a second time for the future of 'commsched.all_reduce' (C2)}}
+  %0 = commsched.wait %future : !commsched.future<tensor<4xf32>>
+  %1 = commsched.wait %last : !commsched.future<tensor<4xf32>>
   return
 }
 
@@ -321,62 +342,5 @@ func.func @f(%n: index) {
   // expected-error@below {{'scf.for' op attribute 'commsched.pipelined' must be a unit attribute, not 2 : i64}}
   scf.for %i = %n to %n step %n {
   } {commsched.pipelined = 2 : i64}
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @loop(%x: tensor<4xf32>, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %future = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  // expected-error@below {{'scf.for' op carries a collective in flight in result 0 of 'scf.for' that is never waited for (C2)}}
-  // expected-note@below {{the future comes from here}}
-  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
-    scf.yield %f : !commsched.future<tensor<4xf32>>
-  } {commsched.pipelined}
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @loop(%x: tensor<4xf32>, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %future = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  // expected-error@below {{'scf.for' op carries a collective in flight in argument 1 of 'scf.for' that is never waited for (C2)}}
-  // expected-note@below {{the future comes from here}}
-  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
-    %next = commsched.all_reduce %x on @dp reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    scf.yield %next : !commsched.future<tensor<4xf32>>
-  } {commsched.pipelined}
-  %0 = commsched.wait %last : !commsched.future<tensor<4xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(4)
-
-func.func @loop(%x: tensor<4xf32>, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  // expected-note@below {{the collective starts here}}
-  %future = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  // expected-note@below {{it is first handed over here}}
-  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
-    scf.yield %f : !commsched.future<tensor<4xf32>>
-  } {commsched.pipelined}
-  // expected-error@below {{'commsched.wait' op waits a second time for the future of 'commsched.all_reduce' (C2)}}
-  %0 = commsched.wait %future : !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %last : !commsched.future<tensor<4xf32>>
   return
 }

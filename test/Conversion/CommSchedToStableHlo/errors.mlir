@@ -1,6 +1,6 @@
 // What StableHLO has no form for.
 
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics --convert-commsched-to-stablehlo
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics --convert-commsched-to-stablehlo
 
 commsched.group @g size(2)
 func.func @sends(%x: tensor<4xf32>) {
@@ -13,10 +13,68 @@ func.func @sends(%x: tensor<4xf32>) {
 // -----
 
 commsched.group @g size(2)
+ROW
+
+// -----
+
 func.func @barrier() {
   // expected-error @+1 {{'commsched.barrier' op has no form in StableHLO: programs of StableHLO are ordered by their data only}}
   commsched.barrier on @g
   return
+}
+
+func.func @uneven(%x: tensor<4xi32>) -> tensor<5xi32> {
+  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
+  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits([1, 3]) output_splits([2, 3]) : tensor<4xi32> -> !commsched.future<tensor<5xi32>>
+  %y = commsched.wait %f : !commsched.future<tensor<5xi32>>
+  return %y : tensor<5xi32>
+}
+
+func.func @splits_of_values(%x: tensor<4xi32>, %s: tensor<2xi64>) -> tensor<?xi32> {
+  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
+  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<2xi64>) output_splits(%s : tensor<2xi64>) : tensor<4xi32> -> !commsched.future<tensor<?xi32>>
+  %y = commsched.wait %f : !commsched.future<tensor<?xi32>>
+  return %y : tensor<?xi32>
+}
+
+func.func @rank() -> index {
+  // expected-error @+1 {{'commsched.rank' op has no form in StableHLO: StableHLO knows a device's number, but not its place in a group}}
+  %me = commsched.rank on @g : index
+  return %me : index
+}
+
+func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -> tensor<9x4xf32> {
+  // expected-error @+1 {{'commsched.ragged_all_to_all' op has no form in StableHLO: it is a custom call of XLA, whose configuration is not known}}
+  %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l) into %b : tensor<8x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> into tensor<9x4xf32> -> !commsched.future<tensor<9x4xf32>>
+  %r = commsched.wait %f : !commsched.future<tensor<9x4xf32>>
+  return %r : tensor<9x4xf32>
+}
+
+func.func @dynamic_average(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{'commsched.all_reduce' op has no form in StableHLO: an average of tensors of dynamic shape is not divided here}}
+  %f = commsched.all_reduce %x on @g reduction(avg) : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<?xf32>>
+  return %y : tensor<?xf32>
+}
+
+func.func @dynamic_copy(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error @+1 {{'commsched.chunk_cat' op has no form in StableHLO: 'tensor<?xf32>' has a dynamic size}}
+  %b = commsched.chunk_cat %x on @g : tensor<?xf32> -> tensor<?xf32>
+  return %b : tensor<?xf32>
+}
+
+func.func @other_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has 1 : i64}}
+  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
+  return %y : tensor<8x4xf32>
+}
+
+func.func @no_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
+  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has none}}
+  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
+  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
+  return %y : tensor<8x4xf32>
 }
 
 // -----
@@ -33,55 +91,6 @@ func.func @memory(%x: tensor<4xf32>, %m: memref<4xf32>) {
   // expected-error @+1 {{'commsched.fsdp_copy' op has no form in StableHLO: it works on memory, and programs of StableHLO on values}}
   commsched.fsdp_copy %x into %m : tensor<4xf32>, memref<4xf32>
   return
-}
-
-// -----
-
-commsched.group @g size(2)
-func.func @uneven(%x: tensor<4xi32>) -> tensor<5xi32> {
-  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
-  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits([1, 3]) output_splits([2, 3]) : tensor<4xi32> -> !commsched.future<tensor<5xi32>>
-  %y = commsched.wait %f : !commsched.future<tensor<5xi32>>
-  return %y : tensor<5xi32>
-}
-
-// -----
-
-commsched.group @g size(2)
-func.func @splits_of_values(%x: tensor<4xi32>, %s: tensor<2xi64>) -> tensor<?xi32> {
-  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
-  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<2xi64>) output_splits(%s : tensor<2xi64>) : tensor<4xi32> -> !commsched.future<tensor<?xi32>>
-  %y = commsched.wait %f : !commsched.future<tensor<?xi32>>
-  return %y : tensor<?xi32>
-}
-
-// -----
-
-commsched.group @g size(2)
-func.func @rank() -> index {
-  // expected-error @+1 {{'commsched.rank' op has no form in StableHLO: StableHLO knows a device's number, but not its place in a group}}
-  %me = commsched.rank on @g : index
-  return %me : index
-}
-
-// -----
-
-commsched.group @g size(2)
-func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -> tensor<9x4xf32> {
-  // expected-error @+1 {{'commsched.ragged_all_to_all' op has no form in StableHLO: it is a custom call of XLA, whose configuration is not known}}
-  %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l) into %b : tensor<8x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> into tensor<9x4xf32> -> !commsched.future<tensor<9x4xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<9x4xf32>>
-  return %r : tensor<9x4xf32>
-}
-
-// -----
-
-commsched.group @g size(2)
-func.func @dynamic_average(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{'commsched.all_reduce' op has no form in StableHLO: an average of tensors of dynamic shape is not divided here}}
-  %f = commsched.all_reduce %x on @g reduction(avg) : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<?xf32>>
-  return %y : tensor<?xf32>
 }
 
 // -----
@@ -166,15 +175,6 @@ module attributes {mhlo.num_replicas = 2 : i32} {
 
 // -----
 
-commsched.group @g size(2)
-func.func @dynamic_copy(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{'commsched.chunk_cat' op has no form in StableHLO: 'tensor<?xf32>' has a dynamic size}}
-  %b = commsched.chunk_cat %x on @g : tensor<?xf32> -> tensor<?xf32>
-  return %b : tensor<?xf32>
-}
-
-// -----
-
 module attributes {mhlo.num_replicas = 2 : i32} {
   commsched.group @g size(2)
   func.func @undefined() -> tensor<4xf32> {
@@ -206,24 +206,4 @@ func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehlo.outlined} {
   %y = call @body(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
-}
-
-// -----
-
-commsched.group @g size(2)
-func.func @other_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has 1 : i64}}
-  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
-  return %y : tensor<8x4xf32>
-}
-
-// -----
-
-commsched.group @g size(2)
-func.func @no_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has none}}
-  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
-  return %y : tensor<8x4xf32>
 }
