@@ -437,32 +437,30 @@ def compare(family, seeds, merge_every=10):
 
 
 def report(account):
-    print(f"{account.family.name}: {account.graphs} graphs")
-    for role, count in account.recognized.items():
-        reasons = "; ".join(
-            f"{n} only {side}: {reason}"
-            for (of, side, reason), n in sorted(account.roles.items()) if of == role)
-        print(f"  {role}: {count} recognized by PyTorch; {reasons or 'the same'}")
-    # Modes of which all is equal share a line.
-    lines: dict[tuple, list[str]] = {}
-    for (name, mode), count in account.buckets.items():
-        text = describe(account, (name, mode))
-        lines.setdefault((name, text), []).append(mode)
-    for (name, text), modes in lines.items():
-        print(f"  {name}, {' or '.join(modes)}: {text}")
+    """Prints a row: what both recognize, and the answers of all ways and modes
+    that are not the same, by the rules that explain them."""
+    recognized = sum(account.recognized.values())
+    roles = Counter()
+    for (role, side, reason), count in account.roles.items():
+        roles[f"only {side}: {reason}"] += count
+    rules = Counter()
+    for (_, chosen), count in account.differences.items():
+        rules[" and ".join(chosen or ("no rule",))] += count
+    answers = account.graphs * len(WAYS_AND_MODES)
+    print_row(
+        [account.family.name, account.graphs, recognized, join(roles),
+         sum(account.buckets.values()), answers, answers - sum(rules.values()),
+         join(rules)]
+    )
 
 
-def describe(account, key):
-    """What a way and mode showed."""
-    differences = {
-        rules: n for (of, rules), n in account.differences.items() if of == key}
-    reasons = ", ".join(
-        f"{n} by {' and '.join(rules or ('no rule',))}"
-        for rules, n in sorted(differences.items(), key=str))
-    text = f"{account.buckets[key]} buckets of {account.members[key]}"
-    if not differences:
-        return f"{text}; the same"
-    return f"{text}; {sum(differences.values())} graphs differ: {reasons}"
+def join(counts):
+    texts = (f"{count} {text}" for text, count in sorted(counts.items()))
+    return "; ".join(texts) or "-"
+
+
+def print_row(cells):
+    print("| " + " | ".join(map(str, cells)) + " |")
 
 
 def get_skip_reason():
@@ -483,7 +481,9 @@ def main():
         print(f"skipped: {reason}")
         return 0
     last = options.seed + options.graphs - 1
-    print(f"seeds {options.seed} to {last}, PyTorch {torch.__version__}")
+    print_row(["family", "graphs", "recognized by PyTorch", "of other roles",
+               "buckets of PyTorch", "answers", "same", "explained by"])
+    print_row(["---", "---:", "---:", "---", "---:", "---:", "---:", "---"])
     unexplained = []
     for family in random_fsdp.FAMILIES:
         if options.only and family.name not in options.only:

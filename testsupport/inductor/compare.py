@@ -200,19 +200,24 @@ def print_row(cells):
     print("| " + " | ".join(str(cell) for cell in cells) + " |")
 
 
-def print_table(comparisons, names):
-    """How often both agree, one row a function of Inductor."""
+def print_table(comparisons):
+    """How often both agree: a row for each function of Inductor, and one for it
+    with all other settings."""
     print_row(["function", "steps", "reordered", "same", "explained by",
                "unexplained"])
-    print_row(["---"] + ["---:"] * 5)
-    for name in names:
-        rows = [c for c in comparisons if c.name == name]
-        defects = Counter(" + ".join(c.explanation) for c in rows if c.explanation)
+    print_row(["---"] + ["---:"] * 3 + ["---", "---:"])
+    rows = {}
+    for c in comparisons:
+        function, has_settings, _ = c.name.partition("[")
+        label = f"{function}, other settings" if has_settings else function
+        rows.setdefault(label, []).append(c)
+    for label, found in rows.items():
+        defects = Counter(" + ".join(c.explanation) for c in found if c.explanation)
         print_row(
-            [name, len(rows), sum(c.moved for c in rows),
-             sum(c.agrees for c in rows),
+            [label, len(found), sum(c.moved for c in found),
+             sum(c.agrees for c in found),
              ", ".join(f"{defects[d]} {d}" for d in sorted(defects)) or "-",
-             sum(c.explanation is None for c in rows)]
+             sum(c.explanation is None for c in found)]
         )
 
 
@@ -276,7 +281,7 @@ def main():
     except subprocess.CalledProcessError as error:
         # It has said why.
         return error.returncode
-    print_table(steps, names)
+    print_table(steps)
     print_exposures(exposures)
     unexplained = report_unexplained(steps)
     unexplained += sum(counts["unexplained"] for counts in exposures.values())
