@@ -24,18 +24,16 @@ if ! "$venv/bin/python" -c 'import matplotlib' 2>/dev/null; then
   # Without it nothing is drawn.
   pip_install -e './python[plot]' || true
 fi
-"$venv/bin/python" scripts/schedule_step.py --opt build/bin/commsched-opt \
-  --output-dir build/demo "$@" examples/llama3-8b-fsdp64.mlirbc
+demo() {
+  COMMSCHED_OPT=build/bin/commsched-opt PYTHONPATH=python \
+    "$venv/bin/python" -m commsched.demo "$@" --output-dir build/demo
+}
+demo schedule examples/llama3-8b-fsdp64.mlirbc "$@"
 echo
-"$venv/bin/python" scripts/schedule_step.py --opt build/bin/commsched-opt \
-  --output-dir build/demo "$@" examples/llama3-8b-tp8.mlirbc
+demo schedule examples/llama3-8b-tp8.mlirbc "$@"
 echo
-"$venv/bin/python" scripts/repeat_step.py --opt build/bin/commsched-opt \
-  --output-dir build/demo examples/llama3-8b-adamw-fsdp64.mlirbc
+demo repeat examples/llama3-8b-adamw-fsdp64.mlirbc
 echo
-"$venv/bin/python" scripts/run_step.py --opt build/bin/commsched-opt \
-  --runner build/bin/commsched-run --output-dir build/demo \
-  examples/llama3-tiny-fsdp4.mlirbc
+demo run examples/llama3-tiny-fsdp4.mlirbc
 echo
-exec "$venv/bin/python" scripts/partition_step.py --opt build/bin/commsched-opt \
-  --output-dir build/demo examples/llama3-8b-joint-fsdp64.mlirbc
+demo partition examples/llama3-8b-joint-fsdp64.mlirbc

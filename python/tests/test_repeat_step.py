@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""scripts/repeat_step.py: what it says of a step that repeats, and its errors."""
+"""commsched.demo repeat: what it says of a step that repeats, and its errors."""
 
+import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "scripts" / "repeat_step.py"
 
 # The reduction hides under nothing of its own repetition, and under @forward of
 # the next one.
@@ -56,9 +54,12 @@ def repeat(opt_program, tmp_path):
     def repeat(step, *options, fails=False):
         path = tmp_path / "step.mlir"
         path.write_text(step, encoding="utf-8")
-        command = [sys.executable, SCRIPT, path, "--opt", opt_program]
+        command = [sys.executable, "-m", "commsched.demo", "repeat", path]
         command += ["--output-dir", tmp_path, *options]
-        result = subprocess.run(command, capture_output=True, text=True)
+        environment = {**os.environ, "COMMSCHED_OPT": opt_program}
+        result = subprocess.run(
+            command, capture_output=True, text=True, env=environment
+        )
         assert result.returncode == fails, result.stderr
         return result.stderr if fails else [
             line.split() for line in result.stdout.splitlines()

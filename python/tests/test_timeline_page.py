@@ -13,7 +13,7 @@ import pytest
 from test_repeat_step import STEP as REPEATED
 
 ROOT = Path(__file__).parents[2]
-DRAW = ROOT / "scripts" / "draw_page.py"
+DRAW = [sys.executable, "-m", "commsched.demo", "draw"]
 
 # The gather is exposed where it stands first, and hidden before the product;
 # nothing hides the reduction.
@@ -503,7 +503,7 @@ def test_draw_page(write_page, tmp_path):
     if not shutil.which("chromium"):
         pytest.skip("no chromium")
     picture = tmp_path / "page.png"
-    command = [sys.executable, DRAW, write_page(AFTER, BEFORE), picture]
+    command = [*DRAW, write_page(AFTER, BEFORE), picture]
     result = subprocess.run(
         [*command, "--width=1000", "--height=700"],
         capture_output=True,
@@ -518,7 +518,7 @@ def test_draw_page(write_page, tmp_path):
 def test_draw_page_of_no_file(tmp_path):
     missing = tmp_path / "missing.html"
     result = subprocess.run(
-        [sys.executable, DRAW, missing, tmp_path / "page.png"],
+        [*DRAW, missing, tmp_path / "page.png"],
         capture_output=True,
         text=True,
     )

@@ -137,8 +137,8 @@ def test_knows_other_programs_by_their_library(installed, package, env):
 
 def test_schedules_the_step_of_the_demo(installed, env, tmp_path):
     text = run(
-        *(installed / "python", ROOT / "scripts" / "schedule_step.py"),
-        *("--opt", "commsched-opt", "--output-dir", tmp_path),
+        *(installed / "python", "-m", "commsched.demo", "schedule"),
+        *("--output-dir", tmp_path),
         ROOT / "examples" / "llama3-8b-fsdp64.mlirbc",
         env=env,
     )
@@ -151,8 +151,7 @@ def test_schedules_the_step_of_the_demo(installed, env, tmp_path):
 
 def test_runs_the_small_step_of_the_demo(installed, env, tmp_path):
     text = run(
-        *(installed / "python", ROOT / "scripts" / "run_step.py"),
-        *("--opt", "commsched-opt", "--runner", "commsched-run"),
+        *(installed / "python", "-m", "commsched.demo", "run"),
         *("--output-dir", tmp_path, "--repeat", 1),
         ROOT / "examples" / "llama3-tiny-fsdp4.mlirbc",
         env=env,

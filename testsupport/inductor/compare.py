@@ -225,7 +225,8 @@ def print_exposures(counts):
     """How often both find the same computation beside a collective."""
     for walk, verdicts in counts.items():
         print_row([walk, verdicts.total(), "-", verdicts["same"],
-                   f"{verdicts['explained']} windows of starts",
+                   f"{verdicts['explained']} windows of starts"
+                   if verdicts["explained"] else "-",
                    verdicts["unexplained"]])
 
 

@@ -51,7 +51,10 @@ def count_verdicts(rows):
     for (family, way), of_way in groups.items():
         counts = Counter(row.verdict for row in of_way)
         reasons = Counter(
-            row.reason or "?" for row in of_way if row.verdict == DIFFERENT
+            reason
+            for row in of_way
+            if row.verdict == DIFFERENT
+            for reason in (row.reason or "?").split("; ")
         )
         yield [
             family,
@@ -63,7 +66,8 @@ def count_verdicts(rows):
 
 
 def join(reasons):
-    return "; ".join(f"{count}: {reason}" for reason, count in reasons.items())
+    texts = (f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    return "; ".join(texts) or "-"
 
 
 def group(items, key):
