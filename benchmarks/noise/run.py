@@ -4,119 +4,141 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compare the robustness of schedules of training steps to wrong costs.
 
-Runs commsched-noise on steps of sharded transformers, and prints for every
-schedule the time of the step as expected and over draws of other costs, which
-are the same for all schedules of a step.
+Prints for every schedule the time of the step as expected and over draws of
+other costs, which are the same for all schedules of a step: each cost is
+multiplied by a lognormal factor with a deviation of 0.2 and a mean of 1 that
+depends on the name of the operation; a merged collective has the mean factor of
+its members. The order stays.
 """
 
 import argparse
 import json
 import pathlib
-import re
+import random
+import statistics
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "testsupport" / "steps"))
-sys.path.insert(0, str(ROOT / "benchmarks" / "bucketing"))
+FOLDERS = ("benchmarks/bucketing", "benchmarks/common", "testsupport",
+           "testsupport/steps")
+sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
 import make_step  # noqa: E402
 import plans  # noqa: E402
+from measured_steps import Failure, run  # noqa: E402
+from simulate import simulate_time  # noqa: E402
 
-# Label and the options of make_step.py.
+# Label and the options of make_step.py, or a file.
 STEPS = (
     ("8b, batch 1", ["--model=8b", "--batch=1"]),
-    ("8b, batch 4", ["--model=8b", "--batch=4"]),
     ("70b, batch 1", ["--model=70b", "--batch=1"]),
-    ("70b, batch 4", ["--model=70b", "--batch=4"]),
+    ("8b, traced", ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"),
 )
-# Label and file.
-TRACED = (("8b, traced", ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"),)
-
-SLACKS = (0, 5, 10, 20, 40)
-BUDGET = "5%"
+BUDGET = "memory-budget=5%"
 
 
 def find_ways(program: str) -> dict:
     """Label -> pipeline. `program` is the text of the step."""
     by_block = f"mode=auto plan={plans.find_plan(program)}"
-    ways = {
-        "input": "",
-        "simple overlap": "func.func(commsched-simple-overlap)",
+    schedule = "func.func(commsched-schedule{{memory-budget=5% slack={}}})"
+    return {
         "Inductor's passes": "commsched-inductor-pipeline",
         "buckets by block": plans.buckets(by_block),
-        "commsched-pipeline": f"commsched-pipeline{{memory-budget={BUDGET}}}",
+        "commsched-pipeline": f"commsched-pipeline{{{BUDGET}}}",
+        "commsched-schedule, slack 0 %": schedule.format(0),
+        "commsched-schedule, slack 10 %": schedule.format(10),
     }
-    for slack in SLACKS:
-        options = f"memory-budget={BUDGET} slack={slack}"
-        ways[f"slack {slack} %"] = f"func.func(commsched-schedule{{{options}}})"
-    return ways
 
 
-def measure(options: argparse.Namespace, path: pathlib.Path, ways: dict) -> list:
-    command = [options.noise, f"--draws={options.draws}", str(path)]
-    command += [f"--pipeline={way}={passes}" for way, passes in ways.items()]
-    result = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    return [json.loads(line) for line in result.stdout.splitlines()]
+def read_problems(opt: str, path: pathlib.Path, passes: str, folder: str) -> list:
+    """The problem of each function after the passes, in their order."""
+    file = pathlib.Path(folder, "problem.json")
+    pipeline = f"builtin.module({passes},commsched-dump-problem{{file={file}}})"
+    run([opt, str(path), f"--pass-pipeline={pipeline}", "-o", "/dev/null"])
+    return json.loads(file.read_text())["functions"]
+
+
+class Noise:
+    """The factors of operations, by name."""
+
+    def __init__(self, draws: int, problems: list):
+        self.draws = draws
+        self.known = {name for one in problems for name in one["names"]}
+        self.factors: dict = {}
+
+    def find(self, name: str) -> list:
+        """A factor for each draw."""
+        if name not in self.factors:
+            members = name.split("+")
+            if len(members) > 1 and self.known.issuperset(members):
+                columns = zip(*map(self.find, members))
+                self.factors[name] = [statistics.fmean(c) for c in columns]
+            else:
+                rng = random.Random(name)
+                self.factors[name] = [
+                    rng.lognormvariate(-0.02, 0.2) for _ in range(self.draws)
+                ]
+        return self.factors[name]
+
+    def simulate(self, problem: dict) -> list:
+        """The time of each draw, in nanoseconds."""
+        order = range(len(problem["nodes"]))
+        factors = [self.find(name) for name in problem["names"]]
+        times = []
+        for draw in range(self.draws):
+            nodes = [
+                [kind, round(cost * factor[draw]), *rest]
+                for (kind, cost, *rest), factor in zip(problem["nodes"], factors)
+            ]
+            times.append(simulate_time({"nodes": nodes}, order)[0])
+        return times
 
 
 def print_row(cells: list):
-    print("| " + " | ".join(cells) + " |", flush=True)
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def print_step(options: argparse.Namespace, label: str, path: pathlib.Path):
-    text = subprocess.run(
-        [options.opt, str(path)], stdout=subprocess.PIPE, check=True, text=True
-    ).stdout
-    ways = {
-        way: passes
-        for way, passes in find_ways(text).items()
-        if re.search(options.ways, way)
-    }
-    for row in measure(options, path, ways):
-        times = [row[key] for key in ("median_ns", "p95_ns", "worst_ns")]
+def print_step(options, label: str, path: pathlib.Path, folder: str):
+    text = run([options.opt, str(path)])
+    before = read_problems(options.opt, path, "canonicalize", folder)
+    noise = Noise(options.draws, before)
+    for way, passes in {"input": "canonicalize", **find_ways(text)}.items():
+        problems = read_problems(options.opt, path, passes, folder)
+        nominal = sum(
+            simulate_time(one, range(len(one["nodes"])))[0] for one in problems
+        )
+        times = sorted(map(sum, zip(*map(noise.simulate, problems))))
+        marks = [statistics.median(times), times[len(times) * 95 // 100]]
         print_row(
-            [label, row["pipeline"], f"{row['collectives']}"]
-            + [f"{time / 1e6:,.1f}" for time in [row["nominal_ns"], *times]]
-            + [f"{time / row['nominal_ns']:.4f}" for time in times[:2]]
-            + [f"{row['peak_memory_bytes'] / 2**30:,.2f}"]
+            [label, way]
+            + [f"{time / 1e6:,.1f}" for time in [nominal, *marks, times[-1]]]
+            + [f"{time / nominal:.4f}" for time in marks]
         )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    tools = ROOT / "build" / "bin"
-    add("--noise", default=str(tools / "commsched-noise"))
-    add("--opt", default=str(tools / "commsched-opt"))
-    add("--draws", type=make_step.positive, default=100)
-    add("--steps", default=".", help="only the steps whose label this matches")
-    add("--ways", default=".", help="only the schedules whose label this matches")
+    parser.add_argument("--opt", default=str(ROOT / "build/bin/commsched-opt"))
+    parser.add_argument("--draws", type=make_step.positive, default=100)
     options = parser.parse_args()
     print_row(
-        ["step", "schedule", "collectives", "nominal, ms", "median, ms"]
-        + ["95th percentile, ms", "worst, ms", "median / nominal"]
-        + ["95th / nominal", "peak, GiB"]
+        ["step", "schedule", "nominal, ms", "median, ms", "95th percentile, ms",
+         "worst, ms", "median / nominal", "95th / nominal"]
     )
-    print_row(["---"] * 2 + ["---:"] * 8)
+    print_row(["---"] * 2 + ["---:"] * 6)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "step.mlir")
-            for label, arguments in STEPS:
-                if not re.search(options.steps, label):
-                    continue
-                with open(path, "w", encoding="utf-8") as out:
-                    make = [sys.executable, make_step.__file__, *arguments]
-                    subprocess.run(make, stdout=out, check=True)
-                print_step(options, label, path)
-        for label, path in TRACED:
-            if re.search(options.steps, label):
-                print_step(options, label, path)
-    except subprocess.CalledProcessError as error:
-        # It has said why.
-        return error.returncode
-    except OSError as error:
+            for label, step in STEPS:
+                path = step
+                if isinstance(step, list):
+                    path = pathlib.Path(folder, "step.mlir")
+                    with open(path, "w", encoding="utf-8") as out:
+                        make = [sys.executable, make_step.__file__, *step]
+                        subprocess.run(make, stdout=out, check=True)
+                print_step(options, label, path, folder)
+    except (Failure, OSError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0

@@ -19,12 +19,13 @@ import subprocess
 import sys
 import tempfile
 
-import make_step
+ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
+sys.path.append(os.path.join(ROOT, "testsupport", "steps"))
+
+import make_step  # noqa: E402
 
 MODELS = ("8b", "70b", "405b")
-BUILT_BENCHMARK = os.path.join(
-    os.path.dirname(__file__), "..", "..", "build", "bin", "commsched-scaling"
-)
+BUILT_BENCHMARK = os.path.join(ROOT, "build", "bin", "commsched-scaling")
 
 
 def write_programs(options: argparse.Namespace, folder: str):
@@ -105,37 +106,23 @@ def print_sizes(labels: list, programs: list):
 
 
 def print_times(labels: list, programs: list, pipelines: list):
-    print_header(["time, ms"] + labels + [f"peak at {labels[-1]}, MB"])
-    for row in zip(*(program["stages"] for program in programs)):
-        print_row(
-            [stage_label(row[0], pipelines)]
-            + [f"{stage['time_ns'] / 1e6:.2f}" for stage in row]
-            + [f"{row[-1]['peak_bytes'] / 1e6:.0f}"]
-        )
-
-
-def print_growth(labels: list, programs: list, pipelines: list):
-    """Ratios to parsing, and exponents between the sizes that are compared."""
-    last = len(programs) - 1
-    pairs = [(i, i + 1) for i in range(last)] + ([(0, last)] if last > 1 else [])
+    """Beside the times: of the last program the ratio to parsing and the peak,
+    and the exponent of growth from the first to the last."""
+    last = labels[-1]
     print_header(
-        ["growth"]
-        + [f"{label} / parse" for label in labels]
-        + [f"{labels[i]} to {labels[j]}" for i, j in pairs]
+        ["time, ms", *labels, "/ parse", "growth", f"peak at {last}, MB"]
     )
     rows = list(zip(*(program["stages"] for program in programs)))
     for row in rows:
-        ratios = [
-            stage["time_ns"] / parsing["time_ns"]
-            for stage, parsing in zip(row, rows[0])
-        ]
-        slopes = [
-            exponent([row[i], row[j]], [programs[i], programs[j]])
-            for i, j in pairs
-        ]
+        growth = ""
+        if len(programs) > 1:
+            ends = [programs[0], programs[-1]]
+            growth = f"{exponent([row[0], row[-1]], ends):.2f}"
         print_row(
             [stage_label(row[0], pipelines)]
-            + [f"{cell:.2f}" for cell in ratios + slopes]
+            + [f"{stage['time_ns'] / 1e6:.2f}" for stage in row]
+            + [f"{row[-1]['time_ns'] / rows[0][-1]['time_ns']:.2f}", growth]
+            + [f"{row[-1]['peak_bytes'] / 1e6:.0f}"]
         )
 
 
@@ -169,8 +156,6 @@ def main() -> int:
     print_sizes(labels, programs)
     print()
     print_times(labels, programs, options.pipeline)
-    print()
-    print_growth(labels, programs, options.pipeline)
     return 0
 
 

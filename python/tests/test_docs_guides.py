@@ -82,7 +82,8 @@ def shell(opt_program):
 @pytest.fixture
 def folder(tmp_path, opt_program):
     """What a reader has at the root of the repository."""
-    for name in ("benchmarks", "docs", "examples", "python", "scripts", "test"):
+    for name in ("benchmarks", "docs", "examples", "python", "scripts", "test",
+                 "testsupport"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / "build").mkdir()
     (tmp_path / "build" / "bin").symlink_to(os.path.dirname(opt_program))
