@@ -193,11 +193,10 @@ step_build() {
   [ -n "$runtime_only" ] && return
   if compgen -G "${MLIR_DIR:-/usr/lib/llvm-22/lib/cmake/mlir}/MLIRConfig.cmake" >/dev/null; then
     run "tools configure" -- cmake --preset default &&
-      run tools -- cmake --build --preset default --target commsched-opt commsched-run \
-        commsched-bench
+      run tools -- cmake --build --preset default --target commsched-opt commsched-run
   else
-    echo "build, tools: MLIR 22 is not here; commsched-bench is not built, commsched-opt and" \
-      "commsched-run are those of the package"
+    echo "build, tools: MLIR 22 is not here; commsched-opt and commsched-run are those of the" \
+      "package"
   fi
 }
 
@@ -232,10 +231,10 @@ step_measure() {
   local json=$work/json/measure-collectives.json
   run "collectives$shared" --json "$json" --unsupported "$refusal" -- \
     "${ranks[@]}" "$python" -m commsched.torch.measure --backend nccl --max-size "${largest}iB" -o "$json"
-  if [ -n "$dry" ] || command -v commsched-bench >/dev/null; then
-    json=$work/json/measure-bench.json
-    run "bench$shared" --json "$json" --unsupported "$refusal" -- "${ranks[@]}" commsched-bench \
-      --backend=nccl --types=bf16 --min-bytes=64K "--max-bytes=$largest" --compare-direct "--output=$json"
+  if [ -n "$dry" ] || command -v commsched-run >/dev/null; then
+    json=$work/json/measure-runtime.json
+    run "runtime$shared" --json "$json" --unsupported "$refusal" -- "${ranks[@]}" commsched-run \
+      --collectives=all --backend=nccl --type=bf16 --min-bytes=64K "--max-bytes=$largest" "--output=$json"
   fi
 }
 

@@ -352,7 +352,7 @@ def synthetic():
             "both_ways": [{"bytes": 1 << 20, "time_ns": 30_000}]}),
         entry("measure", "collectives shared",
               {"rows": [collective("all_gather", 2, 777_000)]}),
-        entry("measure", "bench shared", {
+        entry("measure", "runtime shared", {
             "device": "NVIDIA Synthetic 9", "rows": [direct]}),
         entry("tax", "copies", {"tax": [taxed("copy", 0.25)]}),
         entry("tax", "collectives shared", {"tax": [taxed("all_reduce", 9.0)]}),
@@ -444,9 +444,8 @@ def test_results_become_a_page(module, tmp_path):
         "| within the device | 1 GiB | 1,000.0 | 2147.5 |",
         "| both ways at once | 1 MiB | 30.0 | 69.9 |",
         "| all_gather, shared GPU | `commsched.torch.measure` | 2 | 1 MiB "
-        "| 777.0 | - |",
-        "| all_gather, shared GPU | `commsched-bench` | 2 | 1 MiB | 0.6 "
-        "| 1.20 |",
+        "| 777.0 |",
+        "| all_gather, shared GPU | `commsched-run` | 2 | 1 MiB | 0.6 |",
         "| copy of 256 MiB | 8 x 8 x 8 | 1.0 | 1.2 | 0.250 |",
         "Where ranks share a GPU, the time beside includes",
         "| forward, f32, buckets off | 4 | yes | 12: yes |",

@@ -249,30 +249,23 @@ def copies_section(machine: Machine) -> str:
 
 def collectives_section(machine: Machine) -> str:
     rows = [(part, row)
-            for what in ("collectives", "bench")
+            for what in ("collectives", "runtime")
             for part in (what, f"{what} {SHARED}")
             for row in machine.data("measure", part).get("rows", ())
             if "tensors" not in row]
     text = rows and markdown(
-        ["collective", "measured by", "ranks", "size", "us",
-         "runtime / NCCL"],
+        ["collective", "measured by", "ranks", "size", "us"],
         ([row["collective"] + (", shared GPU" if part.endswith(SHARED)
                                else ""),
-          "`commsched-bench`" if part.startswith("bench")
+          "`commsched-run`" if part.startswith("runtime")
           else "`commsched.torch.measure`", str(row["ranks"]),
-          bytes_of(row["bytes"]), us(row["time_ns"]), direct_ratio(row)]
+          bytes_of(row["bytes"]), us(row["time_ns"])]
          for part, row in rows))
     if any(part.endswith(SHARED) for part, _ in rows):
         text += ("\n\nRanks that share a GPU exchange data through sockets: "
                  "these are no times of NCCL between GPUs, and are in no cost "
                  "table.")
     return text
-
-
-def direct_ratio(row: Data) -> str:
-    """The time of a call of the runtime over that of NCCL's own."""
-    direct = row.get("direct_isolated_median_ns")
-    return f"{row['isolated_median_ns'] / direct:.2f}" if direct else "-"
 
 
 def tax_section(machine: Machine) -> str:

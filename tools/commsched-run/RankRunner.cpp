@@ -80,6 +80,9 @@ llvm::Error RankRunner::join() {
 }
 
 llvm::Error RankRunner::runAll() {
+  if (settings.sweep)
+    return timeCollectives(*settings.sweep, settings.repeats, settings.output,
+                           [this](const Twine &what) { begin(what); });
   std::vector<Findings> findings(job.programs.size());
   std::vector<MeasuredStep> steps;
   for (auto [program, found] : llvm::zip_equal(job.programs, findings)) {

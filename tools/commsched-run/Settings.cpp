@@ -19,6 +19,8 @@ namespace cl = llvm::cl;
 
 /// More threads than that are taken for a mistake.
 static constexpr int32_t mostThreads = 1024;
+/// Of each collective, by default.
+static constexpr int32_t timedCalls = 20;
 
 namespace {
 
@@ -27,7 +29,7 @@ struct CommandLineOptions {
   cl::OptionCategory category{"commsched-run options"};
 
   cl::opt<std::string> program{cl::Positional, cl::desc("<program.mlir>"),
-                               cl::Required, cl::cat(category)};
+                               cl::cat(category)};
   cl::opt<std::string> compared{
       "compare", cl::value_desc("file"), cl::cat(category),
       cl::desc("Run this program too, on the same inputs, before the other "
@@ -121,6 +123,34 @@ struct CommandLineOptions {
       cl::desc("Where measurements are printed (default: standard output)")};
   cl::alias outputShort{"o", cl::aliasopt(output), cl::cat(category),
                         cl::desc("Alias for --output")};
+  cl::list<std::string> collectives{
+      "collectives", cl::CommaSeparated, cl::value_desc("names"),
+      cl::cat(category),
+      cl::desc("Instead of running a program, time collectives and write a "
+               "table for --profile: all_gather, reduce_scatter, all_reduce, "
+               "all_to_all, broadcast, permute, send_recv, or all")};
+  cl::list<std::string> groups{
+      "groups", cl::CommaSeparated, cl::value_desc("names"), cl::cat(category),
+      cl::desc("Time them on world, rows:SIZE (consecutive ranks) or "
+               "columns:SIZE; all groups of a kind work at the same time "
+               "(default: world)")};
+  cl::opt<std::string> type{"type", cl::value_desc("type"), cl::init("f32"),
+                            cl::cat(category),
+                            cl::desc("Of their elements (default: f32)")};
+  cl::opt<std::string> minBytes{
+      "min-bytes", cl::value_desc("bytes"), cl::init("1KiB"), cl::cat(category),
+      cl::desc("The smallest full buffer (default: 1KiB); each size is 4 times "
+               "that before it")};
+  cl::opt<std::string> maxBytes{
+      "max-bytes", cl::value_desc("bytes"), cl::init("4MiB"), cl::cat(category),
+      cl::desc("The largest full buffer (default: 4MiB)")};
+  cl::opt<std::string> implementation{
+      "implementation", cl::value_desc("name[:method[:channels]]"),
+      cl::cat(category),
+      cl::desc("Time them with this implementation, which the rows then name; "
+               "its method is nccl, copy-engine or symmetric (default: its "
+               "name)")};
+
   cl::opt<bool> progress{
       "progress", cl::cat(category),
       cl::desc("Say what is being done, also where standard error is no "
@@ -204,6 +234,42 @@ static llvm::Error chooseRanks(const CommandLineOptions &options,
   return llvm::Error::success();
 }
 
+/// Reads what is to be timed, if that is asked for instead of a program.
+static llvm::Error readSweep(const CommandLineOptions &options,
+                             const std::string &command, Settings &settings) {
+  bool isSweep = options.collectives.getNumOccurrences() != 0;
+  if (isSweep != settings.program.empty())
+    return llvm::createStringError(
+        isSweep
+            ? "--collectives times collectives and needs no program, but '" +
+                  settings.program + "' is given"
+            : "there is no program; --help lists the options, and "
+              "--collectives times collectives without one");
+  if (!isSweep)
+    return llvm::Error::success();
+  CollectiveOptions sweep;
+  sweep.collectives.assign(options.collectives.begin(),
+                           options.collectives.end());
+  sweep.groups.assign(options.groups.begin(), options.groups.end());
+  sweep.type = options.type;
+  sweep.minBytes = options.minBytes;
+  sweep.maxBytes = options.maxBytes;
+  sweep.implementation = options.implementation;
+  if (sweep.groups.empty())
+    sweep.groups = {"world"};
+  llvm::Expected<CollectiveSweep> read = readCollectiveOptions(sweep);
+  if (!read)
+    return read.takeError();
+  settings.sweep = std::move(*read);
+  settings.sweep->command = command;
+  if (options.repeats.getNumOccurrences() == 0)
+    settings.repeats = timedCalls;
+  if (settings.repeats < 1)
+    return llvm::createStringError(
+        "--repeat must be positive with --collectives");
+  return llvm::Error::success();
+}
+
 static llvm::Error checkSettings(const CommandLineOptions &options,
                                  const Settings &settings) {
   if (options.optLevel > 3)
@@ -241,7 +307,7 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(
   cl::ParseCommandLineOptions(
       argc, argv,
       "Runs a program on ranks, compares its results with another's, and times "
-      "it.\n");
+      "it; or times collectives.\n");
 
   Settings settings;
   settings.program = options.program;
@@ -270,6 +336,11 @@ llvm::Expected<Settings> mlir::commsched::run::parseCommandLine(
   launcher = settings.launcher;
   if (ranksError)
     return ranksError;
+  std::string command = "commsched-run";
+  for (const char *argument : ArrayRef(argv, argc).drop_front())
+    command += std::string(" ") + argument;
+  if (llvm::Error error = readSweep(options, command, settings))
+    return error;
   if (llvm::Error error = parseInputs(options, settings.inputs))
     return error;
   if (llvm::Error error = checkSettings(options, settings))

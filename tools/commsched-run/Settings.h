@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
 #define COMMSCHED_TOOLS_COMMSCHED_RUN_SETTINGS_H
 
+#include "CollectiveTimes.h"
 #include "CommSched/Runtime/Runtime.h"
 #include "Inputs.h"
 
@@ -25,7 +26,9 @@ enum class Format { Table, Json };
 enum class TimelineRuns { Median, All };
 
 struct Settings {
+  /// Empty where collectives are timed instead.
   std::string program;
+  std::optional<CollectiveSweep> sweep;
   /// Empty if nothing is to be compared.
   std::string compared;
   /// Empty to choose.

@@ -53,6 +53,8 @@ createPrograms(MLIRContext &context, const Settings &settings,
       return program.takeError();
     programs.push_back(std::move(*program));
   }
+  if (programs.empty())
+    return programs;
   if (programs.size() > 1)
     if (llvm::Error error = checkComparable(*programs[0], *programs[1]))
       return error;

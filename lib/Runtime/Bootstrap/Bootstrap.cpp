@@ -1,4 +1,4 @@
-//===- Bootstrap.cpp - Rendezvous of ranks by TCP -------------------------===//
+//===- Bootstrap.cpp - Rendezvous of ranks in a folder --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,315 +7,474 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bootstrap/Bootstrap.h"
-#include "Bootstrap/Payloads.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <poll.h>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace commsched::runtime;
 using nlohmann::json;
 using std::chrono::milliseconds;
+namespace fs = std::filesystem;
 
-static int64_t getMsUntil(Deadline deadline) {
-  auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-  return std::max<int64_t>(left.count(), 0);
+/// Between two looks at the folder: of a rank that waits, and of one that does
+/// not.
+static constexpr milliseconds waitTime(1);
+static constexpr milliseconds watchTime(20);
+/// Looks after which a rank looks for the processes of others, too.
+static constexpr int looksPerCheck = 10;
+/// How long a rank may take to write how it stands.
+static constexpr milliseconds answerTime(500);
+
+//===----------------------------------------------------------------------===//
+// The folder
+//===----------------------------------------------------------------------===//
+
+Status commsched::runtime::readJobPlace(const GetEnvironment &getEnvironment,
+                                        JobPlace &place) {
+  auto get = [&](const char *name) {
+    const char *text = getEnvironment(name);
+    return std::string(text ? text : "");
+  };
+  for (const char *name :
+       {"TORCHELASTIC_RUN_ID", "PMIX_NAMESPACE", "OMPI_MCA_orte_ess_jobid"})
+    if (place.job.empty())
+      place.job = get(name);
+  place.folder = get("COMMSCHED_RENDEZVOUS");
+  if (!place.folder.empty())
+    return Status();
+  for (auto [all, local] :
+       {std::pair("WORLD_SIZE", "LOCAL_WORLD_SIZE"),
+        std::pair("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")})
+    if (!get(all).empty() && !get(local).empty() && get(all) != get(local))
+      return "only " + get(local) + " of " + get(all) +
+             " ranks are on this machine: set COMMSCHED_RENDEZVOUS to a folder "
+             "that all machines share";
+  place.isTemporary = true;
+  std::string temporary = get("TMPDIR");
+  std::string name = "commsched-" + std::to_string(getuid()) + "-" + place.job +
+                     "-" + get("MASTER_PORT");
+  std::replace(name.begin(), name.end(), '/', '_');
+  place.folder = (temporary.empty() ? "/tmp" : temporary) + "/" + name;
+  return Status();
 }
 
-static void appendItem(std::string &list, const std::string &item) {
-  if (!list.empty())
-    list += "; ";
-  list += item;
+static Status makeFolder(const JobPlace &place) {
+  struct stat status = {};
+  if (mkdir(place.folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return "the ranks cannot meet in the folder '" + place.folder +
+           "': " + std::strerror(errno) +
+           "; set COMMSCHED_RENDEZVOUS to another";
+  bool isUsable = stat(place.folder.c_str(), &status) == 0 &&
+                  S_ISDIR(status.st_mode) &&
+                  access(place.folder.c_str(), W_OK) == 0;
+  // The name of one for temporary files can be guessed.
+  if (!isUsable || (place.isTemporary && status.st_uid != geteuid()))
+    return "the ranks cannot meet in '" + place.folder +
+           "', which is no folder of this user; set COMMSCHED_RENDEZVOUS to "
+           "another";
+  return Status();
 }
 
-Status Bootstrap::join(const JobAddress &address,
+static std::string makeKey() {
+  std::random_device device;
+  std::ostringstream text;
+  text << std::hex << (uint64_t(device()) << 32 | device());
+  return text.str();
+}
+
+static bool readFile(const std::string &path, std::string &text) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return false;
+  std::ostringstream content;
+  content << file.rdbuf();
+  text = content.str();
+  return true;
+}
+
+static bool exists(const std::string &path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+static void remove(const std::string &path) { ::unlink(path.c_str()); }
+
+std::string Bootstrap::getPath(const std::string &name) const {
+  return place.folder + "/" + name;
+}
+
+std::string Bootstrap::getPath(int32_t rank, const std::string &suffix) const {
+  return getPath(keys[rank] + "." + suffix);
+}
+
+/// The file appears when it is complete.
+bool Bootstrap::write(const std::string &path, const std::string &text) const {
+  std::ostringstream temporary;
+  temporary << getPath(key) << ".new" << std::this_thread::get_id();
+  std::ofstream file(temporary.str(), std::ios::binary);
+  file << text;
+  file.close();
+  return file && rename(temporary.str().c_str(), path.c_str()) == 0;
+}
+
+/// The text of a rank's file, and whether its process still has the lock.
+Bootstrap::State Bootstrap::look(int32_t rank, std::string &text) const {
+  std::string path = getPath("rank" + std::to_string(rank));
+  int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return State::Absent;
+  bool isLocked = flock(file, LOCK_SH | LOCK_NB) != 0;
+  char buffer[4096];
+  ssize_t bytes = ::read(file, buffer, sizeof(buffer));
+  close(file);
+  text.assign(buffer, std::max<ssize_t>(bytes, 0));
+  return isLocked ? State::Here : State::Gone;
+}
+
+/// A rank of another job in the place of one is none.
+Bootstrap::State Bootstrap::lookForMember(int32_t rank) const {
+  std::string text;
+  State state = look(rank, text);
+  json hello = json::parse(text, nullptr, false);
+  bool isMember = hello.is_object() && hello.value("key", "") == keys[rank];
+  return isMember ? state : State::Absent;
+}
+
+//===----------------------------------------------------------------------===//
+// Joining
+//===----------------------------------------------------------------------===//
+
+Bootstrap::Bootstrap(const JobPlace &place,
+                     std::function<std::string()> getStatus)
+    : place(place), getStatus(std::move(getStatus)), key(makeKey()) {}
+
+Bootstrap::~Bootstrap() { leave(/*failed=*/true, Clock::now()); }
+
+Status Bootstrap::join(const JobPlace &place,
                        std::function<std::string()> getStatus,
                        Deadline deadline, std::unique_ptr<Bootstrap> &result) {
   std::unique_ptr<Bootstrap> bootstrap(
-      new Bootstrap(address, std::move(getStatus)));
-  if (address.numRanks > 1) {
-    if (address.rank == 0)
-      if (Status status = Hub::start(address, bootstrap->hub); !status)
-        return status;
-    Status status = bootstrap->connect(deadline);
+      new Bootstrap(place, std::move(getStatus)));
+  if (place.numRanks > 1) {
+    Status status = bootstrap->claim(deadline);
     if (status)
-      status = bootstrap->waitForAll(deadline);
-    if (!status) {
-      bootstrap->fail(status.getMessage());
-      bootstrap->leave(/*failed=*/true, Clock::now() + answerTime);
+      status = bootstrap->meet(deadline);
+    if (!status)
       return status;
-    }
+    bootstrap->watcher = std::thread([raw = bootstrap.get()] { raw->watch(); });
   }
   result = std::move(bootstrap);
   return Status();
 }
 
-Bootstrap::~Bootstrap() { leave(/*failed=*/true, Clock::now()); }
-
-Status Bootstrap::connect(Deadline deadline) {
-  int64_t ms = getMsUntil(deadline);
-  std::string reason = "nobody listens";
-  do {
-    Descriptor descriptor;
-    connectTo(address.address, address.port, deadline, descriptor, reason);
-    if (descriptor) {
-      Connection candidate(std::move(descriptor));
-      bool accepted = false;
-      if (Status status = introduce(candidate, deadline, accepted, reason);
-          !status)
-        return status;
-      if (accepted) {
-        connection = std::move(candidate);
-        thread = std::thread([this] { run(); });
+/// Locks this rank's file before others can see it.
+Status Bootstrap::claim(Deadline deadline) {
+  std::string path = getPath("rank" + std::to_string(place.rank));
+  std::string temporary = getPath(key) + ".rank";
+  json hello{{"version", backendVersion},
+             {"job", place.job},
+             {"rank", place.rank},
+             {"ranks", place.numRanks},
+             {"key", key}};
+  std::string text = hello.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string other;
+  for (;; std::this_thread::sleep_for(waitTime)) {
+    if (Status status = makeFolder(place); !status)
+      return status;
+    bool isTaken = look(place.rank, other) == State::Here;
+    if (!isTaken) {
+      lock = open(temporary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+      if (lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0 &&
+          ::write(lock, text.data(), text.size()) ==
+              static_cast<ssize_t>(text.size()) &&
+          rename(temporary.c_str(), path.c_str()) == 0)
         return Status();
-      }
+      int error = errno;
+      if (lock >= 0)
+        close(std::exchange(lock, -1));
+      remove(temporary);
+      // The last rank of the job before removes the folder.
+      if (error != ENOENT || Clock::now() >= deadline)
+        return "rank " + std::to_string(place.rank) + " cannot write '" + path +
+               "': " + std::strerror(error);
+    } else if (Clock::now() >= deadline) {
+      return "two processes say that they are rank " +
+             std::to_string(place.rank) + ", or another job meets in '" +
+             place.folder + "': give each a COMMSCHED_RENDEZVOUS of its own";
     }
-    std::this_thread::sleep_for(milliseconds(20));
-  } while (Clock::now() < deadline);
-  return "rank " + std::to_string(address.rank) + " cannot reach rank 0 at " +
-         address.address + ":" + std::to_string(address.port) + " within " +
-         std::to_string(ms) + " ms: " + reason;
+  }
 }
 
-/// Sends a hello and waits for the answer. If another program answers, rank 0
-/// may still be about to come.
-Status Bootstrap::introduce(Connection &candidate, Deadline deadline,
-                            bool &accepted, std::string &reason) {
-  Hello hello{backendVersion, address.job, address.rank, address.numRanks};
-  candidate.send(MessageKind::Hello, hello.write());
-  reason = "what listens there does not answer as a rank 0";
-  while (Clock::now() < deadline) {
-    bool alive = candidate.progress();
-    Message message;
-    // The connection's other messages wait for the thread.
-    if (candidate.receive(message, mostMessageBytes)) {
-      accepted = message.kind == MessageKind::Accepted;
-      if (message.kind == MessageKind::Refused)
-        return message.payload;
-      if (message.kind == MessageKind::Busy)
-        reason = "another job is there: " + message.payload;
-      return Status();
-    }
-    if (!alive || !candidate.isOpen())
-      return Status();
-    pollfd entry = {candidate.getDescriptor(), candidate.getEvents(), 0};
-    ::poll(&entry, 1, std::min<int64_t>(getMsUntil(deadline), 1000));
-  }
-  return Status();
+/// Why a rank does not belong to this job; empty, and its `key`, if it does.
+std::string Bootstrap::describeAbsence(int32_t rank, bool &isHere,
+                                       std::string &key) const {
+  std::string text, name = "rank " + std::to_string(rank);
+  isHere = look(rank, text) == State::Here;
+  if (!isHere)
+    return name + " has not come";
+  json hello = json::parse(text, nullptr, false);
+  if (!hello.is_object())
+    return name + " has another format";
+  auto differs = [&](const char *what, const auto &mine) {
+    return hello.value(what, mine) != mine;
+  };
+  std::string self = "rank " + std::to_string(place.rank);
+  if (differs("version", backendVersion))
+    return name + " has version " + hello["version"].dump() +
+           " of the runtime, but " + self + " has " +
+           std::to_string(backendVersion);
+  if (differs("job", place.job))
+    return name + " belongs to the job " + hello["job"].dump() + ", but " +
+           self + " to " + json(place.job).dump();
+  if (differs("ranks", place.numRanks))
+    return name + " says that there are " + hello["ranks"].dump() +
+           " ranks, but " + self + " says " + std::to_string(place.numRanks);
+  key = hello.value("key", "");
+  return "";
 }
 
-Status Bootstrap::waitForAll(Deadline deadline) {
-  int64_t ms = getMsUntil(deadline);
-  {
-    std::unique_lock<std::mutex> lock(mutex);
-    changed.wait_until(lock, deadline, [&] { return complete || failure; });
-    if (failure)
-      return *failure;
-    if (complete)
-      return Status();
+/// Answers a list of keys that has this rank's. Whether all have answered.
+bool Bootstrap::agree(const std::string &list) {
+  json parsed = json::parse(list, nullptr, false);
+  if (!parsed.is_array() ||
+      parsed.size() != static_cast<size_t>(place.numRanks) ||
+      parsed[place.rank] != key)
+    return false;
+  keys = parsed.get<std::vector<std::string>>();
+  std::string text;
+  if (place.rank != 0) {
+    write(getPath(place.rank, "answer"), list);
+    return readFile(getPath(0, "agreed"), text) && text == list;
   }
-  std::string missing;
-  std::vector<Standing> all = ask();
-  // A rank that has given up meanwhile has sent the reason.
-  if (Status status = getFailure(); !status)
-    return status;
-  for (size_t rank = 0; rank < all.size(); ++rank)
-    if (!all[rank].isThere)
-      appendItem(missing,
-                 "rank " + std::to_string(rank) + " " + all[rank].absence);
+  for (int32_t rank = 1; rank < place.numRanks; ++rank)
+    if (!readFile(getPath(rank, "answer"), text) || text != list)
+      return false;
+  return write(getPath(0, "agreed"), list);
+}
+
+/// Waits until all ranks know each other's keys.
+Status Bootstrap::meet(Deadline deadline) {
+  auto begin = Clock::now();
+  std::string roster = getPath("roster"), list, missing;
+  // What is known of each rank; of one that has come and given up, what was.
+  std::vector<std::string> absences(place.numRanks);
+  std::vector<bool> hasCome(place.numRanks);
+  while (true) {
+    std::vector<std::string> found(place.numRanks);
+    missing.clear();
+    bool isComplete = true;
+    for (int32_t rank = 0; rank < place.numRanks; ++rank) {
+      bool isHere = false;
+      std::string text = describeAbsence(rank, isHere, found[rank]);
+      isComplete &= text.empty();
+      if (isHere || !hasCome[rank])
+        absences[rank] = text;
+      hasCome[rank] = hasCome[rank] || isHere;
+      if (!absences[rank].empty())
+        missing += (missing.empty() ? "" : "; ") + absences[rank];
+    }
+    // Rank 0 may still see ranks of the job before. They never answer, so the
+    // list changes until all that are in it have answered.
+    if (place.rank == 0 && isComplete &&
+        (json(found).dump() != list || !exists(roster)))
+      write(roster, list = json(found).dump());
+    else if (place.rank != 0)
+      readFile(roster, list);
+    if (agree(list))
+      return Status();
+    if (Clock::now() >= deadline)
+      break;
+    std::this_thread::sleep_for(waitTime);
+  }
+  auto ms = std::chrono::round<milliseconds>(Clock::now() - begin).count();
   return "timed out after " + std::to_string(ms) + " ms in the start of " +
-         std::to_string(address.numRanks) + " ranks" +
-         (missing.empty() ? "" : ": " + missing);
+         std::to_string(place.numRanks) + " ranks in '" + place.folder +
+         "': " + (missing.empty() ? "a rank has given up" : missing);
 }
 
-Status Bootstrap::exchange(const std::string &mine,
-                           std::vector<std::string> &all, Deadline deadline) {
-  if (address.numRanks == 1) {
-    all = {mine};
-    return Status();
-  }
-  int64_t ms = getMsUntil(deadline);
-  send(MessageKind::Part, mine);
-  {
-    std::unique_lock<std::mutex> lock(mutex);
-    changed.wait_until(lock, deadline, [&] { return gathered || failure; });
-    if (gathered) {
-      all = std::move(*gathered);
-      gathered.reset();
-      return Status();
-    }
-    if (failure)
-      return *failure;
-  }
-  std::string missing;
-  std::vector<Standing> standings = ask();
-  if (Status status = getFailure(); !status)
-    return status;
-  for (size_t rank = 0; rank < standings.size(); ++rank)
-    if (!standings[rank].hasMet)
-      appendItem(missing, "rank " + std::to_string(rank) + " " +
-                              (standings[rank].absence.empty()
-                                   ? "has not come"
-                                   : standings[rank].absence));
-  return "timed out after " + std::to_string(ms) +
-         " ms in the meeting of all ranks" +
-         (missing.empty() ? "" : ": " + missing);
+//===----------------------------------------------------------------------===//
+// Failures and questions
+//===----------------------------------------------------------------------===//
+
+void Bootstrap::announce(int32_t rank, const std::string &text) {
+  json notice{{"rank", rank}, {"text", text}};
+  std::string path = getPath(0, "failed"), mine = getPath(key) + ".notice";
+  if (write(mine, notice.dump(-1, ' ', false, json::error_handler_t::replace)))
+    // Fails where there is one already.
+    (void)!::link(mine.c_str(), path.c_str());
+  remove(mine);
 }
 
 void Bootstrap::fail(const std::string &text) {
-  if (address.numRanks > 1)
-    send(MessageKind::Notice, text);
+  if (!keys.empty())
+    announce(place.rank,
+             "rank " + std::to_string(place.rank) + " failed: " + text);
 }
 
 Status Bootstrap::getFailure() const {
   if (!hasFailure.load(std::memory_order_acquire))
     return Status();
-  std::lock_guard<std::mutex> lock(mutex);
-  return *failure;
+  std::lock_guard<std::mutex> guard(mutex);
+  return failure;
+}
+
+void Bootstrap::lookForFailure() {
+  std::string text;
+  if (hasFailure || !readFile(getPath(0, "failed"), text))
+    return;
+  json notice = json::parse(text, nullptr, false);
+  // One's own failure is known.
+  if (!notice.is_object() || notice.value("rank", -1) == place.rank)
+    return;
+  std::lock_guard<std::mutex> guard(mutex);
+  failure = notice.value("text", "");
+  hasFailure.store(true, std::memory_order_release);
+}
+
+/// Looks for failures, and answers questions, in a thread of its own.
+void Bootstrap::watch() {
+  for (int looks = 0; !stopped; ++looks) {
+    lookForFailure();
+    if (exists(getPath(0, "asked")))
+      write(getPath(place.rank, "status"), getStatus());
+    // Rank 0 looks for all, and all for rank 0.
+    int32_t end = place.rank == 0 ? place.numRanks : 1;
+    if (looks % looksPerCheck == 0 && !hasFailure)
+      for (int32_t rank = 0; rank < end; ++rank)
+        if (rank != place.rank && lookForMember(rank) == State::Gone)
+          announce(rank, "rank " + std::to_string(rank) + " is gone");
+    std::this_thread::sleep_for(watchTime);
+  }
 }
 
 std::vector<Standing> Bootstrap::ask() {
-  Standing self;
-  self.isThere = true;
-  self.status = getStatus();
-  if (address.numRanks == 1)
-    return {self};
-  send(MessageKind::Ask, "");
-  std::unique_lock<std::mutex> lock(mutex);
-  changed.wait_for(lock, 2 * answerTime, [&] { return standings.has_value(); });
-  std::vector<Standing> result;
-  if (standings && static_cast<int32_t>(standings->size()) == address.numRanks)
-    result = std::move(*standings);
-  standings.reset();
-  if (result.empty()) {
-    // Rank 0 alone knows of the others.
-    result.assign(address.numRanks, self);
-    result[0] = Standing();
-    result[0].absence = "does not answer";
+  std::vector<Standing> standings(place.numRanks);
+  standings[place.rank].status = getStatus();
+  standings[place.rank].hasMet = true;
+  if (place.numRanks == 1)
+    return standings;
+  // The last questions before the end of the job: the answers go on.
+  write(getPath(0, "asked"), "");
+  Deadline deadline = Clock::now() + answerTime;
+  for (int32_t rank = 0; rank < place.numRanks; ++rank) {
+    Standing &standing = standings[rank];
+    if (rank == place.rank)
+      continue;
+    standing.hasMet = exists(getPath(rank, std::to_string(numExchanges)));
+    std::string text;
+    State state;
+    while ((state = lookForMember(rank)) == State::Here &&
+           !readFile(getPath(rank, "status"), text) && Clock::now() < deadline)
+      std::this_thread::sleep_for(waitTime);
+    if (state == State::Absent) {
+      standing.absence = "has left";
+    } else if (state == State::Gone) {
+      standing.absence = "is gone";
+      announce(rank, "rank " + std::to_string(rank) + " is gone");
+    } else if (!exists(getPath(rank, "status"))) {
+      standing.absence = "does not answer";
+    } else {
+      standing.status = text;
+    }
   }
-  return result;
+  lookForFailure();
+  return standings;
+}
+
+//===----------------------------------------------------------------------===//
+// Exchanges and the end
+//===----------------------------------------------------------------------===//
+
+Status Bootstrap::exchange(const std::string &mine,
+                           std::vector<std::string> &all, Deadline deadline) {
+  all.assign(place.numRanks, mine);
+  if (place.numRanks == 1)
+    return Status();
+  auto begin = Clock::now();
+  std::string number = std::to_string(++numExchanges);
+  if (!write(getPath(place.rank, number), mine))
+    return "cannot write '" + getPath(place.rank, number) +
+           "': " + std::strerror(errno);
+  for (int32_t rank = 0; rank < place.numRanks; ++rank)
+    while (rank != place.rank && !readFile(getPath(rank, number), all[rank])) {
+      if (Status status = getFailure(); !status)
+        return status;
+      // It may have written its text, or an error, before it left.
+      if (lookForMember(rank) == State::Absent &&
+          !exists(getPath(rank, number))) {
+        announce(rank, "rank " + std::to_string(rank) + " has left");
+        lookForFailure();
+      }
+      if (Clock::now() >= deadline)
+        return describeMissing(deadline - begin);
+      std::this_thread::sleep_for(waitTime);
+    }
+  // All have come, so nobody reads what was written before.
+  remove(getPath(place.rank, std::to_string(numExchanges - 1)));
+  return Status();
+}
+
+/// The error of an exchange that has waited so long.
+Status Bootstrap::describeMissing(Clock::duration time) {
+  std::string missing;
+  std::vector<Standing> standings = ask();
+  if (Status status = getFailure(); !status)
+    return status;
+  for (int32_t rank = 0; rank < place.numRanks; ++rank)
+    if (const Standing &standing = standings[rank]; !standing.hasMet)
+      missing += (missing.empty() ? ": rank " : "; rank ") +
+                 std::to_string(rank) + " " +
+                 (standing.absence.empty() ? "has not come" : standing.absence);
+  auto ms = std::chrono::round<milliseconds>(time).count();
+  return "timed out after " + std::to_string(std::max<int64_t>(ms, 0)) +
+         " ms in the meeting of all ranks" + missing;
 }
 
 void Bootstrap::leave(bool failed, Deadline deadline) {
-  if (thread.joinable()) {
-    if (!failed)
-      send(MessageKind::Leave, "");
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      stop = {true, std::min(deadline, Clock::now() + answerTime)};
-    }
-    pipe.wake();
-    thread.join();
-  }
-  if (hub)
-    hub->finish(failed ? std::min(deadline, Clock::now() + answerTime)
-                       : deadline);
-}
-
-void Bootstrap::send(MessageKind kind, const std::string &payload) {
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    outbox.push_back({kind, payload});
-  }
-  pipe.wake();
-}
-
-void Bootstrap::setFailure(const std::string &text) {
-  std::lock_guard<std::mutex> lock(mutex);
-  if (!failure)
-    failure = text;
-  hasFailure.store(true, std::memory_order_release);
-  changed.notify_all();
-}
-
-void Bootstrap::run() {
-  bool alive = true;
-  Stop now;
-  while (true) {
-    Message message;
-    while (alive && connection.receive(message, mostMessageBytes))
-      handle(message);
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      for (const Message &next : outbox)
-        connection.send(next.kind, next.payload);
-      outbox.clear();
-      now = stop;
-    }
-    if (now.requested &&
-        (!alive || !connection.hasUnsent() || Clock::now() >= now.deadline))
-      break;
-    pollfd entries[2] = {
-        {pipe.getDescriptor(), POLLIN, 0},
-        {connection.getDescriptor(), connection.getEvents(), 0}};
-    // Messages that were just put into the outbox are sent before the next
-    // sleep.
-    int64_t ms = now.requested ? getMsUntil(now.deadline) : -1;
-    ::poll(entries, alive ? 2 : 1, ms);
-    pipe.clear();
-    if (alive && !connection.progress()) {
-      while (connection.receive(message, mostMessageBytes))
-        handle(message);
-      alive = false;
-      setFailure("rank 0 is gone");
-    }
-    if (alive && !connection.isOpen()) {
-      alive = false;
-      setFailure("rank 0 sends what is no message of a rank");
-    }
-  }
-  // A side that closes with unread data may lose what it has sent, so the other
-  // side closes first.
-  if (alive)
-    connection.closeWriting();
-  while (alive && Clock::now() < now.deadline) {
-    pollfd entry = {connection.getDescriptor(), POLLIN, 0};
-    ::poll(&entry, 1, getMsUntil(now.deadline));
-    alive = connection.progress();
-  }
-  connection.close();
-}
-
-void Bootstrap::handle(const Message &message) {
-  switch (message.kind) {
-  case MessageKind::Query:
-    send(MessageKind::Status,
-         dumpJson(json{{"id", std::atoll(message.payload.c_str())},
-                       {"status", getStatus()}}));
+  stopped = true;
+  if (watcher.joinable())
+    watcher.join();
+  if (lock < 0)
     return;
-  case MessageKind::Notice: {
-    json notice = json::parse(message.payload, nullptr, false);
-    // One's own failure is known.
-    if (notice.is_object() && notice.value("rank", -1) != address.rank)
-      setFailure(notice.value("text", ""));
+  auto isAnyHere = [&] {
+    for (int32_t rank = 0; rank < static_cast<int32_t>(keys.size()); ++rank)
+      if (rank != place.rank && lookForMember(rank) == State::Here)
+        return true;
+    return false;
+  };
+  // Otherwise rank 0 could take one of this job for one of the next.
+  while (place.rank == 0 && !failed && isAnyHere() && Clock::now() < deadline)
+    std::this_thread::sleep_for(waitTime);
+  remove(getPath("rank" + std::to_string(place.rank)));
+  close(lock);
+  lock = -1;
+  std::error_code code;
+  if (isAnyHere())
     return;
+  // The last one cleans up.
+  for (const fs::directory_entry &entry :
+       fs::directory_iterator(place.folder, code)) {
+    std::string name = entry.path().filename().string();
+    std::string owner = name.substr(0, name.find('.'));
+    if (std::find(keys.begin(), keys.end(), owner) != keys.end())
+      remove(entry.path().string());
   }
-  case MessageKind::Complete: {
-    std::lock_guard<std::mutex> lock(mutex);
-    complete = true;
-    changed.notify_all();
-    return;
-  }
-  case MessageKind::Gathered: {
-    std::vector<std::string> texts;
-    if (!unpackTexts(message.payload, texts) ||
-        static_cast<int32_t>(texts.size()) != address.numRanks)
-      return;
-    std::lock_guard<std::mutex> lock(mutex);
-    gathered = std::move(texts);
-    changed.notify_all();
-    return;
-  }
-  case MessageKind::Standing: {
-    try {
-      std::vector<Standing> list = unpackStandings(message.payload);
-      std::lock_guard<std::mutex> lock(mutex);
-      standings = std::move(list);
-      changed.notify_all();
-    } catch (const json::exception &) {
-    }
-    return;
-  }
-  default:
-    return;
-  }
+  for (int32_t rank = 0; rank < static_cast<int32_t>(keys.size()); ++rank)
+    if (lookForMember(rank) == State::Gone)
+      remove(getPath("rank" + std::to_string(rank)));
+  std::string roster;
+  if (readFile(getPath("roster"), roster) && roster == json(keys).dump())
+    remove(getPath("roster"));
+  rmdir(place.folder.c_str());
 }

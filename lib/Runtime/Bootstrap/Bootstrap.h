@@ -1,4 +1,4 @@
-//===- Bootstrap.h - Rendezvous of ranks by TCP -----------------*- C++ -*-===//
+//===- Bootstrap.h - Rendezvous of ranks in a folder ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,36 +6,59 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Connects the ranks of a job, one process (or thread) each, in a star around
-// rank 0, and keeps the connections open. The ranks exchange texts, are
-// notified at once of ranks that have failed or died, and can query the status
-// of the others to name the missing ranks after a timeout. This code is
-// independent of CUDA and NCCL.
+// Lets the ranks of a job, one process (or thread) each, find each other by
+// files of a folder that all of them see. The ranks exchange texts, are
+// notified of ranks that have failed or died, and can query the status of the
+// others to name the missing ranks after a timeout. This code is independent of
+// CUDA and NCCL.
+//
+// A rank is there while it holds the lock of its file "rankN", which ends with
+// its process, and which has a key that no other rank of any job has. When all
+// ranks are there, rank 0 writes the keys into "roster", and all answer; the
+// names of all other files begin with a key, so that what another job has left
+// is never read.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_RUNTIME_BOOTSTRAP_BOOTSTRAP_H
 #define COMMSCHED_RUNTIME_BOOTSTRAP_BOOTSTRAP_H
 
-#include "Bootstrap/Connection.h"
-#include "Bootstrap/Hub.h"
+#include "CommSched/Runtime/Backend.h"
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
 
 namespace commsched::runtime {
 
-/// The status of a rank as rank 0 sees it.
+/// Where the ranks of a job meet.
+struct JobPlace {
+  int32_t rank = 0;
+  int32_t numRanks = 1;
+  std::string folder;
+  /// Whether the folder is for the ranks of this machine and this user alone.
+  bool isTemporary = false;
+  /// Distinguishes jobs of one folder; empty when the launcher has no name.
+  std::string job;
+};
+
+/// Looks up an environment variable; null when it is not set.
+using GetEnvironment = std::function<const char *(const char *)>;
+
+/// Reads the folder from COMMSCHED_RENDEZVOUS; without it the ranks of one
+/// machine meet in a folder for temporary files, whose name has the user, the
+/// launcher's name of the job and MASTER_PORT. Leaves `rank` and `numRanks` as
+/// they are.
+Status readJobPlace(const GetEnvironment &getEnvironment, JobPlace &place);
+
+/// The status of a rank.
 struct Standing {
-  bool isThere = false;
   /// Whether it has come to the exchange that is under way.
   bool hasMet = false;
   /// Why there is no status: "is gone", "has left", "does not answer".
   std::string absence;
-  /// The text that the rank sent about itself.
+  /// The text that the rank wrote about itself.
   std::optional<std::string> status;
 };
 
@@ -43,7 +66,7 @@ class Bootstrap {
 public:
   /// Returns when all ranks have joined. `getStatus` answers other ranks'
   /// questions from another thread; it must not throw.
-  static Status join(const JobAddress &address,
+  static Status join(const JobPlace &place,
                      std::function<std::string()> getStatus, Deadline deadline,
                      std::unique_ptr<Bootstrap> &result);
   ~Bootstrap();
@@ -58,45 +81,46 @@ public:
   Status getFailure() const;
   /// How all ranks stand; one entry a rank. Takes at most a second.
   std::vector<Standing> ask();
-  /// Leaves. Rank 0 stays until all others have left, or the deadline; if
-  /// `failed`, only until they have been notified.
+  /// Leaves. Rank 0 stays until all others have left, or the deadline, unless
+  /// this one has `failed`.
   void leave(bool failed, Deadline deadline);
 
 private:
-  struct Stop {
-    bool requested = false;
-    Deadline deadline;
-  };
+  enum class State { Absent, Here, Gone };
 
-  Bootstrap(const JobAddress &address, std::function<std::string()> getStatus)
-      : address(address), getStatus(std::move(getStatus)) {}
+  Bootstrap(const JobPlace &place, std::function<std::string()> getStatus);
 
-  Status connect(Deadline deadline);
-  Status introduce(Connection &candidate, Deadline deadline, bool &accepted,
-                   std::string &reason);
-  Status waitForAll(Deadline deadline);
-  void run();
-  void handle(const Message &message);
-  void send(MessageKind kind, const std::string &payload);
-  void setFailure(const std::string &text);
+  Status claim(Deadline deadline);
+  Status meet(Deadline deadline);
+  bool agree(const std::string &list);
+  std::string describeAbsence(int32_t rank, bool &isHere,
+                              std::string &key) const;
+  State look(int32_t rank, std::string &text) const;
+  State lookForMember(int32_t rank) const;
+  void lookForFailure();
+  void watch();
+  Status describeMissing(Clock::duration time);
+  /// Notifies all ranks of the end of `rank`; only the first notice counts.
+  void announce(int32_t rank, const std::string &text);
+  std::string getPath(const std::string &name) const;
+  std::string getPath(int32_t rank, const std::string &suffix) const;
+  bool write(const std::string &path, const std::string &text) const;
 
-  const JobAddress address;
+  const JobPlace place;
   const std::function<std::string()> getStatus;
-  std::unique_ptr<Hub> hub;
-  Connection connection;
-  WakePipe pipe;
-  std::thread thread;
+  const std::string key;
+  /// By rank, once all are there.
+  std::vector<std::string> keys;
+  /// Holds the lock of this rank's file; -1: none.
+  int lock = -1;
+  int64_t numExchanges = 0;
 
+  std::atomic<bool> stopped{false};
   std::atomic<bool> hasFailure{false};
   mutable std::mutex mutex;
-  std::condition_variable changed;
-  // Guarded by `mutex`.
-  std::vector<Message> outbox;
-  bool complete = false;
-  std::optional<std::vector<std::string>> gathered;
-  std::optional<std::vector<Standing>> standings;
-  std::optional<std::string> failure;
-  Stop stop;
+  /// Guarded by `mutex`.
+  std::string failure;
+  std::thread watcher;
 };
 
 } // namespace commsched::runtime

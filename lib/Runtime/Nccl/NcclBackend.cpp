@@ -62,15 +62,15 @@ Status NcclBackend::join(const BackendConfig &config) {
   LaunchedRank launched;
   if (Status status = findLaunchedRank(options, launched); !status)
     return status;
-  address.rank = launched.rank;
-  address.numRanks = launched.numRanks;
-  if (Status status = readJobAddress(
-          [](const char *name) { return std::getenv(name); }, address);
+  place.rank = launched.rank;
+  place.numRanks = launched.numRanks;
+  if (Status status = readJobPlace(
+          [](const char *name) { return std::getenv(name); }, place);
       !status)
     return status;
   // The ranks meet first: a rank without a GPU can then notify the others.
   if (Status status = Bootstrap::join(
-          address, [this] { return progress.write(); }, config.deadline,
+          place, [this] { return progress.write(); }, config.deadline,
           bootstrap);
       !status)
     return status;
@@ -91,7 +91,7 @@ Status NcclBackend::openDevice(int32_t localRank) {
   // hosts.
   const char *host = std::getenv("NCCL_HOSTID");
   if (localRank >= count && !(host && *host && count > 0))
-    return "rank " + std::to_string(address.rank) + " is number " +
+    return "rank " + std::to_string(place.rank) + " is number " +
            std::to_string(localRank) + " on this machine, which has " +
            std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
   int device = localRank % count;
@@ -133,7 +133,7 @@ Status NcclBackend::openWorld(Deadline deadline) {
     return status;
   ncclUniqueId id = {};
   std::string text;
-  if (address.rank == 0) {
+  if (place.rank == 0) {
     if (Status status = checkNccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
         !status)
       return status;
@@ -146,7 +146,7 @@ Status NcclBackend::openWorld(Deadline deadline) {
     return "rank 0 has no identifier of NCCL's communicator";
   std::memcpy(id.internal, all[0].data(), sizeof(id.internal));
   return communicators.init(
-      address.rank, address.numRanks, id, watch(deadline, [this] {
+      place.rank, place.numRanks, id, watch(deadline, [this] {
         return "timed out after " + std::to_string(deadlineMs) +
                " ms while NCCL connects all ranks";
       }));
@@ -179,9 +179,9 @@ Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
   progress.setGroups(group.index + 1);
   if (Status status = settle(deadline); !status)
     return status;
-  size_t place = group.index - Group::d2hIndex;
-  if (channels.size() <= place)
-    channels.resize(place + 1);
+  size_t number = group.index - Group::d2hIndex;
+  if (channels.size() <= number)
+    channels.resize(number + 1);
   if (group.implementation && needsWindow(*group.implementation))
     if (Status status = checkNodes(group, deadline); !status)
       return status;

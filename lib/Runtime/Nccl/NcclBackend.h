@@ -55,8 +55,8 @@ public:
                                          Status &status);
   ~NcclBackend() override;
 
-  int32_t getRank() const override { return address.rank; }
-  int32_t getNumRanks() const override { return address.numRanks; }
+  int32_t getRank() const override { return place.rank; }
+  int32_t getNumRanks() const override { return place.numRanks; }
   Status exchange(const std::string &mine, std::vector<std::string> &all,
                   Deadline deadline) override;
   void fail(const std::string &text) override;
@@ -176,7 +176,7 @@ private:
   Recorder &recorder;
   const int64_t deadlineMs;
   const bool emulatesData;
-  JobAddress address;
+  JobPlace place;
   /// Compute capability, times ten.
   int capability = 0;
   /// Of the library that is loaded, as ncclGetVersion codes it.

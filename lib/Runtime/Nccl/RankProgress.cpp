@@ -8,8 +8,9 @@
 
 #include "Nccl/RankProgress.h"
 
-#include "Bootstrap/Payloads.h"
 #include "Core/Sites.h"
+
+#include <nlohmann/json.hpp>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
@@ -50,9 +51,10 @@ std::string RankProgress::write() const {
       recent.push_back(describeSite(*site));
     started.push_back({{"count", group.count}, {"recent", recent}});
   }
-  return dumpJson(json{{"groups", numGroups},
-                       {"started", started},
-                       {"last", last.site ? describeLast(last) : ""}});
+  json object{{"groups", numGroups},
+              {"started", started},
+              {"last", last.site ? describeLast(last) : ""}};
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 namespace {

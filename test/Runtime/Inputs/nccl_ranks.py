@@ -10,18 +10,17 @@ import argparse
 import os
 import subprocess
 import sys
+import tempfile
 import time
 
-from free_port import find_free_port
 
-
-def make_environment(arguments, rank, port):
-    environment = dict(os.environ, COMMSCHED_PORT=str(port))
+def make_environment(arguments, rank, folder):
+    environment = dict(os.environ, COMMSCHED_RENDEZVOUS=f"{folder}/ranks")
     if arguments.standins:
         return dict(environment, LD_LIBRARY_PATH=arguments.standins)
     return dict(
         environment, RANK=str(rank), WORLD_SIZE=str(arguments.ranks),
-        LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
+        LOCAL_RANK="0",
         # To NCCL each rank is a machine of its own.
         NCCL_HOSTID=f"rank{rank}", NCCL_NET="Socket",
         NCCL_SOCKET_IFNAME="lo", NCCL_PROTO="Simple")
@@ -34,10 +33,14 @@ def main():
     parser.add_argument("--timeout", type=float, default=300)
     parser.add_argument("command", nargs="+")
     arguments = parser.parse_args()
-    port = find_free_port()
+    with tempfile.TemporaryDirectory() as folder:
+        return run(arguments, folder)
+
+
+def run(arguments, folder):
     processes = [
         subprocess.Popen(arguments.command,
-                         env=make_environment(arguments, rank, port))
+                         env=make_environment(arguments, rank, folder))
         for rank in range(arguments.ranks)
     ]
     end = time.monotonic() + arguments.timeout

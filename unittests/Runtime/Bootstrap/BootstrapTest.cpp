@@ -1,4 +1,4 @@
-//===- BootstrapTest.cpp - Tests of the rendezvous by TCP -----------------===//
+//===- BootstrapTest.cpp - Tests of the rendezvous in a folder ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,40 +7,61 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bootstrap/Bootstrap.h"
-#include "../FreePort.h"
 
 #include <gtest/gtest.h>
 
-#include <arpa/inet.h>
 #include <csignal>
-#include <sys/socket.h>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <sys/wait.h>
 #include <unistd.h>
 
 using namespace commsched::runtime;
-using commsched::test::findFreePort;
 using std::chrono::milliseconds;
 
 namespace {
 
-JobAddress makeAddress(int32_t rank, int32_t numRanks, int32_t port) {
-  JobAddress result;
-  result.rank = rank;
-  result.numRanks = numRanks;
-  result.port = port;
-  return result;
-}
+/// A folder of one test, which must be gone at its end.
+class BootstrapTest : public ::testing::Test {
+protected:
+  BootstrapTest() {
+    std::string name = ::testing::TempDir() + "/commsched-XXXXXX";
+    folder = mkdtemp(name.data());
+    parent = folder;
+    folder += "/ranks";
+  }
+  ~BootstrapTest() override {
+    EXPECT_TRUE(std::filesystem::is_empty(parent)) << "files are left";
+    std::filesystem::remove_all(parent);
+  }
+
+  JobPlace makePlace(int32_t rank, int32_t numRanks) const {
+    JobPlace result;
+    result.rank = rank;
+    result.numRanks = numRanks;
+    result.folder = folder;
+    return result;
+  }
+
+  using Body = std::function<std::string(int32_t rank, Bootstrap &bootstrap)>;
+  std::vector<std::string> runRanks(int32_t numRanks, int64_t ms,
+                                    const Body &body,
+                                    std::vector<int32_t> present = {});
+  pid_t forkRank(const JobPlace &place, const Body &body);
+
+  std::string parent, folder;
+};
 
 Deadline in(int64_t ms) { return Clock::now() + milliseconds(ms); }
 
-using Body = std::function<std::string(int32_t rank, Bootstrap &bootstrap)>;
-
-std::string joinAndRun(const JobAddress &address, int64_t ms,
-                       const Body &body) {
+std::string
+joinAndRun(const JobPlace &place, int64_t ms,
+           const std::function<std::string(int32_t, Bootstrap &)> &body) {
   std::unique_ptr<Bootstrap> bootstrap;
-  int32_t rank = address.rank;
+  int32_t rank = place.rank;
   Status status = Bootstrap::join(
-      address, [rank] { return "status " + std::to_string(rank); }, in(ms),
+      place, [rank] { return "status " + std::to_string(rank); }, in(ms),
       bootstrap);
   if (!status)
     return status.getMessage();
@@ -51,17 +72,16 @@ std::string joinAndRun(const JobAddress &address, int64_t ms,
 
 /// Returns the results of `body` on `numRanks` threads, or the error of the
 /// start. Ranks not in `present` never come.
-std::vector<std::string> runRanks(int32_t numRanks, int64_t ms,
-                                  const Body &body,
-                                  std::vector<int32_t> present = {}) {
-  int32_t port = findFreePort();
+std::vector<std::string> BootstrapTest::runRanks(int32_t numRanks, int64_t ms,
+                                                 const Body &body,
+                                                 std::vector<int32_t> present) {
   std::vector<std::string> results(numRanks);
   std::vector<std::thread> threads;
   for (int32_t rank = 0; rank < numRanks; ++rank)
     if (present.empty() ||
         std::count(present.begin(), present.end(), rank) == 1)
       threads.emplace_back([&, rank] {
-        results[rank] = joinAndRun(makeAddress(rank, numRanks, port), ms, body);
+        results[rank] = joinAndRun(makePlace(rank, numRanks), ms, body);
       });
   for (std::thread &thread : threads)
     thread.join();
@@ -78,7 +98,7 @@ std::string makeText(int32_t rank, size_t bytes) {
 
 } // namespace
 
-TEST(BootstrapTest, ExchangesTextsInTheOrderOfRanks) {
+TEST_F(BootstrapTest, ExchangesTextsInTheOrderOfRanks) {
   auto results = runRanks(4, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     for (size_t bytes : {0, 1, 100, 3000000}) {
       std::vector<std::string> all;
@@ -95,9 +115,9 @@ TEST(BootstrapTest, ExchangesTextsInTheOrderOfRanks) {
   EXPECT_EQ(results, std::vector<std::string>(4, "right"));
 }
 
-TEST(BootstrapTest, OneRankNeedsNoPort) {
+TEST_F(BootstrapTest, OneRankNeedsNoFolder) {
   std::string result =
-      joinAndRun(makeAddress(0, 1, 1), 100, [](int32_t, Bootstrap &bootstrap) {
+      joinAndRun(makePlace(0, 1), 100, [](int32_t, Bootstrap &bootstrap) {
         std::vector<std::string> all;
         Status status = bootstrap.exchange("alone", all, in(0));
         return status ? all.at(0) : status.getMessage();
@@ -105,28 +125,23 @@ TEST(BootstrapTest, OneRankNeedsNoPort) {
   EXPECT_EQ(result, "alone");
 }
 
-TEST(BootstrapTest, NamesTheRanksThatDoNotCome) {
+TEST_F(BootstrapTest, NamesTheRanksThatDoNotCome) {
   auto results =
       runRanks(4, 400, [](int32_t, Bootstrap &) { return "joined"; }, {0, 2});
-  // The first rank that gives up notifies the other.
-  std::string missing =
-      "ms in the start of 4 ranks: rank 1 has not come; rank 3 has not come";
+  std::string missing = "ms in the start of 4 ranks in '" + folder +
+                        "': rank 1 has not come; rank 3 has not come";
   EXPECT_NE(results[0].find(missing), std::string::npos) << results[0];
   EXPECT_NE(results[2].find(missing), std::string::npos) << results[2];
 }
 
-TEST(BootstrapTest, SaysThatRankZeroIsNotThere) {
+TEST_F(BootstrapTest, SaysThatRankZeroIsNotThere) {
   auto results =
       runRanks(2, 300, [](int32_t, Bootstrap &) { return "joined"; }, {1});
-  EXPECT_NE(results[1].find("rank 1 cannot reach rank 0 at 127.0.0.1:"),
-            std::string::npos)
-      << results[1];
-  EXPECT_NE(results[1].find("within 300 ms: Connection refused"),
-            std::string::npos)
+  EXPECT_NE(results[1].find("': rank 0 has not come"), std::string::npos)
       << results[1];
 }
 
-TEST(BootstrapTest, ALateRankIsWaitedFor) {
+TEST_F(BootstrapTest, ALateRankIsWaitedFor) {
   auto results = runRanks(3, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     if (rank == 1)
       std::this_thread::sleep_for(milliseconds(200));
@@ -137,7 +152,7 @@ TEST(BootstrapTest, ALateRankIsWaitedFor) {
   EXPECT_EQ(results, std::vector<std::string>(3, "met"));
 }
 
-TEST(BootstrapTest, AnExchangeNamesTheRankThatStaysAway) {
+TEST_F(BootstrapTest, AnExchangeNamesTheRankThatStaysAway) {
   std::atomic<int> done{0};
   auto results = runRanks(3, 5000, [&](int32_t rank, Bootstrap &bootstrap) {
     std::string result = "stayed away";
@@ -157,7 +172,7 @@ TEST(BootstrapTest, AnExchangeNamesTheRankThatStaysAway) {
   EXPECT_EQ(results[2], missing);
 }
 
-TEST(BootstrapTest, AFailureEndsAllExchanges) {
+TEST_F(BootstrapTest, AFailureEndsAllExchanges) {
   auto results = runRanks(3, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     if (rank == 2) {
       bootstrap.fail("out of luck");
@@ -172,7 +187,7 @@ TEST(BootstrapTest, AFailureEndsAllExchanges) {
   EXPECT_EQ(results[1], "rank 2 failed: out of luck");
 }
 
-TEST(BootstrapTest, WhoHasLeftIsMissed) {
+TEST_F(BootstrapTest, WhoHasLeftIsMissed) {
   auto results = runRanks(3, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     if (rank == 1)
       return std::string("left");
@@ -184,7 +199,7 @@ TEST(BootstrapTest, WhoHasLeftIsMissed) {
   EXPECT_EQ(results[2], "rank 1 has left");
 }
 
-TEST(BootstrapTest, RanksSayHowTheyStand) {
+TEST_F(BootstrapTest, RanksSayHowTheyStand) {
   auto results = runRanks(3, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     std::string result;
     if (rank == 2)
@@ -198,23 +213,22 @@ TEST(BootstrapTest, RanksSayHowTheyStand) {
 }
 
 /// Joins as `rank` in another process and runs `body` there.
-static pid_t forkRank(const JobAddress &address, const Body &body) {
+pid_t BootstrapTest::forkRank(const JobPlace &place, const Body &body) {
   pid_t child = fork();
   if (child == 0) {
-    joinAndRun(address, 5000, body);
+    joinAndRun(place, 5000, body);
     _exit(0);
   }
   return child;
 }
 
-TEST(BootstrapTest, ADeadProcessIsNoticed) {
-  int32_t port = findFreePort();
-  pid_t child = forkRank(makeAddress(1, 2, port), [](int32_t, Bootstrap &) {
+TEST_F(BootstrapTest, ADeadProcessIsNoticed) {
+  pid_t child = forkRank(makePlace(1, 2), [](int32_t, Bootstrap &) {
     kill(getpid(), SIGKILL);
     return "";
   });
-  std::string result = joinAndRun(
-      makeAddress(0, 2, port), 5000, [](int32_t, Bootstrap &bootstrap) {
+  std::string result =
+      joinAndRun(makePlace(0, 2), 5000, [](int32_t, Bootstrap &bootstrap) {
         std::vector<std::string> all;
         Status status = bootstrap.exchange("x", all, in(5000));
         return status ? std::string("met") : status.getMessage();
@@ -223,15 +237,14 @@ TEST(BootstrapTest, ADeadProcessIsNoticed) {
   EXPECT_EQ(result, "rank 1 is gone");
 }
 
-TEST(BootstrapTest, TheDeathOfRankZeroIsNoticed) {
-  int32_t port = findFreePort();
-  pid_t child = forkRank(makeAddress(0, 2, port), [](int32_t, Bootstrap &) {
+TEST_F(BootstrapTest, TheDeathOfRankZeroIsNoticed) {
+  pid_t child = forkRank(makePlace(0, 2), [](int32_t, Bootstrap &) {
     std::this_thread::sleep_for(milliseconds(100));
     kill(getpid(), SIGKILL);
     return "";
   });
-  std::string result = joinAndRun(
-      makeAddress(1, 2, port), 5000, [](int32_t, Bootstrap &bootstrap) {
+  std::string result =
+      joinAndRun(makePlace(1, 2), 5000, [](int32_t, Bootstrap &bootstrap) {
         std::vector<std::string> all;
         Status status = bootstrap.exchange("x", all, in(5000));
         return status ? std::string("met") : status.getMessage();
@@ -240,14 +253,13 @@ TEST(BootstrapTest, TheDeathOfRankZeroIsNoticed) {
   EXPECT_EQ(result, "rank 0 is gone");
 }
 
-TEST(BootstrapTest, AStoppedProcessDoesNotAnswer) {
-  int32_t port = findFreePort();
-  pid_t child = forkRank(makeAddress(1, 2, port), [](int32_t, Bootstrap &) {
+TEST_F(BootstrapTest, AStoppedProcessDoesNotAnswer) {
+  pid_t child = forkRank(makePlace(1, 2), [](int32_t, Bootstrap &) {
     kill(getpid(), SIGSTOP);
     return "";
   });
-  std::string result = joinAndRun(
-      makeAddress(0, 2, port), 5000, [&](int32_t, Bootstrap &bootstrap) {
+  std::string result =
+      joinAndRun(makePlace(0, 2), 5000, [&](int32_t, Bootstrap &bootstrap) {
         int childStatus = 0;
         waitpid(child, &childStatus, WUNTRACED);
         std::vector<std::string> all;
@@ -260,77 +272,58 @@ TEST(BootstrapTest, AStoppedProcessDoesNotAnswer) {
                     "rank 1 does not answer");
 }
 
-TEST(BootstrapTest, RanksMustAgreeOnTheirNumber) {
-  int32_t port = findFreePort();
-  auto body = [](int32_t, Bootstrap &) { return "joined"; };
-  std::string results[2];
-  std::thread first(
-      [&] { results[0] = joinAndRun(makeAddress(0, 2, port), 5000, body); });
-  results[1] = joinAndRun(makeAddress(1, 3, port), 5000, body);
-  first.join();
-  std::string expected =
-      "rank 1 says that there are 3 ranks, but rank 0 says 2";
-  EXPECT_EQ(results[0], expected);
-  EXPECT_EQ(results[1], expected);
+TEST_F(BootstrapTest, RanksMustAgreeOnTheirJobAndNumber) {
+  JobPlace places[] = {makePlace(0, 2), makePlace(1, 3)};
+  auto join = [&] {
+    std::string results[2];
+    auto body = [](int32_t, Bootstrap &) { return "joined"; };
+    std::thread first([&] { results[0] = joinAndRun(places[0], 300, body); });
+    results[1] = joinAndRun(places[1], 300, body);
+    first.join();
+    return results[0] + "\n" + results[1];
+  };
+  std::string text = join();
+  EXPECT_NE(text.find("rank 1 says that there are 3 ranks, but rank 0 says 2"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("rank 0 says that there are 2 ranks, but rank 1 says 3"),
+            std::string::npos)
+      << text;
+  places[1] = makePlace(1, 2);
+  places[1].job = "another";
+  text = join();
+  EXPECT_NE(text.find("rank 1 belongs to the job \"another\", but rank 0 to "
+                      "\"\""),
+            std::string::npos)
+      << text;
 }
 
-TEST(BootstrapTest, NoTwoProcessesAreOneRank) {
-  int32_t port = findFreePort();
-  auto body = [](int32_t, Bootstrap &) { return "joined"; };
-  std::string results[3];
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i)
-    threads.emplace_back([&, i] {
-      results[i] = joinAndRun(makeAddress(i ? 1 : 0, 3, port), 5000, body);
-    });
-  for (std::thread &thread : threads)
-    thread.join();
-  for (const std::string &result : results)
-    EXPECT_EQ(result, "two processes say that they are rank 1");
-}
-
-TEST(BootstrapTest, AStrangerDoesNotEndTheJob) {
-  auto results = runRanks(
-      2, 5000, [](int32_t rank, Bootstrap &) { return std::to_string(rank); });
-  EXPECT_EQ(results[0], "0");
-
-  int32_t port = findFreePort();
-  std::atomic<bool> refused{false};
-  auto body = [&](int32_t, Bootstrap &bootstrap) {
-    while (!refused)
-      std::this_thread::sleep_for(milliseconds(5));
+TEST_F(BootstrapTest, NoTwoProcessesAreOneRank) {
+  std::string second;
+  auto results = runRanks(2, 5000, [&](int32_t rank, Bootstrap &bootstrap) {
+    if (rank == 0)
+      second = joinAndRun(makePlace(1, 2), 100,
+                          [](int32_t, Bootstrap &) { return "joined"; });
     std::vector<std::string> all;
     Status status = bootstrap.exchange("x", all, in(5000));
     return status ? std::string("met") : status.getMessage();
-  };
-  std::vector<std::thread> threads;
-  std::vector<std::string> met(2);
-  for (int32_t rank : {0, 1})
-    threads.emplace_back([&, rank] {
-      met[rank] = joinAndRun(makeAddress(rank, 2, port), 5000, body);
-    });
-  JobAddress stranger = makeAddress(1, 2, port);
-  stranger.job = "another";
-  std::string reason = joinAndRun(stranger, 200, body);
-  refused = true;
-  for (std::thread &thread : threads)
-    thread.join();
-  EXPECT_NE(reason.find("within 200 ms: another job is there: rank 1 belongs "
-                        "to the job 'another', but rank 0 to ''"),
-            std::string::npos)
-      << reason;
-  EXPECT_EQ(met, std::vector<std::string>(2, "met"));
+  });
+  EXPECT_EQ(second, "two processes say that they are rank 1, or another job "
+                    "meets in '" +
+                        folder +
+                        "': give each a COMMSCHED_RENDEZVOUS of its "
+                        "own");
+  EXPECT_EQ(results, std::vector<std::string>(2, "met"));
 }
 
-TEST(BootstrapTest, JobsFollowEachOtherAtOnePort) {
-  int32_t port = findFreePort();
+TEST_F(BootstrapTest, JobsFollowEachOtherInOneFolder) {
   std::vector<std::thread> threads;
   std::string results[2];
   for (int32_t rank : {0, 1})
     threads.emplace_back([&, rank] {
       for (int job = 0; job < 50 && results[rank].empty(); ++job) {
         std::string result =
-            joinAndRun(makeAddress(rank, 2, port), 5000,
+            joinAndRun(makePlace(rank, 2), 5000,
                        [](int32_t, Bootstrap &) { return "joined"; });
         if (result != "joined")
           results[rank] = result;
@@ -342,54 +335,88 @@ TEST(BootstrapTest, JobsFollowEachOtherAtOnePort) {
   EXPECT_EQ(results[1], "");
 }
 
-TEST(BootstrapTest, GarbageIsShutOut) {
-  int32_t port = findFreePort();
-  std::string results[2];
-  auto body = [](int32_t, Bootstrap &bootstrap) {
+/// Ranks do not wait for each other when they leave, but join again at once.
+TEST_F(BootstrapTest, JobsFollowFailures) {
+  std::vector<std::string> results(3);
+  std::vector<std::thread> threads;
+  for (int32_t rank : {0, 1, 2})
+    threads.emplace_back([&, rank] {
+      for (int job = 0; job < 20; ++job) {
+        std::unique_ptr<Bootstrap> bootstrap;
+        Status status = Bootstrap::join(
+            makePlace(rank, 3), [] { return ""; }, in(5000), bootstrap);
+        std::vector<std::string> all;
+        if (status)
+          status = bootstrap->exchange(std::to_string(job), all, in(5000));
+        if (!status || all[1] != all[2]) {
+          results[rank] = status ? "other job" : status.getMessage();
+          return;
+        }
+        // The others are still there.
+        std::this_thread::sleep_for(milliseconds(5 * ((rank + job) % 3)));
+        bootstrap->leave(/*failed=*/true, in(0));
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(results, std::vector<std::string>(3));
+}
+
+/// What a job has left that was killed, and what is no file of a rank.
+TEST_F(BootstrapTest, OtherFilesAreNotRead) {
+  std::filesystem::create_directory(folder);
+  for (const char *name : {"rank0", "rank1", "roster"})
+    std::ofstream(folder + "/" + name) << R"(["x", "y"])";
+  auto results = runRanks(2, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     std::vector<std::string> all;
-    Status status = bootstrap.exchange("x", all, in(5000));
-    return status ? std::string("met") : status.getMessage();
+    Status status = bootstrap.exchange(std::to_string(rank), all, in(5000));
+    return status ? all[0] + all[1] : status.getMessage();
+  });
+  EXPECT_EQ(results, std::vector<std::string>(2, "01"));
+}
+
+TEST_F(BootstrapTest, AFolderThatCannotBeMadeIsNamed) {
+  std::ofstream(folder) << "a file";
+  auto body = [](int32_t, Bootstrap &) { return "joined"; };
+  EXPECT_EQ(joinAndRun(makePlace(0, 2), 1000, body),
+            "the ranks cannot meet in '" + folder +
+                "', which is no folder of this user; set "
+                "COMMSCHED_RENDEZVOUS to another");
+  std::filesystem::remove(folder);
+  folder += "/missing/ranks";
+  EXPECT_EQ(joinAndRun(makePlace(0, 2), 1000, body),
+            "the ranks cannot meet in the folder '" + folder +
+                "': No such file or directory; set COMMSCHED_RENDEZVOUS to "
+                "another");
+}
+
+TEST(JobPlaceTest, ReadsTheEnvironment) {
+  std::map<std::string, std::string> environment;
+  JobPlace place;
+  auto read = [&] {
+    place = JobPlace();
+    return readJobPlace(
+        [&](const char *name) {
+          auto it = environment.find(name);
+          return it == environment.end() ? nullptr : it->second.c_str();
+        },
+        place);
   };
-  std::thread first(
-      [&] { results[0] = joinAndRun(makeAddress(0, 2, port), 5000, body); });
-  // Something that is no rank, and something that says nothing.
-  Descriptor garbage, silent;
-  std::string reason;
-  while (!garbage)
-    connectTo("127.0.0.1", port, in(5000), garbage, reason);
-  connectTo("127.0.0.1", port, in(5000), silent, reason);
-  std::string text = "GET / HTTP/1.1\r\nHost: here\r\n\r\n";
-  EXPECT_EQ(::send(garbage.get(), text.data(), text.size(), 0),
-            static_cast<ssize_t>(text.size()));
-  results[1] = joinAndRun(makeAddress(1, 2, port), 5000, body);
-  first.join();
-  EXPECT_EQ(results[0], "met");
-  EXPECT_EQ(results[1], "met");
-}
-
-TEST(BootstrapTest, APortInUseIsNamed) {
-  int32_t port = findFreePort();
-  Descriptor other;
-  ASSERT_EQ(listenAt("127.0.0.1", port, other), Status());
-  std::unique_ptr<Bootstrap> bootstrap;
-  Status status = Bootstrap::join(
-      makeAddress(0, 2, port), [] { return ""; }, in(1000), bootstrap);
-  EXPECT_EQ(status,
-            "rank 0 cannot listen at 127.0.0.1:" + std::to_string(port) +
-                ": Address already in use; set COMMSCHED_PORT to a "
-                "free port");
-}
-
-TEST(BootstrapTest, SomethingElseAtThePortIsNoRankZero) {
-  int32_t port = findFreePort();
-  Descriptor other;
-  ASSERT_EQ(listenAt("127.0.0.1", port, other), Status());
-  std::unique_ptr<Bootstrap> bootstrap;
-  Status status = Bootstrap::join(
-      makeAddress(1, 2, port), [] { return ""; }, in(200), bootstrap);
-  ASSERT_FALSE(status);
-  EXPECT_NE(status.getMessage().find(
-                "what listens there does not answer as a rank 0"),
-            std::string::npos)
-      << status.getMessage();
+  std::string user = std::to_string(getuid());
+  ASSERT_EQ(read(), Status());
+  EXPECT_EQ(place.folder, "/tmp/commsched-" + user + "--");
+  EXPECT_TRUE(place.isTemporary);
+  environment = {{"TMPDIR", "/scratch"},
+                 {"MASTER_PORT", "4000"},
+                 {"TORCHELASTIC_RUN_ID", "job/7"}};
+  ASSERT_EQ(read(), Status());
+  EXPECT_EQ(place.folder, "/scratch/commsched-" + user + "-job_7-4000");
+  EXPECT_EQ(place.job, "job/7");
+  environment = {{"WORLD_SIZE", "16"}, {"LOCAL_WORLD_SIZE", "8"}};
+  EXPECT_EQ(read(), "only 8 of 16 ranks are on this machine: set "
+                    "COMMSCHED_RENDEZVOUS to a folder that all machines share");
+  environment["COMMSCHED_RENDEZVOUS"] = "/shared/job7";
+  ASSERT_EQ(read(), Status());
+  EXPECT_EQ(place.folder, "/shared/job7");
+  EXPECT_FALSE(place.isTemporary);
 }

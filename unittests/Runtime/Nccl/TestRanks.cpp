@@ -7,16 +7,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestRanks.h"
-#include "../FreePort.h"
 
 #include <cstdlib>
 #include <thread>
+#include <unistd.h>
 
 using namespace commsched::test;
 
 NcclTest::NcclTest() {
   standin::resetSettings();
-  setenv("COMMSCHED_PORT", std::to_string(findFreePort()).c_str(), 1);
+  // Tests of several processes run at the same time.
+  std::string folder =
+      ::testing::TempDir() + "/commsched-nccl-" + std::to_string(getpid());
+  setenv("COMMSCHED_RENDEZVOUS", folder.c_str(), 1);
 }
 
 TestRank::TestRank(int32_t rank, int32_t numRanks, int64_t deadlineMs,
