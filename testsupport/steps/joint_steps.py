@@ -12,28 +12,16 @@ only result of the forward is one that the backward does not use.
 """
 
 import random
-from dataclasses import dataclass
+
+from step_text import (GROUP_SIZE, StepText, Value, get_collective, list_values,
+                       write_groups)
 
 UNIT = 64  # In elements of f32; every size is a multiple of it.
-GROUP_SIZE = 4
-PROLOGUE = "".join(
-    f"commsched.group @{name} size({GROUP_SIZE}){stride}\n"
-    for name, stride in (("shard", ""), ("expert", f" stride({GROUP_SIZE})"))
-)
+PROLOGUE = write_groups("shard", "expert")
 MOST_OPERATIONS = 30
 
 
-@dataclass(frozen=True)
-class Value:
-    name: str
-    elements: int
-
-    @property
-    def type(self):
-        return f"tensor<{self.elements}xf32>"
-
-
-class JointStep:
+class JointStep(StepText):
     """One function; the same for the same seed."""
 
     def __init__(self, seed):
@@ -62,14 +50,10 @@ class JointStep:
         result = self.family(self, value)
         self.num_forward_lines = len(self.lines) + 1
         self.returned = [self.compute("aten.sum", [result], UNIT, self.vary(10))]
-        self.accumulate(result, self.argument(result.elements, "tangent"))
+        self.accumulate(result, self.argument(result.size, "tangent"))
         for run in reversed(self.entries):
             run()
         self.returned.append(self.gradients[value])
-
-    @property
-    def name(self):
-        return f"{self.family.__name__}_{self.seed}"
 
     def text(self, name=None, saved=None):
         """The function. `saved`: the names of the values that a partition is
@@ -78,18 +62,14 @@ class JointStep:
             f'{v.name}: {v.type} {{commsched.name = "{v.name[1:]}", '
             f'commsched.role = "{role}"}}' for v, role in self.arguments
         )
-        names = ", ".join(v.name for v in self.returned)
-        types = ", ".join(v.type for v in self.returned)
         attributes = "commsched.num_forward_outputs = 1 : i64"
         if saved is not None:
             listed = ", ".join(f'"{value}"' for value in saved)
             attributes += f", commsched.saved_values = [{listed}]"
-        head = (
-            f"func.func @{name or self.name}({arguments}) -> ({types})\n"
-            f"    attributes {{{attributes}}} {{"
+        return self.write_function(
+            arguments, self.returned, self.lines, name,
+            f"\n    attributes {{{attributes}}}",
         )
-        tail = f"return {names} : {types}"
-        return "\n  ".join([head, *self.lines, tail]) + "\n}\n"
 
     # Operations.
 
@@ -98,32 +78,21 @@ class JointStep:
         self.arguments.append((value, role))
         return value
 
-    def vary(self, middle):
-        """A number around `middle`."""
-        factor = self.rng.uniform(1 - self.uneven, 1 + self.uneven)
-        return max(1, round(middle * factor))
-
     def compute(self, operator, inputs, elements, time, attributes=""):
         result = Value(f"%v{len(self.lines)}", elements)
+        names, types = list_values(inputs)
         self.lines.append(
             f'{result.name} = commsched.compute "{operator}"'
-            f"({', '.join(v.name for v in inputs)}) "
+            f"({names}) "
             f'{{{attributes}commsched.name = "{result.name[1:]}", '
             f"commsched.runtime_ns = {time} : i64}} : "
-            f"({', '.join(v.type for v in inputs)}) -> ({result.type})"
+            f"({types}) -> ({result.type})"
         )
         return result
 
     def run(self, kind, operand, time, group="shard"):
         """A collective and its wait."""
-        elements, clause = {
-            "all_gather": (operand.elements * GROUP_SIZE, "dim(0)"),
-            "reduce_scatter": (
-                operand.elements // GROUP_SIZE, "reduction(sum) dim(0)"
-            ),
-            "all_reduce": (operand.elements, "reduction(sum)"),
-            "all_to_all": (operand.elements, "split_dim(0) concat_dim(0)"),
-        }[kind]
+        elements, clause = get_collective(kind, operand.size)
         number = len(self.lines)
         result = Value(f"%v{number}", elements)
         self.lines += [
@@ -154,7 +123,7 @@ class JointStep:
         known = self.gradients.get(value)
         if known is not None:
             part = self.compute(
-                "aten.add", [known, part], part.elements, self.vary(8)
+                "aten.add", [known, part], part.size, self.vary(8)
             )
         self.gradients[value] = part
 
@@ -175,17 +144,17 @@ class JointStep:
             if is_sharded:
                 own = self.run("reduce_scatter", own, comm)
             self.returned.append(own)
-            return [self.compute("aten.mm", [gradient, weight], value.elements, time)]
+            return [self.compute("aten.mm", [gradient, weight], value.size, time)]
 
         return self.record(result, [value], pull)
 
     def point(self, value, operator="aten.gelu"):
         """Cheap; its gradient asks for the operand."""
-        result = self.compute(operator, [value], value.elements, self.vary(12))
+        result = self.compute(operator, [value], value.size, self.vary(12))
         return self.record(
             result, [value], lambda gradient: [
                 self.compute(
-                    f"{operator}_backward", [gradient, value], value.elements,
+                    f"{operator}_backward", [gradient, value], value.size,
                     self.vary(12),
                 )
             ]
@@ -194,41 +163,41 @@ class JointStep:
     def attention(self, value):
         """Expensive; its gradient asks for the operand and the result."""
         time = self.vary(80)
-        result = self.compute("aten.attention", [value], value.elements, time)
+        result = self.compute("aten.attention", [value], value.size, time)
         return self.record(
             result, [value], lambda gradient: [
                 self.compute(
                     "aten.attention_backward", [gradient, value, result],
-                    value.elements, 2 * time,
+                    value.size, 2 * time,
                 )
             ]
         )
 
     def dropout(self, value):
         """Random: its mask is saved."""
-        elements = max(UNIT, value.elements // 4 // UNIT * UNIT)
+        elements = max(UNIT, value.size // 4 // UNIT * UNIT)
         mask = self.compute(
             "aten.bernoulli", [value], elements, self.vary(5), "random, "
         )
         self.kept_names.add(mask.name[1:])
         result = self.compute(
-            "aten.mul", [value, mask], value.elements, self.vary(8)
+            "aten.mul", [value, mask], value.size, self.vary(8)
         )
         return self.record(
             result, [value], lambda gradient: [
                 self.compute(
-                    "aten.mul", [gradient, mask], value.elements, self.vary(8)
+                    "aten.mul", [gradient, mask], value.size, self.vary(8)
                 )
             ]
         )
 
     def multiply(self, one, other):
         """The gradient of each asks for the other."""
-        result = self.compute("aten.mul", [one, other], one.elements, self.vary(8))
+        result = self.compute("aten.mul", [one, other], one.size, self.vary(8))
 
         def pull(gradient):
             return [
-                self.compute("aten.mul", [gradient, value], value.elements,
+                self.compute("aten.mul", [gradient, value], value.size,
                              self.vary(8))
                 for value in (other, one)
             ]

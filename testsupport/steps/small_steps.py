@@ -15,25 +15,14 @@ that some programs start one early or wait for one late.
 import random
 from dataclasses import dataclass
 
+from step_text import (GROUP_SIZE, StepText, Value, get_collective, list_values,
+                       write_groups)
+
 UNIT = 64  # In elements of f32; every size is a multiple of it.
-GROUP_SIZE = 4
-PROLOGUE = "".join(
-    f"commsched.group @{name} size({GROUP_SIZE}){stride}\n"
-    for name, stride in (("shard", ""), ("replica", f" stride({GROUP_SIZE})"))
-)
+PROLOGUE = write_groups("shard", "replica")
 MOST_COLLECTIVES = 12
 # By how many percent more memory than the program's a schedule may take.
 BUDGETS = (0, 0, 2, 5, 10, 25)
-
-
-@dataclass(frozen=True)
-class Value:
-    name: str
-    elements: int
-
-    @property
-    def type(self):
-        return f"tensor<{self.elements}xf32>"
 
 
 @dataclass(frozen=True)
@@ -50,7 +39,7 @@ class Layer:
     comm_ns: int
 
 
-class SmallStep:
+class SmallStep(StepText):
     """One function; the same for the same seed."""
 
     def __init__(self, seed):
@@ -70,21 +59,13 @@ class SmallStep:
         self.family(self)
         self.wait_for_pending()
 
-    @property
-    def name(self):
-        return f"{self.family.__name__}_{self.seed}"
-
     def text(self, order=None):
         """The function; with its operations in another order if there is one."""
         lines = self.lines
         if order is not None:
             lines = [lines[place] for place in order]
         arguments = ", ".join(f"{v.name}: {v.type}" for v in self.arguments)
-        names = ", ".join(v.name for v in self.returned)
-        types = ", ".join(v.type for v in self.returned)
-        head = f"func.func @{self.name}({arguments}) -> ({types}) {{"
-        tail = f"return {names} : {types}"
-        return "\n  ".join([head, *lines, tail]) + "\n}\n"
+        return self.write_function(arguments, self.returned, lines)
 
     # Operations.
 
@@ -97,33 +78,21 @@ class SmallStep:
         self.num_values += 1
         return Value(f"%{self.num_values}", elements)
 
-    def vary(self, middle):
-        """A number around `middle`."""
-        factor = self.rng.uniform(1 - self.uneven, 1 + self.uneven)
-        return max(1, round(middle * factor))
-
     def compute(self, inputs, elements, time, alias=False):
         result = self.make(elements)
         alias = "alias = 0 : i64, " if alias else ""
+        names, types = list_values(inputs)
         self.lines.append(
             f'{result.name} = commsched.compute "op"'
-            f"({', '.join(v.name for v in inputs)}) "
-            f"{{{alias}commsched.runtime_ns = {time} : i64}} : "
-            f"({', '.join(v.type for v in inputs)}) -> ({result.type})"
+            f"({names}) {{{alias}commsched.runtime_ns = {time} : i64}} : "
+            f"({types}) -> ({result.type})"
         )
         return result
 
     def start(self, kind, operand, time, group="shard"):
-        elements, clause = {
-            "all_gather": (operand.elements * GROUP_SIZE, "dim(0)"),
-            "reduce_scatter": (
-                operand.elements // GROUP_SIZE, "reduction(sum) dim(0)"
-            ),
-            "all_reduce": (operand.elements, "reduction(sum)"),
-            "all_to_all": (operand.elements, "split_dim(0) concat_dim(0)"),
-        }[kind]
+        elements, clause = get_collective(kind, operand.size)
         if self.casts:
-            operand = self.compute([operand], operand.elements, self.vary(3))
+            operand = self.compute([operand], operand.size, self.vary(3))
         future = Future(self.make(elements).name, self.make(elements))
         self.num_collectives += 1
         self.lines.append(
@@ -160,7 +129,7 @@ class SmallStep:
     def finish(self, layer, gradient):
         """What is left to do with a gradient: an update, or to return it."""
         if self.rng.random() < 0.5:
-            gradient = self.compute([gradient], gradient.elements, self.vary(5))
+            gradient = self.compute([gradient], gradient.size, self.vary(5))
         self.returned.append(gradient)
 
     def wait_for_pending(self):
@@ -277,15 +246,15 @@ def tangled(step):
         dice = step.rng.random()
         if dice < 0.35 and step.num_collectives < MOST_COLLECTIVES:
             kind = step.rng.choice(("all_gather", "reduce_scatter", "all_reduce"))
-            if kind == "reduce_scatter" and value.elements % (UNIT * GROUP_SIZE):
+            if kind == "reduce_scatter" and value.size % (UNIT * GROUP_SIZE):
                 kind = "all_gather"
-            if value.elements > 100 * UNIT:
+            if value.size > 100 * UNIT:
                 kind = "all_reduce"
             time = step.vary(150 * step.comm_share)
             group = step.rng.choice(("shard", "shard", "replica"))
             futures.append(step.start(kind, value, time, group))
         elif dice < 0.45:
-            values.append(step.compute([value], value.elements, 0, alias=True))
+            values.append(step.compute([value], value.size, 0, alias=True))
         else:
             inputs = list(dict.fromkeys((value, step.rng.choice(recent))))
             elements = step.vary(units) * UNIT

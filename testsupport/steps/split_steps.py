@@ -7,28 +7,21 @@ between two exchanges. Times and sizes are drawn, and every time is pinned.
 """
 
 import random
-from dataclasses import dataclass
 
-GROUP_SIZE = 4
-PROLOGUE = f"commsched.group @tp size({GROUP_SIZE})\n"
+from step_text import (GROUP_SIZE, StepText, Value, get_collective, list_values,
+                       write_groups)
+
+PROLOGUE = write_groups("tp")
 WIDTH = 2048
 # Rows of a shard are multiples of this: what 2, 3 and 4 chunks divide.
 UNIT = 384
 BUDGETS = (0, 10, 25)
 
 
-@dataclass(frozen=True)
-class Value:
-    name: str
-    rows: int
-
-    @property
-    def type(self):
-        return f"tensor<{self.rows}x{WIDTH}xf32>"
-
-
-class SplitStep:
+class SplitStep(StepText):
     """One function; the same for the same seed."""
+
+    always_lists = False
 
     def __init__(self, seed):
         self.seed = seed
@@ -41,37 +34,28 @@ class SplitStep:
         before = self.mix(self.argument(self.shard_rows))
         self.result = self.mix(self.family(self, before))
 
-    @property
-    def name(self):
-        return f"{self.family.__name__}_{self.seed}"
-
     def text(self):
         arguments = ", ".join(f"{v.name}: {v.type}" for v in self.arguments)
-        head = f"func.func @{self.name}({arguments}) -> {self.result.type} {{"
-        tail = f"return {self.result.name} : {self.result.type}"
-        return "\n  ".join([head, *self.lines, tail]) + "\n}\n"
+        return self.write_function(arguments, [self.result], self.lines)
 
     # Operations.
 
     def argument(self, rows):
-        self.arguments.append(Value(f"%a{len(self.arguments)}", rows))
+        self.arguments.append(Value(f"%a{len(self.arguments)}", rows, WIDTH))
         return self.arguments[-1]
 
     def make(self, rows):
-        return Value(f"%{len(self.lines)}", rows)
-
-    def vary(self, middle):
-        """A number around `middle`."""
-        return max(1, round(middle * self.rng.uniform(0.3, 1.7)))
+        return Value(f"%{len(self.lines)}", rows, WIDTH)
 
     def write(self, name, rule, inputs, time, flops=0):
-        result = self.make(inputs[0].rows)
+        result = self.make(inputs[0].size)
+        names, types = list_values(inputs)
         flops = f", flops = {flops}.0" if flops else ""
         self.lines.append(
             f'{result.name} = commsched.compute "{name}"'
-            f"({', '.join(v.name for v in inputs)}) "
+            f"({names}) "
             f'{{split = "{rule}"{flops}, commsched.runtime_ns = {self.vary(time)} '
-            f": i64}} : ({', '.join(v.type for v in inputs)}) -> ({result.type})"
+            f": i64}} : ({types}) -> ({result.type})"
         )
         return result
 
@@ -80,16 +64,12 @@ class SplitStep:
         return self.write("mix", "_ _ -> _ _", [value], 20_000)
 
     def multiply(self, value, time=100_000):
-        flops = 2 * value.rows * WIDTH * WIDTH
+        flops = 2 * value.size * WIDTH * WIDTH
         inputs = [value, self.argument(WIDTH)]
         return self.write("aten.mm", "m k, k n -> m n", inputs, time, flops)
 
     def run(self, kind, operand):
-        rows, clause = {
-            "all_gather": (operand.rows * GROUP_SIZE, "dim(0)"),
-            "reduce_scatter": (operand.rows // GROUP_SIZE, "reduction(sum) dim(0)"),
-            "all_to_all": (operand.rows, "split_dim(0) concat_dim(0)"),
-        }[kind]
+        rows, clause = get_collective(kind, operand.size)
         time = self.vary(100_000 * self.comm_share)
         future = self.make(rows).name
         self.lines.append(
@@ -115,7 +95,7 @@ def gathered(step, value):
 
 def scattered(step, value):
     """Products, and a scatter of their sum."""
-    value = step.mix(step.argument(value.rows * GROUP_SIZE))
+    value = step.mix(step.argument(value.size * GROUP_SIZE))
     for _ in range(step.rng.randint(1, 2)):
         value = step.multiply(value)
     return step.run("reduce_scatter", value)
