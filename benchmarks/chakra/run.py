@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "testsupport/chakra"))
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "testsupport/chakra"))
 
 import traces  # noqa: E402
 
