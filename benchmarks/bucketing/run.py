@@ -19,9 +19,11 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "testsupport" / "steps"))
+FOLDERS = ("benchmarks/common", "testsupport/steps")
+sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
 import make_step  # noqa: E402
+from measured_steps import Failure, print_header, print_row  # noqa: E402
 from plans import buckets, find_plan  # noqa: E402
 
 # Label and the options of make_step.py.
@@ -35,10 +37,6 @@ STEPS = (
     ("8b, 8 ranks x 8 replicas", ["--model=8b", "--dp=8", "--replicas=8"]),
     ("moe-8x7b, 64 ranks, 8 for experts", ["--model=moe-8x7b", "--dp=64"]),
 )
-
-
-class Failure(Exception):
-    """A step could not be measured; the text says why."""
 
 
 def find_ways(program: str) -> dict:
@@ -81,10 +79,6 @@ def measure(opt: str, step: pathlib.Path, pipeline: str) -> dict:
     }
 
 
-def print_row(cells: list):
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
 def print_step(label: str, opt: str, step: pathlib.Path, program: str):
     reference = None
     for way, pipeline in find_ways(program).items():
@@ -106,11 +100,10 @@ def main() -> int:
     add("--opt", default=str(ROOT / "build" / "bin" / "commsched-opt"))
     add("--steps", default=".", help="only the steps whose label this matches")
     options = parser.parse_args()
-    print_row(
+    print_header(
         ["step", "buckets", "collectives", "step, ms", "exposed, ms"]
-        + ["lower bound, ms", "peak, GiB", "time / by block"]
+        + ["lower bound, ms", "peak, GiB", "time / by block"], 2
     )
-    print_row(["---"] * 2 + ["---:"] * 6)
     try:
         for path in options.programs:
             program = run(options.opt, path, "")

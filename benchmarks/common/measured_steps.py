@@ -6,7 +6,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -32,6 +32,33 @@ def run(command: list, limit: float | None = None, **options) -> str:
         lines = result.stderr.strip().splitlines()
         raise Failure(lines[-1] if lines else f"status {result.returncode}")
     return result.stdout
+
+
+def print_row(cells: Iterable) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def print_header(columns: Sequence, texts: int = 1) -> None:
+    """Of a table whose first columns are texts and whose others are numbers."""
+    print_row(columns)
+    print_row(["---"] * texts + ["---:"] * (len(columns) - texts))
+
+
+def list_steps(batches: Sequence[int]) -> Iterator[tuple[str, list]]:
+    """Labels and the options of make_step.py: sharded models of three sizes, of
+    which a batch is in the label where there are several, hybrid sharding, and a
+    mixture of experts."""
+    for model in ("8b", "70b", "405b"):
+        for dp in (8, 64, 512):
+            for batch in batches:
+                options = [f"--model={model}", f"--dp={dp}", f"--batch={batch}"]
+                label = f"{model}, {dp} ranks"
+                yield label + f", batch {batch}" * (len(batches) > 1), options
+    for model, dp in (("8b", 8), ("70b", 64)):
+        options = [f"--model={model}", f"--dp={dp}", "--replicas=8"]
+        yield f"{model}, {dp} ranks x 8 replicas", options
+    options = ["--model=moe-8x7b", "--dp=64", "--ep=8"]
+    yield "moe-8x7b, 64 ranks, 8 for experts", options
 
 
 def make_parser(description: str) -> argparse.ArgumentParser:

@@ -20,7 +20,14 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "benchmarks" / "common"), str(ROOT / "python")]
 
-from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
+from measured_steps import (  # noqa: E402
+    Failure,
+    compare_in_folder,
+    make_parser,
+    print_header,
+    print_row,
+    run,
+)
 
 from commsched.forms import needs_conversion  # noqa: E402
 
@@ -42,10 +49,6 @@ ON_WRITTEN = (
 ON_MERGED = (ON_WRITTEN[0],)
 HEADER = ("program", "scheduler", "step, ms", "bound, ms", "exposed, ms")
 HEADER += ("peak, GiB", "collectives", "to schedule, s")
-
-
-def print_row(cells: list) -> None:
-    print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def read(source: pathlib.Path, options: argparse.Namespace, target: pathlib.Path):
@@ -89,8 +92,7 @@ def print_peers(label: str, program: pathlib.Path, flags: tuple, options) -> Non
 
 
 def compare(options: argparse.Namespace, folder: pathlib.Path) -> None:
-    print_row(HEADER)
-    print_row(["---"] * 2 + ["---:"] * (len(HEADER) - 2))
+    print_header(HEADER, 2)
     sources = [
         path
         for path in sorted(options.programs.iterdir())

@@ -12,7 +12,7 @@
 All have the same costs and are simulated with the same taxes and links. Prints a
 row for each step: its time, the additional time of computation beside
 collectives, and what carries out the collectives. The list of implementations is
-in implementations.json beside this file; its figures are assumptions, which the
+in testsupport/implementations.json; its figures are assumptions, which the
 file explains.
 """
 
@@ -29,10 +29,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "benchmarks/common"), str(ROOT / "testsupport/steps")]
 
 import make_step  # noqa: E402
-from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
+from measured_steps import (  # noqa: E402
+    Failure,
+    compare_in_folder,
+    list_steps,
+    make_parser,
+    print_row,
+    run,
+)
 
 TRACED = ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"
-LIST = pathlib.Path(__file__).with_name("implementations.json")
+LIST = ROOT / "testsupport" / "implementations.json"
 HEADER = ("step", "nccl, ms", "slowdown, ms", "copies", "chosen", "slowdown, ms")
 HEADER += ("to choose, s", "collectives by implementation")
 
@@ -44,19 +51,6 @@ class Answer(NamedTuple):
     slowdown: float  # ms
     seconds: float
     implementations: collections.Counter
-
-
-def list_steps():
-    """Label and the options of make_step.py."""
-    for model in ("8b", "70b", "405b"):
-        for dp in (8, 64, 512):
-            options = [f"--model={model}", f"--dp={dp}", "--batch=1"]
-            yield f"{model}, {dp} ranks", options
-    for model, dp in (("8b", 8), ("70b", 64)):
-        options = [f"--model={model}", f"--dp={dp}", "--replicas=8"]
-        yield f"{model}, {dp} ranks x 8 replicas", options
-    options = ["--model=moe-8x7b", "--dp=64", "--ep=8"]
-    yield "moe-8x7b, 64 ranks, 8 for experts", options
 
 
 class Comparison:
@@ -132,17 +126,13 @@ class Comparison:
         )
 
 
-def print_row(cells: tuple) -> None:
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
 def compare_all(options: argparse.Namespace, folder: pathlib.Path) -> None:
     comparison = Comparison(options, folder)
     print_row(HEADER)
     print_row(("---",) + ("---:",) * (len(HEADER) - 2) + ("---",))
     if re.search(options.steps, TRACED.stem):
         print_row(comparison.compare(TRACED.stem, TRACED))
-    for label, arguments in list_steps():
+    for label, arguments in list_steps((1,)):
         if not re.search(options.steps, label):
             continue
         program = folder / "step.mlir"

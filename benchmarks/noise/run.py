@@ -27,7 +27,7 @@ sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
 import make_step  # noqa: E402
 import plans  # noqa: E402
-from measured_steps import Failure, run  # noqa: E402
+from measured_steps import Failure, print_header, print_row, run  # noqa: E402
 from simulate import simulate_time  # noqa: E402
 
 # Label and the options of make_step.py, or a file.
@@ -96,10 +96,6 @@ class Noise:
         return times
 
 
-def print_row(cells: list):
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-
-
 def print_step(options, label: str, path: pathlib.Path, folder: str):
     text = run([options.opt, str(path)])
     before = read_problems(options.opt, path, "canonicalize", folder)
@@ -123,11 +119,10 @@ def main() -> int:
     parser.add_argument("--opt", default=str(ROOT / "build/bin/commsched-opt"))
     parser.add_argument("--draws", type=make_step.positive, default=100)
     options = parser.parse_args()
-    print_row(
+    print_header(
         ["step", "schedule", "nominal, ms", "median, ms", "95th percentile, ms",
-         "worst, ms", "median / nominal", "95th / nominal"]
+         "worst, ms", "median / nominal", "95th / nominal"], 2
     )
-    print_row(["---"] * 2 + ["---:"] * 6)
     try:
         with tempfile.TemporaryDirectory() as folder:
             for label, step in STEPS:

@@ -19,13 +19,15 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "testsupport" / "optimum"))
+FOLDERS = ("benchmarks/common", "testsupport/optimum")
+sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
 import optima  # noqa: E402
 
 import exact  # noqa: E402
 import joint  # noqa: E402
 import splits  # noqa: E402
+from measured_steps import print_header, print_row  # noqa: E402
 from small_steps import SmallStep  # noqa: E402
 
 #: What schedules the steps; of None the program's order counts.
@@ -42,18 +44,13 @@ def get_percentile(values, percent):
     return ordered[max(0, -(-len(ordered) * percent // 100) - 1)]
 
 
-def print_row(cells):
-    print("| " + " | ".join(str(cell) for cell in cells) + " |")
-
-
 def print_gaps(title, rows):
     """`rows`: a label, the gaps of what is within its budget, and the number of
     those that are over it."""
-    print_row(
+    print_header(
         [title, "number", "optimal", "within 1 %", "within 5 %", "median gap",
          "95th percentile", "largest", "over budget"]
     )
-    print_row(["---"] + ["---:"] * 8)
     for label, gaps, over in rows:
         if gaps:
             counts = [sum(gap <= most for gap in gaps) for most in (0, 0.01, 0.05)]

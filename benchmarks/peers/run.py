@@ -26,7 +26,15 @@ sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
 import make_step  # noqa: E402
 import plans  # noqa: E402
-from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
+from measured_steps import (  # noqa: E402
+    Failure,
+    compare_in_folder,
+    list_steps,
+    make_parser,
+    print_header,
+    print_row,
+    run,
+)
 
 TRACED = ROOT / "examples" / "llama3-8b-fsdp64.mlirbc"
 KINDS = ("all_gathers", "reduce_scatters", "all_reduces")
@@ -57,20 +65,6 @@ PEERS = {
 }
 HEADER = ("step", "scheduler", "step, ms", "over bound", "peak / input")
 HEADER += ("collectives", "to schedule, ms", "ratio")
-
-
-def list_steps():
-    """Label and the options of make_step.py."""
-    for model in ("8b", "70b", "405b"):
-        for dp in (8, 64, 512):
-            for batch in (1, 4):
-                options = [f"--model={model}", f"--dp={dp}", f"--batch={batch}"]
-                yield f"{model}, {dp} ranks, batch {batch}", options
-    for model, dp in (("8b", 8), ("70b", 64)):
-        options = [f"--model={model}", f"--dp={dp}", "--replicas=8"]
-        yield f"{model}, {dp} ranks x 8 replicas", options
-    options = ["--model=moe-8x7b", "--dp=64", "--ep=8"]
-    yield "moe-8x7b, 64 ranks, 8 for experts", options
 
 
 class Cost(NamedTuple):
@@ -188,20 +182,15 @@ def print_cost(
     )
 
 
-def print_row(cells):
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
 def compare(options: argparse.Namespace, folder: pathlib.Path):
     comparison = Comparison(options, folder)
-    print_row(HEADER)
-    print_row(["---"] * 2 + ["---:"] * (len(HEADER) - 2))
+    print_header(HEADER, 2)
     programs = [(path.stem, path) for path in options.programs or [TRACED]]
     for label, path in programs:
         if options.programs or re.search(options.steps, label):
             comparison.print_step(label, path)
     step = folder / "step.mlir"
-    for label, arguments in [] if options.programs else list_steps():
+    for label, arguments in [] if options.programs else list_steps((1, 4)):
         if not re.search(options.steps, label):
             continue
         make = [sys.executable, make_step.__file__, *arguments]

@@ -20,9 +20,11 @@ import sys
 import tempfile
 
 ROOT = os.path.join(os.path.dirname(__file__), "..", "..")
-sys.path.append(os.path.join(ROOT, "testsupport", "steps"))
+FOLDERS = (("benchmarks", "common"), ("testsupport", "steps"))
+sys.path += [os.path.join(ROOT, *folder) for folder in FOLDERS]
 
 import make_step  # noqa: E402
+from measured_steps import print_header, print_row  # noqa: E402
 
 MODELS = ("8b", "70b", "405b")
 BUILT_BENCHMARK = os.path.join(ROOT, "build", "bin", "commsched-scaling")
@@ -83,15 +85,6 @@ def exponent(stages: list, programs: list) -> float:
     small, large = (stage["time_ns"] for stage in stages)
     few, many = (program["num_ops"] for program in programs)
     return math.log(large / small) / math.log(many / few)
-
-
-def print_row(cells: list):
-    print("| " + " | ".join(str(cell) for cell in cells) + " |")
-
-
-def print_header(columns: list):
-    print_row(columns)
-    print_row(["---"] + ["---:"] * (len(columns) - 1))
 
 
 def print_sizes(labels: list, programs: list):

@@ -24,7 +24,14 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
+from measured_steps import (  # noqa: E402
+    Failure,
+    compare_in_folder,
+    make_parser,
+    print_header,
+    print_row,
+    run,
+)
 
 # Label -> options of commsched.torch.trace.
 STEPS = {
@@ -112,10 +119,6 @@ def add_up(lines: list) -> Cost:
     )
 
 
-def print_row(cells):
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
 def print_step(label: str, costs: dict):
     before, reference = costs["input"], costs["off"]
     # Merged collectives take less time than single ones.
@@ -141,8 +144,7 @@ def print_step(label: str, costs: dict):
 
 
 def compare(options: argparse.Namespace, folder: pathlib.Path):
-    print_row(HEADER)
-    print_row(["---"] * 2 + ["---:"] * (len(HEADER) - 2))
+    print_header(HEADER, 2)
     for label in STEPS:
         if re.search(options.steps, label):
             try:

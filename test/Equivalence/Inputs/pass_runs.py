@@ -157,7 +157,7 @@ RUNS = [
     *make_runs("commsched-choose-implementations", "memory-budget=10%",
                "memory-budget=10% slack=5 target=b200 exclusive-groups "
                "link-sharing compute-slowdown=0.19 "
-               "profile=%src/benchmarks/implementations/implementations.json",
+               "profile=%src/testsupport/implementations.json",
                steps=("implementations",)),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
                steps=()),

@@ -16,7 +16,7 @@ FENCE = re.compile(r"^(```|~~~).*?^\1", re.DOTALL | re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 FOLDERS = ("benchmarks", "cmake", "data", "docs", "examples", "include", "lib",
-           "python", "scripts", "test", "tools", "unittests")
+           "python", "scripts", "test", "tools", "unittests", "testsupport")
 FILE_NAME = re.compile(r"(?:%s)/[\w./-]+" % "|".join(FOLDERS))
 
 
