@@ -134,59 +134,6 @@ TEST(AutogradOrder, PeaksStopGrowingWithActivations) {
   }
 }
 
-TEST(AutogradOrder, WhatIsKeptStaysInFrontWithWhatItNeeds) {
-  Problem problem;
-  NodeId unneeded = addCompute(problem, 1);
-  NodeId first = addCompute(problem, 1);
-  NodeId second = addCompute(problem, 1);
-  NodeId update = addCompute(problem, 1, {second});
-  NodeId gradient = addCompute(problem, 1);
-  NodeId last = addCompute(problem, 1, {first, second, gradient});
-  problem.finalize();
-  EXPECT_EQ(expectOrder(problem, gradient, {update}),
-            (Order{second, update, gradient, first, last, unneeded}));
-  EXPECT_EQ(expectOrder(problem, gradient),
-            (Order{gradient, first, second, last, unneeded, update}));
-}
-
-TEST(AutogradOrder, EveryDependenceCounts) {
-  // A write comes after the reads before it, though it needs nothing of them.
-  Problem problem;
-  NodeId other = addCompute(problem, 1);
-  NodeId read = addCompute(problem, 1);
-  NodeId gradient = addCompute(problem, 1);
-  NodeId write = addCompute(problem, 1);
-  problem.addDependence(read, write, DependenceKind::Memory);
-  // And a buffer is made before it is used.
-  NodeId user = addCompute(problem, 1);
-  problem.addUse(problem.addBuffer(1, other, true), user);
-  problem.finalize();
-  EXPECT_EQ(expectOrder(problem, gradient),
-            (Order{gradient, read, write, other, user}));
-}
-
-TEST(AutogradOrder, StartsComeWithTheirWaits) {
-  Problem problem;
-  NodeId first = addStart(problem, 5);
-  NodeId second = addStart(problem, 5);
-  NodeId firstWait = problem.addWait(first);
-  NodeId secondWait = problem.addWait(second);
-  NodeId gradient = addCompute(problem, 1, {secondWait});
-  NodeId last = addCompute(problem, 1, {gradient, firstWait});
-  problem.finalize();
-  EXPECT_EQ(expectOrder(problem, gradient),
-            (Order{second, secondWait, gradient, first, firstWait, last}));
-}
-
-TEST(AutogradOrder, NothingBeforeOrNothingBehind) {
-  Problem problem = makeCheckpointed(4);
-  EXPECT_EQ(expectOrder(problem, 0), problem.programOrder());
-  EXPECT_EQ(expectOrder(problem, problem.numNodes()), problem.programOrder());
-  Problem empty;
-  empty.finalize();
-  EXPECT_EQ(expectOrder(empty, 0), Order());
-}
-
 TEST(AutogradOrder, Errors) {
   Problem problem = makeCheckpointed(2);
   EXPECT_EQ(expectError(problem, 5),

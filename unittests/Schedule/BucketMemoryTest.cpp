@@ -101,33 +101,6 @@ TEST(BucketMemory, SideBySideMembersKeepTheirStorages) {
             "120 130 150:70 370 340 240 40 40");
 }
 
-TEST(BucketMemory, ViewsKeepTheirStorageAlive) {
-  Gathers gathers;
-  Result<BucketedProblem> program =
-      gathers.merge({3, 10, 0, {}, {Layout::Viewed, 30, 300}});
-  ASSERT_TRUE(program) << program.error();
-  // castA, castB, copy-in, start, wait, useA, useB, overwrite. The casts'
-  // results go when they are packed, and both results with the last.
-  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
-            "120 130 150:70 100:70 370 340 340 40 40");
-  // As long as one is kept, both are.
-  gathers.problem.addBuffer(7, Gathers::startB, false);
-  gathers.problem.finalize();
-  program = gathers.merge({3, 10, 0, {}, {Layout::Viewed, 30, 300}});
-  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
-            "120 130 150:70 100:70 370 340 340 340 340");
-}
-
-TEST(BucketMemory, CopyOutsMakeWhatIsDelivered) {
-  Gathers gathers;
-  Result<BucketedProblem> program =
-      gathers.merge({3, 10, 4, {}, {Layout::CopiedOut, 300, 0}});
-  ASSERT_TRUE(program) << program.error();
-  // castA, castB, copy-in, start, wait, copy-out, useA, useB, overwrite.
-  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7, 8}),
-            "120 130 150:70 370:340 340 340 640:340 240 40 40");
-}
-
 TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
   Gathers gathers;
   BucketCost cost = {0, 10, 0, {}, {Layout::CopiedOut, 300, 0}};
@@ -143,21 +116,6 @@ TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
   program = BucketedProblem::create(gathers.problem, gathers.buckets, {cost});
   EXPECT_EQ(program->bucket(0).copyIn, noNode);
   EXPECT_EQ(program->getProblem().numBuffers(), 0);
-}
-
-TEST(BucketMemory, CopyInsReadWhatAbsorbedCastsRead) {
-  Gathers gathers;
-  BucketCost cost = {3, 10, 0, {0, 2}, {Layout::Viewed, 30, 300}};
-  Result<BucketedProblem> program = gathers.merge(cost);
-  ASSERT_TRUE(program) << program.error();
-  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 4, 5, 6, 7}),
-            "120 120 120 150:70 370 340 340 40 40");
-  // Nobody overwrites it before.
-  NodeId overwrite = program->nodeOf(Gathers::overwrite);
-  bool isAfterStart = false;
-  for (DependenceEnd end : program->getProblem().predecessors(overwrite))
-    isAfterStart |= end.node == program->startOf(0);
-  EXPECT_TRUE(isAfterStart);
 }
 
 TEST(BucketMemory, RejectsWhatCannotBe) {

@@ -106,61 +106,6 @@ TEST(Bucketing, PutsEqualsOfTwoChainsTogether) {
   EXPECT_EQ(othersOf(bucketing), std::vector<NodeId>(4, noNode));
 }
 
-TEST(Bucketing, ListsBucketsAndMembersByIndex) {
-  Independent four({1, 1, 1, 1});
-  Candidates candidates = {{6, 0, 1}, {4, 1, 1}, {2, 0, 1}, {0, 1, 1}};
-  Bucketing bucketing = form(four.problem, candidates, {{{9}, {9}}});
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 4}, {2, 6}}));
-  EXPECT_EQ(bucketing.buckets[0].key, 1);
-  EXPECT_EQ(bucketing.buckets[1].key, 0);
-  EXPECT_EQ(indicesOf(bucketing), (std::vector<int32_t>{1, 0, 1, 0}));
-}
-
-TEST(Bucketing, SeesCyclesThroughBucketsOfOtherKeys) {
-  // Two chains that pass the keys in opposite orders: gather a1, scatter b1
-  // after it; scatter b2, gather a2 after it. One pair can be merged; then the
-  // other has a path through it.
-  Problem problem;
-  NodeId a1 = addCollective(problem), b1 = addCollective(problem, {a1 + 1});
-  NodeId b2 = addCollective(problem), a2 = addCollective(problem, {b2 + 1});
-  problem.finalize();
-  BucketingOptions options = {{{huge}, {huge}}};
-  Bucketing bucketing =
-      form(problem, {{a1, 0, 1}, {a2, 0, 1}, {b1, 1, 1}, {b2, 1, 1}}, options);
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{a1, a2}}));
-  EXPECT_EQ(reasonsOf(bucketing),
-            (std::vector<UnbucketedReason>{
-                UnbucketedReason::None, UnbucketedReason::None,
-                UnbucketedReason::Dependent, UnbucketedReason::Dependent}));
-  EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{noNode, noNode, b2, b1}));
-
-  bucketing =
-      form(problem, {{b1, 1, 1}, {b2, 1, 1}, {a1, 0, 1}, {a2, 0, 1}}, options);
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{b1, b2}}));
-}
-
-TEST(Bucketing, KeepsToEachBucketsCap) {
-  Independent ten(std::vector<int64_t>(10, 10));
-  Bucketing bucketing = form(ten.problem, ten.candidates, {{{20, 40, 30}}});
-  EXPECT_EQ(startsOf(bucketing),
-            (std::vector<Starts>{{0, 2}, {4, 6, 8, 10}, {12, 14, 16}}))
-      << "and the last one is alone";
-  EXPECT_EQ(bucketing.assignments[9].reason, UnbucketedReason::BucketFull);
-  // The last cap stands for all others.
-  bucketing = form(ten.problem, ten.candidates, {{{20, 30}}});
-  EXPECT_EQ(startsOf(bucketing),
-            (std::vector<Starts>{{0, 2}, {4, 6, 8}, {10, 12, 14}, {16, 18}}));
-}
-
-TEST(Bucketing, FillsABucketToTheByte) {
-  Independent three({1, 4, 3});
-  EXPECT_EQ(startsOf(form(three.problem, three.candidates, {{{8}}})),
-            (std::vector<Starts>{{0, 2, 4}}));
-  Bucketing bucketing = form(three.problem, three.candidates, {{{7}}});
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 2}}));
-  EXPECT_EQ(bucketing.assignments[2].reason, UnbucketedReason::BucketFull);
-}
-
 TEST(Bucketing, DoesNotOverflow) {
   Independent three({huge - 1, huge, 1});
   EXPECT_EQ(startsOf(form(three.problem, three.candidates)),
@@ -172,13 +117,6 @@ TEST(Bucketing, DoesNotOverflow) {
   EXPECT_EQ(bucketing.buckets[0].bytes, huge);
 }
 
-TEST(Bucketing, ClosesABucketThatLacksRoom) {
-  // The second bucket gets what the first would still have had the room for.
-  Independent five({6, 5, 1, 1, 3});
-  EXPECT_EQ(startsOf(form(five.problem, five.candidates, {{{10}}})),
-            (std::vector<Starts>{{2, 4, 6, 8}}));
-}
-
 TEST(Bucketing, KeepsToTheLargestCount) {
   Independent seven(std::vector<int64_t>(7, 1));
   Bucketing bucketing = form(seven.problem, seven.candidates, {{{huge}}, 3});
@@ -188,113 +126,6 @@ TEST(Bucketing, KeepsToTheLargestCount) {
   EXPECT_TRUE(bucketing.buckets.empty());
   EXPECT_EQ(reasonsOf(bucketing),
             std::vector<UnbucketedReason>(7, UnbucketedReason::BucketFull));
-}
-
-TEST(Bucketing, LeavesWhatIsOverTheCapAlone) {
-  // Neither does the large one close the bucket, nor use up the first cap.
-  Independent four({100, 1, 100, 1});
-  Bucketing bucketing = form(four.problem, four.candidates, {{{2, 50}}});
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 6}}));
-  EXPECT_EQ(bucketing.assignments[0].reason, UnbucketedReason::OverCap);
-  EXPECT_EQ(bucketing.assignments[2].reason, UnbucketedReason::OverCap);
-  Independent five({100, 1, 1, 20, 20});
-  EXPECT_EQ(startsOf(form(five.problem, five.candidates, {{{2, 50}}})),
-            (std::vector<Starts>{{2, 4}, {6, 8}}));
-}
-
-TEST(Bucketing, LetsOneBeTheFirstBucketIfThatIsSmall) {
-  // A small first bucket is there to let communication begin early: it is the
-  // first collective if no other fits.
-  Independent four({10, 10, 10, 1});
-  Bucketing bucketing = form(four.problem, four.candidates, {{{1, 25}}});
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 4, 6}}));
-  EXPECT_EQ(bucketing.assignments[0].reason, UnbucketedReason::OverCap);
-}
-
-TEST(Bucketing, KnowsWhoHasNoPartner) {
-  Independent four({1, 1, 100, 1});
-  Candidates &candidates = four.candidates;
-  candidates[0].key = 2;
-  candidates[2].key = candidates[3].key = 1;
-  Bucketing bucketing = form(four.problem, candidates, {{{9}, {9}, {9}}});
-  EXPECT_EQ(reasonsOf(bucketing),
-            (std::vector<UnbucketedReason>{
-                UnbucketedReason::NoPartner, UnbucketedReason::NoPartner,
-                UnbucketedReason::OverCap, UnbucketedReason::NoPartner}))
-      << "one that is over the cap is no partner";
-}
-
-TEST(Bucketing, SaysThatNoBucketWasLeft) {
-  // The second finds no room, and the third no bucket.
-  Independent three({20, 20, 1});
-  Bucketing bucketing = form(three.problem, three.candidates, {{{25, 1}}});
-  EXPECT_EQ(reasonsOf(bucketing),
-            std::vector<UnbucketedReason>(3, UnbucketedReason::BucketFull));
-}
-
-TEST(Bucketing, NamesTheMemberThatAPathJoins) {
-  // The third comes after the start of the second, and the fourth, which is
-  // looked at last, leads to the third.
-  Problem problem;
-  addCollective(problem);
-  NodeId second = addCollective(problem);
-  NodeId third = addCollective(problem);
-  problem.addDependence(second, third, DependenceKind::Memory);
-  NodeId fourth = addCollective(problem);
-  problem.addDependence(fourth + 1, third, DependenceKind::Memory);
-  problem.finalize();
-  Bucketing bucketing =
-      form(problem, {{0, 0, 1}, {second, 0, 1}, {third, 0, 1}});
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, second}}));
-  EXPECT_EQ(bucketing.assignments[2].reason, UnbucketedReason::Dependent);
-  EXPECT_EQ(bucketing.assignments[2].other, second);
-  bucketing = form(problem, {{third, 0, 1}, {fourth, 0, 1}});
-  EXPECT_EQ(reasonsOf(bucketing),
-            std::vector<UnbucketedReason>(2, UnbucketedReason::Dependent));
-  EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{fourth, third}));
-}
-
-TEST(Bucketing, NamesAStartWhereWaitsAreJoined) {
-  Problem problem;
-  addStart(problem, 1);
-  addStart(problem, 1);
-  NodeId waitA = problem.addWait(0), waitB = problem.addWait(1);
-  problem.addDependence(addCompute(problem, 1, {waitA}), waitB,
-                        DependenceKind::Memory);
-  problem.finalize();
-  Bucketing bucketing = form(problem, {{0, 0, 1}, {1, 0, 1}});
-  EXPECT_EQ(reasonsOf(bucketing),
-            std::vector<UnbucketedReason>(2, UnbucketedReason::Dependent));
-  EXPECT_EQ(othersOf(bucketing), (std::vector<NodeId>{1, 0}));
-}
-
-TEST(Bucketing, DoesNotCrossABarrier) {
-  Problem problem;
-  NodeId a = addCollective(problem), b = addCollective(problem);
-  NodeId barrier = problem.addNode(NodeKind::Blocking, 1, 0);
-  NodeId c = addCollective(problem), d = addCollective(problem);
-  for (NodeId start : {a, b}) {
-    problem.addDependence(start, barrier, DependenceKind::Barrier);
-    problem.addDependence(start + 1, barrier, DependenceKind::Barrier);
-  }
-  for (NodeId start : {c, d})
-    problem.addDependence(barrier, start, DependenceKind::Barrier);
-  problem.finalize();
-  EXPECT_EQ(
-      startsOf(form(problem, {{a, 0, 1}, {b, 0, 1}, {c, 0, 1}, {d, 0, 1}})),
-      (std::vector<Starts>{{a, b}, {c, d}}));
-}
-
-TEST(Bucketing, MergesNeighboursOfAKeptOrder) {
-  // One stream in the order of the program: gather, gather, scatter, gather.
-  Problem problem;
-  for (NodeId i = 0; i < 4; ++i)
-    addCollective(problem);
-  for (NodeId i = 0; i < 3; ++i)
-    problem.addDependence(2 * i, 2 * i + 2, DependenceKind::Order);
-  problem.finalize();
-  EXPECT_EQ(startsOf(form(problem, {{0, 0, 1}, {2, 0, 1}, {6, 0, 1}})),
-            (std::vector<Starts>{{0, 2}}));
 }
 
 /// A chain of collectives, and one that has nothing to do with it.
@@ -324,25 +155,6 @@ TEST(Bucketing, GivesABucketUpThatHasRefusedManyInARow) {
   EXPECT_EQ(bucketing.assignments[0].reason, UnbucketedReason::Dependent);
   EXPECT_EQ(bucketing.assignments[0].other, 2) << "the first that it refused";
   EXPECT_EQ(bucketing.assignments[16].other, 30) << "the last that refused it";
-}
-
-TEST(Bucketing, KeepsABucketThatOthersJoin) {
-  // After each operation of a chain comes one that joins the first bucket,
-  // which never is the one to be closed, be the others as many as they may.
-  Problem problem;
-  Candidates candidates;
-  for (int32_t i = 0; i < 40; ++i) {
-    NodeId chained = addCollective(problem);
-    NodeId free = addCollective(problem);
-    if (i > 0)
-      problem.addDependence(chained - 3, chained, DependenceKind::Data);
-    candidates.push_back({chained, 0, 1});
-    candidates.push_back({free, 0, 1});
-  }
-  problem.finalize();
-  Bucketing bucketing = form(problem, candidates);
-  ASSERT_EQ(bucketing.buckets.size(), 1u);
-  EXPECT_EQ(bucketing.buckets[0].starts.size(), 41u);
 }
 
 void expectError(const Problem &problem, const Candidates &candidates,

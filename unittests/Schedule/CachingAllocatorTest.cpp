@@ -41,40 +41,6 @@ TEST(CachingAllocator, RoundsRequests) {
   EXPECT_EQ(allocator.reservedBytes(), 2 * mib);
 }
 
-TEST(CachingAllocator, SizesSegmentsByRequests) {
-  auto reserve = [](int64_t bytes) {
-    CachingAllocator allocator(SegmentKind::Fixed);
-    allocator.allocate(bytes, 0);
-    return allocator.reservedBytes();
-  };
-  EXPECT_EQ(reserve(mib), 2 * mib);
-  EXPECT_EQ(reserve(mib + 1), 20 * mib);
-  EXPECT_EQ(reserve(10 * mib - 512), 20 * mib);
-  EXPECT_EQ(reserve(10 * mib - 511), 10 * mib);
-  EXPECT_EQ(reserve(10 * mib + 1), 12 * mib);
-  EXPECT_EQ(reserve(1000 * mib), 1000 * mib);
-}
-
-TEST(CachingAllocator, KeepsPoolsApart) {
-  CachingAllocator allocator(SegmentKind::Fixed);
-  allocator.free(allocator.allocate(30 * mib, 0));
-  allocator.allocate(mib, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 32 * mib);
-}
-
-TEST(CachingAllocator, TakesTheSmallestThatFitsAndThenTheFirst) {
-  CachingAllocator allocator(SegmentKind::Fixed);
-  auto wide = allocator.allocate(40 * mib, 0);
-  auto first = allocator.allocate(30 * mib, 0);
-  auto second = allocator.allocate(30 * mib, 0);
-  int64_t firstAddress = allocator.address(first);
-  allocator.free(wide);
-  allocator.free(second);
-  allocator.free(first);
-  EXPECT_EQ(allocator.address(allocator.allocate(29 * mib, 0)), firstAddress);
-  EXPECT_EQ(allocator.reservedBytes(), 100 * mib);
-}
-
 TEST(CachingAllocator, SplitsLargeBlocksOnlyForMoreThanOneMebibyte) {
   CachingAllocator allocator(SegmentKind::Fixed);
   // Exactly 1 MiB is left of 20 and stays in the block.
@@ -91,85 +57,6 @@ TEST(CachingAllocator, SplitsLargeBlocksOnlyForMoreThanOneMebibyte) {
   EXPECT_EQ(small.activeBytes(), 2 * mib - 512);
   small.allocate(512, 0);
   EXPECT_EQ(small.reservedBytes(), 2 * mib);
-}
-
-TEST(CachingAllocator, MergesFreeNeighborsOfOneSegmentOnly) {
-  CachingAllocator allocator(SegmentKind::Fixed);
-  auto a = allocator.allocate(6 * mib, 0);
-  auto b = allocator.allocate(6 * mib, 0);
-  auto c = allocator.allocate(6 * mib, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 20 * mib);
-  allocator.free(a);
-  allocator.free(c);
-  // 6 and 8 MiB are free, but not together.
-  allocator.allocate(9 * mib, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 40 * mib);
-  allocator.free(b);
-  allocator.allocate(20 * mib, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 40 * mib);
-  // Two whole segments of 12 MiB never become one of 24.
-  CachingAllocator segments(SegmentKind::Fixed);
-  auto left = segments.allocate(12 * mib, 0);
-  auto right = segments.allocate(12 * mib, 0);
-  segments.free(left);
-  segments.free(right);
-  segments.allocate(24 * mib, 0);
-  EXPECT_EQ(segments.reservedBytes(), 48 * mib);
-}
-
-TEST(CachingAllocator, WaitsForOtherStreams) {
-  CachingAllocator allocator(SegmentKind::Fixed);
-  auto block = allocator.allocate(30 * mib, 0);
-  allocator.freeAfter(block, /*usedUntilNs=*/100);
-  EXPECT_EQ(allocator.activeBytes(), 30 * mib);
-  auto other = allocator.allocate(30 * mib, 99);
-  EXPECT_NE(other, block);
-  EXPECT_EQ(allocator.reservedBytes(), 60 * mib);
-  allocator.allocate(30 * mib, 100);
-  EXPECT_EQ(allocator.reservedBytes(), 60 * mib);
-}
-
-//===----------------------------------------------------------------------===//
-// Expandable segments
-//===----------------------------------------------------------------------===//
-
-TEST(CachingAllocator, ExpandsByPages) {
-  CachingAllocator allocator(SegmentKind::Expandable);
-  allocator.allocate(1, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 2 * mib);
-  auto block = allocator.allocate(30 * mib, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 42 * mib);
-  // 10 MiB are free at the end, so that 15 take one more page.
-  allocator.allocate(15 * mib, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 62 * mib);
-  // 30 MiB at the front do not reach; the 15 at the end and one more page do.
-  allocator.free(block);
-  allocator.allocate(31 * mib, 0);
-  EXPECT_EQ(allocator.reservedBytes(), 82 * mib);
-}
-
-TEST(CachingAllocator, PrefersBlocksThatCannotExpand) {
-  CachingAllocator allocator(SegmentKind::Expandable);
-  auto front = allocator.allocate(16 * mib, 0);
-  allocator.allocate(10 * mib, 0);
-  // 14 MiB are free at the end, which is the better fit, but could expand.
-  int64_t address = allocator.address(front);
-  allocator.free(front);
-  EXPECT_EQ(allocator.address(allocator.allocate(13 * mib, 0)), address);
-}
-
-TEST(CachingAllocator, ExpandableSegmentsHoldOtherSizesLater) {
-  auto reserve = [](SegmentKind kind) {
-    CachingAllocator allocator(kind);
-    auto left = allocator.allocate(40 * mib, 0);
-    auto right = allocator.allocate(40 * mib, 0);
-    allocator.free(left);
-    allocator.free(right);
-    allocator.allocate(80 * mib, 0);
-    return allocator.reservedBytes();
-  };
-  EXPECT_EQ(reserve(SegmentKind::Fixed), 160 * mib);
-  EXPECT_EQ(reserve(SegmentKind::Expandable), 80 * mib);
 }
 
 //===----------------------------------------------------------------------===//
@@ -257,26 +144,6 @@ TEST(ReservedMemory, AllocatesWhatIsLiveFromTheStartFirst) {
   ASSERT_TRUE(memory);
   EXPECT_EQ(memory->reservedBytes, 32 * mib);
   EXPECT_EQ(memory->fragmentationBytes, 17 * mib);
-}
-
-TEST(ReservedMemory, ReusesWhatIsFreed) {
-  // Four operations, each of which makes what the next one reads.
-  Problem problem;
-  NodeId last = noNode;
-  for (int i = 0; i < 4; ++i) {
-    NodeId node = problem.addNode(NodeKind::Compute, 10);
-    if (last != noNode) {
-      problem.addDependence(last, node, DependenceKind::Data);
-      problem.addUse(i - 1, node);
-    }
-    problem.addBuffer(16 * mib, node, /*freed=*/true);
-    last = node;
-  }
-  ASSERT_TRUE(problem.finalize());
-  Result<ReservedMemory> memory = replay(problem, problem.programOrder());
-  ASSERT_TRUE(memory);
-  EXPECT_EQ(memory->reservedBytes, 32 * mib);
-  EXPECT_EQ(memory->fragmentationBytes, 0);
 }
 
 TEST(ReservedMemory, KeepsWhatACollectiveInFlightUses) {

@@ -96,57 +96,6 @@ TEST(ContractedGraph, RefusesACycleThroughThreeClasses) {
   EXPECT_EQ(ends(graph.merge(1, 7)), Ends(2, 7));
 }
 
-TEST(ContractedGraph, OnlyADirectOrderDependenceCountsNot) {
-  Problem problem;
-  for (NodeId node = 0; node < 5; ++node)
-    addCompute(problem, 1);
-  problem.addDependence(0, 1, DependenceKind::Order);
-  problem.addDependence(1, 2, DependenceKind::Order);
-  problem.addDependence(3, 4, DependenceKind::Order);
-  problem.addDependence(3, 4, DependenceKind::Memory);
-  problem.finalize();
-  ContractedGraph graph = contract(problem);
-  EXPECT_EQ(ends(graph.findPath(0, 2)), Ends(0, 2)) << "by way of 1";
-  EXPECT_EQ(ends(graph.findPath(3, 4)), Ends(3, 4)) << "for the memory";
-  EXPECT_EQ(ends(graph.merge(0, 1)), nothing);
-  EXPECT_EQ(ends(graph.merge(0, 2)), nothing) << "no other is between now";
-}
-
-TEST(ContractedGraph, MayAllowDirectDependences) {
-  // 0 -> 1 -> 2 and 0 -> 2.
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1, {0});
-  addCompute(problem, 1, {0, 1});
-  problem.finalize();
-  Result<ContractedGraph> graph = ContractedGraph::create(
-      problem, ContractedGraph::DirectDependences::Allow);
-  ASSERT_TRUE(graph) << graph.error();
-  EXPECT_EQ(ends(graph->findPath(0, 2)), Ends(0, 2)) << "by way of 1";
-  EXPECT_EQ(ends(graph->merge(0, 1)), nothing);
-  EXPECT_EQ(ends(graph->merge(2, 0)), nothing);
-  EXPECT_EQ(graph->topologicalOrder().size(), 1u);
-}
-
-TEST(ContractedGraph, MergesCollectivesWithTheirWaits) {
-  // The sums 2, 5 and 8 after each wait; gather 6 needs the sum 5.
-  Problem problem;
-  for (NodeId start : {0, 3, 6}) {
-    addStart(problem, 1);
-    problem.addWait(start);
-    addCompute(problem, 1, {start + 1});
-  }
-  problem.addDependence(5, 6, DependenceKind::Data);
-  problem.finalize();
-  ContractedGraph graph = contract(problem);
-  EXPECT_EQ(ends(graph.mergeCollectives(3, 6)), Ends(3, 6));
-  EXPECT_EQ(ends(graph.mergeCollectives(0, 3)), nothing);
-  EXPECT_EQ(graph.classOf(0), graph.classOf(3));
-  EXPECT_EQ(graph.classOf(1), graph.classOf(4));
-  EXPECT_EQ(ends(graph.mergeCollectives(6, 3)), Ends(0, 6)) << "by the waits";
-  EXPECT_EQ(graph.topologicalOrder().size(), 7u);
-}
-
 TEST(ContractedGraph, RefusesCollectivesOfWhichOnlyTheWaitsAreJoined) {
   // Wait 3 may come only after the sum 4 of what wait 2 has brought.
   Problem problem;

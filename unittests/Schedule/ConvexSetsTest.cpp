@@ -73,27 +73,6 @@ TEST(ConvexSets, TakesWholeChains) {
   EXPECT_EQ(formMembers(makeChain(4), {none, 1, 1, none}), Members({{1, 2}}));
 }
 
-TEST(ConvexSets, SplitsAroundAnOperationInTheMiddle) {
-  EXPECT_EQ(formMembers(makeChain(5), {0, 0, none, 0, 0}),
-            Members({{0, 1}, {3, 4}}));
-  // A diamond: 0 -> 1, 2 -> 3, of which 2 is not marked.
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1, {0});
-  addCompute(problem, 1, {0});
-  addCompute(problem, 1, {1, 2});
-  problem.finalize();
-  EXPECT_EQ(formMembers(problem, {0, 0, none, 0}), Members({{0, 1}, {3}}));
-}
-
-TEST(ConvexSets, TakesWhatNothingJoins) {
-  Problem problem;
-  for (NodeId node = 0; node < 3; ++node)
-    addCompute(problem, 1);
-  problem.finalize();
-  EXPECT_EQ(formMembers(problem, {0, none, 0}), Members({{0, 2}}));
-}
-
 TEST(ConvexSets, NeverTakesTwoLabelsNorMakesThemACycle) {
   EXPECT_EQ(formMembers(makeChain(4), {0, 1, 0, 1}),
             Members({{0}, {1}, {2}, {3}}));
@@ -111,59 +90,6 @@ TEST(ConvexSets, NeverTakesTwoLabelsNorMakesThemACycle) {
   EXPECT_EQ(sets[1].label, 1);
   EXPECT_EQ(sets[1].members, std::vector<NodeId>({1}));
   EXPECT_EQ(sets[2].members, std::vector<NodeId>({2}));
-}
-
-TEST(ConvexSets, TakesStartsWithTheirWaitsOrNeither) {
-  // A collective with 2 between: 2 needs the start, and the last wait needs 2.
-  auto make = [](bool isBarrier) {
-    Problem problem;
-    addCompute(problem, 1);
-    addStart(problem, 1, {0});
-    addCompute(problem, 1, {0});
-    problem.addWait(1);
-    addCompute(problem, 1, {2, 3});
-    if (isBarrier) {
-      problem.addDependence(1, 2, DependenceKind::Barrier);
-      problem.addDependence(2, 3, DependenceKind::Barrier);
-    }
-    problem.finalize();
-    return problem;
-  };
-  Problem crossed = make(false), barrier = make(true);
-  EXPECT_EQ(formMembers(crossed, {0, 0, 0, 0, 0}), Members({{0, 1, 2, 3, 4}}));
-  EXPECT_EQ(formMembers(crossed, {0, 0, 1, 0, 0}),
-            Members({{0, 1, 3}, {2}, {4}}));
-  EXPECT_EQ(formMembers(crossed, {0, 0, 0, none, 0}), Members({{0, 2}, {4}}));
-  EXPECT_EQ(formMembers(crossed, {0, none, 0, 0, 0}), Members({{0, 2}, {4}}));
-  EXPECT_EQ(formMembers(crossed, {0, 0, 0, 1, 0}), Members({{0, 2}, {4}}));
-  EXPECT_EQ(formMembers(barrier, {0, 0, 0, 0, 0}), Members({{0, 1, 2, 3, 4}}));
-  EXPECT_EQ(formMembers(barrier, {0, 0, none, 0, 0}), Members({{0}, {4}}));
-}
-
-TEST(ConvexSets, TakesStartsLateEnoughForTheirWaits) {
-  // The wait 4 needs 2, which is not marked, and 2 needs 0; the start may be
-  // with either set.
-  Problem problem;
-  addCompute(problem, 1);
-  addStart(problem, 1);
-  addCompute(problem, 1, {0});
-  addCompute(problem, 1, {2});
-  problem.addWait(1);
-  problem.addDependence(2, 4, DependenceKind::Memory);
-  problem.finalize();
-  EXPECT_EQ(formMembers(problem, {0, 0, none, 0, 0}),
-            Members({{0}, {1, 3, 4}}));
-}
-
-TEST(ConvexSets, ReadsProgramsThatAreNoLegalOrder) {
-  Problem problem;
-  for (NodeId node = 0; node < 3; ++node)
-    addCompute(problem, 1);
-  problem.addDependence(2, 1, DependenceKind::Data);
-  problem.addDependence(1, 0, DependenceKind::Data);
-  problem.finalize();
-  EXPECT_EQ(formMembers(problem, {0, none, 0}), Members({{0}, {2}}));
-  EXPECT_EQ(formMembers(problem, {0, 0, 0}), Members({{0, 1, 2}}));
 }
 
 /// Whether each operation with a label is in one set, which has this label, but

@@ -91,22 +91,6 @@ TEST(Exposure, WindowPassesTheWaitOfALaterCollectiveOfAnotherStream) {
   EXPECT_EQ(exposureOf(problem, first, ExposureWalk::FromWait).computeNs, 1);
 }
 
-TEST(Exposure, WindowPassesTheWaitOfAnEarlierCollective) {
-  Problem problem;
-  NodeId first = addStart(problem, 10);
-  addCompute(problem, 1);
-  NodeId second = addStart(problem, 10);
-  addCompute(problem, 2);
-  problem.addWait(first);
-  addCompute(problem, 4);
-  problem.addWait(second);
-  problem.finalize();
-  EXPECT_EQ(exposureOf(problem, first).computeNs, 3);
-  EXPECT_EQ(exposureOf(problem, second).computeNs, 6);
-  EXPECT_EQ(exposureOf(problem, first, ExposureWalk::FromWait).computeNs, 3);
-  EXPECT_EQ(exposureOf(problem, second, ExposureWalk::FromWait).computeNs, 6);
-}
-
 TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
   Problem problem;
   NodeId start = addStart(problem, 10);
@@ -176,43 +160,6 @@ TEST(ExposureTrade, CountsOnlyWhatIsExposed) {
   EXPECT_EQ(trade.exposedAfter(9), 0 + 6 + 11);
   // One for one until the other is exposed as well.
   EXPECT_EQ(trade.turningPoint(), 3);
-}
-
-TEST(ExposureTrade, WithoutOthersItNeverTurns) {
-  ExposureTrade trade;
-  trade.own = -5;
-  EXPECT_EQ(trade.turningPoint(), std::numeric_limits<int64_t>::max());
-}
-
-TEST(ExposureTrade, TurnsWhereTheSumIsLastSmallest) {
-  constexpr int64_t bound = 4;
-  auto check = [](const ExposureTrade &trade) {
-    // By then nothing of `own` is left, and all others are exposed.
-    constexpr int64_t end = 2 * bound + 2;
-    std::vector<int64_t> sums;
-    for (int64_t passed = 0; passed <= end; ++passed)
-      sums.push_back(trade.exposedAfter(passed));
-    for (size_t i = 2; i < sums.size(); ++i)
-      ASSERT_GE(sums[i] - sums[i - 1], sums[i - 1] - sums[i - 2]);
-    auto last = std::min_element(sums.rbegin(), sums.rend());
-    ASSERT_EQ(trade.turningPoint(), sums.rend() - last - 1);
-  };
-  ExposureTrade trade;
-  for (trade.own = -bound; trade.own <= bound; ++trade.own)
-    for (int64_t a = -bound; a <= bound; ++a) {
-      trade.others = {a};
-      check(trade);
-      for (int64_t b = -bound; b <= bound; ++b) {
-        trade.others = {a, b};
-        check(trade);
-        for (int64_t c = -bound; c <= bound; ++c) {
-          trade.others = {a, b, c};
-          check(trade);
-        }
-      }
-      if (HasFatalFailure())
-        return;
-    }
 }
 
 } // namespace

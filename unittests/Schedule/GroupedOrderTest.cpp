@@ -59,53 +59,6 @@ TEST(GroupedOrder, PutsAGroupAtThePlaceOfItsAnchor) {
             (Order{1, 3, 0, 2, 4}));
 }
 
-TEST(GroupedOrder, PutsAGroupBeforeAnAnchorThatIsNoMember) {
-  Problem problem = makeProblem(5, {{0, 2}});
-  EXPECT_EQ(sort(problem, {{{{3, 4}, 1}}, {}}).order, (Order{0, 3, 4, 1, 2}));
-  // The first of several; the anchor may be in another group.
-  EXPECT_EQ(sort(problem, {{{{3}, 1}, {{4}, 1}, {{0, 1}, 1}}, {}}).order,
-            (Order{3, 4, 0, 1, 2}));
-  EXPECT_EQ(sort(problem, {{{{4}, 1}, {{3}, 1}}, {}}).order,
-            (Order{0, 4, 3, 1, 2}));
-}
-
-TEST(GroupedOrder, RunsAGroupWhenAllMembersAreReady) {
-  // 3 is a member and needs 2, which is none.
-  Problem problem = makeProblem(5, {{2, 3}});
-  EXPECT_EQ(sort(problem, {{{{3, 0}, 0}}, {}}).order, (Order{1, 2, 0, 3, 4}));
-}
-
-TEST(GroupedOrder, GrantsPrecedenceOfAWholeGroup) {
-  // 3 precedes 1, and with them 4 precedes 0.
-  Problem problem = makeProblem(5, {});
-  GroupedOrder result = sort(problem, {{{{0, 1}, 0}, {{3, 4}, 3}}, {{3, 1}}});
-  EXPECT_EQ(result.order, (Order{2, 3, 4, 0, 1}));
-  EXPECT_TRUE(result.isSatisfied[0]);
-}
-
-TEST(GroupedOrder, LeavesOutAGroupThatAnotherOperationHasToSplit) {
-  Problem problem = makeProblem(5, {{1, 2}, {2, 3}});
-  GroupedOrder result = sort(problem, {{{{1, 3}, 1}, {{0, 4}, 0}}, {}});
-  EXPECT_EQ(result.order, (Order{0, 4, 1, 2, 3}));
-  ASSERT_TRUE(result.conflicts[0]);
-  EXPECT_EQ(result.conflicts[0]->first, 1);
-  EXPECT_EQ(result.conflicts[0]->obstacle, 2);
-  EXPECT_EQ(result.conflicts[0]->last, 3);
-  EXPECT_FALSE(result.conflicts[1]);
-}
-
-TEST(GroupedOrder, LeavesOutTheLaterOfTwoGroupsThatExcludeEachOther) {
-  // Contracted, each would depend on the other.
-  Problem problem = makeProblem(4, {{0, 1}, {2, 3}});
-  GroupedOrder result = sort(problem, {{{{0, 3}, 0}, {{1, 2}, 1}}, {}});
-  EXPECT_FALSE(result.conflicts[0]);
-  ASSERT_TRUE(result.conflicts[1]);
-  EXPECT_EQ(result.conflicts[1]->first, 2);
-  EXPECT_EQ(result.conflicts[1]->obstacle, 0);
-  EXPECT_EQ(result.conflicts[1]->last, 1);
-  EXPECT_EQ(result.order, (Order{2, 0, 3, 1}));
-}
-
 TEST(GroupedOrder, LeavesOutNoGroupThatACycleOnlyPassesThrough) {
   // 0 -> 1 -> 2 -> 3; {1, 2} stand together anyway, {0, 3} cannot.
   Problem problem = makeProblem(4, {{0, 1}, {1, 2}, {2, 3}});
@@ -113,22 +66,6 @@ TEST(GroupedOrder, LeavesOutNoGroupThatACycleOnlyPassesThrough) {
   EXPECT_TRUE(result.conflicts[0]);
   EXPECT_FALSE(result.conflicts[1]);
   EXPECT_EQ(result.order, programOrder(problem));
-}
-
-TEST(GroupedOrder, LeavesOutPrecedencesThatContradict) {
-  Problem problem = makeProblem(4, {{0, 1}});
-  // The first contradicts a dependence, the third the second.
-  GroupedOrder result = sort(problem, {{}, {{1, 0}, {3, 2}, {2, 3}}});
-  EXPECT_EQ(result.isSatisfied, (std::vector<bool>{false, true, false}));
-  EXPECT_EQ(result.order, (Order{0, 1, 3, 2}));
-}
-
-TEST(GroupedOrder, PrefersAGroupToAPrecedence) {
-  Problem problem = makeProblem(3, {});
-  GroupedOrder result = sort(problem, {{{{0, 2}, 0}}, {{0, 1}, {1, 2}}});
-  EXPECT_FALSE(result.conflicts[0]);
-  EXPECT_EQ(result.isSatisfied, (std::vector<bool>{true, false}));
-  EXPECT_EQ(result.order, (Order{0, 2, 1}));
 }
 
 TEST(GroupedOrder, RejectsBadConstraints) {

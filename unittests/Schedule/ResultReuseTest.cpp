@@ -103,61 +103,6 @@ TEST(ResultReuse, DropsAGatherWhoseSourceFits) {
   EXPECT_EQ(reuse->newPeakBytes, 150);
 }
 
-TEST(ResultReuse, KeepsAGatherWhoseSourceWouldGoOverTheLimit) {
-  Gathers gathers;
-  gathers.addGather();
-  gathers.addUser(50);
-  gathers.addOther(40);
-  NodeId obstacle = gathers.addOther(51);
-  gathers.addOther(51);
-  gathers.addGather();
-  gathers.addUser(20);
-  Result<ResultReuse> reuse = gathers.run();
-  ASSERT_TRUE(reuse) << reuse.error();
-  EXPECT_FALSE(reuse->decisions[0].isDropped);
-  EXPECT_EQ(reuse->decisions[0].source, gathers.starts[0]);
-  EXPECT_EQ(reuse->decisions[0].neededBytes, 151);
-  EXPECT_EQ(reuse->decisions[0].obstacle, obstacle);
-  EXPECT_EQ(removed(*reuse), std::vector<NodeId>());
-  EXPECT_EQ(reuse->newPeakBytes, 150);
-
-  // One byte more, and it fits.
-  reuse = gathers.run(151);
-  EXPECT_TRUE(reuse->decisions[0].isDropped);
-  EXPECT_EQ(reuse->limitBytes, 151);
-  EXPECT_EQ(reuse->newPeakBytes, 151);
-}
-
-TEST(ResultReuse, ToleratesWhatIsOverTheLimitAnyway) {
-  Gathers gathers;
-  gathers.addGather();
-  gathers.addUser(50);
-  gathers.addOther(20);
-  gathers.addGather();
-  gathers.addUser(50);
-  Result<ResultReuse> reuse = gathers.run(120);
-  EXPECT_TRUE(reuse->decisions[0].isDropped);
-  EXPECT_EQ(reuse->newPeakBytes, 150);
-  EXPECT_FALSE(gathers.run(119)->decisions[0].isDropped);
-}
-
-TEST(ResultReuse, UsesTheFirstOfAllThatFit) {
-  Gathers gathers;
-  for (int i = 0; i < 4; ++i) {
-    gathers.addGather();
-    gathers.addUser(50);
-    gathers.addOther(i == 1 ? 60 : 10);
-  }
-  Result<ResultReuse> reuse = gathers.run();
-  ASSERT_EQ(reuse->decisions.size(), 3u);
-  // Not past the large one; from there on the third is the source.
-  EXPECT_TRUE(reuse->decisions[0].isDropped);
-  EXPECT_FALSE(reuse->decisions[1].isDropped);
-  EXPECT_EQ(reuse->decisions[1].source, gathers.starts[0]);
-  EXPECT_TRUE(reuse->decisions[2].isDropped);
-  EXPECT_EQ(reuse->decisions[2].source, gathers.starts[2]);
-}
-
 TEST(ResultReuse, RemovesNoOtherCollective) {
   // The second gather's shard needs what another collective delivers, and a
   // user of the first.
@@ -176,36 +121,6 @@ TEST(ResultReuse, RemovesNoOtherCollective) {
   Result<ResultReuse> reuse = reuseResults(gathers.problem, candidates);
   ASSERT_TRUE(reuse) << reuse.error();
   EXPECT_EQ(removed(*reuse), (std::vector<NodeId>{cast, second, second + 1}));
-}
-
-TEST(ResultReuse, DropsTheLongestFirst) {
-  // Gathers of two parameters, each of which could be dropped alone. Of two
-  // that take as long, the first in the program.
-  for (int longer : {0, 1, 2}) {
-    Problem problem;
-    std::vector<std::vector<NodeId>> classes(2);
-    auto addGather = [&](int which) {
-      NodeId start = addStart(problem, which == longer ? 2 : 1, {}, which);
-      NodeId wait = problem.addWait(start);
-      NodeId user = addCompute(problem, 1, {wait});
-      BufferId full = problem.addBuffer(100, start, true);
-      problem.addUse(full, wait);
-      problem.addUse(full, user);
-      classes[which].push_back(start);
-    };
-    addGather(0);
-    addGather(1);
-    problem.addBuffer(120, addCompute(problem, 1), true);
-    addGather(1);
-    addGather(0);
-    problem.finalize();
-    ReuseCandidates candidates{classes,
-                               std::vector<bool>(problem.numNodes(), false)};
-    Result<ResultReuse> reuse = reuseResults(problem, candidates, 220);
-    ASSERT_TRUE(reuse) << reuse.error();
-    EXPECT_EQ(reuse->decisions[0].isDropped, longer == 0);
-    EXPECT_EQ(reuse->decisions[1].isDropped, longer != 0);
-  }
 }
 
 TEST(ResultReuse, RefusesBadCandidates) {

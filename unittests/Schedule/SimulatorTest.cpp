@@ -45,49 +45,6 @@ TEST(Simulator, TimelineExample) {
   EXPECT_EQ(timeline->exposedNs[Example::mm], 0);
 }
 
-TEST(Simulator, EmptyProblemTakesNoTime) {
-  Problem problem;
-  problem.finalize();
-  Result<Timeline> timeline = simulate(problem, {});
-  ASSERT_TRUE(timeline) << timeline.error();
-  EXPECT_EQ(timeline->stepNs, 0);
-  EXPECT_EQ(timeline->exposedCommNs, 0);
-}
-
-TEST(Simulator, StreamsOfTwoGroupsRunAtTheSameTime) {
-  Problem problem;
-  NodeId first = addStart(problem, 10, {}, 0);
-  NodeId second = addStart(problem, 10, {}, 1);
-  problem.addWait(first);
-  problem.addWait(second);
-  problem.finalize();
-  Result<Timeline> timeline = simulate(problem, programOrder(problem));
-  ASSERT_TRUE(timeline) << timeline.error();
-  EXPECT_EQ(timeline->stepNs, 10);
-}
-
-TEST(Simulator, BlockingHoldsBothStreams) {
-  // start 0..30 | blocking 30..40 while compute ended at 5 | compute 40..45
-  Problem problem;
-  NodeId start = addStart(problem, 30);
-  addCompute(problem, 5);
-  NodeId blocking = problem.addNode(NodeKind::Blocking, 10, 0);
-  NodeId next = addStart(problem, 7);
-  NodeId compute = addCompute(problem, 5);
-  problem.addWait(start);
-  problem.addWait(next);
-  problem.finalize();
-  Result<Timeline> timeline = simulate(problem, programOrder(problem));
-  ASSERT_TRUE(timeline) << timeline.error();
-  EXPECT_EQ(timeline->beginNs[blocking], 30);
-  EXPECT_EQ(timeline->endNs[blocking], 40);
-  EXPECT_EQ(timeline->exposedNs[blocking], 35);
-  EXPECT_EQ(timeline->beginNs[next], 40);
-  EXPECT_EQ(timeline->beginNs[compute], 40);
-  EXPECT_EQ(timeline->stepNs, 47);
-  EXPECT_EQ(timeline->exposedCommNs, 37);
-}
-
 TEST(Simulator, LargestCostsDoNotOverflow) {
   Problem problem;
   int64_t half = std::numeric_limits<int64_t>::max() / 2;
