@@ -66,7 +66,7 @@ if shutil.which("ccache"):
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
 if os.path.exists(os.path.join(config.commsched_obj_root, "bin",
-                               "commsched-noise")):
+                               "commsched-peers")):
     config.available_features.add("benchmarks")
 if config.chakra:
     config.available_features.add("chakra")

@@ -8,13 +8,14 @@ Prints for every schedule the time of the step as expected and over draws of
 other costs, which are the same for all schedules of a step: each cost is
 multiplied by a lognormal factor with a deviation of 0.2 and a mean of 1 that
 depends on the name of the operation; a merged collective has the mean factor of
-its members. The order stays.
+its members, weighted by their costs. The order stays.
 """
 
 import argparse
 import json
 import pathlib
 import random
+import re
 import statistics
 import subprocess
 import sys
@@ -65,16 +66,21 @@ class Noise:
 
     def __init__(self, draws: int, problems: list):
         self.draws = draws
-        self.known = {name for one in problems for name in one["names"]}
+        self.costs = {
+            name: node[1]
+            for one in problems
+            for name, node in zip(one["names"], one["nodes"])
+        }
         self.factors: dict = {}
 
     def find(self, name: str) -> list:
         """A factor for each draw."""
         if name not in self.factors:
             members = name.split("+")
-            if len(members) > 1 and self.known.issuperset(members):
+            if len(members) > 1 and self.costs.keys() >= {*members}:
                 columns = zip(*map(self.find, members))
-                self.factors[name] = [statistics.fmean(c) for c in columns]
+                weights = [self.costs[member] for member in members]
+                self.factors[name] = [statistics.fmean(c, weights) for c in columns]
             else:
                 rng = random.Random(name)
                 self.factors[name] = [
@@ -101,6 +107,8 @@ def print_step(options, label: str, path: pathlib.Path, folder: str):
     before = read_problems(options.opt, path, "canonicalize", folder)
     noise = Noise(options.draws, before)
     for way, passes in {"input": "canonicalize", **find_ways(text)}.items():
+        if not re.search(options.ways, way):
+            continue
         problems = read_problems(options.opt, path, passes, folder)
         nominal = sum(
             simulate_time(one, range(len(one["nodes"])))[0] for one in problems
@@ -116,8 +124,11 @@ def print_step(options, label: str, path: pathlib.Path, folder: str):
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--opt", default=str(ROOT / "build/bin/commsched-opt"))
-    parser.add_argument("--draws", type=make_step.positive, default=100)
+    add = parser.add_argument
+    add("programs", nargs="*", type=pathlib.Path, help="instead of the known steps")
+    add("--opt", default=str(ROOT / "build/bin/commsched-opt"))
+    add("--draws", type=make_step.positive, default=100)
+    add("--ways", default=".", help="only the schedules whose label this matches")
     options = parser.parse_args()
     print_header(
         ["step", "schedule", "nominal, ms", "median, ms", "95th percentile, ms",
@@ -125,7 +136,8 @@ def main() -> int:
     )
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for label, step in STEPS:
+            named = [(path.stem, path) for path in options.programs]
+            for label, step in named or STEPS:
                 path = step
                 if isinstance(step, list):
                     path = pathlib.Path(folder, "step.mlir")
