@@ -127,7 +127,7 @@ MUTATIONS = [
         "if (!options.reorderCollectives)\n      return stop(",
         "if (false)\n      return stop(",
         "a wait passes collectives with a blocking one that it takes along",
-        ("unit Schedule *BlockingOneOnlyIfUnsafe",)),
+        ("unit Schedule IterativeReordering*",)),
     Mutation(
         "lib/Schedule/Inductor/Exposure.cpp",
         ": schedule.position(problem.waitOf(met)) < wait;",

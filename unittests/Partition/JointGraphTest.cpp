@@ -53,27 +53,6 @@ TEST(JointGraphTest, KeepsOperandsInOrderAndUsersAscending) {
   }
 }
 
-TEST(JointGraphTest, FindsTheOperationOfAResult) {
-  JointGraph graph;
-  NodeId primal = addKind(graph, JointNodeKind::Primal);
-  NodeId operation = addKind(graph, JointNodeKind::Operation);
-  NodeId first = addKind(graph, JointNodeKind::Result);
-  NodeId second = addKind(graph, JointNodeKind::Result);
-  graph.addUse(operation, first);
-  graph.addUse(operation, second);
-  ASSERT_TRUE(graph.finalize());
-  EXPECT_EQ(graph.getOperation(primal), primal);
-  EXPECT_EQ(graph.getOperation(operation), operation);
-  EXPECT_EQ(graph.getOperation(first), operation);
-  EXPECT_EQ(graph.getOperation(second), operation);
-}
-
-TEST(JointGraphTest, TakesAnEmptyGraph) {
-  JointGraph graph;
-  EXPECT_TRUE(graph.finalize());
-  EXPECT_EQ(graph.size(), 0);
-}
-
 /// A primal and an operation, for something to be wrong with.
 JointGraph makePair() {
   JointGraph graph;

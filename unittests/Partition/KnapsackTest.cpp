@@ -82,16 +82,6 @@ TEST(KnapsackTest, TakesHugeSizesAndGains) {
   EXPECT_EQ(solveKnapsack(items, most / 2), (Indices{2}));
 }
 
-TEST(KnapsackTest, PrefersFewBytesAndEarlyItems) {
-  EXPECT_EQ(solveKnapsack({{2, 1}, {1, 1}}, 2), (Indices{1}));
-  EXPECT_EQ(solveKnapsack({{1, 1}, {1, 1}, {1, 1}}, 2), (Indices{0, 1}));
-  // The later half of three are the last two.
-  EXPECT_EQ(solveKnapsack({{1, 1}, {4, 4}, {3, 3}}, 4), (Indices{0, 2}));
-  EXPECT_EQ(solveKnapsackGreedily({{1, 1}, {2, 2}, {1, 1}}, 2),
-            (Indices{0, 2}));
-  EXPECT_EQ(solveKnapsackGreedily({{2, 2}, {1, 1}, {1, 1}}, 2), (Indices{0}));
-}
-
 TEST(KnapsackTest, ChoosesWhatTryingAllChooses) {
   int32_t numTight = 0;
   for (uint64_t seed : Seeds(1500)) {

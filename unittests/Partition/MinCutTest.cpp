@@ -67,27 +67,6 @@ TEST(MinCut, SavesWhatAViewShows) {
   EXPECT_EQ(cutOrFail(graph, options), std::vector<NodeId>{view});
 }
 
-TEST(MinCut, SavesAMarkedViewThatOnlyTheBackwardNeeds) {
-  GraphBuilder b;
-  NodeId x = b.input(1 << 20), dy = b.tangent(64);
-  NodeId product = b.matmul(64, {x});
-  NodeId view = b.view(product);
-  NodeId dx = b.matmul(64, {view, dy});
-  b[view].policy = RecomputePolicy::MustSave;
-  JointGraph graph = b.finish({product}, {dx});
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{view});
-}
-
-TEST(MinCut, NeverSavesAConstant) {
-  GraphBuilder b;
-  NodeId x = b.input(64), dy = b.tangent(64);
-  NodeId one = b.op(OperatorClass::Constant, 4, {});
-  NodeId y = b.pointwise(64, {x, one});
-  NodeId dx = b.pointwise(64, {one, dy});
-  JointGraph graph = b.finish({y}, {dx});
-  EXPECT_TRUE(cutOrFail(graph).empty());
-}
-
 TEST(MinCut, SavesOneResultOfSeveral) {
   GraphBuilder b;
   NodeId x = b.input(1 << 20), dy = b.tangent(64);
@@ -106,24 +85,6 @@ TEST(MinCut, SavesWhatACollectiveDelivers) {
   NodeId dx = b.matmul(64, {wait, dy});
   JointGraph graph = b.finish({wait}, {dx});
   EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{wait});
-}
-
-TEST(MinCut, FollowsPolicies) {
-  GraphBuilder b;
-  NodeId x = b.input(1 << 20), dy = b.tangent(64);
-  NodeId product = b.matmul(64, {x});
-  b[product].policy = RecomputePolicy::MustRecompute;
-  NodeId dx = b.matmul(64, {product, dy});
-  JointGraph graph = b.finish({product}, {dx});
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{x});
-}
-
-TEST(MinCut, ABackwardResultOfTheForwardIsSaved) {
-  GraphBuilder b;
-  NodeId x = b.input(64);
-  NodeId y = b.matmul(64, {x});
-  JointGraph graph = b.finish({y}, {y, x});
-  EXPECT_EQ(cutOrFail(graph), (std::vector<NodeId>{x, y}));
 }
 
 TEST(MinCut, NamesWhatContradicts) {

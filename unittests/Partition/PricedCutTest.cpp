@@ -49,22 +49,6 @@ TEST(PricedCut, ComputesAgainWhatIsCheaperThanItsBytes) {
   EXPECT_EQ(solve(graph, 5), std::vector<NodeId>{y});
 }
 
-TEST(PricedCut, PaysForAnOperationOnce) {
-  GraphBuilder b;
-  NodeId x = b.input(1000), dy = b.tangent(1000);
-  NodeId y = b.matmul(10, {x});
-  NodeId left = b.pointwise(1000, {y});
-  NodeId right = b.pointwise(1000, {y});
-  NodeId dx = b.matmul(1000, {left, right, dy});
-  JointGraph graph = b.finish({left, right}, {dx});
-  graph[y].cost = 1'000'000;
-  graph[left].cost = 600;
-  graph[right].cost = 600;
-  EXPECT_EQ(solve(graph, 1), (std::vector<NodeId>{y}));
-  graph[left].cost = 2000;
-  EXPECT_EQ(solve(graph, 1), (std::vector<NodeId>{y, left}));
-}
-
 TEST(PricedCut, SavesWhatMayNotBeComputedAgain) {
   GraphBuilder b;
   NodeId x = b.input(8), dy = b.tangent(8);

@@ -71,18 +71,6 @@ TEST(Segments, OfSingleOperationsEndBehindEach) {
   EXPECT_EQ(findInputs(layers.graph, 1), all);
 }
 
-TEST(Segments, LookThroughViews) {
-  GraphBuilder b;
-  NodeId x = b.input(10), dy = b.tangent(10);
-  NodeId y = b.matmul(10, {x});
-  NodeId view = b.view(y);
-  NodeId z = b.matmul(100, {view});
-  NodeId dx = b.matmul(10, {z, dy});
-  JointGraph graph = b.finish({z}, {dx});
-  // The value is the input, not the view of it.
-  EXPECT_EQ(findInputs(graph, 10), std::vector<NodeId>{y});
-}
-
 /// What crosses an end of a segment is an input, by a search from each end.
 TEST(Segments, HaveAllThatCrossesAsInputs) {
   for (uint64_t seed : Seeds(2000)) {

@@ -52,19 +52,6 @@ TEST(SplitTest, HandsOverWhatIsSavedAndWhatIsAnArgument) {
   EXPECT_EQ(list(split.inBackward), (Nodes{layer.dh, layer.dx, layer.dw}));
 }
 
-TEST(SplitTest, ComputesAgainWhatIsNotSaved) {
-  Layer layer;
-  JointGraph graph = layer.finish();
-  Split all = expectNoConflict(split(graph, {}, false));
-  EXPECT_EQ(all.saved, (Nodes{layer.x, layer.w}));
-  EXPECT_EQ(list(all.inBackward),
-            (Nodes{layer.h, layer.y, layer.dh, layer.dx, layer.dw}));
-  Split some = expectNoConflict(split(graph, {layer.h}, false));
-  EXPECT_EQ(some.saved, (Nodes{layer.x, layer.w, layer.h}));
-  EXPECT_EQ(list(some.inBackward),
-            (Nodes{layer.y, layer.dh, layer.dx, layer.dw}));
-}
-
 TEST(SplitTest, DropsWhatTheBackwardDoesNotUse) {
   Layer layer;
   NodeId spare = layer.builder.pointwise(7, {layer.x});
@@ -73,38 +60,6 @@ TEST(SplitTest, DropsWhatTheBackwardDoesNotUse) {
       partition::split(graph, {spare, layer.y, layer.h}, false));
   EXPECT_EQ(split.saved, (Nodes{layer.x, layer.w, layer.y}));
   EXPECT_FALSE(split.inForward[spare]);
-}
-
-TEST(SplitTest, TheForwardComputesWhatIsOnlySaved) {
-  Layer layer;
-  NodeId mask = layer.builder.pointwise(5, {layer.h});
-  NodeId dm = layer.builder.pointwise(5, {layer.dy, mask});
-  JointGraph graph = layer.builder.finish({layer.y}, {dm});
-  Split saving = expectNoConflict(split(graph, {mask}, false));
-  EXPECT_EQ(list(saving.inForward), (Nodes{layer.h, layer.y, mask}));
-  EXPECT_EQ(list(saving.inBackward), (Nodes{dm}));
-  Split repeating = expectNoConflict(split(graph, {layer.h}, false));
-  EXPECT_EQ(list(repeating.inForward), (Nodes{layer.h, layer.y}));
-  EXPECT_EQ(list(repeating.inBackward), (Nodes{mask, dm}));
-}
-
-TEST(SplitTest, ResultsAreWhereTheirOperationIs) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId attention = builder.multiple(OperatorClass::ComputeIntensive, {x});
-  NodeId out = builder.result(attention, 8);
-  NodeId sums = builder.result(attention, 2);
-  NodeId unused = builder.result(attention, 1);
-  NodeId dx = builder.matmul(8, {dy, out, sums});
-  JointGraph graph = builder.finish({out}, {dx});
-  Split both = expectNoConflict(split(graph, {out, sums}, false));
-  EXPECT_EQ(both.saved, (Nodes{out, sums}));
-  EXPECT_EQ(list(both.inForward), (Nodes{attention, out, sums, unused}));
-  EXPECT_EQ(list(both.inBackward), (Nodes{dx}));
-  Split one = expectNoConflict(split(graph, {out}, false));
-  EXPECT_EQ(one.saved, (Nodes{x, out}));
-  EXPECT_EQ(list(one.inBackward), (Nodes{attention, out, sums, unused, dx}));
 }
 
 TEST(SplitTest, DropsWhatNothingNeeds) {
@@ -120,17 +75,6 @@ TEST(SplitTest, DropsWhatNothingNeeds) {
   Split split = expectNoConflict(partition::split(graph, {}, false));
   EXPECT_EQ(split.saved, Nodes{});
   EXPECT_EQ(list(split.inForward), (Nodes{y}));
-  EXPECT_EQ(list(split.inBackward), Nodes{});
-}
-
-TEST(SplitTest, TakesArgumentsAsResults) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  JointGraph graph = builder.finish({x}, {dy, x});
-  Split split = expectNoConflict(partition::split(graph, {}, false));
-  EXPECT_EQ(split.saved, (Nodes{x}));
-  EXPECT_EQ(list(split.inForward), Nodes{});
   EXPECT_EQ(list(split.inBackward), Nodes{});
 }
 
@@ -186,22 +130,6 @@ TEST(SplitTest, WhatComesFirstInMemoryIsInTheForwardToo) {
   Split split = expectNoConflict(partition::split(graph, {read}, false));
   EXPECT_EQ(list(split.inForward), (Nodes{read, write}));
   EXPECT_EQ(list(split.inBackward), (Nodes{dx}));
-}
-
-TEST(SplitTest, TheMemoryOfAResultIsThatOfItsOperation) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId read = builder.multiple(OperatorClass::Other, {x});
-  NodeId part = builder.result(read, 8);
-  NodeId write = builder.multiple(OperatorClass::Other, {x});
-  NodeId other = builder.result(write, 8);
-  NodeId y = builder.result(write, 8);
-  JointGraph graph = builder.finish({y}, {dy});
-  graph.addMemoryOrder(part, other);
-  ASSERT_TRUE(graph.finalize());
-  Split split = expectNoConflict(partition::split(graph, {}, false));
-  EXPECT_EQ(list(split.inForward), (Nodes{read, part, write, other, y}));
 }
 
 TEST(SplitTest, StartsTakeTheirWaitsAlong) {
@@ -273,16 +201,6 @@ TEST(SplitConflictTest, TheForwardNeedsASeedOfTheBackward) {
   EXPECT_EQ(conflict.reader, reader);
 }
 
-TEST(SplitConflictTest, TheForwardReturnsATangent) {
-  GraphBuilder builder;
-  NodeId dy = builder.tangent(8);
-  JointGraph graph = builder.finish({dy}, {dy});
-  expectEqual(expectConflict(split(graph, {}, false)), dy,
-              "is a result of the forward, but is a tangent, which only the "
-              "backward has",
-              noNode, "");
-}
-
 TEST(SplitConflictTest, TheForwardNeedsWhatIsKeptInTheBackward) {
   GraphBuilder builder;
   NodeId x = builder.input(8);
@@ -344,28 +262,6 @@ TEST(SplitConflictTest, WhatIsSavedCannotBe) {
               "needs it in the backward");
 }
 
-TEST(SplitConflictTest, WhatIsSavedHasToBeComputedAgain) {
-  Layer layer;
-  JointGraph graph = layer.finish();
-  graph[layer.y].policy = RecomputePolicy::MustRecompute;
-  expectEqual(expectConflict(split(graph, {layer.y}, false)), layer.y,
-              "is to be saved, but has to be computed again", layer.dh,
-              "needs it in the backward");
-  // The policy belongs to the operation, whichever of its results is saved.
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId operation = builder.multiple(OperatorClass::Other, {x});
-  NodeId result = builder.result(operation, 8);
-  JointGraph several = builder.finish({}, {result});
-  several[operation].policy = RecomputePolicy::MustRecompute;
-  expectEqual(expectConflict(split(several, {result}, false)), result,
-              "is to be saved, but has to be computed again", noNode, "");
-  // Unless it is on the result, too.
-  several[result].policy = RecomputePolicy::MustSave;
-  EXPECT_EQ(expectNoConflict(split(several, {result}, false)).saved,
-            std::vector<NodeId>{result});
-}
-
 const char *const tail =
     ", so it cannot be computed again, but is not saved for the backward";
 
@@ -410,50 +306,6 @@ TEST(SplitConflictTest, NamesTheResultThatNeedsARepetition) {
   JointGraph alone = single.finish({draw}, {draw});
   expectEqual(expectConflict(split(alone, {}, false)), draw,
               (std::string("draws random numbers") + tail).c_str(), noNode, "");
-}
-
-TEST(SplitConflictTest, CollectivesAreRepeatedIfAllowed) {
-  GraphBuilder builder;
-  NodeId shard = builder.parameter(8);
-  NodeId dy = builder.tangent(8);
-  NodeId start = builder.start({shard});
-  NodeId wait = builder.wait(start, 64);
-  NodeId y = builder.matmul(8, {wait});
-  NodeId dx = builder.matmul(8, {dy, wait});
-  JointGraph graph = builder.finish({y}, {dx});
-  expectEqual(expectConflict(split(graph, {}, false)), start,
-              (std::string("communicates") + tail).c_str(), dx,
-              "is in the backward and needs it");
-  for (RecomputePolicy policy :
-       {RecomputePolicy::PreferRecompute, RecomputePolicy::MustRecompute}) {
-    JointGraph told = graph;
-    told[start].policy = told[wait].policy = policy;
-    Split split = expectNoConflict(partition::split(told, {}, false));
-    EXPECT_EQ(split.saved, (Nodes{shard}));
-    EXPECT_EQ(list(split.inForward), (Nodes{start, wait, y}));
-    EXPECT_EQ(list(split.inBackward), (Nodes{start, wait, dx}));
-  }
-  Split allowed = expectNoConflict(split(graph, {}, true));
-  EXPECT_EQ(list(allowed.inBackward), (Nodes{start, wait, dx}));
-  Split saving = expectNoConflict(split(graph, {wait}, true));
-  EXPECT_EQ(list(saving.inBackward), (Nodes{dx}));
-}
-
-TEST(SplitConflictTest, AStartIsWaitedForInItsHalf) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId start = builder.start({x});
-  NodeId store = builder.pointwise(8, {x});
-  NodeId wait = builder.wait(start, 8);
-  NodeId dx = builder.pointwise(8, {dy, wait});
-  JointGraph graph = builder.finish({store}, {dx});
-  graph.addMemoryOrder(start, store);
-  ASSERT_TRUE(graph.finalize());
-  expectEqual(expectConflict(split(graph, {}, true)), start,
-              "is started in the forward", wait,
-              "waits for it, but is not in the forward");
-  expectNoConflict(split(graph, {wait}, true));
 }
 
 //===----------------------------------------------------------------------===//
