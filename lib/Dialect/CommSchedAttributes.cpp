@@ -95,6 +95,51 @@ StringRef mlir::commsched::getStableName(Operation *op) {
   return name ? name.getValue() : StringRef();
 }
 
+static SmallVector<StringRef, 2> getNames(Attribute element) {
+  if (auto name = dyn_cast<StringAttr>(element))
+    return {name.getValue()};
+  return llvm::map_to_vector<2>(
+      cast<ArrayAttr>(element).getAsRange<StringAttr>(),
+      [](StringAttr name) { return name.getValue(); });
+}
+
+SmallVector<SmallVector<StringRef, 2>>
+mlir::commsched::getOrigin(Operation *op) {
+  auto origin =
+      dyn_cast_if_present<ArrayAttr>(op->getDiscardableAttr(originAttrName));
+  return origin ? llvm::map_to_vector(origin, getNames)
+                : SmallVector<SmallVector<StringRef, 2>>();
+}
+
+void mlir::commsched::setOriginOfParts(
+    Operation *op, ArrayRef<SmallVector<Operation *, 2>> members) {
+  Builder builder(op->getContext());
+  SmallVector<Attribute> elements;
+  for (ArrayRef<Operation *> member : members) {
+    SmallVector<StringRef> names;
+    for (Operation *part : member) {
+      // One name is where a frontend's operation is from.
+      SmallVector<SmallVector<StringRef, 2>> origin = getOrigin(part);
+      if (origin.size() == 1 && origin.front().size() > 1)
+        llvm::append_range(names, origin.front());
+      else if (StringRef name = getStableName(part); !name.empty())
+        names.push_back(name);
+    }
+    if (names.size() == 1)
+      elements.push_back(builder.getStringAttr(names.front()));
+    else if (!names.empty())
+      elements.push_back(builder.getStrArrayAttr(names));
+  }
+  if (!elements.empty())
+    op->setDiscardableAttr(originAttrName, builder.getArrayAttr(elements));
+}
+
+void mlir::commsched::setOrigin(Operation *op, ArrayRef<Operation *> members) {
+  setOriginOfParts(op, llvm::map_to_vector(members, [](Operation *member) {
+                     return SmallVector<Operation *, 2>{member};
+                   }));
+}
+
 //===----------------------------------------------------------------------===//
 // Verification
 //===----------------------------------------------------------------------===//
@@ -127,6 +172,26 @@ static LogicalResult verifyString(Operation *op, NamedAttribute attr) {
     return success();
   return op->emitOpError() << "attribute '" << attr.getName().getValue()
                            << "' must be a string, not " << attr.getValue();
+}
+
+static LogicalResult verifyOrigin(Operation *op, Attribute attr) {
+  auto isName = [](Attribute name) {
+    auto string = dyn_cast<StringAttr>(name);
+    return string && !string.empty();
+  };
+  auto isElement = [&](Attribute element) {
+    auto names = dyn_cast<ArrayAttr>(element);
+    return names ? names.size() > 1 && llvm::all_of(names, isName)
+                 : isName(element);
+  };
+  auto elements = dyn_cast<ArrayAttr>(attr);
+  if (elements && !elements.empty() && llvm::all_of(elements, isElement))
+    return success();
+  return op->emitOpError()
+         << "attribute '" << originAttrName
+         << "' must be an array with, for each operation that this one stands "
+            "for, its name or an array of at least two names, not "
+         << attr;
 }
 
 static LogicalResult verifyNotNegative(Operation *op, NamedAttribute attr) {
@@ -350,6 +415,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   StringRef name = attr.getName().getValue();
   if (name == nameAttrName || name == moduleAttrName)
     return verifyString(op, attr);
+  if (name == originAttrName)
+    return verifyOrigin(op, attr.getValue());
   if (name == runtimeNsAttrName || name == orderAttrName ||
       name == recomputeRegionAttrName || name == tripCountAttrName)
     return verifyNotNegative(op, attr);

@@ -50,6 +50,8 @@ private:
   void writeAttributes(ArrayRef<NamedAttribute> attrs,
                        ArrayRef<StringRef> except);
   void writeName(Operation *op);
+  /// Writes what a pass made the operation of.
+  void writeOrigin(Operation *op);
   void writeValues(StringRef key, ValueRange values);
   void writeGroup(GroupOp group);
   void writeArgument(FunctionOpInterface function, BlockArgument argument);
@@ -220,6 +222,19 @@ void ProgramWriter::writeName(Operation *op) {
     json.attribute("name", llvm::json::fixUTF8(name));
 }
 
+void ProgramWriter::writeOrigin(Operation *op) {
+  SmallVector<SmallVector<StringRef, 2>> origin = getOrigin(op);
+  if (origin.empty())
+    return;
+  json.attributeArray("origin", [&] {
+    for (ArrayRef<StringRef> names : origin)
+      json.array([&] {
+        for (StringRef name : names)
+          writeString(name);
+      });
+  });
+}
+
 void ProgramWriter::writeValues(StringRef key, ValueRange values) {
   json.attributeArray(key, [&] {
     for (Value value : values)
@@ -308,6 +323,7 @@ void ProgramWriter::writeOperation(Operation &op) {
   json.object([&] {
     json.attribute("op", llvm::json::fixUTF8(op.getName().getStringRef()));
     writeName(&op);
+    writeOrigin(&op);
     writeValues("operands", op.getOperands());
     writeRegions(op);
     json.attributeArray("results", [&] {
@@ -315,7 +331,7 @@ void ProgramWriter::writeOperation(Operation &op) {
         writeResult(result);
     });
     json.attributeObject("attributes", [&] {
-      writeAttributes(getAttributes(op), {nameAttrName});
+      writeAttributes(getAttributes(op), {nameAttrName, originAttrName});
     });
   });
 }

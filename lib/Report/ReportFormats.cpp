@@ -55,6 +55,11 @@ static void printNumbers(json::OStream &stream,
 static void printCollective(json::OStream &stream,
                             const CollectiveReport &collective) {
   stream.attribute("name", collective.name);
+  if (!collective.members.empty())
+    stream.attributeArray("members", [&] {
+      for (const std::string &member : collective.members)
+        stream.value(member);
+    });
   stream.attribute("kind", collective.kind);
   stream.attribute("group", collective.group);
   if (!collective.implementation.empty())

@@ -176,6 +176,9 @@ void mlir::commsched::addCollective(StepReport &step, const Problem &problem,
   auto op = cast<CollectiveOpInterface>(start);
   CollectiveReport &report = step.collectives.emplace_back();
   report.name = std::move(name);
+  if (auto origin = getOrigin(start); origin.size() > 1)
+    for (ArrayRef<StringRef> member : origin)
+      report.members.push_back(makePrintable(member.front()));
   report.kind = stringifyCollectiveKind(op.getCollectiveKind());
   report.group = getGroupName(op.getGroupKey());
   if (StringAttr implementation = getImplementation(op))

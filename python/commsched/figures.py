@@ -56,7 +56,7 @@ def exposed_lines(report: dict) -> list[str]:
     lines = []
     for collective in exposed[:_SHOWN]:
         reason = collective.get("limited_by", "")
-        name = _short(collective["name"].split("+"))
+        name = _short(collective.get("members", [collective["name"]]))
         lines.append(
             f"  exposed: {name} {_time(collective['exposed_ns'])}: {reason}"
         )

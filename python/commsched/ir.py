@@ -149,6 +149,8 @@ def attribute(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         if not value:
             return "array<i64>"
+        if isinstance(value[0], str):
+            return f"[{_join(map(quote, value))}]"
         return f"array<i64: {_join(value)}>"
     raise TypeError(f"no attribute for a value of type {type(value).__name__}")
 

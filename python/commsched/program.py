@@ -74,7 +74,9 @@ class Operation:
     """An operation of a function; `name` is "" if it has none.
 
     `operands` are numbers of values. The regions of an operation are not read:
-    `captures` are the numbers of the values that they use.
+    `captures` are the numbers of the values that they use. `origin` is what a
+    pass made it of: for each of several operations, or the one, its name and
+    those of others whose work it does.
     """
 
     op: str
@@ -84,6 +86,7 @@ class Operation:
     attributes: dict
     regions: int = 0
     captures: tuple = ()
+    origin: tuple = ()
 
     @property
     def group(self) -> Optional[str]:
@@ -234,6 +237,7 @@ class _Reader:
             data["attributes"],
             data.get("regions", 0),
             tuple(data.get("captures", ())),
+            tuple(map(tuple, data.get("origin", ()))),
         )
 
     def value(self, data: Mapping) -> Value:

@@ -244,7 +244,7 @@ def test_shard_dim_all_to_all(fake_world, imported):
     assert "split_dim(0) concat_dim(1)" in text
     assert "!commsched.future<tensor<2x16xf32>>" in text
     # Nothing waits for it in the graph.
-    assert '%s_wait = commsched.wait %s {commsched.name = "s.wait"}' in text
+    assert '%s_wait = commsched.wait %s {commsched.name = "s.wait", ' in text
 
 
 def test_broadcast_and_its_in_place_form(fake_world, imported):

@@ -32,7 +32,7 @@ def test_return_of_what_nobody_waited_for(imported):
     text = imported(build([("x", (4,))], uses), **GROUPS)
     # In the order of the starts, not of the results.
     assert names(text) == ["%a", "%b", "%n", "%a_wait", "%b_wait"]
-    assert '{commsched.name = "a.wait"}' in text
+    assert '{commsched.name = "a.wait", commsched.origin = ["a"]}' in text
     assert "return %b_wait, %a_wait, %n" in text
 
 

@@ -72,10 +72,10 @@ func.func @forward(
     : tensor<4x2xbf16> -> !commsched.future<tensor<8x2xbf16>>
   // CHECK-SAME: {"op":"commsched.wait","operands":[4],"results":[{"id":5,"type":{{.*}}],"attributes":{}},
   %0 = commsched.wait %f : !commsched.future<tensor<8x2xbf16>>
-  // CHECK-SAME: {"op":"commsched.compute","name":"mm","operands":[5,5],"results":[{"id":6,{{.*}}{"id":7,"type":{"kind":"tensor","shape":[],"element":"i1"}}]
+  // CHECK-SAME: {"op":"commsched.compute","name":"mm","origin":{{\[\[}}"a+b"],["c","d"]],"operands":[5,5],"results":[{"id":6,{{.*}}{"id":7,"type":{"kind":"tensor","shape":[],"element":"i1"}}]
   // CHECK-SAME: "attributes":{"callee":"aten.mm","commsched.runtime_ns":5}}
   %c:2 = commsched.compute "aten.mm"(%0, %0)
-    {commsched.name = "mm", commsched.runtime_ns = 5 : i64}
+    {commsched.name = "mm", commsched.origin = ["a+b", ["c", "d"]], commsched.runtime_ns = 5 : i64}
     : (tensor<8x2xbf16>, tensor<8x2xbf16>) -> (tensor<8x2xbf16>, tensor<i1>)
 
   // Operations inside regions are not written, only which values they use.

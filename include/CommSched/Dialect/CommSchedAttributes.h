@@ -22,6 +22,8 @@
 namespace mlir::commsched {
 
 inline constexpr llvm::StringLiteral nameAttrName = "commsched.name";
+/// On an operation that a pass made of others: see setOrigin().
+inline constexpr llvm::StringLiteral originAttrName = "commsched.origin";
 inline constexpr llvm::StringLiteral moduleAttrName = "commsched.module";
 inline constexpr llvm::StringLiteral runtimeNsAttrName = "commsched.runtime_ns";
 inline constexpr llvm::StringLiteral orderAttrName = "commsched.order";
@@ -170,6 +172,21 @@ void setReorderInfo(Operation *op, const ReorderInfo &info);
 
 /// The operation's `commsched.name`; empty when it has none.
 StringRef getStableName(Operation *op);
+
+/// Says by `commsched.origin` what `op` was made of: an element for each of
+/// `members`, which may be several operations whose work is one now, the main
+/// one first. An element is the name of an operation, or an array of names;
+/// members without a name have none. Where a member stands for others already,
+/// these are named.
+void setOriginOfParts(Operation *op,
+                      ArrayRef<SmallVector<Operation *, 2>> members);
+
+/// As setOriginOfParts(), of members that are one operation each.
+void setOrigin(Operation *op, ArrayRef<Operation *> members);
+
+/// The operation's `commsched.origin`, an element after the other; empty when
+/// it has none.
+SmallVector<SmallVector<StringRef, 2>> getOrigin(Operation *op);
 
 } // namespace mlir::commsched
 

@@ -37,6 +37,7 @@ def CommSched_Dialect : Dialect {
     | attribute | type | meaning |
     |---|---|---|
     | `commsched.name` | string | stable name of the operation |
+    | `commsched.origin` | array of strings and of arrays of strings | what a pass made the operation of, an element for each that was merged or split: the name that it had, or an array of names if several became one, the first of which it was (an equal gather that is left out, a cast that a copy-in does). Names alone, such as `a+b`, are for people. From a frontend: the node that the operation is a part of |
     | `commsched.module` | string | path of the module that it came from |
     | `commsched.runtime_ns` | i64, not negative | pins the operation's cost |
     | `commsched.order` | i64, not negative | place in a fixed order of collectives: within a block they start in ascending order |

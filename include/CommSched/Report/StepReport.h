@@ -30,6 +30,8 @@ namespace mlir::commsched {
 struct CollectiveReport {
   /// `commsched.name`, or the kind and the index of the collective.
   std::string name;
+  /// The names of those that it was merged from; empty if it was not.
+  SmallVector<std::string, 0> members;
   StringRef kind;
   /// The group's symbol without `@`, or the group key as text.
   std::string group;

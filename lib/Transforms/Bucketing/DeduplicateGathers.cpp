@@ -109,8 +109,16 @@ void Deduplicator::rewrite(const ResultReuse &reuse) const {
     return block.getOperation(problem.waitOf(start));
   };
   for (const ReuseDecision &decision : reuse.decisions)
-    if (decision.isDropped)
-      getWait(decision.start)->replaceAllUsesWith(getWait(decision.source));
+    if (decision.isDropped) {
+      Operation *wait = getWait(decision.source);
+      Operation *source = block.getOperation(decision.source);
+      SmallVector<Operation *, 2> waits = {wait, getWait(decision.start)};
+      SmallVector<Operation *, 2> starts = {source,
+                                            block.getOperation(decision.start)};
+      setOriginOfParts(wait, waits);
+      setOriginOfParts(source, starts);
+      getWait(decision.start)->replaceAllUsesWith(wait);
+    }
   // Users come after what they use.
   for (NodeId node = problem.numNodes() - 1; node >= 0; --node)
     if (reuse.isRemoved[node])

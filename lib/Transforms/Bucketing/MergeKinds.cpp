@@ -72,11 +72,26 @@ void mlir::commsched::setMergedAttributes(Operation *merged,
   if (!names.empty())
     merged->setDiscardableAttr(
         nameAttrName, builder.getStringAttr(llvm::join(names, "+") + suffix));
+  if (members.size() > 1 || !suffix.empty())
+    setOrigin(merged, members);
   if (!module.empty())
     merged->setDiscardableAttr(moduleAttrName, builder.getStringAttr(module));
   for (StringRef name : {partitionAttrName, recomputeAttrName})
     if (Attribute common = getCommonAttribute(members, name))
       merged->setDiscardableAttr(name, common);
+}
+
+/// As setMergedAttributes(), of what packs what the members of `bucket` send.
+static void setCopyInAttributes(Operation *copyIn, const MergeMembers &bucket) {
+  setMergedAttributes(copyIn, bucket.starts, ".copy_in");
+  setOriginOfParts(
+      copyIn,
+      llvm::map_to_vector(bucket.members, [](const MergeMember &member) {
+        SmallVector<Operation *, 2> parts = {member.start};
+        if (member.absorbedCast)
+          parts.push_back(member.absorbedCast);
+        return parts;
+      }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -223,7 +238,7 @@ MergedOperations mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
   rewriter.setInsertionPoint(bucket.starts.back());
   auto copyIn = AllGatherCopyInOp::create(
       rewriter, fuseLocations(copied), slice, buffer, sources, group, packed);
-  setMergedAttributes(copyIn, bucket.starts, ".copy_in");
+  setCopyInAttributes(copyIn, bucket);
   result.start = AllGatherOp::create(
       rewriter, fuseLocations(bucket.starts),
       FutureType::get(rewriter.getContext(), buffer), copyIn.getSlice(), group,
@@ -278,7 +293,7 @@ mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
   auto copyIn = ChunkCatOp::create(rewriter, fuseLocations(copied),
                                    RankedTensorType::get(sent, element),
                                    sources, first.getGroupAttr());
-  setMergedAttributes(copyIn, bucket.starts, ".copy_in");
+  setCopyInAttributes(copyIn, bucket);
   auto future = FutureType::get(rewriter.getContext(),
                                 RankedTensorType::get(delivered, element));
   result.start = ReduceScatterOp::create(
@@ -309,7 +324,7 @@ MergedOperations mlir::commsched::mergeElementWise(RewriterBase &rewriter,
         flatten(rewriter, member.start->getLoc(), member.getSource()));
   Location location = fuseLocations(bucket.starts);
   auto copyIn = tensor::ConcatOp::create(rewriter, location, /*dim=*/0, flat);
-  setMergedAttributes(copyIn, bucket.starts, ".copy_in");
+  setCopyInAttributes(copyIn, bucket);
   result.start = cast<CollectiveOpInterface>(bucket.starts.front())
                      .createMergedStart(rewriter, location, copyIn.getResult(),
                                         copyIn.getResultType());

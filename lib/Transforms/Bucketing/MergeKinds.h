@@ -100,7 +100,8 @@ Location fuseLocations(ArrayRef<Operation *> members);
 
 /// Sets on `merged` what is known of the operations that it stands for:
 ///  - `commsched.name`: the names of those that have one, joined by `+`, and
-///    `suffix`,
+///    `suffix`, for people,
+///  - `commsched.origin`: what setOrigin() makes of them,
 ///  - `commsched.module`: the longest dotted path that all modules begin with,
 ///  - `commsched.partition` and `commsched.recompute`: what all agree on.
 /// Sets none that would be empty.

@@ -139,6 +139,7 @@ static bool isGatherOf(RankedTensorType shard, Type type, int64_t dim,
 static void restoreAttributes(Operation *op, Operation *chunk, int64_t index) {
   op->setDiscardableAttrs(chunk->getDiscardableAttrDictionary().getValue());
   op->removeAttr(chunkAttrName);
+  op->removeAttr(originAttrName);
   op->removeAttr(runtimeNsAttrName);
   StringRef name = getStableName(chunk);
   if (name.consume_back(".chunk" + std::to_string(index)))

@@ -357,6 +357,7 @@ std::string ChunkMerger::create(ChunkSet &set) {
   OpBuilder builder(place);
   set.merged = createWithTypes(builder, first, operands, types);
   set.merged->removeAttr(chunkAttrName);
+  set.merged->removeAttr(originAttrName);
   set.merged->removeAttr(runtimeNsAttrName);
   if (auto pinned = set.info.original.getAs<IntegerAttr>("runtime_ns"))
     set.merged->setAttr(runtimeNsAttrName, pinned);

@@ -145,6 +145,7 @@ void RegionRewriter::nameAndPin(const SplitMember &member, Operation *chunk,
   if (!name.empty())
     chunk->setAttr(nameAttrName,
                    builder.getStringAttr(name + ".chunk" + Twine(index)));
+  setOrigin(chunk, op);
   if (!getPinnedRuntimeNs(op))
     return;
   std::optional<int64_t> costNs = getCost(op, member.axis, count);

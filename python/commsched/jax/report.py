@@ -33,8 +33,8 @@ class Report:
 
     def merged(self, function: str) -> list[list[str]]:
         """Returns the names of the collectives of each bucket."""
-        names = [c["name"] for c in self.after[function]["collectives"]]
-        return [name.split("+") for name in names if "+" in name]
+        collectives = self.after[function]["collectives"]
+        return [c["members"] for c in collectives if "members" in c]
 
     def __str__(self) -> str:
         if self.note:

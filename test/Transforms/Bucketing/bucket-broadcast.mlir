@@ -8,8 +8,8 @@
 commsched.group @g size(4)
 
 // CHECK-LABEL: func.func @roots(
-// COPY: commsched.broadcast %{{.+}} on @g root(0) {commsched.name = "a+c"} : tensor<12xf32>
-// COALESCED: commsched.broadcast %{{.+}}, %{{.+}} on @g root(0) {commsched.name = "a+c"} : tensor<8xf32>, tensor<2x2xf32>
+// COPY: commsched.broadcast %{{.+}} on @g root(0) {commsched.name = "a+c"{{.*}}} : tensor<12xf32>
+// COALESCED: commsched.broadcast %{{.+}}, %{{.+}} on @g root(0) {commsched.name = "a+c"{{.*}}} : tensor<8xf32>, tensor<2x2xf32>
 // CHECK: commsched.broadcast %{{.+}} on @g root(1) {commsched.name = "b"}
 // CHECK-NOT: commsched.broadcast
 func.func @roots(%x: tensor<8xf32>, %y: tensor<2x2xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<2x2xf32>) {

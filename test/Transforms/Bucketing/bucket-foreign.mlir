@@ -17,7 +17,7 @@ commsched.group @g size(2)
 // CHECK-LABEL: func.func @keys(
 // CHECK: commsched_test.total {{.*}} over "ring" {{.*}}"a+e"
 // CHECK: commsched_test.total {{.*}} over "tree" {{.*}}"b+f"
-// CHECK: commsched_test.total {{.*}} over "ring" {{.*}}"c+g", wagon = "dining"
+// CHECK: commsched_test.total {{.*}} over "ring" {{.*}}"c+g", {{.*}}wagon = "dining"
 // CHECK: commsched_test.total {{.*}} over "ring" {{.*}}"d"{{.*}} tensor<8xf16>
 // CHECK: commsched_test.total {{.*}} over "ring" {{.*}}"h", keyless
 // CHECK-NOT: commsched_test.total
@@ -28,7 +28,7 @@ commsched.group @g size(2)
 // COPY: tensor.concat {{.*}}"b+f.copy_in"
 // COPY-NEXT: commsched_test.total {{.*}}"b+f"
 // COPY: tensor.concat {{.*}}"c+g.copy_in"
-// COPY-NEXT: commsched_test.total {{.*}}"c+g", wagon = "dining"
+// COPY-NEXT: commsched_test.total {{.*}}"c+g", {{.*}}wagon = "dining"
 // COPY: commsched_test.total {{.*}}"d"
 // COPY: commsched_test.total {{.*}}"h"
 // COPY-NOT: commsched_test.total

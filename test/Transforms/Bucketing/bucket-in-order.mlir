@@ -12,9 +12,9 @@ commsched.group @g size(2)
 commsched.group @h size(2)
 
 // CHECK-LABEL: func.func @neighbours(
-// CHECK: commsched.all_reduce {{.*}} {commsched.name = "a+b", commsched.order = 0 : i64}
+// CHECK: commsched.all_reduce {{.*}} {commsched.name = "a+b", commsched.order = 0 : i64{{.*}}}
 // CHECK: commsched.all_reduce {{.*}} {commsched.name = "c", commsched.order = 2 : i64}
-// CHECK: commsched.all_reduce {{.*}} {commsched.name = "d+e", commsched.order = 3 : i64}
+// CHECK: commsched.all_reduce {{.*}} {commsched.name = "d+e", commsched.order = 3 : i64{{.*}}}
 // CHECK: return
 func.func @neighbours(%x: !x) -> (!x, !x, !x, !x, !x) {
   %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a", commsched.order = 0} : !x -> !commsched.future<!x>
@@ -51,7 +51,7 @@ func.func @alternating(%x: !x) -> (!x, !x, !x, !x) {
 // What is in between need not be of the same kind, nor what is merged in the
 // order: a bucket has the place of the one that is.
 // CHECK-LABEL: func.func @some(
-// CHECK: commsched.all_reduce {{.*}} {commsched.name = "a+b", commsched.order = 4 : i64}
+// CHECK: commsched.all_reduce {{.*}} {commsched.name = "a+b", commsched.order = 4 : i64{{.*}}}
 // CHECK: commsched.reduce_scatter {{.*}} {commsched.order = 5 : i64}
 // CHECK: commsched.all_reduce {{.*}} {commsched.name = "c", commsched.order = 6 : i64}
 // CHECK: return

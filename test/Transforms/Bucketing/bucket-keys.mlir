@@ -16,11 +16,11 @@ commsched.group @g size(2)
 commsched.group @h size(2)
 
 // CHECK-LABEL: func.func @all_gathers(
-// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "a+e"}
-// CHECK: commsched.all_gather {{.*}} on @h {{.*}}{commsched.name = "b+f"}
-// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "c+g", commsched.partition = "backward"}
-// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "d+h", commsched.recompute = "must_recompute"}
-// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "i+j"} : {{.*}}xf16>
+// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "a+e"{{.*}}}
+// CHECK: commsched.all_gather {{.*}} on @h {{.*}}{commsched.name = "b+f"{{.*}}}
+// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "c+g", {{.*}}commsched.partition = "backward"}
+// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "d+h", {{.*}}commsched.recompute = "must_recompute"}
+// CHECK: commsched.all_gather {{.*}} on @g {{.*}}{commsched.name = "i+j"{{.*}}} : {{.*}}xf16>
 // CHECK-NOT: commsched.all_gather %
 func.func @all_gathers(%x: !shard, %y: !half) -> (!whole, !whole, !whole, !whole, !whole, !whole, !whole, !whole, !whole_half, !whole_half) {
   %a = commsched.all_gather %x on @g dim(0) {commsched.name = "a"} : !shard -> !commsched.future<!whole>

@@ -5,14 +5,14 @@
 
 // CHECK-LABEL: func.func @totals(
 // CHECK-SAME: %[[A:.+]]: tensor<2x2xf32>, %[[B:.+]]: tensor<4xf32>)
-// CHECK-NEXT: %[[H:.+]] = commsched_test.total %[[A]], %[[B]] over "ring" ranks(4) {commsched.name = "a+b"} : tensor<2x2xf32>, tensor<4xf32>
+// CHECK-NEXT: %[[H:.+]] = commsched_test.total %[[A]], %[[B]] over "ring" ranks(4) {commsched.name = "a+b"{{.*}}} : tensor<2x2xf32>, tensor<4xf32>
 // CHECK-NEXT: %[[W:.+]]:2 = commsched_test.finish %[[H]] : tensor<2x2xf32>, tensor<4xf32>
 // CHECK-NEXT: return %[[W]]#0, %[[W]]#1
 // COPY-LABEL: func.func @totals(
 // COPY-SAME: %[[A:.+]]: tensor<2x2xf32>, %[[B:.+]]: tensor<4xf32>)
 // COPY-NEXT: %[[FLAT:.+]] = tensor.collapse_shape %[[A]]
-// COPY-NEXT: %[[IN:.+]] = tensor.concat dim(0) %[[FLAT]], %[[B]] {commsched.name = "a+b.copy_in"}
-// COPY-NEXT: %[[H:.+]] = commsched_test.total %[[IN]] over "ring" ranks(4) {commsched.name = "a+b"} : tensor<8xf32>
+// COPY-NEXT: %[[IN:.+]] = tensor.concat dim(0) %[[FLAT]], %[[B]] {commsched.name = "a+b.copy_in"{{.*}}}
+// COPY-NEXT: %[[H:.+]] = commsched_test.total %[[IN]] over "ring" ranks(4) {commsched.name = "a+b"{{.*}}} : tensor<8xf32>
 // COPY-NEXT: %[[W:.+]] = commsched_test.finish %[[H]] : tensor<8xf32>
 // COPY-NEXT: %[[SLICE:.+]] = tensor.extract_slice %[[W]][0] [4] [1]
 // COPY-NEXT: tensor.expand_shape %[[SLICE]]

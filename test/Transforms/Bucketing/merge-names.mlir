@@ -5,14 +5,14 @@ commsched.group @dp size(4)
 // Names, the common module, what all agree on, the first place in the order and
 // all locations stay; times and accounts of moves do not.
 // CHECK-LABEL: func.func @merged(
-// CHECK: commsched.all_gather_copy_in {{.*}} on @dp {commsched.module = "layers.1", commsched.name = "gather_a+gather_b.copy_in", commsched.partition = "backward"} : {{.*}} loc(fused["ga", "gb", "cast"])
-// CHECK: commsched.all_gather {{.*}} {commsched.module = "layers.1", commsched.name = "gather_a+gather_b", commsched.order = 3 : i64, commsched.partition = "backward"} : {{.*}} loc(fused["ga", "gb"])
-// CHECK: commsched.wait {{.*}} {commsched.module = "layers.1.attention", commsched.name = "wait_a+wait_b"} : {{.*}} loc(fused["wa", "wb"])
-// CHECK: commsched.split_with_sizes_copy {{.*}} {commsched.module = "layers.1", commsched.name = "gather_a+gather_b.copy_out", commsched.partition = "backward"} : {{.*}} loc(fused["wa", "wb"])
+// CHECK: commsched.all_gather_copy_in {{.*}} on @dp {commsched.module = "layers.1", commsched.name = "gather_a+gather_b.copy_in", commsched.origin = {{\[\[}}"gather_a", "narrowed"], "gather_b"], commsched.partition = "backward"} : {{.*}} loc(fused["ga", "gb", "cast"])
+// CHECK: commsched.all_gather {{.*}} {commsched.module = "layers.1", commsched.name = "gather_a+gather_b", commsched.order = 3 : i64, commsched.origin = ["gather_a", "gather_b"], commsched.partition = "backward"} : {{.*}} loc(fused["ga", "gb"])
+// CHECK: commsched.wait {{.*}} {commsched.module = "layers.1.attention", commsched.name = "wait_a+wait_b", commsched.origin = ["wait_a", "wait_b"]} : {{.*}} loc(fused["wa", "wb"])
+// CHECK: commsched.split_with_sizes_copy {{.*}} {commsched.module = "layers.1", commsched.name = "gather_a+gather_b.copy_out", {{.*}}commsched.partition = "backward"} : {{.*}} loc(fused["wa", "wb"])
 // CHECK: tensor.empty() : tensor<2x4x2xf32> loc("wb")
-// CHECK: linalg.transpose {{.*}} {commsched.module = "layers.1.attention", commsched.name = "wait_b.transpose"} loc("wb")
+// CHECK: linalg.transpose {{.*}} {commsched.module = "layers.1.attention", commsched.name = "wait_b.transpose", commsched.origin = ["wait_b"]} loc("wb")
 func.func @merged(%a: tensor<2xf64>, %b: tensor<2x2xf32>) -> (tensor<8xf32>, tensor<2x8xf32>) {
-  %c = arith.truncf %a : tensor<2xf64> to tensor<2xf32> loc("cast")
+  %c = arith.truncf %a {commsched.name = "narrowed"} : tensor<2xf64> to tensor<2xf32> loc("cast")
   %0 = commsched.all_gather %c on @dp dim(0) {
       commsched.name = "gather_a", commsched.module = "layers.1.attention", commsched.partition = "backward",
       commsched.order = 3 : i64, commsched.runtime_ns = 7 : i64} : tensor<2xf32> -> !commsched.future<tensor<8xf32>> loc("ga")
@@ -30,8 +30,8 @@ func.func @merged(%a: tensor<2xf64>, %b: tensor<2x2xf32>) -> (tensor<8xf32>, ten
 // A part of a component is no module; members without a name have none, and
 // one without a module leaves nothing in common. The order may be the second's.
 // CHECK-LABEL: func.func @little(
-// CHECK: tensor.concat {{.*}} {commsched.name = "r.copy_in"}
-// CHECK: commsched.all_reduce {{.*}} {commsched.name = "r", commsched.order = 2 : i64}
+// CHECK: tensor.concat {{.*}} {commsched.name = "r.copy_in"{{.*}}}
+// CHECK: commsched.all_reduce {{.*}} {commsched.name = "r", commsched.order = 2 : i64, commsched.origin = ["r"]}
 // CHECK: commsched.wait %{{[0-9]+}} : !commsched.future
 // CHECK: commsched.chunk_cat {{.*}} {commsched.module = "layers"}
 // CHECK: commsched.reduce_scatter {{.*}} {commsched.module = "layers"}

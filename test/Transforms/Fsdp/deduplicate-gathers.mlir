@@ -19,7 +19,7 @@ commsched.group @dp size(2)
 // CHECK-SAME: %[[P:.*]]: tensor<4xf32>
 // CHECK-NEXT: commsched.compute "large"
 // CHECK-NEXT: %[[CAST:.*]] = commsched.compute "cast"(%[[P]])
-// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather %[[CAST]] {{.*}} {commsched.name = "forward"}
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather %[[CAST]] {{.*}} {commsched.name = "forward", commsched.origin = {{\[\[}}"forward", "backward"]]}
 // CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: %[[Y:.*]] = commsched.compute "layer"(%{{.*}}, %[[FULL]])
 // CHECK-NEXT: %[[D:.*]] = commsched.compute "gradient"(%[[Y]], %[[FULL]])
@@ -86,7 +86,7 @@ func.func @four(%p: tensor<4xf32>) -> (tensor<8xbf16>, tensor<4xbf16>) {
 // CHECK-LABEL: func.func @region(
 // CHECK: scf.if
 // CHECK-NEXT: commsched.compute "large"
-// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather {{.*}} {commsched.name = "second"}
+// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather {{.*}} {commsched.name = "second"{{.*}}}
 // CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
 // CHECK-NEXT: scf.yield

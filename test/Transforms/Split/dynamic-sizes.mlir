@@ -6,8 +6,8 @@
 commsched.group @ep size(4)
 
 // CHECK-LABEL: func.func @columns
-// CHECK: commsched.all_to_all %{{.+}} on @ep {{.*}} commsched.name = "back.chunk0", commsched.size_hints = array<i64: 64>} : tensor<?x16xf32> -> !commsched.future<tensor<?x16xf32>>
-// CHECK: commsched.name = "experts.chunk1", commsched.size_hints = array<i64: 64>
+// CHECK: commsched.all_to_all %{{.+}} on @ep {{.*}} commsched.name = "back.chunk0", {{.*}}commsched.size_hints = array<i64: 64>} : tensor<?x16xf32> -> !commsched.future<tensor<?x16xf32>>
+// CHECK: commsched.name = "experts.chunk1", {{.*}}commsched.size_hints = array<i64: 64>
 // CHECK: tensor.concat dim(1) {{.*}} commsched.name = "rows.whole", commsched.size_hints = array<i64: 64>} : (tensor<?x16xf32>, tensor<?x16xf32>) -> tensor<?x32xf32>
 func.func @columns(%x: tensor<?x48xf32> {commsched.size_hints = array<i64: 64>},
                    %w: tensor<48x32xf32>, %s: tensor<4xi64>) -> tensor<?x32xf32> {

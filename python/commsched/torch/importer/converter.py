@@ -153,6 +153,7 @@ class Converter:
         know."""
         attributes = {
             "commsched.name": node.name + suffix,
+            "commsched.origin": [node.name] if suffix else None,
             "commsched.module": self._paths.of(node) or None,
             "commsched.compile_with": region_of(node),
         }

@@ -12,6 +12,7 @@ dependences: they are left out, the order of the graph stays.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any, Callable, Optional
 
@@ -53,14 +54,31 @@ _INHERITED = (
 def inlined(gm: torch.fx.GraphModule) -> torch.fx.Graph:
     """Returns the graph of `gm`, or a copy of it in which there is no call
     of a graph that could be replaced by what it runs."""
+    copy, _ = _inlined(gm)
+    return copy
+
+
+def owners(gm: torch.fx.GraphModule) -> dict[str, str]:
+    """Returns, by the name of a node that `inlined` makes of a call in the
+    graph of `gm`, the name of the call."""
+    _, owner = _inlined(gm)
+    return owner
+
+
+def _inlined(gm: torch.fx.GraphModule) -> tuple[torch.fx.Graph, dict]:
+    owner: dict[str, str] = {}
     if not any(_callee(node) for node in gm.graph.nodes):
-        return gm.graph
+        return gm.graph, owner
     copy = torch.fx.Graph(owning_module=gm)
     known: dict[torch.fx.Node, Any] = {}
     taken = {node.name for node in gm.graph.nodes}
     for node in gm.graph.nodes:
+        count = len(copy.nodes)
         known[node] = _copied(copy, node, known, node.name, "", {}, taken)
-    return copy
+        if _callee(node):
+            made = itertools.islice(reversed(copy.nodes), len(copy.nodes) - count)
+            owner.update((inner.name, node.name) for inner in made)
+    return copy, owner
 
 
 def _copied(

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 from torch import fx
 
-from commsched.torch.rewriting.difference import make_plan
+from commsched.torch.rewriting.decision import make_plan
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.inlining import replace_nodes, without_calls
 from commsched.torch.rewriting.plan import Plan

@@ -9,13 +9,13 @@ run is placed as a whole, where the last of it is in the plan's order.
 
 from __future__ import annotations
 
-from typing import Iterable, Sequence
+from typing import Iterable
 
 from torch import fx
 from torch._ops import HigherOrderOperator
 
 from commsched.torch.private import forget_names
-from commsched.torch.importer.inline import inlined
+from commsched.torch.importer.inline import inlined, owners
 from commsched.torch.importer.targets import (
     attribute_of,
     communicates,
@@ -50,34 +50,20 @@ def _communicates(node: fx.Node) -> bool:
     )
 
 
-def place_calls(
-    order: Iterable[Entry], nodes: Sequence[fx.Node]
-) -> list[Entry]:
-    """Returns `order` with the names of calls that stay for the last of the
-    names that the importer made of them: the name of the call, an underscore
-    and that of the operator."""
+def place_calls(order: Iterable[Entry], graph: fx.Graph) -> list[Entry]:
+    """Returns `order` with calls that stay in the place of the last of the
+    nodes that the importer makes of them."""
     order = list(order)
-    names = {node.name for node in nodes}
-    calls = [
-        node.name
-        for node in nodes
-        if isinstance(node.target, HigherOrderOperator)
-        or node.op == "call_module"
-    ]
-    if not calls:
-        return order
-    last: dict[str, int] = {}
-    owner: dict[int, str] = {}
-    for index, entry in enumerate(order):
-        if isinstance(entry, str) and entry not in names:
-            found = [c for c in calls if entry.startswith(f"{c}_")]
-            if found:
-                owner[index] = max(found, key=len)
-                last[owner[index]] = index
-    return [
-        owner.get(index, entry)
+    owner = owners(graph.owning_module) if graph.owning_module else {}
+    last = {
+        owner[entry]: index
         for index, entry in enumerate(order)
-        if index not in owner or last[owner[index]] == index
+        if entry in owner
+    }
+    return [
+        owner.get(entry, entry)
+        for index, entry in enumerate(order)
+        if entry not in owner or last[owner[entry]] == index
     ]
 
 

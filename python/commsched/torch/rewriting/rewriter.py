@@ -142,12 +142,7 @@ class Rewriter:
         self._bury(self._gone)
 
     def _find(self, name: str) -> Optional[fx.Node]:
-        """Returns the node of a name. A wait that the graph does not have is
-        the collective itself."""
-        node = self._by_name.get(name)
-        if node is None and name.endswith(".wait"):
-            node = self._by_name.get(name[: -len(".wait")])
-        return node
+        return self._by_name.get(name)
 
     def _replace(self, old: fx.Node, new: fx.Node) -> None:
         """Lets all that uses `old` use `new`; `old` is gone."""
@@ -222,7 +217,7 @@ class Rewriter:
     def _wanted(self) -> list[fx.Node]:
         """Returns the nodes that the plan's order names."""
         found: list[fx.Node] = []
-        for entry in place_calls(self._plan.order, self._nodes):
+        for entry in place_calls(self._plan.order, self._graph):
             if entry in self._stages:
                 found.extend(self._stages[entry])
             elif isinstance(entry, str):
