@@ -77,9 +77,9 @@ class Noise:
         """A factor for each draw."""
         if name not in self.factors:
             members = name.split("+")
-            if len(members) > 1 and self.costs.keys() >= {*members}:
+            weights = [self.costs.get(member, 0) for member in members]
+            if len(members) > 1 and all(weights):
                 columns = zip(*map(self.find, members))
-                weights = [self.costs[member] for member in members]
                 self.factors[name] = [statistics.fmean(c, weights) for c in columns]
             else:
                 rng = random.Random(name)
