@@ -156,11 +156,11 @@ class Partitions:
             for problem, bound in zip(problems, bounds)
         ]
         beside = 4 * sum(
-            value.elements
+            value.size
             for value, role in self.step.arguments
             if role != "tangent" and value.name[1:] not in taken
         )
-        beside += 4 * self.step.returned[0].elements
+        beside += 4 * self.step.returned[0].size
         return Partition(saved, *halves, beside)
 
 
