@@ -28,6 +28,18 @@ Operation *ScanningSymbolTables::lookupSymbolIn(Operation *symbolTableOp,
   return SymbolTableCollection::lookupSymbolIn(symbolTableOp, name);
 }
 
+Operation *ScanningSymbolTables::lookupNearestSymbolFrom(Operation *from,
+                                                         StringAttr symbol) {
+  Operation *nearest = getNearestTable(from);
+  return nearest ? lookupSymbolIn(nearest, symbol) : nullptr;
+}
+
+Operation *ScanningSymbolTables::lookupNearestSymbolFrom(Operation *from,
+                                                         SymbolRefAttr name) {
+  Operation *nearest = getNearestTable(from);
+  return nearest ? lookupSymbolIn(nearest, name) : nullptr;
+}
+
 /// Checks that the target lists the implementations that collectives in `root`
 /// name, and that these can carry them out.
 static LogicalResult checkImplementations(Operation *root,
@@ -59,7 +71,8 @@ CostAnalysis::CostAnalysis(Operation *op)
     : CostAnalysis(op, /*profile=*/nullptr) {}
 
 CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
-                           StringRef defaultPreset) {
+                           StringRef defaultPreset)
+    : symbolTables(op) {
   FailureOr<cost::Target> target = getTarget(op, defaultPreset);
   if (failed(target))
     return;

@@ -42,7 +42,7 @@ private:
 /// reads, along data dependences, and so finds what each user has instead.
 class BufferSplitter {
 public:
-  BufferSplitter(const SplitRegions &regions, SplitDraft &draft)
+  BufferSplitter(const SpecIndex &regions, SplitDraft &draft)
       : regions(regions), problem(regions.getProblem()), draft(draft),
         isRerouted(problem.numBuffers()), passed(problem.numNodes()) {}
 
@@ -66,7 +66,7 @@ private:
     return spec < 0 ? 1 : regions.numChunks(spec);
   }
 
-  const SplitRegions &regions;
+  const SpecIndex &regions;
   const Problem &problem;
   SplitDraft &draft;
   /// By original buffer: the buffer that replaces it, or its first chunk.
@@ -265,6 +265,6 @@ void BufferSplitter::split() {
     visit(node);
 }
 
-void schedule::addSplitBuffers(const SplitRegions &regions, SplitDraft &draft) {
+void schedule::addSplitBuffers(const SpecIndex &regions, SplitDraft &draft) {
   BufferSplitter(regions, draft).split();
 }

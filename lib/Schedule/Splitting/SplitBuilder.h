@@ -37,10 +37,10 @@ private:
   std::vector<Entry> entries;
 };
 
-/// The regions of a problem by node and by buffer.
-class SplitRegions {
+/// The SplitSpecs of a problem by node and by buffer.
+class SpecIndex {
 public:
-  SplitRegions(const Problem &problem, const std::vector<SplitSpec> &specs)
+  SpecIndex(const Problem &problem, const std::vector<SplitSpec> &specs)
       : problem(problem), specs(specs) {}
 
   /// Checks all regions and builds the index. Error: that of
@@ -141,26 +141,25 @@ struct SplitDraft {
 };
 
 /// Adds all buffers and uses to a draft whose nodes are there.
-void addSplitBuffers(const SplitRegions &regions, SplitDraft &draft);
+void addSplitBuffers(const SpecIndex &regions, SplitDraft &draft);
 
 /// The first of the users, which decides what the slice depends on.
 NodeId findFirstUser(const SplitSpec::Slice &slice);
 
 /// The member in whose place a node of a region comes.
-NodeId findMember(const SplitRegions &regions,
-                  const SplitProblem::Origin &origin);
+NodeId findMember(const SpecIndex &regions, const SplitProblem::Origin &origin);
 
 /// By region: an order of its nodes of the draft, as a pipeline that is short
 /// with nothing beside it. `successors` are those in the draft. O(nodes of
 /// regions and their dependences * log(nodes)), and the effort of searches,
 /// which is limited.
-std::vector<Order> pipelineRegions(const SplitRegions &regions,
+std::vector<Order> pipelineRegions(const SpecIndex &regions,
                                    const SplitDraft &draft,
                                    const Csr<NodeId> &successors);
 
 /// The nodes of a draft with all dependences and buffers, in the order of
 /// SplitProblem::place(). Error: there is no legal order.
-Result<Order> placeSplit(const SplitRegions &regions, const SplitDraft &draft);
+Result<Order> placeSplit(const SpecIndex &regions, const SplitDraft &draft);
 
 } // namespace mlir::commsched::schedule
 

@@ -28,7 +28,7 @@ using namespace mlir::commsched::schedule;
 
 /// Returns the first operation that needs all chunks of `member`, or the end of
 /// its collective; past the last one if there is none.
-static NodeId findFirstNeed(const SplitRegions &regions, NodeId member) {
+static NodeId findFirstNeed(const SpecIndex &regions, NodeId member) {
   const Problem &problem = regions.getProblem();
   NodeId first = problem.numNodes();
   int32_t spec = regions.specOf(member);
@@ -47,7 +47,7 @@ static NodeId findFirstNeed(const SplitRegions &regions, NodeId member) {
 }
 
 /// Returns by member its section in its region, from 0.
-static std::vector<int32_t> numberSections(const SplitRegions &regions) {
+static std::vector<int32_t> numberSections(const SpecIndex &regions) {
   NodeId numNodes = regions.getProblem().numNodes();
   std::vector<int32_t> sections(numNodes, -1);
   for (const SplitSpec &spec : regions.getSpecs()) {
@@ -84,7 +84,7 @@ constexpr Skew skews[] = {{1, 0}, {3, 1}, {2, 1}, {1, 1}, {0, 1}};
 /// regions that are equal.
 class Pipeliner {
 public:
-  Pipeliner(const SplitRegions &regions, const SplitDraft &draft,
+  Pipeliner(const SpecIndex &regions, const SplitDraft &draft,
             const Csr<NodeId> &successors);
 
   Order pipeline(int32_t spec);
@@ -103,7 +103,7 @@ private:
   Order findOrder(const Problem &problem, const std::vector<Place> &places);
   void search(const Problem &problem, RankedOrder &best);
 
-  const SplitRegions &regions;
+  const SpecIndex &regions;
   const SplitDraft &draft;
   const Csr<NodeId> &successors;
   /// By member: its section.
@@ -119,7 +119,7 @@ private:
 
 } // namespace
 
-Pipeliner::Pipeliner(const SplitRegions &regions, const SplitDraft &draft,
+Pipeliner::Pipeliner(const SpecIndex &regions, const SplitDraft &draft,
                      const Csr<NodeId> &successors)
     : regions(regions), draft(draft), successors(successors),
       sections(numberSections(regions)), indexOf(draft.nodes.size()) {
@@ -235,7 +235,7 @@ Order Pipeliner::pipeline(int32_t spec) {
   return order;
 }
 
-std::vector<Order> schedule::pipelineRegions(const SplitRegions &regions,
+std::vector<Order> schedule::pipelineRegions(const SpecIndex &regions,
                                              const SplitDraft &draft,
                                              const Csr<NodeId> &successors) {
   Pipeliner pipeliner(regions, draft, successors);

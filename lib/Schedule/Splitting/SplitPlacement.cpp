@@ -37,7 +37,7 @@ listEdges(const SplitDraft &draft) {
   return edges;
 }
 
-NodeId schedule::findMember(const SplitRegions &regions,
+NodeId schedule::findMember(const SpecIndex &regions,
                             const SplitProblem::Origin &origin) {
   const SplitSpec &spec = regions.getSpecs()[origin.spec];
   if (origin.role == SplitProblem::Role::Slice)
@@ -50,7 +50,7 @@ NodeId schedule::findMember(const SplitRegions &regions,
 
 /// Ranks the nodes of a draft by the places that they are to have, given the
 /// orders of the regions. Returns the node of each rank.
-static Order rankNodes(const SplitRegions &regions, const SplitDraft &draft,
+static Order rankNodes(const SpecIndex &regions, const SplitDraft &draft,
                        const std::vector<Order> &regionOrders) {
   // A node of a region comes in the place of the last member that it or those
   // before it in the region's order are of.
@@ -74,7 +74,7 @@ static Order rankNodes(const SplitRegions &regions, const SplitDraft &draft,
   return ranked;
 }
 
-Result<Order> schedule::placeSplit(const SplitRegions &regions,
+Result<Order> schedule::placeSplit(const SpecIndex &regions,
                                    const SplitDraft &draft) {
   std::vector<std::pair<NodeId, NodeId>> edges = listEdges(draft);
   Csr<NodeId> successors;

@@ -57,7 +57,7 @@ private:
   std::optional<Order> fillStalls() const;
 
   const Problem &problem;
-  SplitRegions regions;
+  SpecIndex regions;
   SplitDraft draft;
   SplitProblem result;
 };
@@ -111,7 +111,7 @@ void SplitBuilder::addPartNodes() {
       addNode(noNode, {Role::Slice, chunk, spec, index, noNode},
               regions.getSpecs()[spec].slices[index].costNs);
   }
-  for (SplitRegions::Storage storage : regions.storages) {
+  for (SpecIndex::Storage storage : regions.storages) {
     auto [spec, index] = regions.wholes[storage.whole];
     draft.storages.push_back(static_cast<NodeId>(draft.nodes.size()));
     addNode(noNode, {Role::Storage, -1, spec, index, noNode}, /*costNs=*/0);

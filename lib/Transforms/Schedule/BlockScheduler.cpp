@@ -407,10 +407,10 @@ BlockScheduler::explainExposure(const Order &order, int64_t limitBytes) const {
 bool BlockScheduler::apply(const BlockSchedule &schedule) const {
   if (schedule.split) {
     keepBaselineBytes(function, *block, program.step.peakBytes);
-    schedule.split->program.exchange();
     BlockSchedule rest = schedule;
     rest.split = nullptr;
     schedule.split->scheduler->apply(rest);
+    schedule.split->program.adopt();
     return true;
   }
   bool isMoved = schedule.blockOrder != problem->getProblem().programOrder();

@@ -246,12 +246,7 @@ static void remarkDecision(func::FuncOp function, DecidedBlock &block) {
   remarkSchedule(function, block.scheduler, block.schedule);
   remarkSplitRegions(function, block.scheduler, block.schedule);
   block.notSplit = explainNotSplit(block.scheduler, block.schedule);
-  SplitBlock *split = block.schedule.split;
-  if (split)
-    split->program.exchange();
   remarkMerging(function, block.getReader(), block.schedule);
-  if (split)
-    split->program.exchange();
 }
 
 /// Emits the remarks on the collectives that are exposed in the schedule, after

@@ -10,7 +10,6 @@
 
 #include "../Split/SplitRewrite.h"
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -25,49 +24,6 @@ struct SplitParts {
   SplitOperations operations;
 };
 } // namespace mlir::commsched
-
-/// Adds the operations of `from` to the end of `to`.
-static void moveOperations(Block &from, Block &to) {
-  to.getOperations().splice(to.end(), from.getOperations());
-}
-
-/// Replaces the operands of the operations of `block`, and of those in them.
-static void replaceOperands(Block &block, const DenseMap<Value, Value> &by) {
-  block.walk([&](Operation *op) {
-    for (OpOperand &operand : op->getOpOperands())
-      if (Value other = by.lookup(operand.get()))
-        operand.set(other);
-  });
-}
-
-/// Adds a stand-in for each value that the block does not make itself.
-void SplitProgram::addStandIns() {
-  auto add = [&](Value value) {
-    auto [it, isNew] = standIns.try_emplace(value, Value());
-    if (!isNew)
-      return;
-    it->second = beside.addArgument(value.getType(), value.getLoc());
-    originals[it->second] = value;
-  };
-  for (BlockArgument argument : block.getArguments())
-    add(argument);
-  block.walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (!block.findAncestorOpInBlock(
-              *operand.getParentBlock()->getParentOp()) &&
-          operand.getParentBlock() != &block)
-        add(operand);
-  });
-}
-
-void SplitProgram::exchange() {
-  Block between;
-  moveOperations(block, between);
-  moveOperations(beside, block);
-  moveOperations(between, beside);
-  replaceOperands(block, originals);
-  replaceOperands(beside, standIns);
-}
 
 /// The region with the copies in place of the operations.
 static SplitRegion copyRegion(const SplitRegion &region,
@@ -84,34 +40,26 @@ static SplitRegion copyRegion(const SplitRegion &region,
   return copy;
 }
 
-SplitProgram::SplitProgram(Block &block, const BlockProblem &problem,
+SplitProgram::SplitProgram(func::FuncOp function, Block &block,
+                           const BlockProblem &problem,
                            const SplitChooser &chooser, SplitChoice choice,
                            OperationCosts &costs)
-    : block(block), choice(std::move(choice)) {
-  IRMapping copies;
-  addStandIns();
-  moveOperations(block, beside);
-  OpBuilder builder = OpBuilder::atBlockEnd(&block);
-  for (Operation &op : beside)
-    builder.clone(op, copies);
-  replaceOperands(beside, standIns);
-  for (auto [original, copy] : copies.getOperationMap())
-    copyOf[original] = copy;
+    : trial(function, block), choice(std::move(choice)) {
+  for (Operation &op : block)
+    copyOf[&op] = trial.getCopies().lookup(&op);
   for (const SplitRegionChoice &chosen : this->choice.regions)
     for (const SplitMember &member : chooser.getRegion(chosen.region).members)
       copyOf.erase(member.op);
-  split(problem, chooser, copies, costs);
-  exchange();
+  split(problem, chooser, costs);
 }
 
 void SplitProgram::split(const BlockProblem &problem,
-                         const SplitChooser &chooser, const IRMapping &copies,
-                         OperationCosts &costs) {
-  ChunkNames names(block);
+                         const SplitChooser &chooser, OperationCosts &costs) {
+  ChunkNames names(getBlock());
   std::vector<SplitParts> parts;
   for (const SplitRegionChoice &chosen : choice.regions) {
     const SplitRegion &original = chooser.getRegion(chosen.region);
-    SplitRegion region = copyRegion(original, copies);
+    SplitRegion region = copyRegion(original, trial.getCopies());
     parts.push_back(
         {&original, SplitSpecs::getCopiedEntries(original),
          splitRegion(region, chosen.chunks, names,
@@ -119,7 +67,7 @@ void SplitProgram::split(const BlockProblem &problem,
                        return estimateChunkNs(costs, op, axis, count);
                      })});
   }
-  order(problem, copies, parts);
+  order(problem, parts);
 }
 
 namespace {
@@ -159,18 +107,18 @@ void OperationPlacer::place(Operation *op) {
   }
 }
 
-void SplitProgram::order(const BlockProblem &problem, const IRMapping &copies,
+void SplitProgram::order(const BlockProblem &problem,
                          ArrayRef<SplitParts> parts) {
-  OperationPlacer placer(block);
+  OperationPlacer placer(getBlock());
   // Read before operations move.
   SmallVector<Operation *> all;
-  for (Operation &op : block)
+  for (Operation &op : getBlock())
     all.push_back(&op);
   for (NodeId node : choice.order) {
     const SplitProblem::Origin &origin = choice.program->originOf(node);
     switch (origin.role) {
     case SplitProblem::Role::Kept:
-      placer.place(copies.lookup(problem.getOperation(origin.node)));
+      placer.place(trial.getCopies().lookup(problem.getOperation(origin.node)));
       break;
     case SplitProblem::Role::Chunk: {
       const SplitParts &part = parts[origin.spec];

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A block as it is after splitting, beside the block as it was, so that the
-// split program is scheduled as it will be and dropped if that does not pay.
+// A block as it is after splitting, as a trial: the split program is scheduled
+// as it will be, and dropped if that does not pay.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,20 +15,18 @@
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SPLITPROGRAM_H
 
 #include "../Split/SplitChoice.h"
+#include "../Trial.h"
 
 namespace mlir::commsched {
 
 class SplitProgram {
 public:
-  /// Splits a copy of the operations of `block`, in the order of `choice`, and
-  /// leaves the block as it is. No value of the block is used outside of it.
-  /// `chooser` made the choice for `problem`.
-  SplitProgram(Block &block, const BlockProblem &problem,
+  /// Splits a copy of `block`, a block of `function`, in the order of `choice`.
+  /// No value of the block is used outside of it. `chooser` made the choice for
+  /// `problem`.
+  SplitProgram(func::FuncOp function, Block &block, const BlockProblem &problem,
                const SplitChooser &chooser, SplitChoice choice,
                OperationCosts &costs);
-
-  SplitProgram(const SplitProgram &) = delete;
-  SplitProgram &operator=(const SplitProgram &) = delete;
 
   const SplitChoice &getChoice() const { return choice; }
 
@@ -38,26 +36,19 @@ public:
     return copyOf.lookup(original);
   }
 
-  /// Exchanges the operations of the block and those that are kept beside it:
-  /// the block is split, or again as it was.
-  void exchange();
+  /// The split block.
+  Block &getBlock() { return trial.getBlock(); }
+  /// Puts the split operations into the block.
+  void adopt() { trial.adopt(); }
 
 private:
-  void addStandIns();
   void split(const BlockProblem &problem, const SplitChooser &chooser,
-             const IRMapping &copies, OperationCosts &costs);
-  void order(const BlockProblem &problem, const IRMapping &copies,
-             ArrayRef<struct SplitParts> parts);
+             OperationCosts &costs);
+  void order(const BlockProblem &problem, ArrayRef<struct SplitParts> parts);
 
-  Block &block;
+  Trial trial;
   SplitChoice choice;
   DenseMap<Operation *, Operation *> copyOf;
-  /// Holds the operations that are not in the block, with arguments that stand
-  /// for what the block uses from outside and its arguments: nobody shall find
-  /// them among their users.
-  Block beside;
-  DenseMap<Value, Value> standIns;
-  DenseMap<Value, Value> originals;
 };
 
 } // namespace mlir::commsched

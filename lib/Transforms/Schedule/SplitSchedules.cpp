@@ -62,13 +62,13 @@ FailureOr<SplitBlock *> BlockScheduler::makeSplitBlock(SplitChoice choice) {
   };
   if (auto it = llvm::find_if(splits, isSame); it != splits.end())
     return it->get();
-  std::unique_ptr<SplitBlock> split(new SplitBlock{
-      {*block, *problem, *chooser, std::move(choice), *pricing->getCosts()},
-      nullptr});
-  split->program.exchange();
+  std::unique_ptr<SplitBlock> split(
+      new SplitBlock{{function, *block, *problem, *chooser, std::move(choice),
+                      *pricing->getCosts()},
+                     nullptr});
   FailureOr<std::optional<BlockScheduler>> scheduler = read(
-      function, *block, *options, pricing, [](Location, StringRef) {}, this);
-  split->program.exchange();
+      function, split->program.getBlock(), *options, pricing,
+      [](Location, StringRef) {}, this);
   if (failed(scheduler))
     return failure();
   if (!*scheduler)
@@ -106,10 +106,8 @@ BlockScheduler::scheduleSplit(SplitChoice choice, int64_t limitBytes,
     return failure();
   if (!*split)
     return Outcome();
-  (*split)->program.exchange();
   FailureOr<BlockSchedule> schedule =
       (*split)->scheduler->scheduleWhole(limitBytes, mayMerge);
-  (*split)->program.exchange();
   if (failed(schedule))
     return failure();
   schedule->split = *split;

@@ -26,18 +26,34 @@ namespace mlir::commsched {
 /// between functions, and to build one for each function takes functions times
 /// symbols. Process groups are few and mostly stand at the front of the module:
 /// this collection scans the module until it meets the symbol, and caches the
-/// result. The answers are those of the base class. The module must not change
-/// while the object lives.
+/// result. The answers are those of the base class; for an operation that is in
+/// no module, they are those for `root`. The module must not change while the
+/// object lives.
 class ScanningSymbolTables : public SymbolTableCollection {
 public:
+  using SymbolTableCollection::lookupNearestSymbolFrom;
   using SymbolTableCollection::lookupSymbolIn;
+
+  explicit ScanningSymbolTables(Operation *root = nullptr)
+      : table(root ? SymbolTable::getNearestSymbolTable(root) : nullptr) {}
 
   Operation *lookupSymbolIn(Operation *symbolTableOp,
                             StringAttr symbol) override;
   Operation *lookupSymbolIn(Operation *symbolTableOp,
                             SymbolRefAttr name) override;
+  Operation *lookupNearestSymbolFrom(Operation *from,
+                                     StringAttr symbol) override;
+  Operation *lookupNearestSymbolFrom(Operation *from,
+                                     SymbolRefAttr name) override;
 
 private:
+  Operation *getNearestTable(Operation *from) const {
+    Operation *nearest = SymbolTable::getNearestSymbolTable(from);
+    return nearest ? nearest : table;
+  }
+
+  /// Of the root; may be null.
+  Operation *table;
   DenseMap<std::pair<Operation *, StringAttr>, Operation *> found;
 };
 

@@ -1,4 +1,4 @@
-//===- SplitRegions.cpp - Check and index of split regions ----------------===//
+//===- SpecIndex.cpp - Regions by node and buffer -------------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -43,7 +43,7 @@ static std::string describeSource(BufferId buffer) {
   return "buffer " + std::to_string(buffer);
 }
 
-Status SplitRegions::checkMembers(int32_t spec) {
+Status SpecIndex::checkMembers(int32_t spec) {
   std::string name = describeRegion(spec);
   const SplitSpec &region = specs[spec];
   if (region.chunks < SplitSpec::minChunks ||
@@ -85,7 +85,7 @@ Status SplitRegions::checkMembers(int32_t spec) {
   return Status::success();
 }
 
-Status SplitRegions::checkPairs(int32_t spec) const {
+Status SpecIndex::checkPairs(int32_t spec) const {
   for (const SplitSpec::Member &member : specs[spec].members) {
     NodeId node = member.node;
     NodeId other = noNode;
@@ -100,7 +100,7 @@ Status SplitRegions::checkPairs(int32_t spec) const {
   return Status::success();
 }
 
-Status SplitRegions::checkBuffers(int32_t spec) {
+Status SpecIndex::checkBuffers(int32_t spec) {
   std::string name = describeRegion(spec);
   for (const SplitSpec::ChunkBuffer &entry : specs[spec].buffers) {
     BufferId id = entry.buffer;
@@ -161,9 +161,9 @@ static bool usesBuffer(const Problem &problem, NodeId node, BufferId buffer) {
 }
 
 /// Checks what a Whole and a Slice have in common.
-Status SplitRegions::checkPart(const std::string &name, NodeId producer,
-                               BufferId source, int64_t costNs,
-                               int64_t bytes) const {
+Status SpecIndex::checkPart(const std::string &name, NodeId producer,
+                            BufferId source, int64_t costNs,
+                            int64_t bytes) const {
   if (producer != noNode && !isNode(producer))
     return Error{name + " has " + problem.describe(producer) +
                  " as its producer; the problem has " +
@@ -189,8 +189,8 @@ Status SplitRegions::checkPart(const std::string &name, NodeId producer,
   return Status::success();
 }
 
-Status SplitRegions::checkUser(const std::string &name, NodeId producer,
-                               BufferId source, NodeId user) const {
+Status SpecIndex::checkUser(const std::string &name, NodeId producer,
+                            BufferId source, NodeId user) const {
   if (!isNode(user))
     return Error{name + " has node " + std::to_string(user) +
                  " as a user; the problem has " +
@@ -205,7 +205,7 @@ Status SplitRegions::checkUser(const std::string &name, NodeId producer,
   return Status::success();
 }
 
-Status SplitRegions::checkWhole(int32_t spec, int32_t index) {
+Status SpecIndex::checkWhole(int32_t spec, int32_t index) {
   const SplitSpec::Whole &whole = specs[spec].wholes[index];
   std::string name =
       "whole " + std::to_string(index) + " of " + describeRegion(spec);
@@ -233,8 +233,8 @@ Status SplitRegions::checkWhole(int32_t spec, int32_t index) {
 }
 
 /// Notes that the chunks of a Whole are parts of the buffer that it is in.
-Status SplitRegions::checkWritten(const std::string &name, int32_t spec,
-                                  int32_t id) {
+Status SpecIndex::checkWritten(const std::string &name, int32_t spec,
+                               int32_t id) {
   const SplitSpec::Whole &written = whole(id);
   if (written.costNs != 0)
     return Error{name + " costs " + std::to_string(written.costNs) +
@@ -255,7 +255,7 @@ Status SplitRegions::checkWritten(const std::string &name, int32_t spec,
 }
 
 /// Checks a slice when all wholes are indexed.
-Status SplitRegions::checkSlice(int32_t spec, int32_t index) {
+Status SpecIndex::checkSlice(int32_t spec, int32_t index) {
   const SplitSpec::Slice &slice = specs[spec].slices[index];
   std::string name =
       "slice " + std::to_string(index) + " of " + describeRegion(spec);
@@ -285,7 +285,7 @@ Status SplitRegions::checkSlice(int32_t spec, int32_t index) {
   return Status::success();
 }
 
-Status SplitRegions::build() {
+Status SpecIndex::build() {
   specOfNode.assign(problem.numNodes(), -1);
   costOfNode.assign(problem.numNodes(), 0);
   specOfChunks.assign(problem.numBuffers(), -1);
