@@ -11,6 +11,8 @@
 #include "BrainFloat.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Conversion/Pipelines.h"
+#include "CommSched/Dialect/StepAttributes.h"
+#include "CommSched/Transforms/Passes.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Parser/Parser.h"
@@ -37,6 +39,16 @@ CompiledProgram::~CompiledProgram() = default;
 // Loading and predicting
 //===----------------------------------------------------------------------===//
 
+/// Whether a function takes what another one of its step returns.
+static bool hasLinkedFunctions(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned index = 0; index < function.getNumArguments(); ++index)
+      if (auto source = getStepSource(function, index);
+          source && source->function != function.getName())
+        return true;
+  return false;
+}
+
 LogicalResult CompiledProgram::load(MLIRContext &context,
                                     const ProgramOptions &options,
                                     std::string &error) {
@@ -45,8 +57,23 @@ LogicalResult CompiledProgram::load(MLIRContext &context,
   module = parseSourceFile<ModuleOp>(path, sourceMgr, &context);
   if (!module)
     return failure();
+  std::string entry = options.entry;
+  if (options.repetitions && hasLinkedFunctions(*module)) {
+    PassManager manager(&context);
+    manager.addPass(createMergeStep());
+    if (failed(manager.run(*module)))
+      return failure();
+    if (hasLinkedFunctions(*module)) {
+      error = "'" + path + "': the functions of its step cannot be merged; " +
+              "commsched-opt --commsched-merge-step "
+              "--remarks-filter=commsched --remark-policy=all says why";
+      return failure();
+    }
+    if (!module->lookupSymbol(entry))
+      entry.clear();
+  }
   llvm::Expected<StepPlan> made =
-      StepPlan::create(*module, options.entry, options.repetitions);
+      StepPlan::create(*module, entry, options.repetitions);
   if (!made) {
     error = "'" + path + "'" + llvm::toString(made.takeError());
     return failure();

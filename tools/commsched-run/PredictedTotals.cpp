@@ -33,27 +33,16 @@ PredictedTotals mlir::commsched::run::getTotals(const StepReport &report) {
 
 static FailureOr<std::optional<PredictedTotals>>
 predictStep(const StepPlan &plan, OperationCosts &costs, std::string &reason) {
-  int64_t stepNs = 0, exposedNs = 0;
-  PredictedTotals totals;
-  CostEvidence evidence(costs);
-  for (const PlannedFunction &planned : plan.functions) {
-    FailureOr<std::optional<StepReport>> report =
-        simulateFunction(planned.function, costs, reason);
-    if (failed(report))
-      return failure();
-    if (!*report)
-      return std::optional<PredictedTotals>();
-    stepNs += (*report)->stepTimeNs;
-    exposedNs += (*report)->exposedCommNs;
-    evidence.add((*report)->evidence);
-    // What several functions need together depends on their caller.
-    if (plan.functions.size() == 1)
-      totals = getTotals(**report);
-  }
-  totals.periodNs = stepNs;
-  totals.stepNs = plan.getNumRepetitions() * stepNs;
-  totals.exposedNs = plan.getNumRepetitions() * exposedNs;
-  totals.evidence = std::move(evidence);
+  FailureOr<std::optional<StepReport>> report =
+      simulateFunction(plan.functions.front().function, costs, reason);
+  if (failed(report))
+    return failure();
+  if (!*report)
+    return std::optional<PredictedTotals>();
+  PredictedTotals totals = getTotals(**report);
+  totals.periodNs = (*report)->stepTimeNs;
+  totals.stepNs = plan.getNumRepetitions() * (*report)->stepTimeNs;
+  totals.exposedNs = plan.getNumRepetitions() * (*report)->exposedCommNs;
   return std::optional(totals);
 }
 

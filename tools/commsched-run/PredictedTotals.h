@@ -36,9 +36,9 @@ struct PredictedTotals {
 /// Those of a step that is simulated alone.
 PredictedTotals getTotals(const StepReport &report);
 
-/// Those of a plan with repetitions. Functions without a steady state follow
-/// each other without overlap, since nothing is in flight between them. A
-/// steady state is simulated by simulateRepetitions(). None, with the `reason`
+/// Those of a plan with repetitions. Without a steady state they follow each
+/// other without overlap, since nothing is in flight between them. A steady
+/// state is simulated by simulateRepetitions(). None, with the `reason`
 /// in words, if a function cannot be simulated.
 FailureOr<std::optional<PredictedTotals>>
 predictRepetitions(const StepPlan &plan, ModuleOp module,

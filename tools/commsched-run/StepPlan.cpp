@@ -10,8 +10,6 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/StepAttributes.h"
-#include "llvm/ADT/EquivalenceClasses.h"
-#include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -25,24 +23,18 @@ int64_t StepPlan::getNumCalls() const {
   int64_t repetitions = getNumRepetitions();
   if (depth > 1)
     return repetitions - (depth - 1) + 2;
-  return repetitions * static_cast<int64_t>(functions.size());
+  return repetitions;
 }
 
 PlannedCall StepPlan::getCall(int64_t index) const {
-  if (depth == 1) {
-    auto size = static_cast<int64_t>(functions.size());
-    return {static_cast<unsigned>(index % size), index / size, index / size};
-  }
+  if (depth == 1)
+    return {0, index, index};
   // Prologue, steady state, epilogue.
   if (index == 0)
     return {0, 0, 0};
   int64_t repetition = index - 1;
   bool isLast = index + 1 == getNumCalls();
   return {isLast ? 2u : 1u, repetition + depth - 1, repetition};
-}
-
-size_t StepPlan::getMaxCallsBack() const {
-  return depth > 1 ? 1 : std::max<size_t>(2 * functions.size() - 1, 1);
 }
 
 int64_t StepPlan::countCalls(unsigned function) const {
@@ -96,56 +88,18 @@ static llvm::Error prefixError(const Twine &prefix, llvm::Error error) {
   return llvm::createStringError(prefix + llvm::toString(std::move(error)));
 }
 
-/// The functions that links join, set by set, in the order of the module.
-static SmallVector<SmallVector<func::FuncOp>> findLinkedSteps(ModuleOp module) {
-  llvm::StringMap<func::FuncOp> byName;
-  for (auto function : module.getOps<func::FuncOp>())
-    byName[function.getName()] = function;
-  llvm::EquivalenceClasses<Operation *> classes;
-  for (auto function : module.getOps<func::FuncOp>())
-    for (unsigned index = 0; index < function.getNumArguments(); ++index)
-      if (std::optional<StepSource> source = getStepSource(function, index))
-        classes.unionSets(function, byName.lookup(source->function));
-  SmallVector<SmallVector<func::FuncOp>> steps;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (!classes.contains(function) || getSteadyState(function))
-      continue;
-    auto *step = llvm::find_if(steps, [&](ArrayRef<func::FuncOp> other) {
-      return classes.isEquivalent(other.front(), function);
-    });
-    if (step == steps.end())
-      steps.emplace_back().push_back(function);
-    else
-      step->push_back(function);
-  }
-  return steps;
-}
-
-/// The functions of the step that `entry` belongs to, or of the only one.
-static llvm::Expected<SmallVector<func::FuncOp>> findStep(ModuleOp module,
-                                                          StringRef entry) {
-  SmallVector<SmallVector<func::FuncOp>> steps = findLinkedSteps(module);
-  if (entry.empty() && steps.size() > 1) {
-    std::string names;
-    for (ArrayRef<func::FuncOp> step : steps)
-      names += (names.empty() ? "" : ", ") + quote(step.front());
-    return llvm::createStringError(
-        " has several steps that could be repeated, with the functions " +
-        names + "; choose one with --entry");
-  }
-  if (entry.empty() && !steps.empty())
-    return steps.front();
+/// The function that is the step.
+static llvm::Expected<func::FuncOp> findStep(ModuleOp module, StringRef entry,
+                                             bool repeats) {
   llvm::Expected<func::FuncOp> found = findEntry(module, entry);
   if (!found)
     return prefixError(" ", found.takeError());
-  if (std::optional<SteadyStateInfo> info = getSteadyState(*found))
+  if (std::optional<SteadyStateInfo> info = getSteadyState(*found);
+      info && repeats)
     return createInnerError(
         quote(*found) + " is the " + stringifySteadyStateRole(info->role) +
         " of @" + info->step.getValue() + ", which is what can be repeated");
-  for (ArrayRef<func::FuncOp> step : steps)
-    if (llvm::is_contained(step, *found))
-      return SmallVector<func::FuncOp>(step);
-  return SmallVector<func::FuncOp>{*found};
+  return *found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,33 +115,20 @@ public:
     plan.repetitions = repetitions;
   }
 
-  /// Plans calls of `functions`, one after the other, in every repetition.
-  llvm::Error planStep(ArrayRef<func::FuncOp> functions);
+  /// Plans a call of `function` in every repetition.
+  llvm::Error planStep(func::FuncOp function);
   /// Plans the steady state of `step`, which planStep() has planned.
   llvm::Error planSteadyState(func::FuncOp step);
 
   StepPlan take() { return std::move(plan); }
 
 private:
-  using Port = std::pair<unsigned, unsigned>;
-
   llvm::Expected<PlannedFunction *> addFunction(func::FuncOp function,
                                                 bool allowFutures);
-  void linkArguments(unsigned number);
-  unsigned addArgument(func::FuncOp function, const Argument &argument,
-                       unsigned index, bool isFed);
-  void linkResults();
-  void numberResults();
-  void findLastUses();
   llvm::Error planArguments(PlannedFunction &planned);
   llvm::Error planResults(PlannedFunction &planned);
 
   StepPlan plan;
-  llvm::StringMap<unsigned> functionNumbers;
-  /// By result that feeds the next repetition: the argument of the step.
-  llvm::DenseMap<Port, unsigned> carried;
-  /// Results that the same repetition takes.
-  llvm::DenseSet<Port> taken;
 };
 
 } // namespace mlir::commsched::run
@@ -204,110 +145,39 @@ StepPlanner::addFunction(func::FuncOp function, bool allowFutures) {
   PlannedFunction &planned = plan.functions.emplace_back();
   planned.function = function;
   planned.returned.resize(signature->results.size());
-  planned.lastUses.resize(signature->results.size());
+  planned.isTaken.resize(signature->results.size());
   planned.signature = std::move(*signature);
   return &planned;
 }
 
-//===----------------------------------------------------------------------===//
-// Steps of functions
-//===----------------------------------------------------------------------===//
-
-/// Adds an argument to the step; returns its number.
-unsigned StepPlanner::addArgument(func::FuncOp function,
-                                  const Argument &argument, unsigned index,
-                                  bool isFed) {
-  plan.signature.arguments.push_back(argument);
-  plan.isFed.push_back(isFed);
-  plan.isInput.push_back(plan.repetitions && !isFed &&
-                         getRole(function.getArgument(index)) == inputRole);
-  return static_cast<unsigned>(plan.isFed.size() - 1);
-}
-
-/// Decides what the arguments of a function are. Those of several functions
-/// that one result of the previous repetition feeds are one.
-void StepPlanner::linkArguments(unsigned number) {
-  PlannedFunction &planned = plan.functions[number];
-  auto numFunctions = static_cast<unsigned>(plan.functions.size());
-  for (auto [index, argument] : llvm::enumerate(planned.signature.arguments)) {
-    Operand &operand = planned.operands.emplace_back();
+llvm::Error StepPlanner::planStep(func::FuncOp function) {
+  llvm::Expected<PlannedFunction *> added =
+      addFunction(function, /*allowFutures=*/false);
+  if (!added)
+    return added.takeError();
+  PlannedFunction &planned = **added;
+  plan.signature = planned.signature;
+  for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     std::optional<StepSource> source;
     if (plan.repetitions)
-      source = getStepSource(planned.function, index);
-    if (!source) {
-      operand.argument =
-          addArgument(planned.function, argument, index, /*isFed=*/false);
-      continue;
+      source = getStepSource(function, index);
+    Operand &operand = planned.operands.emplace_back();
+    operand.argument = index;
+    if (source) {
+      operand.fedBy = source->result;
+      planned.isTaken[source->result] = true;
     }
-    Port port(functionNumbers.lookup(source->function), source->result);
-    operand.callsBack = source->iterations * numFunctions + number - port.first;
-    operand.result = port.second;
-    if (source->iterations == 0) {
-      taken.insert(port);
-      continue;
-    }
-    auto found = carried.find(port);
-    if (found != carried.end() && numFunctions > 1) {
-      operand.argument = found->second;
-      continue;
-    }
-    operand.argument =
-        addArgument(planned.function, argument, index, /*isFed=*/true);
-    carried.try_emplace(port, operand.argument);
+    plan.isFed.push_back(source.has_value());
+    plan.isInput.push_back(plan.repetitions && !source &&
+                           getRole(function.getArgument(index)) == inputRole);
   }
-}
-
-/// The results of the step are those that the next repetition takes, and those
-/// that no function takes.
-void StepPlanner::linkResults() {
-  for (auto [number, planned] : llvm::enumerate(plan.functions))
-    for (auto [index, type] : llvm::enumerate(planned.signature.results)) {
-      Port port(number, index);
-      if (taken.contains(port) && !carried.contains(port))
-        continue;
-      planned.returned[index] = {
-          static_cast<unsigned>(plan.signature.results.size()), 0};
-      plan.signature.results.push_back(type);
-      plan.isCarried.push_back(carried.contains(port));
-    }
-}
-
-void StepPlanner::numberResults() {
+  plan.isCarried = planned.isTaken;
   int64_t numCarried = 0;
-  for (bool isCarried : plan.isCarried)
-    plan.numbers.push_back(isCarried ? numCarried++
-                                     : plan.numKeptByRepetition++);
-}
-
-void StepPlanner::findLastUses() {
-  auto numFunctions = static_cast<unsigned>(plan.functions.size());
-  for (auto [number, planned] : llvm::enumerate(plan.functions))
-    for (const Operand &operand : planned.operands) {
-      if (operand.callsBack == 0)
-        continue;
-      // Calls are periodic.
-      unsigned from =
-          (number + 2 * numFunctions - operand.callsBack) % numFunctions;
-      unsigned &last = plan.functions[from].lastUses[operand.result];
-      last = std::max(last, operand.callsBack);
-    }
-}
-
-llvm::Error StepPlanner::planStep(ArrayRef<func::FuncOp> functions) {
-  for (func::FuncOp function : functions) {
-    functionNumbers[function.getName()] = plan.functions.size();
-    llvm::Expected<PlannedFunction *> planned =
-        addFunction(function, /*allowFutures=*/false);
-    if (!planned)
-      return planned.takeError();
-    plan.signature.name +=
-        (plan.signature.name.empty() ? "" : ", @") + (*planned)->signature.name;
+  for (unsigned index = 0; index < function.getNumResults(); ++index) {
+    planned.returned[index] = {index, 0};
+    plan.numbers.push_back(plan.isCarried[index] ? numCarried++
+                                                 : plan.numKeptByRepetition++);
   }
-  for (unsigned number = 0; number < functions.size(); ++number)
-    linkArguments(number);
-  linkResults();
-  numberResults();
-  findLastUses();
   return llvm::Error::success();
 }
 
@@ -321,8 +191,7 @@ llvm::Error StepPlanner::planArguments(PlannedFunction &planned) {
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
     Operand &operand = planned.operands.emplace_back();
     if (index < numState) {
-      operand.callsBack = 1;
-      operand.result = index;
+      operand.fedBy = index;
       continue;
     }
     operand.argument = static_cast<unsigned>(*getStepArgument(function, index));
@@ -393,7 +262,7 @@ llvm::Error StepPlanner::planSteadyState(func::FuncOp step) {
       return error;
     unsigned numState =
         role == SteadyStateRole::Epilogue ? 0 : getNumStateResults(found);
-    std::fill_n((*planned)->lastUses.begin(), numState, 1);
+    std::fill_n((*planned)->isTaken.begin(), numState, true);
     plan.depth = getSteadyState(found)->depth;
   }
   return llvm::Error::success();
@@ -413,24 +282,15 @@ static std::optional<int64_t> findDepth(func::FuncOp step) {
 llvm::Expected<StepPlan> StepPlan::create(ModuleOp module, StringRef entry,
                                           std::optional<int64_t> repetitions) {
   StepPlanner planner(repetitions);
-  if (!repetitions) {
-    llvm::Expected<func::FuncOp> function = findEntry(module, entry);
-    if (!function)
-      return prefixError(" ", function.takeError());
-    if (llvm::Error error = planner.planStep(*function))
-      return error;
-    return planner.take();
-  }
-  llvm::Expected<SmallVector<func::FuncOp>> step = findStep(module, entry);
+  llvm::Expected<func::FuncOp> step =
+      findStep(module, entry, repetitions.has_value());
   if (!step)
     return step.takeError();
   if (llvm::Error error = planner.planStep(*step))
     return error;
-  if (step->size() > 1)
-    return planner.take();
-  std::optional<int64_t> depth = findDepth(step->front());
-  if (depth && *repetitions >= *depth - 1)
-    if (llvm::Error error = planner.planSteadyState(step->front()))
+  std::optional<int64_t> depth = findDepth(*step);
+  if (repetitions && depth && *repetitions >= *depth - 1)
+    if (llvm::Error error = planner.planSteadyState(*step))
       return error;
   return planner.take();
 }

@@ -9,12 +9,11 @@
 // Which functions are called in which order, and what their arguments and
 // results are:
 //   - without a number of repetitions: the entry function, once;
-//   - a step of one or several functions, linked by `commsched.source`: all of
-//     them in the order of the module, in every repetition;
+//   - a step, which commsched-merge-step has made of the functions that
+//     `commsched.source` links: once in every repetition;
 //   - a step with a steady state: the prologue, the steady state and the
 //     epilogue.
-// From outside all are one step, whose arguments and results are numbered as
-// commsched-merge-step numbers them.
+// From outside all are one step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,13 +25,11 @@
 
 namespace mlir::commsched::run {
 
-/// An argument of a call: what an earlier call returned or, if there has been
-/// no such call, data.
+/// An argument of a call: what the call before it returned or, if there has
+/// been none, data.
 struct Operand {
-  /// How many calls ago; 0: it is data.
-  unsigned callsBack = 0;
-  /// The result of that call.
-  unsigned result = 0;
+  /// The result of the call before; none: it is data.
+  std::optional<unsigned> fedBy;
   /// The argument of the step whose data it is.
   unsigned argument = 0;
   /// Of which repetition, counted from PlannedCall::firstTaken.
@@ -52,8 +49,8 @@ struct PlannedFunction {
   std::vector<Operand> operands;
   /// By result of the function; none for what only other calls take.
   std::vector<std::optional<ReturnedResult>> returned;
-  /// By result: how many calls later it is taken for the last time; 0: never.
-  std::vector<unsigned> lastUses;
+  /// By result: whether the next call takes it.
+  std::vector<bool> isTaken;
 };
 
 struct PlannedCall {
@@ -64,11 +61,11 @@ struct PlannedCall {
 };
 
 struct StepPlan {
-  /// Of the module, the step that `entry` is a function of; if that is empty,
-  /// the one that there is. `repetitions` is at least 1. Fails, with a text
-  /// that follows the name of the file, if it is not clear what to run, or if a
-  /// steady state lacks a function or does not take or return what the step
-  /// does.
+  /// Of the module, the step `entry`; if that is empty, the one that there is.
+  /// A step of several functions has been merged. `repetitions` is at least 1.
+  /// Fails, with a text that follows the name of the file, if it is not clear
+  /// what to run, or if a steady state lacks a function or does not take or
+  /// return what the step does.
   static llvm::Expected<StepPlan> create(ModuleOp module, StringRef entry,
                                          std::optional<int64_t> repetitions);
 
@@ -91,8 +88,6 @@ struct StepPlan {
   int64_t getNumRepetitions() const { return repetitions.value_or(1); }
   int64_t getNumCalls() const;
   PlannedCall getCall(int64_t index) const;
-  /// How many calls back the arguments of a call reach; at least 1.
-  size_t getMaxCallsBack() const;
   /// How often a function is called.
   int64_t countCalls(unsigned function) const;
 

@@ -29,7 +29,7 @@ bool StepRunner::isShared(const PlannedFunction &function,
                           size_t argument) const {
   const Operand &operand = function.operands[argument];
   const Argument &type = function.signature.arguments[argument];
-  return operand.callsBack == 0 && !plan.isInput[operand.argument] &&
+  return !operand.fedBy && !plan.isInput[operand.argument] &&
          !plan.isFed[operand.argument] &&
          (type.type.storage == run::Storage::MemRef || !type.isFreeable);
 }
@@ -78,7 +78,7 @@ llvm::Expected<std::vector<DeviceValue>> StepRunner::makeData(int64_t index) {
   const PlannedFunction &function = plan.functions[call.function];
   std::vector<DeviceValue> values(function.operands.size());
   for (auto [number, operand] : llvm::enumerate(function.operands)) {
-    if (operand.callsBack != 0 && operand.callsBack <= index)
+    if (operand.fedBy && index != 0)
       continue;
     unsigned argument = operand.argument;
     if (isShared(function, number)) {
@@ -122,26 +122,22 @@ llvm::Error StepRunner::restore(bool all) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Completes the data of a call by what earlier calls returned, and releases
-/// what no call takes any more.
+/// Completes the data of a call by what the call before returned, and releases
+/// what it does not take.
 llvm::Error StepRunner::takeOperands(int64_t index,
                                      std::vector<DeviceValue> &arguments) {
   const PlannedFunction &function =
       plan.functions[plan.getCall(index).function];
-  for (auto [argument, operand] : llvm::zip_equal(arguments, function.operands))
-    if (operand.callsBack != 0 && operand.callsBack <= index)
-      argument = frames[operand.callsBack - 1].results[operand.result];
-  for (auto [back, frame] : llvm::enumerate(frames)) {
-    ArrayRef<unsigned> lastUses = plan.functions[frame.call.function].lastUses;
-    for (auto [value, lastUse] : llvm::zip_equal(frame.results, lastUses))
-      if (lastUse <= back + 1)
-        value = DeviceValue();
-  }
+  if (index != 0)
+    for (auto [argument, operand] :
+         llvm::zip_equal(arguments, function.operands))
+      if (operand.fedBy)
+        argument = last.results[*operand.fedBy];
+  last.results.clear();
   // What the function may overwrite must not be anything else.
   for (auto [argument, operand, type] : llvm::zip_equal(
            arguments, function.operands, function.signature.arguments)) {
-    if (!type.isFreeable || operand.callsBack == 0 ||
-        argument.buffer.use_count() <= 1)
+    if (!type.isFreeable || !operand.fedBy || argument.buffer.use_count() <= 1)
       continue;
     std::optional<DeviceValue> copy = copyValue(type.type, argument);
     if (!copy)
@@ -169,9 +165,7 @@ llvm::Error StepRunner::run(Outputs *outputs) {
     if (llvm::Error error = takeOperands(index, arguments))
       return error;
     PlannedCall call = plan.getCall(index);
-    frames.push_front({call, program.call(call.function, arguments)});
-    if (frames.size() > plan.getMaxCallsBack())
-      frames.pop_back();
+    last = {call, program.call(call.function, arguments)};
     if (llvm::Error error = getRuntimeError())
       return error;
   }
@@ -180,14 +174,13 @@ llvm::Error StepRunner::run(Outputs *outputs) {
 
 /// Keeps the results of the last call.
 llvm::Error StepRunner::keepResults(Outputs &outputs) {
-  const Frame &frame = frames.front();
-  const PlannedFunction &function = plan.functions[frame.call.function];
+  const PlannedFunction &function = plan.functions[last.call.function];
   for (auto [type, returned, value] : llvm::zip_equal(
-           function.signature.results, function.returned, frame.results)) {
+           function.signature.results, function.returned, last.results)) {
     if (!returned)
       continue;
     std::optional<int64_t> output = plan.findOutput(
-        returned->result, frame.call.firstReturned + returned->repetition);
+        returned->result, last.call.firstReturned + returned->repetition);
     if (!output)
       continue;
     std::optional<Bytes> bytes = download(type, value);
@@ -214,6 +207,6 @@ llvm::Error StepRunner::finish(Outputs *outputs) {
       kept = std::move(*bytes);
     }
   }
-  frames.clear();
+  last.results.clear();
   return llvm::Error::success();
 }

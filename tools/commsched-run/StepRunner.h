@@ -78,8 +78,7 @@ private:
   std::vector<DeviceValue> shared;
   /// The data of the next calls.
   std::deque<std::vector<DeviceValue>> staged;
-  /// The last calls, the latest first.
-  std::deque<Frame> frames;
+  Frame last;
 };
 
 } // namespace mlir::commsched::run

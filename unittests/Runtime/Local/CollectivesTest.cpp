@@ -19,30 +19,6 @@
 using namespace commsched::runtime::testing;
 using Errors = std::vector<std::string>;
 
-TEST(Collectives, UnevenAllToAll) {
-  // Rank r sends r + 1 elements to rank 0 and 1 to rank 1.
-  auto program = [](int32_t rank) {
-    return makeProgram(2, rank == 0 ? R"({"name": "x", "kind": "all_to_all",
-                     "tensors": [{"type": "i16", "inputs": 2, "outputs": 3}],
-                     "input_splits": [[1, 1]], "output_splits": [[1, 2]]})"
-                                    : R"({"name": "x", "kind": "all_to_all",
-                     "tensors": [{"type": "i16", "inputs": 3, "outputs": 2}],
-                     "input_splits": [[2, 1]], "output_splits": [[1, 1]]})");
-  };
-  EXPECT_EQ(Ranks().run([&](int32_t rank) {
-    ASSERT_EQ(commsched_load_program(program(rank).c_str()), 0);
-    std::vector<int16_t> input = {1, 2}, expected = {1, 10, 20};
-    if (rank == 1) {
-      input = {10, 20, 30};
-      expected = {2, 30};
-    }
-    std::vector<int16_t> output(expected.size());
-    EXPECT_EQ(commsched_wait(start(0, input.data(), output.data())), 0);
-    EXPECT_EQ(output, expected);
-  }),
-            Errors(2));
-}
-
 TEST(Collectives, TensorsTravelTogether) {
   Ranks ranks;
   ranks.program = makeProgram(2, R"({"name": "ag", "kind": "all_gather",
@@ -191,27 +167,4 @@ TEST(Collectives, ImplementationsAreGroupsOfTheirOwn) {
     EXPECT_EQ(commsched_wait(start(1, &value, gathered[1])), 0);
   }),
             std::vector<std::string>(2));
-}
-
-TEST(Collectives, ManyInFlight) {
-  Ranks ranks;
-  ranks.count = 3;
-  ranks.program = makeProgram(3, R"({"name": "rs", "kind": "reduce_scatter",
-      "reduction": "max",
-      "tensors": [{"type": "i32", "inputs": 3, "outputs": 1}]})");
-  EXPECT_EQ(ranks.run([](int32_t rank) {
-    constexpr int32_t count = 1000;
-    std::vector<int32_t> inputs(3 * count), outputs(count);
-    std::vector<int64_t> requests;
-    for (int32_t i = 0; i < 3 * count; ++i)
-      inputs[i] = i + rank;
-    for (int32_t i = 0; i < count; ++i)
-      requests.push_back(start(0, &inputs[3 * i], &outputs[i]));
-    // The last first.
-    for (int32_t i = count - 1; i >= 0; --i)
-      ASSERT_EQ(commsched_wait(requests[i]), 0);
-    for (int32_t i = 0; i < count; ++i)
-      ASSERT_EQ(outputs[i], 3 * i + rank + 2);
-  }),
-            Errors(3));
 }

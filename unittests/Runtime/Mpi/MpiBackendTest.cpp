@@ -96,26 +96,6 @@ TEST_F(MpiRank, PollsWhileItComputes) {
   EXPECT_EQ(data[count - 1], numRanks);
 }
 
-TEST_F(MpiRank, SeveralAreInFlight) {
-  join();
-  constexpr int64_t count = 5000;
-  constexpr int numSites = 6;
-  std::vector<std::vector<float>> data;
-  std::vector<std::unique_ptr<Request>> requests;
-  for (int i = 0; i != numSites; ++i)
-    data.emplace_back(count, static_cast<float>(i));
-  for (int i = 0; i != numSites; ++i) {
-    Site &site = makeSite(COMMSCHED_ALL_REDUCE, COMMSCHED_F32, count, count);
-    site.reduction = COMMSCHED_SUM;
-    requests.push_back(start(site, data[i].data(), data[i].data()));
-  }
-  // The other way round.
-  for (int i = numSites - 1; i >= 0; --i)
-    finish(std::move(requests[i]));
-  for (int i = 0; i != numSites; ++i)
-    EXPECT_EQ(data[i][count - 1], i * numRanks);
-}
-
 TEST_F(MpiRank, LaunchesTensorsTogether) {
   join();
   Site &site = makeSite(COMMSCHED_ALL_REDUCE, COMMSCHED_F32, 3, 3);
