@@ -61,8 +61,6 @@ done
 check $checks/check_budgets.py --functions $((200 * count)) --growing $((30 * count)) --seed "$seed" commsched-opt
 check $checks/check_rank_agreement.py --functions $((200 * count)) --ranks 3 \
   --seed "$seed" --folder "$folder" commsched-opt
-check $checks/check_params.py --functions $((300 * count)) --seed "$seed" commsched-opt
-check $checks/check_reinplacing.py --functions $((300 * count)) --seed "$seed" commsched-opt
 check $checks/check_fsdp_order.py --functions $((600 * count)) --seed "$seed" commsched-opt
 
 equal() { check "$equivalence/$1" --folder="$folder" --opt=commsched-opt "${@:2}"; }

@@ -8,15 +8,10 @@ Modules are text as `--mlir-print-local-scope` prints it.
 """
 
 import re
-import sys
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]
-                       / "Transforms/Inputs"))
-
-from generic_ir import find_end, split  # noqa: E402
+from generic_ir import find_end, split
 
 FUNCTION = re.compile(r"^( *)func\.func (?:private )?@(\w+)\(.*?^\1\}",
                       re.MULTILINE | re.DOTALL)

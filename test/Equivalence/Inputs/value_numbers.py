@@ -10,8 +10,6 @@ compared with the joint function. Nothing is computed: this works for whatever
 operators there are, and whatever their size.
 """
 
-import joint_halves  # noqa: F401  Finds generic_ir.
-
 import generic_ir
 
 STATE = ".rng_state"

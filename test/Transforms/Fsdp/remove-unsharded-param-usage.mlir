@@ -171,3 +171,24 @@ func.func @calls_without_the_parameter(%full: tensor<4xf32>, %p: memref<4xf32>,
   commsched.resize_storage %p bytes(0) : memref<4xf32>
   return %y : tensor<4xf32>
 }
+
+// Of two parameters one stays, with all that changes its storage.
+// CHECK-LABEL: func.func @one_of_two(
+// CHECK-SAME: "unsharded_param"}, %[[Q:[a-z0-9]+]]: memref<4xf32>, %[[FULL:[a-z0-9]+]]: tensor<4xf32>
+// CHECK-NEXT: commsched.resize_storage %[[Q]] bytes(16)
+// CHECK-NEXT: commsched.fsdp_copy %[[FULL]] into %[[Q]]
+// CHECK-NEXT: commsched.compute "y"(%[[FULL]])
+// CHECK-NEXT: commsched.resize_storage %[[Q]] bytes(0)
+// CHECK-NEXT: return
+func.func @one_of_two(%p: memref<4xf32>, %q: memref<4xf32>, %full: tensor<4xf32>)
+    -> (tensor<4xf32>, memref<4xf32>) {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.resize_storage %q bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
+  commsched.fsdp_copy %full into %q : tensor<4xf32>, memref<4xf32>
+  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
+  commsched.resize_storage %q bytes(0) : memref<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  return %y, %q : tensor<4xf32>, memref<4xf32>
+}

@@ -13,6 +13,7 @@ from functools import lru_cache
 HEAD = re.compile(r'(?:(.*?) = )?"([\w.]+)"\((.*?)\)')
 # What may hold or separate something; `->` is no bracket.
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|[<>()\[\]{},]')
+TENSOR = re.compile(r"tensor<((?:\d+x)*)(\w+)>")
 
 
 @dataclass(eq=False)
@@ -85,6 +86,13 @@ def find_end(text, begin):
     raise ValueError(f"no end: {text}")
 
 
+@lru_cache(maxsize=None)
+def parse_tensor(type):
+    """Shape and element type of `tensor<…>`."""
+    match = TENSOR.fullmatch(type)
+    return tuple(map(int, match[1].split("x")[:-1])), match[2]
+
+
 def parse_types(text):
     return list(split(text[1:-1] if text.startswith("(") else text))
 
@@ -154,11 +162,3 @@ def parse(text):
                 op.blocks.append(Block())
                 stack.append((op, op.blocks[-1]))
     return module.ops[0].blocks[0].ops
-
-
-def list_ops(op):
-    """The operations inside of one."""
-    for block in op.blocks:
-        for inner in block.ops:
-            yield inner
-            yield from list_ops(inner)
