@@ -240,6 +240,21 @@ func.func @view_used_after_the_end(%p: memref<4xf32>, %a: tensor<4xf32>)
   return %y : tensor<4xf32>
 }
 
+// What stays is not looked at any further: its empty storage may be read.
+// CHECK: remark: {{.*}} Function=read_when_it_is_kept
+// CHECK-SAME: late uses what was read of it before commsched.resize_storage
+func.func @read_when_it_is_kept(%p: memref<4xf32>, %a: tensor<4xf32>)
+    -> tensor<4xf32> {
+  commsched.resize_storage %p bytes(16) : memref<4xf32>
+  commsched.fsdp_copy %a into %p : tensor<4xf32>, memref<4xf32>
+  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  commsched.resize_storage %p bytes(0) : memref<4xf32>
+  %r = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+  %y = commsched.compute "late"(%w, %r)
+      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
 // What is sent is read until the wait.
 // CHECK: remark: {{.*}} Function=in_flight_at_the_end
 // CHECK-SAME: commsched.wait uses what was read of it before commsched.resize_storage
