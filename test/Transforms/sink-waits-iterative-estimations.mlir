@@ -21,7 +21,6 @@
 // When estimates stop a wait on its way down. Memory is no matter here.
 
 commsched.group @g size(2)
-commsched.group @h size(2)
 
 // 10 ns of communication, and 10 ns for each operation in the way. Hidden is
 // beside more than 1.5 times 20 ns by default, so that the fourth makes it so.
@@ -56,66 +55,4 @@ func.func @hidden(%x: tensor<4xi8>) -> tensor<4xi8> {
   %5 = commsched.compute "f"(%4) {commsched.runtime_ns = 10 : i64}
       : (tensor<4xi8>) -> tensor<4xi8>
   return %w : tensor<4xi8>
-}
-
-// Of what computation leaves over, no nanosecond is needed to go on.
-// JUST: Function=hidden_before
-// JUST-SAME: its wait moves down by 1, limited by estimates: computation hides it
-func.func @hidden_before(%x: tensor<4xi8>) -> tensor<4xi8> {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 10 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 5 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 5 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  return %w : tensor<4xi8>
-}
-
-// By estimates expensive operations are taken along as well.
-// WITHOUT: Function=expensive
-// WITHOUT-SAME: its wait stays, limited by data dependence with mm, which is expensive
-// JUST: Function=expensive
-// JUST-SAME: its wait moves down by 1, with 1 other, limited by nothing
-func.func @expensive(%x: tensor<4xi8>) -> tensor<4xi8> {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 10 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  %mm = commsched.compute "mm"(%w)
-      {flops = 1.0e9 : f64, commsched.runtime_ns = 100 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 5 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  return %mm : tensor<4xi8>
-}
-
-// As in PyTorch, the computation in a group does not keep it from passing another
-// wait, here the 30 ns of "a" of which "second" has 20 to spare.
-// WITHOUT: Function=other_loses
-// WITHOUT: Function=other_loses
-// WITHOUT-SAME: 'first': its wait moves down by 2, with 1 other, limited by nothing
-// JUST: Function=other_loses
-// JUST-SAME: 'second': its wait stays, limited by estimates: computation hides it
-// JUST: Function=other_loses
-// JUST-SAME: 'first': its wait moves down by 2, with 1 other, limited by nothing
-func.func @other_loses(%x: tensor<4xi8>) -> tensor<4xi8> {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.name = "first", commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %f1 = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second", commsched.runtime_ns = 10 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f {commsched.name = "wait1"}
-      : !commsched.future<tensor<4xi8>>
-  %a = commsched.compute "a"(%w) {commsched.runtime_ns = 30 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
-      : !commsched.future<tensor<4xi8>>
-  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 5 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  return %a : tensor<4xi8>
 }
