@@ -176,44 +176,6 @@ func.func @result_less(%x: tensor<50xi8>)
   return %use, %last, %w : tensor<10xi8>, tensor<10xi8>, tensor<50xi8>
 }
 
-// What is sent has 50 bytes, which stay until the wait.
-// REMARK: Function=sent
-// REMARK: Function=sent
-// REMARK-SAME: its wait moves down by 2, limited by nothing
-func.func @sent(%x: tensor<10xi8>)
-    -> (tensor<50xi8>, tensor<10xi8>, tensor<130xi8>) {
-  %peak = commsched.compute "peak"() : () -> tensor<240xi8>
-  %make = commsched.compute "make"() : () -> tensor<50xi8>
-  %f = commsched.all_reduce %make on @g reduction(max) {commsched.name = "ar"}
-      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
-  %other = commsched.compute "other"(%x) : (tensor<10xi8>) -> tensor<10xi8>
-  %large = commsched.compute "large"(%x) : (tensor<10xi8>) -> tensor<130xi8>
-  return %w, %other, %large : tensor<50xi8>, tensor<10xi8>, tensor<130xi8>
-}
-
-// REMARK: Function=sent_less
-// REMARK: Function=sent_less
-// REMARK-SAME: its wait moves down by 1, limited by memory: passing large takes 250 bytes of 249
-// CHECK-LABEL: func.func @sent_less(
-// CHECK-NEXT: "peak"
-// CHECK-NEXT: "make"
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "other"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "large"
-func.func @sent_less(%x: tensor<10xi8>)
-    -> (tensor<50xi8>, tensor<10xi8>, tensor<130xi8>) {
-  %peak = commsched.compute "peak"() : () -> tensor<239xi8>
-  %make = commsched.compute "make"() : () -> tensor<50xi8>
-  %f = commsched.all_reduce %make on @g reduction(max) {commsched.name = "ar"}
-      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
-  %other = commsched.compute "other"(%x) : (tensor<10xi8>) -> tensor<10xi8>
-  %large = commsched.compute "large"(%x) : (tensor<10xi8>) -> tensor<130xi8>
-  return %w, %other, %large : tensor<50xi8>, tensor<10xi8>, tensor<130xi8>
-}
-
 // Nothing passes what communicates otherwise.
 // REMARK: Function=barriers
 // REMARK-SAME: 'first': its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
