@@ -33,7 +33,7 @@ def main():
     print(opt.run(STEP, "--commsched-pipeline"))
 
     # The operations in their new order, and the times before and after.
-    done = opt.run_programs(STEP, "--commsched-pipeline", report={})
+    done = opt.run_programs(STEP, "--commsched-pipeline", reports=True)
     (function,) = done.after.functions
     for operation in function.operations:
         print(operation.op, *operation.operands)

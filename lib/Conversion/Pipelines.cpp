@@ -39,11 +39,8 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-void mlir::commsched::buildCommSchedToRuntimePipeline(
-    OpPassManager &manager, const CommSchedToRuntimeOptions &options) {
-  ConvertCommSchedToRequestsOptions requests;
-  requests.profile = options.profile;
-  manager.addPass(createConvertCommSchedToRequests(requests));
+void mlir::commsched::buildCommSchedToRuntimePipeline(OpPassManager &manager) {
+  manager.addPass(createConvertCommSchedToRequests());
   // Bufferization does not know arithmetic on whole tensors.
   manager.addPass(createConvertElementwiseToLinalgPass());
 
@@ -90,12 +87,11 @@ static void lowerTosa(OpPassManager &manager) {
   functions.addPass(createTosaToArithPass());
 }
 
-void mlir::commsched::buildCommSchedToLLVMPipeline(
-    OpPassManager &manager, const CommSchedToRuntimeOptions &options) {
+void mlir::commsched::buildCommSchedToLLVMPipeline(OpPassManager &manager) {
   // Before there are calls of the runtime, which are plain symbols.
   manager.addNestedPass<func::FuncOp>(LLVM::createLLVMRequestCWrappersPass());
   lowerTosa(manager);
-  buildCommSchedToRuntimePipeline(manager, options);
+  buildCommSchedToRuntimePipeline(manager);
   manager.addNestedPass<func::FuncOp>(createConvertLinalgToLoopsPass());
   emulateSmallFloats(manager);
   manager.addPass(memref::createExpandStridedMetadataPass());
@@ -114,12 +110,12 @@ void mlir::commsched::buildCommSchedToLLVMPipeline(
 }
 
 void mlir::commsched::registerConversionPipelines() {
-  PassPipelineRegistration<CommSchedToRuntimeOptions>(
+  PassPipelineRegistration<>(
       "convert-commsched-to-runtime",
       "From tensors to calls of the runtime: requests, one-shot bufferization, "
       "deallocation, calls",
       buildCommSchedToRuntimePipeline);
-  PassPipelineRegistration<CommSchedToRuntimeOptions>(
+  PassPipelineRegistration<>(
       "commsched-to-llvm",
       "From tosa, linalg, tensor, arith, scf and commsched to the LLVM "
       "dialect, with "

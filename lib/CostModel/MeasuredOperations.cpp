@@ -8,6 +8,7 @@
 
 #include "CommSched/CostModel/MeasuredOperations.h"
 
+#include "CommSched/CostModel/Implementations.h"
 #include "TableRow.h"
 
 using namespace mlir::commsched::cost;
@@ -15,6 +16,7 @@ using namespace mlir::commsched::cost;
 namespace {
 struct MeasuredOperation {
   std::string operatorName, function, name, types;
+  std::string implementation = std::string(Implementations::defaultName);
   int64_t timeNs = 0;
 };
 } // namespace
@@ -30,6 +32,7 @@ static llvm::Expected<MeasuredOperation> readOperation(const TableRow &row) {
   const std::pair<llvm::StringLiteral, std::string *> columns[] = {
       {"name", &operation.name},
       {"function", &operation.function},
+      {"implementation", &operation.implementation},
       {"types", &operation.types}};
   for (const auto &[column, text] : columns)
     if (row.has(column)) {
@@ -59,14 +62,12 @@ MeasuredOperations::parse(const llvm::json::Value &value) {
     llvm::Expected<MeasuredOperation> read = readOperation(row);
     if (!read)
       return read.takeError();
-    auto add = [&](auto &times, auto key) {
-      return times.try_emplace(std::move(key), read->timeNs).first->second;
-    };
-    int64_t knownNs =
+    Times &times =
         read->types.empty()
-            ? add(result.byName,
-                  NameKey(read->function, read->name, read->operatorName))
-            : add(result.byTypes, TypeKey(read->operatorName, read->types));
+            ? result.byName[{read->function, read->name, read->operatorName}]
+            : result.byTypes[{read->operatorName, read->types}];
+    int64_t knownNs =
+        times.try_emplace(read->implementation, read->timeNs).first->second;
     if (knownNs != read->timeNs)
       return row.fail("contradicts an earlier operation: '" +
                       read->operatorName + "' " +
@@ -78,23 +79,22 @@ MeasuredOperations::parse(const llvm::json::Value &value) {
   return result;
 }
 
-std::optional<int64_t>
-MeasuredOperations::findByName(llvm::StringRef function, llvm::StringRef name,
+const MeasuredOperations::Times *
+MeasuredOperations::findByName(llvm::StringRef graph, llvm::StringRef name,
                                llvm::StringRef operatorName) const {
-  auto it =
-      byName.find(NameKey(function.str(), name.str(), operatorName.str()));
-  if (it == byName.end())
-    it = byName.find(NameKey("", name.str(), operatorName.str()));
-  if (it == byName.end())
-    return std::nullopt;
-  return it->second;
+  auto it = byName.find(NameKey(graph.str(), name.str(), operatorName.str()));
+  return it == byName.end() ? nullptr : &it->second;
 }
 
-std::optional<int64_t>
+const MeasuredOperations::Times *
 MeasuredOperations::findByTypes(llvm::StringRef operatorName,
                                 llvm::StringRef types) const {
   auto it = byTypes.find(TypeKey(operatorName.str(), types.str()));
-  if (it == byTypes.end())
-    return std::nullopt;
-  return it->second;
+  return it == byTypes.end() ? nullptr : &it->second;
+}
+
+std::string MeasuredOperations::describeFirstName() const {
+  const auto &[graph, name, operatorName] = byName.begin()->first;
+  return "'" + operatorName + "' '" + name + "'" +
+         (graph.empty() ? "" : " of '" + graph + "'");
 }

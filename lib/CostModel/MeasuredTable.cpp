@@ -390,21 +390,34 @@ void MeasuredTable::applyTo(Target &target) const {
   target.implementations.add(implementations);
 }
 
-llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
+static llvm::Expected<llvm::json::Value> parseTable(llvm::StringRef json) {
   llvm::Expected<llvm::json::Value> value = parseJson(json);
   if (!value)
     return llvm::createStringError("cost table is not JSON: " +
                                    llvm::toString(value.takeError()));
+  return value;
+}
 
-  std::string name, source, device;
+llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
+  llvm::Expected<llvm::json::Value> value = parseTable(json);
+  if (!value)
+    return value.takeError();
+  return parse(*value);
+}
+
+llvm::Expected<MeasuredTable>
+MeasuredTable::parse(const llvm::json::Value &value) {
+  std::string name, path, source, device;
   std::vector<std::pair<std::string, double>> fields;
   Implementations implementations;
   MeasuredProducts products;
   std::shared_ptr<const MeasuredOperations> operations;
   std::optional<int32_t> slackPercent;
-  const llvm::json::Array *list = value->getAsArray();
-  if (const llvm::json::Object *object = value->getAsObject()) {
+  const llvm::json::Array *list = value.getAsArray();
+  if (const llvm::json::Object *object = value.getAsObject()) {
     if (llvm::Error error = readText(*object, "name", name))
+      return error;
+    if (llvm::Error error = readText(*object, "file", path))
       return error;
     if (llvm::Error error = readText(*object, "source", source))
       return error;
@@ -451,6 +464,7 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   if (!table)
     return table.takeError();
   table->name = std::move(name);
+  table->path = std::move(path);
   table->source = std::move(source);
   table->device = std::move(device);
   table->fields = std::move(fields);
@@ -461,15 +475,31 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   return table;
 }
 
-llvm::Expected<MeasuredTable> MeasuredTable::load(llvm::StringRef path) {
+llvm::Expected<llvm::json::Value> MeasuredTable::read(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/true);
   if (!buffer)
     return llvm::createStringError("cannot read cost table '" + path +
                                    "': " + buffer.getError().message());
-  llvm::Expected<MeasuredTable> table = parse((*buffer)->getBuffer());
-  if (!table)
+  auto fail = [&](llvm::Error error) {
     return llvm::createStringError(path + ": " +
-                                   llvm::toString(table.takeError()));
-  table->path = path.str();
-  return table;
+                                   llvm::toString(std::move(error)));
+  };
+  llvm::Expected<llvm::json::Value> value = parseTable((*buffer)->getBuffer());
+  if (!value)
+    return fail(value.takeError());
+  if (llvm::json::Array *rows = value->getAsArray())
+    value = llvm::json::Object{{"rows", std::move(*rows)}};
+  llvm::Expected<MeasuredTable> table = parse(*value);
+  if (!table)
+    return fail(table.takeError());
+  if (llvm::json::Object *object = value->getAsObject())
+    (*object)["file"] = path;
+  return value;
+}
+
+llvm::Expected<MeasuredTable> MeasuredTable::load(llvm::StringRef path) {
+  llvm::Expected<llvm::json::Value> value = read(path);
+  if (!value)
+    return value.takeError();
+  return parse(*value);
 }

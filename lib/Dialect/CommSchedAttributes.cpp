@@ -14,6 +14,7 @@
 #include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinDialect.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -74,6 +75,17 @@ StringRef mlir::commsched::getNamedRngState(StringRef name) {
 
 std::optional<int64_t> mlir::commsched::getPinnedRuntimeNs(Operation *op) {
   return getInteger(op, runtimeNsAttrName);
+}
+
+StringRef mlir::commsched::getGraph(Operation *op) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    function = op->getParentOfType<FunctionOpInterface>();
+  for (Operation *owner : {op, function.getOperation()})
+    if (owner)
+      if (auto graph = owner->getAttrOfType<StringAttr>(graphAttrName))
+        return graph.getValue();
+  return function ? function.getName() : StringRef();
 }
 
 Value mlir::commsched::getFusedOperand(Operation *op) {
@@ -410,13 +422,37 @@ static LogicalResult verifyRole(Operation *op, unsigned argument,
                            << "\": change one of them";
 }
 
+/// Checks what was measured of `op`.
+static LogicalResult verifyMeasured(Operation *op, NamedAttribute attr) {
+  auto times = dyn_cast<DictionaryAttr>(attr.getValue());
+  if (!times)
+    return verifyNotNegative(op, attr);
+  for (NamedAttribute time : times)
+    if (failed(verifyNotNegative(op, time)))
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyProfile(Operation *op, NamedAttribute attr) {
+  if (isa<ModuleOp>(op) && isa<DictionaryAttr>(attr.getValue()))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be a dictionary on a module, which "
+                              "commsched-set-costs writes";
+}
+
 LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
                                                          NamedAttribute attr) {
   StringRef name = attr.getName().getValue();
-  if (name == nameAttrName || name == moduleAttrName)
+  if (name == nameAttrName || name == moduleAttrName || name == graphAttrName ||
+      name == graphNameAttrName)
     return verifyString(op, attr);
   if (name == originAttrName)
     return verifyOrigin(op, attr.getValue());
+  if (name == measuredNsAttrName)
+    return verifyMeasured(op, attr);
+  if (name == profileAttrName)
+    return verifyProfile(op, attr);
   if (name == runtimeNsAttrName || name == orderAttrName ||
       name == recomputeRegionAttrName || name == tripCountAttrName)
     return verifyNotNegative(op, attr);

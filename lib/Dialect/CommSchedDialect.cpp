@@ -69,6 +69,16 @@ struct CommSchedInliner : DialectInlinerInterface {
 
 } // namespace
 
+std::shared_ptr<const void>
+CommSchedDialect::getOrRead(Attribute attribute,
+                            function_ref<std::shared_ptr<const void>()> read) {
+  std::scoped_lock lock(readMutex);
+  std::shared_ptr<const void> &known = readAttributes[attribute];
+  if (!known)
+    known = read();
+  return known;
+}
+
 void CommSchedDialect::initialize() {
   addInterfaces<CommSchedInliner>();
   registerStepVerifier(*getContext());

@@ -18,13 +18,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
-#include "EstimatingPass.h"
+#include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -91,19 +92,18 @@ private:
   DenseMap<Operation *, std::optional<int64_t>> functionNs;
 };
 
-struct AssumeFusion
-    : EstimatingPass<mlir::commsched::impl::AssumeFusionBase<AssumeFusion>> {
-  using EstimatingPass::EstimatingPass;
-
-  LogicalResult run(OperationCosts &costs) override {
+struct AssumeFusion : mlir::commsched::impl::AssumeFusionBase<AssumeFusion> {
+  void runOnOperation() override {
+    OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+    if (!costs)
+      return signalPassFailure();
     SymbolTable symbols(getOperation());
-    FusionMarker marker(symbols, costs);
+    FusionMarker marker(symbols, *costs);
     for (auto function : getOperation().getOps<func::FuncOp>())
       for (Block &block : function.getBody())
         marker.markBlock(block);
     for (auto function : getOperation().getOps<func::FuncOp>())
       marker.priceCalls(function);
-    return success();
   }
 };
 

@@ -6,9 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "EstimatingPass.h"
+#include "CommSched/Transforms/Passes.h"
 #include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -44,22 +46,56 @@ static std::string describeSource(const CollectiveEstimate &estimate) {
 namespace {
 
 struct EstimateRuntime
-    : EstimatingPass<
-          mlir::commsched::impl::EstimateRuntimeBase<EstimateRuntime>> {
-  using EstimatingPass::EstimatingPass;
+    : mlir::commsched::impl::EstimateRuntimeBase<EstimateRuntime> {
+  using EstimateRuntimeBase::EstimateRuntimeBase;
 
-  LogicalResult run(OperationCosts &costs) override {
-    attrName = StringAttr::get(&getContext(), runtimeNsAttrName);
-    timeType = IntegerType::get(&getContext(), 64);
-    changed = false;
-    pinMeasured();
-    estimateRegion(getOperation().getBody(), costs);
-    if (!changed)
-      markAllAnalysesPreserved();
+  LogicalResult initialize(MLIRContext *context) override {
+    optionError.reset();
+    given.reset();
+    if (profile.empty())
+      return success();
+    llvm::Expected<cost::MeasuredTable> table =
+        cost::MeasuredTable::load(profile);
+    if (table)
+      given = std::make_shared<const cost::MeasuredTable>(std::move(*table));
+    else
+      optionError = makeOptionError(*this, profile,
+                                    "cannot be used: " +
+                                        llvm::toString(table.takeError()));
     return success();
   }
 
+  void runOnOperation() override {
+    if (failed(emitOptionError(getOperation(), optionError)))
+      return signalPassFailure();
+    if (!given) {
+      if (OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts())
+        return run(*costs);
+      return signalPassFailure();
+    }
+    if (getOperation()->getParentOp()->hasAttr(profileAttrName))
+      remark::analysis(
+          getOperation().getLoc(),
+          makeRemark("ProfileReplaced", getOperation().getSymName()))
+          << "the times are those of '" + profile +
+                 "', as the option says, and not of the module's profile";
+    attachMeasuredTimes(getOperation(), /*operations=*/nullptr);
+    CostAnalysis analysis(getOperation(), *given);
+    if (OperationCosts *costs = analysis.getCosts())
+      return run(*costs);
+    signalPassFailure();
+  }
+
 private:
+  void run(OperationCosts &costs) {
+    attrName = StringAttr::get(&getContext(), runtimeNsAttrName);
+    timeType = IntegerType::get(&getContext(), 64);
+    changed = false;
+    estimateRegion(getOperation().getBody(), costs);
+    if (!changed)
+      markAllAnalysesPreserved();
+  }
+
   /// Inner operations first, because the estimates of outer operations add up
   /// theirs.
   void estimateRegion(Region &region, OperationCosts &costs) {
@@ -74,19 +110,12 @@ private:
     }
   }
 
-  /// Writes what was measured of single operations, which is more than an
-  /// estimate.
-  void pinMeasured() {
-    if (!getProfile() || !getProfile()->getOperations())
-      return;
-    pinMeasuredTimes(getOperation(), getProfile());
-    changed = true;
-  }
-
   void estimate(Operation *op, OperationCosts &costs) {
-    std::optional<int64_t> time;
+    // What was measured of the operation is more than an estimate.
+    std::optional<int64_t> time = costs.findMeasuredNs(op);
     auto collective = dyn_cast<CollectiveOpInterface>(op);
-    if (collective) {
+    if (time) {
+    } else if (collective) {
       if (std::optional<CollectiveEstimate> estimate =
               costs.estimateCollective(collective)) {
         time = estimate->timeNs;
@@ -123,6 +152,11 @@ private:
             " has no estimate: " + explainUnknownCost(costs, op));
   }
 
+  /// The profile of the option, shared by the copies of the pass that run on
+  /// several functions at once; or null.
+  std::shared_ptr<const cost::MeasuredTable> given;
+  /// For emitOptionError().
+  std::optional<std::string> optionError;
   /// Name and type of the attribute, looked up once.
   StringAttr attrName;
   IntegerType timeType;

@@ -77,8 +77,7 @@ LogicalResult ExportChakra::writeFile(Location loc, StringRef name,
 }
 
 LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function) {
-  CostAnalysis analysis(function);
-  OperationCosts *costs = analysis.getCosts();
+  OperationCosts *costs = getChildAnalysis<CostAnalysis>(function).getCosts();
   if (!costs)
     return failure();
   FailureOr<BlockProblem> problem = BlockProblem::create(

@@ -14,10 +14,6 @@ using namespace mlir::commsched;
 using mlir::commsched::detail::NamedValue;
 using schedule::PeakMemoryMethod;
 
-StringRef mlir::commsched::getPresetName(TargetPreset preset) {
-  return cost::targetPresetNames()[static_cast<size_t>(preset)];
-}
-
 std::optional<schedule::SegmentKind>
 mlir::commsched::getSegmentKind(AllocatorModel model) {
   switch (model) {

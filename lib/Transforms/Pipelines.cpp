@@ -32,6 +32,16 @@ struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
 
 } // namespace
 
+/// Adds the pass that the options `target` and `profile` are short for.
+static void addCosts(OpPassManager &manager, const CostOptions &options) {
+  if (options.target.empty() && options.profile.empty())
+    return;
+  SetCostsOptions costs;
+  costs.target = options.target;
+  costs.profile = options.profile;
+  manager.addPass(createSetCosts(std::move(costs)));
+}
+
 static std::unique_ptr<Pass>
 createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {
   switch (pass) {
@@ -70,6 +80,7 @@ static PassOptions makeInductorBuckets(InductorBuckets buckets, double capMb) {
 
 void mlir::commsched::buildInductorPipeline(
     OpPassManager &manager, const InductorPipelineOptions &options) {
+  addCosts(manager, options);
   double cap = options.bucketCapMb;
   // Also where nothing is merged, and no bucketing pass reads it.
   if (std::optional<std::string> error = findBucketCapError(cap)) {
@@ -143,13 +154,12 @@ static void addChoice(OpPassManager &functions,
   choice.exclusiveGroups = options.exclusiveGroups;
   choice.linkSharing = options.linkSharing;
   choice.computeSlowdown = options.computeSlowdown;
-  choice.target = options.target;
-  choice.profile = options.profile;
   functions.addPass(createChooseImplementations(std::move(choice)));
 }
 
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
+  addCosts(manager, options);
   if (options.steadyState) {
     if (std::optional<StringRef> other =
             findOptionWithoutRepetitions(options)) {
@@ -168,8 +178,6 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   if (!options.frontier.empty()) {
     FrontierOptions frontier;
     frontier.memoryBudget = options.memoryBudget;
-    frontier.target = options.target;
-    frontier.profile = options.profile;
     passOn(options, frontier);
     frontier.file = options.frontier;
     manager.addPass(createFrontier(std::move(frontier)));
@@ -177,8 +185,6 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   }
   ScheduleOptions schedule;
   schedule.memoryBudget = options.memoryBudget;
-  schedule.target = options.target;
-  schedule.profile = options.profile;
   schedule.strict = options.strict;
   schedule.budgetOn = options.budgetOn;
   schedule.allocator = options.allocator;
@@ -190,8 +196,6 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
     PipelineLoopsOptions loops;
     loops.memoryBudget = options.memoryBudget;
     loops.slack = options.slack;
-    loops.target = options.target;
-    loops.profile = options.profile;
     functions->addPass(createPipelineLoops(std::move(loops)));
     schedule.blocks = ScheduledBlocks::Body;
   }
@@ -201,8 +205,6 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   SteadyStateOptions steady;
   steady.memoryBudget = options.memoryBudget;
   steady.slack = options.slack;
-  steady.target = options.target;
-  steady.profile = options.profile;
   manager.addPass(createSteadyState(std::move(steady)));
 }
 
@@ -244,6 +246,7 @@ static void buildFittingPipeline(OpPassManager &manager,
 
 void mlir::commsched::buildTrainingPipeline(
     OpPassManager &manager, const TrainingPipelineOptions &options) {
+  addCosts(manager, options);
   if (!options.deviceMemory.empty())
     return buildFittingPipeline(manager, options);
   const llvm::cl::Option *fitting[] = {&options.frontier, &options.hostMemory,

@@ -6,12 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
+#include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Report/TimelinePage.h"
-#include "EstimatingPass.h"
+#include "CommSched/Transforms/Passes.h"
 #include "MemoryBudget.h"
 #include "PassSupport.h"
 #include "mlir/Parser/Parser.h"
@@ -48,11 +51,11 @@ private:
   DenseMap<Operation *, size_t> reportOf;
 };
 
-struct Report : EstimatingPass<mlir::commsched::impl::ReportBase<Report>> {
-  using EstimatingPass::EstimatingPass;
+struct Report : mlir::commsched::impl::ReportBase<Report> {
+  using ReportBase::ReportBase;
 
   LogicalResult initialize(MLIRContext *context) override;
-  LogicalResult run(OperationCosts &costs) override;
+  void runOnOperation() override;
 
 private:
   /// Reports on the module of the option `before`; on none without it.
@@ -62,6 +65,8 @@ private:
   LogicalResult printAsPage(ArrayRef<StepReport> reports);
 
   SimulationOptions simulation;
+  /// For emitOptionError().
+  std::optional<std::string> optionError;
   /// The option `reserved-bytes`.
   int64_t otherBytes = 0;
 };
@@ -71,9 +76,8 @@ private:
 LogicalResult Report::initialize(MLIRContext *context) {
   simulation.contention = {exclusiveGroups, linkSharing, computeSlowdown};
   simulation.allocator = getSegmentKind(allocator);
-  if (failed(EstimatingPass::initialize(context)))
-    return failure();
-  if (Status status = check(simulation.contention); !status && !optionError)
+  optionError.reset();
+  if (Status status = check(simulation.contention); !status)
     optionError = makeOptionError(*this, computeSlowdown, status.error());
   if (std::optional<std::string> error =
           parseByteCount(reservedBytes, otherBytes);
@@ -184,11 +188,13 @@ FailureOr<std::vector<StepReport>> Report::simulateBefore() {
     OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(before, &other);
     if (!module)
       return failure();
-    CostAnalysis analysis(*module, getProfile(), getPresetName(target));
-    OperationCosts *costs = analysis.getCosts();
-    if (!costs)
+    inheritCosts(*module, getOperation());
+    FailureOr<std::shared_ptr<CostAnalysis>> analysis =
+        CostAnalysis::create(*module);
+    if (failed(analysis))
       return failure();
-    return ModuleSimulator(*costs, simulation).simulate(*module);
+    return ModuleSimulator(*(*analysis)->getCosts(), simulation)
+        .simulate(*module);
   };
   FailureOr<std::vector<StepReport>> reports = report();
   if (failed(reports))
@@ -201,15 +207,22 @@ FailureOr<std::vector<StepReport>> Report::simulateBefore() {
   return reports;
 }
 
-LogicalResult Report::run(OperationCosts &costs) {
+void Report::runOnOperation() {
   markAllAnalysesPreserved();
+  if (failed(emitOptionError(getOperation(), optionError)))
+    return signalPassFailure();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
+    return signalPassFailure();
   FailureOr<std::vector<StepReport>> reports =
-      ModuleSimulator(costs, simulation).simulate(getOperation());
+      ModuleSimulator(*costs, simulation).simulate(getOperation());
   if (failed(reports))
-    return failure();
+    return signalPassFailure();
   for (StepReport &report : *reports)
     report.otherBytes = otherBytes;
-  return format == ReportFormat::Html ? printAsPage(*reports) : print(*reports);
+  if (failed(format == ReportFormat::Html ? printAsPage(*reports)
+                                          : print(*reports)))
+    signalPassFailure();
 }
 
 LogicalResult Report::print(ArrayRef<StepReport> reports) {

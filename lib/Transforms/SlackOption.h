@@ -11,7 +11,6 @@
 
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/CostModel/MeasuredTable.h"
-#include "CommSched/Schedule/Step/StepScheduler.h"
 #include "mlir/Pass/Pass.h"
 
 #include <optional>
@@ -20,22 +19,19 @@
 namespace mlir::commsched {
 
 /// Sets `slackPercent` to what the option `slack` of `pass` says; -1 stands for
-/// the slack of the profile, which may be null, and else for the default.
-/// Returns the error, if any, for emitOptionError().
+/// none, and for what OperationCosts::getSlackPercent() says. Returns the
+/// error, if any, for emitOptionError().
 inline std::optional<std::string>
 readSlackOption(const Pass &pass, const Pass::Option<int32_t> &slack,
-                const cost::MeasuredTable *profile, int32_t &slackPercent) {
+                std::optional<int32_t> &slackPercent) {
   constexpr int32_t most = cost::MeasuredTable::mostSlackPercent;
   if (slack < -1 || slack > most)
     return makeOptionError(pass, slack,
                            "must be a percentage from 0 to " + Twine(most) +
                                ", or -1, but is " + Twine(slack));
-  std::optional<int32_t> measured =
-      profile ? profile->getSlackPercent() : std::nullopt;
-  slackPercent = slack >= 0
-                     ? static_cast<int32_t>(slack)
-                     : measured.value_or(
-                           schedule::StepSchedulerOptions::defaultSlackPercent);
+  slackPercent.reset();
+  if (slack >= 0)
+    slackPercent = slack;
   return std::nullopt;
 }
 

@@ -26,7 +26,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-from types import MappingProxyType
 from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import __version__, native
@@ -273,16 +272,14 @@ def run_programs(
     module: Union[bytes, object],
     *passes: str,
     first: Sequence[str] = (),
-    report: Optional[Mapping[str, object]] = None,
+    reports: bool = False,
     timeout: Optional[float] = None,
 ) -> ProgramRun:
     """Runs `passes` once, and returns the program before and after them.
 
     `module` is as for :func:`run` or bytecode. `first` are flags of passes
-    that run earlier: the program before is what they leave. `report`, if not
-    None, holds the options of `commsched-report` besides `format` and
-    `output`, such as ``{"target": "h100", "profile": "costs.json"}``; {} takes
-    the defaults. `timeout` is in seconds.
+    that run earlier: the program before is what they leave. `reports` asks for
+    reports on both. `timeout` is in seconds.
 
     Raises FileNotFoundError if there is no `commsched-opt`, VersionError if it
     is of another version than this package, OptError if it fails, OptTimeout if
@@ -295,9 +292,9 @@ def run_programs(
             module,
             [
                 *first,
-                *_exports(folder, "before", report),
+                *_exports(folder, "before", reports),
                 *passes,
-                *_exports(folder, "after", report),
+                *_exports(folder, "after", reports),
             ],
             timeout,
             wants_output=False,
@@ -305,7 +302,7 @@ def run_programs(
         return ProgramRun(
             from_json((folder / "before.json").read_bytes()),
             from_json((folder / "after.json").read_bytes()),
-            None if report is None else _both_reports(folder),
+            _both_reports(folder) if reports else None,
         )
 
 
@@ -321,7 +318,6 @@ def run_reports(
     *passes: str,
     first: Sequence[str] = (),
     last: Sequence[str] = (),
-    report: Mapping[str, object] = MappingProxyType({}),
     timeout: Optional[float] = None,
 ) -> ReportedText:
     """As :func:`run_programs`, but returns the text after the flags `last`,
@@ -331,25 +327,23 @@ def run_reports(
         folder = pathlib.Path(name)
         flags = [
             *first,
-            _report_flag(folder, "before", report),
+            _report_flag(folder, "before"),
             *passes,
-            _report_flag(folder, "after", report),
+            _report_flag(folder, "after"),
             *last,
         ]
         text = _run(module, flags, timeout).decode()
         return ReportedText(text, _both_reports(folder))
 
 
-def _exports(folder: pathlib.Path, when: str, report) -> list:
+def _exports(folder: pathlib.Path, when: str, reports: bool) -> list:
     flags = [flag("commsched-export-json", {"file": folder / f"{when}.json"})]
-    if report is not None:
-        flags.append(_report_flag(folder, when, report))
-    return flags
+    return [*flags, _report_flag(folder, when)] if reports else flags
 
 
-def _report_flag(folder: pathlib.Path, when: str, report: Mapping) -> str:
+def _report_flag(folder: pathlib.Path, when: str) -> str:
     output = {"format": "json", "output": folder / f"{when}.report"}
-    return flag("commsched-report", {**report, **output})
+    return flag("commsched-report", output)
 
 
 def _both_reports(folder: pathlib.Path) -> Reports:

@@ -12,7 +12,7 @@ from typing import Any, Optional, Union
 from commsched import opt
 
 _CHOICES = {
-    "target": ("a100", "h100", "h200", "gh200", "b200"),
+    "target": ("a100", "h100", "h200", "gh200", "b200", None),
     "buckets": ("auto", "off"),
     "mode": ("auto", "copy", "coalesced"),
     "bitwise": (True, False),
@@ -32,7 +32,8 @@ class ScheduleOptions:
     memory_budget: how much memory the step may take: a percentage over the
                    peak of the program as it comes ("5%"), or live bytes
                    ("64GiB", or a number).
-    target:        the device that times are estimated for.
+    target:        the device that times are estimated for; by default what
+                   the module says, else "h100".
     profile:       JSON file of measured times; they come before estimates.
     buckets:       "auto" merges collectives where that makes the step
                    shorter, "off" only reorders.
@@ -43,7 +44,7 @@ class ScheduleOptions:
     """
 
     memory_budget: Union[str, int] = "5%"
-    target: str = "h100"
+    target: Optional[str] = None
     profile: Optional[str] = None
     buckets: str = "auto"
     mode: str = "auto"
@@ -95,7 +96,6 @@ class ScheduleOptions:
             "buckets": self.buckets,
             "mode": self.mode,
             "bitwise": self.bitwise,
-            **self.costs(),
         }
 
     def pipeline_flag(self) -> str:
@@ -104,9 +104,13 @@ class ScheduleOptions:
         settings = {**self.pipeline_settings(), "choose-implementations": False}
         return opt.flag("commsched-pipeline", settings)
 
-    def costs(self) -> dict[str, Optional[str]]:
-        """Returns the options of passes that say where times come from."""
-        return {"target": self.target, "profile": self.profile}
+    def cost_flags(self) -> tuple[str, ...]:
+        """Returns the flags that say where all times come from that later
+        passes and reports take."""
+        costs = {"target": self.target, "profile": self.profile}
+        if costs == {"target": None, "profile": None}:
+            return ()
+        return (opt.flag("commsched-set-costs", costs),)
 
 
 def check_choice(name: str, value: Any, choices: tuple) -> None:

@@ -411,7 +411,8 @@ def test_results_become_a_cost_table(module, tmp_path, opt_program):
     assert target["memory_gb_s"] == 2147.0  # 1 GiB is read and written in 1 ms.
     assert target["host_gb_s"] == pytest.approx((1 << 20) / 25e3, rel=1e-3)
     assert (target["multiprocessors"], target["kernel_launch_ns"]) == (7, 2500)
-    before = opt.run_programs(STEP, report={"profile": path}).reports.before
+    costs = opt.flag("commsched-set-costs", {"profile": path})
+    before = opt.run_programs(STEP, first=[costs], reports=True).reports.before
     assert before["f"]["step_time_ns"] == 5_000_000
     assert before["g"]["step_time_ns"] == 2500
 

@@ -96,9 +96,9 @@ def test_tables_as_the_program(program, tmp_path, table):
 
 
 def test_programs_as_the_program(program, monkeypatch):
-    here = opt.run_programs(TIMELINE, RAISE, report={})
+    here = opt.run_programs(TIMELINE, RAISE, reports=True)
     monkeypatch.setenv(opt.VARIABLE, program)
-    there = opt.run_programs(TIMELINE, RAISE, report={})
+    there = opt.run_programs(TIMELINE, RAISE, reports=True)
     assert repr(here) == repr(there)
 
 

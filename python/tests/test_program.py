@@ -41,7 +41,7 @@ def names(function):
 
 def test_run_programs(opt_program):
     before, after, reports = opt.run_programs(
-        STEP, "--commsched-sink-waits", report={}, timeout=60
+        STEP, "--commsched-sink-waits", reports=True, timeout=60
     )
     forward = before.function("forward")
     assert names(forward) == ["gather", "gather.wait", "neg", "", ""]
@@ -86,9 +86,9 @@ def test_run_programs(opt_program):
 def test_reports_take_a_target(opt_program):
     text = STEP.replace(", commsched.runtime_ns = 100 : i64", "")
     times = [
-        opt.run_programs(text, report={"target": target}).reports.before[
-            "forward"
-        ]["comm_time_ns"]
+        opt.run_programs(
+            text, f"--commsched-set-costs=target={target}", reports=True
+        ).reports.after["forward"]["comm_time_ns"]
         for target in ("h100", "b200")
     ]
     assert times[0] != times[1]
@@ -102,7 +102,7 @@ def test_folder_with_spaces(opt_program, tmp_path, monkeypatch):
     folder = tmp_path / "a, b {c}"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))
-    assert opt.run_programs(STEP, report={}).reports.after
+    assert opt.run_programs(STEP, reports=True).reports.after
     assert not list(folder.iterdir())
 
 

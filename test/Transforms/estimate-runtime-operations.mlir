@@ -4,7 +4,7 @@
 // DEFINE:   --commsched-estimate-runtime=profile=%t/%{profile}.json
 // RUN: %{estimate} | FileCheck %s
 // RUN: commsched-opt %t/program.mlir -o /dev/null \
-// RUN:   --commsched-report="profile=%t/profile.json" | FileCheck %s --check-prefix=REPORT
+// RUN:   --commsched-set-costs=profile=%t/profile.json --commsched-report | FileCheck %s --check-prefix=REPORT
 
 // Measured by the name in this function; in any function; by operator and
 // types; a pin comes first; a row of another operator does not apply. What was

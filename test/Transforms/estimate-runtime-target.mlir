@@ -1,6 +1,6 @@
 // RUN: commsched-opt %s --split-input-file --commsched-estimate-runtime | FileCheck %s
-// RUN: commsched-opt %s --split-input-file --commsched-estimate-runtime=target=a100 | FileCheck %s --check-prefix=A100
-// RUN: not commsched-opt %s --commsched-estimate-runtime=target=h1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: commsched-opt %s --split-input-file --commsched-set-costs=target=a100 --commsched-estimate-runtime | FileCheck %s --check-prefix=A100
+// RUN: not commsched-opt %s --commsched-set-costs=target=h1 --commsched-estimate-runtime 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not commsched-opt %s --commsched-estimate-runtime=model=ncc 2>&1 | FileCheck %s --check-prefix=MODEL
 
 // UNKNOWN: for the --target option: Cannot find option named 'h1'!

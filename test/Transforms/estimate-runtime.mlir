@@ -2,7 +2,7 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // The pass changes nothing where everything is pinned.
 // RUN: commsched-opt %s --commsched-estimate-runtime -o %t.once
-// RUN: commsched-opt %t.once --commsched-estimate-runtime=target=a100 | diff %t.once -
+// RUN: commsched-opt %t.once --commsched-set-costs=target=a100 --commsched-estimate-runtime | diff %t.once -
 // RUN: commsched-opt %s --pass-pipeline='builtin.module(func.func(commsched-estimate-runtime{target=h200 model=nccl}))' -o /dev/null
 
 commsched.group @dp size(4)

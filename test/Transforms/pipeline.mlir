@@ -26,6 +26,7 @@
 // REDEFINE: %{options} = bitwise buckets=off compute-slowdown=0.5 exclusive-groups frontier=%t.csv link-sharing max-chunks=4 memory-budget=7%% mode=coalesced slack=7 split=off strict profile=%src/data/cost-tables/h100-8gpu-xla.json target=b200
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
+//      OPTIONS: commsched-set-costs{profile={{.+}}.json target=b200},
 //      PASSES: func.func(
 // PASSES-NEXT:   commsched-infer-size-hints,
 // PASSES-NEXT:   commsched-remove-unsharded-param-usage,
@@ -33,20 +34,20 @@
 //  OPTIONS-NEXT:   commsched-reinplace-all-gather
 //  OPTIONS-NEXT: ),
 //  OPTIONS-NEXT: commsched-frontier{
-//  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true file={{.+}}.csv link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json slack=7 split=off target=b200
+//  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true file={{.+}}.csv link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced slack=7 split=off
 //  OPTIONS-NEXT: func.func(
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=nested buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto profile= reserved-bytes=0 slack=-1 split=auto strict=false target=h100
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=nested buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json reserved-bytes=0 slack=7 split=off strict=true target=b200
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=nested buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 slack=-1 split=auto strict=false
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=nested buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 slack=7 split=off strict=true
 // PASSES-NEXT:   commsched-pipeline-loops{
-// DEFAULTS-SAME:   memory-budget=5% merge-gathers=true profile= slack=-1 target=h100
-//  OPTIONS-SAME:   memory-budget=7% merge-gathers=true profile={{.+}}.json slack=7 target=b200
+// DEFAULTS-SAME:   memory-budget=5% merge-gathers=true slack=-1
+//  OPTIONS-SAME:   memory-budget=7% merge-gathers=true slack=7
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=body buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto profile= reserved-bytes=0 slack=-1 split=auto strict=false target=h100
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=body buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced profile={{.+}}.json reserved-bytes=0 slack=7 split=off strict=true target=b200
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=body buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 slack=-1 split=auto strict=false
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=body buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 slack=7 split=off strict=true
 // PASSES-NEXT:   commsched-choose-implementations{
-// DEFAULTS-SAME:   compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false memory-budget=5% profile= slack=-1 target=h100
-//  OPTIONS-SAME:   compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true memory-budget=7% profile={{.+}}.json slack=7 target=b200
+// DEFAULTS-SAME:   compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false memory-budget=5% slack=-1
+//  OPTIONS-SAME:   compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true memory-budget=7% slack=7
 // PASSES-NEXT: )
 
 // It runs by its name in a pipeline as well.
@@ -59,10 +60,10 @@
 // BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-schedule' must not be negative, but is '-5'
 // REDEFINE: %{options} = target=abacus
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-TARGET
-// BAD-TARGET: for the --target option: Cannot find option named 'abacus'!
+// BAD-TARGET: error: there is no target 'abacus'; there are a100, h100, h200, gh200, b200. Another machine is one of them with fields of its own, on the module: dlti.target_system_spec = #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<"commsched.preset" = "h100", "commsched.memory_gb_s" = 4000.0>>
 // REDEFINE: %{options} = profile=%t.missing
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-PROFILE
-// BAD-PROFILE: error: option 'profile' of pass 'commsched-schedule' cannot be used: {{.*}}.missing
+// BAD-PROFILE: error: option 'profile' of pass 'commsched-set-costs' cannot be used: {{.*}}.missing
 // REDEFINE: %{options} = frontier=%t.missing/frontier.csv
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-FRONTIER
 // BAD-FRONTIER: error: cannot write the frontier to {{.*}}.missing/frontier.csv

@@ -1,17 +1,17 @@
 // The report prices what is not pinned as commsched-schedule does.
 // RUN: split-file %s %t
 // RUN: commsched-opt %t/step.mlir -o /dev/null \
-// RUN:   --commsched-report="format=json profile=%t/profile.json" \
+// RUN:   --commsched-set-costs=profile=%t/profile.json --commsched-report=format=json \
 // RUN:   | FileCheck %s --check-prefix=PROFILE
 // RUN: commsched-opt %t/step.mlir -o %t/estimated.mlir \
-// RUN:   --commsched-estimate-runtime=target=a100
+// RUN:   --commsched-set-costs=target=a100 --commsched-estimate-runtime
 // RUN: commsched-opt %t/estimated.mlir -o /dev/null \
 // RUN:   --commsched-report="format=json output=%t/estimated.json"
 // RUN: commsched-opt %t/step.mlir -o /dev/null \
-// RUN:   --commsched-report="format=json target=a100 output=%t/a100.json"
+// RUN:   --commsched-set-costs=target=a100 --commsched-report="format=json output=%t/a100.json"
 // RUN: sed 's/,"target":.*//' %t/estimated.json > %t/estimated.times
 // RUN: sed 's/,"target":.*//' %t/a100.json | diff %t/estimated.times -
-// RUN: not commsched-opt %t/step.mlir --commsched-report=profile=%t/missing.json \
+// RUN: not commsched-opt %t/step.mlir --commsched-set-costs=profile=%t/missing.json --commsched-report \
 // RUN:   2>&1 | FileCheck %s --check-prefix=MISSING
 
 // PROFILE: "step_time_ns":27500,

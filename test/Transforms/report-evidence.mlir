@@ -19,7 +19,7 @@
 // PAGE: "before":{"figures":{{.*}}"evidence":"simulated: target h100 with 3 fields changed; costs: model (2 of 7 operations pinned)"},{{.*}}"after":{"figures":{{.*}}"evidence":"simulated: target h100; costs: model"},
 
 // The target is that of the report, whatever a pass before it had.
-// RUN: commsched-opt %t/plain.mlir -o /dev/null --commsched-report=target=b200 \
+// RUN: commsched-opt %t/plain.mlir -o /dev/null --commsched-set-costs=target=b200 --commsched-report \
 // RUN:   | FileCheck %s --check-prefix=B200
 // RUN: commsched-opt %t/plain.mlir -o /dev/null \
 // RUN:   --commsched-pipeline=target=b200 --commsched-report \
@@ -28,7 +28,7 @@
 
 // Times that a pass has written are pinned: of which target is not known.
 // RUN: commsched-opt %t/plain.mlir -o /dev/null \
-// RUN:   --commsched-estimate-runtime=target=b200 --commsched-report \
+// RUN:   --commsched-set-costs=target=b200 --commsched-estimate-runtime --commsched-report \
 // RUN:   | FileCheck %s --check-prefix=PINNED
 // RUN: commsched-opt %t/plain.mlir -o /dev/null --commsched-estimate-runtime \
 // RUN:   --commsched-report=format=json \
@@ -46,7 +46,7 @@
 // shorter branch does not count, and the copy. The view and the constants take
 // no time.
 // RUN: commsched-opt %t/step.mlir -o /dev/null \
-// RUN:   --commsched-report="format=json profile=%t/profile.json" \
+// RUN:   --commsched-set-costs=profile=%t/profile.json --commsched-report=format=json \
 // RUN:   | FileCheck %s --check-prefix=PROFILE
 // RUN: commsched-opt %t/step.mlir -o /dev/null --commsched-report \
 // RUN:   | FileCheck %s --check-prefix=MODEL

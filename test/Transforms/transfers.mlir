@@ -8,7 +8,7 @@
 // RUN:   --verify-diagnostics | FileCheck %s --match-full-lines
 // RUN: commsched-opt %s --commsched-estimate-runtime \
 // RUN:   | FileCheck %s --check-prefix=COST
-// RUN: commsched-opt %s --commsched-estimate-runtime=target=gh200 \
+// RUN: commsched-opt %s --commsched-set-costs=target=gh200 --commsched-estimate-runtime \
 // RUN:   | FileCheck %s --check-prefix=C2C
 // RUN: commsched-opt %s --commsched-order-collectives \
 // RUN:   | FileCheck %s --check-prefix=ORDER

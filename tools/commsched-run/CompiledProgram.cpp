@@ -10,6 +10,7 @@
 
 #include "BrainFloat.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Pipelines.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Transforms/Passes.h"
@@ -79,32 +80,30 @@ LogicalResult CompiledProgram::load(MLIRContext &context,
     return failure();
   }
   plan = std::move(*made);
-  return success();
+  if (options.profile.empty())
+    return success();
+  return setProfile(*module, options.profile, "commsched-run");
 }
 
-LogicalResult CompiledProgram::predict(StringRef profile) {
-  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> table =
-      loadProfile(profile, "commsched-run");
-  if (!table)
-    return emitError(UnknownLoc::get(module->getContext()),
-                     llvm::toString(table.takeError()));
+LogicalResult CompiledProgram::predict() {
+  FailureOr<std::shared_ptr<CostAnalysis>> analysis =
+      CostAnalysis::create(*module);
+  if (failed(analysis))
+    return failure();
+  OperationCosts &costs = *(*analysis)->getCosts();
   if (!plan.repetitions)
-    return predictStep(table->get());
+    return predictStep(costs);
   FailureOr<std::optional<PredictedTotals>> predicted =
-      predictRepetitions(plan, *module, table->get(), noPredictionReason);
+      predictRepetitions(plan, costs, noPredictionReason);
   if (failed(predicted))
     return failure();
   totals = std::move(*predicted);
   return success();
 }
 
-LogicalResult CompiledProgram::predictStep(const cost::MeasuredTable *table) {
-  CostAnalysis analysis(*module, table);
-  OperationCosts *costs = analysis.getCosts();
-  if (!costs)
-    return failure();
+LogicalResult CompiledProgram::predictStep(OperationCosts &costs) {
   FailureOr<std::optional<StepReport>> report = simulateFunction(
-      plan.functions.front().function, *costs, noPredictionReason);
+      plan.functions.front().function, costs, noPredictionReason);
   if (failed(report))
     return failure();
   prediction = std::move(*report);
@@ -123,9 +122,7 @@ llvm::Error CompiledProgram::compile(const ProgramOptions &options) {
   for (const PlannedFunction &planned : plan.functions)
     lowered->lookupSymbol<func::FuncOp>(planned.signature.name).setPublic();
   PassManager manager(module->getContext());
-  CommSchedToRuntimeOptions lowering;
-  lowering.profile = options.profile;
-  buildCommSchedToLLVMPipeline(manager, lowering);
+  buildCommSchedToLLVMPipeline(manager);
   if (failed(manager.run(*lowered)))
     return llvm::createStringError("'" + path + "' cannot be lowered");
 
@@ -199,7 +196,7 @@ CompiledProgram::create(MLIRContext &context, StringRef path,
   std::unique_ptr<CompiledProgram> program(new CompiledProgram(path));
   std::string error;
   if (succeeded(program->load(context, options, error)) &&
-      succeeded(program->predict(options.profile))) {
+      succeeded(program->predict())) {
     if (llvm::Error inner = program->compile(options))
       error = llvm::toString(std::move(inner));
     if (error.empty()) {

@@ -84,8 +84,8 @@ private:
 
   LogicalResult load(MLIRContext &context, const ProgramOptions &options,
                      std::string &error);
-  LogicalResult predict(StringRef profile);
-  LogicalResult predictStep(const cost::MeasuredTable *table);
+  LogicalResult predict();
+  LogicalResult predictStep(OperationCosts &costs);
   llvm::Error compile(const ProgramOptions &options);
   void findPredictedSites();
   void countSiteCalls();

@@ -8,7 +8,6 @@
 
 #include "PredictedTotals.h"
 
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -79,13 +78,9 @@ predictSteadyState(const StepPlan &plan, OperationCosts &costs,
 }
 
 FailureOr<std::optional<PredictedTotals>>
-mlir::commsched::run::predictRepetitions(const StepPlan &plan, ModuleOp module,
-                                         const cost::MeasuredTable *profile,
+mlir::commsched::run::predictRepetitions(const StepPlan &plan,
+                                         OperationCosts &costs,
                                          std::string &reason) {
-  CostAnalysis analysis(module, profile);
-  OperationCosts *costs = analysis.getCosts();
-  if (!costs)
-    return failure();
-  return plan.depth == 1 ? predictStep(plan, *costs, reason)
-                         : predictSteadyState(plan, *costs, reason);
+  return plan.depth == 1 ? predictStep(plan, costs, reason)
+                         : predictSteadyState(plan, costs, reason);
 }

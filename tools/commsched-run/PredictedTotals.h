@@ -16,10 +16,6 @@
 #include "CommSched/Report/StepReport.h"
 #include "StepPlan.h"
 
-namespace mlir::commsched::cost {
-class MeasuredTable;
-} // namespace mlir::commsched::cost
-
 namespace mlir::commsched::run {
 
 /// None for what the model does not know.
@@ -41,8 +37,8 @@ PredictedTotals getTotals(const StepReport &report);
 /// state is simulated by simulateRepetitions(). None, with the `reason`
 /// in words, if a function cannot be simulated.
 FailureOr<std::optional<PredictedTotals>>
-predictRepetitions(const StepPlan &plan, ModuleOp module,
-                   const cost::MeasuredTable *profile, std::string &reason);
+predictRepetitions(const StepPlan &plan, OperationCosts &costs,
+                   std::string &reason);
 
 } // namespace mlir::commsched::run
 

@@ -203,7 +203,7 @@ TEST_F(BucketCosts, PinnedMembers) {
   OperationCosts costs = makeCosts();
   int64_t estimatedNs =
       estimateBucket(costs, members, BucketMode::Copy)->collectiveNs;
-  EXPECT_FALSE(hasPinnedMember(members));
+  EXPECT_FALSE(hasKnownMember(costs, members));
   auto pin = [&](CollectiveOpInterface member, int64_t timeNs) {
     member->setDiscardableAttr(runtimeNsAttrName,
                                Builder(&context).getI64IntegerAttr(timeNs));
@@ -213,7 +213,7 @@ TEST_F(BucketCosts, PinnedMembers) {
   };
   for (CollectiveOpInterface member : members)
     pin(member, 3 * costs.estimateCollective(member)->timeNs);
-  EXPECT_TRUE(hasPinnedMember(members));
+  EXPECT_TRUE(hasKnownMember(costs, members));
   EXPECT_EQ(estimate(), 3 * estimatedNs);
 
   // Never shorter than the longest member, and 0 if all are.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
@@ -70,28 +71,48 @@ TEST_F(CostAnalyses, HasNoCostsForAnInvalidTarget) {
   EXPECT_NE(message.find("unknown preset 'abacus'"), std::string::npos);
 }
 
-TEST_F(CostAnalyses, TakesTheDefaultPresetOfItsUser) {
+TEST_F(CostAnalyses, TakesTheTargetAndTheProfileOfTheModule) {
   parse("");
-  CostAnalysis usual(function);
-  CostAnalysis other(function, /*profile=*/nullptr, "b200");
   Operation *gather = &function.front().front();
-  EXPECT_NE(usual.getCosts()->getRuntimeNs(gather),
-            other.getCosts()->getRuntimeNs(gather));
+  auto price = [&] {
+    CostAnalysis analysis(function);
+    return analysis.getCosts()->getRuntimeNs(gather);
+  };
+  int64_t usualNs = price();
+  ASSERT_TRUE(succeeded(setTarget(*module, "b200")));
+  int64_t newerNs = price();
+  EXPECT_NE(newerNs, usualNs);
+  OwningOpRef<ModuleOp> other = module->clone();
+  (*other)->setAttrs(DictionaryAttr::get(&context));
+  inheritCosts(*other, *module);
+  EXPECT_EQ((*other)->getAttrDictionary(), (*module)->getAttrDictionary());
+  gather->setAttr(measuredNsAttrName, Builder(&context).getI64IntegerAttr(7));
+  EXPECT_EQ(price(), 7);
 }
 
-TEST(LoadProfile, HasNoneForNoPath) {
-  auto loaded = loadProfile("", "commsched-schedule");
-  ASSERT_TRUE(bool(loaded));
-  EXPECT_EQ(*loaded, nullptr);
+TEST_F(CostAnalyses, HasNoCostsForAnInvalidProfile) {
+  parse(R"(attributes {commsched.profile = {rows = [{bytes = 8}]}})");
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  CostAnalysis analysis(function);
+  EXPECT_FALSE(analysis.getCosts());
+  EXPECT_EQ(message, "attribute 'commsched.profile' cannot be used: row 0: "
+                     "column 'collective' is missing");
 }
 
-TEST(LoadProfile, NamesTheOptionAndItsUser) {
-  auto loaded = loadProfile("/nonexistent/table.json", "commsched-schedule");
-  ASSERT_FALSE(bool(loaded));
-  std::string text = llvm::toString(loaded.takeError());
-  EXPECT_EQ(
-      text.find("option 'profile' of commsched-schedule cannot be used: "), 0u);
-  EXPECT_NE(text.find("/nonexistent/table.json"), std::string::npos);
+TEST_F(CostAnalyses, NamesTheUserOfAProfileThatCannotBeRead) {
+  parse("");
+  std::string message;
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    message = diagnostic.str();
+    return success();
+  });
+  EXPECT_TRUE(failed(setProfile(*module, "/nonexistent/table.json", "X")));
+  EXPECT_EQ(message.find("option 'profile' of X cannot be used: "), 0u);
+  EXPECT_NE(message.find("/nonexistent/table.json"), std::string::npos);
 }
 
 } // namespace

@@ -36,12 +36,12 @@ TEST(MeasuredOperations, FindsNamesAndTypes) {
     {"operator": "mm", "types": "() -> ()", "time_ns": 0, "count": 3}])json");
   ASSERT_TRUE(bool(table)) << llvm::toString(table.takeError());
   const MeasuredOperations &operations = *table->getOperations();
-  EXPECT_EQ(operations.findByName("f", "a", "mm"), 2000);
-  EXPECT_EQ(operations.findByName("g", "a", "mm"), 500);
-  EXPECT_EQ(operations.findByName("f", "a", "add"), std::nullopt);
-  EXPECT_EQ(operations.findByName("f", "b", "mm"), std::nullopt);
-  EXPECT_EQ(operations.findByTypes("mm", "() -> ()"), 0);
-  EXPECT_EQ(operations.findByTypes("add", "() -> ()"), std::nullopt);
+  EXPECT_EQ(operations.findByName("f", "a", "mm")->at("nccl"), 2000);
+  EXPECT_EQ(operations.findByName("", "a", "mm")->at("nccl"), 500);
+  EXPECT_FALSE(operations.findByName("f", "a", "add"));
+  EXPECT_FALSE(operations.findByName("f", "b", "mm"));
+  EXPECT_EQ(operations.findByTypes("mm", "() -> ()")->at("nccl"), 0);
+  EXPECT_FALSE(operations.findByTypes("add", "() -> ()"));
 }
 
 TEST(MeasuredOperations, AreOptional) {

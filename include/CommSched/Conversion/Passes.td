@@ -262,10 +262,6 @@ def ConvertCommSchedToRequests
         outs(%b : tensor<16xf32>) -> tensor<16xf32>
     ```
   }];
-  let options = [
-    Option<"profile", "profile", "std::string", /*default=*/"\"\"",
-           "JSON file of measured collective times, for the predicted times">
-  ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect",

@@ -18,8 +18,8 @@
 #include "llvm/Support/JSON.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <optional>
 #include <string>
 #include <tuple>
 
@@ -30,33 +30,41 @@ public:
   /// Reads a list of `{"operator": "aten.mm", "name": "mm_3", "function":
   /// "step", "time_ns": 8100}` and `{"operator": "aten.mm", "types":
   /// "(tensor<8x4xf32>) -> tensor<8x4xf32>", "time_ns": 8100}`. A row has
-  /// either a name, with or without a function, or types. Further columns are
-  /// ignored. Fails with one line of text that names the operation (counted
-  /// from 0) and the column.
+  /// either a name, with or without the function or graph that it was measured
+  /// in, or types; of a collective that did not run on NCCL it has the column
+  /// "implementation", too. Further columns are ignored. Fails with one line of
+  /// text that names the operation (counted from 0) and the column.
   static llvm::Expected<MeasuredOperations>
   parse(const llvm::json::Value &value);
+
+  /// Nanoseconds by the implementation that ran; of what is no collective by
+  /// Implementations::defaultName.
+  using Times = std::map<std::string, int64_t, std::less<>>;
 
   bool hasNames() const { return !byName.empty(); }
   bool hasTypes() const { return !byTypes.empty(); }
 
-  /// Nanoseconds of the operation with this name: what was measured in this
-  /// function, else what was measured in any.
-  std::optional<int64_t> findByName(llvm::StringRef function,
-                                    llvm::StringRef name,
-                                    llvm::StringRef operatorName) const;
+  /// The times of the operation with this name in this graph, or null. Rows
+  /// without a graph, which hold in any, are those of "".
+  const Times *findByName(llvm::StringRef graph, llvm::StringRef name,
+                          llvm::StringRef operatorName) const;
 
-  /// Nanoseconds of an operator from and to values of these types.
-  std::optional<int64_t> findByTypes(llvm::StringRef operatorName,
-                                     llvm::StringRef types) const;
+  /// The times of an operator from and to values of these types, or null.
+  const Times *findByTypes(llvm::StringRef operatorName,
+                           llvm::StringRef types) const;
+
+  /// An operation that was measured by name, such as "'aten.mm' 'mm_3' of
+  /// 'step'".
+  std::string describeFirstName() const;
 
 private:
-  /// Function (empty: any), name and operator.
+  /// Graph (empty: any), name and operator.
   using NameKey = std::tuple<std::string, std::string, std::string>;
   /// Operator and types.
   using TypeKey = std::pair<std::string, std::string>;
 
-  std::map<NameKey, int64_t> byName;
-  std::map<TypeKey, int64_t> byTypes;
+  std::map<NameKey, Times> byName;
+  std::map<TypeKey, Times> byTypes;
 };
 
 } // namespace mlir::commsched::cost

@@ -24,6 +24,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
 
 #include <cstdint>
 #include <map>
@@ -83,7 +84,12 @@ public:
   /// percentage from 0 to `mostSlackPercent`. Further columns and members are
   /// for others. Fails with one line of text that names
   /// the row (counted from 0) and the column, or the target's field.
+  static llvm::Expected<MeasuredTable> parse(const llvm::json::Value &value);
   static llvm::Expected<MeasuredTable> parse(llvm::StringRef json);
+
+  /// The content of a file, which parse() has accepted; errors start with the
+  /// path.
+  static llvm::Expected<llvm::json::Value> read(llvm::StringRef path);
 
   /// `parse` of a file's content; errors start with the path.
   static llvm::Expected<MeasuredTable> load(llvm::StringRef path);
@@ -93,7 +99,8 @@ public:
   static llvm::Expected<MeasuredTable> create(std::vector<MeasuredRow> rows);
 
   llvm::StringRef getName() const { return name; }
-  /// The file that was loaded; empty for a table that comes from none.
+  /// The file that the table comes from, its member "file" or the one that was
+  /// loaded; empty for a table that comes from none.
   llvm::StringRef getPath() const { return path; }
   llvm::StringRef getSource() const { return source; }
   llvm::StringRef getDevice() const { return device; }

@@ -27,6 +27,15 @@ inline constexpr llvm::StringLiteral originAttrName = "commsched.origin";
 inline constexpr llvm::StringLiteral moduleAttrName = "commsched.module";
 inline constexpr llvm::StringLiteral runtimeNsAttrName = "commsched.runtime_ns";
 inline constexpr llvm::StringLiteral orderAttrName = "commsched.order";
+/// On a module: the measured profile that its costs are taken from.
+inline constexpr llvm::StringLiteral profileAttrName = "commsched.profile";
+/// On an operation: what was measured of it; on a collective by implementation.
+inline constexpr llvm::StringLiteral measuredNsAttrName =
+    "commsched.measured_ns";
+/// On an operation or function: the graph, and on an operation the name in it,
+/// under which a profile knows the operation, where a pass has changed them.
+inline constexpr llvm::StringLiteral graphAttrName = "commsched.graph";
+inline constexpr llvm::StringLiteral graphNameAttrName = "commsched.graph_name";
 inline constexpr llvm::StringLiteral partitionAttrName = "commsched.partition";
 inline constexpr llvm::StringLiteral recomputeAttrName = "commsched.recompute";
 inline constexpr llvm::StringLiteral compileWithAttrName =
@@ -126,6 +135,10 @@ StringRef getNamedRngState(StringRef name);
 
 /// The pinned cost of `op` in nanoseconds, if it has one.
 std::optional<int64_t> getPinnedRuntimeNs(Operation *op);
+
+/// The graph that `op` was measured in or may be: `commsched.graph` of `op` or
+/// of its function, else the name of the function; empty outside of one.
+StringRef getGraph(Operation *op);
 
 /// The operand that `commsched.fused` names; null for an operation without it.
 Value getFusedOperand(Operation *op);

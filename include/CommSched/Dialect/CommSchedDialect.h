@@ -19,6 +19,10 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+
+#include <memory>
+#include <mutex>
 
 #include "CommSched/Dialect/CommSchedDialect.h.inc"
 

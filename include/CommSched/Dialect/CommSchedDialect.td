@@ -40,6 +40,9 @@ def CommSched_Dialect : Dialect {
     | `commsched.origin` | array of strings and of arrays of strings | what a pass made the operation of, an element for each that was merged or split: the name that it had, or an array of names if several became one, the first of which it was (an equal gather that is left out, a cast that a copy-in does). Names alone, such as `a+b`, are for people. From a frontend: the node that the operation is a part of |
     | `commsched.module` | string | path of the module that it came from |
     | `commsched.runtime_ns` | i64, not negative | pins the operation's cost |
+    | `commsched.profile` | dictionary | on a module: the measured profile, with the keys of its file ([cost-model.md](../guide/cost-model.md)) |
+    | `commsched.measured_ns` | i64, not negative, or on a collective a dictionary of them by implementation | what the profile has measured of the operation |
+    | `commsched.graph`, `commsched.graph_name` | string | the graph and the name in it by which rows of a profile name the operation, where they are not those of its function and its own |
     | `commsched.order` | i64, not negative | place in a fixed order of collectives: within a block they start in ascending order |
     | `commsched.implementation` | string | on a collective that starts communication: the implementation that carries it out, one of those that the target lists; without it, NCCL does ([implementations.md](../guide/implementations.md)) |
     | `commsched.partition` | `"forward"`, `"backward"`, `"must_be_forward"`, `"must_be_backward"` | side of the joint graph |
@@ -110,6 +113,17 @@ def CommSched_Dialect : Dialect {
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
   let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    /// What was read from `attribute`, an attribute of this context, by the
+    /// first caller. Several threads may call it; null is not kept.
+    std::shared_ptr<const void>
+    getOrRead(Attribute attribute,
+              function_ref<std::shared_ptr<const void>()> read);
+
+  private:
+    std::mutex readMutex;
+    DenseMap<Attribute, std::shared_ptr<const void>> readAttributes;
+  }];
 }
 
 def CommSched_Future : TypeDef<CommSched_Dialect, "Future"> {

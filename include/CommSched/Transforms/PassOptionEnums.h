@@ -159,22 +159,6 @@ inline llvm::cl::ValuesClass getLinkSharingValues() {
       clEnumValN(LinkSharing::All, "h2d,d2h", "likewise"));
 }
 
-/// The machines of cost::targetPresetNames(), in their order.
-enum class TargetPreset { A100, H100, H200, GH200, B200 };
-
-/// Returns the name that cost::getTargetPreset() takes.
-StringRef getPresetName(TargetPreset preset);
-
-/// The values of an option of that type.
-inline llvm::cl::ValuesClass getTargetPresetValues() {
-  return llvm::cl::values(
-      clEnumValN(TargetPreset::A100, "a100", "NVIDIA A100"),
-      clEnumValN(TargetPreset::H100, "h100", "NVIDIA H100"),
-      clEnumValN(TargetPreset::H200, "h200", "NVIDIA H200"),
-      clEnumValN(TargetPreset::GH200, "gh200", "NVIDIA GH200"),
-      clEnumValN(TargetPreset::B200, "b200", "NVIDIA B200"));
-}
-
 /// The models of the time of a collective.
 enum class CollectiveModel { Nccl };
 

@@ -85,13 +85,6 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
            "By which part of its own time computation takes longer beside a "
            "collective in flight, such as 0.19">,
-    Option<"target", "target", "::mlir::commsched::TargetPreset",
-           /*default=*/"::mlir::commsched::TargetPreset::H100",
-           "Preset for modules that do not name one: a100, h100, h200, gh200 "
-           "or b200",
-           "::mlir::commsched::getTargetPresetValues()">,
-    Option<"profile", "profile", "std::string", /*default=*/"",
-           "JSON file of measured collectives">,
     Option<"allocator", "allocator", "::mlir::commsched::AllocatorModel",
            /*default=*/"::mlir::commsched::AllocatorModel::None",
            "The allocator whose reserved memory is reported: none, pytorch or "

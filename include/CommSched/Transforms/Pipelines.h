@@ -23,8 +23,24 @@ namespace mlir::commsched {
 /// `bucket_*_fx` options.
 enum class InductorBuckets { None, All, OnlyFsdp };
 
+/// What the module is priced by: short for commsched-set-costs, which a
+/// pipeline then begins with.
+struct CostOptions : public virtual ::mlir::detail::PassOptions {
+  Option<std::string> target{
+      *this, "target",
+      llvm::cl::desc("Preset of the device, instead of the module's: a100, "
+                     "h100, h200, gh200 or b200"),
+      llvm::cl::init("")};
+  Option<std::string> profile{
+      *this, "profile",
+      llvm::cl::desc("JSON file of measured times, instead of the module's "
+                     "profile"),
+      llvm::cl::init("")};
+};
+
 struct InductorPipelineOptions
-    : public PassPipelineOptions<InductorPipelineOptions> {
+    : public PassPipelineOptions<InductorPipelineOptions>,
+      public CostOptions {
   InductorPipelineOptions() {
     passes = {InductorPass::ReorderCommunicationPreservingPeakMemory,
               InductorPass::SinkWaitsIterative,
@@ -87,7 +103,7 @@ void buildInductorPipeline(OpPassManager &manager,
                            const InductorPipelineOptions &options);
 
 /// What pipelines that end with commsched-schedule pass on to it.
-struct SchedulingPipelineOptions : public virtual ::mlir::detail::PassOptions {
+struct SchedulingPipelineOptions : public CostOptions {
   Option<ScheduleBuckets> buckets{
       *this, "buckets", llvm::cl::desc("Which collectives to merge"),
       llvm::cl::init(ScheduleBuckets::Auto), getScheduleBucketsValues()};
@@ -161,13 +177,6 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
       llvm::cl::desc("The part of a budget in bytes that the device holds "
                      "beside the program, such as 12GiB"),
       llvm::cl::init("0")};
-  Option<TargetPreset> target{
-      *this, "target",
-      llvm::cl::desc("Preset for modules that do not name one"),
-      llvm::cl::init(TargetPreset::H100), getTargetPresetValues()};
-  Option<std::string> profile{
-      *this, "profile", llvm::cl::desc("JSON file of measured collectives"),
-      llvm::cl::init("")};
   Option<std::string> frontier{
       *this, "frontier",
       llvm::cl::desc("File for step time against peak memory"),

@@ -51,22 +51,23 @@ getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
   return merged;
 }
 
-/// The time of the launch that `merged` describes, by the pins of `members`.
+/// The time of the launch that `merged` describes, by what is known of
+/// `members`.
 static int64_t getLaunchNs(OperationCosts &costs,
                            ArrayRef<CollectiveOpInterface> members,
                            const CollectiveQuery &merged) {
   int64_t launchNs = costs.estimateCollective(merged).timeNs;
-  if (!hasPinnedMember(members))
+  if (!hasKnownMember(costs, members))
     return launchNs;
   double takenNs = 0, estimatedNs = 0;
   int64_t longestNs = 0;
   for (CollectiveOpInterface member : members) {
     // All queries are known, or `merged` would not be.
     int64_t estimate = costs.estimateCollective(*costs.getQuery(member)).timeNs;
-    std::optional<int64_t> pinned = getPinnedRuntimeNs(member);
-    takenNs += static_cast<double>(pinned.value_or(estimate));
+    std::optional<int64_t> known = costs.findKnownNs(member);
+    takenNs += static_cast<double>(known.value_or(estimate));
     estimatedNs += static_cast<double>(estimate);
-    longestNs = std::max(longestNs, pinned.value_or(0));
+    longestNs = std::max(longestNs, known.value_or(0));
   }
   if (estimatedNs > 0)
     launchNs = cost::roundToNs(static_cast<double>(launchNs) *
@@ -137,9 +138,10 @@ getCopyOutNs(const OperationCosts &costs,
   return total;
 }
 
-bool mlir::commsched::hasPinnedMember(ArrayRef<CollectiveOpInterface> members) {
-  return llvm::any_of(members, [](CollectiveOpInterface member) {
-    return getPinnedRuntimeNs(member).has_value();
+bool mlir::commsched::hasKnownMember(OperationCosts &costs,
+                                     ArrayRef<CollectiveOpInterface> members) {
+  return llvm::any_of(members, [&](CollectiveOpInterface member) {
+    return costs.findKnownNs(member).has_value();
   });
 }
 

@@ -245,10 +245,10 @@ std::optional<int64_t> mlir::commsched::estimateChunkNs(OperationCosts &costs,
   std::optional<int64_t> estimate =
       collective ? estimateCollectiveChunkNs(costs, collective, axis, count)
                  : estimateCreatedChunkNs(costs, split, axis, *index, count);
-  std::optional<int64_t> pinned = getPinnedRuntimeNs(whole);
-  if (!estimate || !pinned)
+  std::optional<int64_t> known = costs.findKnownNs(whole);
+  if (!estimate || !known)
     return estimate;
-  return scalePinnedNs(*pinned, *estimate, costs.estimateNs(whole).value_or(0),
+  return scalePinnedNs(*known, *estimate, costs.estimateNs(whole).value_or(0),
                        count);
 }
 

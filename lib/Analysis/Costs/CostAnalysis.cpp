@@ -67,13 +67,27 @@ static LogicalResult checkImplementations(Operation *root,
   return failure(result.wasInterrupted());
 }
 
-CostAnalysis::CostAnalysis(Operation *op)
-    : CostAnalysis(op, /*profile=*/nullptr) {}
+CostAnalysis::CostAnalysis(Operation *op) : symbolTables(op) {
+  FailureOr<std::shared_ptr<const cost::MeasuredTable>> profile =
+      getProfile(op);
+  if (succeeded(profile))
+    read(op, profile->get());
+}
 
-CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
-                           StringRef defaultPreset)
+CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable &profile)
     : symbolTables(op) {
-  FailureOr<cost::Target> target = getTarget(op, defaultPreset);
+  read(op, &profile);
+}
+
+FailureOr<std::shared_ptr<CostAnalysis>> CostAnalysis::create(Operation *op) {
+  auto analysis = std::make_shared<CostAnalysis>(op);
+  if (!analysis->getCosts())
+    return failure();
+  return analysis;
+}
+
+void CostAnalysis::read(Operation *op, const cost::MeasuredTable *profile) {
+  FailureOr<cost::Target> target = getTarget(op);
   if (failed(target))
     return;
   if (profile)
@@ -83,27 +97,4 @@ CostAnalysis::CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
     costs->priceCallees();
   if (failed(checkImplementations(op, *costs)))
     costs.reset();
-}
-
-llvm::Expected<std::shared_ptr<const cost::MeasuredTable>>
-mlir::commsched::loadProfile(StringRef path, StringRef user) {
-  if (path.empty())
-    return nullptr;
-  llvm::Expected<cost::MeasuredTable> loaded = cost::MeasuredTable::load(path);
-  if (!loaded)
-    return llvm::createStringError(
-        "option 'profile' of " + user +
-        " cannot be used: " + llvm::toString(loaded.takeError()));
-  return std::make_shared<const cost::MeasuredTable>(std::move(*loaded));
-}
-
-std::optional<std::string> mlir::commsched::readProfileOption(
-    const Pass &pass, StringRef path,
-    std::shared_ptr<const cost::MeasuredTable> &profile) {
-  llvm::Expected<std::shared_ptr<const cost::MeasuredTable>> loaded =
-      loadProfile(path, ("pass '" + pass.getArgument() + "'").str());
-  if (!loaded)
-    return llvm::toString(loaded.takeError());
-  profile = std::move(*loaded);
-  return std::nullopt;
 }

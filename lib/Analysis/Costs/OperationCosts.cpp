@@ -17,6 +17,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -228,8 +229,7 @@ OperationPrice OperationCosts::priceRegions(Operation *op) {
 }
 
 std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
-  if (getPinnedRuntimeNs(op) || findMeasuredNs(op) ||
-      isa<CostOpInterface, CollectiveOpInterface>(op))
+  if (findKnownNs(op) || isa<CostOpInterface, CollectiveOpInterface>(op))
     return std::nullopt;
   SmallVector<Block *> blocks;
   RegionUse use = getRegionUse(op);
@@ -268,7 +268,11 @@ static CollectiveCost makeCollectiveCost(const cost::Target &target,
 OperationCosts::OperationCosts(const cost::Target &target,
                                const cost::MeasuredTable *profile,
                                SymbolTableCollection &symbolTables)
-    : target(target), collectiveCost(makeCollectiveCost(target, profile)),
+    : target(target),
+      slackPercent(
+          (profile ? profile->getSlackPercent() : std::nullopt)
+              .value_or(schedule::StepSchedulerOptions::defaultSlackPercent)),
+      collectiveCost(makeCollectiveCost(target, profile)),
       operations(profile ? profile->getOperations() : nullptr),
       products(profile ? profile->getProducts() : cost::MeasuredProducts()),
       symbolTables(symbolTables) {
@@ -307,37 +311,98 @@ static std::string printTypes(Operation *op) {
   return text;
 }
 
-std::optional<int64_t> OperationCosts::findMeasuredNs(Operation *op) const {
-  if (!operations || isa<WaitOpInterface>(op) ||
-      op->hasTrait<OpTrait::IsTerminator>() ||
-      op->hasTrait<OpTrait::ConstantLike>())
-    return std::nullopt;
-  StringRef name = getStableName(op);
-  if (!name.empty() && operations->hasNames()) {
-    auto function = op->getParentOfType<FunctionOpInterface>();
-    if (std::optional<int64_t> measured = operations->findByName(
-            function ? function.getName() : "", name, getOperatorName(op)))
-      return measured;
-  }
-  if (!operations->hasTypes())
-    return std::nullopt;
-  return operations->findByTypes(getOperatorName(op), printTypes(op));
+using MeasuredTimes = cost::MeasuredOperations::Times;
+
+/// What `operations` has of `op` by its name: in its graph, in the joint
+/// function that its own is a half of, or in any; or null.
+static const MeasuredTimes *
+findByName(Operation *op, const cost::MeasuredOperations &operations) {
+  auto known = op->getAttrOfType<StringAttr>(graphNameAttrName);
+  StringRef name = known ? known.getValue() : getStableName(op);
+  if (name.empty() || !operations.hasNames())
+    return nullptr;
+  auto function = op->getParentOfType<FunctionOpInterface>();
+  auto joint = function ? function->getAttrOfType<StringAttr>(jointAttrName)
+                        : StringAttr();
+  for (StringRef graph :
+       {getGraph(op), joint ? joint.getValue() : StringRef(), StringRef()})
+    if (const MeasuredTimes *times =
+            operations.findByName(graph, name, getOperatorName(op)))
+      return times;
+  return nullptr;
 }
 
-void mlir::commsched::pinMeasuredTimes(Operation *root,
-                                       const cost::MeasuredTable *profile) {
-  if (!profile || !profile->getOperations())
-    return;
-  SymbolTableCollection symbolTables;
-  OperationCosts costs(cost::Target(), profile, symbolTables);
-  Builder builder(root->getContext());
+static const MeasuredTimes *
+findByTypes(Operation *op, const cost::MeasuredOperations &operations) {
+  if (!operations.hasTypes())
+    return nullptr;
+  return operations.findByTypes(getOperatorName(op), printTypes(op));
+}
+
+/// Whether `op` takes no time of its own that a profile could have.
+static bool isUnmeasured(Operation *op) {
+  return isa<WaitOpInterface>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
+         op->hasTrait<OpTrait::ConstantLike>();
+}
+
+std::optional<int64_t> OperationCosts::findMeasuredNs(Operation *op) const {
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  StringAttr name = collective ? getImplementation(collective) : StringAttr();
+  return findMeasuredNs(op,
+                        name ? name.getValue()
+                             : StringRef(cost::Implementations::defaultName));
+}
+
+std::optional<int64_t>
+OperationCosts::findMeasuredNs(Operation *op, StringRef implementation) const {
+  if (isUnmeasured(op))
+    return std::nullopt;
+  Attribute attached = op->getAttr(measuredNsAttrName);
+  if (auto times = dyn_cast_if_present<DictionaryAttr>(attached))
+    attached = times.get(implementation);
+  if (auto time = dyn_cast_if_present<IntegerAttr>(attached))
+    return time.getInt();
+  if (!operations)
+    return std::nullopt;
+  const MeasuredTimes *times = findByName(op, *operations);
+  if (!times)
+    times = findByTypes(op, *operations);
+  if (!times)
+    return std::nullopt;
+  auto it = times->find(implementation);
+  return it == times->end() ? std::nullopt : std::optional(it->second);
+}
+
+/// `commsched.measured_ns` for `op`; null if there is nothing to say.
+static Attribute makeMeasured(Operation *op, const MeasuredTimes &times) {
+  Builder builder(op->getContext());
+  SmallVector<NamedAttribute> entries;
+  for (const auto &[name, ns] : times)
+    entries.emplace_back(builder.getStringAttr(name),
+                         builder.getI64IntegerAttr(ns));
+  auto all = builder.getDictionaryAttr(entries);
+  return isa<CollectiveOpInterface>(op)
+             ? all
+             : all.get(cost::Implementations::defaultName);
+}
+
+bool mlir::commsched::attachMeasuredTimes(
+    Operation *root, const cost::MeasuredOperations *operations) {
+  bool hasNames = false, isNamed = false;
   root->walk([&](Operation *op) {
-    if (getPinnedRuntimeNs(op))
+    op->removeAttr(measuredNsAttrName);
+    if (!operations || isUnmeasured(op))
       return;
-    if (std::optional<int64_t> measured = costs.findMeasuredNs(op))
-      op->setDiscardableAttr(runtimeNsAttrName,
-                             builder.getI64IntegerAttr(*measured));
+    const MeasuredTimes *times = findByName(op, *operations);
+    hasNames |= !getStableName(op).empty();
+    isNamed |= times != nullptr;
+    if (!times)
+      times = findByTypes(op, *operations);
+    if (times)
+      if (Attribute measured = makeMeasured(op, *times))
+        op->setDiscardableAttr(measuredNsAttrName, measured);
   });
+  return isNamed || !hasNames || !operations || !operations->hasNames();
 }
 
 std::optional<int64_t> OperationCosts::estimateNs(Operation *op) {

@@ -8,9 +8,15 @@
 
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
@@ -21,6 +27,8 @@ using cost::Target;
 
 static constexpr llvm::StringLiteral keyPrefix = "commsched.";
 static constexpr llvm::StringLiteral presetKey = "commsched.preset";
+/// Of modules that do not name one.
+static constexpr llvm::StringLiteral defaultPreset = "h100";
 static constexpr llvm::StringLiteral implementationsKey =
     "commsched.implementations";
 
@@ -79,8 +87,8 @@ static LogicalResult setOverride(Operation *owner, StringRef key,
   return success();
 }
 
-/// The JSON value that `attribute` stands for: a dictionary, an array, a string
-/// or a number. Null for any other attribute.
+/// The JSON value that `attribute` stands for: a dictionary, an array, a
+/// string, a flag or a number. Null for any other attribute.
 static llvm::json::Value toJson(Attribute attribute) {
   if (auto dictionary = dyn_cast<DictionaryAttr>(attribute)) {
     llvm::json::Object object;
@@ -96,12 +104,39 @@ static llvm::json::Value toJson(Attribute attribute) {
   }
   if (auto text = dyn_cast<StringAttr>(attribute))
     return text.getValue();
+  if (auto flag = dyn_cast<BoolAttr>(attribute))
+    return flag.getValue();
   if (auto number = dyn_cast<IntegerAttr>(attribute);
       number && number.getValue().isSignedIntN(64))
     return number.getValue().getSExtValue();
   if (std::optional<double> number = getNumber(attribute))
     return *number;
   return nullptr;
+}
+
+/// The attribute that stands for `value`; a unit attribute for null.
+static Attribute fromJson(Builder &builder, const llvm::json::Value &value) {
+  if (const llvm::json::Object *object = value.getAsObject()) {
+    SmallVector<NamedAttribute> entries;
+    for (const auto &[key, member] : *object)
+      entries.emplace_back(builder.getStringAttr(StringRef(key)),
+                           fromJson(builder, member));
+    return builder.getDictionaryAttr(entries);
+  }
+  if (const llvm::json::Array *array = value.getAsArray())
+    return builder.getArrayAttr(
+        llvm::map_to_vector(*array, [&](const llvm::json::Value &entry) {
+          return fromJson(builder, entry);
+        }));
+  if (std::optional<StringRef> text = value.getAsString())
+    return builder.getStringAttr(*text);
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return builder.getBoolAttr(*flag);
+  if (std::optional<int64_t> number = value.getAsInteger())
+    return builder.getI64IntegerAttr(*number);
+  if (std::optional<double> number = value.getAsNumber())
+    return builder.getF64FloatAttr(*number);
+  return builder.getUnitAttr();
 }
 
 static LogicalResult setImplementations(Operation *owner, Attribute value,
@@ -115,8 +150,7 @@ static LogicalResult setImplementations(Operation *owner, Attribute value,
   return success();
 }
 
-FailureOr<Target> mlir::commsched::getTarget(Operation *from,
-                                             StringRef defaultPreset) {
+FailureOr<Target> mlir::commsched::getTarget(Operation *from) {
   Target target = *cost::getTargetPreset(defaultPreset);
   auto [owner, system] = findSystemSpec(from);
   if (!system)
@@ -146,4 +180,135 @@ FailureOr<Target> mlir::commsched::getTarget(Operation *from,
       return failure();
   }
   return target;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts of a module
+//===----------------------------------------------------------------------===//
+
+/// Emits that an option wins over what the module says.
+static void remarkReplaced(ModuleOp module, StringRef what, const Twine &text) {
+  remark::analysis(module.getLoc(),
+                   remark::RemarkOpts::name(what).category("commsched"))
+      << (text + ", as the option says").str();
+}
+
+/// The entries of `spec` with `value` under `key`.
+static SmallVector<DataLayoutEntryInterface>
+withEntry(ArrayRef<DataLayoutEntryInterface> entries, StringAttr key,
+          Attribute value) {
+  SmallVector<DataLayoutEntryInterface> result;
+  llvm::copy_if(entries, std::back_inserter(result),
+                [&](DataLayoutEntryInterface entry) {
+                  return dyn_cast<StringAttr>(entry.getKey()) != key;
+                });
+  result.push_back(DataLayoutEntryAttr::get(key, value));
+  return result;
+}
+
+LogicalResult mlir::commsched::setTarget(ModuleOp module, StringRef preset) {
+  if (!cost::getTargetPreset(preset))
+    return emitError(module.getLoc(), "there is no target '")
+           << preset << "'; there are "
+           << llvm::join(cost::targetPresetNames(), ", ")
+           << ". Another machine is one of them with fields of its own, on the "
+              "module: dlti.target_system_spec = "
+              "#dlti.target_system_spec<\"GPU\" = #dlti.target_device_spec<"
+              "\"commsched.preset\" = \"h100\", \"commsched.memory_gb_s\" = "
+              "4000.0>>";
+  Builder builder(module.getContext());
+  StringAttr device = builder.getStringAttr(targetDeviceName);
+  StringAttr key = builder.getStringAttr(presetKey);
+  ArrayRef<DataLayoutEntryInterface> devices, fields;
+  if (TargetSystemSpecInterface system = findSystemSpec(module).second) {
+    devices = cast<TargetSystemSpecAttr>(system).getEntries();
+    if (auto spec = system.getDeviceSpecForDeviceID(device)) {
+      fields = cast<TargetDeviceSpecAttr>(*spec).getEntries();
+      DataLayoutEntryInterface known = spec->getSpecForIdentifier(key);
+      if (known && known.getValue() != builder.getStringAttr(preset)) {
+        std::string before;
+        llvm::raw_string_ostream(before) << known.getValue();
+        remarkReplaced(module, "TargetReplaced",
+                       "the target '" + preset + "' replaces the module's " +
+                           before);
+      }
+    }
+  }
+  auto spec = TargetDeviceSpecAttr::get(
+      module.getContext(),
+      withEntry(fields, key, builder.getStringAttr(preset)));
+  module->setAttr(DLTIDialect::kTargetSystemDescAttrName,
+                  TargetSystemSpecAttr::get(module.getContext(),
+                                            withEntry(devices, device, spec)));
+  return success();
+}
+
+FailureOr<std::shared_ptr<const cost::MeasuredTable>>
+mlir::commsched::getProfile(Operation *from) {
+  using Table = std::shared_ptr<const cost::MeasuredTable>;
+  Operation *owner = from;
+  while (owner && !owner->hasAttr(profileAttrName))
+    owner = owner->getParentOp();
+  if (!owner)
+    return Table();
+  Attribute content = owner->getAttr(profileAttrName);
+  auto read = [&]() -> std::shared_ptr<const void> {
+    llvm::Expected<cost::MeasuredTable> table =
+        cost::MeasuredTable::parse(toJson(content));
+    if (table)
+      return std::make_shared<const cost::MeasuredTable>(std::move(*table));
+    emitError(owner->getLoc(), "attribute '")
+        << profileAttrName
+        << "' cannot be used: " << llvm::toString(table.takeError());
+    return nullptr;
+  };
+  auto *dialect = from->getContext()->getOrLoadDialect<CommSchedDialect>();
+  auto table = std::static_pointer_cast<const cost::MeasuredTable>(
+      dialect->getOrRead(content, read));
+  if (!table)
+    return failure();
+  return table;
+}
+
+LogicalResult mlir::commsched::setProfile(ModuleOp module, StringRef path,
+                                          StringRef user) {
+  llvm::Expected<llvm::json::Value> content = cost::MeasuredTable::read(path);
+  if (!content)
+    return emitError(module.getLoc(), "option 'profile' of ")
+           << user
+           << " cannot be used: " << llvm::toString(content.takeError());
+  Builder builder(module.getContext());
+  Attribute profile = fromJson(builder, *content);
+  auto known = module->getAttrOfType<DictionaryAttr>(profileAttrName);
+  if (known && known != profile) {
+    auto file = known.getAs<StringAttr>("file");
+    remarkReplaced(module, "ProfileReplaced",
+                   "the profile '" + path + "' replaces the module's" +
+                       (file ? " '" + file.getValue() + "'" : ""));
+  }
+  module->setAttr(profileAttrName, profile);
+  FailureOr<std::shared_ptr<const cost::MeasuredTable>> table =
+      getProfile(module);
+  if (failed(table))
+    return failure();
+  const cost::MeasuredOperations *operations = (*table)->getOperations().get();
+  if (!attachMeasuredTimes(module, operations))
+    emitWarning(module.getLoc(), "the profile '")
+        << path
+        << "' is of another module: none of the operations that it names, such "
+           "as "
+        << operations->describeFirstName() << ", is in this one";
+  return success();
+}
+
+void mlir::commsched::inheritCosts(ModuleOp module, ModuleOp from) {
+  for (StringRef name : {StringRef(DLTIDialect::kTargetSystemDescAttrName),
+                         StringRef(profileAttrName)}) {
+    Attribute value = from->getAttr(name);
+    if (!value || module->hasAttr(name))
+      continue;
+    std::string text;
+    llvm::raw_string_ostream(text) << value;
+    module->setAttr(name, parseAttribute(text, module.getContext()));
+  }
 }

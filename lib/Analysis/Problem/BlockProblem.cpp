@@ -55,15 +55,20 @@ private:
 
 } // namespace mlir::commsched
 
+/// Whether the time of `op` is given, so that its regions do not count.
+static bool hasGivenTime(Operation *op) {
+  return getPinnedRuntimeNs(op) || op->hasAttr(measuredNsAttrName);
+}
+
 /// Whether `ns` is what is left of a longer time of the regions of `op`.
 static bool isSaturated(Operation *op, int64_t ns) {
   return ns == std::numeric_limits<int64_t>::max() &&
-         op->getNumRegions() != 0 && !getPinnedRuntimeNs(op);
+         op->getNumRegions() != 0 && !hasGivenTime(op);
 }
 
 /// Reports that `op`, which takes `ns`, is too long.
 static LogicalResult reportOverflow(Operation *op, int64_t ns) {
-  bool isLoop = getRegionUse(op) == RegionUse::Loop && !getPinnedRuntimeNs(op);
+  bool isLoop = getRegionUse(op) == RegionUse::Loop && !hasGivenTime(op);
   InFlightDiagnostic diag = op->emitOpError();
   if (!isSaturated(op, ns)) {
     diag << "takes " << ns << " ns";

@@ -189,7 +189,8 @@ int64_t RegionBuilder::getKind(Operation *op) {
   std::vector<const void *> key = {
       op->getName().getAsOpaquePointer(),
       op->getPropertiesAsAttribute().getAsOpaquePointer(),
-      op->getDiscardableAttr(runtimeNsAttrName).getAsOpaquePointer()};
+      op->getDiscardableAttr(runtimeNsAttrName).getAsOpaquePointer(),
+      op->getDiscardableAttr(measuredNsAttrName).getAsOpaquePointer()};
   for (Type type : op->getOperandTypes())
     key.push_back(type.getAsOpaquePointer());
   key.push_back(nullptr);

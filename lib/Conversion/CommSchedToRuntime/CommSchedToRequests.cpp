@@ -196,18 +196,7 @@ struct ConvertCommSchedToRequests
           ConvertCommSchedToRequests> {
   using ConvertCommSchedToRequestsBase::ConvertCommSchedToRequestsBase;
 
-  LogicalResult initialize(MLIRContext *context) override {
-    optionError = readProfileOption(*this, profile, table);
-    return success();
-  }
-
   void runOnOperation() override;
-
-private:
-  /// Shared by the copies of the pass that run in other threads.
-  std::shared_ptr<const cost::MeasuredTable> table;
-  /// The error of an unusable profile.
-  std::optional<std::string> optionError;
 };
 
 } // namespace
@@ -303,11 +292,9 @@ static LogicalResult checkSizes(ModuleOp module) {
 
 void ConvertCommSchedToRequests::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(emitOptionError(module, optionError)) ||
-      failed(checkSizes(module)))
+  if (failed(checkSizes(module)))
     return signalPassFailure();
-  CostAnalysis analysis(module, table.get());
-  OperationCosts *costs = analysis.getCosts();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return signalPassFailure();
   SymbolTableCollection symbolTables;

@@ -49,10 +49,11 @@ LogicalResult mlir::commsched::stablehlo::remarkOnKept(Context &context) {
   // The texts cost more than the conversion.
   if (context.kept.empty() || !context.module.getContext()->getRemarkEngine())
     return success();
-  CostAnalysis analysis(context.module);
-  OperationCosts *costs = analysis.getCosts();
-  if (!costs)
+  FailureOr<std::shared_ptr<CostAnalysis>> analysis =
+      CostAnalysis::create(context.module);
+  if (failed(analysis))
     return failure();
+  OperationCosts *costs = (*analysis)->getCosts();
   for (const Kept &kept : context.kept) {
     Operation *op = kept.op;
     auto function = op->getParentOfType<FunctionOpInterface>();

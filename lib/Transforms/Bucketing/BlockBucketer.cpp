@@ -11,7 +11,6 @@
 #include "../MemoryBudget.h"
 #include "../PassSupport.h"
 #include "BucketRemarks.h"
-#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
@@ -259,11 +258,8 @@ static bool hasCollectives(Block &block, CollectiveKind kind) {
 
 FailureOr<bool>
 mlir::commsched::bucketCollectives(func::FuncOp function,
-                                   const BucketingPassOptions &options) {
-  CostAnalysis analysis(function, options.profile.get());
-  OperationCosts *costs = analysis.getCosts();
-  if (!costs)
-    return failure();
+                                   const BucketingPassOptions &options,
+                                   OperationCosts &costs) {
   SmallVector<bool> usedEntries(options.plan.getNumEntries());
   bool isAny = false, changed = false;
   for (Block *block : getBlocksWithCollectives(function)) {
@@ -273,8 +269,8 @@ mlir::commsched::bucketCollectives(func::FuncOp function,
       continue;
     isAny = true;
     FailureOr<bool> blockChanged =
-        BlockBucketer(function, *block, options, *costs,
-                      analysis.getSymbolTables(), usedEntries,
+        BlockBucketer(function, *block, options, costs, costs.getSymbolTables(),
+                      usedEntries,
                       /*emitsRemarks=*/true)
             .run();
     if (failed(blockChanged))

@@ -22,7 +22,8 @@ namespace mlir::commsched {
 /// collectives. What is left unbucketed is left for good: running it again
 /// changes nothing. Emits remarks. Returns whether anything changed.
 FailureOr<bool> bucketCollectives(func::FuncOp function,
-                                  const BucketingPassOptions &options);
+                                  const BucketingPassOptions &options,
+                                  OperationCosts &costs);
 
 /// The same in one block of `function`, without remarks.
 FailureOr<bool> bucketCollectivesIn(Block &block, func::FuncOp function,

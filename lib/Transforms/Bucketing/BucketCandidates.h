@@ -54,9 +54,6 @@ struct BucketingPassOptions {
   BucketGrouping grouping = BucketGrouping::Size;
   /// For BucketGrouping::Plan.
   BucketPlan plan;
-  /// The measured times of merged collectives; or null. Shared by the copies of
-  /// a pass that run on several functions at once.
-  std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
 /// A collective that may be merged with others.

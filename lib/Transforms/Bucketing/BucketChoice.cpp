@@ -72,7 +72,7 @@ PricedBucket BucketPricer::price(ArrayRef<NodeId> starts,
       continue;
     leastNs = totalNs;
     best = {mode, std::move(*cost), std::move(casts), std::nullopt};
-    if (hasPinnedMember(members))
+    if (hasKnownMember(costs, members))
       best.pinnedNs = best.cost.collectiveNs;
   }
   return best;
@@ -142,7 +142,6 @@ static MergeableSet findMergeableOf(const BlockProblem &problem,
       added.options.grouping = BucketGrouping::AutomaticPlan;
     else
       added.options.saturation = true;
-    added.options.profile = options.profile;
     added.collectives = findMergeable(problem, added.options, wanted, costs);
     set.hasBucket |= added.collectives.hasBucket;
   }

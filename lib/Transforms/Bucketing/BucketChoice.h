@@ -106,8 +106,6 @@ struct MergingOptions {
   /// travel only side by side, whatever the mode, and not at all where the
   /// backend packs them.
   bool isBitwise = false;
-  /// Measured collectives, or null.
-  std::shared_ptr<const cost::MeasuredTable> profile;
 };
 
 /// Finds the collectives of `problem` that may share buckets: of the gathers

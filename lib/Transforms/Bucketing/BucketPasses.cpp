@@ -96,19 +96,22 @@ public:
     optionError = readOwnOptions(bucketing);
     if (!optionError)
       optionError = readSizes();
-    if (!optionError)
-      optionError = readProfileOption(*this, this->profile, bucketing.profile);
     return success();
   }
 
   void runOnOperation() final {
     if (failed(emitOptionError(this->getOperation(), optionError)))
       return this->signalPassFailure();
-    pinMeasuredTimes(this->getOperation(), bucketing.profile.get());
-    FailureOr<bool> prepared = prepare();
+    OperationCosts *costs =
+        this->template getAnalysis<CostAnalysis>().getCosts();
+    if (!costs)
+      return this->signalPassFailure();
+    this->template markAnalysesPreserved<CostAnalysis>();
+    FailureOr<bool> prepared = prepare(*costs);
     if (failed(prepared))
       return this->signalPassFailure();
-    FailureOr<bool> merged = bucketCollectives(this->getOperation(), bucketing);
+    FailureOr<bool> merged =
+        bucketCollectives(this->getOperation(), bucketing, *costs);
     if (failed(merged))
       this->signalPassFailure();
     else if (!*prepared && !*merged)
@@ -125,7 +128,7 @@ protected:
     return std::nullopt;
   }
   /// Prepares the function for merging. Returns whether it changed anything.
-  virtual FailureOr<bool> prepare() { return false; }
+  virtual FailureOr<bool> prepare(OperationCosts &costs) { return false; }
 
 private:
   OptionError readSizes() {
@@ -195,17 +198,13 @@ protected:
     return readParameterOptions(options);
   }
 
-  FailureOr<bool> prepare() override {
+  FailureOr<bool> prepare(OperationCosts &costs) override {
     if (!deduplicate)
       return false;
-    OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
-    if (!costs)
-      return failure();
-    markAnalysesPreserved<CostAnalysis>();
     return rewriteBlocks(
         getBlocksWithCollectives(getOperation()), [&](Block &block) {
           return deduplicateGathers(getOperation(), block, FsdpAnalysis(block),
-                                    *costs, /*limitBytes=*/std::nullopt);
+                                    costs, /*limitBytes=*/std::nullopt);
         });
   }
 };
@@ -225,7 +224,7 @@ protected:
     return readParameterOptions(options);
   }
 
-  FailureOr<bool> prepare() override {
+  FailureOr<bool> prepare(OperationCosts &costs) override {
     return sumFirst && sumBeforeReduceScatter(getOperation());
   }
 };

@@ -171,7 +171,6 @@ FailureOr<bool> Interleave::interleave(const InterleavedPair &pair) {
 void Interleave::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
-  pinMeasuredTimes(getOperation(), scheduling.merging.profile.get());
   FailureOr<InterleavedPair> pair = findPair();
   if (failed(pair))
     return signalPassFailure();

@@ -36,7 +36,7 @@ Interleaver::~Interleaver() {
 /// Makes the scheduler of a candidate. Returns whether its sizes are known.
 FailureOr<bool> Interleaver::read(Candidate &candidate) {
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      createPricing(candidate.function, *candidate.options);
+      CostAnalysis::create(candidate.function);
   if (failed(pricing))
     return failure();
   Block &block = candidate.function.getBody().front();

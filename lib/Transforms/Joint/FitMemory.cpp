@@ -218,11 +218,12 @@ void FitMemory::runOnOperation() {
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
   if (joints.empty())
     return markAllAnalysesPreserved();
-  pinMeasuredTimes(module, scheduling.merging.profile.get());
-  CostAnalysis pricing(module, scheduling.merging.profile.get(),
-                       getPresetName(scheduling.target));
-  if (!pricing.getCosts())
+  // Not the pass manager's, which prepare() clears.
+  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+      CostAnalysis::create(module);
+  if (failed(pricing))
     return signalPassFailure();
+  OperationCosts &costs = *(*pricing)->getCosts();
   SymbolTableCollection symbolTables;
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
   SymbolUserMap users(symbolTables, module);
@@ -233,7 +234,7 @@ void FitMemory::runOnOperation() {
     PartitionNames names = getPartitionNames(joint);
     FailureOr<Replacement> replacement = failure();
     if (succeeded(checkPartitionSymbols(joint, names, symbols, users)))
-      replacement = fit(joint, names, *pricing.getCosts());
+      replacement = fit(joint, names, costs);
     failedAny = failed(replacement);
     if (failedAny)
       break;
@@ -248,9 +249,9 @@ void FitMemory::runOnOperation() {
     replacement.joint.erase();
     auto &[point, scheduler, decision] = replacement.fitted;
     PartitionHalves halves = scheduler->release();
-    failedAny = failed(scheduler->apply(std::move(decision))) ||
-                failed(checkPeak({halves.forward, halves.backward}, name,
-                                 *pricing.getCosts()));
+    failedAny =
+        failed(scheduler->apply(std::move(decision))) ||
+        failed(checkPeak({halves.forward, halves.backward}, name, costs));
   }
   if (failedAny ||
       (!frontier.empty() &&

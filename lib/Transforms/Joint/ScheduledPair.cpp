@@ -22,7 +22,7 @@ PairScheduler::create(PartitionHalves halves, int64_t besideBackwardBytes,
       new PairScheduler(halves, besideBackwardBytes, options));
   for (func::FuncOp half : {halves.forward, halves.backward}) {
     FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-        createPricing(half, options);
+        CostAnalysis::create(half);
     if (failed(pricing))
       return failure();
     std::string reason;

@@ -310,8 +310,7 @@ FailureOr<bool> CompileRegions::compile() {
     return false;
   }
   FailureOr<RegionPipelines> pipelines = RegionPipelines::parse(marks->regions);
-  CostAnalysis analysis(getOperation());
-  OperationCosts *costs = analysis.getCosts();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (failed(pipelines) || !costs)
     return failure();
   std::vector<MarkedBlock> blocks;

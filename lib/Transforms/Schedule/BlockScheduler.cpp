@@ -345,7 +345,8 @@ StepSchedulerOptions BlockScheduler::makeStepOptions(int64_t limitBytes) const {
   StepSchedulerOptions stepOptions;
   stepOptions.limitBytes = limitBytes;
   stepOptions.contention = contention;
-  stepOptions.slackPercent = options->slackPercent;
+  stepOptions.slackPercent =
+      options->slackPercent.value_or(pricing->getCosts()->getSlackPercent());
   // In chunks the same computation is more operations.
   if (isSplit)
     stepOptions.maxDistance *= splitDistance;

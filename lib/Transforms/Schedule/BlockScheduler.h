@@ -39,12 +39,11 @@ struct SchedulingOptions {
   ScheduleBuckets buckets = ScheduleBuckets::Auto;
   MergingOptions merging;
   SplittingOptions splitting;
-  int32_t slackPercent = 0;
+  /// None: as the costs say.
+  std::optional<int32_t> slackPercent = 0;
   ContentionOptions contention;
   /// Whether a time or a size that is not known is an error.
   bool refusesAssumptions = false;
-  /// The preset of the device where the module does not describe it.
-  TargetPreset target = TargetPreset::H100;
 };
 
 /// A way to merge collectives that was not taken, and the step that it makes.

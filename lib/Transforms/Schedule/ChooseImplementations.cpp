@@ -98,9 +98,9 @@ static bool isFixed(CollectiveOpInterface collective, OperationCosts &costs) {
   CollectiveKind kind = collective.getCollectiveKind();
   auto own = dyn_cast<CostOpInterface>(collective.getOperation());
   return collective->hasAttr(implementationAttrName) ||
-         getPinnedRuntimeNs(collective) || costs.findMeasuredNs(collective) ||
-         (own && own.getKnownRuntimeNs()) || isHostTransfer(kind) ||
-         kind == CollectiveKind::Send || kind == CollectiveKind::Recv;
+         getPinnedRuntimeNs(collective) || (own && own.getKnownRuntimeNs()) ||
+         isHostTransfer(kind) || kind == CollectiveKind::Send ||
+         kind == CollectiveKind::Recv;
 }
 
 void BlockImplementations::addAlternatives(CollectiveOpInterface collective,
@@ -121,8 +121,10 @@ void BlockImplementations::addAlternatives(CollectiveOpInterface collective,
       continue;
     auto name = StringAttr::get(collective.getContext(), known[index].name);
     names[{node, static_cast<int32_t>(ways.size())}] = name;
-    ways.push_back(
-        {costs.estimateCollective(*query).timeNs, getStream(collective, name)});
+    std::optional<int64_t> measured =
+        costs.findMeasuredNs(collective, known[index].name);
+    ways.push_back({measured.value_or(costs.estimateCollective(*query).timeNs),
+                    getStream(collective, name)});
   }
   if (ways.size() == 1)
     ways.clear();
@@ -249,9 +251,8 @@ ChooseImplementations::chooseIn(Block &block,
 void ChooseImplementations::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
-  pinMeasuredTimes(getOperation(), scheduling.merging.profile.get());
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      createPricing(getOperation(), scheduling);
+      CostAnalysis::create(getOperation());
   if (failed(pricing))
     return signalPassFailure();
   const cost::Implementations &known =

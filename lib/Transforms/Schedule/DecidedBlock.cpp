@@ -260,7 +260,7 @@ static LogicalResult remarkExposed(func::FuncOp function,
                           block.schedule.limitBytes);
   // Merged collectives are operations that the scheduler has not read.
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      createPricing(function, options);
+      CostAnalysis::create(function);
   if (failed(pricing))
     return failure();
   FailureOr<std::optional<BlockScheduler>> merged =
@@ -277,16 +277,6 @@ static LogicalResult remarkExposed(func::FuncOp function,
 //===----------------------------------------------------------------------===//
 // Application
 //===----------------------------------------------------------------------===//
-
-FailureOr<std::shared_ptr<CostAnalysis>>
-mlir::commsched::createPricing(func::FuncOp function,
-                               const SchedulingOptions &options) {
-  auto pricing = std::make_shared<CostAnalysis>(
-      function, options.merging.profile.get(), getPresetName(options.target));
-  if (!pricing->getCosts())
-    return failure();
-  return pricing;
-}
 
 FailureOr<bool>
 mlir::commsched::applyDecision(func::FuncOp function, DecidedBlock &block,

@@ -32,11 +32,6 @@ struct DecidedBlock {
   }
 };
 
-/// Prices for the blocks of `function`. Emits an error if its target cannot be
-/// read.
-FailureOr<std::shared_ptr<CostAnalysis>>
-createPricing(func::FuncOp function, const SchedulingOptions &options);
-
 /// Applies the schedule of `block`, which is of `function`, and emits the
 /// remarks on it if remarks are enabled. Returns whether anything changed.
 /// Emits an error if it cannot be found out what is exposed.

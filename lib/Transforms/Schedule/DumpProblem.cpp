@@ -39,9 +39,8 @@ struct DumpProblem : mlir::commsched::impl::DumpProblemBase<DumpProblem> {
 
 } // namespace
 
-static FailureOr<NamedProblem> readProblem(func::FuncOp function) {
-  CostAnalysis analysis(function);
-  OperationCosts *costs = analysis.getCosts();
+static FailureOr<NamedProblem> readProblem(func::FuncOp function,
+                                           OperationCosts *costs) {
   if (!costs)
     return failure();
   FailureOr<BlockProblem> problem = BlockProblem::create(
@@ -69,7 +68,8 @@ void DumpProblem::runOnOperation() {
           << "the function has several blocks";
       continue;
     }
-    FailureOr<NamedProblem> problem = readProblem(function);
+    FailureOr<NamedProblem> problem = readProblem(
+        function, getChildAnalysis<CostAnalysis>(function).getCosts());
     if (failed(problem))
       return signalPassFailure();
     problems.push_back(std::move(*problem));

@@ -91,7 +91,7 @@ sweepBudgets(BlockScheduler &scheduler, const MemoryBudget &budget) {
 FailureOr<FunctionFrontier> Frontier::sweep(func::FuncOp function) const {
   FunctionFrontier frontier{json::fixUTF8(function.getSymName()), {}};
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      createPricing(function, scheduling);
+      CostAnalysis::create(function);
   if (failed(pricing))
     return failure();
   auto decline = [&](Location location, StringRef reason) {
@@ -128,7 +128,6 @@ void Frontier::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
   ModuleOp module = getOperation();
-  pinMeasuredTimes(module, scheduling.merging.profile.get());
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   std::vector<FunctionFrontier> frontiers(functions.size());
   LogicalResult result = failableParallelForEachN(

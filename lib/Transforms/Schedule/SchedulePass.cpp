@@ -83,7 +83,7 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   using Outcome = std::optional<DecidedBlock>;
   func::FuncOp function = getOperation();
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      createPricing(function, scheduling);
+      CostAnalysis::create(function);
   if (failed(pricing))
     return failure();
   FailureOr<std::optional<BlockScheduler>> scheduler =
@@ -110,7 +110,6 @@ void Schedule::runOnOperation() {
   func::FuncOp function = getOperation();
   if (failed(emitOptionError(function, optionError)))
     return signalPassFailure();
-  pinMeasuredTimes(function, scheduling.merging.profile.get());
   bool isChanged = false;
   // A block comes behind those in its operations, whose times it counts.
   for (Block *block : getBlocksWithCollectives(function)) {

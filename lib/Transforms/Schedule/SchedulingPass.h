@@ -34,7 +34,6 @@ public:
     scheduling.contention.exclusiveGroups = this->exclusiveGroups;
     scheduling.contention.linkSharing = this->linkSharing;
     scheduling.contention.computeSlowdown = this->computeSlowdown;
-    scheduling.target = this->target;
     optionError = findBadOption();
     if (!optionError)
       optionError = readOwnOptions();
@@ -110,11 +109,7 @@ private:
       return error;
     if (Status status = check(scheduling.contention); !status)
       return explain(this->computeSlowdown, status.error());
-    if (std::optional<std::string> error =
-            readProfileOption(*this, this->profile, scheduling.merging.profile))
-      return error;
-    return readSlackOption(*this, this->slack, scheduling.merging.profile.get(),
-                           scheduling.slackPercent);
+    return readSlackOption(*this, this->slack, scheduling.slackPercent);
   }
 };
 

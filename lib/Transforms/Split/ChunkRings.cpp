@@ -141,6 +141,7 @@ static void restoreAttributes(Operation *op, Operation *chunk, int64_t index) {
   op->removeAttr(chunkAttrName);
   op->removeAttr(originAttrName);
   op->removeAttr(runtimeNsAttrName);
+  op->removeAttr(measuredNsAttrName);
   StringRef name = getStableName(chunk);
   if (name.consume_back(".chunk" + std::to_string(index)))
     op->setAttr(nameAttrName, StringAttr::get(op->getContext(), name));

@@ -168,7 +168,7 @@ struct Split : mlir::commsched::impl::SplitBase<Split> {
     if (extent == SplitReach::Widest)
       scheduling.splitting.extent = SplitExtent::Widest;
     FailureOr<std::shared_ptr<CostAnalysis>> created =
-        createPricing(function, scheduling);
+        CostAnalysis::create(function);
     if (failed(created))
       return signalPassFailure();
     pricing = std::move(*created);

@@ -146,7 +146,8 @@ void RegionRewriter::nameAndPin(const SplitMember &member, Operation *chunk,
     chunk->setAttr(nameAttrName,
                    builder.getStringAttr(name + ".chunk" + Twine(index)));
   setOrigin(chunk, op);
-  if (!getPinnedRuntimeNs(op))
+  chunk->removeAttr(measuredNsAttrName);
+  if (!getPinnedRuntimeNs(op) && !op->hasAttr(measuredNsAttrName))
     return;
   std::optional<int64_t> costNs = getCost(op, member.axis, count);
   if (costNs)

@@ -36,7 +36,6 @@ public:
 
 protected:
   LoopSchedulingOptions options;
-  std::shared_ptr<const cost::MeasuredTable> measured;
   /// For emitOptionError().
   std::optional<std::string> optionError;
 
@@ -50,11 +49,7 @@ private:
       return makeOptionError(*this, this->maxDepth,
                              "must be from 1 to " + Twine(mostDepth) +
                                  ", but is " + Twine(this->maxDepth));
-    if (std::optional<std::string> error =
-            readProfileOption(*this, this->profile, measured))
-      return error;
-    return readSlackOption(*this, this->slack, measured.get(),
-                           options.slackPercent);
+    return readSlackOption(*this, this->slack, options.slackPercent);
   }
 };
 

@@ -282,7 +282,6 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
   BucketingPassOptions merging;
   merging.modes = {BucketMode::Coalesced, BucketMode::Copy};
   merging.capBytes = {unlimited};
-  merging.profile = measured;
   FailureOr<bool> merged =
       bucketCollectivesIn(*copy.getBody(), getOperation(), merging, costs);
   if (failed(merged))
@@ -473,9 +472,7 @@ void PipelineLoops::runOnOperation() {
   func::FuncOp function = getOperation();
   if (failed(emitOptionError(function, optionError)))
     return signalPassFailure();
-  pinMeasuredTimes(function, measured.get());
-  CostAnalysis analysis(function, measured.get(), getPresetName(target));
-  OperationCosts *costs = analysis.getCosts();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return signalPassFailure();
   // A loop with a condition has collectives in several blocks.

@@ -177,8 +177,7 @@ LogicalResult SteadyState::overlap(func::FuncOp step) {
     decline(step.getLoc(), "it has a steady state already");
     return success();
   }
-  CostAnalysis analysis(step, measured.get(), getPresetName(target));
-  OperationCosts *costs = analysis.getCosts();
+  OperationCosts *costs = getChildAnalysis<CostAnalysis>(step).getCosts();
   if (!costs)
     return failure();
   std::unique_ptr<StepLoop> steps = StepLoop::create(step, decline);
@@ -189,7 +188,6 @@ LogicalResult SteadyState::overlap(func::FuncOp step) {
 void SteadyState::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
-  pinMeasuredTimes(getOperation(), measured.get());
   SmallVector<func::FuncOp> steps;
   for (auto function : getOperation().getOps<func::FuncOp>())
     if (!function.isExternal() && StepLoop::repeats(function))

@@ -92,7 +92,7 @@ void AccumulateGradients::decline(Location location, const Twine &reason) {
 FailureOr<std::optional<BlockScheduler>>
 AccumulateGradients::read(func::FuncOp function) {
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      createPricing(function, scheduling);
+      CostAnalysis::create(function);
   if (failed(pricing))
     return failure();
   return BlockScheduler::create(
@@ -113,7 +113,7 @@ FailureOr<bool> AccumulateGradients::price(Alternative &alternative,
     sumBeforeReduceScatter(function);
   if (alternative.keepsGathers) {
     FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-        createPricing(function, scheduling);
+        CostAnalysis::create(function);
     if (failed(pricing))
       return failure();
     Block &block = function.getBody().front();

@@ -143,12 +143,20 @@ static func::FuncOp createFunction(const FunctionJoin &join, StringRef name) {
   return function;
 }
 
-/// Gives `op` and what is in its regions names that no earlier part has.
-static void rename(Operation *op, PartNames &names, PartNames &chunks) {
+/// Gives `op` and what is in its regions names that no earlier part has. They
+/// keep those by which a profile of their `graph` knows them.
+static void rename(Operation *op, StringAttr graph, PartNames &names,
+                   PartNames &chunks) {
   op->walk([&](Operation *inner) {
-    if (StringRef name = getStableName(inner); !name.empty())
-      inner->setDiscardableAttr(
-          nameAttrName, StringAttr::get(op->getContext(), names.get(name)));
+    if (StringRef name = getStableName(inner); !name.empty()) {
+      auto unique = StringAttr::get(op->getContext(), names.get(name));
+      if (!inner->hasAttr(graphAttrName))
+        inner->setDiscardableAttr(graphAttrName, graph);
+      if (unique != name && !inner->hasAttr(graphNameAttrName))
+        inner->setDiscardableAttr(graphNameAttrName,
+                                  inner->getDiscardableAttr(nameAttrName));
+      inner->setDiscardableAttr(nameAttrName, unique);
+    }
     if (std::optional<ChunkInfo> info = getChunkInfo(inner)) {
       info->of = StringAttr::get(op->getContext(), chunks.get(info->of));
       setChunkInfo(inner, *info);
@@ -181,8 +189,9 @@ func::FuncOp mlir::commsched::joinFunctions(const FunctionJoin &join,
                       ? body->getArgument(*operand.argument)
                       : returned[operand.result.part][operand.result.index]);
     Block &block = source.getBody().front();
+    StringAttr graph = builder.getStringAttr(getGraph(source));
     for (Operation &op : block.without_terminator())
-      rename(builder.clone(op, mapping), names, chunks);
+      rename(builder.clone(op, mapping), graph, names, chunks);
     returned.push_back(llvm::map_to_vector(
         block.getTerminator()->getOperands(),
         [&](Value value) { return mapping.lookup(value); }));

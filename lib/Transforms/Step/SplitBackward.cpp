@@ -247,6 +247,8 @@ static DictionaryAttr getHalfOwnAttributes(func::FuncOp backward) {
                             numForwardOutputsAttrName, savedValuesAttrName,
                             baselinePeakBytesAttrName, runtimeNsAttrName})
     attrs.erase(dropped);
+  attrs.set(graphAttrName,
+            StringAttr::get(backward.getContext(), getGraph(backward)));
   return attrs.getDictionary(backward.getContext());
 }
 

@@ -70,7 +70,8 @@ class Options(ScheduleOptions):
                 "convert-stablehlo-to-commsched",
                 {"ranks-per-node": self.ranks_per_node},
             ),
-            opt.flag("commsched-assume-fusion", self.costs()),
+            *self.cost_flags(),
+            "--commsched-assume-fusion",
         )
 
     def write_flags(self) -> tuple[str, ...]:

@@ -117,7 +117,6 @@ def schedule_text(text: str, options: Options) -> ScheduledText:
             "--mlir-print-op-generic",
             "--mlir-print-debuginfo",
         ),
-        report=options.costs(),
         timeout=options.timeout,
     )
     return ScheduledText(

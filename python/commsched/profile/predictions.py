@@ -36,7 +36,7 @@ def model_times(modules: list[bytes]) -> tuple[list, Optional[int]]:
     with run_errors():
         for module in modules:
             run = opt.run_programs(
-                module, "--commsched-estimate-runtime", report={})
+                module, "--commsched-estimate-runtime", reports=True)
             times += [target.pinned_ns for target in list_targets(run.after)]
             steps.append(_step_ns(run.reports.before))
     return times, _sum(steps)
@@ -45,10 +45,11 @@ def model_times(modules: list[bytes]) -> tuple[list, Optional[int]]:
 def predict(modules: list[bytes], costs: str, schedules: bool) -> Prediction:
     """Simulates the step with a cost file, and if asked to what
     commsched-pipeline makes of it."""
-    passes = [opt.flag("commsched-pipeline", {"profile": costs})]
+    first = [opt.flag("commsched-set-costs", {"profile": costs})]
+    passes = ["--commsched-pipeline"] if schedules else []
     with run_errors():
         runs = [opt.run_programs(
-            module, *(passes if schedules else ()), report={"profile": costs})
+            module, *passes, first=first, reports=True)
             for module in modules]
     before = [r for run in runs for r in _functions(run.reports.before)]
     return Prediction(

@@ -103,7 +103,7 @@ MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-pipeline", "commsc
                  "commsched-split-backward",
                  "commsched-verify-partition", "commsched-sync-partition",
                  "commsched-quantize-activations", "commsched-steady-state"}
-TABLE = "profile=%src/data/cost-tables/h100-8gpu-xla.json"
+COSTS = "target=b200 profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
 
@@ -114,15 +114,15 @@ def make_runs(name, *options, **rest):
 def bucket_runs(kind, steps, *more):
     return make_runs(
         f"commsched-bucket-{kind}", "mode=copy", "mode=coalesced",
-        f"mode=auto saturation {TABLE}", "cap-mb=0.002,0.01",
+        "mode=auto saturation", "cap-mb=0.002,0.01 preserve-overlap",
         "max-count=3", UNITS, "plan=auto", *more, steps=steps)
 
 
 def small_bucket_runs(kind, *modes):
     """For kinds of which steps of training have few: on random programs."""
     return make_runs(
-        f"commsched-bucket-{kind}", *modes, f"saturation {TABLE}",
-        "cap-mb=0.002,0.01", "max-count=3", steps=())
+        f"commsched-bucket-{kind}", *modes, "saturation",
+        "cap-mb=0.002,0.01 preserve-overlap", "max-count=3", steps=())
 
 
 IN_FRONT = ("commsched-partition-joint{collectives=recompute "
@@ -136,29 +136,28 @@ RUNS = [
     *make_runs("commsched-order-collectives", "", marks=True),
     *make_runs("commsched-annotate-fsdp", "", marks=True),
     *make_runs("commsched-infer-size-hints", "", steps=()),
-    *make_runs("commsched-estimate-runtime", "", f"target=b200 {TABLE}",
+    *make_runs("commsched-set-costs", COSTS, steps=("mixed",), marks=True),
+    *make_runs("commsched-estimate-runtime", "", COSTS.partition(" ")[2],
                "model=nccl", marks=True),
-    *make_runs("commsched-assume-fusion", "", f"target=b200 {TABLE}",
-               steps=("mixed",), marks=True),
+    *make_runs("commsched-assume-fusion", "", steps=("mixed",), marks=True),
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
                "output=%folder/report exclusive-groups link-sharing "
-               "compute-slowdown=0.19", f"target=b200 {TABLE}",
-               "allocator=pytorch reserved-bytes=1GiB",
+               "compute-slowdown=0.19", "allocator=pytorch reserved-bytes=1GiB",
                "format=html output=%folder/page before=%src/examples/overview.mlir "
                "frontier=%src/docs/results/data/memory/llama3-8b-dp64.csv",
                steps=()),
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "
                "split=off max-chunks=2 "
-               f"mode=copy slack=5 bitwise target=b200 {TABLE} "
-               "exclusive-groups link-sharing compute-slowdown=0.19", steps=()),
+               "mode=copy slack=5 bitwise exclusive-groups link-sharing "
+               "compute-slowdown=0.19", steps=()),
     *make_runs("commsched-choose-implementations", "memory-budget=10%",
-               "memory-budget=10% slack=5 target=b200 exclusive-groups "
-               "link-sharing compute-slowdown=0.19 "
-               "profile=%src/testsupport/implementations.json",
-               steps=("implementations",)),
+               "memory-budget=10% slack=5 exclusive-groups link-sharing "
+               "compute-slowdown=0.19", steps=("implementations",),
+               after="commsched-set-costs{profile="
+               "%src/testsupport/implementations.json}"),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
                steps=()),
     *make_runs("commsched-export-chakra", "output=%folder/traces",
@@ -166,11 +165,10 @@ RUNS = [
     *make_runs("commsched-export-json", "file=%folder/program.json",
                steps=()),
     *make_runs("commsched-pipeline-loops",
-               f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE} "
+               "memory-budget=20% max-depth=4 slack=5 "
                "merge-gathers=false unroll=4", steps=()),
     *make_runs("commsched-steady-state",
-               f"memory-budget=20% max-depth=4 slack=5 target=b200 {TABLE}",
-               steps=()),
+               "memory-budget=20% max-depth=4 slack=5", steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
         "activation-memory-budget=0.5 memory-budget-solver=greedy "
@@ -253,13 +251,12 @@ RUNS = [
 
     *make_runs(
         "commsched-schedule", "",
-        f"memory-budget=10% buckets=off slack=5 {TABLE}",
+        "memory-budget=10% buckets=off slack=5",
         "memory-budget=50% exclusive-groups link-sharing "
         "compute-slowdown=0.19", steps=SCHEDULED),
     *make_runs("commsched-schedule", "memory-budget=20% blocks=nested",
                "memory-budget=20% blocks=body", steps=("fsdp", "mixed")),
-    *make_runs("commsched-schedule", "memory-budget=1000000000 strict "
-               f"target=b200 {TABLE}",
+    *make_runs("commsched-schedule", "memory-budget=1000000000 strict",
                "memory-budget=2000000000 reserved-bytes=1000000000 "
                "budget-on=reserved allocator=pytorch-expandable",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),
@@ -272,7 +269,7 @@ RUNS = [
         "commsched-interleave", "first=@step second=@step name=both",
         "first=@step second=@step name=both share=none memory-budget=50% bitwise "
         "split=off max-chunks=2 slack=5 exclusive-groups link-sharing "
-        f"compute-slowdown=0.19 target=b200 {TABLE} buckets=off",
+        "compute-slowdown=0.19 buckets=off",
         steps=("fsdp", "experts")),
     *make_runs(
         "commsched-interleave",
@@ -285,7 +282,7 @@ RUNS = [
     # On linked functions, by test/Transforms/Step.
     Run("commsched-accumulate-gradients", "micro-batches=4 name=batches "
         "memory-budget=50% bitwise split=off max-chunks=2 slack=5 exclusive-groups "
-        f"link-sharing compute-slowdown=0.19 target=b200 {TABLE} buckets=off "
+        "link-sharing compute-slowdown=0.19 buckets=off "
         "mode=coalesced", steps=()),
     Run("commsched-merge-step", "name=whole", steps=()),
     *make_runs("commsched-pipeline", "",
@@ -294,7 +291,7 @@ RUNS = [
     Run("commsched-pipeline", "steady-state", steps=()),
     *make_runs("commsched-pipeline", "memory-budget=20% pipeline-loops=false",
                steps=("fsdp",)),
-    *make_runs("commsched-pipeline", f"target=b200 {TABLE} "
+    *make_runs("commsched-pipeline", f"{COSTS} "
                "frontier=%folder/frontier.csv",
                "buckets=off split=off slack=5 exclusive-groups link-sharing "
                "compute-slowdown=0.19 choose-implementations=false",
@@ -309,7 +306,7 @@ RUNS = [
         "commsched-inductor-pipeline",
         "bucket_all_gathers_fx=only_fsdp bucket_reduce_scatters_fx=only_fsdp "
         "order-collectives=false reorder_for_peak_memory=false "
-        "memory-budget=50% "
+        f"memory-budget=50% {COSTS} "
         "passes=sink_waits,raise_comms,reorder_compute_for_overlap",
         "passes=simple_overlap"),
     *make_runs(
@@ -320,7 +317,7 @@ RUNS = [
         "memory-budget=1GiB",
         "buckets=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",
-        "mode=copy schedule-memory-budget=1000000000 strict",
+        f"mode=copy schedule-memory-budget=1000000000 strict {COSTS}",
         "device-memory=1GiB reserved-bytes=1KiB host-memory=1GiB "
         "quantize=auto",
         "device-memory=1GiB budget-on=reserved allocator=pytorch-expandable",
@@ -331,8 +328,7 @@ RUNS = [
         "device-memory=1GiB reserved-bytes=1KiB collectives=recompute "
         "buckets=off split=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",
-        f"device-memory=1GiB mode=copy bitwise max-chunks=4 strict target=b200 "
-        f"{TABLE}",
+        "device-memory=1GiB mode=copy bitwise max-chunks=4 strict",
         "device-memory=1GiB budget-on=reserved allocator=pytorch",
         steps=("joint",)),
     # A frontier takes as long as many runs and changes no program:

@@ -4,7 +4,7 @@
 // RUN: commsched-opt %t/kept.mlir --commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/kept.mlir
 // RUN: commsched-opt %t/hidden.mlir --commsched-pipeline | FileCheck %t/hidden.mlir --check-prefix=PIPELINE
 // RUN: commsched-opt %t/hidden.mlir --commsched-pipeline=choose-implementations=false | FileCheck %t/hidden.mlir --check-prefix=OFF
-// RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations=profile=%t/profile.json | FileCheck %t/unlisted.mlir
+// RUN: commsched-opt %t/unlisted.mlir --commsched-set-costs=profile=%t/profile.json --commsched-choose-implementations | FileCheck %t/unlisted.mlir
 // RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations | FileCheck %t/unlisted.mlir --check-prefix=NONE
 // RUN: not commsched-opt %t/hidden.mlir --commsched-choose-implementations=memory-budget=much 2>&1 | FileCheck %s --check-prefix=OPTION
 

@@ -1,8 +1,9 @@
 // RUN: split-file %s %t
 // DEFINE: %{file} =
 // DEFINE: %{options} =
+// DEFINE: %{costs} =
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
-// DEFINE:   --commsched-schedule="%{options}" --remark-policy=all \
+// DEFINE:   %{costs} --commsched-schedule="%{options}" --remark-policy=all \
 // DEFINE:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
 // DEFINE:   | FileCheck %s --implicit-check-not=CollectiveExposed \
 // DEFINE:   --implicit-check-not=CollectiveAlone \
@@ -25,7 +26,7 @@
 // RUN: commsched-opt %t/scheduled.mlir --commsched-report=format=json \
 // RUN:   -o /dev/null | FileCheck %s --check-prefix=REPORT
 
-// REDEFINE: %{options} = profile=%t/two-are-better.json
+// REDEFINE: %{costs} = --commsched-set-costs=profile=%t/two-are-better.json
 // RUN: %{run} REJECTED
 
 //--- exposed.mlir

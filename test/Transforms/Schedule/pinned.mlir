@@ -36,7 +36,7 @@
 // sizes and backends, and with measured fields of the target.
 // RUN: commsched-opt %t/profiled.mlir -o %t/scheduled.mlir \
 // RUN:   --commsched-pipeline="memory-budget=100%% mode=coalesced profile=%t/gloo.json" \
-// RUN:   --commsched-report="format=json profile=%t/gloo.json" \
+// RUN:   --commsched-report=format=json \
 // RUN:   | FileCheck %s --check-prefix=PROFILED
 // PROFILED: "function":"of_two",{{.*}}"step_time_ns":2200000,
 // PROFILED: "function":"of_four",{{.*}}"step_time_ns":3300000,
@@ -45,7 +45,7 @@
 // RUN: not commsched-opt %t/profiled.mlir \
 // RUN:   --commsched-pipeline=profile=%t/bad-field.json 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=FIELD
-// FIELD: error: option 'profile' of pass 'commsched-schedule' cannot be used: {{.*}}bad-field.json: cost table: unknown target field 'memory'
+// FIELD: error: option 'profile' of pass 'commsched-set-costs' cannot be used: {{.*}}bad-field.json: cost table: unknown target field 'memory'
 
 //--- step.mlir
 commsched.group @g size(4)

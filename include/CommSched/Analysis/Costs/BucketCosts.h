@@ -30,10 +30,11 @@ enum class BucketMode {
   Coalesced,
 };
 
-/// Whether one of `members` is pinned to a time. Then a collective that
-/// replaces them should be pinned to the `collectiveNs` that estimateBucket()
-/// finds.
-bool hasPinnedMember(ArrayRef<CollectiveOpInterface> members);
+/// Whether the time of one of `members` is pinned or measured. Then a
+/// collective that replaces them should be pinned to the `collectiveNs` that
+/// estimateBucket() finds.
+bool hasKnownMember(OperationCosts &costs,
+                    ArrayRef<CollectiveOpInterface> members);
 
 /// The cost of `members` as one launch:
 ///  * the collective: all their bytes in one launch of the kind, as one tensor

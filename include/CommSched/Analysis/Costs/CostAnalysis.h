@@ -16,7 +16,6 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "mlir/IR/SymbolTable.h"
-#include "mlir/Pass/Pass.h"
 #include "llvm/ADT/DenseMap.h"
 #include <memory>
 
@@ -63,21 +62,24 @@ private:
 ///   if (!costs)
 ///     return signalPassFailure();
 ///
-/// It depends on the target specification and on the groups of the module, not
-/// on the bodies of functions: a pass on functions that uses it may declare it
-/// preserved with markAnalysesPreserved<CostAnalysis>(). A pass with the
-/// options `profile` or `target` constructs one with their values instead.
+/// It depends on the target, the profile and the groups of the module, not on
+/// the bodies of functions: a pass on functions that uses it may declare it
+/// preserved with markAnalysesPreserved<CostAnalysis>().
 class CostAnalysis {
 public:
-  /// Reads the target of `op`; see getTarget(), which emits the errors. A
-  /// collective in `op` that names an implementation that the target does not
-  /// list, or that cannot carry it out, is an error, too.
+  /// Reads the target and the profile of `op`; see getTarget() and
+  /// getProfile(), which emit the errors. A collective in `op` that names an
+  /// implementation that the target does not list, or that cannot carry it out,
+  /// is an error, too.
   explicit CostAnalysis(Operation *op);
 
-  /// `profile`, the measured collectives and fields of the target, may be null.
-  /// `defaultPreset` names the target for modules whose specification does not.
-  CostAnalysis(Operation *op, const cost::MeasuredTable *profile,
-               StringRef defaultPreset = "h100");
+  /// With `profile` instead of the module's.
+  CostAnalysis(Operation *op, const cost::MeasuredTable &profile);
+
+  /// For what no pass runs on: a function that a pass has created or handles
+  /// beside others at the same time, a module that a tool reads. Fails where
+  /// getCosts() is null.
+  static FailureOr<std::shared_ptr<CostAnalysis>> create(Operation *op);
 
   CostAnalysis(const CostAnalysis &) = delete;
   CostAnalysis &operator=(const CostAnalysis &) = delete;
@@ -90,22 +92,11 @@ public:
   SymbolTableCollection &getSymbolTables() { return symbolTables; }
 
 private:
+  void read(Operation *op, const cost::MeasuredTable *profile);
+
   ScanningSymbolTables symbolTables;
   std::optional<OperationCosts> costs;
 };
-
-/// The measured collectives in the file `path`, or null if `path` is empty. The
-/// error, if any, is the whole text for the user: that the option `profile` of
-/// `user`, a pass or a tool, cannot be used, and why.
-llvm::Expected<std::shared_ptr<const cost::MeasuredTable>>
-loadProfile(StringRef path, StringRef user);
-
-/// Loads the file `path`, the option `profile` of `pass`, into `profile`, which
-/// becomes null if `path` is empty. Returns the error, if any, for
-/// emitOptionError(); `profile` then keeps its value.
-std::optional<std::string>
-readProfileOption(const Pass &pass, StringRef path,
-                  std::shared_ptr<const cost::MeasuredTable> &profile);
 
 } // namespace mlir::commsched
 

@@ -19,6 +19,7 @@
 #include "CommSched/Analysis/Problem/OperationPrice.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/CostModel/Target.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 
 #include <optional>
@@ -72,10 +73,24 @@ public:
   /// the sum of theirs.
   std::optional<SmallVector<Block *>> findRuns(Operation *op);
 
-  /// Nanoseconds that the profile has for `op`: by its name in its function,
-  /// else by its operator and types. Waits, terminators and constants have
-  /// none.
+  /// Nanoseconds that were measured of `op`: `commsched.measured_ns`, else what
+  /// the profile has by its name in its graph, else by its operator and types.
+  /// Waits, terminators and constants have none; nor has a collective that
+  /// another implementation carries out than the one that ran.
   std::optional<int64_t> findMeasuredNs(Operation *op) const;
+  /// Of a collective, if `implementation` carries it out.
+  std::optional<int64_t> findMeasuredNs(Operation *op,
+                                        StringRef implementation) const;
+
+  /// The pinned time of `op`, else the measured one.
+  std::optional<int64_t> findKnownNs(Operation *op) const {
+    std::optional<int64_t> pinned = getPinnedRuntimeNs(op);
+    return pinned ? pinned : findMeasuredNs(op);
+  }
+
+  /// By how many percent longer than they are collectives are taken to be, in
+  /// case that times are off: as the profile says, else the default.
+  int32_t getSlackPercent() const { return slackPercent; }
 
   /// Nanoseconds without regard to a pin on `op` itself or to what the profile
   /// has for it; those on operations in its regions count. In this order:
@@ -163,6 +178,7 @@ private:
 
   cost::Target target;
   std::optional<std::string> profilePath;
+  int32_t slackPercent;
   cost::CollectiveCost collectiveCost;
   /// The measured operations, or null.
   std::shared_ptr<const cost::MeasuredOperations> operations;
@@ -176,10 +192,11 @@ private:
   DenseSet<Region *> recursive;
 };
 
-/// Pins the times that the profile, which may be null, has for operations in
-/// `root` that are not pinned: a pass that merges or splits operations then
-/// takes them into account.
-void pinMeasuredTimes(Operation *root, const cost::MeasuredTable *profile);
+/// Puts what was measured of operations in `root` onto them, for passes that
+/// move and rename them, and takes off what was there. `operations` may be
+/// null. Returns false if it names operations, but none in `root`.
+bool attachMeasuredTimes(Operation *root,
+                         const cost::MeasuredOperations *operations);
 
 /// Why the time of `op` is not known, as the text of a remark: names the
 /// operation (itself or one in its regions) and the value whose size is not

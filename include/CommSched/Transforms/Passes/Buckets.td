@@ -24,8 +24,14 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
            "group, by the cost model">,
   ];
   list<Option> commonOptions = [
+<<<<<<< HEAD
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured collectives, for what merged ones take">,
+=======
+    Option<"preserveOverlap", "preserve-overlap", "bool", /*default=*/"false",
+           "Split buckets until the simulated step gets no longer, and no "
+           "other split makes it shorter">,
+>>>>>>> 21a31b93 ([Costs] Make target and profile facts of the module)
   ];
   list<Option> modeOption = [
     Option<"mode", "mode", "::mlir::commsched::BucketModeOption",

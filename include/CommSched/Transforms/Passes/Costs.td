@@ -11,12 +11,44 @@
 
 include "mlir/Pass/PassBase.td"
 
+def SetCosts : Pass<"commsched-set-costs", "::mlir::ModuleOp"> {
+  let summary = "write the target and the measured profile on the module";
+  let description = [{
+    What this pass writes holds for every pass, report and export that follows.
+    The options `target` and `profile` of pipelines are short for it.
+
+    `target` becomes the key `commsched.preset` of the device "GPU" in the
+    module's DLTI target system specification. The device's other `commsched.`
+    keys override single fields of the preset, and stay. A module without a
+    specification is for an h100.
+
+    `profile` becomes the attribute `commsched.profile` of the module: the
+    content of the file, so that the module can be read where the file is not.
+    What the file has measured of single operations, by name or by types, goes
+    onto them as `commsched.measured_ns`, and holds wherever a later pass moves
+    them and whatever it calls their function. Of a collective it is the price
+    of the implementation that was measured; others can be chosen. A profile
+    that names operations, none of which is in the module, is a warning.
+
+    Where the module already has another preset or profile, the option wins,
+    which a remark says.
+  }];
+  let options = [
+    Option<"target", "target", "std::string", /*default=*/"",
+           "Preset of the device: a100, h100, h200, gh200 or b200">,
+    Option<"profile", "profile", "std::string", /*default=*/"",
+           "JSON file of measured times">,
+  ];
+  let dependentDialects = [
+    "::mlir::commsched::CommSchedDialect", "::mlir::DLTIDialect"];
+}
+
 def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp"> {
   let summary = "write the estimated time of every operation on it";
   let description = [{
     Sets `commsched.runtime_ns` on every operation that is not pinned, in the
     function's body and in regions inside it. Collectives take the time of the
-    measured table `profile` where it covers them, else that of the model. Other
+    measured profile where it covers them, else that of the model. Other
     operations take the larger of the times of their arithmetic and of their
     memory traffic on the target. An operation that implements CostOpInterface
     states both; of other operations the bytes of operands and results count.
@@ -26,19 +58,12 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
     that states its own cost, such as those of linalg. An operation with a dynamic
     size stays as it is, with a remark.
 
-    The device "GPU" of the module's DLTI target system specification describes
-    the target: its key `commsched.preset` names a preset, and its other
-    `commsched.` keys override single fields. Without that key, or without a
-    specification, the preset is that of the option `target`.
+    The target and the profile are the module's; see `commsched-set-costs`. The
+    option `profile` wins over the module's profile, which a remark says.
   }];
   let options = [
-    Option<"target", "target", "::mlir::commsched::TargetPreset",
-           /*default=*/"::mlir::commsched::TargetPreset::H100",
-           "Preset for modules that do not name one: a100, h100, h200, gh200 "
-           "or b200",
-           "::mlir::commsched::getTargetPresetValues()">,
     Option<"profile", "profile", "std::string", /*default=*/"",
-           "JSON file of measured collectives">,
+           "JSON file of measured times, instead of the module's profile">,
     Option<"model", "model", "::mlir::commsched::CollectiveModel",
            /*default=*/"::mlir::commsched::CollectiveModel::Nccl",
            "Model of the time of a collective that the profile does not "
@@ -76,15 +101,6 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
     The compiler may decide differently. It may store a value that several
     operations read, or compute it again; this pass assumes the latter.
   }];
-  let options = [
-    Option<"target", "target", "::mlir::commsched::TargetPreset",
-           /*default=*/"::mlir::commsched::TargetPreset::H100",
-           "Preset for modules that do not name one: a100, h100, h200, gh200 "
-           "or b200",
-           "::mlir::commsched::getTargetPresetValues()">,
-    Option<"profile", "profile", "std::string", /*default=*/"",
-           "JSON file of measured collectives">,
-  ];
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 

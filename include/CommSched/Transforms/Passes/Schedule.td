@@ -54,13 +54,6 @@ class CommSched_SchedulingPass<string flag, string operation>
     Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
            "The fraction of its own time that computation takes longer beside "
            "a collective in flight, such as 0.19">,
-    Option<"target", "target", "::mlir::commsched::TargetPreset",
-           /*default=*/"::mlir::commsched::TargetPreset::H100",
-           "Preset for modules that do not name one: a100, h100, h200, gh200 "
-           "or b200",
-           "::mlir::commsched::getTargetPresetValues()">,
-    Option<"profile", "profile", "std::string", /*default=*/"",
-           "JSON file of measured collectives">,
   ];
   /// The options but for the memory budget.
   list<Option> stepOptions = !listconcat(rewritingOptions, simulationOptions);
@@ -201,8 +194,10 @@ def ChooseImplementations
     gets longer than it was, and its live bytes stay within `memory-budget`,
     unless the program exceeds it already. See docs/guide/implementations.md.
 
-    Collectives that name an implementation keep it. So do those whose time is
-    pinned or measured by name, since it would be the same for all; sends and
+    Collectives that name an implementation keep it. What was measured of a
+    collective is the price of the implementation that ran; the others have
+    their own. Collectives whose time is pinned stay as they are, since it would
+    be the same for all; so do sends and
     receives, whose other end another program may carry out; barriers; and
     transfers to and from the host. A program for a target without a list stays
     as it is. All ranks have to run the pass on the same program with the same

@@ -24,13 +24,6 @@ class CommSched_CyclicPass<string flag, string operation>
            "By how many percent longer than they are collectives are taken to "
            "be, in case that times are off, where that makes the period no "
            "longer than by a thousandth; -1: as the profile says, else 40">,
-    Option<"target", "target", "::mlir::commsched::TargetPreset",
-           /*default=*/"::mlir::commsched::TargetPreset::H100",
-           "Preset for modules that do not name one: a100, h100, h200, gh200 "
-           "or b200",
-           "::mlir::commsched::getTargetPresetValues()">,
-    Option<"profile", "profile", "std::string", /*default=*/"",
-           "JSON file of measured collectives">,
   ];
 }
 

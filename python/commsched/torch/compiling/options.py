@@ -155,11 +155,6 @@ class Options(ScheduleOptions):
         """Returns the flags of commsched-opt that schedule a module."""
         return ("--commsched-annotate-fsdp", self.pipeline_flag())
 
-    def estimate_flag(self) -> str:
-        """Returns the flag of commsched-opt that writes on every operation
-        what it takes."""
-        return opt.flag("commsched-estimate-runtime", self.costs())
-
     @property
     def partitions(self) -> bool:
         """Whether CommSched partitions joint graphs."""

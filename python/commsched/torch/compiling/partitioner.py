@@ -259,7 +259,7 @@ def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
     if options.collectives == "cost":
         # What hides a gather is a question of times.
         settings["runtime-estimator"] = "model"
-        flags.append(options.estimate_flag())
+        flags.append("--commsched-estimate-runtime")
     return (
         *flags,
         opt.flag("commsched-partition-joint", settings),

@@ -30,13 +30,13 @@ def schedule_text(text: str, options: Options) -> opt.ProgramRun:
     RunError.
     """
     flags = options.pipeline_flags()
-    return _once("schedule", text, options, flags, options.costs())
+    return _once("schedule", text, options, flags, reports=True)
 
 
 def estimate_text(text: str, options: Options) -> opt.ProgramRun:
     """As `schedule_text`, but only writes on each operation what it takes, and
     makes no reports."""
-    return _once("estimate", text, options, (options.estimate_flag(),))
+    return _once("estimate", text, options, ("--commsched-estimate-runtime",))
 
 
 def partition_text(
@@ -49,8 +49,8 @@ def partition_text(
     after them, before and after the `following` passes, with reports if the
     memory of the device is limited."""
     what = " ".join(("partition", *passes, "followed by", *following))
-    report = None if options.device_memory is None else options.costs()
-    return _once(what, text, options, following, report, first=passes)
+    reports = options.device_memory is not None
+    return _once(what, text, options, following, reports, first=passes)
 
 
 def reset() -> None:
@@ -60,7 +60,7 @@ def reset() -> None:
 
 
 def _once(
-    what: str, text: str, options: Options, passes, report=None, first=()
+    what: str, text: str, options: Options, passes, reports=False, first=()
 ) -> opt.ProgramRun:
     check_program()
     digest = hashlib.sha256(f"{what} {options.fingerprint()} {text}".encode())
@@ -69,7 +69,7 @@ def _once(
         if key in _runs:
             _runs.move_to_end(key)
             return _runs[key]
-    run = _run(text, passes, report, first)
+    run = _run(text, passes, reports, (*options.cost_flags(), *first))
     with _lock:
         _runs[key] = run
         while len(_runs) > _KEPT:
@@ -77,8 +77,8 @@ def _once(
     return run
 
 
-def _run(text: str, passes, report, first) -> opt.ProgramRun:
+def _run(text: str, passes, reports, first) -> opt.ProgramRun:
     with run_errors():
         return opt.run_programs(
-            text, *passes, first=first, report=report, timeout=_LIMIT
+            text, *passes, first=first, reports=reports, timeout=_LIMIT
         )
