@@ -78,8 +78,9 @@ class Comparison:
         begin = time.monotonic()
         run([self.options.opt, program, passes, "-o", scheduled, "--emit-bytecode"])
         seconds = time.monotonic() - begin
-        report = f"--commsched-report=format=json profile={self.all}"
-        text = run([self.options.opt, scheduled, report, "-o", "/dev/null"])
+        costs = f"--commsched-set-costs=profile={self.all}"
+        text = run([self.options.opt, scheduled, costs,
+                    "--commsched-report=format=json", "-o", "/dev/null"])
         functions = [json.loads(line) for line in text.splitlines()]
         return Answer(
             sum(function["step_time_ns"] for function in functions) / 1e6,

@@ -50,7 +50,8 @@ class Tools(NamedTuple):
 
     @property
     def estimate(self) -> str:
-        return f"func.func(commsched-estimate-runtime{{target={self.target}}})"
+        return (f"commsched-set-costs{{target={self.target}}},"
+                "func.func(commsched-estimate-runtime)")
 
     def run_passes(self, program, passes: list, *arguments) -> str:
         pipeline = f"builtin.module({','.join([self.estimate, *passes])})"

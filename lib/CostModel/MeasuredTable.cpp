@@ -402,11 +402,11 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
   llvm::Expected<llvm::json::Value> value = parseTable(json);
   if (!value)
     return value.takeError();
-  return parse(*value);
+  return fromJson(*value);
 }
 
 llvm::Expected<MeasuredTable>
-MeasuredTable::parse(const llvm::json::Value &value) {
+MeasuredTable::fromJson(const llvm::json::Value &value) {
   std::string name, path, source, device;
   std::vector<std::pair<std::string, double>> fields;
   Implementations implementations;
@@ -489,7 +489,7 @@ llvm::Expected<llvm::json::Value> MeasuredTable::read(llvm::StringRef path) {
     return fail(value.takeError());
   if (llvm::json::Array *rows = value->getAsArray())
     value = llvm::json::Object{{"rows", std::move(*rows)}};
-  llvm::Expected<MeasuredTable> table = parse(*value);
+  llvm::Expected<MeasuredTable> table = fromJson(*value);
   if (!table)
     return fail(table.takeError());
   if (llvm::json::Object *object = value->getAsObject())
@@ -501,5 +501,5 @@ llvm::Expected<MeasuredTable> MeasuredTable::load(llvm::StringRef path) {
   llvm::Expected<llvm::json::Value> value = read(path);
   if (!value)
     return value.takeError();
-  return parse(*value);
+  return fromJson(*value);
 }

@@ -224,7 +224,12 @@ def test_the_header_says_what_the_figures_rest_on(open_page):
     browser = open_page(AFTER, BEFORE)
     assert text_of(browser, "header #evidence") == pinned
     before = BEFORE.replace(", commsched.runtime_ns = 50", "")
-    browser = open_page(AFTER, before, "target=b200")
+    after = f"""module attributes {{dlti.target_system_spec =
+  #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<
+    "commsched.preset" = "b200">>}} {{
+{AFTER}
+}}"""
+    browser = open_page(after, before)
     partly = "simulated: target b200; costs: model (3 of 4 operations pinned)"
     assert text_of(browser, "header #evidence") == (
         f"before {partly} · after {pinned}"

@@ -174,7 +174,8 @@ func.func @copy(%a: tensor<25000000xf32>) -> tensor<25000000xf32> {
       : (tensor<25000000xf32>) -> tensor<25000000xf32>
   return %b : tensor<25000000xf32>
 }"""
-    run = opt.run_programs(copy, first=[opt.flag("commsched-set-costs", {"profile": path})], reports=True)
+    costs = opt.flag("commsched-set-costs", {"profile": path})
+    run = opt.run_programs(copy, first=[costs], reports=True)
     predicted = run.reports.before["copy"]["step_time_ns"]
     expected = 2e8 / target["memory_gb_s"] + target["kernel_launch_ns"]
     assert predicted == pytest.approx(expected, rel=1e-6)

@@ -3,7 +3,7 @@
 // RUN: not commsched-opt %s --commsched-set-costs=target=h1 --commsched-estimate-runtime 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not commsched-opt %s --commsched-estimate-runtime=model=ncc 2>&1 | FileCheck %s --check-prefix=MODEL
 
-// UNKNOWN: for the --target option: Cannot find option named 'h1'!
+// UNKNOWN: error: there is no target 'h1'; there are a100, h100, h200, gh200, b200.
 // UNKNOWN-NOT: func.func
 // MODEL: for the --model option: Cannot find option named 'ncc'!
 // MODEL-NOT: func.func
@@ -26,12 +26,12 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 
 // -----
 
-// The module's own preset comes before the option's, wherever it stands: 4800
-// GB/s. Keys of others are ignored, and so are other devices.
+// The option comes before the module's own preset, wherever it stands: 4800 GB/s
+// without, 2039 with it. Keys of others are ignored, and so are other devices.
 // CHECK-LABEL: @preset_of_the_module
 // CHECK: commsched.runtime_ns = 223696 : i64
 // A100-LABEL: @preset_of_the_module
-// A100: commsched.runtime_ns = 223696 : i64
+// A100: commsched.runtime_ns = 526602 : i64
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "CPU" = #dlti.target_device_spec<"commsched.memory_gb_s" = 1.0 : f64>,
   "GPU" = #dlti.target_device_spec<

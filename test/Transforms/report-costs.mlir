@@ -15,7 +15,7 @@
 // RUN:   2>&1 | FileCheck %s --check-prefix=MISSING
 
 // PROFILE: "step_time_ns":27500,
-// MISSING: error: option 'profile' of pass 'commsched-report' cannot be used: {{.*}}missing.json
+// MISSING: error: option 'profile' of pass 'commsched-set-costs' cannot be used: {{.*}}missing.json
 
 //--- step.mlir
 commsched.group @g size(4)

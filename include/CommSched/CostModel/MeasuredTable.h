@@ -84,7 +84,7 @@ public:
   /// percentage from 0 to `mostSlackPercent`. Further columns and members are
   /// for others. Fails with one line of text that names
   /// the row (counted from 0) and the column, or the target's field.
-  static llvm::Expected<MeasuredTable> parse(const llvm::json::Value &value);
+  static llvm::Expected<MeasuredTable> fromJson(const llvm::json::Value &value);
   static llvm::Expected<MeasuredTable> parse(llvm::StringRef json);
 
   /// The content of a file, which parse() has accepted; errors start with the

@@ -254,7 +254,7 @@ mlir::commsched::getProfile(Operation *from) {
   Attribute content = owner->getAttr(profileAttrName);
   auto read = [&]() -> std::shared_ptr<const void> {
     llvm::Expected<cost::MeasuredTable> table =
-        cost::MeasuredTable::parse(toJson(content));
+        cost::MeasuredTable::fromJson(toJson(content));
     if (table)
       return std::make_shared<const cost::MeasuredTable>(std::move(*table));
     emitError(owner->getLoc(), "attribute '")
@@ -299,6 +299,36 @@ LogicalResult mlir::commsched::setProfile(ModuleOp module, StringRef path,
            "as "
         << operations->describeFirstName() << ", is in this one";
   return success();
+}
+
+void mlir::commsched::removeTarget(ModuleOp module) {
+  StringRef name = DLTIDialect::kTargetSystemDescAttrName;
+  auto system = module->getAttrOfType<TargetSystemSpecAttr>(name);
+  if (!system)
+    return;
+  SmallVector<DataLayoutEntryInterface> devices;
+  for (DataLayoutEntryInterface device : system.getEntries()) {
+    auto spec = dyn_cast<TargetDeviceSpecAttr>(device.getValue());
+    if (spec && dyn_cast<StringAttr>(device.getKey()) == targetDeviceName) {
+      SmallVector<DataLayoutEntryInterface> others;
+      llvm::copy_if(spec.getEntries(), std::back_inserter(others),
+                    [](DataLayoutEntryInterface entry) {
+                      auto key = dyn_cast<StringAttr>(entry.getKey());
+                      return !key || !key.getValue().starts_with(keyPrefix);
+                    });
+      if (others.empty())
+        continue;
+      device = DataLayoutEntryAttr::get(
+          cast<StringAttr>(device.getKey()),
+          TargetDeviceSpecAttr::get(module.getContext(), others));
+    }
+    devices.push_back(device);
+  }
+  if (devices.empty())
+    module->removeAttr(name);
+  else
+    module->setAttr(name,
+                    TargetSystemSpecAttr::get(module.getContext(), devices));
 }
 
 void mlir::commsched::inheritCosts(ModuleOp module, ModuleOp from) {

@@ -12,6 +12,7 @@
 #include "ManualComputations.h"
 #include "SchedulingGroups.h"
 
+#include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "CommSched/Interfaces/Futures.h"
@@ -161,6 +162,7 @@ static void removeArgumentAttributes(FunctionOpInterface function) {
 /// Removes the attributes of CommSched and the marks of the conversion from
 /// StableHLO.
 static void removeOwnAttributes(ModuleOp module) {
+  removeTarget(module);
   module->walk([](Operation *op) {
     SmallVector<StringAttr> own;
     for (NamedAttribute attr : op->getDiscardableAttrs())

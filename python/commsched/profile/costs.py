@@ -31,19 +31,19 @@ def make_costs(targets: list[Target], matching: Matching, source: str,
         if target.row:
             by_row[(*target.row, target.implementation)] += times
         if target.name:
-            key = target.function, target.name, target.operator
+            key = (*target.measured_as, target.operator, target.implementation)
             names.setdefault(key, []).extend(times)
-    for (function, name, operator), times in names.items():
+    for (graph, name, operator, implementation), times in names.items():
         operations.append({"operator": operator, "name": name,
-                           "function": function, **_times(times)})
+                           "function": graph, **_times(times),
+                           **_implementation(implementation)})
     for (operator, types), times in sorted(by_types.items()):
         operations.append({"operator": operator, "types": types,
                            **_times(times)})
     rows = [
         {"collective": kind, "ranks": ranks, "nodes": nodes, "bytes": size,
          "time_ns": max(1, lower_median(times)),
-         **({} if implementation == DEFAULT_IMPLEMENTATION
-            else {"implementation": implementation})}
+         **_implementation(implementation)}
         for (kind, ranks, nodes, size, implementation), times
         in sorted(by_row.items())
     ]
@@ -55,6 +55,10 @@ def make_costs(targets: list[Target], matching: Matching, source: str,
         costs["implementations"] = {
             DEFAULT_IMPLEMENTATION: {"tax": tax.fraction}}
     return {**costs, "operations": operations, "rows": rows}
+
+
+def _implementation(name: str) -> dict[str, str]:
+    return {} if name == DEFAULT_IMPLEMENTATION else {"implementation": name}
 
 
 def _times(times: list[int]) -> dict[str, int]:

@@ -14,6 +14,8 @@ DEFAULT_IMPLEMENTATION = "nccl"
 
 _RUNTIME = "commsched.runtime_ns"
 _IMPLEMENTATION = "commsched.implementation"
+_GRAPH = "commsched.graph"
+_GRAPH_NAME = "commsched.graph_name"
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Target:
     activities, `results` are the shapes of the results. `types` is the text
     of its types, or "" if it is not known. `is_free` says that it is a view;
     `row` is its row of measured collectives but for the time, and
-    `implementation` what carries it out.
+    `implementation` what carries it out. `measured_as` are the graph and the
+    name by which rows of a cost file know it, whatever passes made of them.
     """
 
     function: str
@@ -42,6 +45,7 @@ class Target:
     pinned_ns: Optional[int]
     row: Optional[tuple]
     implementation: str
+    measured_as: tuple = ("", "")
 
 
 def list_targets(program: Program) -> list[Target]:
@@ -88,7 +92,9 @@ def _target(program: Program, function: Function, operation: Operation,
         "" if kind else _types_text(operands, results),
         "alias" in attributes and not kind, attributes.get(_RUNTIME),
         _row(program, operation, kind, tensors, futures) if is_static else None,
-        implementation)
+        implementation,
+        (attributes.get(_GRAPH, function.attributes.get(_GRAPH, function.name)),
+         attributes.get(_GRAPH_NAME, operation.name)))
 
 
 def _tensors(types: list) -> list:

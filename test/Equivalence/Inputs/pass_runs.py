@@ -114,7 +114,7 @@ def make_runs(name, *options, **rest):
 def bucket_runs(kind, steps, *more):
     return make_runs(
         f"commsched-bucket-{kind}", "mode=copy", "mode=coalesced",
-        "mode=auto saturation", "cap-mb=0.002,0.01 preserve-overlap",
+        "mode=auto saturation", "cap-mb=0.002,0.01",
         "max-count=3", UNITS, "plan=auto", *more, steps=steps)
 
 
@@ -122,7 +122,7 @@ def small_bucket_runs(kind, *modes):
     """For kinds of which steps of training have few: on random programs."""
     return make_runs(
         f"commsched-bucket-{kind}", *modes, "saturation",
-        "cap-mb=0.002,0.01 preserve-overlap", "max-count=3", steps=())
+        "cap-mb=0.002,0.01", "max-count=3", steps=())
 
 
 IN_FRONT = ("commsched-partition-joint{collectives=recompute "

@@ -59,6 +59,10 @@ LogicalResult setTarget(ModuleOp module, StringRef preset);
 /// profile names are those of another module.
 LogicalResult setProfile(ModuleOp module, StringRef path, StringRef user);
 
+/// Takes what getTarget() reads out of the specification of `module`, and the
+/// specification if nothing else is in it.
+void removeTarget(ModuleOp module);
+
 /// Takes over the target and the profile of another module, of another context
 /// perhaps, where `module` has none.
 void inheritCosts(ModuleOp module, ModuleOp from);

@@ -23,16 +23,6 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
            "No bucket larger than what reaches 90 % of the bandwidth of its "
            "group, by the cost model">,
   ];
-  list<Option> commonOptions = [
-<<<<<<< HEAD
-    Option<"profile", "profile", "std::string", /*default=*/"",
-           "JSON file of measured collectives, for what merged ones take">,
-=======
-    Option<"preserveOverlap", "preserve-overlap", "bool", /*default=*/"false",
-           "Split buckets until the simulated step gets no longer, and no "
-           "other split makes it shorter">,
->>>>>>> 21a31b93 ([Costs] Make target and profile facts of the module)
-  ];
   list<Option> modeOption = [
     Option<"mode", "mode", "::mlir::commsched::BucketModeOption",
            /*default=*/"::mlir::commsched::BucketModeOption::Copy",
@@ -87,8 +77,7 @@ def BucketAllGather
 
     The results are the same, bit for bit.
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions,
-                            parameterOptions, [
+  let options = !listconcat(capOptions, modeOption, parameterOptions, [
     Option<"multiDtype", "multi-dtype", "bool", /*default=*/"false",
            "Let different element types share a bucket, as bytes">,
     Option<"deduplicate", "deduplicate", "bool", /*default=*/"false",
@@ -116,8 +105,7 @@ def BucketReduceScatter
     takes a library that chooses its algorithm by the size of the whole launch
     to change a sum.
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions,
-                            parameterOptions, [
+  let options = !listconcat(capOptions, modeOption, parameterOptions, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
            "Leave every element at its place of a message: merge by "
            "mode=coalesced only">,
@@ -143,8 +131,7 @@ def BucketAllReduce
     tensors of one launch as one message: `bitwise` leaves all-reduces alone on
     groups whose `commsched.backend` is "gloo".
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions,
-                            parameterOptions, [
+  let options = !listconcat(capOptions, modeOption, parameterOptions, [
     Option<"bitwise", "bitwise", "bool", /*default=*/"false",
            "Leave every element at its place of a message: merge by "
            "mode=coalesced only, and not at all on gloo">,
@@ -164,7 +151,7 @@ def BucketPermute : CommSched_BucketPass<"commsched-bucket-permute"> {
 
     The results are the same, bit for bit.
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions);
+  let options = !listconcat(capOptions, modeOption);
 }
 
 def BucketBroadcast : CommSched_BucketPass<"commsched-bucket-broadcast"> {
@@ -175,7 +162,7 @@ def BucketBroadcast : CommSched_BucketPass<"commsched-bucket-broadcast"> {
 
     The results are the same, bit for bit.
   }];
-  let options = !listconcat(capOptions, modeOption, commonOptions);
+  let options = !listconcat(capOptions, modeOption);
 }
 
 def BucketAllToAll : CommSched_BucketPass<"commsched-bucket-all-to-all"> {
@@ -189,7 +176,7 @@ def BucketAllToAll : CommSched_BucketPass<"commsched-bucket-all-to-all"> {
 
     The results are the same, bit for bit.
   }];
-  let options = !listconcat(capOptions, commonOptions);
+  let options = capOptions;
 }
 
 #endif // COMMSCHED_TRANSFORMS_PASSES_BUCKETS_TD
