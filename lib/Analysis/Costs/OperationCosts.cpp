@@ -313,8 +313,8 @@ static std::string printTypes(Operation *op) {
 
 using MeasuredTimes = cost::MeasuredOperations::Times;
 
-/// What `operations` has of `op` by its name: in its graph, in the joint
-/// function that its own is a half of, or in any; or null.
+/// What `operations` has of `op` by its name: in its graph, in its function, in
+/// the joint function that this is a half of, or in any; or null.
 static const MeasuredTimes *
 findByName(Operation *op, const cost::MeasuredOperations &operations) {
   auto known = op->getAttrOfType<StringAttr>(graphNameAttrName);
@@ -325,7 +325,8 @@ findByName(Operation *op, const cost::MeasuredOperations &operations) {
   auto joint = function ? function->getAttrOfType<StringAttr>(jointAttrName)
                         : StringAttr();
   for (StringRef graph :
-       {getGraph(op), joint ? joint.getValue() : StringRef(), StringRef()})
+       {getGraph(op), function ? function.getName() : StringRef(),
+        joint ? joint.getValue() : StringRef(), StringRef()})
     if (const MeasuredTimes *times =
             operations.findByName(graph, name, getOperatorName(op)))
       return times;
