@@ -66,10 +66,15 @@ def run_passes(step: pathlib.Path, passes: Sequence[str], output="/dev/null") ->
     )
 
 
+def costs(args) -> str:
+    """The pass that says what all later passes and reports are for."""
+    return f"commsched-set-costs{{target={args.target}}}"
+
+
 def report(args, step: pathlib.Path, *passes: str) -> dict[str, dict]:
     """The reports after passes, by function."""
-    last = f"commsched-report{{format=json target={args.target}}}"
-    reports = map(json.loads, run_passes(step, [*passes, last]).splitlines())
+    flags = [costs(args), *passes, "commsched-report{format=json}"]
+    reports = map(json.loads, run_passes(step, flags).splitlines())
     found = {one["function"]: one for one in reports}
     if not found:
         raise Failure(f"{step} has no function that can be simulated")
@@ -78,7 +83,7 @@ def report(args, step: pathlib.Path, *passes: str) -> dict[str, dict]:
 
 def write_report(args, step: pathlib.Path, output: pathlib.Path, options: str) -> None:
     run_passes(
-        step, [f"commsched-report{{target={args.target} {options} output={output}}}"]
+        step, [costs(args), f"commsched-report{{{options} output={output}}}"]
     )
 
 
@@ -421,7 +426,7 @@ def partition(args) -> None:
         path.unlink(missing_ok=True)
         run_passes(
             args.step,
-            [f"func.func(commsched-estimate-runtime{{target={args.target}}})",
+            [costs(args), "func.func(commsched-estimate-runtime)",
              f"commsched-training-pipeline{{{options} frontier={path}}}"],
             args.output_dir / f"{stem}.mlirbc",
         )
