@@ -47,11 +47,13 @@ def no_roofline(monkeypatch):
     )
 
 
-def estimated(gm, **options):
+def estimated(gm, **costs):
     """Milliseconds by node name, as commsched-opt writes them."""
     text = str(import_graph_module(gm))
-    flag = opt.flag("commsched-estimate-runtime", options)
-    program = opt.run_programs(text, flag).after
+    flags = [opt.flag("commsched-set-costs", costs)] if costs else []
+    program = opt.run_programs(
+        text, *flags, "--commsched-estimate-runtime"
+    ).after
     return {
         op.name: op.attributes["commsched.runtime_ns"] / 1e6
         for op in program.function("main").operations
