@@ -142,7 +142,7 @@ def spread(text):
     return json.dumps(json.loads(text), indent=0)
 
 
-def list_json(opt):
+def list_json():
     """Inputs of commsched-fuzz-json."""
     yield "profile\n" + json.dumps(PROFILE, indent=0)
     for path in sorted((ROOT / "data/cost-tables").glob("*.json")):
@@ -154,11 +154,6 @@ def list_json(opt):
         yield "operations\n" + spread(path.read_text())[:4 * MOST_BYTES]
     for path in sorted((ROOT / "test/OperationTables/Inputs").glob("*.json")):
         yield "operations\n" + spread(path.read_text())
-    for name in ("collectives", "timeline", "offload", "halo"):
-        command = [opt, ROOT / f"examples/{name}.mlir",
-                   "--commsched-dump-problem", "-o", "/dev/null"]
-        yield "problems\n" + spread(subprocess.run(
-            command, check=True, capture_output=True, text=True).stdout)
 
 
 #: Separates a module from the content of the file a.json.
@@ -225,7 +220,7 @@ def main():
         [*(f"// {flags}\n{module}" for flags, module in list_modules()),
          *list_modules_with_files(arguments.opt)])
     write(arguments.output / "opt", modules, kept / "opt")
-    write(arguments.output / "json", list_json(arguments.opt), kept / "json")
+    write(arguments.output / "json", list_json(), kept / "json")
     write(arguments.output / "runtime", ["-\n" + RUNTIME], kept / "runtime")
 
 

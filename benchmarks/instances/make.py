@@ -16,13 +16,14 @@ import pathlib
 import shlex
 import subprocess
 import sys
-import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-SUPPORT = HERE.parents[1] / "testsupport"
-sys.path[:0] = [str(SUPPORT / name) for name in ("", "optimum", "steps")]
+SUPPORT = ROOT / "testsupport"
+sys.path[:0] = [str(ROOT / "python"), *(
+    str(SUPPORT / name) for name in ("", "optimum", "steps"))]
 
+import commsched  # noqa: E402
 import exact  # noqa: E402
 import verify  # noqa: E402
 from simulate import simulate_peak, simulate_time  # noqa: E402
@@ -47,7 +48,7 @@ SEEDS = range(0, 60, 3)
 BUDGETS = (0, 5)  # Percent over the peak of the program.
 # Up to this number of operations the optimum is proved.
 MOST_PROVED = 60
-SLACKS = (0, 5, 40)  # Options of commsched-solve that are tried.
+SLACKS = (0, 5, 40)  # Options of commsched.schedule that are tried.
 
 
 def run(*command, data=None):
@@ -84,36 +85,34 @@ def make_problems(opt):
             yield name + more, command, problem
 
 
-def solve(tool, path, limit):
+def solve(problem, limit):
     """The shortest of the scheduler's steps, and what found it."""
     results = []
     for slack in SLACKS:
-        flags = [f"--memory-budget={limit}", f"--slack={slack}"]
-        result = json.loads(run(
-            tool, f"--problem={path}", "--print-order", *flags))
-        results.append((result["step_time_ns"], slack, result,
-                        "commsched-solve " + " ".join(flags)))
-    _, _, result, command = min(results)
-    return result, command
+        found = commsched.schedule(problem, memory_budget=limit,
+                                   slack_percent=slack)
+        results.append((found.step_ns, slack, list(found.order)))
+    _, slack, order = min(results)
+    return order, (f"commsched.schedule(memory_budget={limit}, "
+                   f"slack_percent={slack})")
 
 
 class Maker:
-    def __init__(self, tool, stored):
-        self.tool, self.stored, self.index = tool, stored, []
+    def __init__(self, stored):
+        self.stored, self.index = stored, []
 
     def add(self, name, source, problem):
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump({"version": 1, "functions": [problem]}, file)
-            file.flush()
-            for percent in BUDGETS:
-                self.add_budget(name, source, problem, file.name, percent)
+        for percent in BUDGETS:
+            self.add_budget(name, source, problem, percent)
 
-    def add_budget(self, name, source, problem, path, percent):
+    def add_budget(self, name, source, problem, percent):
         program = range(len(problem["nodes"]))
         peak = simulate_peak(problem, program)
         limit = peak + math.floor(peak * (percent / 100))
-        result, found_by = solve(self.tool, path, limit)
-        order, bound = result["order"], result["tight_lower_bound_ns"]
+        text = json.dumps({"version": 1, "functions": [problem]})
+        (read,) = commsched.read_problems(text).values()
+        order, found_by = solve(read, limit)
+        bound = commsched.lower_bound(read)
         if len(program) <= MOST_PROVED:
             proved = exact.solve(problem, limit, hint=order, low=bound)
             bound = proved.step_ns
@@ -125,7 +124,8 @@ class Maker:
             "problem": f"problems/{name}.json.gz",
             "source": source,
             "operations": len(program),
-            "collectives": result["num_collectives"],
+            "collectives": sum(node[0] in ("start", "blocking")
+                               for node in problem["nodes"]),
             "program_ns": simulate_time(problem, program)[0],
             "program_bytes": peak,
             "limit_bytes": limit,
@@ -170,8 +170,7 @@ def main():
     if exact.SKIP_REASON:
         sys.exit(f"error: {exact.SKIP_REASON}")
     has_index = (HERE / "index.json").exists()
-    maker = Maker(options.bin.resolve() / "commsched-solve",
-                  verify.read_index() if has_index else {})
+    maker = Maker(verify.read_index() if has_index else {})
     for name, source, problem in make_problems(
             options.bin.resolve() / "commsched-opt"):
         maker.add(name, source, problem)

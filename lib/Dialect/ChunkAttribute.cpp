@@ -22,7 +22,6 @@ static constexpr StringLiteral partKey = "part";
 static constexpr StringLiteral indexKey = "index";
 static constexpr StringLiteral axisKey = "axis";
 static constexpr StringLiteral blocksKey = "blocks";
-static constexpr StringLiteral originalKey = "original";
 
 static StringRef getText(ChunkPart part) {
   switch (part) {
@@ -65,7 +64,6 @@ std::optional<ChunkInfo> mlir::commsched::getChunkInfo(Operation *op) {
   info.index = getInteger(dict, indexKey);
   info.axis = getInteger(dict, axisKey);
   info.blocks = getInteger(dict, blocksKey);
-  info.original = dict.getAs<DictionaryAttr>(originalKey);
   return info;
 }
 
@@ -83,8 +81,6 @@ void mlir::commsched::setChunkInfo(Operation *op, const ChunkInfo &info) {
   setInteger(blocksKey, info.blocks);
   if (info.part != ChunkPart::Chunk)
     entries.set(partKey, builder.getStringAttr(getText(info.part)));
-  if (info.original)
-    entries.set(originalKey, info.original);
   op->setDiscardableAttr(builder.getStringAttr(chunkAttrName),
                          entries.getDictionary(op->getContext()));
 }
@@ -109,12 +105,6 @@ static LogicalResult verifyEntry(Operation *op, NamedAttribute entry) {
       return emitAttrError(op)
              << "has the part " << value << "; parts are slice, whole and ring";
     return success();
-  }
-  if (key == originalKey) {
-    if (isa<DictionaryAttr>(value))
-      return success();
-    return emitAttrError(op)
-           << "has '" << key << "', which must be a dictionary, not " << value;
   }
   if (!llvm::is_contained({countKey, indexKey, axisKey, blocksKey}, key))
     return emitAttrError(op) << "has the unknown key '" << key << "'";

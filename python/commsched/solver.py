@@ -317,7 +317,10 @@ def read_problems(text: Union[str, bytes]) -> Dict[str, Problem]:
     """Reads what `commsched-dump-problem` writes: by name of the function, its
     problem. Raises ValueError for another text."""
     try:
-        functions = json.loads(text)["functions"]
+        dump = json.loads(text)
+        version, functions = dump["version"], dump["functions"]
+        if version != 1:
+            raise ValueError(f"version {version} is not supported, only 1")
         return {each["function"]: _from_dump(each) for each in functions}
     except (KeyError, IndexError, TypeError) as error:
         raise ValueError(

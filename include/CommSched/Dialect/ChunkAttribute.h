@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The discardable dictionary `commsched.chunk` of the operations that splitting
-// creates, from which commsched-merge-chunks restores the original operations.
+// creates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,10 +48,6 @@ struct ChunkInfo {
   /// collective.
   std::optional<int64_t> axis;
   std::optional<int64_t> blocks;
-  /// `original`: of the first chunk, or of the first step of a ring, what the
-  /// operation was: its `types`, the `properties` that differ, and its pinned
-  /// `runtime_ns`. Null for others.
-  DictionaryAttr original;
 };
 
 /// The operation's `commsched.chunk`, if it has one.

@@ -50,7 +50,7 @@ def CommSched_Dialect : Dialect {
     | `commsched.recompute_region` | i64, not negative | region of activation checkpointing that the policy belongs to |
     | `commsched.compile_with` | dictionary of the strings `pipeline` and `region` and the dictionary of strings `settings`, none of them needed | pass pipeline for the operation's region, and what a frontend asks of other compilers, which is reported and otherwise ignored |
     | `commsched.fused` | `i64`, unit on operations without operands | what reads the results computes them on the way: they take no storage, and the operand of that number stays alive until then |
-    | `commsched.chunk` | dictionary of the strings `of` and `part`, the i64 `count`, `index`, `axis` and `blocks`, and the dictionary `original` | the operation is chunk `index` of `count` of the operation `of`, or cuts such chunks out of a value or joins them (`part`); `original` is what `commsched-merge-chunks` restores |
+    | `commsched.chunk` | dictionary of the strings `of` and `part`, and the i64 `count`, `index`, `axis` and `blocks` | the operation is chunk `index` of `count` of the operation `of`, or cuts such chunks out of a value or joins them (`part`) |
     | `commsched.pure` | unit | on a call: the callee only computes results, in storage of their own |
     | `commsched.backend` | string | on a `commsched.group`: the library that transports its messages, such as `"nccl"`, `"gloo"` or `"mpi"` |
     | `commsched.size_hints` | array of i64, none negative, one for each dynamic dimension | sizes of the results, in order, or of what a collective delivers, to be used for costs and memory; see the attribute of arguments |

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Writes scheduling problems as JSON and reads them: names, costs, sizes,
-// dependences, buffers and streams, without the IR. It is the form for bug
-// reports and for other schedulers.
+// Writes scheduling problems as JSON: names, costs, sizes, dependences, buffers
+// and streams, without the IR. It is the form for bug reports and for other
+// schedulers; commsched.read_problems() of the Python package reads it.
 //
 // A file holds an object with `version` and `functions`. A function holds
 //  - `function`: its name,
@@ -61,11 +61,6 @@ void writeConstraints(llvm::json::OStream &json,
 
 /// Writes a whole file.
 void writeProblems(raw_ostream &os, ArrayRef<NamedProblem> problems);
-
-/// Reads a whole file. The problems are finalized and checked. Error: a field
-/// is missing, unknown, or of another type; a kind is unknown; or the problem
-/// is not sound, such as a negative cost, an index out of range, or a cycle.
-llvm::Expected<std::vector<NamedProblem>> parseProblems(StringRef text);
 
 } // namespace mlir::commsched
 

@@ -57,38 +57,6 @@ bool canAdd(Type type);
 /// Creates the sum of `chunks`, added up in their order.
 CreatedValue createSum(OpBuilder &builder, Location loc, ValueRange chunks);
 
-/// What `chunk` was cut out of, chunk by chunk as createSlice() does it: chunk
-/// `index` of `count`.
-struct RecognizedSlice {
-  Value source;
-  ValueSplit split;
-  /// The group of the ring that the chunks are in the places of; otherwise
-  /// null.
-  FlatSymbolRefAttr ring;
-};
-std::optional<RecognizedSlice> recognizeSlice(Value chunk, int64_t index,
-                                              int64_t count);
-
-/// What chunk `index` of `count` is written into: the value of which
-/// `destination` is a part that createDestination() made.
-std::optional<RecognizedSlice>
-recognizeDestination(Value destination, int64_t index, int64_t count);
-
-/// A value that createConcat(), createInserts(), createJoin() or createSum()
-/// made of chunks.
-struct JoinedValue {
-  Value value;
-  /// None: the sum.
-  std::optional<ValueSplit> split;
-  /// The operations that read the chunks.
-  SmallVector<Operation *, 2> readers;
-  /// As in RecognizedSlice.
-  FlatSymbolRefAttr ring;
-};
-
-/// The values that `chunks`, in this order, are put together to.
-SmallVector<JoinedValue> findJoined(ValueRange chunks);
-
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_SPLIT_CHUNKVALUES_H

@@ -122,22 +122,6 @@ private:
 
 } // namespace
 
-/// What the operation of a chunk was: `original` of ChunkInfo.
-static DictionaryAttr describeOriginal(Operation *op, Operation *chunk) {
-  Builder builder(op->getContext());
-  NamedAttrList entries;
-  SmallVector<Attribute> types;
-  for (Type type : op->getResultTypes())
-    types.push_back(TypeAttr::get(type));
-  entries.set("types", builder.getArrayAttr(types));
-  Attribute properties = op->getPropertiesAsAttribute();
-  if (properties && properties != chunk->getPropertiesAsAttribute())
-    entries.set("properties", properties);
-  if (Attribute pinned = op->getDiscardableAttr(runtimeNsAttrName))
-    entries.set(runtimeNsAttrName.drop_front(strlen("commsched.")), pinned);
-  return entries.getDictionary(op->getContext());
-}
-
 void RegionRewriter::nameAndPin(const SplitMember &member, Operation *chunk,
                                 int64_t index) {
   Operation *op = member.op;
@@ -165,8 +149,6 @@ void RegionRewriter::annotate(const SplitMember &member, Operation *chunk,
   info.index = index;
   info.axis = member.axisIndex;
   info.blocks = member.blocks;
-  if (index == 0)
-    info.original = describeOriginal(member.op, chunk);
   setChunkInfo(chunk, info);
 }
 
@@ -181,9 +163,6 @@ void RegionRewriter::annotateRing(const SplitMember &member, Operation *chunk,
   info.count = count;
   info.part = ChunkPart::Ring;
   info.index = index;
-  // The local shard is not sent.
-  if (index == (member.isStart() ? 1 : 0))
-    info.original = describeOriginal(member.op, chunk);
   setChunkInfo(chunk, info);
 }
 

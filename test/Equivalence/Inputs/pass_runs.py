@@ -211,8 +211,6 @@ RUNS = [
                "chunks=4 extent=widest bitwise=false",
                "max-chunks=4 extent=auto", "mode=ring", steps=()),
 
-    *make_runs("commsched-merge-chunks", "", steps=()),
-
     Run("commsched-reinplace-all-gather", "", ("packed", "packed-experts")),
     Run("commsched-remove-unsharded-param-usage", "", ("stored",)),
     Run("commsched-enforce-fsdp-order", "", ("packed", "packed-experts"),

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How the regions of split_regions.py are divided.
 
-They are divided by force in several ways, scheduled, and put together again;
-and by the decision, for a machine on which even what is so small pays.
+They are divided by force in several ways, and scheduled; and by the decision,
+for a machine on which even what is so small pays.
 """
 
 from dataclasses import dataclass, replace
@@ -27,34 +27,28 @@ def may_divide(runs):
     return [replace(run, divides=run.divides and None) for run in runs]
 
 
-MERGE = "func.func(commsched-merge-chunks)"
-
-
 def make_runs(counts, forced="", decided="", **rest):
-    """By force into so many chunks; the last of these also before a pipeline,
-    and put together again; and by the decision."""
+    """By force into so many chunks, the last of these also before a pipeline;
+    and by the decision."""
     texts = [split(f"chunks={count} extent={extent}{forced}")
              for count in counts for extent in ("nearest", "widest")]
     return [
         *(RegionRun(text, **rest) for text in texts),
         RegionRun(f"{texts[-1]},commsched-pipeline{{memory-budget=1GiB}}",
                   **rest),
-        *(RegionRun(f"{text},{MERGE}", divides=False, **rest)
-          for text in texts[-2:]),
         RegionRun(f"commsched-pipeline{{memory-budget=1GiB{decided}}}",
                   **rest),
     ]
 
 
 def make_rings(divides=True):
-    """As rings, before a pipeline, and put together again."""
+    """As rings, also before a pipeline."""
     texts = [split(f"mode=ring extent={extent}")
              for extent in ("nearest", "widest")]
     return [
         *(RegionRun(text, divides=divides) for text in texts),
         RegionRun(f"{texts[1]},commsched-pipeline{{memory-budget=1GiB}}",
                   divides=divides),
-        *(RegionRun(f"{text},{MERGE}", divides=False) for text in texts),
     ]
 
 

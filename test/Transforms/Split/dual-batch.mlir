@@ -1,5 +1,4 @@
 // RUN: commsched-opt %s --commsched-split="chunks=2 extent=widest" | FileCheck %s
-// RUN: commsched-opt %s --commsched-split="chunks=2 extent=widest" --commsched-merge-chunks | FileCheck %s --check-prefix=MERGED
 // RUN: commsched-opt %s --pass-pipeline="builtin.module(commsched-pipeline{memory-budget=100%% split=off},commsched-report{format=json})" -o /dev/null > %t.whole.json
 // RUN: commsched-opt %s --pass-pipeline="builtin.module(commsched-pipeline{memory-budget=100%% split=auto},commsched-report{format=json})" -o %t.split.mlir > %t.split.json
 // RUN: FileCheck %s --check-prefix=CHOSEN < %t.split.mlir
@@ -25,8 +24,6 @@
 // CHECK: commsched.name = "combine.whole"
 // CHECK: commsched.name = "residual"
 
-// MERGED-NOT: chunk
-// MERGED: commsched.name = "residual"
 
 // CHOSEN: commsched.name = "attention.chunk0"
 // CHOSEN: commsched.name = "combine.chunk1"

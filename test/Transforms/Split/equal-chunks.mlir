@@ -1,11 +1,8 @@
 // RUN: commsched-opt %s --commsched-split=chunks=2 | FileCheck %s --enable-var-scope
-// RUN: commsched-opt %s -o %t.input
-// RUN: commsched-opt %s --commsched-split=chunks=2 --commsched-merge-chunks | diff %t.input -
 
 // A chunk of the product has rows of all ranks, so that a chunk of its
 // destination is in several pieces. All elements of the destination are equal,
-// and a view of as many contiguous rows stands for them, also when the chunks
-// are put together again.
+// and a view of as many contiguous rows stands for them.
 
 commsched.group @tp size(4)
 

@@ -1,6 +1,4 @@
 // RUN: commsched-opt %s --commsched-split=chunks=2 --split-input-file | FileCheck %s
-// RUN: commsched-opt %s --commsched-split=chunks=2 --commsched-merge-chunks --split-input-file -o %t.merged
-// RUN: commsched-opt %s --split-input-file | diff - %t.merged
 
 // A region goes on behind the exchange to where its values have the fewest
 // bytes: the sum of the experts of a token. What is added to it has as many.

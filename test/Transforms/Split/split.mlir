@@ -17,7 +17,7 @@ commsched.group @tp size(4)
 // NEAREST: %[[B:.+]] = tensor.empty() {commsched.chunk = {count = 2 : i64, of = "mm1", part = "whole"}, commsched.module = "mlp"} : tensor<64x64xf32>
 // NEAREST: %[[E0:.+]] = tensor.expand_shape %[[B]] {{.*}} output_shape [4, 2, 8, 64]
 // NEAREST: %[[D0:.+]] = tensor.extract_slice %[[E0]][0, 0, 0, 0] [4, 1, 8, 64] {{.*}} to tensor<4x8x64xf32>
-// NEAREST: %[[H0:.+]] = commsched.compute "aten.mm"(%[[G0]], %[[W1]], %[[D0]]) {alias = 2 : i64, bytes = 20480 : i64, commsched.chunk = {axis = 0 : i64, blocks = 4 : i64, count = 2 : i64, index = 0 : i64, of = "mm1", original = {properties = {callee = "aten.mm", flops = 2.621440e+05 : f64, split = "m k, k n -> m n"}, runtime_ns = 1001 : i64, types = [tensor<64x64xf32>]}}, commsched.module = "mlp", commsched.name = "mm1.chunk0", {{.*}}commsched.runtime_ns = {{[0-9]+}} : i64, flops = 1.310720e+05 : f64
+// NEAREST: %[[H0:.+]] = commsched.compute "aten.mm"(%[[G0]], %[[W1]], %[[D0]]) {alias = 2 : i64, bytes = 20480 : i64, commsched.chunk = {axis = 0 : i64, blocks = 4 : i64, count = 2 : i64, index = 0 : i64, of = "mm1"}, commsched.module = "mlp", commsched.name = "mm1.chunk0", {{.*}}commsched.runtime_ns = {{[0-9]+}} : i64, flops = 1.310720e+05 : f64
 // NEAREST: %[[G1:.+]] = commsched.wait %[[F1]]
 // NEAREST: %[[D1:.+]] = tensor.extract_slice {{.*}}[0, 1, 0, 0] [4, 1, 8, 64]
 // NEAREST: %[[H1:.+]] = commsched.compute "aten.mm"(%[[G1]], %[[W1]], %[[D1]]) {alias = 2 : i64,

@@ -215,7 +215,7 @@ def DumpProblem : Pass<"commsched-dump-problem", "::mlir::ModuleOp"> {
     Writes what `commsched-schedule` reads of every function whose body is one
     block: names, costs and streams of operations, dependences, and buffers with
     their sizes. The IR is not part of it, so that it can go with a bug report;
-    `commsched-solve --problem=FILE` schedules it. The format is described in
+    `commsched.read_problems` of the Python package reads it. The format is described in
     `include/CommSched/Report/ProblemJson.h`. On the command line,
     `--commsched-dump-problem=FILE` is short for
     `--commsched-dump-problem=file=FILE`. The module stays as it is.

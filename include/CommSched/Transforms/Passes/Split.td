@@ -71,19 +71,4 @@ def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
   ];
 }
 
-def MergeChunks : Pass<"commsched-merge-chunks", "::mlir::func::FuncOp"> {
-  let summary = "put chunks together again";
-  let description = [{
-    Replaces the chunks that `commsched-split` made by the operations that they
-    were, and removes slices and concatenations, so that a program that was
-    split for one machine can be planned for another. Each operation is where
-    the last of its chunks was, with its name and its pinned time.
-
-    Chunks that are connected are put together only if all of them can be. If
-    chunks are missing, or if an operation reads one of them alone, they are
-    left as they are; a remark names the operation and the reason.
-  }];
-  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
-}
-
 #endif // COMMSCHED_TRANSFORMS_PASSES_SPLIT_TD
