@@ -262,13 +262,13 @@ def pipeline_sections():
         source = (ROOT / source_path).read_text(encoding="utf-8")
         options, comments = pipeline_options(header), build_comments(header)
         for match in re.finditer(
-                r"PassPipelineRegistration<(\w+)>\s*\(\s*\"([\w-]+)\",\s*"
+                r"PassPipelineRegistration<(\w*)>\s*\(\s*\"([\w-]+)\",\s*"
                 r"((?:\"(?:[^\"\\]|\\.)*\"\s*)+),\s*(?:\[\][^{]*\{\s*)?(\w+)",
                 source):
             struct, name, summary, build = match.groups()
             parts = [f"## `--{name}`", f"_{sentence(joined_literals(summary))}_",
                      comments[build]]
-            if options[struct]:
+            if options.get(struct):
                 parts.append(option_table(options[struct]))
             sections.append("\n\n".join(parts))
     return sections

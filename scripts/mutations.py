@@ -281,7 +281,7 @@ MUTATIONS = [
         "a pass that never makes a step longer does",
         ("lit Transforms/reorder-comms-never-longer.mlir",)),
     Mutation(
-        "lib/Transforms/OrderCollectives.cpp",
+        "lib/Transforms/Inductor/OrderCollectives.cpp",
         "    last = op;\n", "",
         "collectives may contradict the order that is fixed for them",
         ("lit Transforms/order-contradicted.mlir",)),
@@ -302,7 +302,7 @@ MUTATIONS = [
         ("lit Transforms/Fsdp/deduplicate-gathers.mlir",
          "lit Transforms/Fsdp/deduplicate-gathers-kept.mlir")),
     Mutation(
-        "lib/Transforms/Fsdp/EnforceFsdpOrder.cpp",
+        "lib/Transforms/Inductor/EnforceFsdpOrder.cpp",
         "return end.node < copyIn && !members.contains(end.node) && "
         "!goesElsewhere;",
         "(void)goesElsewhere;\n    return false;",

@@ -34,7 +34,7 @@ from commsched.forms import needs_conversion  # noqa: E402
 ENDINGS = (".hlo", ".mlir", ".mlirbc", ".pb", ".txt")
 READ = (
     "--convert-stablehlo-to-commsched",
-    "--commsched-assume-fusion",
+    "--commsched-set-costs=assume-fusion",
     "--emit-bytecode",
 )
 COMBINE = ",".join(

@@ -59,7 +59,7 @@ def measure(args, step, launcher, options):
 ONCE = {"before": None, "after": "commsched-pipeline{{{}}}"}
 REPEATED = {
     "functions": None,
-    "one function": "commsched-merge-step,commsched-pipeline{{{}}}",
+    "one function": "test-commsched-merge-step,commsched-pipeline{{{}}}",
     "steady state": "commsched-pipeline{{steady-state {}}}"}
 
 

@@ -49,7 +49,7 @@ static const char *const defaultPipelines[] = {
     "func.func(commsched-reorder-comms-preserving-peak-memory)",
     "func.func(commsched-sink-waits-iterative)",
     "func.func(commsched-simple-overlap)",
-    "func.func(commsched-annotate-fsdp)",
+    "func.func(test-commsched-annotate-fsdp)",
     "func.func(commsched-bucket-all-gather)",
     "func.func(commsched-bucket-all-gather{plan=auto})",
     "func.func(commsched-bucket-reduce-scatter)",

@@ -9,7 +9,7 @@ micro-batch:
 
     one after the other  each function by commsched-schedule
     whole backward       commsched-interleave of the forward and the backward
-    split backward       commsched-split-backward, then the forward of one
+    split backward       test-commsched-split-backward, then the forward of one
                          micro-batch, the gradients of inputs of another and the
                          gradients of weights of a third in one schedule
 
@@ -38,7 +38,7 @@ SEQUENCE = 8192
 BUDGETS = (0, 1, 5, 20)
 # The trace has no stage before it. The gradient of the embedding, which is the
 # first result, depends on all that one would wait for.
-SPLIT = "commsched-split-backward{input-gradients=0}"
+SPLIT = "test-commsched-split-backward{input-gradients=0}"
 REPORT = "commsched-report{format=json}"
 HEADER = ("step", "memory", "functions", "step, ms", "exposed, ms")
 HEADER += ("of one after the other", "bound, ms", "peak, GiB", "s")

@@ -52,7 +52,7 @@ class Step:
     def __init__(self, options: argparse.Namespace, traced: pathlib.Path, folder):
         self.options, self.traced, self.folder = options, traced, folder
         self.merged = folder / "merged.mlirbc"
-        self.run(["commsched-merge-step"], self.traced, self.merged)
+        self.run(["test-commsched-merge-step"], self.traced, self.merged)
         (program,) = self.report([], self.merged)
         self.peak_bytes = program["peak_memory_bytes"]
 
@@ -75,7 +75,7 @@ class Step:
 
     def apart(self, passes: str) -> Answer:
         reports, seconds = self.measure([passes], self.traced)
-        whole = self.report([passes, "commsched-merge-step"], self.traced)
+        whole = self.report([passes, "test-commsched-merge-step"], self.traced)
         names = ("forward", "backward", "optimizer")
         parts = [report for report in reports if report["function"] in names]
         if len(parts) != len(names):
@@ -96,7 +96,7 @@ class Step:
 
     def xla(self) -> Answer:
         bucketed = self.folder / "bucketed.mlirbc"
-        passes = [self.bucket_blocks(), "commsched-merge-step"]
+        passes = [self.bucket_blocks(), "test-commsched-merge-step"]
         self.run(passes, self.traced, bucketed)
         lines = run([self.options.tool, bucketed, "--latency-hiding=xla=5%"])
         answers = [json.loads(line) for line in lines.splitlines()]

@@ -127,7 +127,7 @@ static void passOn(const SchedulingPipelineOptions &from, Options &to) {
   to.computeSlowdown = from.computeSlowdown;
 }
 
-/// An option that was given and that commsched-steady-state does not have.
+/// An option that was given and that test-commsched-steady-state does not have.
 static std::optional<StringRef>
 findOptionWithoutRepetitions(const PipelineOptions &options) {
   const llvm::cl::Option *unknown[] = {

@@ -10,6 +10,7 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/DLTI/DLTI.h"
+#include "mlir/Pass/PassManager.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_SETCOSTS
@@ -29,6 +30,12 @@ struct SetCosts : mlir::commsched::impl::SetCostsBase<SetCosts> {
     if ((!target.empty() && failed(setTarget(module, target))) ||
         (!profile.empty() &&
          failed(setProfile(module, profile, "pass 'commsched-set-costs'"))))
+      return signalPassFailure();
+    if (!assumeFusion)
+      return;
+    OpPassManager fusion(ModuleOp::getOperationName());
+    fusion.addPass(createAssumeFusion());
+    if (failed(runPipeline(fusion, module)))
       signalPassFailure();
   }
 };

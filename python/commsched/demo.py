@@ -332,7 +332,7 @@ def repeat(args) -> None:
     budget = f"target={args.target} memory-budget={args.memory_budget}"
     steady = args.output_dir / f"{args.step.stem}.steady.mlirbc"
     trace = args.output_dir / f"{args.step.stem}.steady.trace.json"
-    merge, pipeline = "commsched-merge-step", f"commsched-pipeline{{{budget}}}"
+    merge, pipeline = "test-commsched-merge-step", f"commsched-pipeline{{{budget}}}"
     before = find_step(report(args, args.step, merge))
     together = find_step(report(args, args.step, pipeline, merge))
     # A forward and its backward have a report together, too.

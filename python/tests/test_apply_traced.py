@@ -14,7 +14,7 @@ from commsched.torch.rewriting.dependences import Storages  # noqa: E402
 from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
 
 MERGE_COPY = [
-    "--commsched-annotate-fsdp",
+    "--test-commsched-annotate-fsdp",
     "--commsched-bucket-all-gather=mode=copy multi-dtype deduplicate plan=auto",
     "--commsched-bucket-reduce-scatter=mode=copy plan=auto",
     "--commsched-schedule",

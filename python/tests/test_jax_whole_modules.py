@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("opt_program")
 
 SCHEDULE = (
     "--convert-stablehlo-to-commsched",
-    "--commsched-assume-fusion",
+    "--commsched-set-costs=assume-fusion",
     "--commsched-pipeline",
     "--convert-commsched-to-stablehlo",
     "--mlir-print-op-generic",

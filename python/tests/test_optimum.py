@@ -189,7 +189,7 @@ def joint(exact, tool, opt_program):
 
     joint.options = SimpleNamespace(
         opt=opt_program, tool=tool, budgets=3, seconds=60,
-        ways=["commsched-fit-memory"],
+        ways=["commsched-training-pipeline"],
     )
     return joint
 

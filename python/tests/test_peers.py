@@ -87,7 +87,7 @@ def test_reads_what_was_stablehlo(peers, opt_program):
     source = BENCHMARKS.parent / "examples" / "stablehlo" / "step.mlir"
     subprocess.run(
         [opt_program, source, "--convert-stablehlo-to-commsched",
-         "--commsched-assume-fusion", "-o", peers.program], check=True)
+         "--commsched-set-costs=assume-fusion", "-o", peers.program], check=True)
     costs = peers.run("--latency-hiding=xla=none")
     assert costs["input"]["num_collectives"] == costs["xla"]["num_collectives"] > 0
     assert costs["xla"]["step_time_ns"] < costs["input"]["step_time_ns"]

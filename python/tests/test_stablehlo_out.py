@@ -287,13 +287,13 @@ BUCKETS = {
         ["1x4xbf16", "2xbf16"],
     ),
     "permutes": (
-        "commsched-bucket-permute" + COPY,
+        "commsched-bucket{kinds=permute mode=copy}",
         ("permute", "all", "pairs(dense<[[0, 1], [2, 7]]> : tensor<2x2xi64>)"),
         ["3x4xf32", "5xf32", "2x2x2xf32"],
         ["3x4xf32", "5xf32", "2x2x2xf32"],
     ),
     "exchanges": (
-        "commsched-bucket-all-to-all",
+        "commsched-bucket{kinds=all-to-all}",
         ("all_to_all", "pairs", "split_dim(0) concat_dim(0)"),
         ["2x4xf32", "4xf32"],
         ["2x4xf32", "4xf32"],

@@ -110,7 +110,7 @@ def test_all_collectives_of_parameters_are_found(fake_world, opt_program):
         gm = found[kind]
         roles = parameter_roles(gm.graph, found["parameters"])
         spec = GraphSpec(kind, gm, kind, roles)
-        text = opt.run(import_graphs([spec]), "--commsched-annotate-fsdp")
+        text = opt.run(import_graphs([spec]), "--test-commsched-annotate-fsdp")
         assert text.count(f'commsched.fsdp = "{role}"') == count, text
 
 

@@ -48,8 +48,8 @@ def model(fake_world):
 
 
 def recognized(text):
-    """How many collectives of each kind commsched-annotate-fsdp knows."""
-    marked = opt.run(text, "--commsched-annotate-fsdp")
+    """How many collectives of each kind test-commsched-annotate-fsdp knows."""
+    marked = opt.run(text, "--test-commsched-annotate-fsdp")
     return {
         kind: marked.count(f'commsched.fsdp = "{kind}"')
         for kind in ("parameter_gather", "gradient_scatter")

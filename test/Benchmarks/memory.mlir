@@ -50,7 +50,7 @@
 // RUN: commsched-opt %s --commsched-partition-joint -o %t/halves.mlir
 // RUN: commsched-peers %t/halves.mlir --output=%t/after.mlirbc \
 // RUN:   --pipeline='ours=func.func(commsched-simple-overlap)'
-// RUN: commsched-opt %t/after.mlirbc --commsched-verify-partition \
+// RUN: commsched-opt %t/after.mlirbc --test-commsched-verify-partition \
 // RUN:   | FileCheck %s --check-prefix=AFTER
 // AFTER-LABEL: func.func @step_forward(
 // AFTER:       all_gather {{.*}}"w0.start"

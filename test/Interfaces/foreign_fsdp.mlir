@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --commsched-annotate-fsdp \
+// RUN: commsched-test-opt %s --test-commsched-annotate-fsdp \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks

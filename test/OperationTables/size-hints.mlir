@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-infer-size-hints \
+// RUN: commsched-opt %s --test-commsched-infer-size-hints \
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s
 
 // Operations by name have the costs that hints give: both functions take the

@@ -9,7 +9,7 @@
 // CHECK: {{^}}equal: all {{[0-9]+}} elements on 4 ranks{{$}}
 //
 // The schedule moves them, with the sizes that hints state.
-// RUN: commsched-opt columns.mlir --commsched-infer-size-hints \
+// RUN: commsched-opt columns.mlir --test-commsched-infer-size-hints \
 // RUN:   --commsched-pipeline -o scheduled.mlir
 // RUN: commsched-run scheduled.mlir --ranks=4 --compare=local-columns.mlir \
 // RUN:   -o /dev/null | FileCheck %s

@@ -21,7 +21,7 @@
 // RUN: commsched-run split.mlir --ranks=4 --compare=experts.mlir -o /dev/null \
 // RUN:   | FileCheck %s
 // Rows that are exchanged by values stay whole, columns are divided.
-// RUN: commsched-opt values.mlir --commsched-infer-size-hints \
+// RUN: commsched-opt values.mlir --test-commsched-infer-size-hints \
 // RUN:   --commsched-split=chunks=2 -o split.mlir
 // RUN: FileCheck %s --check-prefix=VALUES --input-file=split.mlir
 // VALUES: "exchange.chunk1"{{.*}} : tensor<8x2xf32> -> !commsched.future<tensor<?x2xf32>>

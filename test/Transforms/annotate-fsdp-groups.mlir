@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-annotate-fsdp --remark-policy=all \
+// RUN: commsched-opt %s --test-commsched-annotate-fsdp --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched -o /dev/null \
 // RUN:   2>&1 | FileCheck %s
 

@@ -1,8 +1,8 @@
-// RUN: commsched-opt %s --commsched-annotate-fsdp > %t
+// RUN: commsched-opt %s --test-commsched-annotate-fsdp > %t
 // RUN: FileCheck %s < %t
-// RUN: commsched-opt %t --commsched-annotate-fsdp | diff %t -
+// RUN: commsched-opt %t --test-commsched-annotate-fsdp | diff %t -
 // RUN: commsched-opt %s \
-// RUN:   --pass-pipeline='builtin.module(func.func(commsched-annotate-fsdp))' \
+// RUN:   --pass-pipeline='builtin.module(func.func(test-commsched-annotate-fsdp))' \
 // RUN:   | diff %t -
 
 // What an earlier run or somebody else wrote is made right, or removed, on

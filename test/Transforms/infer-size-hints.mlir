@@ -1,8 +1,8 @@
-// RUN: commsched-opt %s --commsched-infer-size-hints -o %t \
+// RUN: commsched-opt %s --test-commsched-infer-size-hints -o %t \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t
-// RUN: commsched-opt %t --commsched-infer-size-hints | diff %t -
+// RUN: commsched-opt %t --test-commsched-infer-size-hints | diff %t -
 
 // Hints follow from those of operands.
 

@@ -5,9 +5,9 @@
 // Sends and receives keep their order in every pass that moves or merges
 // collectives, and no collective of their group crosses them.
 
-// REDEFINE: %{pass} = func.func(commsched-bucket-permute{mode=copy})
+// REDEFINE: %{pass} = func.func(commsched-bucket{kinds=permute mode=copy})
 // RUN: %{check} --check-prefixes=CHECK,MERGED
-// REDEFINE: %{pass} = func.func(commsched-bucket-permute{mode=coalesced})
+// REDEFINE: %{pass} = func.func(commsched-bucket{kinds=permute mode=coalesced})
 // RUN: %{check} --check-prefixes=CHECK,MERGED
 // REDEFINE: %{pass} = commsched-pipeline{memory-budget=100%}
 // RUN: %{check} --check-prefixes=CHECK,MERGED

@@ -66,8 +66,8 @@
 // Functions that are merged keep the times of both, whose operations had equal
 // names; and a profile of the parts fits the merged step.
 // RUN: commsched-opt %t/parts.mlir --commsched-set-costs=profile=%t/parts.json \
-// RUN:   --commsched-merge-step | FileCheck %s --check-prefix=MERGED
-// RUN: commsched-opt %t/parts.mlir --commsched-merge-step \
+// RUN:   --test-commsched-merge-step | FileCheck %s --check-prefix=MERGED
+// RUN: commsched-opt %t/parts.mlir --test-commsched-merge-step \
 // RUN:   --commsched-set-costs=profile=%t/parts.json | FileCheck %s --check-prefix=MERGED
 // MERGED: "copy"({{.*}}) {commsched.graph = "first", commsched.measured_ns = 11 : i64, commsched.name = "work"}
 // MERGED: "copy"({{.*}}) {commsched.graph = "second", commsched.graph_name = "work", commsched.measured_ns = 22 : i64, commsched.name = "second.work"}
@@ -75,9 +75,9 @@
 // What a collective took is the price of what carried it out then. Another
 // implementation can be chosen, and the measured one can be kept.
 // RUN: commsched-opt %t/gather.mlir --commsched-set-costs=profile=%t/slow.json \
-// RUN:   --commsched-choose-implementations | FileCheck %s --check-prefix=SLOW
+// RUN:   --test-commsched-choose-implementations | FileCheck %s --check-prefix=SLOW
 // RUN: commsched-opt %t/gather.mlir --commsched-set-costs=profile=%t/fast.json \
-// RUN:   --commsched-choose-implementations | FileCheck %s --check-prefix=FAST
+// RUN:   --test-commsched-choose-implementations | FileCheck %s --check-prefix=FAST
 // SLOW: commsched.implementation = "copy-engine", commsched.measured_ns = {nccl = 90000 : i64}
 // FAST-NOT: commsched.implementation =
 // FAST: commsched.measured_ns = {"copy-engine" = 90000 : i64, nccl = 100 : i64}

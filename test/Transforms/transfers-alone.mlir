@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-infer-size-hints \
+// RUN: commsched-opt %s --test-commsched-infer-size-hints \
 // RUN:   --commsched-bucket-all-reduce --commsched-split \
 // RUN:   --commsched-reinplace-all-gather --commsched-simple-overlap \
 // RUN:   | FileCheck %s

@@ -302,8 +302,8 @@ def import_text(graphs):
 
 
 def our_roles(graphs, text):
-    """By graph: the collectives of each role, by commsched-annotate-fsdp."""
-    run = opt.run_programs(text, "--commsched-annotate-fsdp")
+    """By graph: the collectives of each role, by test-commsched-annotate-fsdp."""
+    run = opt.run_programs(text, "--test-commsched-annotate-fsdp")
     found = []
     for graph in graphs:
         roles = {role: set() for role in ROLES}

@@ -22,8 +22,8 @@ WAYS = {
         "runtime-estimator=model}},func.func(commsched-schedule{{buckets=off "
         "memory-budget={0}}})"
     ),
-    "commsched-fit-memory": (
-        "commsched-fit-memory{{device-memory={0} buckets=off}}"
+    "commsched-training-pipeline": (
+        "commsched-training-pipeline{{device-memory={0} buckets=off}}"
     ),
 }
 

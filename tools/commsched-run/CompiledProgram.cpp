@@ -66,7 +66,7 @@ LogicalResult CompiledProgram::load(MLIRContext &context,
       return failure();
     if (hasLinkedFunctions(*module)) {
       error = "'" + path + "': the functions of its step cannot be merged; " +
-              "commsched-opt --commsched-merge-step "
+              "commsched-opt --test-commsched-merge-step "
               "--remarks-filter=commsched --remark-policy=all says why";
       return failure();
     }

@@ -216,7 +216,7 @@ def ConvertStableHloToCommSched
 //===----------------------------------------------------------------------===//
 
 def ConvertCommSchedToRequests
-    : Pass<"convert-commsched-to-requests", "::mlir::ModuleOp"> {
+    : Pass<"test-convert-commsched-to-requests", "::mlir::ModuleOp"> {
   let summary = "turn futures into requests of the runtime, on tensors";
   let description = [{
     The first step of `convert-commsched-to-runtime`: starts, waits and the
@@ -271,7 +271,7 @@ def ConvertCommSchedToRequests
 }
 
 def PackRequestBuffers
-    : Pass<"commsched-pack-request-buffers", "::mlir::func::FuncOp"> {
+    : Pass<"test-commsched-pack-request-buffers", "::mlir::func::FuncOp"> {
   let summary = "give the runtime contiguous buffers";
   let description = [{
     The runtime takes a pointer and a number of elements. If an operand of
@@ -288,7 +288,7 @@ def PackRequestBuffers
 }
 
 def ConvertRequestsToCalls
-    : Pass<"convert-requests-to-calls", "::mlir::ModuleOp"> {
+    : Pass<"test-convert-requests-to-calls", "::mlir::ModuleOp"> {
   let summary = "turn requests on memrefs into calls of the runtime";
   let description = [{
     The last step of `convert-commsched-to-runtime`: operations of
@@ -405,7 +405,7 @@ def ConvertCommSchedToStableHlo
 // SmallFloats
 //===----------------------------------------------------------------------===//
 
-def ExpandFloat8Casts : Pass<"commsched-expand-float8-casts"> {
+def ExpandFloat8Casts : Pass<"test-commsched-expand-float8-casts"> {
   let summary = "expand casts of 8-bit floats into integer arithmetic";
   let description = [{
     Expands `arith.truncf` to f8E5M2 and f8E4M3FN, and `arith.extf` from them,

@@ -169,7 +169,7 @@ enum class ActivationType { BF16, F16, F32, F64 };
 /// The element types that it converts them to.
 enum class QuantType { F8E5M2, F8E4M3FN };
 
-/// Whether `commsched-fit-memory` may keep saved activations in 8 bits.
+/// Whether `test-commsched-fit-memory` may keep saved activations in 8 bits.
 enum class QuantizeChoice { Off, Auto };
 
 /// The values of an option of that type.

@@ -204,9 +204,9 @@ struct PipelineOptions : public PassPipelineOptions<PipelineOptions>,
 /// and finds the shortest step within the budget, inner blocks first;
 /// commsched-pipeline-loops overlaps the iterations of loops before the block
 /// around them is scheduled, and
-/// commsched-choose-implementations chooses what carries out each collective,
-/// where the target lists several ways. With `steady-state`,
-/// commsched-merge-step runs before, and commsched-steady-state after
+/// test-commsched-choose-implementations chooses what carries out each
+/// collective, where the target lists several ways. With `steady-state`,
+/// test-commsched-merge-step runs before, and test-commsched-steady-state after
 /// commsched-schedule instead of the choice.
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 

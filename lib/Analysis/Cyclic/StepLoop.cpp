@@ -56,7 +56,7 @@ bool StepLoop::readSources(DeclineFunction decline) {
       decline(location, ("argument " + Twine(index) + " comes from '@" +
                          source->function.getValue() +
                          "', so that the step is several functions, which "
-                         "commsched-merge-step makes one")
+                         "test-commsched-merge-step makes one")
                             .str());
       return false;
     }

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two passes: `commsched-pack-request-buffers` gives every operand of the
-// runtime a contiguous buffer, and `convert-requests-to-calls` replaces the
-// operations of `commsched_rt` by calls.
+// Two passes: `test-commsched-pack-request-buffers` gives every operand of the
+// runtime a contiguous buffer, and `test-convert-requests-to-calls` replaces
+// the operations of `commsched_rt` by calls.
 //
 //===----------------------------------------------------------------------===//
 

@@ -19,11 +19,9 @@
 #include "mlir/Pass/Pass.h"
 
 namespace mlir::commsched {
+#define GEN_PASS_DEF_BUCKET
 #define GEN_PASS_DEF_BUCKETALLGATHER
 #define GEN_PASS_DEF_BUCKETALLREDUCE
-#define GEN_PASS_DEF_BUCKETALLTOALL
-#define GEN_PASS_DEF_BUCKETBROADCAST
-#define GEN_PASS_DEF_BUCKETPERMUTE
 #define GEN_PASS_DEF_BUCKETREDUCESCATTER
 #include "CommSched/Transforms/Passes.h.inc"
 } // namespace mlir::commsched
@@ -90,9 +88,7 @@ public:
 
   LogicalResult initialize(MLIRContext *context) final {
     bucketing = {};
-    bucketing.kind = getKind();
     bucketing.saturation = this->saturation;
-    bucketing.modes = getModes(BucketModeOption::Coalesced);
     optionError = readOwnOptions(bucketing);
     if (!optionError)
       optionError = readSizes();
@@ -110,18 +106,27 @@ public:
     FailureOr<bool> prepared = prepare(*costs);
     if (failed(prepared))
       return this->signalPassFailure();
-    FailureOr<bool> merged =
-        bucketCollectives(this->getOperation(), bucketing, *costs);
-    if (failed(merged))
-      this->signalPassFailure();
-    else if (!*prepared && !*merged)
+    bool isChanged = *prepared;
+    for (CollectiveKind kind : getKinds()) {
+      BucketingPassOptions options = bucketing;
+      options.kind = kind;
+      options.modes = getModesOf(kind);
+      FailureOr<bool> merged =
+          bucketCollectives(this->getOperation(), options, *costs);
+      if (failed(merged))
+        return this->signalPassFailure();
+      isChanged |= *merged;
+    }
+    if (!isChanged)
       this->markAllAnalysesPreserved();
   }
 
 protected:
   using OptionError = std::optional<std::string>;
 
-  virtual CollectiveKind getKind() const = 0;
+  virtual ArrayRef<CollectiveKind> getKinds() const = 0;
+  /// How collectives of that kind may travel, in the order of preference.
+  virtual SmallVector<BucketMode, 2> getModesOf(CollectiveKind kind) const = 0;
   /// Reads the options that not every bucketing pass has. Returns what is wrong
   /// with one.
   virtual OptionError readOwnOptions(BucketingPassOptions &options) {
@@ -153,7 +158,7 @@ private:
 };
 
 /// `Base` is what TableGen makes of a CommSched_ParameterBucketPass.
-template <typename Base>
+template <typename Base, CollectiveKind kind>
 class ParameterBucketingPass : public BucketingPass<Base> {
 public:
   using BucketingPass<Base>::BucketingPass;
@@ -167,8 +172,7 @@ protected:
       return makeOptionError(*this, option, what);
     };
     options.fsdpOnly = this->fsdpOnly;
-    options.modes =
-        getModes(options.isBitwise ? BucketModeOption::Coalesced : this->mode);
+    isBitwise = options.isBitwise;
     if (OptionError error = parsePlan(this->plan, options))
       return explain(this->plan, *error);
     if (options.grouping == BucketGrouping::Size)
@@ -183,16 +187,25 @@ protected:
       return explain(this->saturation, meaningless);
     return std::nullopt;
   }
+
+  ArrayRef<CollectiveKind> getKinds() const override { return ownKind; }
+
+  SmallVector<BucketMode, 2> getModesOf(CollectiveKind) const override {
+    return getModes(isBitwise ? BucketModeOption::Coalesced : this->mode);
+  }
+
+private:
+  static constexpr CollectiveKind ownKind[] = {kind};
+  bool isBitwise = false;
 };
 
 struct BucketAllGather
     : ParameterBucketingPass<
-          mlir::commsched::impl::BucketAllGatherBase<BucketAllGather>> {
+          mlir::commsched::impl::BucketAllGatherBase<BucketAllGather>,
+          CollectiveKind::AllGather> {
   using ParameterBucketingPass::ParameterBucketingPass;
 
 protected:
-  CollectiveKind getKind() const override { return CollectiveKind::AllGather; }
-
   OptionError readOwnOptions(BucketingPassOptions &options) override {
     options.multiDtype = multiDtype;
     return readParameterOptions(options);
@@ -211,14 +224,11 @@ protected:
 
 struct BucketReduceScatter
     : ParameterBucketingPass<
-          mlir::commsched::impl::BucketReduceScatterBase<BucketReduceScatter>> {
+          mlir::commsched::impl::BucketReduceScatterBase<BucketReduceScatter>,
+          CollectiveKind::ReduceScatter> {
   using ParameterBucketingPass::ParameterBucketingPass;
 
 protected:
-  CollectiveKind getKind() const override {
-    return CollectiveKind::ReduceScatter;
-  }
-
   OptionError readOwnOptions(BucketingPassOptions &options) override {
     options.isBitwise = bitwise;
     return readParameterOptions(options);
@@ -231,51 +241,65 @@ protected:
 
 struct BucketAllReduce
     : ParameterBucketingPass<
-          mlir::commsched::impl::BucketAllReduceBase<BucketAllReduce>> {
+          mlir::commsched::impl::BucketAllReduceBase<BucketAllReduce>,
+          CollectiveKind::AllReduce> {
   using ParameterBucketingPass::ParameterBucketingPass;
 
 protected:
-  CollectiveKind getKind() const override { return CollectiveKind::AllReduce; }
-
   OptionError readOwnOptions(BucketingPassOptions &options) override {
     options.isBitwise = bitwise;
     return readParameterOptions(options);
   }
 };
 
-struct BucketPermute
-    : BucketingPass<mlir::commsched::impl::BucketPermuteBase<BucketPermute>> {
+struct Bucket : BucketingPass<mlir::commsched::impl::BucketBase<Bucket>> {
   using BucketingPass::BucketingPass;
 
 protected:
-  CollectiveKind getKind() const override { return CollectiveKind::Permute; }
-
   OptionError readOwnOptions(BucketingPassOptions &options) override {
-    options.modes = getModes(mode);
+    options.isBitwise = bitwise;
+    wanted.clear();
+    for (StringRef name : kinds) {
+      auto it = llvm::find_if(
+          allKinds, [&](const NamedKind &kind) { return kind.name == name; });
+      if (it == std::end(allKinds))
+        return makeOptionError(*this, kinds,
+                               "takes all-gather, reduce-scatter, all-reduce, "
+                               "all-to-all, broadcast and permute, not '" +
+                                   name + "'");
+      wanted.push_back(it->kind);
+    }
+    if (wanted.empty())
+      for (const NamedKind &kind : allKinds)
+        wanted.push_back(kind.kind);
     return std::nullopt;
   }
-};
 
-struct BucketBroadcast
-    : BucketingPass<
-          mlir::commsched::impl::BucketBroadcastBase<BucketBroadcast>> {
-  using BucketingPass::BucketingPass;
+  ArrayRef<CollectiveKind> getKinds() const override { return wanted; }
 
-protected:
-  CollectiveKind getKind() const override { return CollectiveKind::Broadcast; }
-
-  OptionError readOwnOptions(BucketingPassOptions &options) override {
-    options.modes = getModes(mode);
-    return std::nullopt;
+  SmallVector<BucketMode, 2> getModesOf(CollectiveKind kind) const override {
+    bool keepsPlaces = bitwise && (kind == CollectiveKind::ReduceScatter ||
+                                   kind == CollectiveKind::AllReduce);
+    return getModes(keepsPlaces || kind == CollectiveKind::AllToAll
+                        ? BucketModeOption::Coalesced
+                        : mode);
   }
-};
 
-struct BucketAllToAll
-    : BucketingPass<mlir::commsched::impl::BucketAllToAllBase<BucketAllToAll>> {
-  using BucketingPass::BucketingPass;
+private:
+  struct NamedKind {
+    StringLiteral name;
+    CollectiveKind kind;
+  };
+  static constexpr NamedKind allKinds[] = {
+      {"all-gather", CollectiveKind::AllGather},
+      {"reduce-scatter", CollectiveKind::ReduceScatter},
+      {"all-reduce", CollectiveKind::AllReduce},
+      {"all-to-all", CollectiveKind::AllToAll},
+      {"broadcast", CollectiveKind::Broadcast},
+      {"permute", CollectiveKind::Permute},
+  };
 
-protected:
-  CollectiveKind getKind() const override { return CollectiveKind::AllToAll; }
+  SmallVector<CollectiveKind> wanted;
 };
 
 } // namespace

@@ -146,76 +146,56 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
 /// cost keeps its order, with a remark. Returns whether anything moved.
 static FailureOr<bool> listSchedule(func::FuncOp function,
                                     ListSchedulerOptions options,
-                                    OperationCosts *costs = nullptr) {
+                                    OperationCosts *costs) {
   return rewriteBlocks(getBlocksWithCollectives(function), [&](Block &block) {
     return scheduleBlock(function, block, options, costs);
   });
 }
 
 //===----------------------------------------------------------------------===//
-// commsched-raise-comms
+// The passes
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-struct RaiseComms : mlir::commsched::impl::RaiseCommsBase<RaiseComms> {
+/// `Base` is what TableGen makes of a CommSched_ListSchedulePass.
+template <typename Base, bool raiseComms, bool sinkWaits,
+          bool reorderForOverlap>
+struct ListSchedulePass : Base {
   void runOnOperation() override {
+    OperationCosts *costs = nullptr;
+    if (reorderForOverlap) {
+      costs = this->template getAnalysis<CostAnalysis>().getCosts();
+      if (!costs)
+        return this->signalPassFailure();
+      this->template markAnalysesPreserved<CostAnalysis>();
+    }
     schedule::ListSchedulerOptions options;
-    options.raiseComms = true;
-    FailureOr<bool> moved = listSchedule(getOperation(), options);
+    options.raiseComms = raiseComms;
+    options.sinkWaits = sinkWaits;
+    options.reorderForOverlap = reorderForOverlap;
+    FailureOr<bool> moved = listSchedule(this->getOperation(), options, costs);
     if (failed(moved))
-      signalPassFailure();
+      this->signalPassFailure();
     else if (!*moved)
-      markAllAnalysesPreserved();
+      this->markAllAnalysesPreserved();
   }
 };
 
-} // namespace
+struct RaiseComms
+    : ListSchedulePass<mlir::commsched::impl::RaiseCommsBase<RaiseComms>,
+                       /*raiseComms=*/true, /*sinkWaits=*/false,
+                       /*reorderForOverlap=*/false> {};
 
-//===----------------------------------------------------------------------===//
-// commsched-sink-waits
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-struct SinkWaits : mlir::commsched::impl::SinkWaitsBase<SinkWaits> {
-  void runOnOperation() override {
-    schedule::ListSchedulerOptions options;
-    options.sinkWaits = true;
-    FailureOr<bool> moved = listSchedule(getOperation(), options);
-    if (failed(moved))
-      signalPassFailure();
-    else if (!*moved)
-      markAllAnalysesPreserved();
-  }
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// commsched-reorder-compute-for-overlap
-//===----------------------------------------------------------------------===//
-
-namespace {
+struct SinkWaits
+    : ListSchedulePass<mlir::commsched::impl::SinkWaitsBase<SinkWaits>,
+                       /*raiseComms=*/false, /*sinkWaits=*/true,
+                       /*reorderForOverlap=*/false> {};
 
 struct ReorderComputeForOverlap
-    : mlir::commsched::impl::ReorderComputeForOverlapBase<
-          ReorderComputeForOverlap> {
-  void runOnOperation() override {
-    OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
-    if (!costs)
-      return signalPassFailure();
-    markAnalysesPreserved<CostAnalysis>();
-    schedule::ListSchedulerOptions options;
-    options.raiseComms = true;
-    options.sinkWaits = true;
-    options.reorderForOverlap = true;
-    FailureOr<bool> moved = listSchedule(getOperation(), options, costs);
-    if (failed(moved))
-      signalPassFailure();
-    else if (!*moved)
-      markAllAnalysesPreserved();
-  }
-};
+    : ListSchedulePass<mlir::commsched::impl::ReorderComputeForOverlapBase<
+                           ReorderComputeForOverlap>,
+                       /*raiseComms=*/true, /*sinkWaits=*/true,
+                       /*reorderForOverlap=*/true> {};
 
 } // namespace

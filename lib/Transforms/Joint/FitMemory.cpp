@@ -255,7 +255,8 @@ void FitMemory::runOnOperation() {
   }
   if (failedAny ||
       (!frontier.empty() &&
-       failed(writeFrontiers(module.getLoc(), frontier, frontiers))))
+       failed(writeFrontiers(module.getLoc(), frontier, frontiers))) ||
+      failed(verifyPartitions(module)))
     signalPassFailure();
 }
 

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The partitions of a joint function that commsched-fit-memory chooses from: a
-// fixed list, whatever the memory is, with estimates of what their steps take.
-// Rewrites nothing.
+// The partitions of a joint function that test-commsched-fit-memory chooses
+// from: a fixed list, whatever the memory is, with estimates of what their
+// steps take. Rewrites nothing.
 //
 //===----------------------------------------------------------------------===//
 

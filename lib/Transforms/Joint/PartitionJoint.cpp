@@ -308,5 +308,7 @@ void PartitionJoint::runOnOperation() {
        failed(writeProposals(module.getLoc(), propose, proposals))))
     return signalPassFailure();
   if (replacements.empty())
-    markAllAnalysesPreserved();
+    return markAllAnalysesPreserved();
+  if (failed(verifyPartitions(module)))
+    signalPassFailure();
 }

@@ -63,6 +63,10 @@ PartitionHalves splitFunction(const JointFunction &joint,
                               const partition::Split &split,
                               const PartitionNames &names);
 
+/// Verifies all pairs of halves of the module: that backwards take what their
+/// forwards save. Emits an error for each that does not.
+LogicalResult verifyPartitions(ModuleOp module);
+
 /// The sizes that `value` is expected to have where its type has none, as
 /// `commsched.size_hints` holds them. Null if it has all, or if one of them is
 /// not known.

@@ -10,6 +10,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
+#include "SplitFunction.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -339,16 +340,20 @@ LogicalResult PairVerifier::verify() {
   return result;
 }
 
-void VerifyPartition::runOnOperation() {
-  markAllAnalysesPreserved();
+LogicalResult mlir::commsched::verifyPartitions(ModuleOp module) {
   SymbolTableCollection symbols;
   bool isValid = true;
-  getOperation().walk([&](FunctionOpInterface function) {
+  module.walk([&](FunctionOpInterface function) {
     FunctionOpInterface backward;
     if (failed(verifyLinks(function, symbols, backward)) ||
         (backward && failed(PairVerifier(function, backward).verify())))
       isValid = false;
   });
-  if (!isValid)
+  return success(isValid);
+}
+
+void VerifyPartition::runOnOperation() {
+  markAllAnalysesPreserved();
+  if (failed(verifyPartitions(getOperation())))
     signalPassFailure();
 }

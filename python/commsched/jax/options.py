@@ -70,8 +70,14 @@ class Options(ScheduleOptions):
                 "convert-stablehlo-to-commsched",
                 {"ranks-per-node": self.ranks_per_node},
             ),
-            *self.cost_flags(),
-            "--commsched-assume-fusion",
+            opt.flag(
+                "commsched-set-costs",
+                {
+                    "target": self.target,
+                    "profile": self.profile,
+                    "assume-fusion": True,
+                },
+            ),
         )
 
     def write_flags(self) -> tuple[str, ...]:

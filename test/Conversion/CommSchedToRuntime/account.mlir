@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --convert-commsched-to-requests | FileCheck %s
+// RUN: commsched-opt %s --test-convert-commsched-to-requests | FileCheck %s
 // RUN: commsched-opt %s --convert-commsched-to-runtime \
 // RUN:   | FileCheck %s --check-prefix=CALLS
 

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --convert-commsched-to-requests \
+// RUN: commsched-opt %s --split-input-file --test-convert-commsched-to-requests \
 // RUN:   | FileCheck %s --check-prefix=REQUESTS
 // RUN: commsched-opt %s --split-input-file --convert-commsched-to-runtime \
 // RUN:   | FileCheck %s

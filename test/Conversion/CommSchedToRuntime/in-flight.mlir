@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --convert-commsched-to-requests \
+// RUN: commsched-opt %s --test-convert-commsched-to-requests \
 // RUN:   --one-shot-bufferize="allow-return-allocs-from-loops bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" \
 // RUN:   --buffer-deallocation-pipeline --optimize-allocation-liveness | FileCheck %s
 

@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --convert-commsched-to-requests
+// RUN:   --test-convert-commsched-to-requests
 
 commsched.group @g size(4)
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {

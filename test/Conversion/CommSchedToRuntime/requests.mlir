@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --convert-commsched-to-requests \
+// RUN: commsched-opt %s --split-input-file --test-convert-commsched-to-requests \
 // RUN:   | FileCheck %s
 
 // What each collective becomes. Where parts along a dimension other than the

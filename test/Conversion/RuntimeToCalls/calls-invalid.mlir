@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --convert-requests-to-calls
+// RUN:   --test-convert-requests-to-calls
 
 commsched.group @g size(2)
 func.func @tensors(%x: tensor<4xf32>) -> tensor<4xf32> {

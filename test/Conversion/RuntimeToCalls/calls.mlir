@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --convert-requests-to-calls | FileCheck %s
-// RUN: commsched-opt %s --convert-requests-to-calls \
+// RUN: commsched-opt %s --test-convert-requests-to-calls | FileCheck %s
+// RUN: commsched-opt %s --test-convert-requests-to-calls \
 // RUN:   | FileCheck %s --check-prefix=PROGRAM
 
 commsched.group @rows size(2)

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-pack-request-buffers | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-pack-request-buffers | FileCheck %s
 
 commsched.group @g size(2)
 

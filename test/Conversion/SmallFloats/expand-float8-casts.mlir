@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-expand-float8-casts | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-expand-float8-casts | FileCheck %s
 
 // What the arithmetic yields is compared with the formats in float8-casts.test.
 

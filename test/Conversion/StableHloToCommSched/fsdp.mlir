@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --convert-stablehlo-to-commsched \
-// RUN:   --commsched-annotate-fsdp | FileCheck %s
+// RUN:   --test-commsched-annotate-fsdp | FileCheck %s
 // RUN: commsched-opt %s --convert-stablehlo-to-commsched \
 // RUN:   '--commsched-bucket-all-gather=fsdp-only mode=coalesced' \
 // RUN:   | FileCheck %s --check-prefix=BUCKETS

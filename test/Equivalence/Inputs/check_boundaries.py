@@ -17,7 +17,7 @@ from pass_runs import LOWERING, RUNS
 
 SOURCE = Path(__file__).resolve().parents[3]
 PAIRS = re.compile(r"commsched\.(all_gather|reduce_scatter|all_reduce|wait) ")
-LOWERINGS = LOWERING - {"commsched-pack-request-buffers"}
+LOWERINGS = LOWERING - {"test-commsched-pack-request-buffers"}
 
 
 def run(command):

@@ -7,7 +7,7 @@ The functions are those of random_joint.py (`--random`, a range of seeds) or the
 small ones of testsupport/steps/joint_steps.py (`--small`). With every budget
 of `--budgets`, as commsched-report simulates the step:
 
-- commsched-verify-partition accepts the halves, the verifier the module;
+- test-commsched-verify-partition accepts the halves, the verifier the module;
 - the peak is within the budget, or a remark says that it is not;
 - a smaller budget never gives a shorter step;
 - no step is longer than that of commsched-training-pipeline with a budget for
@@ -34,7 +34,7 @@ sys.path.append(str(Path(__file__).resolve().parents[3]
 import joint_steps  # noqa: E402
 
 EXCEEDED = re.compile(r"\[\w+\] MemoryExceeded .*?Function=(\w+)")
-FIT = "commsched-fit-memory{{device-memory={}}}"
+FIT = "test-commsched-fit-memory{{device-memory={}}}"
 BEFORE = ("commsched-training-pipeline{{memory-budget={0} "
           "schedule-memory-budget={0} collectives=cost}}")
 
@@ -50,7 +50,7 @@ class Checker:
         """The reports on the steps, by joint function, and the remarks."""
         report, output = (self.folder / f"{name}.{kind}"
                           for kind in ("json", "mlir"))
-        passes = (f"{pipeline},commsched-verify-partition,"
+        passes = (f"{pipeline},test-commsched-verify-partition,"
                   f"commsched-report{{format=json output={report}}}")
         result = subprocess.run(
             [*self.opt, str(self.program), "-o", str(output),

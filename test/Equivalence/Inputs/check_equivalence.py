@@ -42,13 +42,13 @@ EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # look at what no random program has.
 ALONE = {"commsched-accumulate-gradients", "commsched-align-runtimes",
          # What it names has to be in the list of the passes behind it.
-         "commsched-choose-implementations", "commsched-interleave",
-         "commsched-merge-step", "commsched-report",
+         "test-commsched-choose-implementations", "commsched-interleave",
+         "test-commsched-merge-step", "commsched-report",
          "commsched-dump-problem", "commsched-export-chakra",
          "commsched-export-json",
-         "commsched-frontier", "commsched-split-backward",
+         "commsched-frontier", "test-commsched-split-backward",
          "commsched-quantize-activations", "commsched-partition-joint",
-         "commsched-verify-partition", "commsched-sync-partition",
+         "test-commsched-verify-partition", "commsched-sync-partition",
          "commsched-mimic-autograd-order", "commsched-training-pipeline"}
 
 

@@ -22,7 +22,7 @@ from seeds import parse_seeds
 from transformer_step import parse_step
 
 COUNTS = (1, 2, MOST_ROUNDS)
-STEADY = "commsched-steady-state"
+STEADY = "test-commsched-steady-state"
 LOOPS = "commsched-pipeline-loops"
 BOTH = "commsched-interleave{first=@step second=@step name=both}"
 
@@ -44,10 +44,10 @@ PIPELINES = [
 ]
 # For steps of several functions. Without a merge, the functions stay apart.
 LINKED_PIPELINES = [
-    "commsched-merge-step",
+    "test-commsched-merge-step",
     "commsched-pipeline",
-    "commsched-merge-step,func.func(commsched-schedule{memory-budget=50%})",
-    f"commsched-merge-step,{STEADY}{{memory-budget=200%}}",
+    "test-commsched-merge-step,func.func(commsched-schedule{memory-budget=50%})",
+    f"test-commsched-merge-step,{STEADY}{{memory-budget=200%}}",
     "commsched-pipeline{steady-state memory-budget=200%}",
 ]
 LOOP_PIPELINES = [

@@ -6,7 +6,7 @@
 For random joint functions (`--random`, a range of seeds of random_joint.py) or
 those of a module (`--module`), with several options:
 
-- commsched-verify-partition accepts what commsched-partition-joint makes;
+- test-commsched-verify-partition accepts what commsched-partition-joint makes;
 - the forward and then the backward compute the same as the joint function, by
   value_numbers.py, and leave the same in memory;
 - they do so, bit for bit, when all are run on four ranks, each function with
@@ -14,7 +14,7 @@ those of a module (`--module`), with several options:
 - a second run, without threads, makes the same text;
 - a smaller budget never saves more bytes, with either solver.
 
-With `--pass=commsched-fit-memory`, which schedules as well, only what holds
+With `--pass=test-commsched-fit-memory`, which schedules as well, only what holds
 for any pass: it is run on four ranks, and makes the same text twice. `--small`
 takes the functions of testsupport/steps/joint_steps.py, on a machine whose
 link to the host is fast; `--offloads` is how many of the partitions that are
@@ -58,7 +58,7 @@ commsched.group @shard size(4)
 commsched.group @expert size(4)
 """
 RUNNER = "commsched-run --ranks=4 --opt-level=0 -o /dev/null"
-PARTITION, FIT = "commsched-partition-joint", "commsched-fit-memory"
+PARTITION, FIT = "commsched-partition-joint", "test-commsched-fit-memory"
 SOLVERS = ["dp", "greedy"]
 REMARK = re.compile(r"\[Passed\] Partitioned .*?Function=(\w+)"
                     r".*?SavedBytes=(\d+)")
@@ -91,7 +91,7 @@ class Checker:
     def partition(self, module, options, *more):
         return self.call(
             *self.opt, str(module), f"--{self.pass_name}={options}",
-            "--commsched-verify-partition", *more)
+            "--test-commsched-verify-partition", *more)
 
     def check_values(self, path):
         """Returns the names of the joint functions."""

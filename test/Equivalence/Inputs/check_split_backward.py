@@ -1,7 +1,7 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Splits functions by commsched-split-backward and compares what both halves
+"""Splits functions by test-commsched-split-backward and compares what both halves
 compute, one after the other, with what the function does.
 
 `--random` is a range of seeds of random functions; `--steps` says whether to
@@ -86,7 +86,7 @@ class SplitChecker(Checker):
         before = before.replace(whole.text, name_arguments(whole.text))
         indices = ",".join(map(str, chosen))
         after = self.transform(
-            before, "commsched-split-backward{function=@step "
+            before, "test-commsched-split-backward{function=@step "
             f"input-gradients={indices}}}")
         if "@step_weight" not in after:
             self.kept += 1

@@ -12,11 +12,11 @@ import re
 from dataclasses import dataclass
 
 # What makes programs run, and is run on everything here by commsched-run.
-LOWERING = {"commsched-expand-float8-casts",
-            "commsched-pack-request-buffers", "commsched-to-llvm",
-            "convert-commsched-to-requests", "convert-commsched-to-runtime",
+LOWERING = {"test-commsched-expand-float8-casts",
+            "test-commsched-pack-request-buffers", "commsched-to-llvm",
+            "test-convert-commsched-to-requests", "convert-commsched-to-runtime",
             "convert-commsched-to-stablehlo",
-            "convert-requests-to-calls",
+            "test-convert-requests-to-calls",
             # Their input is another dialect's.
             "convert-shard-to-commsched", "convert-stablehlo-to-commsched"}
 
@@ -70,7 +70,7 @@ class Run:
         """Whether what is reduced may travel at other places of messages, for
         which a library may sum in another order."""
         if "pipeline" in self.name or self.name in (
-                "commsched-schedule", "commsched-fit-memory"):
+                "commsched-schedule", "test-commsched-fit-memory"):
             return not {"bitwise", "buckets=off"} & set(
                 self.options.split()) and (
                 self.name != "commsched-inductor-pipeline"
@@ -93,16 +93,16 @@ class Run:
 
 MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-training-pipeline",
-                 "commsched-align-runtimes", "commsched-assume-fusion",
+                 "commsched-align-runtimes", "test-commsched-assume-fusion",
                  "commsched-compile-regions",
                  "commsched-dump-problem", "commsched-export-chakra",
                  "commsched-export-json",
-                 "commsched-fit-memory",
+                 "test-commsched-fit-memory",
                  "commsched-frontier", "commsched-interleave",
-                 "commsched-merge-step", "commsched-partition-joint",
-                 "commsched-split-backward",
-                 "commsched-verify-partition", "commsched-sync-partition",
-                 "commsched-quantize-activations", "commsched-steady-state"}
+                 "test-commsched-merge-step", "commsched-partition-joint",
+                 "test-commsched-split-backward",
+                 "test-commsched-verify-partition", "commsched-sync-partition",
+                 "commsched-quantize-activations", "test-commsched-steady-state"}
 COSTS = "target=b200 profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
@@ -121,8 +121,9 @@ def bucket_runs(kind, steps, *more):
 def small_bucket_runs(kind, *modes):
     """For kinds of which steps of training have few: on random programs."""
     return make_runs(
-        f"commsched-bucket-{kind}", *modes, "saturation",
-        "cap-mb=0.002,0.01", "max-count=3", steps=())
+        "commsched-bucket", *(f"kinds={kind} {options}" for options in (
+            *modes, "saturation", "cap-mb=0.002,0.01", "max-count=3")),
+        steps=())
 
 
 IN_FRONT = ("commsched-partition-joint{collectives=recompute "
@@ -134,12 +135,13 @@ ITERATIVE = ("reorder_sink_runtime_estimations_comm_mult=2 "
 
 RUNS = [
     *make_runs("commsched-order-collectives", "", marks=True),
-    *make_runs("commsched-annotate-fsdp", "", marks=True),
-    *make_runs("commsched-infer-size-hints", "", steps=()),
-    *make_runs("commsched-set-costs", COSTS, steps=("mixed",), marks=True),
+    *make_runs("test-commsched-annotate-fsdp", "", marks=True),
+    *make_runs("test-commsched-infer-size-hints", "", steps=()),
+    *make_runs("commsched-set-costs", COSTS, "assume-fusion",
+               steps=("mixed",), marks=True),
     *make_runs("commsched-estimate-runtime", "", COSTS.partition(" ")[2],
                "model=nccl", marks=True),
-    *make_runs("commsched-assume-fusion", "", steps=("mixed",), marks=True),
+    *make_runs("test-commsched-assume-fusion", "", steps=("mixed",), marks=True),
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
@@ -153,7 +155,7 @@ RUNS = [
                "split=off max-chunks=2 "
                "mode=copy slack=5 bitwise exclusive-groups link-sharing "
                "compute-slowdown=0.19", steps=()),
-    *make_runs("commsched-choose-implementations", "memory-budget=10%",
+    *make_runs("test-commsched-choose-implementations", "memory-budget=10%",
                "memory-budget=10% slack=5 exclusive-groups link-sharing "
                "compute-slowdown=0.19", steps=("implementations",),
                after="commsched-set-costs{profile="
@@ -167,7 +169,7 @@ RUNS = [
     *make_runs("commsched-pipeline-loops",
                "memory-budget=20% max-depth=4 slack=5 "
                "merge-gathers=false unroll=4", steps=()),
-    *make_runs("commsched-steady-state",
+    *make_runs("test-commsched-steady-state",
                "memory-budget=20% max-depth=4 slack=5", steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
@@ -183,8 +185,8 @@ RUNS = [
     *make_runs("commsched-partition-joint", "propose=%folder/proposal",
                steps=()),
     *make_runs("commsched-mimic-autograd-order", "", steps=("joint",),
-               after=f"{IN_FRONT},commsched-verify-partition"),
-    *make_runs("commsched-verify-partition", "", steps=()),
+               after=f"{IN_FRONT},test-commsched-verify-partition"),
+    *make_runs("test-commsched-verify-partition", "", steps=()),
     Run("commsched-sync-partition", "proposals=%folder/proposal", ("joint",),
         after="commsched-partition-joint{propose=%folder/proposal}",
         marks=True),
@@ -206,6 +208,7 @@ RUNS = [
     *small_bucket_runs("permute", "mode=copy", "mode=coalesced", "mode=auto"),
     *small_bucket_runs("broadcast", "mode=copy", "mode=coalesced"),
     *small_bucket_runs("all-to-all"),
+    *make_runs("commsched-bucket", "mode=auto bitwise", steps=("hybrid",)),
 
     *make_runs("commsched-split", "chunks=2 extent=nearest bitwise",
                "chunks=4 extent=widest bitwise=false",
@@ -275,14 +278,14 @@ RUNS = [
         steps=("fsdp",)),
 
     # By check_split_backward.py.
-    Run("commsched-split-backward", "function=@step input-gradients=0",
+    Run("test-commsched-split-backward", "function=@step input-gradients=0",
         steps=()),
     # On linked functions, by test/Transforms/Step.
     Run("commsched-accumulate-gradients", "micro-batches=4 name=batches "
         "memory-budget=50% bitwise split=off max-chunks=2 slack=5 exclusive-groups "
         "link-sharing compute-slowdown=0.19 buckets=off "
         "mode=coalesced", steps=()),
-    Run("commsched-merge-step", "name=whole", steps=()),
+    Run("test-commsched-merge-step", "name=whole", steps=()),
     *make_runs("commsched-pipeline", "",
                "memory-budget=20% bitwise max-chunks=4", steps=SCHEDULED),
     # On steps that repeat, by test/Transforms/SteadyState.
@@ -321,7 +324,7 @@ RUNS = [
         "device-memory=1GiB budget-on=reserved allocator=pytorch-expandable",
         steps=("joint",)),
     *make_runs(
-        "commsched-fit-memory",
+        "test-commsched-fit-memory",
         "device-memory=1GiB host-memory=1GiB quantize=auto",
         "device-memory=1GiB reserved-bytes=1KiB collectives=recompute "
         "buckets=off split=off slack=5 exclusive-groups link-sharing "
@@ -333,7 +336,7 @@ RUNS = [
     # test/Transforms/Joint has those of small functions.
     *make_runs("commsched-training-pipeline",
                "device-memory=1GiB frontier=%folder/joint.csv", steps=()),
-    *make_runs("commsched-fit-memory",
+    *make_runs("test-commsched-fit-memory",
                "device-memory=1GiB frontier=%folder/fitted.json", steps=()),
 ]
 

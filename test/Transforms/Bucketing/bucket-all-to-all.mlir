@@ -1,6 +1,6 @@
-// RUN: commsched-opt %s --commsched-bucket-all-to-all | FileCheck %s
-// RUN: commsched-opt %s --commsched-bucket-all-to-all \
-// RUN:   --commsched-bucket-all-to-all | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket=kinds=all-to-all | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket=kinds=all-to-all \
+// RUN:   --commsched-bucket=kinds=all-to-all | FileCheck %s
 
 // All-to-alls that split and concatenate alike share a launch.
 

@@ -1,6 +1,6 @@
-// RUN: commsched-opt %s --commsched-bucket-broadcast=mode=copy \
+// RUN: commsched-opt %s --commsched-bucket="kinds=broadcast mode=copy" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COPY
-// RUN: commsched-opt %s --commsched-bucket-broadcast=mode=coalesced \
+// RUN: commsched-opt %s --commsched-bucket="kinds=broadcast mode=coalesced" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COALESCED
 
 // Broadcasts from one root are merged.

@@ -1,6 +1,10 @@
 // RUN: commsched-opt %s --commsched-bucket-all-gather \
 // RUN:   --commsched-bucket-reduce-scatter --commsched-bucket-all-reduce \
 // RUN:   | FileCheck %s
+// RUN: commsched-opt %s \
+// RUN:   --commsched-bucket=kinds=all-gather,reduce-scatter,all-reduce \
+// RUN:   | FileCheck %s
+// RUN: commsched-opt %s --commsched-bucket | FileCheck %s
 
 // Each pass merges collectives of its kind, and leaves the other ones alone.
 

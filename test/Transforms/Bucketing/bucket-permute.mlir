@@ -1,16 +1,16 @@
 // DEFINE: %{mode} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-permute=mode=%{mode}
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket="kinds=permute mode=%{mode}"
 
 // REDEFINE: %{mode} = copy
 // RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,COPY
-// RUN: %{merge} | commsched-opt --commsched-bucket-permute=mode=copy \
+// RUN: %{merge} | commsched-opt --commsched-bucket="kinds=permute mode=copy" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COPY
 // REDEFINE: %{mode} = coalesced
 // RUN: %{merge} | FileCheck %s --check-prefixes=CHECK,COALESCED
-// RUN: %{merge} | commsched-opt --commsched-bucket-permute=mode=coalesced \
+// RUN: %{merge} | commsched-opt --commsched-bucket="kinds=permute mode=coalesced" \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,COALESCED
 
-// RUN: commsched-opt %s --commsched-bucket-permute=max-count=2 \
+// RUN: commsched-opt %s --commsched-bucket="kinds=permute max-count=2" \
 // RUN:   | FileCheck %s --check-prefix=COUNT
 
 // The messages of a halo exchange: one launch for each direction.

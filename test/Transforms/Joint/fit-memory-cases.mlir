@@ -1,11 +1,11 @@
 // Functions with little to decide: without a backward, without a forward, with
 // nothing at all, and with values that no choice may touch.
 
-// RUN: commsched-opt %s --commsched-verify-partition \
-// RUN:   --commsched-fit-memory="device-memory=1GiB host-memory=1GiB quantize=auto" \
+// RUN: commsched-opt %s --test-commsched-verify-partition \
+// RUN:   --test-commsched-fit-memory="device-memory=1GiB host-memory=1GiB quantize=auto" \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s --commsched-verify-partition \
-// RUN:   --commsched-fit-memory="device-memory=1KiB host-memory=1GiB quantize=auto" \
+// RUN: commsched-opt %s --test-commsched-verify-partition \
+// RUN:   --test-commsched-fit-memory="device-memory=1KiB host-memory=1GiB quantize=auto" \
 // RUN:   | FileCheck %s
 
 // CHECK-LABEL: func.func @inference_forward(

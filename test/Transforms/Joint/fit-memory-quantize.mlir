@@ -1,20 +1,20 @@
 // Saved activations become 8-bit where the casts take less than everything else
 // that fits, and only if that is allowed: it changes results.
 
-// RUN: commsched-opt %s --commsched-fit-memory="device-memory=15MiB quantize=auto" \
-// RUN:   --commsched-verify-partition --remarks-filter=commsched.* 2>&1 \
+// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=15MiB quantize=auto" \
+// RUN:   --test-commsched-verify-partition --remarks-filter=commsched.* 2>&1 \
 // RUN:   | FileCheck %s
 // RUN: commsched-opt %s --commsched-training-pipeline="device-memory=15MiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=EIGHT
-// RUN: commsched-opt %s --commsched-fit-memory="device-memory=15MiB" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=15MiB" \
 // RUN:   | FileCheck %s --check-prefix=SAME
-// RUN: commsched-opt %s --commsched-fit-memory="device-memory=1GiB quantize=auto" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=1GiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=SAME
 // SAME-NOT: f8E5M2
 
 // Where the host has no room for the value, it has for its 8 bits.
-// RUN: commsched-opt %s --commsched-fit-memory="device-memory=13MiB quantize=auto host-memory=6MiB" \
-// RUN:   --commsched-verify-partition | FileCheck %s --check-prefix=HOST
+// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=13MiB quantize=auto host-memory=6MiB" \
+// RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=HOST
 // HOST-LABEL: func.func @step_forward(
 // HOST-SAME: tensor<1024x4096xf8E5M2, #commsched.host>
 

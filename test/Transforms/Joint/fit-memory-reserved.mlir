@@ -43,7 +43,7 @@
 
 // REDEFINE: %{memory} = "device-memory=1GiB budget-on=reserved allocator=none"
 // RUN: not %{fit} | FileCheck %s --check-prefix=NONE
-// NONE: error: option 'allocator' of pass 'commsched-fit-memory' is 'none', but option 'budget-on' is 'reserved'
+// NONE: error: option 'allocator' of pass 'test-commsched-fit-memory' is 'none', but option 'budget-on' is 'reserved'
 func.func @step(
     %x: tensor<10xi8> {commsched.role = "input"},
     %dy: tensor<10xi8> {commsched.role = "tangent"})

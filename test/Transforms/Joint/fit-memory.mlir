@@ -3,7 +3,7 @@
 
 // DEFINE: %{memory} =
 // DEFINE: %{fit} = commsched-opt %s -o /dev/null \
-// DEFINE:   --commsched-fit-memory=%{memory} --commsched-verify-partition \
+// DEFINE:   --test-commsched-fit-memory=%{memory} --test-commsched-verify-partition \
 // DEFINE:   --remarks-filter=commsched --commsched-report=format=json 2>&1
 
 // REDEFINE: %{memory} = device-memory=3KB

@@ -19,7 +19,7 @@
 // RUN: %{saved} | FileCheck %s --check-prefix=NONE
 
 // RUN: commsched-opt %s --commsched-partition-joint=collectives=recompute \
-// RUN:   --commsched-verify-partition | FileCheck %s
+// RUN:   --test-commsched-verify-partition | FileCheck %s
 
 commsched.group @dp size(4)
 

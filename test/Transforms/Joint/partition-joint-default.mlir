@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --commsched-partition-joint=strategy=default \
-// RUN:   --commsched-verify-partition | FileCheck %s
+// RUN:   --test-commsched-verify-partition | FileCheck %s
 
 // A value of the forward that the backward uses is saved, however cheap it is.
 // What the backward does not use is not, a constant is made again, and of a view

@@ -14,7 +14,7 @@
 // The same partition, from what one rank proposed: agreed on, or by hand.
 // RUN: commsched-opt %s --commsched-partition-joint=propose=%t.json -o /dev/null
 // RUN: commsched-opt %s --commsched-sync-partition=proposals=%t.json,%t.json \
-// RUN:   --commsched-partition-joint --commsched-verify-partition | diff %t.mlir -
+// RUN:   --commsched-partition-joint --test-commsched-verify-partition | diff %t.mlir -
 
 // CHECK-NOT: func.func @first(
 // CHECK: func.func @first_forward(

@@ -2,8 +2,8 @@
 // state.
 
 // RUN: commsched-opt %s --commsched-partition-joint=strategy=default \
-// RUN:   --commsched-verify-partition | FileCheck %s
-// RUN: commsched-opt %s --commsched-verify-partition \
+// RUN:   --test-commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-verify-partition \
 // RUN:   --commsched-partition-joint="activation-memory-budget=0 aggressive-recomputation" \
 // RUN:   | FileCheck %s
 

@@ -9,7 +9,7 @@
 // REDEFINE: %{options} = activation-memory-budget=0
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,LEAST
 // RUN: commsched-opt %s --commsched-partition-joint \
-// RUN:   --commsched-verify-partition | FileCheck %s --check-prefix=CODE
+// RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=CODE
 
 // What is preferred yields to the budget; what must be does not. "none" is what
 // the backward has to write to memory, so a minimum cut saves it, too.

@@ -3,15 +3,15 @@
 // them. Both come last.
 
 // DEFINE: %{options} =
-// DEFINE: %{split} = commsched-opt %s --commsched-verify-partition \
-// DEFINE:   --commsched-partition-joint=%{options} --commsched-verify-partition
+// DEFINE: %{split} = commsched-opt %s --test-commsched-verify-partition \
+// DEFINE:   --commsched-partition-joint=%{options} --test-commsched-verify-partition
 // RUN: %{split} | FileCheck %s
 // REDEFINE: %{options} = strategy=default
 // RUN: %{split} | FileCheck %s
 // REDEFINE: %{options} = activation-memory-budget=0
 // RUN: %{split} | FileCheck %s
-// RUN: commsched-opt %s --commsched-fit-memory=device-memory=1GiB \
-// RUN:   --commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-fit-memory=device-memory=1GiB \
+// RUN:   --test-commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %s --commsched-export-json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=JSON
 

@@ -1,6 +1,6 @@
-// RUN: commsched-opt %s --commsched-partition-joint --commsched-verify-partition \
+// RUN: commsched-opt %s --commsched-partition-joint --test-commsched-verify-partition \
 // RUN:   --commsched-quantize-activations=size-in-mb=0 | FileCheck %s
-// RUN: commsched-opt %s --commsched-verify-partition \
+// RUN: commsched-opt %s --test-commsched-verify-partition \
 // RUN:   --commsched-partition-joint=activation-memory-budget=0 | FileCheck %s
 
 // What is copied to the host is copied once: it is saved there, however little

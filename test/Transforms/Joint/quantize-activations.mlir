@@ -1,12 +1,12 @@
 // RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0 -o %t
 // RUN: FileCheck %s --check-prefixes=CHECK,SCALED < %t
-// RUN: commsched-opt %t --commsched-verify-partition \
+// RUN: commsched-opt %t --test-commsched-verify-partition \
 // RUN:   --commsched-quantize-activations=size-in-mb=0 | diff %t -
 
 // RUN: commsched-opt %s --commsched-quantize-activations="size-in-mb=0 \
 // RUN:   use-scaling=false quant-type=f8E4M3FN" -o %t.unscaled
 // RUN: FileCheck %s --check-prefixes=CHECK,UNSCALED < %t.unscaled
-// RUN: commsched-opt %t.unscaled --commsched-verify-partition \
+// RUN: commsched-opt %t.unscaled --test-commsched-verify-partition \
 // RUN:   --commsched-quantize-activations="size-in-mb=0 use-scaling=false" \
 // RUN:   | diff %t.unscaled -
 

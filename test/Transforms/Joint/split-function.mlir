@@ -1,7 +1,7 @@
 // RUN: commsched-test-opt %s --split-input-file --test-split-function \
 // RUN:   | FileCheck -enable-var-scope %s
 // RUN: commsched-test-opt %s --split-input-file --test-split-function \
-// RUN:   --commsched-verify-partition -o /dev/null
+// RUN:   --test-commsched-verify-partition -o /dev/null
 // RUN: commsched-test-opt %s --split-input-file > %t.before
 // RUN: commsched-test-opt %s --split-input-file \
 // RUN:   --test-split-function=trial > %t.trial

@@ -1,5 +1,5 @@
 // RUN: commsched-test-opt %s --test-split-function \
-// RUN:   --commsched-verify-partition | FileCheck -enable-var-scope %s
+// RUN:   --test-commsched-verify-partition | FileCheck -enable-var-scope %s
 // RUN: commsched-test-opt %s > %t.before
 // RUN: commsched-test-opt %s --test-split-function=trial > %t.trial
 // RUN: diff %t.before %t.trial

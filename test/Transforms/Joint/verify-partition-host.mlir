@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --commsched-verify-partition
+// RUN:   --test-commsched-verify-partition
 
 // What a forward saves on the host comes back, and is what it was.
 

@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --commsched-verify-partition
+// RUN:   --test-commsched-verify-partition
 
 // expected-error@+1 {{'func.func' op does not say by 'commsched.num_forward_outputs' which of its results are saved for '@b'}}
 func.func private @a() -> tensor<4xf32>

@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --commsched-verify-partition
+// RUN:   --test-commsched-verify-partition
 
 // expected-error@+1 {{'func.func' op names @b as its backward, but there is no such function}}
 func.func private @a()

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --commsched-verify-partition \
+// RUN: commsched-opt %s --split-input-file --test-commsched-verify-partition \
 // RUN:   > %t.after
 // RUN: commsched-opt %s --split-input-file | diff - %t.after
 

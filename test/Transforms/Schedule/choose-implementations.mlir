@@ -1,12 +1,12 @@
 // RUN: split-file %s %t
-// RUN: commsched-opt %t/hidden.mlir --commsched-choose-implementations --commsched-report --remarks-filter=commsched 2>&1 | FileCheck %t/hidden.mlir
-// RUN: commsched-opt %t/exposed.mlir --commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/exposed.mlir
-// RUN: commsched-opt %t/kept.mlir --commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/kept.mlir
+// RUN: commsched-opt %t/hidden.mlir --test-commsched-choose-implementations --commsched-report --remarks-filter=commsched 2>&1 | FileCheck %t/hidden.mlir
+// RUN: commsched-opt %t/exposed.mlir --test-commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/exposed.mlir
+// RUN: commsched-opt %t/kept.mlir --test-commsched-choose-implementations --remarks-filter=commsched 2>&1 | FileCheck %t/kept.mlir
 // RUN: commsched-opt %t/hidden.mlir --commsched-pipeline | FileCheck %t/hidden.mlir --check-prefix=PIPELINE
 // RUN: commsched-opt %t/hidden.mlir --commsched-pipeline=choose-implementations=false | FileCheck %t/hidden.mlir --check-prefix=OFF
-// RUN: commsched-opt %t/unlisted.mlir --commsched-set-costs=profile=%t/profile.json --commsched-choose-implementations | FileCheck %t/unlisted.mlir
-// RUN: commsched-opt %t/unlisted.mlir --commsched-choose-implementations | FileCheck %t/unlisted.mlir --check-prefix=NONE
-// RUN: not commsched-opt %t/hidden.mlir --commsched-choose-implementations=memory-budget=much 2>&1 | FileCheck %s --check-prefix=OPTION
+// RUN: commsched-opt %t/unlisted.mlir --commsched-set-costs=profile=%t/profile.json --test-commsched-choose-implementations | FileCheck %t/unlisted.mlir
+// RUN: commsched-opt %t/unlisted.mlir --test-commsched-choose-implementations | FileCheck %t/unlisted.mlir --check-prefix=NONE
+// RUN: not commsched-opt %t/hidden.mlir --test-commsched-choose-implementations=memory-budget=much 2>&1 | FileCheck %s --check-prefix=OPTION
 
 // RUN: commsched-opt %examples/implementations.mlir --commsched-pipeline --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=EXAMPLE
 
@@ -15,7 +15,7 @@
 // EXAMPLE-SAME: "name":"first","kind":"all_gather","group":"dp","bytes":16777216,"start_ns":0,"end_ns":68934,
 // EXAMPLE-SAME: "name":"second","kind":"all_gather","group":"dp","implementation":"copy-engine","bytes":16777216,"start_ns":68934,
 
-// OPTION: option 'memory-budget' of pass 'commsched-choose-implementations'
+// OPTION: option 'memory-budget' of pass 'test-commsched-choose-implementations'
 
 //--- hidden.mlir
 // Computation of 100 us hides the gather, however long it takes: what slows the

@@ -1,10 +1,10 @@
-// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s
-// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
-// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report=format=trace -o /dev/null | FileCheck %s --check-prefix=TRACE
-// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report=compute-slowdown=0.5 -o /dev/null --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SLOW
 

@@ -1,7 +1,7 @@
-// RUN: commsched-opt %s --commsched-steady-state="memory-budget=200%% max-depth=2" \
+// RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   | FileCheck %s --enable-var-scope
 // RUN: commsched-opt %s -o /dev/null --remarks-filter=commsched \
-// RUN:   --commsched-steady-state="memory-budget=200%% max-depth=2" 2>&1 \
+// RUN:   --test-commsched-steady-state="memory-budget=200%% max-depth=2" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // A reduction that takes longer than either operator is in flight from one call

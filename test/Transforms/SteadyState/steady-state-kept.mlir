@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --split-input-file -o %t \
-// RUN:   --commsched-steady-state=memory-budget=100%% --remarks-filter=commsched 2>&1 \
+// RUN:   --test-commsched-steady-state=memory-budget=100%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s
 // RUN: commsched-opt %s --split-input-file | diff - %t
 
@@ -18,7 +18,7 @@ func.func @circle(
 
 // -----
 
-// CHECK: [Missed] StepKept | {{.*}}Function=forward | Remark="the step keeps its repetitions apart: argument 0 comes from '@optimizer', so that the step is several functions, which commsched-merge-step makes one"
+// CHECK: [Missed] StepKept | {{.*}}Function=forward | Remark="the step keeps its repetitions apart: argument 0 comes from '@optimizer', so that the step is several functions, which test-commsched-merge-step makes one"
 func.func @forward(
     %m: tensor<4xf32> {commsched.source = {function = @optimizer, result = 0 : i64, iterations = 1 : i64}},
     %n: tensor<4xf32> {commsched.source = {function = @forward, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {

@@ -1,7 +1,7 @@
-// RUN: commsched-opt %s --split-input-file --commsched-steady-state=memory-budget=200%% \
+// RUN: commsched-opt %s --split-input-file --test-commsched-steady-state=memory-budget=200%% \
 // RUN:   | FileCheck %s --enable-var-scope
 // RUN: commsched-opt %s --split-input-file -o /dev/null \
-// RUN:   --commsched-steady-state=memory-budget=200%% --remarks-filter=commsched 2>&1 \
+// RUN:   --test-commsched-steady-state=memory-budget=200%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // The reduction runs beside the first operator of the next repetition, and the

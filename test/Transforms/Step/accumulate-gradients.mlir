@@ -6,7 +6,7 @@
 // RUN: commsched-opt %s -o /dev/null --remarks-filter=commsched \
 // RUN:   --commsched-accumulate-gradients="micro-batches=3 memory-budget=1KiB" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TIGHT
-// RUN: commsched-opt %s --commsched-accumulate-gradients=name=forward --commsched-merge-step \
+// RUN: commsched-opt %s --commsched-accumulate-gradients=name=forward --test-commsched-merge-step \
 // RUN:   | FileCheck %s --check-prefix=MERGED --implicit-check-not=func.func
 
 // Three micro-batches gather the parameter once, where memory allows it, and

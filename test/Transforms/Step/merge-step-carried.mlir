@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-merge-step | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-merge-step | FileCheck %s
 
 // The same repetition and the next one take the state: it stays a result.
 

@@ -1,11 +1,11 @@
-// RUN: not commsched-opt %s --commsched-merge-step=name=g 2>&1 \
+// RUN: not commsched-opt %s --test-commsched-merge-step=name=g 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TAKEN
-// RUN: not commsched-opt %s --commsched-merge-step=name= 2>&1 \
+// RUN: not commsched-opt %s --test-commsched-merge-step=name= 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=EMPTY
 
-// TAKEN: error: option 'name' of pass 'commsched-merge-step' is '@g', but the module has that symbol
+// TAKEN: error: option 'name' of pass 'test-commsched-merge-step' is '@g', but the module has that symbol
 // TAKEN: merge-step-invalid.mlir:[[@LINE+2]]:1: note: it is here
-// EMPTY: error: option 'name' of pass 'commsched-merge-step' must not be empty
+// EMPTY: error: option 'name' of pass 'test-commsched-merge-step' must not be empty
 commsched.group @g size(2)
 
 func.func @a(%x: tensor<4xf32>) -> tensor<4xf32> {

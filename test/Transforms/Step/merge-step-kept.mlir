@@ -1,6 +1,6 @@
 // RUN: commsched-opt %s -split-input-file --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched \
-// RUN:   --commsched-merge-step -o %t 2> %t.remarks
+// RUN:   --test-commsched-merge-step -o %t 2> %t.remarks
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: FileCheck %s < %t
 

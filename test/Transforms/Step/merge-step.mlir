@@ -1,8 +1,8 @@
 // RUN: commsched-opt %s --remark-policy=all --remark-format=emitRemark \
-// RUN:   --commsched-merge-step --remarks-filter=commsched 2> %t.remarks \
+// RUN:   --test-commsched-merge-step --remarks-filter=commsched 2> %t.remarks \
 // RUN:   | FileCheck %s --implicit-check-not=func.func
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: commsched-opt %s --commsched-merge-step=name=forward \
+// RUN: commsched-opt %s --test-commsched-merge-step=name=forward \
 // RUN:   | FileCheck %s --check-prefix=NAME --implicit-check-not=func.func
 
 // A step of three functions. The parameter is one argument, which the optimizer

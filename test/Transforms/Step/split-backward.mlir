@@ -1,11 +1,11 @@
 // RUN: commsched-opt %s --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched --commsched-split-backward -o %t \
+// RUN:   --remarks-filter=commsched --test-commsched-split-backward -o %t \
 // RUN:   2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: commsched-opt %t --commsched-merge-step | FileCheck %s --check-prefix=WHOLE
+// RUN: commsched-opt %t --test-commsched-merge-step | FileCheck %s --check-prefix=WHOLE
 // RUN: commsched-opt %s \
-// RUN:   --commsched-split-backward="function=@backward input-gradients=1" \
+// RUN:   --test-commsched-split-backward="function=@backward input-gradients=1" \
 // RUN:   | FileCheck %s --check-prefix=GIVEN
 
 commsched.group @g size(2)

@@ -219,7 +219,7 @@ def CommSchedRt_HoldOp : CommSchedRt_Op<"hold", [
     function or iteration. On memrefs, the runtime owns the buffers from here
     on: `outs` are those of the start, and `ins` the allocations that hold what
     is sent, without those that live longer anyway. Both come from
-    `commsched_rt.allocate`, once `commsched-pack-request-buffers` has run.
+    `commsched_rt.allocate`, once `test-commsched-pack-request-buffers` has run.
 
     Constraints:
     * (C1) the request comes from a start of the same block.

@@ -38,7 +38,7 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
 class CommSched_ParameterBucketPass<string flag> : CommSched_BucketPass<flag> {
   list<Option> parameterOptions = [
     Option<"fsdpOnly", "fsdp-only", "bool", /*default=*/"false",
-           "Only collectives that commsched-annotate-fsdp recognizes">,
+           "Only collectives of sharded parameters">,
     Option<"plan", "plan", "std::string", /*default=*/"",
            "Buckets by step instead of by size: entries separated by ;, each a "
            "list of module paths separated by commas; or auto">,
@@ -138,45 +138,37 @@ def BucketAllReduce
   ]);
 }
 
-def BucketPermute : CommSched_BucketPass<"commsched-bucket-permute"> {
-  let summary = "merge permutes into few large ones";
+def Bucket : CommSched_BucketPass<"commsched-bucket"> {
+  let summary = "merge collectives of several kinds into few large ones";
   let description = [{
-    As `commsched-bucket-all-gather`, for permutes of one group, element type
-    and set of pairs, such as the many small messages of a halo exchange. With
-    `mode=copy` the operands are concatenated, and the results are views of the
-    received buffer; with `mode=coalesced` one launch transfers several tensors.
+    Merges collectives of the given kinds by their sizes, one kind after the
+    other, as `commsched-bucket-all-gather` does for gathers. What travels
+    together has one group and element type, and
 
-    Permutes with other pairs are never merged: one launch has one set of pairs.
-    The order of the rows of `pairs` does not matter.
+    - reductions have one reduction,
+    - permutes have one set of pairs, such as the many small messages of a halo
+      exchange; the order of the rows of `pairs` does not matter,
+    - broadcasts have one root,
+    - all-to-alls have one `split_dim` and `concat_dim` and equal splits, such as
+      those of tokens and their weights before experts.
 
-    The results are the same, bit for bit.
+    With `mode=copy` the operands of permutes and broadcasts are concatenated,
+    and the results are views of the received buffer. All-to-alls are never
+    packed into a buffer, because the parts for each rank would have to be
+    contiguous: one launch transfers several tensors, whatever the mode.
+
+    The results are the same, bit for bit, but for reductions, of which
+    `commsched-bucket-reduce-scatter` says when they round differently.
   }];
-  let options = !listconcat(capOptions, modeOption);
-}
-
-def BucketBroadcast : CommSched_BucketPass<"commsched-bucket-broadcast"> {
-  let summary = "merge broadcasts into few large ones";
-  let description = [{
-    As `commsched-bucket-permute`, for broadcasts of one group, root and element
-    type.
-
-    The results are the same, bit for bit.
-  }];
-  let options = !listconcat(capOptions, modeOption);
-}
-
-def BucketAllToAll : CommSched_BucketPass<"commsched-bucket-all-to-all"> {
-  let summary = "merge all-to-alls into launches of several tensors";
-  let description = [{
-    As `commsched-bucket-all-gather`, for all-to-alls of one group, element
-    type, `split_dim`, `concat_dim` and equal splits, such as those of tokens
-    and their weights before experts. One launch transfers several tensors. They
-    are never packed into a buffer, because the parts for each rank would have
-    to be contiguous.
-
-    The results are the same, bit for bit.
-  }];
-  let options = capOptions;
+  let options = !listconcat([
+    ListOption<"kinds", "kinds", "std::string",
+               "Kinds to merge: all-gather, reduce-scatter, all-reduce, "
+               "all-to-all, broadcast, permute (default: all of them)">,
+  ], capOptions, modeOption, [
+    Option<"bitwise", "bitwise", "bool", /*default=*/"false",
+           "Leave every element of a reduction at its place of a message: merge "
+           "by mode=coalesced only, and all-reduces not at all on gloo">,
+  ]);
 }
 
 #endif // COMMSCHED_TRANSFORMS_PASSES_BUCKETS_TD

@@ -32,12 +32,18 @@ def SetCosts : Pass<"commsched-set-costs", "::mlir::ModuleOp"> {
 
     Where the module already has another preset or profile, the option wins,
     which a remark says.
+
+    With `assume-fusion`, operations that a later compiler, such as XLA, fuses
+    get the times of the kernels that it makes of them:
+    `test-commsched-assume-fusion` says which.
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"",
            "Preset of the device: a100, h100, h200, gh200 or b200">,
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured times">,
+    Option<"assumeFusion", "assume-fusion", "bool", /*default=*/"false",
+           "Price operations as a later compiler, such as XLA, fuses them">,
   ];
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect", "::mlir::DLTIDialect"];
@@ -75,7 +81,7 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
-def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
+def AssumeFusion : Pass<"test-commsched-assume-fusion", "::mlir::ModuleOp"> {
   let summary = "price operations as a compiler that fuses them will run them";
   let description = [{
     For programs that a later compiler, such as XLA, fuses. An operation with
@@ -105,7 +111,7 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
 }
 
 def InferSizeHints
-    : Pass<"commsched-infer-size-hints", "::mlir::func::FuncOp"> {
+    : Pass<"test-commsched-infer-size-hints", "::mlir::func::FuncOp"> {
   let summary = "pass hints for dynamic sizes on from values to their users";
   let description = [{
     Sets `commsched.size_hints` on operations with results of dynamic size, or

@@ -11,7 +11,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def AnnotateFsdp : Pass<"commsched-annotate-fsdp", "::mlir::func::FuncOp"> {
+def AnnotateFsdp : Pass<"test-commsched-annotate-fsdp", "::mlir::func::FuncOp"> {
   let summary = "mark the collectives that shard parameters";
   let description = [{
     Sets `commsched.fsdp` on each collective, of any dialect, that takes part in

@@ -24,7 +24,7 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     forward, which saves them as others where the backward reads them. A result
     of the forward that needs a tangent or a `bwd_rng_state` is an error. The
     attributes `commsched.backward` and `commsched.forward` link the two;
-    `commsched-verify-partition` checks them.
+    `test-commsched-verify-partition` checks them.
 
     `strategy=default` saves the values that eager execution would: every value
     that the backward uses, except for constants and sizes. If an operation of
@@ -201,7 +201,7 @@ def SyncPartition : Pass<"commsched-sync-partition", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
-def VerifyPartition : Pass<"commsched-verify-partition", "::mlir::ModuleOp"> {
+def VerifyPartition : Pass<"test-commsched-verify-partition", "::mlir::ModuleOp"> {
   let summary = "check that backwards take what their forwards save";
   let description = [{
     Looks at every two functions that `commsched.backward` and

@@ -11,7 +11,7 @@
 
 include "CommSched/Transforms/Passes/Schedule.td"
 
-def FitMemory : CommSched_SchedulingPass<"commsched-fit-memory",
+def FitMemory : CommSched_SchedulingPass<"test-commsched-fit-memory",
                                          "::mlir::ModuleOp"> {
   let summary = "make the shortest step of a joint function that fits a device";
   let description = [{

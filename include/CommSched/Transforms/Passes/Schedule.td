@@ -182,7 +182,7 @@ def Frontier : CommSched_SchedulingPass<"commsched-frontier",
 }
 
 def ChooseImplementations
-    : CommSched_SchedulingPass<"commsched-choose-implementations",
+    : CommSched_SchedulingPass<"test-commsched-choose-implementations",
                                "::mlir::func::FuncOp"> {
   let summary = "choose what carries out each collective, by its price";
   let description = [{

@@ -75,7 +75,7 @@ def PipelineLoops
 }
 
 def SteadyState
-    : CommSched_CyclicPass<"commsched-steady-state", "::mlir::ModuleOp"> {
+    : CommSched_CyclicPass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
   let summary = "overlap communication with other repetitions of its step";
   let description = [{
     Schedules each step that repeats, a function with arguments that its own
@@ -83,7 +83,7 @@ def SteadyState
     the body of a loop in `commsched-pipeline-loops`: the last reductions of a
     repetition run beside the optimizer and the beginning of the next one, and
     the first gathers of the next one beside the end of this one. A step of
-    several functions is made one by `commsched-merge-step` before.
+    several functions is made one by `test-commsched-merge-step` before.
 
     Where repetitions overlap, three functions are added behind the step
     (`commsched.steady_state`), which whoever runs the step calls instead of it:

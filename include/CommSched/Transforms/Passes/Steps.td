@@ -66,7 +66,7 @@ def Interleave : CommSched_SchedulingPass<"commsched-interleave",
   ], schedulingOptions);
 }
 
-def MergeStep : Pass<"commsched-merge-step", "::mlir::ModuleOp"> {
+def MergeStep : Pass<"test-commsched-merge-step", "::mlir::ModuleOp"> {
   let summary = "merge the functions of a step into one";
   let description = [{
     Replaces the functions of a step, which `commsched.source` links, by the
@@ -94,7 +94,7 @@ def MergeStep : Pass<"commsched-merge-step", "::mlir::ModuleOp"> {
   ];
 }
 
-def SplitBackward : Pass<"commsched-split-backward", "::mlir::ModuleOp"> {
+def SplitBackward : Pass<"test-commsched-split-backward", "::mlir::ModuleOp"> {
   let summary = "split a backward into gradients of inputs and of weights";
   let description = [{
     Replaces the backward `function` by two functions, as zero-bubble schedules
@@ -119,7 +119,7 @@ def SplitBackward : Pass<"commsched-split-backward", "::mlir::ModuleOp"> {
     those whose order is given keep it in both; no collective is in flight from
     one to the other.
 
-    `commsched-merge-step` makes one function of the step again. Attributes that
+    `test-commsched-merge-step` makes one function of the step again. Attributes that
     link halves of a partition are removed. A function that something refers to,
     such as a call, stays as a private one. A remark says why a function is not
     split: it has several blocks, is a part of a steady state, has no gradients
@@ -159,7 +159,7 @@ def AccumulateGradients
     for gradients that are not sharded. All four combinations are scheduled within
     `memory-budget`, as by `commsched-schedule` with the same options, and the
     shortest that fits is taken, or the one that needs least memory. Its schedule
-    is not applied: run `commsched-merge-step` and `commsched-pipeline` behind.
+    is not applied: run `test-commsched-merge-step` and `commsched-pipeline` behind.
 
     A remark gives the time and the memory of all four. The module stays as it
     is, with a remark, if no functions are linked to one step, if none runs once

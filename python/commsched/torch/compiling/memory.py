@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One limit for the memory of a device, as options and as passes.
 
-`commsched-fit-memory` decides what a forward saves, computes again, keeps
+`commsched-training-pipeline` decides what a forward saves, computes again, keeps
 gathered and sends to the host, such that the step fits the device and is as
 short as possible (docs/guide/memory-budget.md).
 """
@@ -91,7 +91,7 @@ def graph_memory(options: Any) -> Optional[int]:
 
 
 def fit_settings(options: Any, can_offload: bool) -> dict[str, Any]:
-    """Returns the options of `commsched-fit-memory`, which sends nothing to
+    """Returns the options of `commsched-training-pipeline`, which sends nothing to
     the host unless it is given memory there."""
     settings: dict[str, Any] = {
         **options.pipeline_settings(),

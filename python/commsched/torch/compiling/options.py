@@ -153,7 +153,7 @@ class Options(ScheduleOptions):
 
     def pipeline_flags(self) -> tuple[str, ...]:
         """Returns the flags of commsched-opt that schedule a module."""
-        return ("--commsched-annotate-fsdp", self.pipeline_flag())
+        return (self.pipeline_flag(),)
 
     @property
     def partitions(self) -> bool:

@@ -4,7 +4,7 @@
 `commsched-partition-joint` decides what a forward saves for its backward and
 what the backward computes again, gathered parameters included
 (docs/guide/partitioning.md), and `commsched-quantize-activations` what is
-saved in 8 bits. `commsched-fit-memory` decides what is saved within the memory
+saved in 8 bits. `commsched-training-pipeline` decides what is saved within the memory
 of the device, and what is sent to the host. AOT autograd calls a partitioner as
 `partition_fn`, Inductor as its setting `custom_partitioner_fn`.
 """
@@ -241,10 +241,7 @@ def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
     """Returns the passes that partition."""
     if options.device_memory is not None:
         fit = fit_settings(options, can_offload)
-        return (
-            opt.flag("commsched-fit-memory", fit),
-            "--commsched-verify-partition",
-        )
+        return (opt.flag("commsched-training-pipeline", fit),)
     settings: dict[str, object] = {
         "strategy": "default" if options.partition == "default" else "min-cut"
     }
@@ -260,11 +257,7 @@ def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
         # What hides a gather is a question of times.
         settings["runtime-estimator"] = "model"
         flags.append("--commsched-estimate-runtime")
-    return (
-        *flags,
-        opt.flag("commsched-partition-joint", settings),
-        "--commsched-verify-partition",
-    )
+    return (*flags, opt.flag("commsched-partition-joint", settings))
 
 
 def _quantize_flags(options: Options) -> tuple[str, ...]:

@@ -6,11 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Transforms/Passes.h"
-#include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 
 namespace mlir::commsched {

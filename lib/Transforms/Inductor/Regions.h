@@ -12,8 +12,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef COMMSCHED_LIB_TRANSFORMS_REGIONS_REGIONS_H
-#define COMMSCHED_LIB_TRANSFORMS_REGIONS_REGIONS_H
+#ifndef COMMSCHED_LIB_TRANSFORMS_INDUCTOR_REGIONS_H
+#define COMMSCHED_LIB_TRANSFORMS_INDUCTOR_REGIONS_H
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -134,4 +134,4 @@ LogicalResult describeCall(OutlinedRegion outlined, OperationCosts &costs);
 
 } // namespace mlir::commsched
 
-#endif // COMMSCHED_LIB_TRANSFORMS_REGIONS_REGIONS_H
+#endif // COMMSCHED_LIB_TRANSFORMS_INDUCTOR_REGIONS_H

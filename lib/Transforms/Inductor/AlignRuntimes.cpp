@@ -6,13 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
 #include "CommSched/Transforms/Passes.h"
-#include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 

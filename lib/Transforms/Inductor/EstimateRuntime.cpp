@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
-#include "PassSupport.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
