@@ -46,9 +46,10 @@ def simulate(opt, passes):
     (category, begin, end in ns) and the end of each."""
     with tempfile.TemporaryDirectory() as folder:
         trace = pathlib.Path(folder) / "trace.json"
-        estimate = f"func.func(commsched-estimate-runtime{{target={TARGET}}})"
-        report = f"commsched-report{{target={TARGET} format=trace output={trace}}}"
-        pipeline = f"builtin.module({','.join([*passes, estimate, report])})"
+        passes = [f"commsched-set-costs{{target={TARGET}}}", *passes,
+                  "func.func(commsched-estimate-runtime)",
+                  f"commsched-report{{format=trace output={trace}}}"]
+        pipeline = f"builtin.module({','.join(passes)})"
         command = [*shlex.split(opt), STEP, f"--pass-pipeline={pipeline}"]
         subprocess.run([*command, "-o", "/dev/null"], check=True)
         events = json.loads(trace.read_text())["traceEvents"]
@@ -136,7 +137,7 @@ class Picture:
 def draw(opt):
     """The text of the picture."""
     before = simulate(opt, [])
-    after = simulate(opt, [f"commsched-pipeline{{target={TARGET}}}"])
+    after = simulate(opt, ["commsched-pipeline"])
     longest = sum(end for _, _, end in before)
     picture = Picture(longest)
     picture.text(8, 22, "Training step of two layers of Llama 3 8B, parameters "

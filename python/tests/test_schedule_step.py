@@ -171,7 +171,7 @@ def test_refuses_what_is_no_budget(schedule, budget):
 
 def test_refuses_a_target_that_is_not_known(schedule):
     (line, *_) = schedule(STEP, "--target=abacus", fails=True)
-    assert line[0] == "error:" and "'abacus'!" in line
+    assert line[0] == "error:" and "'abacus';" in line
 
 
 def test_a_module_without_functions_is_an_error(schedule):
