@@ -82,7 +82,7 @@ equal check_partitions.py --module=examples/llama3-8b-joint-fsdp64.mlirbc \
   "collectives=recompute activation-memory-budget=0.2"
 equal check_partitions.py --pass=test-commsched-fit-memory --small="$(many 110)" --run=2 \
   --offloads="$count" \
-  --variants "device-memory=12288 host-memory=1GiB" "device-memory=20480 host-memory=8KiB"
+  --variants "memory-budget=12288 host-memory=1GiB" "memory-budget=20480 host-memory=8KiB"
 equal check_budgets.py --small="$(many 2320)" --operations=14 --budgets 24576 36864 \
   --no-comparison --twice=0
 equal check_budgets.py --small="$(many 15)" --budgets 24576 40960 61440 92160

@@ -196,7 +196,7 @@ def deep_compile(step: Step, partitions: dict) -> Iterator[Point]:
 def for_device(memory: int, reserved: int) -> str:
     """The options of a device on which the step may take `memory` beside what
     is reserved."""
-    return f"device-memory={memory + reserved} reserved-bytes={reserved}"
+    return f"memory-budget={memory + reserved} reserved-bytes={reserved}"
 
 
 def ours(step: Step, memories: Iterable[int], reserved: int) -> Iterator[Point]:

@@ -9,6 +9,7 @@
 #include "Objects.h"
 
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Model/MemoryBudget.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
@@ -43,6 +44,30 @@ struct CommSchedResult {
 //===----------------------------------------------------------------------===//
 // Options
 //===----------------------------------------------------------------------===//
+
+CommSchedStatus commschedParseBytes(const char *text, int64_t *bytes,
+                                    char **error) {
+  if (!text || !bytes)
+    return isNull(error, "the text or the result is");
+  return guard(error, [&] {
+    std::optional<std::string> problem = parseByteCount(text, *bytes);
+    return problem ? fail(error, COMMSCHED_INVALID_ARGUMENT, *problem)
+                   : COMMSCHED_SUCCESS;
+  });
+}
+
+CommSchedStatus commschedParseMemoryBudget(const char *text, int64_t peakBytes,
+                                           int64_t *bytes, char **error) {
+  if (!text || !bytes)
+    return isNull(error, "the text or the result is");
+  return guard(error, [&] {
+    MemoryBudget budget;
+    if (std::optional<std::string> problem = parseMemoryBudget(text, budget))
+      return fail(error, COMMSCHED_INVALID_ARGUMENT, *problem);
+    *bytes = budget.getLimitBytes(peakBytes);
+    return COMMSCHED_SUCCESS;
+  });
+}
 
 CommSchedOptions *commschedOptionsCreate() {
   return new (std::nothrow) CommSchedOptions();

@@ -17,41 +17,10 @@
 #define COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Schedule/Model/MemoryBudget.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::commsched {
-
-/// The live bytes that a budget is a fraction of.
-enum class MemoryModel {
-  /// All live bytes.
-  Exact,
-  /// The bytes that PyTorch Inductor counts: without arguments that stay live,
-  /// and without unused arguments.
-  Reference,
-};
-
-struct MemoryBudget {
-  /// Live bytes, if the budget is absolute.
-  std::optional<int64_t> bytes;
-  /// Else what may come on top of the baseline, as a fraction of it.
-  double fraction = 0;
-  MemoryModel model = MemoryModel::Exact;
-};
-
-/// Parses a number of bytes, such as "68719476736", "64GiB" or "640MB". The
-/// units are B, the powers of 1000 KB, MB, GB and TB, and the powers of 1024
-/// KiB, MiB, GiB and TiB. Returns a problem as the predicate of an error
-/// message, such as "must not be negative, but is '-5'".
-std::optional<std::string> parseByteCount(StringRef text, int64_t &bytes);
-
-/// Parses a number of bytes, as parseByteCount() does, or a percentage over the
-/// baseline, such as "5%". Returns a problem likewise.
-std::optional<std::string> parseMemoryBudget(StringRef text,
-                                             MemoryBudget &budget);
-
-/// Returns `bytes` plus that fraction of `counted` bytes, rounded down; the
-/// largest int64_t if it is more than fits.
-int64_t addFraction(int64_t bytes, int64_t counted, double fraction);
 
 /// Whether `block` is the only one of the body of `function`, which is what the
 /// function's peak is taken over.

@@ -208,29 +208,29 @@ void mlir::commsched::buildPipeline(OpPassManager &manager,
   manager.addPass(createSteadyState(std::move(steady)));
 }
 
-/// The option that contradicts `device-memory`, or none.
-static std::optional<StringRef>
-findOtherBudget(const TrainingPipelineOptions &options) {
-  const llvm::cl::Option *budgets[] = {
-      &options.activationMemoryBudget, &options.memoryBudget,
-      &options.scheduleMemoryBudget, &options.quantizeActivations};
-  for (const llvm::cl::Option *budget : budgets)
-    if (budget->getNumOccurrences() > 0)
-      return budget->ArgStr;
-  return std::nullopt;
+/// Adds an error about the first of `options` that is given, if any is, and
+/// returns whether there is one.
+static bool refuse(OpPassManager &manager,
+                   ArrayRef<const llvm::cl::Option *> options, StringRef why) {
+  for (const llvm::cl::Option *option : options)
+    if (option->getNumOccurrences() > 0) {
+      manager.addPass(std::make_unique<RefuseOptions>(
+          "option '" + option->ArgStr +
+          "' of pipeline 'commsched-training-pipeline' " + why));
+      return true;
+    }
+  return false;
 }
 
 static void buildFittingPipeline(OpPassManager &manager,
                                  const TrainingPipelineOptions &options) {
-  if (std::optional<StringRef> other = findOtherBudget(options)) {
-    manager.addPass(std::make_unique<RefuseOptions>(
-        "option '" + *other +
-        "' of pipeline 'commsched-training-pipeline' cannot be given beside "
-        "'device-memory'"));
+  if (refuse(manager,
+             {&options.activationMemoryBudget, &options.quantizeActivations},
+             "cannot be given beside a 'memory-budget' in bytes, within which "
+             "the pipeline chooses what is saved"))
     return;
-  }
   FitMemoryOptions fit;
-  fit.deviceMemory = options.deviceMemory;
+  fit.memoryBudget = options.memoryBudget;
   fit.reservedBytes = options.reservedBytes;
   fit.hostMemory = options.hostMemory;
   fit.quantize = options.quantize;
@@ -247,22 +247,16 @@ static void buildFittingPipeline(OpPassManager &manager,
 void mlir::commsched::buildTrainingPipeline(
     OpPassManager &manager, const TrainingPipelineOptions &options) {
   addCosts(manager, options);
-  if (!options.deviceMemory.empty())
+  if (!StringRef(options.memoryBudget).ends_with("%"))
     return buildFittingPipeline(manager, options);
-  const llvm::cl::Option *fitting[] = {&options.frontier, &options.hostMemory,
-                                       &options.quantize,
-                                       &options.reservedBytes};
-  for (const llvm::cl::Option *option : fitting)
-    if (option->getNumOccurrences() > 0) {
-      manager.addPass(std::make_unique<RefuseOptions>(
-          "option '" + option->ArgStr +
-          "' of pipeline 'commsched-training-pipeline' needs "
-          "'device-memory'"));
-      return;
-    }
+  if (refuse(manager,
+             {&options.frontier, &options.hostMemory, &options.quantize,
+              &options.reservedBytes},
+             "needs a 'memory-budget' in bytes such as 64GiB, but that is '" +
+                 options.memoryBudget.getValue() + "'"))
+    return;
   PartitionJointOptions partition;
   partition.activationMemoryBudget = options.activationMemoryBudget;
-  partition.memoryBudget = options.memoryBudget;
   partition.collectives = options.collectives;
   partition.runtimeEstimator = RuntimeEstimator::Model;
   manager.addPass(createPartitionJoint(std::move(partition)));
@@ -270,7 +264,7 @@ void mlir::commsched::buildTrainingPipeline(
     manager.addPass(createQuantizeActivations());
   manager.addPass(createVerifyPartition());
   PipelineOptions schedule;
-  schedule.memoryBudget = options.scheduleMemoryBudget;
+  schedule.memoryBudget = options.memoryBudget;
   schedule.strict = options.strict;
   schedule.budgetOn = options.budgetOn;
   schedule.allocator = options.allocator;

@@ -414,7 +414,7 @@ def partition(args) -> None:
     """The training pipeline splits the joint graph, verifies the halves,
     schedules them, and writes the step times between which there is a choice:
     without and with saved values in the memory of the host."""
-    device = f"device-memory={args.device_memory}"
+    device = f"memory-budget={args.memory_budget}"
     ways = {"device only": device}
     if args.host_memory != "0":
         ways["with the host"] = f"{device} host-memory={args.host_memory}"
@@ -506,7 +506,7 @@ def make_parser() -> argparse.ArgumentParser:
             add("--target", default="h100", help="preset that prices the operations")
         if budget:
             add("--memory-budget", default=budget,
-                help="of commsched-pipeline (default: %(default)s)")
+                help="of the pipeline (default: %(default)s)")
         return add
 
     add_command(schedule, "0%")
@@ -515,9 +515,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--ranks", type=int, default=4, help="of the step (default: %(default)s)")
     add("--repeat", type=int, default=5,
         help="timed runs of each version (default: %(default)s)")
-    add = add_command(partition)
-    add("--device-memory", default="80GiB",
-        help="of commsched-training-pipeline (default: %(default)s)")
+    add = add_command(partition, "80GiB")
     add("--host-memory", default="512GiB",
         help="the same; 0: none (default: %(default)s)")
     add = add_command(draw)

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import re
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
-from commsched import opt
+from commsched import native, opt
 
 _CHOICES = {
     "target": ("a100", "h100", "h200", "gh200", "b200", None),
@@ -17,8 +16,6 @@ _CHOICES = {
     "mode": ("auto", "copy", "coalesced"),
     "bitwise": (True, False),
 }
-
-_BUDGET = re.compile(r"\d+(\.\d+)?%|\d+([KMGT]i?B)?")
 
 
 class OptionsError(ValueError):
@@ -31,7 +28,7 @@ class ScheduleOptions:
 
     memory_budget: how much memory the step may take: a percentage over the
                    peak of the program as it comes ("5%"), or live bytes
-                   ("64GiB", or a number).
+                   ("64GiB", "4.5GiB", or a number).
     target:        the device that times are estimated for; by default what
                    the module says, else "h100".
     profile:       JSON file of measured times; they come before estimates.
@@ -53,14 +50,7 @@ class ScheduleOptions:
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        budget = self.memory_budget
-        if isinstance(budget, bool) or not (
-            isinstance(budget, (int, str)) and _BUDGET.fullmatch(str(budget))
-        ):
-            raise OptionsError(
-                f"option 'memory_budget' is {budget!r}; it takes a percentage "
-                "such as '5%' or live bytes such as '64GiB'"
-            )
+        limit_bytes("memory_budget", self.memory_budget, peak=0)
         if not isinstance(self.profile, (str, os.PathLike, type(None))):
             raise OptionsError(
                 f"option 'profile' is {self.profile!r}; it takes the path of "
@@ -122,3 +112,30 @@ def check_choice(name: str, value: Any, choices: tuple) -> None:
             f"option '{name}' is {value!r}; it takes "
             + ", ".join(repr(choice) for choice in choices)
         )
+
+
+def is_percentage(budget: Union[str, int]) -> bool:
+    return str(budget).endswith("%")
+
+
+def limit_bytes(
+    name: str, given: Any, peak: Optional[int] = None
+) -> Optional[int]:
+    """Returns the bytes that the option `name` allows, as CommSched's passes
+    read it; a percentage, which it may only be with a `peak`, is one over
+    that. None where there is no extension that could say: the passes will.
+    Raises OptionsError for what is no such text.
+    """
+    if isinstance(given, bool) or not isinstance(given, (int, str)):
+        raise OptionsError(
+            f"option '{name}' is {given!r}; it takes bytes such as '64GiB'"
+        )
+    extension = native.find()
+    if extension is None:
+        return None
+    try:
+        if peak is None:
+            return extension.parse_bytes(str(given))
+        return extension.limit_bytes(str(given), peak)
+    except ValueError as error:
+        raise OptionsError(f"option '{name}' {error}") from None

@@ -23,7 +23,6 @@ from __future__ import annotations
 import array
 import json
 import math
-import re
 from typing import (
     Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union,
 )
@@ -37,11 +36,6 @@ ORIGINS = ("program", "simple_overlap", "constructed", "least_memory")
 #: The limit in bytes that nothing exceeds.
 UNLIMITED = 2**63 - 1
 _NONE = -1
-_UNITS = {
-    "": 1, "B": 1,
-    "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12,
-    "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40,
-}
 
 
 class Schedule(NamedTuple):
@@ -468,17 +462,8 @@ def _limit(problem: Problem, budget: Union[None, int, str]) -> int:
     if not isinstance(budget, str):
         _check_range("memory_budget", budget, UNLIMITED)
         return budget
-    percent = re.fullmatch(r"(\d+(?:\.\d+)?)%", budget)
-    if percent:
-        peak = simulate(problem).peak_bytes
-        extra = math.floor(peak * (float(percent[1]) / 100))
-        return min(peak + extra, UNLIMITED)
-    count = re.fullmatch(r"(\d+)([KMGT]i?B|B|)", budget)
-    if not count:
-        raise ValueError(
-            f"memory_budget is {budget!r}; it takes a percentage such as '5%' "
-            "or live bytes such as '64GiB'"
-        )
-    limit = int(count[1]) * _UNITS[count[2]]
-    _check_range("memory_budget", limit, UNLIMITED)
-    return limit
+    try:
+        peak = simulate(problem).peak_bytes if budget.endswith("%") else 0
+        return native.load().limit_bytes(budget, peak)
+    except ValueError as error:
+        raise ValueError(f"memory_budget {error}") from None

@@ -210,7 +210,26 @@ static int64_t computeLowerBound(const NativeProblem &problem, bool isTight) {
   return boundNs;
 }
 
+static int64_t parseBytes(const char *text) {
+  int64_t bytes = 0;
+  char *error = nullptr;
+  CommSchedStatus status = commschedParseBytes(text, &bytes, &error);
+  check(status, error);
+  return bytes;
+}
+
+static int64_t getLimitBytes(const char *text, int64_t peakBytes) {
+  int64_t bytes = 0;
+  char *error = nullptr;
+  CommSchedStatus status =
+      commschedParseMemoryBudget(text, peakBytes, &bytes, &error);
+  check(status, error);
+  return bytes;
+}
+
 void addSolver(nb::module_ &module) {
+  module.def("parse_bytes", &parseBytes);
+  module.def("limit_bytes", &getLimitBytes);
   nb::class_<NativeProblem>(module, "Problem");
   module.def("make_problem", &makeProblem);
   module.def("schedule", &schedule);

@@ -41,7 +41,7 @@ def train_all(rank: int) -> dict[str, Outcome]:
     warnings.simplefilter("always", category=CommSchedWarning)
     default = steps.train(steps.Case({}, MODEL), {"inner": "eager"})
     return {
-        name: compare({"device_memory": memory}, default)
+        name: compare({"memory_budget": memory}, default)
         for name, memory in MEMORY.items()
     }
 
@@ -83,7 +83,7 @@ class Sent:
 #: memory than any step takes that is known without them.
 WIDTH = ROWS = 512
 SENT = {
-    "device_memory": "13MiB",
+    "memory_budget": "13MiB",
     "host_memory": "1GiB",
     "target": "gh200",
     "strict": True,
@@ -117,7 +117,7 @@ def train_unlike(rank: int) -> partitioned_ranks.Outcome:
     # The large one does not fit where it follows the other.
     warnings.simplefilter("ignore", category=CommSchedWarning)
     rows = (4 + 60 * rank,) * steps.STEPS
-    options = {"device_memory": "210KiB"}
+    options = {"memory_budget": "210KiB"}
     return partitioned_ranks.compare(
         steps.Case({}, MODEL, rows=rows, compiled=options)
     )

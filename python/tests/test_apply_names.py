@@ -36,7 +36,7 @@ ODD = (
 
 def bucketed(names, mode):
     text = GATHERS.format(**names)
-    return opt.run_programs(text, f"--commsched-bucket-all-gather=mode={mode}")
+    return opt.run_programs(text, f"--commsched-bucket=kinds=all-gather mode={mode}")
 
 
 @pytest.mark.parametrize("mode", ["copy", "coalesced"])
@@ -66,17 +66,6 @@ def test_what_a_pass_made_without_a_bucket_is_an_error(opt_program):
         op.origin = ()
     with pytest.raises(PlanError, match="which no plan can say"):
         make_plan(before, after, "main")
-
-
-def test_equal_gathers_say_what_they_stand_for(opt_program):
-    text = GATHERS.format(**ODD[0]).replace("%b = commsched.all_gather %c", (
-        "%b = commsched.all_gather %x"
-    ))
-    run = opt.run_programs(text, "--commsched-bucket-all-gather=deduplicate")
-    names = {op.name: op.origin for op in run.after.functions[0].operations}
-    assert names["p+q"] == (("p+q", "r.copy_in"),)
-    plan = make_plan(run.before, run.after, "main")
-    assert plan.replacements == (("w.1", "p.wait"),)
 
 
 def test_calls_take_the_place_of_what_they_run_and_of_nothing_else():

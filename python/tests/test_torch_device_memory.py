@@ -16,10 +16,10 @@ from commsched.torch import (  # noqa: E402
     Partitioner,
     ScheduleError,
 )
+from commsched.options import limit_bytes  # noqa: E402
 from commsched.torch.compiling.memory import (  # noqa: E402
     excess,
     fit_settings,
-    size_of,
 )
 
 _NONE_FITS = "knows no step that fits: the least is"
@@ -33,22 +33,29 @@ _NONE_FITS = "knows no step that fits: the least is"
         ("80GiB", 80 << 30),
         ("80GB", 80 * 10**9),
         ("1TiB", 1 << 40),
-        ("3KiB", 3072),
+        ("4.5GiB", 9 << 29),
     ],
 )
 def test_sizes(given, size):
-    assert size_of("device_memory", given) == size
+    assert limit_bytes("memory_budget", given) == size
 
 
 @pytest.mark.parametrize(
-    "given", ["80 GiB", "80G", "-1", "1.5GiB", "5%", 0.5, True, [], ""]
+    "given", ["80 GiB", "80G", "-1", "1.5", "x%", 0.5, True, [], ""]
 )
 @pytest.mark.parametrize(
-    "name", ["device_memory", "host_memory", "reserved_bytes"]
+    "name", ["memory_budget", "host_memory", "reserved_bytes"]
 )
 def test_what_is_no_size_is_an_error_that_names_the_option(name, given):
-    options = {"device_memory": "80GiB", name: given}
-    with pytest.raises(OptionsError, match=f"'{name}' is"):
+    options = {"memory_budget": "80GiB", name: given}
+    with pytest.raises(OptionsError, match=f"'{name}' (is|must)"):
+        Options(**options)
+
+
+@pytest.mark.parametrize("name", ["host_memory", "reserved_bytes"])
+def test_only_budgets_are_percentages(name):
+    options = {"memory_budget": "80GiB", name: "5%"}
+    with pytest.raises(OptionsError, match=f"'{name}' must be bytes"):
         Options(**options)
 
 
@@ -57,51 +64,51 @@ def test_what_is_no_size_is_an_error_that_names_the_option(name, given):
     [
         (
             {"activation_memory_budget": 0.5},
-            "'device_memory' and 'activation_memory_budget' both limit",
+            "'memory_budget' in bytes and 'activation_memory_budget' both",
         ),
         ({"partition": "default"}, "'partition' is 'default'"),
-        ({"reserved_bytes": "80GiB"}, "leaves nothing of 'device_memory'"),
+        ({"reserved_bytes": "80GiB"}, "leaves nothing of 'memory_budget'"),
     ],
 )
 def test_contradictions(options, message):
     with pytest.raises(OptionsError, match=message):
-        Options(device_memory="80GiB", **options)
+        Options(memory_budget="80GiB", **options)
 
 
 @pytest.mark.parametrize(
-    "options", [{"host_memory": "1GiB"}, {"reserved_bytes": 1}]
+    "options",
+    [
+        {"host_memory": "1GiB"},
+        {"reserved_bytes": 1},
+        {"quantize_activations": "auto"},
+    ],
 )
-def test_what_belongs_to_a_device_memory(options):
+def test_what_belongs_to_a_budget_in_bytes(options):
     (name,) = options
-    with pytest.raises(OptionsError, match=f"'{name}' is given, but"):
+    with pytest.raises(OptionsError, match=f"'{name}' is .* in bytes"):
         Options(**options)
 
 
-@pytest.mark.parametrize("budget", [0.5, 0, "1GiB"])
+@pytest.mark.parametrize("budget", [0.5, 0])
 def test_eager_execution_keeps_to_no_limit(budget):
     Options(partition="default", activation_memory_budget=1)
     with pytest.raises(OptionsError, match="but 'activation_memory_budget' limits"):
         Options(partition="default", activation_memory_budget=budget)
 
 
-def test_a_choice_of_8_bits_needs_a_limit():
-    with pytest.raises(OptionsError, match="a choice within 'device_memory'"):
-        Options(quantize_activations="auto")
-
-
-def test_graphs_may_take_what_is_not_reserved():
-    def budget(**options):
-        return Options(**options).pipeline_settings()["memory-budget"]
-
-    assert budget() == "5%"
-    given = {"device_memory": "80GiB", "reserved_bytes": "30GiB"}
-    assert budget(**given) == 50 << 30
-    assert budget(**given, memory_budget="7%") == "7%"
+def test_schedules_are_told_what_users_say():
+    settings = Options(
+        memory_budget="80GiB", reserved_bytes="30GiB"
+    ).pipeline_settings()
+    assert settings["memory-budget"] == "80GiB"
+    assert settings["reserved-bytes"] == "30GiB"
+    assert "reserved-bytes" not in Options().pipeline_settings()
+    assert Options().pipeline_settings()["memory-budget"] == "5%"
 
 
 def test_what_the_pass_is_told():
     options = Options(
-        device_memory="80GiB",
+        memory_budget="80GiB",
         host_memory="512GiB",
         reserved_bytes="2GiB",
         collectives="recompute",
@@ -109,13 +116,11 @@ def test_what_the_pass_is_told():
         strict=True,
     )
     assert options.partitions
-    schedule = options.pipeline_settings()
-    assert schedule.pop("memory-budget") == 78 << 30
     assert fit_settings(options, True) == {
-        **schedule,
-        "device-memory": 80 << 30,
-        "host-memory": 512 << 30,
-        "reserved-bytes": 2 << 30,
+        **options.pipeline_settings(),
+        "memory-budget": "80GiB",
+        "host-memory": "512GiB",
+        "reserved-bytes": "2GiB",
         "collectives": "recompute",
         "quantize": "auto",
         "strict": True,
@@ -124,12 +129,12 @@ def test_what_the_pass_is_told():
 
 
 def test_what_does_not_fit_is_said():
-    options = Options(device_memory="10GiB", reserved_bytes="4GiB")
+    options = Options(memory_budget="10GiB", reserved_bytes="4GiB")
     fits, not_fits = ({"peak_memory_bytes": n << 30} for n in (6, 7))
     assert excess(options, [fits]) is None
     assert excess(options, [fits, not_fits]) == (
         "the least is 7 GiB beside the 4 GiB of 'reserved_bytes', but "
-        "'device_memory' is 10GiB"
+        "'memory_budget' is 10GiB"
     )
     assert excess(Options(), [not_fits]) is None
 
@@ -152,9 +157,9 @@ def train(opt_program):
 
 def test_less_memory_saves_less(train):
     wanted = train()
-    ample = train(device_memory="1GiB", strict=True)
+    ample = train(memory_budget="1GiB", strict=True)
     with pytest.warns(CommSchedWarning, match=_NONE_FITS):
-        least = train(device_memory="1KiB")
+        least = train(memory_budget="1KiB")
     assert least.saved_bytes < ample.saved_bytes <= wanted.saved_bytes
     assert are_equal(ample.values, wanted.values)
     assert are_equal(least.values, wanted.values)
@@ -170,7 +175,7 @@ def test_activations_are_in_8_bits_only_where_that_is_needed(train):
     model, inputs = model.bfloat16(), [torch.randn(1024, 1024).bfloat16()]
 
     def trained(size):
-        limits = {"device_memory": size, "quantize_activations": "auto"}
+        limits = {"memory_budget": size, "quantize_activations": "auto"}
         return Trained(model, inputs, Partitioner(Options(**limits)), False)
 
     wanted, found = trained("64MiB"), trained(22_100_000)
@@ -190,5 +195,5 @@ def test_activations_are_in_8_bits_only_where_that_is_needed(train):
 
 def test_what_is_not_possible_is_an_error_if_strict(train):
     with pytest.raises(Exception, match="cannot be fitted") as error:
-        train(device_memory="1KiB", strict=True)
+        train(memory_budget="1KiB", strict=True)
     assert ScheduleError.__name__ in repr(error.value)

@@ -23,7 +23,7 @@ WAYS = {
         "memory-budget={0}}})"
     ),
     "commsched-training-pipeline": (
-        "commsched-training-pipeline{{device-memory={0} buckets=off}}"
+        "commsched-training-pipeline{{memory-budget={0} buckets=off}}"
     ),
 }
 

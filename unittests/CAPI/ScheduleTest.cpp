@@ -291,6 +291,67 @@ void addWildPart(Random &random, CommSchedProblem *problem) {
 
 } // namespace
 
+TEST(CScheduleTest, ReadsBudgetsAsThePassesDo) {
+  struct {
+    const char *text;
+    int64_t bytes;
+  } const read[] = {{"0", 0},
+                    {"68719476736", int64_t(64) << 30},
+                    {"4.5GiB", int64_t(9) << 29},
+                    {"640MB", 640000000},
+                    {"0.000001KB", 0},
+                    {"7B", 7},
+                    {"1TiB", int64_t(1) << 40},
+                    {"9223372036854775807", COMMSCHED_UNLIMITED},
+                    {"0%", 200},
+                    {"12.5%", 225},
+                    {"1e300%", COMMSCHED_UNLIMITED}};
+  for (auto [text, bytes] : read) {
+    SCOPED_TRACE(text);
+    int64_t found = -1;
+    char *error = nullptr;
+    EXPECT_EQ(commschedParseMemoryBudget(text, 200, &found, &error),
+              COMMSCHED_SUCCESS);
+    EXPECT_EQ(found, bytes);
+    CommSchedStatus status = commschedParseBytes(text, &found, &error);
+    bool isPercentage = std::string(text).back() == '%';
+    EXPECT_EQ(status,
+              isPercentage ? COMMSCHED_INVALID_ARGUMENT : COMMSCHED_SUCCESS);
+    EXPECT_EQ(take(error).empty(), !isPercentage);
+  }
+  const char *const refused[] = {"",
+                                 "-5",
+                                 "-5%",
+                                 "5 GiB",
+                                 "64gib",
+                                 "64G",
+                                 "5iB",
+                                 "KiB",
+                                 "1.5",
+                                 "1.5B",
+                                 ".5GiB",
+                                 "1.GiB",
+                                 "1.0000001KB",
+                                 "1.5.5MB",
+                                 "nan%",
+                                 "inf%",
+                                 "%",
+                                 "5%%",
+                                 "0x10",
+                                 "9223372036854775808",
+                                 "9007199254740992KiB"};
+  for (const char *text : refused) {
+    SCOPED_TRACE(text);
+    int64_t found = -1;
+    char *error = nullptr;
+    EXPECT_EQ(commschedParseMemoryBudget(text, 200, &found, &error),
+              COMMSCHED_INVALID_ARGUMENT);
+    EXPECT_NE(take(error).find("'" + std::string(text) + "'"),
+              std::string::npos);
+    EXPECT_EQ(found, -1);
+  }
+}
+
 TEST(CScheduleTest, NoValueCrashes) {
   int64_t numScheduled = 0, numRefused = 0;
   for (uint64_t seed : Seeds(20000)) {

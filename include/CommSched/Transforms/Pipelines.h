@@ -220,31 +220,28 @@ struct TrainingPipelineOptions
       llvm::cl::init(1.0)};
   Option<std::string> memoryBudget{
       *this, "memory-budget",
-      llvm::cl::desc("Memory budget of the partition: live bytes of the step, "
-                     "forward and backward together, such as 64GiB"),
-      llvm::cl::init("")};
-  Option<std::string> deviceMemory{
-      *this, "device-memory",
-      llvm::cl::desc("Memory of the device, such as 80GiB: partition and "
-                     "schedule are chosen together to fit it"),
-      llvm::cl::init("")};
+      llvm::cl::desc("Memory of the step: bytes such as 64GiB, to fit which "
+                     "partition and schedule are chosen together, or a "
+                     "percentage over the peak of each half as it is "
+                     "partitioned"),
+      llvm::cl::init("5%")};
   Option<std::string> reservedBytes{
       *this, "reserved-bytes",
-      llvm::cl::desc("What of 'device-memory' is not the program's"),
+      llvm::cl::desc("What of 'memory-budget' is not the program's"),
       llvm::cl::init("0")};
   Option<std::string> hostMemory{
       *this, "host-memory",
-      llvm::cl::desc("With 'device-memory': pinned memory of the host that "
+      llvm::cl::desc("With bytes: pinned memory of the host that "
                      "saved values may take, such as 512GiB"),
       llvm::cl::init("0")};
   Option<QuantizeChoice> quantize{
       *this, "quantize",
-      llvm::cl::desc("With 'device-memory': whether saved activations may be "
+      llvm::cl::desc("With bytes: whether saved activations may be "
                      "kept in 8 bits, which changes results"),
       llvm::cl::init(QuantizeChoice::Off), getQuantizeChoiceValues()};
   Option<std::string> frontier{
       *this, "frontier",
-      llvm::cl::desc("With 'device-memory': file for step time against peak "
+      llvm::cl::desc("With bytes: file for step time against peak "
                      "memory"),
       llvm::cl::init("")};
   Option<partition::CollectivePolicy> collectives{
@@ -261,20 +258,14 @@ struct TrainingPipelineOptions
       *this, "quantize-activations",
       llvm::cl::desc("Save large activations in 8-bit floating-point types"),
       llvm::cl::init(false)};
-  Option<std::string> scheduleMemoryBudget{
-      *this, "schedule-memory-budget",
-      llvm::cl::desc(
-          "Memory budget of the schedule of each half: live bytes such as "
-          "64GiB, or a percentage over its peak"),
-      llvm::cl::init("5%")};
 };
 
 /// From a joint function to two halves that are ready to run: partitions it
 /// within the budget by what operations take on the target, quantizes large
 /// activations if the options ask for it, checks what the halves hand over, and
-/// schedules each as buildPipeline() does. With `device-memory`, one pass makes
-/// all of these decisions together, and options with budgets of their own are
-/// errors that the pass manager's run reports.
+/// schedules each as buildPipeline() does. With a budget in bytes, one
+/// pass makes all of these decisions together; options that belong to the other
+/// form of the budget are errors that the pass manager's run reports.
 void buildTrainingPipeline(OpPassManager &manager,
                            const TrainingPipelineOptions &options);
 

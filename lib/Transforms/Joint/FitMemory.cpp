@@ -78,20 +78,17 @@ LogicalResult FitMemory::initialize(MLIRContext *context) {
 }
 
 std::optional<std::string> FitMemory::findBadBytes() {
-  if (deviceMemory.empty())
-    return makeOptionError(*this, deviceMemory,
-                           "must be given: bytes such as 85899345920 or 80GiB");
   int64_t deviceBytes = 0, bytes = 0;
   if (std::optional<std::string> problem =
-          parseByteCount(deviceMemory, deviceBytes))
-    return makeOptionError(*this, deviceMemory, *problem);
+          parsePeakBudget(memoryBudget, deviceBytes))
+    return makeOptionError(*this, memoryBudget, *problem);
   if (std::optional<std::string> problem = parseByteCount(reservedBytes, bytes))
     return makeOptionError(*this, reservedBytes, *problem);
   if (bytes > deviceBytes)
     return makeOptionError(*this, reservedBytes,
                            "is '" + Twine(reservedBytes) +
-                               "', more than option 'device-memory', '" +
-                               Twine(deviceMemory) + "'");
+                               "', more than option 'memory-budget', '" +
+                               Twine(memoryBudget) + "'");
   limitBytes = deviceBytes - bytes;
   if (std::optional<std::string> problem =
           parseByteCount(hostMemory, hostBytes))

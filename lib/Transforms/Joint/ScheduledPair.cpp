@@ -67,7 +67,7 @@ FailureOr<BlockSchedule> PairScheduler::scheduleHalf(unsigned half,
 
 FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
   int64_t limits[] = {limitBytes,
-                      getBackwardLimit(limitBytes, besideBackwardBytes)};
+                      std::max<int64_t>(limitBytes - besideBackwardBytes, 0)};
   std::optional<BlockSchedule> schedules[2];
   MLIRContext *context = halves.forward.getContext();
   if (failed(failableParallelForEachN(context, 0, 2, [&](size_t half) {

@@ -36,13 +36,6 @@ struct PairSchedule {
   bool fits() const { return peakBytes <= limitBytes; }
 };
 
-/// The limit of the backward alone for a step within `limitBytes`; see
-/// PairCosts.
-inline int64_t getBackwardLimit(int64_t limitBytes,
-                                int64_t besideBackwardBytes) {
-  return std::max<int64_t>(limitBytes - besideBackwardBytes, 0);
-}
-
 /// A schedule of both halves, which the scheduler can apply that found it.
 struct PairDecision {
   PairSchedule schedule;

@@ -14,13 +14,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-int64_t mlir::commsched::getBudgetBytes(const MemoryBudget &budget,
-                                        int64_t peakBytes) {
-  if (budget.bytes)
-    return *budget.bytes;
-  return addFraction(peakBytes, peakBytes, budget.fraction);
-}
-
 FailureOr<std::optional<ScheduledLoop>>
 mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
                               OperationCosts &costs,
@@ -52,7 +45,7 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   result.bound = std::move(*bound);
   result.outerBytes = outerBytes;
   result.limitBytes =
-      getBudgetBytes(options.budget, peakBytes + outerBytes) - outerBytes;
+      options.budget.getLimitBytes(peakBytes + outerBytes) - outerBytes;
   CyclicSchedulerOptions with;
   with.maxDepth = options.maxDepth;
   with.mayCrossBoundary = options.mayCarryFutures;

@@ -31,9 +31,6 @@ struct LoopSchedulingOptions {
   bool mayCarryFutures = true;
 };
 
-/// The bytes that `budget` allows for a program that takes `peakBytes` now.
-int64_t getBudgetBytes(const MemoryBudget &budget, int64_t peakBytes);
-
 /// A loop with its schedule.
 struct ScheduledLoop {
   LoopProblem problem;

@@ -126,7 +126,7 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
   // The percentages of several passes do not add up.
   if (std::optional<int64_t> bytes = getBaselinePeakBytes(step);
       bytes && !with.budget.bytes)
-    with.budget.bytes = addFraction(*bytes, *bytes, with.budget.fraction);
+    with.budget.bytes = with.budget.getLimitBytes(*bytes);
   FailureOr<std::optional<ScheduledLoop>> found =
       scheduleLoop(steps.getLoop(), *constantBytes, costs, with, decline);
   if (failed(found))

@@ -32,6 +32,7 @@ import torch.distributed as dist
 from torch import fx
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
+from commsched.options import OptionsError, limit_bytes
 from commsched.torch import private
 from commsched.torch.measuring.collectives import (
     KINDS,
@@ -165,16 +166,17 @@ def _describe_device(device: torch.device) -> str:
 
 def _size(text: str) -> int:
     """Bytes, with an optional unit: 4096, 4KiB, 16MiB, 1GiB."""
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-    number, unit = text, 1
-    for name, factor in units.items():
-        if text.endswith(name):
-            number, unit = text[: -len(name)], factor
-    if not number.isdigit() or int(number) == 0:
+    try:
+        size = limit_bytes("sizes", text)
+    except OptionsError:
+        size = 0
+    if size is None and text.isdigit():
+        size = int(text)
+    if not size:
         raise argparse.ArgumentTypeError(
             f"'{text}' is not a size such as 4096, 4KiB or 16MiB"
         )
-    return int(number) * unit
+    return size
 
 
 def _positive(text: str) -> int:

@@ -34,9 +34,9 @@ sys.path.append(str(Path(__file__).resolve().parents[3]
 import joint_steps  # noqa: E402
 
 EXCEEDED = re.compile(r"\[\w+\] MemoryExceeded .*?Function=(\w+)")
-FIT = "test-commsched-fit-memory{{device-memory={}}}"
-BEFORE = ("commsched-training-pipeline{{memory-budget={0} "
-          "schedule-memory-budget={0} collectives=cost}}")
+FIT = "test-commsched-fit-memory{{memory-budget={}}}"
+BEFORE = ("commsched-partition-joint{{memory-budget={0} collectives=cost "
+          "runtime-estimator=model}},commsched-pipeline{{memory-budget={0}}}")
 
 
 class Checker:

@@ -46,9 +46,9 @@ VARIANTS = [
     "mimic-autograd-order=false runtime-estimator=testing",
     "aggressive-recomputation recompute-views=false "
     "treat-parameters-as-free-to-save=false ban-recompute-reductions=false"]
-FIT_VARIANTS = ["device-memory=1KiB", "device-memory=1536",
-                "device-memory=2KiB", "device-memory=3KiB",
-                "device-memory=1MiB"]
+FIT_VARIANTS = ["memory-budget=1KiB", "memory-budget=1536",
+                "memory-budget=2KiB", "memory-budget=3KiB",
+                "memory-budget=1MiB"]
 # Both groups are all four ranks.
 FAST_HOST = """module attributes {dlti.target_system_spec =
     #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<

@@ -313,31 +313,31 @@ RUNS = [
     *make_runs(
         "commsched-training-pipeline", "collectives=cost",
         "activation-memory-budget=0.2 collectives=recompute "
-        "quantize-activations schedule-memory-budget=10% bitwise split=auto "
+        "quantize-activations memory-budget=10% bitwise split=auto "
         "max-chunks=4",
         "memory-budget=1GiB",
         "buckets=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",
-        f"mode=copy schedule-memory-budget=1000000000 strict {COSTS}",
-        "device-memory=1GiB reserved-bytes=1KiB host-memory=1GiB "
+        f"mode=copy memory-budget=1000000000 strict {COSTS}",
+        "memory-budget=1GiB reserved-bytes=1KiB host-memory=1GiB "
         "quantize=auto",
-        "device-memory=1GiB budget-on=reserved allocator=pytorch-expandable",
+        "memory-budget=1GiB budget-on=reserved allocator=pytorch-expandable",
         steps=("joint",)),
     *make_runs(
         "test-commsched-fit-memory",
-        "device-memory=1GiB host-memory=1GiB quantize=auto",
-        "device-memory=1GiB reserved-bytes=1KiB collectives=recompute "
+        "memory-budget=1GiB host-memory=1GiB quantize=auto",
+        "memory-budget=1GiB reserved-bytes=1KiB collectives=recompute "
         "buckets=off split=off slack=5 exclusive-groups link-sharing "
         "compute-slowdown=0.19",
-        "device-memory=1GiB mode=copy bitwise max-chunks=4 strict",
-        "device-memory=1GiB budget-on=reserved allocator=pytorch",
+        "memory-budget=1GiB mode=copy bitwise max-chunks=4 strict",
+        "memory-budget=1GiB budget-on=reserved allocator=pytorch",
         steps=("joint",)),
     # A frontier takes as long as many runs and changes no program:
     # test/Transforms/Joint has those of small functions.
     *make_runs("commsched-training-pipeline",
-               "device-memory=1GiB frontier=%folder/joint.csv", steps=()),
+               "memory-budget=1GiB frontier=%folder/joint.csv", steps=()),
     *make_runs("test-commsched-fit-memory",
-               "device-memory=1GiB frontier=%folder/fitted.json", steps=()),
+               "memory-budget=1GiB frontier=%folder/fitted.json", steps=()),
 ]
 
 

@@ -2,10 +2,10 @@
 // nothing at all, and with values that no choice may touch.
 
 // RUN: commsched-opt %s --test-commsched-verify-partition \
-// RUN:   --test-commsched-fit-memory="device-memory=1GiB host-memory=1GiB quantize=auto" \
+// RUN:   --test-commsched-fit-memory="memory-budget=1GiB host-memory=1GiB quantize=auto" \
 // RUN:   | FileCheck %s
 // RUN: commsched-opt %s --test-commsched-verify-partition \
-// RUN:   --test-commsched-fit-memory="device-memory=1KiB host-memory=1GiB quantize=auto" \
+// RUN:   --test-commsched-fit-memory="memory-budget=1KiB host-memory=1GiB quantize=auto" \
 // RUN:   | FileCheck %s
 
 // CHECK-LABEL: func.func @inference_forward(

@@ -2,10 +2,10 @@
 // memory for that, and is gathered again where there is not: here nothing hides
 // the second gather, so that keeping it makes the step 1000 ns shorter.
 
-// RUN: commsched-opt %s -o /dev/null --test-commsched-fit-memory=device-memory=8000 \
+// RUN: commsched-opt %s -o /dev/null --test-commsched-fit-memory=memory-budget=8000 \
 // RUN:   --test-commsched-verify-partition --commsched-report=format=json \
 // RUN:   | FileCheck %s --check-prefix=KEPT
-// RUN: commsched-opt %s -o /dev/null --test-commsched-fit-memory=device-memory=4000 \
+// RUN: commsched-opt %s -o /dev/null --test-commsched-fit-memory=memory-budget=4000 \
 // RUN:   --test-commsched-verify-partition --commsched-report=format=json \
 // RUN:   | FileCheck %s --check-prefix=AGAIN
 

@@ -1,17 +1,17 @@
 // Saved values go to the host where the computation of both halves hides their
 // transfers: the step takes no longer, and less memory.
 
-// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=7MiB host-memory=1GiB" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=7MiB host-memory=1GiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
-// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=7MiB" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=7MiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=DEVICE
 // Nothing is sent that need not be.
-// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=1GiB host-memory=1GiB" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=1GiB host-memory=1GiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=DEVICE
 // DEVICE-NOT: commsched.offload
 
 // Transfers are no collectives.
-// RUN: commsched-opt %s -o /dev/null --test-commsched-fit-memory="device-memory=7MiB \
+// RUN: commsched-opt %s -o /dev/null --test-commsched-fit-memory="memory-budget=7MiB \
 // RUN:   host-memory=1GiB frontier=-" | FileCheck %s --check-prefix=FRONTIER
 // FRONTIER: ,num_collectives
 // FRONTIER: step,{{[0-9]+}},6291476,6300000,6300000,0,0{{$}}

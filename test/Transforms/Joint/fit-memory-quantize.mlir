@@ -1,26 +1,26 @@
 // Saved activations become 8-bit where the casts take less than everything else
 // that fits, and only if that is allowed: it changes results.
 
-// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=15MiB quantize=auto" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=15MiB quantize=auto" \
 // RUN:   --test-commsched-verify-partition --remarks-filter=commsched.* 2>&1 \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s --commsched-training-pipeline="device-memory=15MiB quantize=auto" \
+// RUN: commsched-opt %s --commsched-training-pipeline="memory-budget=15MiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=EIGHT
-// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=15MiB" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=15MiB" \
 // RUN:   | FileCheck %s --check-prefix=SAME
-// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=1GiB quantize=auto" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=1GiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=SAME
 // SAME-NOT: f8E5M2
 
 // Where the host has no room for the value, it has for its 8 bits.
-// RUN: commsched-opt %s --test-commsched-fit-memory="device-memory=13MiB quantize=auto host-memory=6MiB" \
+// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=13MiB quantize=auto host-memory=6MiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=HOST
 // HOST-LABEL: func.func @step_forward(
 // HOST-SAME: tensor<1024x4096xf8E5M2, #commsched.host>
 
 // RUN: not commsched-opt %s --commsched-training-pipeline="quantize=auto" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ALONE
-// ALONE: option 'quantize' of pipeline 'commsched-training-pipeline' needs 'device-memory'
+// ALONE: option 'quantize' of pipeline 'commsched-training-pipeline' needs a 'memory-budget' in bytes such as 64GiB, but that is '5%'
 
 // CHECK-DAG: MemoryFitted{{.*}}in 8 bits
 // CHECK-DAG: ActivationQuantized{{.*}}saved value 0 becomes f8E5M2

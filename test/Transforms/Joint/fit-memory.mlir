@@ -6,17 +6,17 @@
 // DEFINE:   --test-commsched-fit-memory=%{memory} --test-commsched-verify-partition \
 // DEFINE:   --remarks-filter=commsched --commsched-report=format=json 2>&1
 
-// REDEFINE: %{memory} = device-memory=3KB
+// REDEFINE: %{memory} = memory-budget=3KB
 // RUN: %{fit} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{memory} = device-memory=2130
+// REDEFINE: %{memory} = memory-budget=2130
 // RUN: %{fit} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{memory} = "device-memory=3KB reserved-bytes=871"
+// REDEFINE: %{memory} = "memory-budget=3KB reserved-bytes=871"
 // RUN: %{fit} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{memory} = device-memory=2129
+// REDEFINE: %{memory} = memory-budget=2129
 // RUN: %{fit} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{memory} = device-memory=1439
+// REDEFINE: %{memory} = memory-budget=1439
 // RUN: %{fit} | FileCheck %s --check-prefixes=OVER
-// REDEFINE: %{memory} = "device-memory=1439 strict"
+// REDEFINE: %{memory} = "memory-budget=1439 strict"
 // RUN: not %{fit} | FileCheck %s --check-prefixes=STRICT
 
 // ALL: remark: [Passed] MemoryFitted

@@ -1,7 +1,7 @@
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint
 // RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --test-commsched-fit-memory=device-memory=1GiB
+// RUN:   --test-commsched-fit-memory=memory-budget=1GiB
 
 // Marks that contradict each other: the error is at one operation, a note at
 // the other.

@@ -10,7 +10,7 @@
 // RUN: %{split} | FileCheck %s
 // REDEFINE: %{options} = activation-memory-budget=0
 // RUN: %{split} | FileCheck %s
-// RUN: commsched-opt %s --test-commsched-fit-memory=device-memory=1GiB \
+// RUN: commsched-opt %s --test-commsched-fit-memory=memory-budget=1GiB \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %s --commsched-export-json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=JSON

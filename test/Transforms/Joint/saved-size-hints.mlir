@@ -6,12 +6,12 @@
 // CHECK-SAME: tensor<?x4xi8> {commsched.name = "a", commsched.role = "saved_activation", commsched.size_hints = array<i64: 1048576>}
 
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --test-commsched-fit-memory="device-memory=7MiB host-memory=1GiB" \
+// RUN:   --test-commsched-fit-memory="memory-budget=7MiB host-memory=1GiB" \
 // RUN:   --commsched-report=format=json | FileCheck %s --check-prefix=REPORT
 // REPORT: "function":"step",{{.*}}"transfer_bytes":8388608
 
 // RUN: commsched-opt %s \
-// RUN:   --test-commsched-fit-memory="device-memory=7MiB host-memory=1GiB" \
+// RUN:   --test-commsched-fit-memory="memory-budget=7MiB host-memory=1GiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=HOST
 // HOST: commsched.offload {{.*}}commsched.size_hints = array<i64: 1048576>
 // HOST: func.func @step_backward(

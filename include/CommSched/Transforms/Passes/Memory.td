@@ -18,7 +18,7 @@ def FitMemory : CommSched_SchedulingPass<"test-commsched-fit-memory",
     Splits every joint function into a forward and a backward, as
     `commsched-partition-joint` does, and schedules both, as
     `commsched-schedule` does, such that the step takes the least time of all
-    that is known to fit `device-memory`, a number of bytes such as
+    that is known to fit `memory-budget`, a number of bytes such as
     `85899345920` or `80GiB`, forward and backward together. `reserved-bytes`
     of it are not the program's: optimizer states, the framework.
 
@@ -53,7 +53,7 @@ def FitMemory : CommSched_SchedulingPass<"test-commsched-fit-memory",
     function replaces the choice of a partition. The other options are those of
     `commsched-schedule`.
 
-    With `budget-on=reserved`, `device-memory` limits what the `allocator`
+    With `budget-on=reserved`, `memory-budget` limits what the `allocator`
     reserves for the step. Up to four limits of live bytes are tried for that, each
     as far from the last one as what is reserved is from the limit; where nothing
     fits, the step that reserves least is taken. See docs/guide/allocator.md.
@@ -70,8 +70,9 @@ def FitMemory : CommSched_SchedulingPass<"test-commsched-fit-memory",
     were tried.
   }];
   let options = !listconcat([
-    Option<"deviceMemory", "device-memory", "std::string", /*default=*/"",
-           "Memory of the device, such as 85899345920, 80GiB or 80GB">,
+    Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
+           "Memory that the step may take: bytes such as 85899345920, 4.5GiB "
+           "or 80GB">,
     Option<"reservedBytes", "reserved-bytes", "std::string",
            /*default=*/"\"0\"",
            "What of it is not the program's, such as 12GiB">,

@@ -97,7 +97,7 @@ def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
             raise OptionsError(
                 "Inductor's option 'custom_partitioner_fn' is set, and so is "
                 "an option of CommSched's partitioner (partition, "
-                "activation_memory_budget, device_memory, "
+                "activation_memory_budget, memory_budget in bytes, "
                 "quantize_activations, collectives or "
                 "reshard_after_forward): leave out one of the two"
             )

@@ -9,7 +9,6 @@ import hashlib
 import json
 import math
 import os
-import re
 from collections.abc import Mapping
 from typing import Any, Optional, Union
 
@@ -17,8 +16,13 @@ import torch
 
 import commsched
 from commsched import opt
-from commsched.options import OptionsError, ScheduleOptions, check_choice
-from commsched.torch.compiling.memory import check_memory, graph_memory
+from commsched.options import (
+    OptionsError,
+    ScheduleOptions,
+    check_choice,
+    is_percentage,
+)
+from commsched.torch.compiling.memory import check_memory
 
 #: Values of the options that are one of a few.
 CHOICES = {
@@ -42,15 +46,15 @@ _QUANTIZATION = {
 
 _FLAGS = ("strict", "agree")
 
-# The default of `memory_budget`, which a device's memory takes the place of.
-_BY_PEAK = ScheduleOptions.memory_budget
-
 
 @dataclasses.dataclass(frozen=True)
 class Options(ScheduleOptions):
     """Options of the backend `commsched` and of the other ways in.
 
-    The first six are those of :class:`commsched.options.ScheduleOptions`.
+    The first six are those of :class:`commsched.options.ScheduleOptions`. A
+    `memory_budget` in bytes also decides what is saved, computed again,
+    gathered again and sent to the host, such that the step fits and is as
+    short as possible.
 
     inner:         what compiles the scheduled graph: "inductor" or "eager".
     strict:        raise where a graph cannot be scheduled. Otherwise that is
@@ -67,30 +71,25 @@ class Options(ScheduleOptions):
     partition:     what decides which activations a forward saves for its
                    backward: CommSched with "min-cut" (few bytes) or "default"
                    (what eager execution saves); with "auto" PyTorch, unless
-                   one of the next three options is given: then "min-cut".
-    activation_memory_budget: how much of the activations may be saved; the
-                   rest is computed again. A fraction from 0 to 1 of what the
-                   minimum cut saves, or a limit for the peak of forward and
-                   backward together in bytes ("64GiB").
+                   memory has to fit or one of the next three options is given: then "min-cut".
+    activation_memory_budget: PyTorch's option of that name: the fraction from
+                   0 to 1 of what the minimum cut saves that may be saved; the
+                   rest is computed again.
     quantize_activations: save large activations in 8 bits. True, "f8E5M2",
                    "f8E4M3FN", or a dictionary with any of `quant_type`,
                    `size_in_mb` (smallest size), `allowed_dtypes` ("bf16,f32"),
-                   `use_scaling` and `exclude_primals`. With `device_memory`
-                   also "auto": where that makes the step shorter than all
+                   `use_scaling` and `exclude_primals`. With a
+                   `memory_budget` in bytes also "auto": where that makes the step shorter than all
                    else that fits. This changes results.
     collectives:   "recompute" gathers all parameters again in the backward,
                    "save" keeps them, "cost" does what is worth it.
     reshard_after_forward: True gathers parameters again in the backward,
                    whoever partitions; False keeps them; None lets the
                    partitioner decide.
-    device_memory: bytes of the device that a step may take ("80GiB"): decides
-                   what is saved, computed again, gathered again and sent to
-                   the host such that the step fits and is as short as
-                   possible, and limits the memory of its schedules.
     host_memory:   pinned bytes of the host that saved activations may take;
                    none are sent there without it, nor from a CPU.
-    reserved_bytes: of `device_memory`, what is not in the graphs, such as the
-                   optimizer's state and the framework.
+    reserved_bytes: of a `memory_budget` in bytes, what is not in the graphs,
+                   such as the optimizer's state and the framework.
     """
 
     inner: str = "inductor"
@@ -100,11 +99,10 @@ class Options(ScheduleOptions):
     ranks_per_node: Optional[int] = None
     hints: Any = ()
     partition: str = "auto"
-    activation_memory_budget: Union[None, float, int, str] = None
+    activation_memory_budget: Optional[float] = None
     quantize_activations: Any = None
     collectives: str = "auto"
     reshard_after_forward: Optional[bool] = None
-    device_memory: Union[None, int, str] = None
     host_memory: Union[None, int, str] = None
     reserved_bytes: Union[int, str] = 0
 
@@ -146,9 +144,8 @@ class Options(ScheduleOptions):
         settings = super().pipeline_settings()
         if self.buckets == "auto":
             settings["buckets"] = "gathers-and-reductions"
-        graphs = graph_memory(self)
-        if graphs is not None and self.memory_budget == _BY_PEAK:
-            settings["memory-budget"] = graphs
+        if str(self.reserved_bytes) != "0":
+            settings["reserved-bytes"] = self.reserved_bytes
         return settings
 
     def pipeline_flags(self) -> tuple[str, ...]:
@@ -163,8 +160,13 @@ class Options(ScheduleOptions):
             or self.activation_memory_budget is not None
             or self.quantize_activations is not None
             or self.collectives != "auto"
-            or self.device_memory is not None
+            or self.fits_memory
         )
+
+    @property
+    def fits_memory(self) -> bool:
+        """Whether a partition has to fit a budget in bytes."""
+        return not is_percentage(self.memory_budget)
 
     def node_size(self) -> int:
         """Returns how many consecutive ranks share a node."""
@@ -223,19 +225,10 @@ def _digest(path: str, _mtime: int, _size: int) -> str:
 
 
 def _check_activation_budget(budget: Any) -> None:
-    if budget is None:
-        return
-    if isinstance(budget, str):
-        is_valid = re.fullmatch(r"\d+([KMGT]i?B)?", budget) is not None
-    else:
-        # A number of bytes is a whole one; 1 is all that the cut saves.
-        is_valid = _is_number(budget) and (
-            0 <= budget <= 1 or (isinstance(budget, int) and budget > 0)
-        )
-    if not is_valid:
+    if budget is not None and not (_is_number(budget) and 0 <= budget <= 1):
         raise OptionsError(
             f"option 'activation_memory_budget' is {budget!r}; it takes a "
-            "fraction from 0 to 1 or live bytes such as '64GiB'"
+            "fraction from 0 to 1; bytes are given as 'memory_budget'"
         )
 
 

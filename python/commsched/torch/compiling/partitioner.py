@@ -64,12 +64,13 @@ class Partitioner(CustomPartitionerFn):
     """Splits joint graphs as the options say.
 
     options:    `partition`, `activation_memory_budget`,
-                `quantize_activations`, `collectives`, `device_memory`,
+                `quantize_activations`, `collectives`, `memory_budget`,
                 `host_memory`, `reserved_bytes` and `reshard_after_forward` of
-                :class:`Options`. With neither of the first five, PyTorch's
+                :class:`Options`. With neither of the first four nor a
+                budget in bytes, PyTorch's
                 own partitioner decides what is saved.
                 Sizes are bytes, as a number or with a unit ("80GiB", "80GB").
-                A step that does not fit `device_memory` gets the least that
+                A step that does not fit `memory_budget` gets the least that
                 is known, with one warning.
     parameters: the positions of parameters among the inputs of Dynamo's
                 graph; if None, those of all inputs that PyTorch takes for
@@ -239,16 +240,14 @@ def _warn_of_excess(run: opt.ProgramRun, options: Options) -> None:
 
 def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
     """Returns the passes that partition."""
-    if options.device_memory is not None:
+    if options.fits_memory:
         fit = fit_settings(options, can_offload)
         return (opt.flag("commsched-training-pipeline", fit),)
     settings: dict[str, object] = {
         "strategy": "default" if options.partition == "default" else "min-cut"
     }
     budget = options.activation_memory_budget
-    if isinstance(budget, str) or (budget is not None and budget > 1):
-        settings["memory-budget"] = budget
-    elif budget is not None:
+    if budget is not None:
         settings["activation-memory-budget"] = float(budget)
     if options.collectives != "auto":
         settings["collectives"] = options.collectives

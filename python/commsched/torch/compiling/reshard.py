@@ -16,14 +16,10 @@ from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.compiling.roles import is_parameter
-from commsched.torch.importer.targets import is_wait, schema_name
+from commsched.torch.importer.targets import GATHERS, is_wait, schema_name
 from commsched.torch.rewriting.dependences import started_by
 from commsched.torch.rewriting.views import is_view
 
-_GATHERS = (
-    "_c10d_functional::all_gather_into_tensor",
-    "_c10d_functional::all_gather_into_tensor_coalesced",
-)
 _COPIES = ("aten::cat", "aten::clone", "aten::_to_copy")
 
 
@@ -148,7 +144,7 @@ def _gathered(
         if is_whole and not _keeps_data(node):
             continue
         derived.add(node)
-        is_gather = schema_name(node.target) in _GATHERS
+        is_gather = schema_name(node.target) in GATHERS
         gathers += is_gather
         if is_gather or is_whole:
             gathered[node] = None

@@ -47,9 +47,9 @@ def partition_text(
 ) -> opt.ProgramRun:
     """As `estimate_text`, for the passes that partition; returns the program
     after them, before and after the `following` passes, with reports if the
-    memory of the device is limited."""
+    budget is in bytes."""
     what = " ".join(("partition", *passes, "followed by", *following))
-    reports = options.device_memory is not None
+    reports = options.fits_memory
     return _once(what, text, options, following, reports, first=passes)
 
 

@@ -30,6 +30,11 @@ _LOCAL = frozenset(
     }
 )
 
+#: The names of the operators that gather tensors of one dtype.
+GATHERS = (
+    "_c10d_functional::all_gather_into_tensor",
+    "_c10d_functional::all_gather_into_tensor_coalesced",
+)
 _WAITS = frozenset({"wait_tensor", "wait_tensors"})
 
 # Transfers between a device and its host, and their wait.

@@ -15,6 +15,7 @@ from commsched.torch.private import partition as private
 from commsched.torch.importer.compute import is_random
 from commsched.torch.importer.roles import innermost
 from commsched.torch.importer.targets import (
+    GATHERS,
     communicates,
     is_transfer_wait,
     schema_name,
@@ -31,11 +32,7 @@ from commsched.torch.rewriting.verify_halves import (
 )
 from commsched.torch.rewriting.views import is_view
 
-_GATHERS = (
-    "_c10d_functional::all_gather_into_tensor",
-    "_c10d_functional::all_gather_into_tensor_coalesced",
-    "_c10d_functional::wait_tensor",
-)
+_GATHERS = (*GATHERS, "_c10d_functional::wait_tensor")
 _WITH_EFFECTS = ("with_effects", "run_and_save_rng_state")
 
 
