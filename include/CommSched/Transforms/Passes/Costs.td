@@ -35,7 +35,7 @@ def SetCosts : Pass<"commsched-set-costs", "::mlir::ModuleOp"> {
 
     With `assume-fusion`, operations that a later compiler, such as XLA, fuses
     get the times of the kernels that it makes of them:
-    `test-commsched-assume-fusion` says which.
+    `commsched-assume-fusion` says which.
   }];
   let options = [
     Option<"target", "target", "std::string", /*default=*/"",
@@ -81,7 +81,7 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
-def AssumeFusion : Pass<"test-commsched-assume-fusion", "::mlir::ModuleOp"> {
+def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
   let summary = "price operations as a compiler that fuses them will run them";
   let description = [{
     For programs that a later compiler, such as XLA, fuses. An operation with
