@@ -232,15 +232,15 @@ commschedOptionsSetMemoryLimit(CommSchedOptions *options, int64_t bytes);
 /// Reads a number of bytes, such as "68719476736", "4.5GiB" or "640MB", as the
 /// options of the passes do. The units are B, the powers of 1000 KB, MB, GB and
 /// TB, and the powers of 1024 KiB, MiB, GiB and TiB. Errors:
-/// COMMSCHED_INVALID_ARGUMENT, with a text that goes on after what the number is
-/// called: "must not be negative, but is '-5'".
+/// COMMSCHED_INVALID_ARGUMENT, with a text that goes on after what the number
+/// is called: "must not be negative, but is '-5'".
 COMMSCHED_C_EXPORTED CommSchedStatus commschedParseBytes(const char *text,
                                                          int64_t *bytes,
                                                          char **error);
 
 /// Reads a memory budget, the bytes that a program may take whose peak is
-/// `peakBytes`: a number of bytes as above, or a percentage over that peak, such
-/// as "5%". Errors likewise.
+/// `peakBytes`: a number of bytes as above, or a percentage over that peak,
+/// such as "5%". Errors likewise.
 COMMSCHED_C_EXPORTED CommSchedStatus commschedParseMemoryBudget(
     const char *text, int64_t peakBytes, int64_t *bytes, char **error);
 
