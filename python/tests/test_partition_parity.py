@@ -37,7 +37,7 @@ def comparison(monkeypatch):
 
 def captured(name):
     import cases
-    from models import MODELS
+    from partition_models import MODELS
 
     if name in MODELS:
         return cases.capture(name, *MODELS[name])

@@ -17,7 +17,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from commsched.torch.tracer.capture import capture_joint
 from commsched.torch.tracer.step import StepOptions, trace_step
 from decorations import add_marks, add_seeds
-from models import MODELS
+from partition_models import MODELS
 from random_models import RandomModel
 
 #: Training steps of the tracer, by name.

@@ -91,7 +91,7 @@ class Run:
         return f"func.func({text})"
 
 
-MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-pipeline", "commsched-inductor-pipeline",
+MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-set-costs", "commsched-pipeline", "commsched-inductor-pipeline",
                  "commsched-training-pipeline",
                  "commsched-align-runtimes", "commsched-assume-fusion",
                  "commsched-compile-regions",
