@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "python"))
 import random_fsdp  # noqa: E402
 from commsched import opt  # noqa: E402
 from commsched.torch.importer.graphs import GraphSpec, import_graphs  # noqa: E402
-from commsched.torch.rewriting.difference import make_plan  # noqa: E402
+from commsched.torch.rewriting.decision import make_plan  # noqa: E402
 from torch._inductor.fx_passes import bucketing, fsdp  # noqa: E402
 from torch._inductor.pattern_matcher import stable_topological_sort  # noqa: E402
 
