@@ -180,8 +180,7 @@ def test_split_steps_are_near_the_optimum(exact, tool, opt_program):
     assert sum(result.gain > 0.01 for result in results) >= 2
     assert all(0 <= result.get_gap("best") <= 0.005 for result in results)
     gaps = [result.get_gap("chosen") for result in results]
-    # One of these steps is known to be 8.5 % above the best.
-    assert max(gaps) <= 0.1, gaps
+    assert max(gaps) <= 0.01, gaps
 
 
 @pytest.fixture

@@ -60,11 +60,17 @@ void SplitProgram::split(const BlockProblem &problem,
   for (const SplitRegionChoice &chosen : choice.regions) {
     const SplitRegion &original = chooser.getRegion(chosen.region);
     SplitRegion region = copyRegion(original, trial.getCopies());
+    // The rule of a collective is known only where its group is.
+    DenseMap<Operation *, Operation *> originalOf;
+    for (auto [member, whole] :
+         llvm::zip_equal(region.members, original.members))
+      originalOf[member.op] = whole.op;
     parts.push_back(
         {&original, SplitSpecs::getCopiedEntries(original),
          splitRegion(region, chosen.chunks, names,
                      [&](Operation *op, const SplitAxis &axis, int64_t count) {
-                       return estimateChunkNs(costs, op, axis, count);
+                       return estimateChunkNs(costs, originalOf.lookup(op),
+                                              axis, count);
                      })});
   }
   order(problem, parts);
