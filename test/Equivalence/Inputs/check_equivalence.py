@@ -38,6 +38,8 @@ SOURCE = Path(__file__).resolve().parents[3]
 MARKS = re.compile(
     r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|\[[^]]*\]|[^,}]*)(?:, )?')
 EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
+# Target and profile, which are nested deeper than marks.
+FACTS = re.compile(r"^module attributes \{.*\} \{$", re.MULTILINE)
 # What is of no use in a random sequence: they need the files of a run before, or
 # look at what no random program has.
 ALONE = {"commsched-accumulate-gradients", "commsched-align-runtimes",
@@ -53,8 +55,8 @@ ALONE = {"commsched-accumulate-gradients", "commsched-align-runtimes",
 
 
 def strip_marks(text):
-    """Without the discardable attributes."""
-    return EMPTY.sub("", MARKS.sub("", text))
+    """Without the discardable attributes, those of the module included."""
+    return EMPTY.sub("", MARKS.sub("", FACTS.sub("module {", text)))
 
 
 class Checker:
