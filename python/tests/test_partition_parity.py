@@ -27,7 +27,7 @@ RARE = ("seeded 69", "marked 354")
 def comparison(monkeypatch):
     """The module that compares; skipped with another PyTorch."""
     monkeypatch.syspath_prepend(str(FOLDER))
-    import compare
+    import compare_partitions as compare
     import torch_partitioners
 
     if reason := torch_partitioners.get_skip_reason():

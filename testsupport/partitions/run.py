@@ -29,7 +29,7 @@ import torch  # noqa: E402
 import cases  # noqa: E402
 import rewrites  # noqa: E402
 import torch_partitioners as reference  # noqa: E402
-from compare import (  # noqa: E402
+from compare_partitions import (  # noqa: E402
     DIFFERENT,
     NO_MORE,
     SAME,
