@@ -2,6 +2,7 @@
 """Shared by the benchmarks that compare schedulers step by step."""
 
 import argparse
+import os
 import pathlib
 import subprocess
 import sys
@@ -32,6 +33,21 @@ def run(command: list, limit: float | None = None, **options) -> str:
         lines = result.stderr.strip().splitlines()
         raise Failure(lines[-1] if lines else f"status {result.returncode}")
     return result.stdout
+
+
+def trace(python: str, opt: str, arguments: Sequence, path: pathlib.Path):
+    """The path of a traced step, which is made if it is not there; `arguments`
+    are those of examples/models/torch_step.py."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        paths = [str(ROOT / "python"), os.environ.get("PYTHONPATH")]
+        changes = {
+            "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+            "COMMSCHED_OPT": str(opt),
+        }
+        program = ROOT / "examples" / "models" / "torch_step.py"
+        run([python, program, *arguments, "-o", path], env=os.environ | changes)
+    return path
 
 
 def print_row(cells: Iterable) -> None:

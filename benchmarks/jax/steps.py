@@ -16,6 +16,7 @@ import argparse
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 # The package is there for its compiler: no CUDA libraries are needed.
@@ -27,8 +28,11 @@ import numpy as np  # noqa: E402
 from jax.experimental import topologies  # noqa: E402
 from jax.sharding import AxisType, Mesh  # noqa: E402
 
+sys.path.append(str(Path(__file__).parents[2] / "examples" / "models"))
+
 import commsched.jax  # noqa: E402
-from commsched.jax.tracer import llama, step  # noqa: E402
+import jax_llama as llama  # noqa: E402
+import jax_step as step  # noqa: E402
 
 STEPS = {
     "8b, 64 devices": step.StepOptions(),

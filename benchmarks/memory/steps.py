@@ -14,10 +14,11 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
+import measured_steps  # noqa: E402
 from measured_steps import Failure, run  # noqa: E402
 
 EXAMPLE = ROOT / "examples" / "llama3-8b-joint-fsdp64.mlirbc"
-# Label -> the options of commsched.torch.trace.
+# Label -> the options of examples/models/torch_step.py.
 STEPS = {
     "llama3-8b-dp64": None,
     "llama3-8b-dp8": ["--model=llama3-8b", "--dp=8"],
@@ -77,13 +78,6 @@ def trace(label: str, folder: pathlib.Path, tools: Tools) -> pathlib.Path:
     """The file of a step, which is traced if it is not there."""
     if STEPS[label] is None:
         return EXAMPLE
+    options = ["--joint", "--no-reshard-after-forward", *STEPS[label]]
     path = folder / f"joint-{label}.mlirbc"
-    if not path.exists():
-        command = [tools.python, "-m", "commsched.torch.trace", "--joint"]
-        command += ["--no-reshard-after-forward", *STEPS[label], "-o", path]
-        python = os.pathsep.join(
-            filter(None, [str(ROOT / "python"), os.environ.get("PYTHONPATH")])
-        )
-        environment = {**os.environ, "PYTHONPATH": python}
-        run(command, env={**environment, "COMMSCHED_OPT": tools.opt})
-    return path
+    return measured_steps.trace(tools.python, tools.opt, options, path)

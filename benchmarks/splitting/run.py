@@ -15,7 +15,6 @@ below the bound.
 
 import argparse
 import json
-import os
 import pathlib
 import re
 import sys
@@ -24,6 +23,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
+import measured_steps  # noqa: E402
 from measured_steps import (  # noqa: E402
     Failure,
     compare_in_folder,
@@ -33,7 +33,7 @@ from measured_steps import (  # noqa: E402
     run,
 )
 
-# Label -> options of commsched.torch.trace.
+# Label -> options of examples/models/torch_step.py.
 STEPS = {
     "8B, tp 8": ["--model=llama3-8b", "--tp=8"],
     "8B, dp 8, tp 8": ["--model=llama3-8b", "--dp=8", "--tp=8"],
@@ -74,13 +74,8 @@ def trace(label: str, options: argparse.Namespace, folder: pathlib.Path):
     """The traced step. Those in `--traces` are not made again."""
     name = re.sub(r"\W+", "-", label.lower())
     program = pathlib.Path(options.traces or folder) / f"{name}.mlirbc"
-    if not program.exists():
-        path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
-        environment = {"COMMSCHED_OPT": options.opt, **os.environ, "PYTHONPATH": path}
-        command = [options.python, "-m", "commsched.torch.trace", *STEPS[label]]
-        command += [f"--seq={SEQUENCE}", "-o", program]
-        run(command, env=environment)
-    return program
+    arguments = [*STEPS[label], f"--seq={SEQUENCE}"]
+    return measured_steps.trace(options.python, options.opt, arguments, program)
 
 
 def make_arguments(budget: str) -> list:
@@ -158,10 +153,7 @@ def main() -> int:
     add = parser.add_argument
     add("--traces", help="a folder to keep the traced steps in")
     add("--memory-budget", default="0%", help="over the traced order's peak")
-    options = parser.parse_args()
-    if options.traces:
-        pathlib.Path(options.traces).mkdir(parents=True, exist_ok=True)
-    return compare_in_folder(compare, options)
+    return compare_in_folder(compare, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -25,11 +25,21 @@ import re
 import resource
 import subprocess
 import sys
-import tempfile
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Label -> options of commsched.torch.trace.
+sys.path.append(str(ROOT / "benchmarks" / "common"))
+
+import measured_steps  # noqa: E402
+from measured_steps import (  # noqa: E402
+    Failure,
+    compare_in_folder,
+    make_parser,
+    print_header,
+    print_row,
+)
+
+# Label -> options of examples/models/torch_step.py.
 STEPS = {
     "16B experts, ep 8": ["--model=deepseek-v3-16b", "--ep=8"],
     "16B experts, ep 32": ["--model=deepseek-v3-16b", "--ep=32"],
@@ -60,13 +70,8 @@ def trace(label: str, options: argparse.Namespace, folder: pathlib.Path):
     """The traced step. Those in `--traces` are not made again."""
     name = re.sub(r"\W+", "-", label.lower())
     program = pathlib.Path(options.traces or folder) / f"{name}.mlirbc"
-    if not program.exists():
-        path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])
-        environment = {"COMMSCHED_OPT": options.opt, **os.environ, "PYTHONPATH": path}
-        command = [options.python, "-m", "commsched.torch.trace", *STEPS[label]]
-        command += [f"--seq={SEQUENCE}", "-o", str(program)]
-        subprocess.run(command, env=environment, check=True)
-    return program
+    arguments = [*STEPS[label], f"--seq={SEQUENCE}"]
+    return measured_steps.trace(options.python, options.opt, arguments, program)
 
 
 def interleave(first: str, second: str, name: str, budget: int) -> str:
@@ -83,7 +88,9 @@ def measure(opt: str, program: pathlib.Path, passes: list, name: str) -> Schedul
     command += ["--mlir-disable-threading", "--remarks-filter=commsched"]
     command += ["--remark-policy=all", "--remark-format=emitRemark"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        raise Failure(result.stderr.strip().splitlines()[-1])
     seconds = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     remark = re.findall(rf"\] Interleaved .*Function={name} .*", result.stderr)[-1]
     metrics = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", remark)}
@@ -106,12 +113,8 @@ def measure(opt: str, program: pathlib.Path, passes: list, name: str) -> Schedul
     )
 
 
-def print_row(*cells: str):
-    print("| " + " | ".join(cells) + " |", flush=True)
-
-
 def print_schedule(start: list, functions: str, schedule: Schedule, before: float):
-    print_row(
+    cells = [
         *start,
         functions,
         f"{schedule.step:.1f}",
@@ -120,10 +123,11 @@ def print_schedule(start: list, functions: str, schedule: Schedule, before: floa
         f"{schedule.exposed_at_bound:.1f}",
         f"{schedule.peak_bytes / 2**30:.1f}",
         f"{schedule.seconds:.1f}",
-    )
+    ]
+    print_row(cells)
 
 
-def compare(label: str, program: pathlib.Path, options: argparse.Namespace):
+def compare_step(label: str, program: pathlib.Path, options: argparse.Namespace):
     for budget in BUDGETS:
         start = [label, f"+{budget} %"]
         whole = measure(
@@ -141,34 +145,22 @@ def compare(label: str, program: pathlib.Path, options: argparse.Namespace):
         )
         exposed = whole.exposed_before
         figures = [f"{whole.before:.1f}", f"{exposed:.1f}", "", "", "", ""]
-        print_row(*start, "one after the other", *figures)
+        print_row([*start, "one after the other", *figures])
         print_schedule(start, "whole backward", whole, exposed)
         print_schedule(start, "split backward", split, exposed)
 
 
+def compare(options: argparse.Namespace, folder: pathlib.Path):
+    print_header(HEADER, 3)
+    for label in STEPS:
+        if re.search(options.steps, label):
+            compare_step(label, trace(label, options, folder), options)
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("--opt", default=str(ROOT / "build" / "bin" / "commsched-opt"))
-    add("--python", default=sys.executable, help="one that has PyTorch")
-    add("--steps", default=".", help="only the steps whose label this matches")
-    add("--traces", help="a folder to keep the traced steps in")
-    options = parser.parse_args()
-    if options.traces:
-        pathlib.Path(options.traces).mkdir(parents=True, exist_ok=True)
-    print_row(*HEADER)
-    print_row(*["---"] * 3, *["---:"] * (len(HEADER) - 3))
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            for label in STEPS:
-                if re.search(options.steps, label):
-                    program = trace(label, options, pathlib.Path(folder))
-                    compare(label, program, options)
-    except subprocess.CalledProcessError as error:
-        lines = (error.stderr or "").strip().splitlines() or [str(error)]
-        print(f"error: {lines[-1]}", file=sys.stderr)
-        return 1
-    return 0
+    parser = make_parser(__doc__)
+    parser.add_argument("--traces", help="a folder to keep the traced steps in")
+    return compare_in_folder(compare, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -22,7 +22,6 @@ the period for the collectives that ours has merged.
 
 import argparse
 import json
-import os
 import pathlib
 import sys
 import time
@@ -31,6 +30,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "benchmarks" / folder) for folder in ("common", "bucketing")]
 
+import measured_steps  # noqa: E402
 import plans  # noqa: E402
 from measured_steps import Failure, compare_in_folder, make_parser, run  # noqa: E402
 
@@ -146,18 +146,9 @@ class Step:
 def trace(options: argparse.Namespace, model: str, ranks: int) -> pathlib.Path:
     """The traced step, made where it is missing."""
     path = options.traces / f"{model}-dp{ranks}-adamw.mlirbc"
-    if path.exists():
-        return path
-    options.traces.mkdir(parents=True, exist_ok=True)
-    command = [options.python, "-m", "commsched.torch.trace", "--model", model]
-    command += ["--dp", str(ranks), "--seq", "8192", "--optimizer", "adamw"]
-    paths = [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {
-        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
-        "COMMSCHED_OPT": str(options.opt),
-    }
-    run([*command, "-o", path], env=environment)
-    return path
+    arguments = ["--model", model, "--dp", str(ranks), "--seq", "8192"]
+    arguments += ["--optimizer", "adamw"]
+    return measured_steps.trace(options.python, options.opt, arguments, path)
 
 
 def compare(options: argparse.Namespace, folder: pathlib.Path):

@@ -18,6 +18,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Optional
 
 os.environ.setdefault(
@@ -28,8 +29,11 @@ import jax  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import AxisType  # noqa: E402
 
+sys.path.append(str(Path(__file__).parents[1] / "models"))
+
 import commsched.jax  # noqa: E402
-from commsched.jax.tracer import llama, step  # noqa: E402
+import jax_llama as llama  # noqa: E402
+import jax_step as step  # noqa: E402
 
 #: By name of a run: the options of `commsched.jax.schedule`, or None.
 RUNS: dict[str, Optional[dict[str, Any]]] = {

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from commsched.torch.tracer.models.llama import Llama, LlamaConfig
+sys.path.append(str(Path(__file__).parents[1] / "models"))
+
+from decoder_sizes import LlamaConfig  # noqa: E402
+from torch_llama import Llama  # noqa: E402
 
 VOCABULARY = 512
 

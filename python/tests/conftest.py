@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2] / "testsupport"))
+for folder in ("testsupport", "examples/models"):
+    sys.path.append(str(Path(__file__).parents[2] / folder))
 
 from commsched import native, opt  # noqa: E402
 

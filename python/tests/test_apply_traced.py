@@ -11,7 +11,7 @@ from commsched import opt  # noqa: E402
 from commsched.torch import GraphSpec, ImportOptions, import_graphs  # noqa: E402
 from commsched.torch.rewriting import Plan, apply_plan, make_plan  # noqa: E402
 from commsched.torch.rewriting.dependences import Storages  # noqa: E402
-from commsched.torch.tracer.step import StepOptions, trace_step  # noqa: E402
+from torch_step import StepOptions, trace_step  # noqa: E402
 
 MERGE_COPY = [
     "--test-commsched-annotate-fsdp",

@@ -87,18 +87,17 @@ def test_the_page_says_what_to_do_about_messages():
 
 def test_the_examples_are_what_the_command_writes(opt_program, tmp_path):
     """The bytecode is the traced step, letter for letter."""
-    from commsched.jax import trace
-    from commsched.jax.tracer.step import StepOptions
+    from jax_step import StepOptions, trace_text
 
     folder = ROOT / "examples" / "jax"
     data = (folder / "llama3-8b-fsdp64.mlirbc").read_bytes()
     assert len(data) < 500_000
     text = opt.run_bytes(data, "--mlir-print-op-generic").decode()
-    assert text.strip() == trace.trace_text(StepOptions()).strip()
+    assert text.strip() == trace_text(StepOptions()).strip()
     small = StepOptions(
         model="llama3-tiny", devices=2, layers=1, sequence=32,
         optimizer="sgd",
     )
     data = (folder / "llama3-tiny-fsdp2.mlirbc").read_bytes()
     text = opt.run_bytes(data, "--mlir-print-op-generic").decode()
-    assert text.strip() == trace.trace_text(small).strip()
+    assert text.strip() == trace_text(small).strip()

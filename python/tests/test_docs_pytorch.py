@@ -86,6 +86,11 @@ def test_python_blocks_run_in_order(
         if "measure_collectives" in source:
             run_ranks(measured, 2, args=(str(installed), step.read_text(), source))
             continue
+        if "trace_step" in source:  # It has ranks of its own.
+            script = installed / "traced.py"
+            script.write_text(source)
+            run_ranks(script, 1)
+            continue
         if '"profile": "profile.json"' in source:
             measure_costs(installed, opt_program)
         printed = run_python(namespace, source)

@@ -337,8 +337,7 @@ ON_GPUS = {
     ids=["tensor", "experts"],
 )
 def test_operators_of_traced_steps_are_tested(step):
-    from commsched.torch.trace import trace_module
-    from commsched.torch.tracer.step import StepOptions
+    from torch_step import StepOptions, trace_module
 
     text = str(trace_module(StepOptions(sequence=64, **step)))
     seen = set(re.findall(r'compute "([^"]*)"[^\n]* split = "', text))

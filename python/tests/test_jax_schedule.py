@@ -23,7 +23,8 @@ import commsched.jax as cs  # noqa: E402
 from commsched import opt  # noqa: E402
 from commsched.jax import private  # noqa: E402
 from commsched.jax.schedule import NO_COLLECTIVES  # noqa: E402
-from commsched.jax.tracer import llama, step  # noqa: E402
+import jax_llama as llama  # noqa: E402
+import jax_step as step  # noqa: E402
 from installed import ROOT  # noqa: E402
 
 AXIS = llama.AXIS

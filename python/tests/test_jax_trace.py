@@ -15,10 +15,10 @@ import numpy as np  # noqa: E402
 from jax.sharding import AxisType  # noqa: E402
 
 from commsched import opt  # noqa: E402
-from commsched.jax import trace  # noqa: E402
-from commsched.jax.tracer import llama, step  # noqa: E402
-from commsched.jax.tracer.step import StepOptions  # noqa: E402
-from commsched.llama import CONFIGS  # noqa: E402
+import jax_llama as llama  # noqa: E402
+import jax_step as step  # noqa: E402
+from decoder_sizes import CONFIGS  # noqa: E402
+from jax_step import StepOptions  # noqa: E402
 
 TINY = {"model": "llama3-tiny", "layers": 1, "sequence": 32}
 
@@ -94,7 +94,7 @@ def test_attention_in_blocks_is_attention():
 def test_what_the_step_of_8b_communicates():
     """Every parameter is gathered in the forward, every matrix but the
     embedding again in the backward, every gradient scattered."""
-    text = trace.trace_text(StepOptions(layers=2))
+    text = step.trace_text(StepOptions(layers=2))
     assert counts(text) == {
         "all_gather": 21 + 15,
         "reduce_scatter": 21,
@@ -107,12 +107,12 @@ def test_what_the_step_of_8b_communicates():
         r'"stablehlo.optimization_barrier"\(%\w+\) : .*xf32>\)', text
     )
     assert len(alone) == 15
-    assert text == trace.trace_text(StepOptions(layers=2))
+    assert text == step.trace_text(StepOptions(layers=2))
 
 
 def test_scan_makes_the_module_no_longer_with_more_layers():
     texts = [
-        trace.trace_text(StepOptions(layers=n, scan=True)) for n in (2, 32)
+        step.trace_text(StepOptions(layers=n, scan=True)) for n in (2, 32)
     ]
     assert counts(texts[0]) == counts(texts[1])
     assert counts(texts[0])["while"] == 2
@@ -122,25 +122,25 @@ def test_scan_makes_the_module_no_longer_with_more_layers():
 def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
     path = tmp_path / "step.mlir"
     flags = ["--model", "llama3-tiny", "--devices", "8", "--seq", "64"]
-    assert trace.main([*flags, "--optimizer", "sgd", "-o", str(path)]) == 0
+    assert step.main([*flags, "--optimizer", "sgd", "-o", str(path)]) == 0
     options = StepOptions(
         model="llama3-tiny", devices=8, sequence=64, optimizer="sgd"
     )
-    assert path.read_text() == trace.trace_text(options) + "\n"
-    assert trace.main([*flags, "--locations", "--layers", "1"]) == 0
+    assert path.read_text() == step.trace_text(options) + "\n"
+    assert step.main([*flags, "--locations", "--layers", "1"]) == 0
     assert "llama.py" in capsys.readouterr().out
 
 
 def test_the_command_says_what_is_wrong(tmp_path, capsys, monkeypatch):
     flags = ["--model", "llama3-8b", "--devices"]
-    assert trace.main([*flags, "48"]) == 1
+    assert step.main([*flags, "48"]) == 1
     assert "48 devices cannot share 4096 rows" in capsys.readouterr().err
     missing = str(tmp_path / "no" / "file")
-    assert trace.main([*flags, "64", "-o", missing]) == 1
+    assert step.main([*flags, "64", "-o", missing]) == 1
     assert "No such file or directory" in capsys.readouterr().err
     with pytest.raises(SystemExit):
-        trace.main([*flags, "0"])
+        step.main([*flags, "0"])
     monkeypatch.setenv(opt.VARIABLE, str(tmp_path / "no-program"))
     bytecode = str(tmp_path / "step.mlirbc")
-    assert trace.main([*flags, "64", "-o", bytecode]) == 1
+    assert step.main([*flags, "64", "-o", bytecode]) == 1
     assert "no-program" in capsys.readouterr().err

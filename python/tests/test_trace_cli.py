@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""``python -m commsched.torch.trace``: what it writes, and its errors."""
+"""``examples/models/torch_step.py``: what it writes, and its errors."""
 
 import math
 import os
@@ -15,11 +15,11 @@ torch = pytest.importorskip("torch")
 import seeds  # noqa: E402
 
 from commsched import opt  # noqa: E402
-from commsched.torch import trace  # noqa: E402
-from commsched.torch.tracer import models  # noqa: E402
-from commsched.torch.tracer.step import StepOptions  # noqa: E402
+import torch_step as trace  # noqa: E402
+from decoder_sizes import CONFIGS  # noqa: E402
+from torch_step import StepOptions  # noqa: E402
 
-PACKAGE = Path(trace.__file__).parents[2]
+PACKAGE = Path(opt.__file__).parents[1]
 needs_opt = pytest.mark.usefixtures("opt_program")
 TINY = ["--model", "llama3-tiny", "--dp", "4", "--seq", "32", "--layers", "1"]
 
@@ -29,7 +29,7 @@ def run(*args, seed):
     path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed}
     return subprocess.run(
-        [sys.executable, "-m", "commsched.torch.trace", *args],
+        [sys.executable, trace.__file__, *args],
         env=environment,
         capture_output=True,
         text=True,
@@ -134,7 +134,7 @@ def test_flops_are_those_of_the_formula(layers):
     sequence = 8192
     options = StepOptions("llama3-8b", 64, sequence=sequence, layers=layers)
     forward, backward = functions(str(trace.trace_module(options))).values()
-    config = models.CONFIGS["llama3-8b"]
+    config = CONFIGS["llama3-8b"]
     attention = 2 * config.dim * (config.dim + config.kv_dim)
     weights = layers * (attention + 3 * config.dim * config.ffn_dim)
     weights += config.dim * config.vocab_size

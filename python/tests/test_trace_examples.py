@@ -10,8 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from commsched import opt  # noqa: E402
-from commsched.torch import trace  # noqa: E402
-from commsched.torch.tracer.step import StepOptions  # noqa: E402
+from torch_step import StepOptions, trace_module  # noqa: E402
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -28,7 +27,7 @@ def test_two_layer_example_is_up_to_date():
     data = (EXAMPLES / "llama3-2layer-fsdp64.mlirbc").read_bytes()
     checked_in = opt.run_bytes(data).decode()
     options = StepOptions("llama3-8b", 64, sequence=8192, layers=2)
-    traced = opt.run_bytes(str(trace.trace_module(options)).encode()).decode()
+    traced = opt.run_bytes(str(trace_module(options)).encode()).decode()
     difference = list(
         difflib.unified_diff(
             checked_in.splitlines(), traced.splitlines(), n=0, lineterm=""

@@ -14,9 +14,9 @@ import seeds  # noqa: E402
 import traces  # noqa: E402
 
 from commsched import opt  # noqa: E402
-from commsched.torch import trace  # noqa: E402
-from commsched.torch.tracer import models  # noqa: E402
-from commsched.torch.tracer.step import StepOptions  # noqa: E402
+import torch_experts as models  # noqa: E402
+import torch_step as trace  # noqa: E402
+from torch_step import StepOptions  # noqa: E402
 
 TINY = models.EXPERTS_CONFIGS["experts-tiny"]
 SEQUENCE = 32

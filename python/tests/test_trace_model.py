@@ -9,16 +9,16 @@ from torch import nn  # noqa: E402
 from torch.distributed.tensor import DTensor  # noqa: E402
 
 from commsched.torch import sharding  # noqa: E402
-from commsched.torch.tracer import models  # noqa: E402
 from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
-from commsched.torch.tracer.models import CONFIGS, LlamaConfig  # noqa: E402
+from decoder_sizes import CONFIGS, LlamaConfig  # noqa: E402
+from torch_llama import Llama  # noqa: E402
 
 SEQUENCE = 24
 
 
 def make_model(seed=0):
     torch.manual_seed(seed)
-    return models.build(CONFIGS["llama3-tiny"], SEQUENCE)
+    return Llama(CONFIGS["llama3-tiny"], SEQUENCE)
 
 
 def make_batch(seed=1, batch=2):
@@ -100,7 +100,7 @@ def test_loss_and_gradients_match_reference():
 )
 def test_published_parameter_counts(name, parameters):
     with torch.device("meta"):
-        model = models.build(CONFIGS[name], 16)
+        model = Llama(CONFIGS[name], 16)
     assert sum(p.numel() for p in model.parameters()) == parameters
 
 
@@ -126,7 +126,7 @@ def test_sharded_model_computes_in_bfloat16_and_keeps_float32():
     tokens, labels = make_batch()
     expected = plain(tokens, labels)
     expected.backward()
-    with fake_mesh(1) as mesh:
+    with fake_mesh({"dp": 1}) as mesh:
         sharding.shard_parameters(sharded, mesh)
         loss = sharded(tokens, labels)
         loss.backward()
@@ -143,7 +143,7 @@ def test_sharded_model_computes_in_bfloat16_and_keeps_float32():
 def test_shards_hold_the_first_rank_slice():
     model = make_model()
     full = {n: p.detach().clone() for n, p in model.named_parameters()}
-    with fake_mesh(6) as mesh:  # 6 divides no parameter.
+    with fake_mesh({"dp": 6}) as mesh:  # 6 divides no parameter.
         sharding.shard_parameters(model, mesh)
         for name, parameter in model.named_parameters():
             local = parameter.to_local()
@@ -157,7 +157,7 @@ def test_shared_and_scalar_parameters_are_errors():
     shared[1].weight = shared[0].weight
     scalar = nn.Module()
     scalar.scale = nn.Parameter(torch.tensor(1.0))
-    with fake_mesh(2) as mesh:
+    with fake_mesh({"dp": 2}) as mesh:
         with pytest.raises(ValueError, match="'1.weight' is shared with '0."):
             sharding.shard_parameters(shared, mesh)
         with pytest.raises(ValueError, match="'scale' has no dimension"):
@@ -169,7 +169,7 @@ def test_shared_and_scalar_parameters_are_errors():
 
 def test_sharding_twice_is_an_error():
     model = nn.Linear(4, 4)
-    with fake_mesh(2) as mesh:
+    with fake_mesh({"dp": 2}) as mesh:
         sharding.shard_parameters(model, mesh)
         with pytest.raises(ValueError, match="'weight' is sharded already"):
             sharding.shard_parameters(model, mesh)
@@ -178,7 +178,7 @@ def test_sharding_twice_is_an_error():
 def test_a_mesh_of_two_dimensions_has_names():
     from torch.distributed.device_mesh import DeviceMesh
 
-    with fake_mesh(4):
+    with fake_mesh({"dp": 4}):
         mesh = DeviceMesh("cpu", torch.arange(4).view(2, 2))
         with pytest.raises(ValueError, match="2 dimensions without names"):
             sharding.shard_parameters(nn.Linear(4, 4), mesh)
@@ -186,15 +186,15 @@ def test_a_mesh_of_two_dimensions_has_names():
 
 def test_a_module_in_two_places_is_sharded_once():
     layer = nn.Linear(4, 4)
-    with fake_mesh(2) as mesh:
+    with fake_mesh({"dp": 2}) as mesh:
         sharding.shard_parameters(nn.Sequential(layer, layer), mesh)
         assert isinstance(layer._parameters["weight"], DTensor)
 
 
 def test_second_process_group_is_an_error():
-    with fake_mesh(2):
+    with fake_mesh({"dp": 2}):
         with pytest.raises(RuntimeError, match="already initialized"):
-            with fake_mesh(2):
+            with fake_mesh({"dp": 2}):
                 pass
-    with fake_mesh(3) as mesh:
+    with fake_mesh({"dp": 3}) as mesh:
         assert mesh.size() == 3

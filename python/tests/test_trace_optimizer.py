@@ -19,15 +19,16 @@ from commsched.torch import (  # noqa: E402
     import_graphs,
 )
 from commsched.torch.importer.links import Source  # noqa: E402
-from commsched.torch.tracer import models  # noqa: E402
+from decoder_sizes import CONFIGS  # noqa: E402
 from commsched.torch.tracer.optimizer import (  # noqa: E402
     Parameter,
     adamw_graph,
 )
-from commsched.torch.tracer.step import StepOptions  # noqa: E402
+from torch_llama import Llama  # noqa: E402
+from torch_step import StepOptions  # noqa: E402
 
 c10d = torch.ops._c10d_functional
-TINY = models.CONFIGS["llama3-tiny"]
+TINY = CONFIGS["llama3-tiny"]
 NUM_PARAMETERS = 3 + 9 * TINY.num_layers
 SEQUENCE = 16
 RANKS = 4
@@ -142,7 +143,7 @@ def test_repetitions_of_the_step_train_the_model(others):
     """Losses of three repetitions are those of torch's own training loop."""
     step = traces.step(options(**others))
     torch.manual_seed(0)
-    model = models.build(TINY, SEQUENCE)
+    model = Llama(TINY, SEQUENCE)
     batches = [torch.randint(TINY.vocab_size, (2, 2, 1, SEQUENCE))] * 3
 
     def initial(node, rank, batch):

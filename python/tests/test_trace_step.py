@@ -11,15 +11,16 @@ import lockstep  # noqa: E402
 import seeds  # noqa: E402
 import traces  # noqa: E402
 
-from commsched.torch.tracer import models  # noqa: E402
 from commsched.torch.tracer.partition import PARTITIONERS  # noqa: E402
-from commsched.torch.tracer.step import StepOptions  # noqa: E402
+from decoder_sizes import CONFIGS  # noqa: E402
+from torch_llama import Llama  # noqa: E402
+from torch_step import StepOptions  # noqa: E402
 
 c10d = torch.ops._c10d_functional
 GATHER = c10d.all_gather_into_tensor.default
 SCATTER = c10d.reduce_scatter_tensor.default
 REDUCE = c10d.all_reduce.default
-TINY = models.CONFIGS["llama3-tiny"]
+TINY = CONFIGS["llama3-tiny"]
 #: Embedding, final norm, output projection, and nine in each layer.
 NUM_PARAMETERS = 3 + 9 * TINY.num_layers
 SEQUENCE = 16
@@ -42,7 +43,7 @@ def module_path(node):
 
 def parameter_paths():
     with torch.device("meta"):
-        model = models.build(TINY, SEQUENCE)
+        model = Llama(TINY, SEQUENCE)
     return [n.removesuffix(".weight") for n, _ in model.named_parameters()]
 
 
@@ -172,7 +173,7 @@ def test_traced_step_computes_the_mean_gradient(options):
     step = trace_tiny(**options)
     shards = options.get("shards", 4)
     torch.manual_seed(0)
-    model = models.build(TINY, SEQUENCE)
+    model = Llama(TINY, SEQUENCE)
     shape = (4, 2, 1, SEQUENCE)
     batches = list(torch.randint(TINY.vocab_size, shape))
     if "joint" in step.graphs:

@@ -14,11 +14,12 @@ import seeds  # noqa: E402
 import traces  # noqa: E402
 
 from commsched import opt  # noqa: E402
-from commsched.torch import trace  # noqa: E402
-from commsched.torch.tracer import models  # noqa: E402
-from commsched.torch.tracer.step import StepOptions  # noqa: E402
+import torch_step as trace  # noqa: E402
+from decoder_sizes import CONFIGS  # noqa: E402
+from torch_llama import Llama  # noqa: E402
+from torch_step import StepOptions  # noqa: E402
 
-TINY = models.CONFIGS["llama3-tiny"]
+TINY = CONFIGS["llama3-tiny"]
 SEQUENCE = 16
 TENSOR = 2
 
@@ -53,7 +54,7 @@ def test_the_ranks_compute_the_mean_gradient(shards, batch):
         for rank in range(TENSOR)
     ]
     torch.manual_seed(0)
-    model = models.build(TINY.with_layers(1), SEQUENCE)
+    model = Llama(TINY.with_layers(1), SEQUENCE)
     batches = list(
         torch.randint(TINY.vocab_size, (shards, 2, batch, SEQUENCE))
     )

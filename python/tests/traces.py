@@ -7,7 +7,8 @@ Nothing may change the graphs of these steps.
 import functools
 
 from commsched.torch import trace
-from commsched.torch.tracer.step import StepOptions, TracedStep, trace_step
+from commsched.torch.trace import TracedStep
+from torch_step import StepOptions, trace_step
 
 
 @functools.cache

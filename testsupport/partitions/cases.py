@@ -15,10 +15,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.tracer.capture import capture_joint
-from commsched.torch.tracer.step import StepOptions, trace_step
 from decorations import add_marks, add_seeds
 from partition_models import MODELS
 from random_models import RandomModel
+from torch_step import StepOptions, trace_step
 
 #: Training steps of the tracer, by name.
 STEPS = {

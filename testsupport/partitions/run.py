@@ -21,7 +21,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "python"))
+sys.path += [str(ROOT / "python"), str(ROOT / "examples" / "models")]
 os.environ.setdefault("COMMSCHED_OPT", str(ROOT / "build/bin/commsched-opt"))
 
 import torch  # noqa: E402

@@ -11,7 +11,6 @@
 * :class:`Options` are its options.
 * `python -m commsched.jax.convert` makes of StableHLO and HLO in any form what
   commsched-opt reads.
-* `python -m commsched.jax.trace` writes a model's sharded training step.
 """
 
 try:

@@ -1,43 +1,188 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Write a model's sharded training step as a ``commsched`` module.
+"""Trace a model's training step over ranks that are not there.
 
-Run as ``python -m commsched.torch.trace --model llama3-8b --dp 64 -o
-step.mlir``; ``--help`` lists every option. The step is traced on fake tensors:
-it takes neither a GPU nor the memory of the model.
+    def make(mesh):
+        model = Model()
+        shard_parameters(model, mesh)
+        return Sharded(model, (tokens, labels))
+
+    module = import_step(trace_step(make, {"dp": 64}))
+
+Everything is a fake tensor: the largest model takes no more memory than its
+graph, and no GPU is needed. examples/models traces models of several kinds of
+parallelism.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
+import dataclasses
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from commsched import ir, tracing
-from commsched.output import positive
+import torch
+from torch import fx, nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor.parallel import loss_parallel
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from commsched import ir
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
-from commsched.torch.tracer import models
-from commsched.torch.tracer.optimizer import GRADIENT, OPTIMIZERS
-from commsched.torch.tracer.partition import PARTITIONERS
-from commsched.torch.tracer.step import StepOptions, TracedStep, trace_step
+from commsched.torch.compiling.reshard import reshard_after_forward
+from commsched.torch.importer.links import Source
+from commsched.torch.tracer.capture import capture_joint
+from commsched.torch.tracer.links import link_step
+from commsched.torch.tracer.mesh import fake_mesh
+from commsched.torch.tracer.optimizer import (
+    GRADIENT,
+    OPTIMIZERS,
+    adamw_graph,
+    updated_parameters,
+)
+from commsched.torch.tracer.partition import (
+    PARTITIONERS,
+    num_model_outputs,
+    partition,
+)
 
 
-def trace_module(options: StepOptions, gpus_per_node: int = 8) -> ir.Module:
-    """Trace a step and import it.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TraceOptions:
+    """What to make of a joint graph; a value that makes no sense is a
+    ``ValueError``.
 
-    The module's functions are ``@forward`` and ``@backward``, or ``@joint``,
-    and ``@optimizer`` if it is asked for.
+    joint:       keep forward and backward in one graph.
+    partitioner: a name of ``PARTITIONERS``.
+    reshard_after_forward: gather parameters again in the backward, rather
+                 than keep them gathered.
+    offload:     MiB from which on a saved activation is sent to the host,
+                 unless forward and backward are one graph.
+    optimizer:   a name of ``OPTIMIZERS``.
+    clip_grad_norm: the greatest norm of all gradients that the optimizer
+                 applies as they are; it scales larger ones down to this norm.
     """
-    return import_step(trace_step(options), gpus_per_node)
+
+    joint: bool = False
+    partitioner: str = "min-cut"
+    reshard_after_forward: bool = True
+    offload: int | None = None
+    optimizer: str = "none"
+    clip_grad_norm: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("partitioner", PARTITIONERS),
+            ("optimizer", OPTIMIZERS),
+        ):
+            if getattr(self, name) not in known:
+                raise ValueError(
+                    f"unknown {name} '{getattr(self, name)}' (known: "
+                    f"{', '.join(known)})"
+                )
+        if self.joint and self.offload is not None:
+            raise ValueError(
+                "offload is given, but joint keeps forward and backward in "
+                "one graph, of which nothing is saved"
+            )
+        if self.offload is not None and self.offload <= 0:
+            raise ValueError(f"offload must be positive, got {self.offload}")
+        norm = self.clip_grad_norm
+        if norm is not None and not 0 < norm < math.inf:
+            raise ValueError(f"clip_grad_norm must be positive, got {norm}")
+        if norm is not None and self.optimizer == "none":
+            raise ValueError(
+                f"clip_grad_norm is {norm}, but the step has no optimizer, "
+                "which would apply the gradients"
+            )
 
 
-def import_step(step: TracedStep, gpus_per_node: int = 8) -> ir.Module:
-    """Import a traced step as ``trace_module`` does."""
-    specs = [_spec(step, name) for name in step.graphs]
+@dataclasses.dataclass(frozen=True)
+class Sharded:
+    """A model on one of the ranks of a mesh.
+
+    model:  a module whose parameters are sharded, and whose ``forward``
+            returns a scalar loss.
+    args:   what ``forward`` takes.
+    spread: the dimension of the mesh over which a parameter is spread besides
+            being sharded, by its name.
+    meshes: meshes whose process groups the model uses besides.
+    hints:  gives, for the joint graph, what to expect of sizes that are read
+            from the device, by the names of their symbols.
+    """
+
+    model: nn.Module
+    args: Sequence[torch.Tensor]
+    spread: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    meshes: Sequence[DeviceMesh] = ()
+    hints: Callable[[fx.GraphModule], dict[str, int]] = lambda joint: {}
+
+
+@dataclasses.dataclass(frozen=True)
+class TracedStep:
+    """A traced step's graphs, by function name, in the order of execution.
+
+    ``groups`` holds, for each process group that the collectives name, its
+    rows of ranks: every member of the partition of all ranks that it is of.
+    ``hints`` holds what to expect of sizes that are read from the device, by
+    the names of their symbols. ``sources`` holds, of a step with an optimizer,
+    what feeds each graph's inputs, by graph and placeholder.
+    """
+
+    graphs: dict[str, fx.GraphModule]
+    groups: dict[str, list[list[int]]]
+    hints: dict[str, int] = dataclasses.field(default_factory=dict)
+    sources: dict[str, dict[str, Source]] = dataclasses.field(
+        default_factory=dict
+    )
+
+
+def trace_step(
+    make: Callable[[DeviceMesh], Sharded],
+    sizes: Mapping[str, int],
+    options: TraceOptions = TraceOptions(),
+    rank: int = 0,
+) -> TracedStep:
+    """Trace the step of the model that ``make`` builds of fake tensors for a
+    mesh with the dimensions ``sizes``, as ``rank`` runs it.
+
+    The graphs are ``forward`` and ``backward``, or ``joint``, and behind them
+    ``optimizer``, if it is asked for. Graphs of several ranks differ in
+    constants only, such as a rank's first word of the vocabulary. Must not be
+    called while a process group is initialized (``RuntimeError``).
+    """
+    with fake_mesh(sizes, rank) as mesh:
+        with FakeTensorMode(shape_env=ShapeEnv()):
+            sharded = make(mesh)
+        with loss_parallel():
+            joint = capture_joint(sharded.model, sharded.args)
+        groups = {}
+        for each in (mesh, *sharded.meshes):
+            groups.update(_name_groups(joint, each))
+    hints = sharded.hints(joint)
+    parameters = updated_parameters(joint, dict(_sharding(sharded)))
+    num_outputs = num_model_outputs(joint)
+    if options.reshard_after_forward:
+        reshard_after_forward(joint)
+    graphs = {"joint": joint}
+    if not options.joint:
+        forward, backward = partition(
+            joint, options.partitioner, options.offload
+        )
+        graphs = {"forward": forward, "backward": backward}
+    if options.optimizer == "none":
+        return TracedStep(graphs, groups, hints)
+    graphs["optimizer"] = adamw_graph(parameters, options.clip_grad_norm)
+    sources = link_step(graphs, parameters, num_outputs)
+    return TracedStep(graphs, groups, hints, sources)
+
+
+def import_step(step: TracedStep, ranks_per_node: int = 8) -> ir.Module:
+    """Import a traced step: a function for each of its graphs."""
     return import_graphs(
-        specs,
+        [_spec(step, name) for name in step.graphs],
         ImportOptions(
             groups=step.groups,
-            ranks_per_node=gpus_per_node,
+            ranks_per_node=ranks_per_node,
             hints=step.hints,
         ),
     )
@@ -64,138 +209,47 @@ def _spec(step: TracedStep, name: str) -> GraphSpec:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = tracing.make_parser(
-        "commsched.torch.trace",
-        "Trace one training step of a model whose parameters are "
-        "sharded over data-parallel ranks (gathered in bfloat16, gradients "
-        "reduced in float32), with tensor or expert parallelism inside, on "
-        "fake tensors and without a GPU, and write it as a commsched module.",
-        (*models.CONFIGS, *models.EXPERTS_CONFIGS),
-    )
-    _add_parallelism(parser)
-    tracing.add_size_arguments(
-        parser, StepOptions.sequence, StepOptions.batch, holder="rank"
-    )
-    add = parser.add_argument
-    add(
-        "--gpus-per-node",
-        type=positive,
-        default=8,
-        metavar="N",
-        help="consecutive ranks that share a node",
-    )
-    add(
-        "--joint",
-        action="store_true",
-        help="write forward and backward as one function, @joint",
-    )
-    add(
-        "--partitioner",
-        choices=PARTITIONERS,
-        default="min-cut",
-        help="how to split the joint graph: min-cut saves the fewest bytes "
-        "and repeats pointwise operations, default saves what eager "
-        "execution would",
-    )
-    add(
-        "--reshard-after-forward",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="gather parameters again in the backward rather than keep them",
-    )
-    add(
-        "--offload",
-        type=positive,
-        metavar="MIB",
-        help="send saved activations of at least this size to the host",
-    )
-    add(
-        "--optimizer",
-        choices=OPTIMIZERS,
-        default=StepOptions.optimizer,
-        help="write the optimizer as a function, @optimizer, and what feeds "
-        "each function's arguments",
-    )
-    add(
-        "--clip-grad-norm",
-        type=float,
-        metavar="F",
-        help="scale gradients down to this norm over all parameters and ranks",
-    )
-    return parser
+def _sharding(sharded: Sharded) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each parameter's name, and the dimensions of the mesh whose ranks have
+    different parts of it, with several ranks each."""
+    own = sharded.spread
+    for name, parameter in sharded.model.named_parameters():
+        mesh = parameter.device_mesh
+        groups = tuple(
+            dimension
+            for dimension, size, placement in zip(
+                mesh.mesh_dim_names, mesh.shape, parameter.placements
+            )
+            if size > 1 and placement.is_shard()
+        )
+        yield name, groups + ((own[name],) if name in own else ())
 
 
-def _add_parallelism(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--dp",
-        default=1,
-        type=positive,
-        metavar="N",
-        help="ranks that every parameter is sharded over",
-    )
-    add(
-        "--replicas",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="replicas of the sharded model (hybrid sharding): gradients are "
-        "reduce-scattered within a replica and all-reduced across them",
-    )
-    add(
-        "--tp",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="consecutive ranks that share the tensors of a data-parallel "
-        "rank: tensor and sequence parallelism",
-    )
-    add(
-        "--ep",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="consecutive ranks that the experts of a model are spread over, "
-        "each with a batch of its own; --dp ranks share each expert, and all "
-        "ranks share each other parameter",
-    )
-    add(
-        "--imbalance",
-        type=float,
-        default=StepOptions.imbalance,
-        metavar="F",
-        help="what the experts of the traced rank are chosen for, by what "
-        "those of an average rank are; sizes that the router decides are "
-        "expected ones",
-    )
+def _name_groups(
+    graph_module: fx.GraphModule, mesh: DeviceMesh
+) -> dict[str, list[list[int]]]:
+    """Call each process group in the graph by its dimension of the mesh.
 
-
-def _trace(args: argparse.Namespace) -> ir.Module:
-    options = StepOptions(
-        model=args.model,
-        shards=args.dp,
-        replicas=args.replicas,
-        tensor=args.tp,
-        experts=args.ep,
-        imbalance=args.imbalance,
-        sequence=args.seq,
-        batch=args.batch,
-        layers=args.layers,
-        joint=args.joint,
-        partitioner=args.partitioner,
-        reshard_after_forward=args.reshard_after_forward,
-        offload=args.offload,
-        optimizer=args.optimizer,
-        clip_grad_norm=args.clip_grad_norm,
-    )
-    return trace_module(options, args.gpus_per_node)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; returns its exit status."""
-    return tracing.run(_parser(), argv, _trace, (ValueError,))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    Returns the rows of ranks of the dimensions that are in use.
+    """
+    names = {
+        mesh.get_group(name).group_name: name for name in mesh.mesh_dim_names
+    }
+    used = set()
+    for node in graph_module.graph.nodes:
+        # The group is the last argument of every functional collective.
+        if (
+            node.op == "call_function"
+            and getattr(node.target, "namespace", "") == "_c10d_functional"
+            and node.args[-1] in names
+        ):
+            name = names[node.args[-1]]
+            node.args = (*node.args[:-1], name)
+            used.add(name)
+    return {
+        name: mesh.mesh.movedim(i, -1).flatten(0, -2).tolist()
+        if mesh.ndim > 1
+        else [mesh.mesh.tolist()]
+        for i, name in enumerate(mesh.mesh_dim_names)
+        if name in used
+    }

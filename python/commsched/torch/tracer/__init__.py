@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From a model to the graphs of one training step.
+"""From a model to the graphs of one training step: the parts of
+`commsched.torch.trace`.
 
-`models` defines what is trained, `mesh` makes ranks that are not there (the
-parameters are spread over them by `commsched.torch.sharding`), products are
-divided among them by `tensor_parallel` and experts by `expert_parallel`,
-`capture` traces the joint graph on fake tensors, `partition` cuts it into
-forward and backward, and `step` puts them together.
+`mesh` makes ranks that are not there, `capture` traces the joint graph on fake
+tensors, `partition` cuts it into forward and backward, `optimizer` makes the
+graph of the optimizer, and `links` says how the graphs feed each other.
 """

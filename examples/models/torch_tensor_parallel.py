@@ -28,7 +28,8 @@ from torch.distributed.tensor.parallel import (
 )
 
 from commsched.torch.sharding import shard_parameters
-from commsched.torch.tracer.models import Llama, LlamaConfig
+from decoder_sizes import LlamaConfig
+from torch_llama import Llama
 
 #: Where the sequence is in the activations of a model with the sequence first.
 _SEQUENCE = Shard(0)

@@ -19,10 +19,9 @@ from torch.distributed import ProcessGroup
 from torch.distributed import _functional_collectives as collectives
 from torch.nn import functional as F
 
-from commsched.llama import DecoderConfig
-
-from .latent import LatentAttention, LatentSizes
-from .llama import Attention, Decoder, FeedForward, RMSNorm
+from decoder_sizes import DecoderConfig
+from torch_latent import LatentAttention, LatentSizes
+from torch_llama import Attention, Decoder, FeedForward, RMSNorm
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One training step of a model, sharded over the devices of a mesh."""
+"""One training step of a model, sharded over the devices of a mesh.
+
+Run as ``python examples/models/jax_step.py --model llama3-8b --devices 64 -o
+step.mlir``, it writes the step as a StableHLO module; ``--help`` lists every
+option. The step is lowered for shapes and an abstract mesh: it takes neither
+the devices nor the memory of the model.
+"""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import functools
+import sys
+from collections.abc import Sequence
 from typing import Any, Optional
 
 import jax
@@ -13,9 +22,13 @@ from jax import lax
 from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from commsched.jax.tracer import llama
-from commsched.jax.tracer.llama import AXIS
-from commsched.llama import CONFIGS, LlamaConfig
+import jax_llama as llama
+import tracing
+from commsched.jax import private
+from commsched.jax.schedule import module_text
+from commsched.output import positive
+from decoder_sizes import CONFIGS, LlamaConfig
+from jax_llama import AXIS
 
 OPTIMIZERS = ("adam", "sgd", "none")
 
@@ -24,7 +37,7 @@ OPTIMIZERS = ("adam", "sgd", "none")
 class StepOptions:
     """What step to make.
 
-    model:     one of `commsched.llama.CONFIGS`.
+    model:     one of `decoder_sizes.CONFIGS`.
     devices:   devices that parameters and sequences are sharded over.
     layers:    decoder layers, in place of the model's own number.
     sequence:  tokens of a sequence.
@@ -192,3 +205,63 @@ def lower_step(options: StepOptions) -> Any:
     step = make_step(options, mesh)
     traced = step.trace(*abstract_arguments(options, mesh))
     return traced.lower(lowering_platforms=("cuda",))
+
+
+def trace_text(options: StepOptions, locations: bool = False) -> str:
+    """Returns the step as the text of a module in generic form. Raises
+    ValueError for a model that the devices cannot share."""
+    return module_text(private.module_of(lower_step(options)), locations)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = tracing.make_parser(
+        "examples/models/jax_step.py",
+        "Lower one training step of a model whose parameters are "
+        "sharded over devices (gathered in bfloat16, gradients reduced in "
+        "float32) with jax.shard_map, and write it as a StableHLO module in "
+        "generic form.",
+        CONFIGS,
+    )
+    add = parser.add_argument
+    add(
+        "--devices",
+        required=True,
+        type=positive,
+        metavar="N",
+        help="devices that every parameter is sharded over",
+    )
+    tracing.add_size_arguments(
+        parser, StepOptions.sequence, StepOptions.batch, holder="device"
+    )
+    add(
+        "--scan",
+        action="store_true",
+        help="loop over the layers with lax.scan",
+    )
+    add(
+        "--optimizer",
+        choices=OPTIMIZERS,
+        default=StepOptions.optimizer,
+        help="update of the sharded parameters; none returns gradients",
+    )
+    add(
+        "--locations",
+        action="store_true",
+        help="write where in Python each operation comes from",
+    )
+    return parser
+
+
+def _trace(args: argparse.Namespace) -> str:
+    options = StepOptions(**tracing.given(args, StepOptions))
+    return trace_text(options, args.locations) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns its exit status."""
+    errors = (ValueError, private.UnknownJax)
+    return tracing.run(_parser(), argv, _trace, errors)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

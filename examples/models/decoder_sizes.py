@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The sizes of the Llama 3 models whose steps the tracers know."""
+"""The sizes of the Llama 3 models whose steps are traced."""
 
 from __future__ import annotations
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch import fx
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.distributed.device_mesh import DeviceMesh
 
 from commsched.torch.importer.standins import shares
 from commsched.torch.sharding import shard_parameters
-from commsched.torch.tracer.models import Experts, ExpertsModel
+from torch_experts import Experts, ExpertsModel
 
 
 def spread_experts(
@@ -36,6 +38,14 @@ def spread_experts(
         if module._parameters:
             shard_parameters(module, over, reduction="sum")
     return spread
+
+
+def mesh_of_all(mesh: DeviceMesh) -> DeviceMesh:
+    """The ranks of ``mesh`` as one dimension, ``all``. Its process group is no
+    other's, so that its collectives wait for no others."""
+    group = dist.new_group(list(range(mesh.size())))
+    with unset_fake_temporarily():  # The ranks of a mesh are a real tensor.
+        return DeviceMesh.from_group(group, "cpu", mesh_dim_names=("all",))
 
 
 def expected_sizes(

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from commsched.llama import LlamaConfig
+from decoder_sizes import LlamaConfig
 
 #: Name of the mesh axis that parameters and batches are sharded over.
 AXIS = "fsdp"

@@ -16,10 +16,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from commsched.llama import LlamaConfig
+from decoder_sizes import LlamaConfig
 
 if TYPE_CHECKING:
-    from .experts import ExpertsConfig
+    from torch_experts import ExpertsConfig
 
 
 def rotary_table(

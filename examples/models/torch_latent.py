@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .llama import RMSNorm, apply_rotary
+from torch_llama import RMSNorm, apply_rotary
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the commands that trace a model's step share, whatever its framework:
-``commsched.jax.trace`` and ``commsched.torch.trace``."""
+``jax_step.py`` and ``torch_step.py``."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from commsched import opt
 from commsched.output import (
@@ -19,12 +21,12 @@ from commsched.output import (
 
 
 def make_parser(
-    module: str, description: str, models: Iterable[str]
+    program: str, description: str, models: Iterable[str]
 ) -> argparse.ArgumentParser:
-    """Returns a parser of the options of `python -m module`, which has
+    """Returns a parser of the options of `python program`, which has
     `--model`, one of `models`, so far."""
     parser = argparse.ArgumentParser(
-        prog=f"python -m {module}",
+        prog=f"python {program}",
         description=description,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
@@ -41,6 +43,7 @@ def add_size_arguments(
     batch of its own: a device or a rank."""
     parser.add_argument(
         "--seq",
+        dest="sequence",
         type=positive,
         default=sequence,
         metavar="N",
@@ -59,6 +62,14 @@ def add_size_arguments(
         metavar="N",
         help="decoder layers, in place of the model's own number",
     )
+
+
+def given(args: argparse.Namespace, options: type) -> dict[str, Any]:
+    """Returns what a command line says of the fields of `options`."""
+    return {
+        field.name: getattr(args, field.name)
+        for field in dataclasses.fields(options)
+    }
 
 
 def run(
