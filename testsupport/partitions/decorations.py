@@ -11,7 +11,7 @@ import torch
 import torch._prims.rng_prims  # Defines the operator.
 from torch.utils.checkpoint import CheckpointPolicy
 
-from commsched.torch.rewriting.views import is_view
+from commsched.torch.importer.aliases import is_view
 
 aten = torch.ops.aten
 _philox = torch.ops.rngprims.philox_rand.default

@@ -15,7 +15,7 @@ from torch._functorch import config, partitioners
 from torch.utils.checkpoint import CheckpointPolicy
 
 from cases import Case, copied
-from commsched.torch.rewriting.views import is_view
+from commsched.torch.importer.aliases import is_view
 from torch_partitioners import find_static, run
 
 aten = torch.ops.aten

@@ -19,7 +19,7 @@ from commsched import opt
 from commsched.torch import GraphSpec, import_graphs
 from commsched.torch.importer.roles import BACKWARD_ROLES, Roles
 from commsched.torch.importer.types import Values
-from commsched.torch.rewriting.views import is_view
+from commsched.torch.importer.aliases import is_view
 from repairs import keep_seed_readers
 from torch_partitioners import find_static
 

@@ -13,9 +13,9 @@ from torch import fx
 
 from commsched.figures import size_text
 from commsched.torch.compiling.records import log
+from commsched.torch.importer.aliases import is_view
 from commsched.torch.importer.targets import is_transfer_wait, is_wait
 from commsched.torch.private import storage_key
-from commsched.torch.rewriting.views import is_view
 
 
 def partition_notes(

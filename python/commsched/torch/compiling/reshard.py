@@ -16,9 +16,9 @@ from torch import fx
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.compiling.roles import is_parameter
-from commsched.torch.importer.targets import GATHERS, is_wait, schema_name
+from commsched.torch.importer.aliases import is_view
+from commsched.torch.importer.targets import is_gather, is_wait, schema_name
 from commsched.torch.rewriting.dependences import started_by
-from commsched.torch.rewriting.views import is_view
 
 _COPIES = ("aten::cat", "aten::clone", "aten::_to_copy")
 
@@ -144,9 +144,8 @@ def _gathered(
         if is_whole and not _keeps_data(node):
             continue
         derived.add(node)
-        is_gather = schema_name(node.target) in GATHERS
-        gathers += is_gather
-        if is_gather or is_whole:
+        gathers += is_gather(node.target)
+        if is_gather(node.target) or is_whole:
             gathered[node] = None
     return list(gathered), gathers
 

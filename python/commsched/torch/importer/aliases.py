@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverloadPacket
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
-from commsched.torch.importer.targets import overload_of, schema_of
+from commsched.torch.importer.targets import bind, overload_of, schema_of
 from commsched.torch.importer.types import TensorFacts, raw_value
 
 # Views whose schema does not say so.
@@ -38,11 +38,6 @@ class Operand:
     node: torch.fx.Node
     facts: TensorFacts
     argument: Optional[Any] = None
-
-    @property
-    def is_written(self) -> bool:
-        info = getattr(self.argument, "alias_info", None)
-        return info is not None and info.is_write
 
     @property
     def is_out(self) -> bool:
@@ -97,27 +92,57 @@ def analyze(
             aliases.append(_by_storage(operands, result) if unmarked else None)
             continue
         aliases.append(_by_schema(operands, result, info, undecided))
-    written = [i for i, operand in enumerate(operands) if operand.is_written]
-    if not written and not returns and overload._opname.endswith("_"):
+    names = written_arguments(overload)
+    return Aliases(
+        aliases,
+        [i for i, each in enumerate(operands) if each.argument.name in names],
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def written_arguments(overload) -> tuple[str, ...]:
+    """Returns the names of the arguments that an operator writes."""
+    schema = schema_of(overload)
+    names = [
+        argument.name
+        for argument in schema.arguments
+        if argument.alias_info is not None and argument.alias_info.is_write
+    ]
+    if not names and not schema.returns and overload._opname.endswith("_"):
         # Some operators that act on a storage do not say that they write.
-        written = [0] if operands else []
-    return Aliases(aliases, written)
+        return schema.names[:1]
+    return tuple(names)
+
+
+def written_nodes(node: torch.fx.Node) -> list[torch.fx.Node]:
+    """Returns the nodes that a call writes, if it writes any."""
+    overload = overload_of(node.target) if node.op == "call_function" else None
+    if overload is not None:
+        bound, found = bind(overload, node), []
+        written = [bound.get(name) for name in written_arguments(overload)]
+        torch.fx.node.map_arg(written, found.append)
+        return found
+    if isinstance(node.target, HigherOrderOperator):
+        written = _written_by_kernel(node)
+        if written is not None:
+            return [each for each in written if isinstance(each, torch.fx.Node)]
+        return node.all_input_nodes
+    return node.all_input_nodes[:1]
 
 
 def _written_without_schema(node, operands, results) -> list[int]:
     if isinstance(node.target, HigherOrderOperator) and not results:
-        names = _written_by_kernel(node)
-        if names is None:
+        nodes = _written_by_kernel(node)
+        if nodes is None:
             # It is called for its effects, and nothing describes its writes.
             return list(range(len(operands)))
-        nodes = [node.kwargs["kwargs"].get(name) for name in names]
         return [i for i, o in enumerate(operands) if o.node in nodes]
     return [0] if operands and writes_by_convention(node) else []
 
 
-def _written_by_kernel(node) -> Optional[list[str]]:
-    """Returns the arguments that a call of a Triton kernel writes; None for
-    any other call, and where the kernel cannot be read."""
+def _written_by_kernel(node) -> Optional[list]:
+    """Returns what a call of a Triton kernel writes; None for any other call,
+    and where the kernel cannot be read."""
     if node.target.name() != "triton_kernel_wrapper_mutation":
         return None
     from torch._higher_order_ops import triton_kernel_wrap as wrap
@@ -126,7 +151,7 @@ def _written_by_kernel(node) -> Optional[list[str]]:
         return raw_value(value) if isinstance(value, torch.fx.Node) else value
 
     try:
-        return wrap.get_mutated_tensors(
+        names = wrap.get_mutated_tensors(
             node.kwargs["kernel_idx"],
             node.kwargs["constant_args_idx"],
             {name: given(v) for name, v in node.kwargs["kwargs"].items()},
@@ -135,6 +160,7 @@ def _written_by_kernel(node) -> Optional[list[str]]:
     except Exception:
         # Triton is not installed, or does not compile for this machine.
         return None
+    return [node.kwargs["kwargs"].get(name) for name in names]
 
 
 def _by_storage(operands, result) -> Optional[int]:
@@ -211,6 +237,17 @@ def _by_schema(operands, result, info, undecided) -> Optional[int]:
     )
     converted = operands[marked[0]].facts.dtype != result.dtype
     return None if undecided and (known or converted) else marked[0]
+
+
+def is_view(node: torch.fx.Node) -> bool:
+    """Returns whether `node` shows its first operand's storage by its
+    schema."""
+    target = node.target
+    if target is operator.getitem:
+        return is_view(node.args[0])
+    return isinstance(target, OpOverload) and (
+        target.is_view or schema_of(target).name in _UNANNOTATED_VIEWS
+    )
 
 
 @functools.lru_cache(maxsize=4096)

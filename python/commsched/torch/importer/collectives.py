@@ -13,6 +13,7 @@ from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.groups import GroupFacts, Groups
 from commsched.torch.importer.targets import (
     bind,
+    collective_of,
     overload_of,
     schema_of,
     target_name,
@@ -23,29 +24,6 @@ from commsched.torch.importer.types import (
     is_unbacked,
     raw_value,
 )
-
-# Namespaces whose operators follow the naming rules below.
-_NAMESPACES = frozenset(
-    {
-        "_c10d_functional",
-        "_c10d_functional_autograd",
-        "_dtensor",
-        "c10d_functional",
-    }
-)
-
-_STEMS = {
-    "all_gather_into_tensor": "all_gather",
-    "all_reduce": "all_reduce",
-    "all_to_all_single": "all_to_all",
-    "batch_p2p_ops": "batch",
-    "broadcast": "broadcast",
-    "irecv": "recv",
-    "isend": "send",
-    "permute_tensor": "permute",
-    "reduce_scatter_tensor": "reduce_scatter",
-    "shard_dim_alltoall": "all_to_all",
-}
 
 _REDUCTIONS = {
     "avg": "avg",
@@ -117,8 +95,8 @@ def read_collective(
     """Returns the collective that `node` is; raises if it is an unknown
     one."""
     overload = overload_of(node.target)
-    kind, suffixes = _kind(overload)
-    if kind is None:
+    call = collective_of(overload)
+    if call is None:
         name = target_name(node.target)
         hint = ""
         if name.startswith("symm_mem."):
@@ -130,12 +108,13 @@ def read_collective(
     _check_arguments(overload, node, bound)
     operands = bound[schema_of(overload).arguments[0].name]
     group = groups.use(node, bound)
+    kind = call.kind
     if kind == "batch":
         return _batch(node, bound, group, groups, values)
     start = Start(kind, group, operands)
     if "out" in bound:
         start.into = bound["out"]
-    elif "in_place" in suffixes:
+    elif call.is_in_place:
         start.into = operands
     if kind in ("send", "recv"):
         peer = bound["dst" if kind == "send" else "src"]
@@ -152,7 +131,7 @@ def read_collective(
     elif kind == "permute":
         _read_pairs(start, node, bound, groups)
     _read_reduction(start, node, bound)
-    return Collective("coalesced" in suffixes, [start])
+    return Collective(call.is_coalesced, [start])
 
 
 def clauses(start: Start) -> str:
@@ -299,24 +278,6 @@ def _check_sum(which, splits, rows, node) -> None:
         raise GraphImportError(
             f"{which} splits {splits} do not add up to {rows}", node
         )
-
-
-def _kind(overload) -> tuple:
-    """Returns the kind of an operator and what its name's endings say."""
-    if overload is None:
-        return None, ()
-    namespace, _, name = schema_of(overload).name.partition("::")
-    if namespace not in _NAMESPACES:
-        return None, ()
-    suffixes = []
-    if name.endswith("_"):
-        name = name[:-1]
-        suffixes.append("in_place")
-    for ending in ("out", "coalesced"):
-        if name.endswith(f"_{ending}"):
-            name = name[: -len(ending) - 1]
-            suffixes.append(ending)
-    return _STEMS.get(name), tuple(suffixes)
 
 
 def _check_arguments(overload, node, bound: Mapping) -> None:

@@ -30,11 +30,23 @@ _LOCAL = frozenset(
     }
 )
 
-#: The names of the operators that gather tensors of one dtype.
-GATHERS = (
-    "_c10d_functional::all_gather_into_tensor",
-    "_c10d_functional::all_gather_into_tensor_coalesced",
-)
+# Namespaces whose collectives are named by these rules: a stem, then what the
+# call is besides.
+_NAMED_BY_RULE = COMMUNICATION_NAMESPACES - {"c10d", "symm_mem"}
+_STEMS = {
+    "all_gather_into_tensor": "all_gather",
+    "all_reduce": "all_reduce",
+    "all_to_all_single": "all_to_all",
+    "batch_p2p_ops": "batch",
+    "broadcast": "broadcast",
+    "irecv": "recv",
+    "isend": "send",
+    "permute_tensor": "permute",
+    "reduce_scatter_tensor": "reduce_scatter",
+    "shard_dim_alltoall": "all_to_all",
+}
+_ENDINGS = ("out", "coalesced")
+
 _WAITS = frozenset({"wait_tensor", "wait_tensors"})
 
 # Transfers between a device and its host, and their wait.
@@ -163,6 +175,50 @@ def communicates(target: Any) -> bool:
     if schema.name in _LOCAL:
         return False
     return any(_is_group_argument(argument) for argument in schema.arguments)
+
+
+class CollectiveCall(NamedTuple):
+    """What the name of an operator says of the collective that it is: its
+    `kind`, one of the dialect's or "batch"; whether it writes its operand or
+    into given memory; and whether it takes and gives a list."""
+
+    kind: str
+    is_in_place: bool = False
+    has_out: bool = False
+    is_coalesced: bool = False
+
+    @property
+    def is_functional(self) -> bool:
+        return not (self.is_in_place or self.has_out)
+
+
+@functools.lru_cache(maxsize=4096)
+def collective_of(target: Any) -> Optional[CollectiveCall]:
+    """Returns the collective that `target` is; None for any other target."""
+    namespace, _, name = schema_name(target).partition("::")
+    if namespace not in _NAMED_BY_RULE:
+        return None
+    is_in_place = name.endswith("_")
+    name = name[:-1] if is_in_place else name
+    found = []
+    for ending in _ENDINGS:
+        found.append(name.endswith(f"_{ending}"))
+        name = name.removesuffix(f"_{ending}")
+    kind = _STEMS.get(name)
+    return kind and CollectiveCall(kind, is_in_place, *found)
+
+
+def is_gather(target: Any) -> bool:
+    """Returns whether `target` gathers, into memory of its own."""
+    call = collective_of(target)
+    return call is not None and call.kind == "all_gather" and call.is_functional
+
+
+def is_peer_to_peer(target: Any) -> bool:
+    """Returns whether `target` sends or receives: its peers differ from rank
+    to rank."""
+    call = collective_of(target)
+    return call is not None and call.kind in ("send", "recv", "batch")
 
 
 @functools.lru_cache(maxsize=4096)

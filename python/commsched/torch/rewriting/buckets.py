@@ -20,7 +20,7 @@ from commsched.torch.importer.targets import (
     bind,
     is_wait,
     overload_of,
-    schema_name,
+    schema_of,
 )
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.nodes import NodeMaker, Size, value_of
@@ -30,24 +30,11 @@ from commsched.torch.rewriting.values import is_cast
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
 
-# By kind: the single operator, the coalesced one, and the arguments that all
-# members have in common.
-_OPERATORS: dict[str, tuple] = {
-    "all_gather": (
-        "_c10d_functional::all_gather_into_tensor",
-        c10d.all_gather_into_tensor_coalesced.default,
-        ("group_size", "group_name"),
-    ),
-    "reduce_scatter": (
-        "_c10d_functional::reduce_scatter_tensor",
-        c10d.reduce_scatter_tensor_coalesced.default,
-        ("reduce_op", "group_size", "group_name"),
-    ),
-    "all_reduce": (
-        "_c10d_functional::all_reduce",
-        c10d.all_reduce_coalesced.default,
-        ("reduce_op", "group_name"),
-    ),
+# By kind, the operator of one tensor.
+_OPERATORS = {
+    "all_gather": c10d.all_gather_into_tensor.default,
+    "reduce_scatter": c10d.reduce_scatter_tensor.default,
+    "all_reduce": c10d.all_reduce.default,
 }
 
 
@@ -83,10 +70,11 @@ class _Merger:
         self._result = Merged()
         if bucket.kind not in _OPERATORS:
             raise RewriteError(f"unknown kind '{bucket.kind}' of a bucket")
-        self._single, self._coalesced, keys = _OPERATORS[bucket.kind]
+        self._single = _OPERATORS[bucket.kind]
         self._starts = [self._start(name, find(name)) for name in bucket.starts]
         self._sources = [start.args[0] for start in self._starts]
-        self._common = self._check_common(keys)
+        # What all members have in common: all but what they send.
+        self._common = self._check_common(schema_of(self._single).names[1:])
         self._width = self._common.get("group_size", 1)
         self._base = f"{self._starts[0].name}_bucket"
 
@@ -113,7 +101,7 @@ class _Merger:
             raise RewriteError(
                 f"the plan merges '{name}', which the graph does not have"
             )
-        if schema_name(node.target) != self._single or not node.args:
+        if overload_of(node.target) != self._single or not node.args:
             raise RewriteError(
                 f"the plan merges '{name}' as {self._bucket.kind}, but it "
                 f"calls {node.target}"
@@ -148,7 +136,7 @@ class _Merger:
     def _coalesce(self) -> list[fx.Node]:
         maker, first = self._maker, self._starts[0]
         launch = maker.call(
-            self._coalesced,
+            getattr(c10d, f"{self._single._opname}_coalesced").default,
             (list(self._sources), *self._common.values()),
             self._base,
             first,

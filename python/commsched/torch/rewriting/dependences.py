@@ -21,22 +21,24 @@ from commsched.torch.private import (
     is_called_for_effects,
     storage_key,
 )
-from commsched.torch.importer.aliases import writes_by_convention
+from commsched.torch.importer.aliases import (
+    written_arguments,
+    written_nodes,
+    writes_by_convention,
+)
 from commsched.torch.importer.targets import (
     attribute_of,
     bind,
     communicates,
+    is_peer_to_peer,
     is_transfer_wait,
     is_wait,
     overload_of,
-    schema_name,
     transfer_kind,
 )
 
 # Higher-order operators that write every tensor they are given.
 _WRITING = frozenset({"triton_kernel_wrapper_mutation"})
-
-_PEER_TO_PEER = ("isend", "irecv", "batch_p2p_ops")
 
 # What a node may do beside giving its value: it writes memory; it draws random
 # numbers, exists for another effect, or sends or receives, which are in one
@@ -139,19 +141,7 @@ def written_by(node: fx.Node) -> list[fx.Node]:
         return []
     if is_transfer_wait(node.target):
         return freed_by(node)
-    overload = overload_of(node.target) if node.op == "call_function" else None
-    if overload is not None:
-        bound = bind(overload, node)
-        found: list[fx.Node] = []
-        for argument in overload._schema.arguments:
-            info = argument.alias_info
-            if info is not None and info.is_write:
-                fx.node.map_arg(bound.get(argument.name), found.append)
-        if found:
-            return found
-    if writes_by_convention(node):
-        return node.all_input_nodes[:1]
-    return node.all_input_nodes
+    return written_nodes(node)
 
 
 def freed_by(wait: fx.Node) -> list[fx.Node]:
@@ -288,14 +278,11 @@ def _kinds_of_overload(overload: OpOverload) -> frozenset:
     schema = overload._schema
     if torch.Tag.nondeterministic_seeded in overload.tags:
         found.add(RANDOM)
-    if schema.is_mutable:
-        found.add(WRITES)
-    elif not schema.returns and overload._opname.endswith("_"):
-        # Some operators that act on a storage do not say that they write.
+    if written_arguments(overload):
         found.add(WRITES)
     if communicates(overload):
         # Waits count as effects in PyTorch, only so that nobody drops them.
-        if schema_name(overload).endswith(_PEER_TO_PEER):
+        if is_peer_to_peer(overload):
             found.add(PEER)
     elif WRITES not in found and (
         not schema.returns or is_called_for_effects(overload)

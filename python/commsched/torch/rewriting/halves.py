@@ -12,13 +12,14 @@ from torch._ops import HigherOrderOperator
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.private import partition as private
+from commsched.torch.importer.aliases import is_view, written_nodes
 from commsched.torch.importer.compute import is_random
 from commsched.torch.importer.roles import innermost
 from commsched.torch.importer.targets import (
-    GATHERS,
     communicates,
+    is_gather,
     is_transfer_wait,
-    schema_name,
+    is_wait,
     transfer_kind,
 )
 from commsched.torch.rewriting.errors import RewriteError
@@ -28,11 +29,8 @@ from commsched.torch.rewriting.quantize import quantize_saved
 from commsched.torch.rewriting.verify_halves import (
     verify_halves,
     writes,
-    written_by,
 )
-from commsched.torch.rewriting.views import is_view
 
-_GATHERS = (*GATHERS, "_c10d_functional::wait_tensor")
 _WITH_EFFECTS = ("with_effects", "run_and_save_rng_state")
 
 
@@ -114,7 +112,7 @@ def _written_inputs(graph: fx.Graph) -> list[fx.Node]:
     ]
     for node in graph.nodes:
         if node.op == "call_function" and writes(node):
-            found += [n for n in written_by(node) if n.op == "placeholder"]
+            found += [n for n in written_nodes(node) if n.op == "placeholder"]
     return found
 
 
@@ -196,7 +194,7 @@ def _is_repeatable(node: fx.Node) -> bool:
     if isinstance(target, HigherOrderOperator):
         return target.name() not in _WITH_EFFECTS
     if communicates(target):
-        return schema_name(target) in _GATHERS
+        return is_gather(target) or is_wait(target)
     if transfer_kind(target) is not None or is_transfer_wait(target):
         return False
     return not is_random(node)

@@ -9,7 +9,7 @@ from typing import Any, Optional
 import torch
 from torch import fx
 
-from commsched.torch.rewriting.views import is_view
+from commsched.torch.importer.aliases import is_view
 
 
 def place_of(

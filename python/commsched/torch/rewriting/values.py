@@ -16,22 +16,15 @@ from typing import Any, Callable, Optional
 import torch
 from torch import fx
 
-from commsched.torch.importer.targets import is_wait
+from commsched.torch.importer.targets import (
+    CollectiveCall,
+    collective_of,
+    is_wait,
+)
+from commsched.torch.rewriting.plan import KINDS
 
 aten = torch.ops.aten
-c10d = torch.ops._c10d_functional
 
-_COLLECTIVES = {
-    c10d.all_gather_into_tensor.default: "all_gather",
-    c10d.all_gather_into_tensor_out.default: "all_gather",
-    c10d.reduce_scatter_tensor.default: "reduce_scatter",
-    c10d.all_reduce.default: "all_reduce",
-}
-_COALESCED = {
-    c10d.all_gather_into_tensor_coalesced.default: "all_gather",
-    c10d.reduce_scatter_tensor_coalesced.default: "reduce_scatter",
-    c10d.all_reduce_coalesced.default: "all_reduce",
-}
 _CASTS = (
     aten._to_copy.default,
     torch.ops.prims.convert_element_type.default,
@@ -74,10 +67,19 @@ def collective(kind_of: Any, args: tuple, version: tuple) -> Optional[Contents]:
     """Returns what a collective of one tensor delivers, given what it calls
     and with which arguments, and the version of what it sends; None for any
     other call."""
-    kind = _COLLECTIVES.get(kind_of)
-    if kind is None or not args:
+    call = _mergeable(kind_of)
+    if call is None or call.is_coalesced or not args:
         return None
-    return Contents(((args[0], version),), made_by=(kind, tuple(args[1:])))
+    return Contents(
+        ((args[0], version),), made_by=(call.kind, tuple(args[1:]))
+    )
+
+
+def _mergeable(target: Any) -> Optional[CollectiveCall]:
+    """Returns the collective that `target` is if buckets are made of such."""
+    call = collective_of(target)
+    is_known = call is not None and call.kind in KINDS
+    return call if is_known and not call.is_in_place else None
 
 
 def describe(
@@ -108,9 +110,12 @@ def describe(
         )
         return replace(contents, parts=parts)
 
-    if target in _COALESCED:
-        kind, rest = _COALESCED[target], tuple(node.args[1:])
-        return [_launched(kind, rest, read(source)) for source in node.args[0]]
+    call = _mergeable(target)
+    if call is not None and call.is_coalesced:
+        rest = tuple(node.args[1:])
+        return [
+            _launched(call.kind, rest, read(source)) for source in node.args[0]
+        ]
     if target == aten.cat.default:
         return _joined(node, [read(source) for source in node.args[0]])
     source = node.args[0]
@@ -125,9 +130,8 @@ def describe(
         return read(source)
     if is_cast(node):
         return _converted(node, read(source), same_call)
-    if target in _COLLECTIVES:
-        rest = tuple(node.args[1:])
-        return _launched(_COLLECTIVES[target], rest, read(source))
+    if call is not None:
+        return _launched(call.kind, tuple(node.args[1:]), read(source))
     if target == aten.split_with_sizes.default:
         return _pieces(node, _here(known(source)))
     raise Unknown(f"calls {target}")

@@ -17,6 +17,10 @@ from torch import fx
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.utils.checkpoint import CheckpointPolicy
 
+from commsched.torch.importer.aliases import (
+    written_arguments,
+    written_nodes,
+)
 from commsched.torch.importer.compute import is_random
 from commsched.torch.private import storage_key
 from commsched.torch.rewriting.errors import RewriteError
@@ -75,25 +79,9 @@ def verify_halves(
 
 def writes(node: fx.Node) -> bool:
     """Returns whether `node` writes memory that it is given."""
-    return (
-        isinstance(node.target, OpOverload) and node.target._schema.is_mutable
+    return isinstance(node.target, OpOverload) and bool(
+        written_arguments(node.target)
     )
-
-
-def written_by(node: fx.Node) -> Iterable[fx.Node]:
-    """Yields the operands that `node` writes."""
-    if not isinstance(node.target, OpOverload):
-        return
-    for index, argument in enumerate(node.target._schema.arguments):
-        if argument.alias_info is None or not argument.alias_info.is_write:
-            continue
-        value = (
-            node.args[index]
-            if index < len(node.args)
-            else node.kwargs.get(argument.name)
-        )
-        if isinstance(value, fx.Node):
-            yield value
 
 
 def _compare(what, wanted, found, known, computed) -> None:
@@ -212,7 +200,7 @@ def _check_writes(forward: fx.Graph, saved: Iterable[Any]) -> None:
     for node in forward.nodes:
         if node.op != "call_function" or not _has_effects(node):
             continue
-        for written in written_by(node):
+        for written in written_nodes(node) if writes(node) else ():
             for storage in _storages(written):
                 if storage in held:
                     raise RewriteError(

@@ -18,8 +18,8 @@ from torch._functorch.partitioners import (
     min_cut_rematerialization_partition,
 )
 
+from commsched.torch.importer.aliases import is_view
 from commsched.torch.rewriting.offload import offload_saved
-from commsched.torch.rewriting.views import is_view
 
 #: Partitioners of the joint graph, by the name of the tracer's option.
 PARTITIONERS = {
