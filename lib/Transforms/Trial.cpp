@@ -29,13 +29,28 @@ static llvm::SetVector<Value> findOutside(Block &block) {
   return outside;
 }
 
+OwningOpRef<ModuleOp> mlir::commsched::createTrialModule(Operation *op) {
+  OwningOpRef<ModuleOp> trials = ModuleOp::create(op->getLoc());
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  if (!module)
+    return trials;
+  (*trials)->setDiscardableAttrs(module->getDiscardableAttrDictionary());
+  for (Operation &symbol : *module.getBody())
+    if (isa<SymbolOpInterface>(symbol) && symbol.getNumRegions() == 0)
+      trials->push_back(symbol.clone());
+  return trials;
+}
+
 Trial::Trial(func::FuncOp function, Block &block)
-    : block(block),
-      function(cast<func::FuncOp>(function->cloneWithoutRegions())) {
+    : block(block), module(createTrialModule(function)) {
+  func::FuncOp copied = function.cloneWithoutRegions();
+  module->push_back(copied);
   Block *around = nullptr;
-  parent = this->function->getOperation();
+  parent = copied;
   if (Operation *original = block.getParentOp(); original != function) {
-    around = &this->function->getBody().emplaceBlock();
+    around = &copied.getBody().emplaceBlock();
     for (Value value : findOutside(block)) {
       Value standIn = around->addArgument(value.getType(), value.getLoc());
       copies.map(value, standIn);

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An alternative that may be dropped lives in a function that is in no module:
-// nothing finds it, and a pass on functions may make one. Symbols in it resolve
-// in the module of the CostAnalysis that prices it. A function is tried as an
-// OwningOpRef of a clone, a block as a Trial.
+// An alternative that may be dropped lives in a module of its own, which says
+// the same of costs and groups as that of the program: nothing finds it, and a
+// pass on functions may make one. It is read as the program is, and then
+// adopted or dropped. A block is tried as a Trial, a function in a module for
+// trials.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,18 +18,24 @@
 #define COMMSCHED_LIB_TRANSFORMS_TRIAL_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace mlir::commsched {
+
+/// A module with the attributes of the one that `op` is, or is in, and with its
+/// symbols without regions, such as groups. Linear in the operations of that
+/// module without their regions.
+OwningOpRef<ModuleOp> createTrialModule(Operation *op);
 
 /// A copy of one block.
 class Trial {
 public:
   /// Copies `block`, which is in `function` and whose values no other block
   /// uses. What it uses from outside, the copy has as arguments of a block
-  /// around it, so that the values have no more users than before.
-  /// O(operations of the block).
+  /// around it, so that the values have no more users than before. Linear in
+  /// the operations of the block and the module.
   Trial(func::FuncOp function, Block &block);
   ~Trial() = default;
   Trial(const Trial &) = delete;
@@ -45,7 +52,7 @@ public:
 
 private:
   Block &block;
-  OwningOpRef<func::FuncOp> function;
+  OwningOpRef<ModuleOp> module;
   /// What the copy is a block of: the function, or an operation in it.
   Operation *parent = nullptr;
   Block *copy = nullptr;

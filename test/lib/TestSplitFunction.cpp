@@ -66,13 +66,11 @@ LogicalResult TestSplitFunction::splitJoint(func::FuncOp function) {
       splitAtStorages(joint->getGraph(), *saved, /*allowCollectives=*/false);
   if (auto *conflict = std::get_if<PartitionConflict>(&halves))
     return emitConflict(*joint, *conflict);
-  PartitionHalves pair = splitFunction(*joint, std::get<Split>(halves),
-                                       getPartitionNames(function));
-  if (isTrial) {
-    pair.forward.erase();
-    pair.backward.erase();
+  OwnedHalves pair = splitFunction(*joint, std::get<Split>(halves),
+                                   getPartitionNames(function));
+  if (isTrial)
     return success();
-  }
+  pair.release();
   randomStates.keep();
   function.erase();
   return success();

@@ -112,9 +112,6 @@ bool mlir::commsched::mayBeWrittenBetween(Value value, Operation *first,
   for (size_t index = 0; index < views.size(); ++index) {
     Value view = views[index];
     for (Operation *user : view.getUsers()) {
-      // Of a program that has been set aside while another one is tried.
-      if (!user->getParentOp())
-        continue;
       if (mayPassOn(user) && runsBeforeLast(user))
         return true;
       if (writes(user, view) && runsBetween(user))

@@ -7,9 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "../Schedule/DecidedBlock.h"
 #include "../Schedule/SchedulingPass.h"
 #include "../Step/JoinedFunction.h"
-#include "Interleaver.h"
+#include "../Trial.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Schedule/Interleave/Interleaving.h"
 #include "SharedArguments.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -22,6 +25,248 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
+using schedule::Interleaving;
+using schedule::NodeId;
+using schedule::Problem;
+using schedule::ProgramSequence;
+
+//===----------------------------------------------------------------------===//
+// The function of both
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Which functions become one.
+struct InterleavedPair {
+  func::FuncOp first;
+  func::FuncOp second;
+  /// By argument of the second function: the argument of the first that it
+  /// shares.
+  SmallVector<std::optional<unsigned>> sharedWith;
+  /// The symbol of the function of both, which is free.
+  std::string name;
+};
+
+/// The function of both, in the module, and a schedule of it that is not
+/// applied.
+struct InterleavedFunction {
+  func::FuncOp function;
+  DecidedBlock decided;
+  /// Both functions, each scheduled by itself, one after the other.
+  int64_t sequenceNs = 0;
+  int64_t sequenceExposedNs = 0;
+};
+
+/// Makes one function of two and schedules it. Collectives are merged and split
+/// in two ways, of which the better one is taken: in the function of both, or
+/// in each function before they become one.
+class Interleaver {
+public:
+  /// `options` has to outlive the result. `decline` gets the reason why a
+  /// function cannot be scheduled.
+  Interleaver(const InterleavedPair &pair, const SchedulingOptions &options,
+              function_ref<void(Location, const Twine &)> decline);
+
+  /// None after a call of `decline`. The result needs this object as long as it
+  /// lives. Emits an error if a time is not known, or there is no problem to be
+  /// made of a function.
+  FailureOr<std::optional<InterleavedFunction>> run();
+
+private:
+  /// One way to make the function.
+  struct Candidate {
+    func::FuncOp function;
+    /// How many operations at the beginning are those of the first function.
+    int64_t numFirst = 0;
+    const SchedulingOptions *options = nullptr;
+    std::optional<BlockScheduler> scheduler;
+    BlockSchedule schedule;
+  };
+
+  FailureOr<bool> read(Candidate &candidate);
+  Candidate join(func::FuncOp first, func::FuncOp second,
+                 const SchedulingOptions &options);
+  LogicalResult readBaseline(const Candidate &candidate);
+  FailureOr<func::FuncOp> scheduleAlone(func::FuncOp function);
+  LogicalResult interleave(Candidate &candidate);
+
+  InterleavedPair pair;
+  const SchedulingOptions &options;
+  /// Without buckets and chunks, for functions that have them.
+  SchedulingOptions orderOptions;
+  function_ref<void(Location, const Twine &)> decline;
+  /// Has the functions that are made.
+  OwningOpRef<ModuleOp> trials;
+  /// The peak of both functions as they are, one after the other.
+  int64_t baselineBytes = 0;
+  int64_t sequenceNs = 0;
+  int64_t sequenceExposedNs = 0;
+};
+
+} // namespace
+
+Interleaver::Interleaver(const InterleavedPair &pair,
+                         const SchedulingOptions &options,
+                         function_ref<void(Location, const Twine &)> decline)
+    : pair(pair), options(options), orderOptions(options), decline(decline),
+      trials(createTrialModule(this->pair.first)) {
+  orderOptions.buckets = ScheduleBuckets::Off;
+  orderOptions.splitting.split = ScheduleSplit::Off;
+}
+
+/// Makes the scheduler of a candidate. Returns whether its sizes are known.
+FailureOr<bool> Interleaver::read(Candidate &candidate) {
+  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
+      CostAnalysis::create(candidate.function);
+  if (failed(pricing))
+    return failure();
+  Block &block = candidate.function.getBody().front();
+  FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
+      candidate.function, block, *candidate.options, *pricing,
+      [&](Location location, StringRef reason) { decline(location, reason); });
+  if (failed(scheduler))
+    return failure();
+  candidate.scheduler.reset();
+  if (!*scheduler)
+    return false;
+  candidate.scheduler.emplace(std::move(**scheduler));
+  return true;
+}
+
+static int64_t countOperations(func::FuncOp function) {
+  Block &block = function.getBody().front();
+  return static_cast<int64_t>(block.getOperations().size()) - 1;
+}
+
+/// Creates the function of both, or of clones of them, one after the other.
+Interleaver::Candidate Interleaver::join(func::FuncOp first,
+                                         func::FuncOp second,
+                                         const SchedulingOptions &with) {
+  FunctionJoin join;
+  join.parts = {first, second};
+  join.prefixes = {pair.first.getSymName().str(),
+                   pair.second.getSymName().str()};
+  join.operands.resize(2);
+  for (unsigned part : {0, 1})
+    for (unsigned index : llvm::seq(join.parts[part].getNumArguments())) {
+      JoinedOperand operand;
+      if (part == 1)
+        operand.argument = pair.sharedWith[index];
+      if (!operand.argument) {
+        operand.argument = join.arguments.size();
+        join.arguments.push_back({part, index});
+      }
+      join.operands[part].push_back(operand);
+    }
+  for (unsigned part : {0, 1})
+    for (unsigned index : llvm::seq(join.parts[part].getNumResults()))
+      join.results.push_back({part, index});
+  Candidate candidate;
+  candidate.function = joinFunctions(join, pair.name);
+  candidate.numFirst = countOperations(first);
+  candidate.options = &with;
+  // What the caller of one of both still needs, no one may free.
+  for (auto [index, other] : llvm::enumerate(pair.sharedWith))
+    if (other && !second.getArgAttr(index, freeableAttrName))
+      candidate.function.removeArgAttr(*other, freeableAttrName);
+  trials->push_back(candidate.function);
+  return candidate;
+}
+
+static LogicalResult reportNotInterleaved(func::FuncOp function,
+                                          const std::string &reason) {
+  return emitError(function.getLoc(), "cannot be interleaved: ") << reason;
+}
+
+/// Reads the peak of both functions as they are.
+LogicalResult Interleaver::readBaseline(const Candidate &candidate) {
+  Result<ProgramSequence> sequence =
+      schedule::chooseSequence(candidate.scheduler->getProblem().getProblem(),
+                               static_cast<NodeId>(candidate.numFirst));
+  if (!sequence)
+    return reportNotInterleaved(candidate.function, sequence.error());
+  baselineBytes = sequence->peakBytes;
+  return success();
+}
+
+/// Returns a clone of a function that is scheduled by itself, as
+/// commsched-schedule does.
+FailureOr<func::FuncOp> Interleaver::scheduleAlone(func::FuncOp function) {
+  Candidate clone;
+  clone.function = function.clone();
+  clone.options = &options;
+  trials->push_back(clone.function);
+  FailureOr<bool> isKnown = read(clone);
+  if (failed(isKnown))
+    return failure();
+  FailureOr<BlockSchedule> schedule = clone.scheduler->scheduleWithinBudget();
+  if (failed(schedule))
+    return failure();
+  sequenceNs += schedule->step.stepNs;
+  sequenceExposedNs += schedule->exposedNs;
+  clone.scheduler->apply(*schedule);
+  return clone.function;
+}
+
+/// Puts a candidate into the best order in which both functions are
+/// interleaved, and schedules it from there.
+LogicalResult Interleaver::interleave(Candidate &candidate) {
+  const BlockScheduler &read = *candidate.scheduler;
+  const Problem &problem = read.getProblem().getProblem();
+  auto numFirst = static_cast<NodeId>(candidate.numFirst);
+  keepBaselineBytes(candidate.function, read.getBlock(), baselineBytes);
+  Result<ProgramSequence> sequence =
+      schedule::chooseSequence(problem, numFirst);
+  if (!sequence)
+    return reportNotInterleaved(candidate.function, sequence.error());
+  Result<Interleaving> interleaving = schedule::interleave(
+      problem, numFirst, *sequence,
+      read.makeStepOptions(read.getLimitBytes(options.budget)));
+  if (!interleaving)
+    return reportNotInterleaved(candidate.function, interleaving.error());
+  read.getProblem().apply(interleaving->merged.order);
+  if (failed(this->read(candidate)))
+    return failure();
+  FailureOr<BlockSchedule> schedule =
+      candidate.scheduler->scheduleWithinBudget();
+  if (failed(schedule))
+    return failure();
+  candidate.schedule = std::move(*schedule);
+  return success();
+}
+
+FailureOr<std::optional<InterleavedFunction>> Interleaver::run() {
+  using Outcome = std::optional<InterleavedFunction>;
+  Candidate together = join(pair.first, pair.second, options);
+  FailureOr<bool> isKnown = read(together);
+  if (failed(isKnown))
+    return failure();
+  if (!*isKnown)
+    return Outcome();
+  if (failed(readBaseline(together)))
+    return failure();
+  FailureOr<func::FuncOp> first = scheduleAlone(pair.first);
+  FailureOr<func::FuncOp> second = scheduleAlone(pair.second);
+  if (failed(first) || failed(second))
+    return failure();
+  Candidate scheduled = join(*first, *second, orderOptions);
+  if (failed(read(scheduled)) || failed(interleave(together)) ||
+      failed(interleave(scheduled)))
+    return failure();
+  Candidate &best = scheduled.schedule.rank() < together.schedule.rank()
+                        ? scheduled
+                        : together;
+  best.function->moveAfter(pair.second);
+  return Outcome(InterleavedFunction{
+      best.function,
+      {std::move(*best.scheduler), std::move(best.schedule), NotSplitReasons()},
+      sequenceNs,
+      sequenceExposedNs});
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
 
 namespace {
 

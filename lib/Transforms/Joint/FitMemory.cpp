@@ -159,14 +159,8 @@ static LogicalResult remarkHalves(const JointFunction &working,
                                   const PartitionTrial &trial,
                                   const PartitionNames &names,
                                   int64_t hostBytes, OperationCosts &costs) {
-  FailureOr<PartitionHalves> halves =
-      createHalves(working, trial.partition->split, costs,
-                   {names, /*isTrial=*/false, trial.treatment, hostBytes});
-  if (failed(halves))
-    return failure();
-  halves->forward.erase();
-  halves->backward.erase();
-  return success();
+  return createHalves(working, trial.partition->split, costs,
+                      {names, /*isTrial=*/false, trial.treatment, hostBytes});
 }
 
 FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,

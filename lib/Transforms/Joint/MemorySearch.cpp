@@ -17,23 +17,20 @@ using namespace mlir;
 using namespace mlir::commsched;
 using partition::Split;
 
-FailureOr<PartitionHalves>
+FailureOr<OwnedHalves>
 mlir::commsched::createHalves(const JointFunction &working, const Split &split,
                               OperationCosts &costs,
                               const HalvesOptions &options) {
-  PartitionHalves halves = splitFunction(working, split, options.names);
-  if (succeeded(applyAutogradOrder(halves.backward,
-                                   /*emitRemarks=*/!options.isTrial))) {
-    if (options.treatment.quantizedEighths > 0)
-      quantizeSavedValues(halves, options.treatment.quantizedEighths,
-                          /*emitRemarks=*/!options.isTrial);
-    if (options.treatment.offloads)
-      offloadSavedValues(halves, costs, options.hostBytes);
-    return halves;
-  }
-  halves.forward.erase();
-  halves.backward.erase();
-  return failure();
+  OwnedHalves halves = splitFunction(working, split, options.names);
+  if (failed(applyAutogradOrder(*halves.backward,
+                                /*emitRemarks=*/!options.isTrial)))
+    return failure();
+  if (options.treatment.quantizedEighths > 0)
+    quantizeSavedValues(halves.get(), options.treatment.quantizedEighths,
+                        /*emitRemarks=*/!options.isTrial);
+  if (options.treatment.offloads)
+    offloadSavedValues(halves.get(), costs, options.hostBytes);
+  return halves;
 }
 
 FailureOr<PairCosts> mlir::commsched::getPairCosts(PartitionHalves halves,
@@ -79,18 +76,16 @@ SmallVector<Treatment> MemorySearch::listTreatments() const {
 }
 
 /// The halves of a partition as they are scheduled.
-FailureOr<PartitionHalves>
+FailureOr<OwnedHalves>
 MemorySearch::makeHalves(const ListedPartition &partition,
                          Treatment treatment) {
-  FailureOr<PartitionHalves> halves =
+  FailureOr<OwnedHalves> halves =
       createHalves(working, partition.split, costs,
                    {getPartitionNames(working.getFunction()), /*isTrial=*/true,
                     treatment, options.hostBytes});
-  if (failed(halves) || succeeded(prepare(*halves)))
-    return halves;
-  halves->forward.erase();
-  halves->backward.erase();
-  return failure();
+  if (failed(halves) || failed(prepare(halves->get())))
+    return failure();
+  return halves;
 }
 
 /// Measures a partition as it is before it is scheduled, unless that is done.
@@ -102,12 +97,10 @@ MemorySearch::measure(const ListedPartition &partition, Treatment treatment) {
     return &trial;
   trial.partition = &partition;
   trial.treatment = treatment;
-  FailureOr<PartitionHalves> halves = makeHalves(partition, treatment);
+  FailureOr<OwnedHalves> halves = makeHalves(partition, treatment);
   if (failed(halves))
     return failure();
-  FailureOr<PairCosts> pair = getPairCosts(*halves, costs);
-  halves->forward.erase();
-  halves->backward.erase();
+  FailureOr<PairCosts> pair = getPairCosts(halves->get(), costs);
   if (failed(pair))
     return failure();
   trial.costs = {pair->memory.peakBytes, pair->boundNs,
@@ -194,12 +187,11 @@ bool MemorySearch::isBetter(const FittedTrial &point) const {
 /// What schedules the halves of `trial`.
 FailureOr<std::shared_ptr<PairScheduler>>
 MemorySearch::makeScheduler(const PartitionTrial &trial) {
-  FailureOr<PartitionHalves> halves =
-      makeHalves(*trial.partition, trial.treatment);
+  FailureOr<OwnedHalves> halves = makeHalves(*trial.partition, trial.treatment);
   if (failed(halves))
     return failure();
   FailureOr<std::unique_ptr<PairScheduler>> created = PairScheduler::create(
-      *halves, trial.costs.besideBackwardBytes, scheduling);
+      std::move(*halves), trial.costs.besideBackwardBytes, scheduling);
   if (failed(created))
     return failure();
   return std::shared_ptr<PairScheduler>(std::move(*created));

@@ -45,10 +45,10 @@ struct HalvesOptions {
 
 /// Creates the halves of `split` with recomputation in the order of autograd.
 /// What is saved in 8 bits may go to the host as well.
-FailureOr<PartitionHalves> createHalves(const JointFunction &working,
-                                        const partition::Split &split,
-                                        OperationCosts &costs,
-                                        const HalvesOptions &options);
+FailureOr<OwnedHalves> createHalves(const JointFunction &working,
+                                    const partition::Split &split,
+                                    OperationCosts &costs,
+                                    const HalvesOptions &options);
 
 /// The costs of the halves. Emits an error if they are not known.
 FailureOr<PairCosts> getPairCosts(PartitionHalves halves,
@@ -129,8 +129,8 @@ public:
   std::vector<const PartitionTrial *> getMeasured() const;
 
 private:
-  FailureOr<PartitionHalves> makeHalves(const ListedPartition &partition,
-                                        Treatment treatment);
+  FailureOr<OwnedHalves> makeHalves(const ListedPartition &partition,
+                                    Treatment treatment);
   FailureOr<const PartitionTrial *> measure(const ListedPartition &partition,
                                             Treatment treatment);
   LogicalResult measureAround(int64_t bytes, Treatment treatment);

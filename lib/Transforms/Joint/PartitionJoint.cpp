@@ -44,26 +44,26 @@ private:
   /// A joint function and the halves that are to replace it.
   struct Replacement {
     func::FuncOp joint;
-    PartitionHalves halves;
+    OwnedHalves halves;
   };
 
   std::optional<std::string> findBadOption();
   PartitionPlanOptions getPlanOptions() const;
   LogicalResult partition(func::FuncOp joint, const PartitionNames &names,
-                          OperationCosts &costs);
+                          OperationCosts &costs,
+                          std::vector<Replacement> &replacements);
   FailureOr<Split> choose(const JointFunction &working,
                           const PartitionNames &names);
-  FailureOr<PartitionHalves> createHalves(const JointFunction &working,
-                                          const Split &split,
-                                          const PartitionNames &names,
-                                          bool isTrial);
+  FailureOr<OwnedHalves> createHalves(const JointFunction &working,
+                                      const Split &split,
+                                      const PartitionNames &names,
+                                      bool isTrial);
   FailureOr<std::optional<int64_t>> measurePeak(const JointFunction &working,
                                                 const Split &split,
                                                 const PartitionNames &names);
 
   PartitionBudget budget;
   std::optional<std::string> optionError;
-  std::vector<Replacement> replacements;
   std::vector<Proposal> proposals;
 };
 
@@ -127,31 +127,26 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
   return options;
 }
 
-FailureOr<PartitionHalves>
+FailureOr<OwnedHalves>
 PartitionJoint::createHalves(const JointFunction &working, const Split &split,
                              const PartitionNames &names, bool isTrial) {
-  PartitionHalves halves = splitFunction(working, split, names);
+  OwnedHalves halves = splitFunction(working, split, names);
   if (mimicAutogradOrder &&
-      failed(applyAutogradOrder(halves.backward, /*emitRemarks=*/!isTrial))) {
-    halves.forward.erase();
-    halves.backward.erase();
+      failed(applyAutogradOrder(*halves.backward, /*emitRemarks=*/!isTrial)))
     return failure();
-  }
   return halves;
 }
 
 FailureOr<std::optional<int64_t>>
 PartitionJoint::measurePeak(const JointFunction &working, const Split &split,
                             const PartitionNames &names) {
-  FailureOr<PartitionHalves> halves =
+  FailureOr<OwnedHalves> halves =
       createHalves(working, split, names, /*isTrial=*/true);
   if (failed(halves))
     return failure();
   std::string reason;
   FailureOr<std::optional<PairMemory>> memory =
-      computePairMemory({halves->forward, halves->backward}, reason);
-  halves->forward.erase();
-  halves->backward.erase();
+      computePairMemory({*halves->forward, *halves->backward}, reason);
   if (failed(memory))
     return failure();
   if (*memory)
@@ -222,9 +217,10 @@ static Proposal makeProposal(const JointFunction &working, const Split &split) {
   return proposal;
 }
 
-LogicalResult PartitionJoint::partition(func::FuncOp joint,
-                                        const PartitionNames &names,
-                                        OperationCosts &costs) {
+LogicalResult
+PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
+                          OperationCosts &costs,
+                          std::vector<Replacement> &replacements) {
   RuntimeEstimator estimator = collectives == CollectivePolicy::Cost
                                    ? RuntimeEstimator::Model
                                    : runtimeEstimator;
@@ -258,17 +254,16 @@ LogicalResult PartitionJoint::partition(func::FuncOp joint,
                         computeSavedBytes(working->getGraph(), split->saved))
       << remark::metric("SavedValues",
                         static_cast<int64_t>(split->saved.size()));
-  FailureOr<PartitionHalves> halves =
+  FailureOr<OwnedHalves> halves =
       createHalves(*working, *split, names, /*isTrial=*/false);
   if (failed(halves))
     return failure();
   remarkOperatorCounts(*working, *split, names);
-  replacements.push_back({joint, *halves});
+  replacements.push_back({joint, std::move(*halves)});
   return success();
 }
 
 void PartitionJoint::runOnOperation() {
-  replacements.clear();
   proposals.clear();
   ModuleOp module = getOperation();
   if (failed(emitOptionError(module, optionError)))
@@ -284,28 +279,21 @@ void PartitionJoint::runOnOperation() {
   SymbolTableCollection symbolTables;
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
   SymbolUserMap users(symbolTables, module);
-  bool failedAny = false;
+  std::vector<Replacement> replacements;
   for (func::FuncOp joint : joints) {
     PartitionNames names = getPartitionNames(joint);
     if ((propose.empty() &&
          failed(checkPartitionSymbols(joint, names, symbols, users))) ||
-        failed(partition(joint, names, *costs))) {
-      failedAny = true;
-      break;
-    }
+        failed(partition(joint, names, *costs, replacements)))
+      return signalPassFailure();
   }
   // All joint functions are replaced, or none is.
   for (Replacement &replacement : replacements) {
-    if (failedAny) {
-      replacement.halves.forward.erase();
-      replacement.halves.backward.erase();
-    } else {
-      replacement.joint.erase();
-    }
+    replacement.joint.erase();
+    replacement.halves.release();
   }
-  if (failedAny ||
-      (!propose.empty() &&
-       failed(writeProposals(module.getLoc(), propose, proposals))))
+  if (!propose.empty() &&
+      failed(writeProposals(module.getLoc(), propose, proposals)))
     return signalPassFailure();
   if (replacements.empty())
     return markAllAnalysesPreserved();

@@ -16,11 +16,11 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 FailureOr<std::unique_ptr<PairScheduler>>
-PairScheduler::create(PartitionHalves halves, int64_t besideBackwardBytes,
+PairScheduler::create(OwnedHalves halves, int64_t besideBackwardBytes,
                       const SchedulingOptions &options) {
   std::unique_ptr<PairScheduler> result(
-      new PairScheduler(halves, besideBackwardBytes, options));
-  for (func::FuncOp half : {halves.forward, halves.backward}) {
+      new PairScheduler(std::move(halves), besideBackwardBytes, options));
+  for (func::FuncOp half : {result->getHalf(0), result->getHalf(1)}) {
     FailureOr<std::shared_ptr<CostAnalysis>> pricing =
         CostAnalysis::create(half);
     if (failed(pricing))
@@ -36,20 +36,6 @@ PairScheduler::create(PartitionHalves halves, int64_t besideBackwardBytes,
     result->schedulers.push_back(std::move(**scheduler));
   }
   return result;
-}
-
-PairScheduler::~PairScheduler() {
-  if (!ownsHalves)
-    return;
-  // They hold operations of the halves.
-  schedulers.clear();
-  halves.forward.erase();
-  halves.backward.erase();
-}
-
-PartitionHalves PairScheduler::release() {
-  ownsHalves = false;
-  return halves;
 }
 
 /// Whether the half is scheduled: a block without collectives keeps its order.

@@ -46,21 +46,17 @@ struct PairDecision {
 /// What schedules two halves, which it owns until they are released.
 class PairScheduler {
 public:
-  /// Reads both halves and erases them if that fails. `options` must outlive
-  /// the result; `besideBackwardBytes` as in PairCosts. Errors are those of
-  /// BlockScheduler.
+  /// Reads both halves. `options` must outlive the result;
+  /// `besideBackwardBytes` as in PairCosts. Errors are those of BlockScheduler.
   static FailureOr<std::unique_ptr<PairScheduler>>
-  create(PartitionHalves halves, int64_t besideBackwardBytes,
+  create(OwnedHalves halves, int64_t besideBackwardBytes,
          const SchedulingOptions &options);
-
-  /// Erases the halves unless they were released.
-  ~PairScheduler();
 
   /// Schedules both within `limitBytes`, at once; changes neither.
   FailureOr<PairDecision> schedule(int64_t limitBytes);
 
-  /// The halves are no longer erased.
-  PartitionHalves release();
+  /// The halves are no longer erased with this.
+  PartitionHalves release() { return owned.release(); }
 
   /// Applies a schedule to the halves, and emits the remarks on it. Emits an
   /// error if it cannot be found out what is exposed.
@@ -73,20 +69,21 @@ public:
                                              OperationCosts &costs);
 
 private:
-  PairScheduler(PartitionHalves halves, int64_t besideBackwardBytes,
+  PairScheduler(OwnedHalves owned, int64_t besideBackwardBytes,
                 const SchedulingOptions &options)
-      : halves(halves), besideBackwardBytes(besideBackwardBytes),
-        options(options) {}
+      : owned(std::move(owned)), halves(this->owned.get()),
+        besideBackwardBytes(besideBackwardBytes), options(options) {}
 
   func::FuncOp getHalf(unsigned half) {
     return half == 0 ? halves.forward : halves.backward;
   }
   FailureOr<BlockSchedule> scheduleHalf(unsigned half, int64_t limitBytes);
 
+  /// Outlives the schedulers, which hold operations of it.
+  OwnedHalves owned;
   PartitionHalves halves;
   int64_t besideBackwardBytes;
   const SchedulingOptions &options;
-  bool ownsHalves = true;
   /// Of the forward and of the backward.
   std::vector<BlockScheduler> schedulers;
 };

@@ -75,10 +75,6 @@ RandomStates::~RandomStates() {
 }
 
 //===----------------------------------------------------------------------===//
-// Creation of the two halves
-//===----------------------------------------------------------------------===//
-
-//===----------------------------------------------------------------------===//
 // Symbols
 //===----------------------------------------------------------------------===//
 
@@ -277,9 +273,9 @@ static void addOwnPorts(const JointFunction &joint, Half &forward,
         {node, orNone(function.getResultAttrDict(index++))});
 }
 
-PartitionHalves mlir::commsched::splitFunction(const JointFunction &joint,
-                                               const Split &split,
-                                               const PartitionNames &names) {
+OwnedHalves mlir::commsched::splitFunction(const JointFunction &joint,
+                                           const Split &split,
+                                           const PartitionNames &names) {
   func::FuncOp function = joint.getFunction();
   MLIRContext *context = function.getContext();
   OpBuilder builder(context);
@@ -301,7 +297,7 @@ PartitionHalves mlir::commsched::splitFunction(const JointFunction &joint,
     forward.results.push_back(
         {node, addName(joint, node, {}).getDictionary(context)});
 
-  PartitionHalves pair;
+  OwnedHalves pair;
   pair.forward = createHalf(builder, joint, forward);
   pair.backward = createHalf(builder, joint, backward);
   return pair;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Creates the two halves of a joint function, linked by attributes. The joint
-// function stays as it is: to only measure a partition, erase the halves again.
+// function stays as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,7 @@
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Partition/Split.h"
+#include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
 
 #include <string>
@@ -46,6 +47,15 @@ struct PartitionHalves {
   func::FuncOp backward;
 };
 
+/// Halves that are erased with this, unless they are released.
+struct OwnedHalves {
+  OwningOpRef<func::FuncOp> forward;
+  OwningOpRef<func::FuncOp> backward;
+
+  PartitionHalves get() const { return {forward.get(), backward.get()}; }
+  PartitionHalves release() { return {forward.release(), backward.release()}; }
+};
+
 /// Creates both halves behind the joint function, with its visibility and those
 /// of its attributes that hold for a half.
 ///
@@ -59,9 +69,9 @@ struct PartitionHalves {
 ///
 /// `split` is a partition of `joint`, with its saved values ascending; the
 /// forward's and backward's names are free.
-PartitionHalves splitFunction(const JointFunction &joint,
-                              const partition::Split &split,
-                              const PartitionNames &names);
+OwnedHalves splitFunction(const JointFunction &joint,
+                          const partition::Split &split,
+                          const PartitionNames &names);
 
 /// Verifies all pairs of halves of the module: that backwards take what their
 /// forwards save. Emits an error for each that does not.

@@ -9,7 +9,6 @@
 #include "SplitProgram.h"
 
 #include "../Split/SplitRewrite.h"
-#include "CommSched/Analysis/Costs/ChunkCosts.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -59,19 +58,9 @@ void SplitProgram::split(const BlockProblem &problem,
   std::vector<SplitParts> parts;
   for (const SplitRegionChoice &chosen : choice.regions) {
     const SplitRegion &original = chooser.getRegion(chosen.region);
-    SplitRegion region = copyRegion(original, trial.getCopies());
-    // The rule of a collective is known only where its group is.
-    DenseMap<Operation *, Operation *> originalOf;
-    for (auto [member, whole] :
-         llvm::zip_equal(region.members, original.members))
-      originalOf[member.op] = whole.op;
-    parts.push_back(
-        {&original, SplitSpecs::getCopiedEntries(original),
-         splitRegion(region, chosen.chunks, names,
-                     [&](Operation *op, const SplitAxis &axis, int64_t count) {
-                       return estimateChunkNs(costs, originalOf.lookup(op),
-                                              axis, count);
-                     })});
+    parts.push_back({&original, SplitSpecs::getCopiedEntries(original),
+                     splitRegion(copyRegion(original, trial.getCopies()),
+                                 chosen.chunks, names, costs)});
   }
   order(problem, parts);
 }

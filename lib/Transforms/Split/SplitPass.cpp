@@ -10,7 +10,6 @@
 #include "../Schedule/DecidedBlock.h"
 #include "../Schedule/SchedulingPass.h"
 #include "../Schedule/SplitRemarks.h"
-#include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Transforms/Passes.h"
 #include "SplitRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -203,15 +202,6 @@ private:
     return std::nullopt;
   }
 
-  /// Splits `region` into `count` chunks; the block has `names`.
-  void split(const SplitRegion &region, int64_t count, ChunkNames &names) {
-    splitRegion(region, count, names,
-                [&](Operation *op, const SplitAxis &axis, int64_t ofCount) {
-                  return estimateChunkNs(*pricing->getCosts(), op, axis,
-                                         ofCount);
-                });
-  }
-
   /// Splits all regions of the block.
   FailureOr<bool> splitAll(Block &block) {
     SplitRegionOptions options;
@@ -232,7 +222,7 @@ private:
     }
     for (int32_t number : chosen) {
       const SplitRegion &region = regions.getRegions()[number];
-      split(region, choice.getCount(region), names);
+      splitRegion(region, choice.getCount(region), names, *pricing->getCosts());
     }
     if (failed(orderChunks(block)))
       return failure();
@@ -265,7 +255,8 @@ private:
     ChunkNames names(block);
     for (const SplitRegionChoice &choice :
          schedule->split->program.getChoice().regions)
-      split(known.getChooser()->getRegion(choice.region), choice.chunks, names);
+      splitRegion(known.getChooser()->getRegion(choice.region), choice.chunks,
+                  names, *pricing->getCosts());
     if (failed(orderChunks(block)))
       return failure();
     return true;

@@ -9,6 +9,7 @@
 #include "SplitRewrite.h"
 
 #include "ChunkRings.h"
+#include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -74,8 +75,8 @@ namespace {
 class RegionRewriter {
 public:
   RegionRewriter(const SplitRegion &region, int64_t count, ChunkNames &names,
-                 ChunkCostFunction getCost)
-      : region(region), count(count), names(names), getCost(getCost),
+                 OperationCosts &costs)
+      : region(region), count(count), names(names), costs(costs),
         builder(region.members.front().op->getContext()) {}
 
   SplitOperations rewrite();
@@ -103,7 +104,7 @@ private:
   const SplitRegion &region;
   int64_t count;
   ChunkNames &names;
-  ChunkCostFunction getCost;
+  OperationCosts &costs;
   OpBuilder builder;
   SplitOperations created;
   DenseMap<Operation *, size_t> memberOf;
@@ -133,7 +134,8 @@ void RegionRewriter::nameAndPin(const SplitMember &member, Operation *chunk,
   chunk->removeAttr(measuredNsAttrName);
   if (!getPinnedRuntimeNs(op) && !op->hasAttr(measuredNsAttrName))
     return;
-  std::optional<int64_t> costNs = getCost(op, member.axis, count);
+  std::optional<int64_t> costNs =
+      estimateChunkNs(costs, op, member.axis, count);
   if (costNs)
     chunk->setAttr(runtimeNsAttrName, builder.getI64IntegerAttr(*costNs));
   else
@@ -427,8 +429,8 @@ SplitOperations RegionRewriter::rewrite() {
 
 SplitOperations mlir::commsched::splitRegion(const SplitRegion &region,
                                              int64_t count, ChunkNames &names,
-                                             ChunkCostFunction getCost) {
-  return RegionRewriter(region, count, names, getCost).rewrite();
+                                             OperationCosts &costs) {
+  return RegionRewriter(region, count, names, costs).rewrite();
 }
 
 std::optional<SplitStop>

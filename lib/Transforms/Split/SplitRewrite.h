@@ -15,6 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITREWRITE_H
 
 #include "ChunkValues.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -55,21 +56,16 @@ struct SplitOperations {
   std::vector<Operation *> storages;
 };
 
-/// The time of a chunk of a pinned operation in nanoseconds: of the operation,
-/// its axis, and the number of chunks; none if it is not known.
-using ChunkCostFunction = function_ref<std::optional<int64_t>(
-    Operation *, const SplitAxis &, int64_t)>;
-
 /// Replaces the members of `region` by `count` chunks each, where the members
 /// were. findUndivided(region, count) is null, and of a ring, `count` is the
 /// number of its ranks. Regions of a block without
 /// common members may be split one after the other.
 ///
 /// Chunks have the name of the operation with `.chunk` and their number behind
-/// it, its location and its module. What was pinned is pinned to what `getCost`
-/// says.
+/// it, its location and its module. What was pinned is pinned to the time of a
+/// chunk by `costs`, if that is known.
 SplitOperations splitRegion(const SplitRegion &region, int64_t count,
-                            ChunkNames &names, ChunkCostFunction getCost);
+                            ChunkNames &names, OperationCosts &costs);
 
 /// Why the chunks of `region` cannot be put together, naming the operation;
 /// none if they can.

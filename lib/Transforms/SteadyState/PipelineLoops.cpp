@@ -33,9 +33,10 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
-/// A copy of a loop with its schedule.
+/// A copy of a loop with its schedule, in the function, as what is known of
+/// memory around the loop decides what may be merged.
 struct MergedLoop {
-  scf::ForOp loop;
+  OwningOpRef<scf::ForOp> loop;
   ScheduledLoop scheduled;
 };
 
@@ -75,7 +76,7 @@ private:
   /// Schedules all iterations of a short loop as one program.
   LogicalResult tryUnrolled(Decision &decision, bool isPipelined);
   /// Returns the loop that is left, or null if it was unrolled or guarded.
-  FailureOr<scf::ForOp> apply(const Decision &decision);
+  FailureOr<scf::ForOp> apply(Decision &decision);
   /// Returns whether the loop was changed.
   FailureOr<bool> pipeline(Operation *loop, OperationCosts &costs);
   FailureOr<bool> pipelineWhile(scf::WhileOp loop, OperationCosts &costs);
@@ -277,13 +278,12 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
     return Outcome();
   OpBuilder builder(loop->getContext());
   builder.setInsertionPointAfter(loop);
-  auto copy = cast<scf::ForOp>(builder.clone(*loop));
-  llvm::scope_exit erase([&] { copy.erase(); });
+  OwningOpRef<scf::ForOp> copy = cast<scf::ForOp>(builder.clone(*loop));
   BucketingPassOptions merging;
   merging.modes = {BucketMode::Coalesced, BucketMode::Copy};
   merging.capBytes = {unlimited};
   FailureOr<bool> merged =
-      bucketCollectivesIn(*copy.getBody(), getOperation(), merging, costs);
+      bucketCollectivesIn(*copy->getBody(), getOperation(), merging, costs);
   if (failed(merged))
     return failure();
   if (!*merged)
@@ -291,7 +291,7 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
   LoopSchedulingOptions within = options;
   within.budget.bytes = scheduled.limitBytes;
   FailureOr<std::optional<ScheduledLoop>> other = scheduleLoop(
-      copy, /*outerBytes=*/0, costs, within, [](Location, StringRef) {});
+      *copy, /*outerBytes=*/0, costs, within, [](Location, StringRef) {});
   if (failed(other))
     return failure();
   std::optional<int64_t> count = getCount(loop);
@@ -304,8 +304,7 @@ PipelineLoops::mergeGathersOf(scf::ForOp loop, const ScheduledLoop &scheduled,
   if (!findObstacle(scheduled, count) &&
       !schedule::isWorthwhile(ns - getNs(**other), ns))
     return Outcome();
-  erase.release();
-  return Outcome(MergedLoop{copy, std::move(**other)});
+  return Outcome(MergedLoop{std::move(copy), std::move(**other)});
 }
 
 FailureOr<std::optional<Decision>>
@@ -344,9 +343,8 @@ LogicalResult PipelineLoops::tryUnrolled(Decision &decision, bool isPipelined) {
   if (best.problem.getProblem().body().numNodes() >
       maxOperations / *decision.count)
     return success();
-  scf::ForOp loop = decision.merged ? decision.merged->loop : decision.loop;
   FailureOr<std::optional<StepSchedule>> unrolled =
-      scheduleUnrolled(loop, best, *decision.count);
+      scheduleUnrolled(decision.loop, best, *decision.count);
   if (failed(unrolled))
     return failure();
   decision.unrolled = std::move(*unrolled);
@@ -358,11 +356,11 @@ LogicalResult PipelineLoops::tryUnrolled(Decision &decision, bool isPipelined) {
   return success();
 }
 
-FailureOr<scf::ForOp> PipelineLoops::apply(const Decision &decision) {
+FailureOr<scf::ForOp> PipelineLoops::apply(Decision &decision) {
   scf::ForOp loop = decision.loop;
   Location location = loop.getLoc();
   if (decision.merged) {
-    scf::ForOp merged = decision.merged->loop;
+    scf::ForOp merged = decision.merged->loop.release();
     loop.replaceAllUsesWith(merged.getResults());
     loop.erase();
     loop = merged;

@@ -1,5 +1,4 @@
-//===- AccumulateGradients.cpp - Pass for micro-batches
-//--------------------===//
+//===- AccumulateGradients.cpp - Pass for micro-batches -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -12,6 +11,7 @@
 #include "../PassSupport.h"
 #include "../Schedule/DecidedBlock.h"
 #include "../Schedule/SchedulingPass.h"
+#include "../Trial.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "LinkedFunctions.h"
 #include "MicroBatches.h"
@@ -60,10 +60,8 @@ protected:
 private:
   void decline(Location location, const Twine &reason);
   FailureOr<std::optional<BlockScheduler>> read(func::FuncOp function);
-  FailureOr<bool> price(Alternative &alternative, func::FuncOp plain,
-                        int64_t limitBytes, SymbolTable &symbols);
-  FailureOr<std::optional<Alternative>> choose(func::FuncOp plain,
-                                               SymbolTable &symbols);
+  LogicalResult price(Alternative &alternative, int64_t limitBytes);
+  FailureOr<func::FuncOp> choose(func::FuncOp plain, ModuleOp trials);
   LogicalResult accumulate(const AccumulatedStep &step, SymbolTable &symbols);
   void replace(const AccumulatedStep &step, func::FuncOp function,
                SymbolTable &symbols);
@@ -100,15 +98,11 @@ AccumulateGradients::read(func::FuncOp function) {
       [&](Location location, StringRef reason) { decline(location, reason); });
 }
 
-/// Makes the function of an alternative from the plain one and schedules it.
-/// Returns whether its sizes are known.
-FailureOr<bool> AccumulateGradients::price(Alternative &alternative,
-                                           func::FuncOp plain,
-                                           int64_t limitBytes,
-                                           SymbolTable &symbols) {
-  func::FuncOp function = plain.clone();
-  symbols.insert(function, std::next(Block::iterator(plain)));
-  alternative.function = function;
+/// Makes the function of an alternative from the plain one and schedules it, if
+/// its sizes are known.
+LogicalResult AccumulateGradients::price(Alternative &alternative,
+                                         int64_t limitBytes) {
+  func::FuncOp function = alternative.function;
   if (alternative.sumsFirst)
     sumBeforeReduceScatter(function);
   if (alternative.keepsGathers) {
@@ -122,29 +116,26 @@ FailureOr<bool> AccumulateGradients::price(Alternative &alternative,
       return failure();
   }
   FailureOr<std::optional<BlockScheduler>> scheduler = read(function);
-  if (failed(scheduler))
-    return failure();
-  if (!*scheduler)
-    return false;
+  if (failed(scheduler) || !*scheduler)
+    return scheduler;
   FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
   if (failed(schedule))
     return failure();
   alternative.stepNs = schedule->step.stepNs;
   alternative.peakBytes = schedule->step.peakBytes;
   alternative.rank = schedule->rank();
-  return true;
+  return success();
 }
 
-/// Returns the best way to run `plain`, and erases the others and `plain`.
-FailureOr<std::optional<Alternative>>
-AccumulateGradients::choose(func::FuncOp plain, SymbolTable &symbols) {
+/// Returns the best of the ways to run `plain`, which are functions of
+/// `trials`; null if its sizes are not known.
+FailureOr<func::FuncOp> AccumulateGradients::choose(func::FuncOp plain,
+                                                    ModuleOp trials) {
   FailureOr<std::optional<BlockScheduler>> program = read(plain);
   if (failed(program))
     return failure();
-  if (!*program) {
-    symbols.erase(plain);
-    return std::optional<Alternative>();
-  }
+  if (!*program)
+    return func::FuncOp();
   keepBaselineBytes(plain, (*program)->getBlock(),
                     (*program)->getProgram().step.peakBytes);
   int64_t limitBytes = (*program)->getLimitBytes(scheduling.budget);
@@ -157,8 +148,9 @@ AccumulateGradients::choose(func::FuncOp plain, SymbolTable &symbols) {
       Alternative &made = alternatives.emplace_back();
       made.sumsFirst = sumsFirst;
       made.keepsGathers = keepsGathers;
-      FailureOr<bool> isKnown = price(made, plain, limitBytes, symbols);
-      if (failed(isKnown))
+      made.function = plain.clone();
+      trials.push_back(made.function);
+      if (failed(price(made, limitBytes)))
         return failure();
     }
   auto best = llvm::min_element(alternatives,
@@ -180,11 +172,7 @@ AccumulateGradients::choose(func::FuncOp plain, SymbolTable &symbols) {
       << remark::metric("StepNs", best->stepNs)
       << remark::metric("PeakBytes", best->peakBytes)
       << remark::metric("BudgetBytes", limitBytes);
-  for (Alternative &other : alternatives)
-    if (&other != best)
-      symbols.erase(other.function);
-  symbols.erase(plain);
-  return std::optional<Alternative>(*best);
+  return best->function;
 }
 
 /// Links the updates to the function of all micro-batches, which replaces the
@@ -213,16 +201,17 @@ void AccumulateGradients::replace(const AccumulatedStep &step,
 
 LogicalResult AccumulateGradients::accumulate(const AccumulatedStep &step,
                                               SymbolTable &symbols) {
+  OwningOpRef<ModuleOp> trials = createTrialModule(getOperation());
   func::FuncOp plain =
       createMicroBatches(step, static_cast<unsigned>(microBatches), name);
+  trials->push_back(plain);
+  FailureOr<func::FuncOp> best = choose(plain, *trials);
+  if (failed(best) || !*best)
+    return best;
+  (*best)->remove();
   Operation *last = step.repeated.back();
-  plain->remove();
-  symbols.insert(plain, std::next(Block::iterator(last)));
-  FailureOr<std::optional<Alternative>> best = choose(plain, symbols);
-  if (failed(best))
-    return failure();
-  if (*best)
-    replace(step, (*best)->function, symbols);
+  symbols.insert(*best, std::next(Block::iterator(last)));
+  replace(step, *best, symbols);
   return success();
 }
 

@@ -110,9 +110,9 @@ static Attribute orEmpty(MLIRContext *context, DictionaryAttr attrs) {
 // The function
 //===----------------------------------------------------------------------===//
 
-/// Creates the function without a body.
+/// Creates the function, in no module and without a body.
 static func::FuncOp createFunction(const FunctionJoin &join, StringRef name) {
-  func::FuncOp first = join.parts.front(), last = join.parts.back();
+  func::FuncOp first = join.parts.front();
   MLIRContext *context = first.getContext();
   SmallVector<Type> argumentTypes, resultTypes;
   SmallVector<Attribute> argumentAttrs, resultAttrs;
@@ -131,11 +131,9 @@ static func::FuncOp createFunction(const FunctionJoin &join, StringRef name) {
   SmallVector<Location> locations;
   for (func::FuncOp part : join.parts)
     locations.push_back(part.getLoc());
-  OpBuilder builder(context);
-  builder.setInsertionPointAfter(last);
-  auto function =
-      func::FuncOp::create(builder, FusedLoc::get(context, locations), name,
-                           builder.getFunctionType(argumentTypes, resultTypes));
+  auto function = func::FuncOp::create(
+      FusedLoc::get(context, locations), name,
+      FunctionType::get(context, argumentTypes, resultTypes));
   function->setDiscardableAttrs(getCommonAttributes(join.parts));
   function.setVisibility(first.getVisibility());
   function.setAllArgAttrs(argumentAttrs);

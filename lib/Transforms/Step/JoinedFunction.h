@@ -58,12 +58,11 @@ LogicalResult checkNewSymbol(ModuleOp module, StringRef name,
                              ArrayRef<func::FuncOp> replaced,
                              function_ref<std::string()> makeError);
 
-/// Creates the function `name` behind the last of the parts in their module,
-/// with the visibility of the first. The body is the operations of the parts in
-/// their order. Arguments and results keep their attributes, but for
-/// `commsched.source`. The function gets
-/// the attributes that hold for all parts alike, but none that links functions
-/// or says something of the whole body.
+/// Creates the function `name`, which is in no module yet, with the visibility
+/// of the first part. The body is the operations of the parts in their order.
+/// Arguments and results keep their attributes, but for `commsched.source`. The
+/// function gets the attributes that hold for all parts alike, but none that
+/// links functions or says something of the whole body.
 ///
 /// Where an operation has a `commsched.name` that an operation of an earlier
 /// part has, the prefix of its part and a dot come in front of it, and a number

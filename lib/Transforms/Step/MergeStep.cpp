@@ -210,7 +210,6 @@ void MergeStep::merge(ArrayRef<func::FuncOp> parts, SymbolTable &symbols) {
     else
       joined.removeArgAttr(index, freeableAttrName);
   Operation *last = parts.back();
-  joined->remove();
   symbols.insert(joined, std::next(Block::iterator(last)));
   std::string names;
   for (StringRef prefix : step.join.prefixes)

@@ -1,5 +1,4 @@
-//===- MicroBatches.cpp - Micro-batches in one function
-//--------------------===//
+//===- MicroBatches.cpp - Micro-batches in one function -------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

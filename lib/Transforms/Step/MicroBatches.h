@@ -1,5 +1,4 @@
-//===- MicroBatches.h - Micro-batches in one function ------------*- C++
-//-*-===//
+//===- MicroBatches.h - Micro-batches in one function -----------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -39,7 +38,7 @@ std::optional<AccumulatedStep>
 divideStep(ArrayRef<func::FuncOp> parts,
            function_ref<void(Location, const Twine &)> decline);
 
-/// Creates the function `name` behind the repeated functions, which runs them
+/// Creates the function `name`, in no module yet, which runs the repeated ones
 /// for `count` micro-batches, one after the other. Its arguments are those of
 /// the first micro-batch, and of each further one those with the role `input`.
 /// Its results are first what the updates take, in the order of `step.taken`,

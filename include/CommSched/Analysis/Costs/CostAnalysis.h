@@ -25,16 +25,17 @@ namespace mlir::commsched {
 /// between functions, and to build one for each function takes functions times
 /// symbols. Process groups are few and mostly stand at the front of the module:
 /// this collection scans the module until it meets the symbol, and caches the
-/// result. The answers are those of the base class; for an operation that is in
-/// no module, they are those for `root`. The module must not change while the
-/// object lives.
+/// result. The answers are those of the base class; for an operation that is not
+/// in the module of `root`, they are those for `root`. The module must not
+/// change while the object lives.
 class ScanningSymbolTables : public SymbolTableCollection {
 public:
   using SymbolTableCollection::lookupNearestSymbolFrom;
   using SymbolTableCollection::lookupSymbolIn;
 
   explicit ScanningSymbolTables(Operation *root = nullptr)
-      : table(root ? SymbolTable::getNearestSymbolTable(root) : nullptr) {}
+      : table(root ? SymbolTable::getNearestSymbolTable(root) : nullptr),
+        outermost(root ? getOutermost(root) : nullptr) {}
 
   Operation *lookupSymbolIn(Operation *symbolTableOp,
                             StringAttr symbol) override;
@@ -46,13 +47,21 @@ public:
                                      SymbolRefAttr name) override;
 
 private:
+  static Operation *getOutermost(Operation *op) {
+    while (Operation *parent = op->getParentOp())
+      op = parent;
+    return op;
+  }
   Operation *getNearestTable(Operation *from) const {
-    Operation *nearest = SymbolTable::getNearestSymbolTable(from);
-    return nearest ? nearest : table;
+    return outermost && getOutermost(from) != outermost
+               ? table
+               : SymbolTable::getNearestSymbolTable(from);
   }
 
   /// Of the root; may be null.
   Operation *table;
+  /// The operation that has the root and is in no other; null without a root.
+  Operation *outermost;
   DenseMap<std::pair<Operation *, StringAttr>, Operation *> found;
 };
 
