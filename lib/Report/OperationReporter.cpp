@@ -78,15 +78,9 @@ OperationReporter::addBlock(const BlockProblem &block, const Timeline &timeline,
 // Blocks inside of operations
 //===----------------------------------------------------------------------===//
 
-/// The problem of a block inside of an operation.
-static FailureOr<BlockProblem> readBlock(Block &block, OperationCosts &costs) {
-  return BlockProblem::create(
-      block, [&](Operation *op) { return costs.price(op); }, StreamOrder::Free);
-}
-
 /// Reports the block where it stands, and returns how long it takes.
 FailureOr<int64_t> OperationReporter::addRun(Block &block, BlockPlace place) {
-  FailureOr<BlockProblem> problem = readBlock(block, costs);
+  FailureOr<BlockProblem> problem = priceBlock(block, costs);
   if (failed(problem))
     return failure();
   const Problem &known = problem->getProblem();

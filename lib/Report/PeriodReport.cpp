@@ -114,9 +114,7 @@ simulateWholeRun(func::FuncOp steady, int64_t numPeriods,
   for (int64_t count = 0; count < numPeriods; ++count)
     append(steady);
   append(epilogue);
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      *block, [&](Operation *op) { return costs.price(op); },
-      StreamOrder::Free);
+  FailureOr<BlockProblem> problem = priceBlock(*block, costs);
   if (failed(problem))
     return failure();
   const Problem &known = problem->getProblem();
@@ -200,9 +198,8 @@ void PeriodReporter::addMemory(StepReport &report,
 LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   func::FuncOp step = steps.getStep();
   FailureOr<int64_t> constantBytes = steps.computeConstantBytes();
-  FailureOr<BlockProblem> block = BlockProblem::create(
-      step.getBody().front(), [&](Operation *op) { return costs.price(op); },
-      StreamOrder::Free);
+  FailureOr<BlockProblem> block =
+      priceBlock(step.getBody().front(), costs);
   if (failed(constantBytes) || failed(block))
     return failure();
   report.evidence = CostEvidence(costs, *block);

@@ -149,9 +149,7 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
   Region &body = function.getFunctionBody();
   if (!llvm::hasSingleElement(body))
     return decline("its body has several blocks");
-  FailureOr<BlockProblem> block = BlockProblem::create(
-      body.front(), [&](Operation *op) { return costs.price(op); },
-      StreamOrder::Free);
+  FailureOr<BlockProblem> block = priceBlock(body.front(), costs);
   if (failed(block))
     return failure();
   if (std::optional<BlockObstacle> obstacle = getObstacle(*block))

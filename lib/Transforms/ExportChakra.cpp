@@ -80,9 +80,8 @@ LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function) {
   OperationCosts *costs = getChildAnalysis<CostAnalysis>(function).getCosts();
   if (!costs)
     return failure();
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      function.getBody().front(),
-      [&](Operation *op) { return costs->price(op); }, StreamOrder::Free);
+  FailureOr<BlockProblem> problem =
+      priceBlock(function.getBody().front(), *costs);
   if (failed(problem))
     return failure();
   if (areRemarksEnabled(function))

@@ -274,9 +274,8 @@ public:
   FailureOr<bool> run(Block &block);
 
 private:
-  FailureOr<BlockProblem> createProblem(Block &block);
+  FailureOr<std::optional<BlockProblem>> read(Block &block);
   FailureOr<int64_t> getPeakBytes(const BlockProblem &problem);
-  bool declines(const BlockProblem &problem);
   bool getsLonger(const BlockProblem &problem, const schedule::Order &order);
   FailureOr<bool> reduce(Block &block, const BlockProblem &problem,
                          int64_t peakBytes, int64_t limitBytes);
@@ -288,18 +287,14 @@ private:
 
 } // namespace
 
-FailureOr<BlockProblem> CollectiveMover::createProblem(Block &block) {
+FailureOr<std::optional<BlockProblem>> CollectiveMover::read(Block &block) {
   // Costs take longer to compute than everything else, so they are computed
   // only where the solver or a remark uses them.
   bool isPriced = pass.solver.needsCosts || pass.neverLonger ||
                   pass.writeInfo || pass.options.useRuntimeEstimations ||
                   areRemarksEnabled(function);
-  return BlockProblem::create(
-      block,
-      [&](Operation *op) {
-        return isPriced ? costs.price(op) : OperationPrice();
-      },
-      pass.collectiveOrder);
+  return readBlock(function, block, isPriced ? &costs : nullptr,
+                   pass.collectiveOrder);
 }
 
 /// The peak of the program as it stands.
@@ -312,17 +307,6 @@ FailureOr<int64_t> CollectiveMover::getPeakBytes(const BlockProblem &problem) {
     return failure();
   }
   return memory->peakBytes;
-}
-
-/// Returns whether a fact that the pass needs is unknown, after a remark.
-bool CollectiveMover::declines(const BlockProblem &problem) {
-  if (std::optional<BlockObstacle> obstacle = getObstacle(problem)) {
-    remarkBlockKept(function, obstacle->location, obstacle->reason);
-    return true;
-  }
-  if (areRemarksEnabled(function))
-    remarkAssumptions(function.getSymName(), listAssumptions(problem, costs));
-  return false;
 }
 
 /// Puts a block that is over its limit into the order with the lowest known
@@ -375,28 +359,30 @@ bool CollectiveMover::getsLonger(const BlockProblem &problem,
 }
 
 FailureOr<bool> CollectiveMover::run(Block &block) {
-  FailureOr<BlockProblem> problem = createProblem(block);
+  FailureOr<std::optional<BlockProblem>> problem = read(block);
   if (failed(problem))
     return failure();
-  if (declines(*problem))
+  if (!*problem)
     return false;
-  FailureOr<int64_t> peakBytes = getPeakBytes(*problem);
+  if (areRemarksEnabled(function))
+    remarkAssumptions(function.getSymName(), listAssumptions(**problem, costs));
+  FailureOr<int64_t> peakBytes = getPeakBytes(**problem);
   if (failed(peakBytes))
     return failure();
   int64_t limitBytes =
-      pass.budget ? getLimitBytes(function, block, problem->getProblem(),
+      pass.budget ? getLimitBytes(function, block, (*problem)->getProblem(),
                                   *peakBytes, *pass.budget)
                   : *peakBytes;
   bool reduced = false;
   if (*peakBytes > limitBytes) {
-    FailureOr<bool> moved = reduce(block, *problem, *peakBytes, limitBytes);
+    FailureOr<bool> moved = reduce(block, **problem, *peakBytes, limitBytes);
     if (failed(moved))
       return failure();
     reduced = *moved;
-    problem = createProblem(block);
+    problem = read(block);
     if (failed(problem))
       return failure();
-    FailureOr<int64_t> reducedBytes = getPeakBytes(*problem);
+    FailureOr<int64_t> reducedBytes = getPeakBytes(**problem);
     if (failed(reducedBytes))
       return failure();
     if (*reducedBytes > limitBytes)
@@ -407,25 +393,25 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
   if (pass.writeInfo)
     options.maxPassedListed = maxListed;
   Result<IterativeReordering> result =
-      pass.solver.run(problem->getProblem(), options);
+      pass.solver.run((*problem)->getProblem(), options);
   if (!result) {
     emitError(function.getLoc(), "not reordered: ") << result.error();
     return failure();
   }
-  if (pass.neverLonger && getsLonger(*problem, result->order))
+  if (pass.neverLonger && getsLonger(**problem, result->order))
     return reduced;
   if (pass.writeInfo || areRemarksEnabled(function)) {
-    MoveReport report(function, *problem, pass.name, limitBytes, *result);
+    MoveReport report(function, **problem, pass.name, limitBytes, *result);
     report.remark();
     if (pass.writeInfo) {
       report.remarkTotals();
       report.write();
     }
   }
-  bool moved = result->order != problem->getProblem().programOrder();
+  bool moved = result->order != (*problem)->getProblem().programOrder();
   if (moved) {
     keepBaselineBytes(function, block, *peakBytes);
-    problem->apply(result->order);
+    (*problem)->apply(result->order);
   }
   return reduced || moved || pass.writeInfo;
 }

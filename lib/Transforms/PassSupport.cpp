@@ -59,6 +59,22 @@ mlir::commsched::remarkBlockKept(func::FuncOp function, Location location,
   return remark;
 }
 
+FailureOr<std::optional<BlockProblem>>
+mlir::commsched::readBlock(func::FuncOp function, Block &block,
+                           OperationCosts *costs, StreamOrder streamOrder) {
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      block,
+      [&](Operation *op) { return costs ? costs->price(op) : OperationPrice(); },
+      streamOrder);
+  if (failed(problem))
+    return failure();
+  std::optional<BlockObstacle> obstacle = getObstacle(*problem);
+  if (!obstacle)
+    return std::optional(std::move(*problem));
+  remarkBlockKept(function, obstacle->location, obstacle->reason);
+  return std::optional<BlockProblem>();
+}
+
 void mlir::commsched::remarkAssumptions(StringRef function,
                                         ArrayRef<Assumption> assumptions) {
   for (const Assumption &assumption : assumptions) {

@@ -51,6 +51,13 @@ remark::RemarkOpts makeRemark(StringRef name, StringRef function);
 remark::detail::InFlightRemark
 remarkBlockKept(func::FuncOp function, Location location, const Twine &reason);
 
+/// The problem of `block`, of `function`; without prices if `costs` is null.
+/// None, after the remark `BlockKept`, if a collective is in flight across its
+/// boundary.
+FailureOr<std::optional<BlockProblem>>
+readBlock(func::FuncOp function, Block &block, OperationCosts *costs,
+          StreamOrder streamOrder = StreamOrder::Kept);
+
 /// Emits the remark `Barrier` for each operation of `block` that a table of
 /// operations does not describe, or whose attributes it cannot read: nothing
 /// that communicates or uses memory moves across it.

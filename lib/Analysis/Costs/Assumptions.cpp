@@ -13,6 +13,12 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
+FailureOr<BlockProblem> mlir::commsched::priceBlock(Block &block,
+                                                    OperationCosts &costs) {
+  return BlockProblem::create(
+      block, [&](Operation *op) { return costs.price(op); }, StreamOrder::Free);
+}
+
 Assumption mlir::commsched::assumeTime(Operation *op, OperationCosts &costs) {
   int64_t timeNs = costs.getRuntimeNs(op);
   std::string text = describe(op) + " is assumed to take " +

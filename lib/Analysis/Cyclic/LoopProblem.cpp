@@ -278,9 +278,7 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
   scf::ForOp copies =
       cloneCopies(loop, IterationReader::getNumCopies(hasFlights));
   llvm::scope_exit erase([&] { copies.erase(); });
-  FailureOr<BlockProblem> block = BlockProblem::create(
-      *copies.getBody(), [&](Operation *op) { return costs.price(op); },
-      StreamOrder::Free);
+  FailureOr<BlockProblem> block = priceBlock(*copies.getBody(), costs);
   if (failed(block))
     return failure();
   // Of five copies, the first and the last have halves of pairs.

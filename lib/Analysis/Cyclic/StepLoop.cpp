@@ -196,8 +196,8 @@ scf::ForOp StepLoop::getLoop() const {
 
 FailureOr<int64_t> StepLoop::computeConstantBytes() const {
   Block &body = func::FuncOp(step).getBody().front();
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      body, [](Operation *) { return OperationPrice(); }, StreamOrder::Free);
+  FailureOr<BlockProblem> problem =
+      BlockProblem::create(body, StreamOrder::Free);
   if (failed(problem))
     return failure();
   int64_t bytes = 0;

@@ -186,6 +186,12 @@ FailureOr<BlockProblem> BlockProblem::create(Block &block, CostFunction getCost,
   return BlockProblemBuilder(block, getCost, streamOrder).build();
 }
 
+FailureOr<BlockProblem> BlockProblem::create(Block &block,
+                                             StreamOrder streamOrder) {
+  return create(
+      block, [](Operation *) { return OperationPrice(); }, streamOrder);
+}
+
 bool BlockProblem::apply(const schedule::Order &order) const {
   bool moved = false;
   for (auto [position, node] : llvm::enumerate(order))

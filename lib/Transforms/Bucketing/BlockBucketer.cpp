@@ -197,36 +197,31 @@ FailureOr<bool> BlockBucketer::runRound() {
   // Estimating costs takes longer than everything else here, and merging by
   // size or by a given plan does not use them.
   bool isPriced = options.grouping == BucketGrouping::AutomaticPlan;
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      block,
-      [&](Operation *op) {
-        return isPriced ? costs.price(op) : OperationPrice();
-      },
-      StreamOrder::Free);
-  if (failed(problem))
+  FailureOr<std::optional<BlockProblem>> read = readBlock(
+      function, block, isPriced ? &costs : nullptr, StreamOrder::Free);
+  if (failed(read))
     return failure();
-  if (Operation *half = problem->getHalfOfPair()) {
-    remarkBlockKept(function, half->getLoc(), getObstacle(*problem)->reason);
+  if (!*read)
     return false;
-  }
+  const BlockProblem &problem = **read;
   // Once, in the first round.
   if (emitsRemarks && made.empty())
-    remarkAssumptions(function.getSymName(), listAssumedTimes(*problem, costs));
+    remarkAssumptions(function.getSymName(), listAssumedTimes(problem, costs));
   std::optional<FsdpAnalysis> fsdp;
   if (options.fsdpOnly || options.grouping != BucketGrouping::Size)
     fsdp.emplace(block);
-  MergeableKind kind{options, findMergeable(*problem, options,
+  MergeableKind kind{options, findMergeable(problem, options,
                                             fsdp ? &*fsdp : nullptr, costs)};
-  FailureOr<BucketChoice> choice = choose(*problem, kind);
+  FailureOr<BucketChoice> choice = choose(problem, kind);
   if (failed(choice))
     return failure();
   for (auto [entry, isUsed] : llvm::enumerate(choice->candidates.usedEntries))
     usedEntries[entry] |= isUsed;
   if (emitsRemarks)
-    noteUnbucketed(*problem, *choice, kind.collectives.refused);
+    noteUnbucketed(problem, *choice, kind.collectives.refused);
   if (choice->bucketing.buckets.empty())
     return false;
-  if (failed(merge(*problem, *choice)))
+  if (failed(merge(problem, *choice)))
     return failure();
   return true;
 }

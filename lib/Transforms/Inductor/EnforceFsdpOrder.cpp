@@ -432,24 +432,22 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
   });
   if (!hasCopyIn)
     return false;
-  // This pass does not read costs.
-  auto getCost = [](Operation *) { return OperationPrice(); };
-  FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
-  if (failed(problem))
+  FailureOr<std::optional<BlockProblem>> read =
+      readBlock(function, block, /*costs=*/nullptr);
+  if (failed(read))
     return failure();
-  if (Operation *half = problem->getHalfOfPair()) {
-    remarkBlockKept(function, half->getLoc(), getObstacle(*problem)->reason);
+  if (!*read)
     return false;
-  }
+  const BlockProblem &problem = **read;
   FsdpConstraints constraints =
-      makeConstraints(findFsdpGroups(block, problem->getProblem()));
+      makeConstraints(findFsdpGroups(block, problem.getProblem()));
   Result<GroupedOrder> result =
-      sortInGroups(problem->getProblem(), constraints.soft);
+      sortInGroups(problem.getProblem(), constraints.soft);
   if (!result) {
     emitError(function.getLoc(), "no order was found: ") << result.error();
     return failure();
   }
   if (areRemarksEnabled(function))
-    GroupReporter(function, *problem, constraints, *result).report();
-  return problem->apply(result->order);
+    GroupReporter(function, problem, constraints, *result).report();
+  return problem.apply(result->order);
 }

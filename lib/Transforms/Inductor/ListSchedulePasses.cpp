@@ -109,21 +109,17 @@ void MoveReporter::report(NodeId collective) {
 static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
                                      ListSchedulerOptions options,
                                      OperationCosts *costs) {
-  FailureOr<BlockProblem> blockProblem =
-      BlockProblem::create(block, [&](Operation *op) {
-        return costs ? costs->price(op) : OperationPrice();
-      });
-  if (failed(blockProblem))
+  FailureOr<std::optional<BlockProblem>> read =
+      readBlock(function, block, costs);
+  if (failed(read))
     return failure();
-  if (Operation *half = blockProblem->getHalfOfPair()) {
-    remarkBlockKept(function, half->getLoc(),
-                    getObstacle(*blockProblem)->reason);
+  if (!*read)
     return false;
-  }
+  const BlockProblem &blockProblem = **read;
   if (costs && areRemarksEnabled(function))
     remarkAssumptions(function.getSymName(),
-                      listAssumedTimes(*blockProblem, *costs));
-  const Problem &problem = blockProblem->getProblem();
+                      listAssumedTimes(blockProblem, *costs));
+  const Problem &problem = blockProblem.getProblem();
   Result<schedule::Order> order = ListScheduler(options).run(problem);
   if (!order) {
     emitError(function.getLoc(), "no order was found: ") << order.error();
@@ -132,12 +128,12 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
   if (areRemarksEnabled(function)) {
     remarkBarriers(function, block);
     Result<Positions> positions = invert(problem, *order);
-    MoveReporter reporter(function, *blockProblem, *positions, options);
+    MoveReporter reporter(function, blockProblem, *positions, options);
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       if (problem.isCollective(node))
         reporter.report(node);
   }
-  return blockProblem->apply(*order);
+  return blockProblem.apply(*order);
 }
 
 /// Orders every block of `function` that holds collectives, and emits a remark

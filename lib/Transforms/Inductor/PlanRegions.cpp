@@ -369,9 +369,7 @@ void Border::divide(RegionSet &result, SmallVectorImpl<Operation *> &passedOn,
 
 FailureOr<MarkedBlock>
 mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
-  // This pass does not read costs.
-  auto getCost = [](Operation *) { return OperationPrice(); };
-  FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
+  FailureOr<BlockProblem> problem = BlockProblem::create(block);
   if (failed(problem))
     return failure();
   MarkedBlock plan{std::move(*problem), {}, {}, {}};

@@ -103,28 +103,26 @@ private:
 
 FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
   func::FuncOp function = getOperation();
-  // This pass does not read costs.
-  auto getCost = [](Operation *) { return OperationPrice(); };
-  FailureOr<BlockProblem> problem = BlockProblem::create(block, getCost);
-  if (failed(problem))
+  FailureOr<std::optional<BlockProblem>> read =
+      readBlock(function, block, /*costs=*/nullptr);
+  if (failed(read))
     return failure();
-  if (std::optional<BlockObstacle> obstacle = getObstacle(*problem)) {
-    remarkBlockKept(function, obstacle->location, obstacle->reason);
+  if (!*read)
     return false;
-  }
+  const BlockProblem &problem = **read;
   if (areRemarksEnabled(function))
-    remarkAssumptions(function.getSymName(), listAssumedSizes(*problem));
+    remarkAssumptions(function.getSymName(), listAssumedSizes(problem));
   Result<PeakMemoryChoice> choice =
-      choosePeakMemoryOrder(problem->getProblem(), sorts);
+      choosePeakMemoryOrder(problem.getProblem(), sorts);
   if (!choice) {
     emitError(function.getLoc(), "no order was found: ") << choice.error();
     return failure();
   }
   if (areRemarksEnabled(function))
     remarkChoice(function, block.getParentOp()->getLoc(), *choice);
-  if (choice->order == problem->getProblem().programOrder())
+  if (choice->order == problem.getProblem().programOrder())
     return false;
   keepBaselineBytes(function, block, choice->candidates.front().peakBytes);
-  problem->apply(choice->order);
+  problem.apply(choice->order);
   return true;
 }

@@ -105,10 +105,8 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
                                        numForwardOutputsAttrName +
                                        "' counts its results");
 
-  // This pass does not read costs.
-  auto getCost = [](Operation *) { return OperationPrice(); };
   FailureOr<BlockProblem> block =
-      BlockProblem::create(body, getCost, StreamOrder::Free);
+      BlockProblem::create(body, StreamOrder::Free);
   if (failed(block))
     return failure();
   if (Operation *half = block->getHalfOfPair())

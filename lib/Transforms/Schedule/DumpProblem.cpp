@@ -43,9 +43,8 @@ static FailureOr<NamedProblem> readProblem(func::FuncOp function,
                                            OperationCosts *costs) {
   if (!costs)
     return failure();
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      function.getBody().front(),
-      [&](Operation *op) { return costs->price(op); }, StreamOrder::Free);
+  FailureOr<BlockProblem> problem =
+      priceBlock(function.getBody().front(), *costs);
   if (failed(problem))
     return failure();
   if (areRemarksEnabled(function))

@@ -154,8 +154,8 @@ schedule::Order ChunkOrder::find() {
 }
 
 LogicalResult mlir::commsched::orderChunks(Block &block) {
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [](Operation *) { return OperationPrice(); }, StreamOrder::Free);
+  FailureOr<BlockProblem> problem =
+      BlockProblem::create(block, StreamOrder::Free);
   if (failed(problem))
     return failure();
   problem->apply(ChunkOrder(*problem).find());

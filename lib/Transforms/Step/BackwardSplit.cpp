@@ -65,8 +65,8 @@ void BackwardSplitter::addOperation(Operation *op) {
 
 LogicalResult BackwardSplitter::findOperations() {
   // All ranks split alike, so that the order of collectives may change alike.
-  FailureOr<BlockProblem> problem = BlockProblem::create(
-      block, [](Operation *) { return OperationPrice(); }, StreamOrder::Free);
+  FailureOr<BlockProblem> problem =
+      BlockProblem::create(block, StreamOrder::Free);
   if (failed(problem))
     return failure();
   llvm::DenseMap<Operation *, NodeId> nodes;

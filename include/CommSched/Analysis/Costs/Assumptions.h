@@ -24,6 +24,9 @@
 
 namespace mlir::commsched {
 
+/// The problem of `block` at the prices of `costs`, with StreamOrder::Free.
+FailureOr<BlockProblem> priceBlock(Block &block, OperationCosts &costs);
+
 /// A stand-in for what is not known of an operation or a value.
 struct Assumption {
   Location location;

@@ -64,6 +64,10 @@ public:
   create(Block &block, CostFunction getCost,
          StreamOrder streamOrder = StreamOrder::Kept);
 
+  /// The same without prices.
+  static FailureOr<BlockProblem>
+  create(Block &block, StreamOrder streamOrder = StreamOrder::Kept);
+
   const schedule::Problem &getProblem() const { return problem; }
 
   /// The operation of a node.
