@@ -198,8 +198,7 @@ void PeriodReporter::addMemory(StepReport &report,
 LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   func::FuncOp step = steps.getStep();
   FailureOr<int64_t> constantBytes = steps.computeConstantBytes();
-  FailureOr<BlockProblem> block =
-      priceBlock(step.getBody().front(), costs);
+  FailureOr<BlockProblem> block = priceBlock(step.getBody().front(), costs);
   if (failed(constantBytes) || failed(block))
     return failure();
   report.evidence = CostEvidence(costs, *block);

@@ -64,7 +64,9 @@ mlir::commsched::readBlock(func::FuncOp function, Block &block,
                            OperationCosts *costs, StreamOrder streamOrder) {
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
-      [&](Operation *op) { return costs ? costs->price(op) : OperationPrice(); },
+      [&](Operation *op) {
+        return costs ? costs->price(op) : OperationPrice();
+      },
       streamOrder);
   if (failed(problem))
     return failure();

@@ -210,8 +210,8 @@ FailureOr<bool> BlockBucketer::runRound() {
   std::optional<FsdpAnalysis> fsdp;
   if (options.fsdpOnly || options.grouping != BucketGrouping::Size)
     fsdp.emplace(block);
-  MergeableKind kind{options, findMergeable(problem, options,
-                                            fsdp ? &*fsdp : nullptr, costs)};
+  MergeableKind kind{
+      options, findMergeable(problem, options, fsdp ? &*fsdp : nullptr, costs)};
   FailureOr<BucketChoice> choice = choose(problem, kind);
   if (failed(choice))
     return failure();

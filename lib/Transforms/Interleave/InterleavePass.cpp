@@ -79,7 +79,7 @@ private:
     /// How many operations at the beginning are those of the first function.
     int64_t numFirst = 0;
     const SchedulingOptions *options = nullptr;
-    std::optional<BlockScheduler> scheduler;
+    std::unique_ptr<BlockScheduler> scheduler;
     BlockSchedule schedule;
   };
 
@@ -116,21 +116,14 @@ Interleaver::Interleaver(const InterleavedPair &pair,
 
 /// Makes the scheduler of a candidate. Returns whether its sizes are known.
 FailureOr<bool> Interleaver::read(Candidate &candidate) {
-  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      CostAnalysis::create(candidate.function);
-  if (failed(pricing))
-    return failure();
   Block &block = candidate.function.getBody().front();
-  FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
-      candidate.function, block, *candidate.options, *pricing,
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
+      candidate.function, block, *candidate.options,
       [&](Location location, StringRef reason) { decline(location, reason); });
   if (failed(scheduler))
     return failure();
-  candidate.scheduler.reset();
-  if (!*scheduler)
-    return false;
-  candidate.scheduler.emplace(std::move(**scheduler));
-  return true;
+  candidate.scheduler = std::move(*scheduler);
+  return candidate.scheduler != nullptr;
 }
 
 static int64_t countOperations(func::FuncOp function) {
@@ -259,7 +252,7 @@ FailureOr<std::optional<InterleavedFunction>> Interleaver::run() {
   best.function->moveAfter(pair.second);
   return Outcome(InterleavedFunction{
       best.function,
-      {std::move(*best.scheduler), std::move(best.schedule), NotSplitReasons()},
+      {std::move(best.scheduler), std::move(best.schedule), NotSplitReasons()},
       sequenceNs,
       sequenceExposedNs});
 }
@@ -406,7 +399,7 @@ FailureOr<bool> Interleave::interleave(const InterleavedPair &pair) {
   remarkInterleaved(pair, **result);
   if (areRemarksEnabled((*result)->function))
     remarkBarriers((*result)->function,
-                   (*result)->decided.scheduler.getBlock());
+                   (*result)->decided.scheduler->getBlock());
   if (failed(
           applyDecision((*result)->function, (*result)->decided, scheduling)))
     return failure();

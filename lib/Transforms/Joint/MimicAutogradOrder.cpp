@@ -105,8 +105,7 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
                                        numForwardOutputsAttrName +
                                        "' counts its results");
 
-  FailureOr<BlockProblem> block =
-      BlockProblem::create(body, StreamOrder::Free);
+  FailureOr<BlockProblem> block = BlockProblem::create(body, StreamOrder::Free);
   if (failed(block))
     return failure();
   if (Operation *half = block->getHalfOfPair())

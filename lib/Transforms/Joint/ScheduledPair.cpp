@@ -21,19 +21,16 @@ PairScheduler::create(OwnedHalves halves, int64_t besideBackwardBytes,
   std::unique_ptr<PairScheduler> result(
       new PairScheduler(std::move(halves), besideBackwardBytes, options));
   for (func::FuncOp half : {result->getHalf(0), result->getHalf(1)}) {
-    FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-        CostAnalysis::create(half);
-    if (failed(pricing))
-      return failure();
     std::string reason;
-    FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
-        half, half.getBody().front(), options, *pricing,
-        [&](Location, StringRef text) { reason = text.str(); });
+    FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
+        BlockScheduler::create(
+            half, half.getBody().front(), options,
+            [&](Location, StringRef text) { reason = text.str(); });
     if (failed(scheduler))
       return failure();
     if (!*scheduler)
       return emitError(half.getLoc(), "cannot be scheduled: ") << reason;
-    result->schedulers.push_back(std::move(**scheduler));
+    result->schedulers.push_back(std::move(*scheduler));
   }
   return result;
 }
@@ -47,8 +44,8 @@ static bool hasSchedule(func::FuncOp half) {
 FailureOr<BlockSchedule> PairScheduler::scheduleHalf(unsigned half,
                                                      int64_t limitBytes) {
   if (!hasSchedule(getHalf(half)))
-    return schedulers[half].getProgram();
-  return schedulers[half].schedule(limitBytes);
+    return schedulers[half]->getProgram();
+  return schedulers[half]->schedule(limitBytes);
 }
 
 FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
@@ -85,7 +82,7 @@ LogicalResult PairScheduler::apply(PairDecision decision) {
     DecidedBlock block = {std::move(schedulers[half]),
                           std::move(decision.halves[half]), NotSplitReasons()};
     if (areRemarksEnabled(getHalf(half)))
-      remarkBarriers(getHalf(half), block.scheduler.getBlock());
+      remarkBarriers(getHalf(half), block.scheduler->getBlock());
     if (failed(applyDecision(getHalf(half), block, options)))
       return failure();
   }
@@ -97,7 +94,7 @@ PairScheduler::applyAndMeasureReserved(const PairDecision &decision,
                                        OperationCosts &costs) {
   for (unsigned half : {0, 1})
     if (hasSchedule(getHalf(half)))
-      schedulers[half].apply(decision.halves[half]);
+      schedulers[half]->apply(decision.halves[half]);
   SimulationOptions simulation = options.contention;
   simulation.allocator = options.budgetAllocator;
   std::string reason;

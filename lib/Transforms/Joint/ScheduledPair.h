@@ -85,7 +85,7 @@ private:
   int64_t besideBackwardBytes;
   const SchedulingOptions &options;
   /// Of the forward and of the backward.
-  std::vector<BlockScheduler> schedulers;
+  std::vector<std::unique_ptr<BlockScheduler>> schedulers;
 };
 
 } // namespace mlir::commsched

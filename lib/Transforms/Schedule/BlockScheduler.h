@@ -6,10 +6,25 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads a block into a scheduling problem, finds its schedule for any limit of
-// live bytes, buckets included, and applies one of them. A schedule is decided
-// completely before the IR changes: that of a merged program is found on the
-// problem that the merge will make, and applied as it is.
+// Finds the schedule of a block for a limit of live bytes or a budget, buckets
+// and chunks included, and applies it. Three classes, each on top of the one
+// before:
+//
+//  1. PricedBlock::read(): the block as a problem with its prices, what its
+//     groups contend for, and the program as it stands, measured.
+//  2. BlockSearch::find(limit): the best schedule for one limit. It compares
+//     findWhole(), the block as it was read, without buckets and with those of
+//     the BucketChooser, with findSplit(): findWhole() of the BlockSearch of
+//     each copy of the block that a choice of the SplitChooser makes.
+//  3. BlockScheduler::schedule(limit): the best of find() for the limit and for
+//     fixed smaller ones, so that a larger limit is never worse.
+//     scheduleWithinBudget() makes a limit of the budget, and a lower one again
+//     if the allocator reserves too much.
+//
+// A schedule is decided completely before the IR changes: that of a merged
+// program is found on the problem that the merge will make, and that of a split
+// one on a copy. apply() does what was decided: the order, the buckets, and
+// last the copy in place of the block.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +33,6 @@
 
 #include "../Bucketing/BucketChoice.h"
 #include "../MemoryBudget.h"
-#include "../Split/SplitChoice.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
@@ -53,15 +67,6 @@ struct RejectedBuckets {
   int64_t peakBytes;
 };
 
-class BlockScheduler;
-
-/// The block with split regions, and what schedules it.
-struct SplitBlock {
-  SplitProgram program;
-  /// Of the split block.
-  std::unique_ptr<BlockScheduler> scheduler;
-};
-
 /// A way to split collectives that was not taken, and the step that it makes.
 struct RejectedSplit {
   std::string rule;
@@ -74,6 +79,8 @@ struct ReservedBudget {
   int64_t bytes;
   int64_t limitBytes;
 };
+
+class BlockSearch;
 
 /// A schedule of a block for a limit of live bytes.
 struct BlockSchedule {
@@ -90,9 +97,9 @@ struct BlockSchedule {
   schedule::Order blockOrder;
   /// If nothing is merged: the best way to merge that was tried, if any was.
   std::optional<RejectedBuckets> rejected;
-  /// The split block that all of this is about, or null: the block as it was
-  /// read.
-  SplitBlock *split = nullptr;
+  /// What has read the split copy that all of this is about; null for the block
+  /// as it was read.
+  BlockSearch *split = nullptr;
   /// The best way to split that was tried and not taken, if any was; of a split
   /// schedule, one that splits more.
   std::optional<RejectedSplit> rejectedSplit;
@@ -116,28 +123,21 @@ struct BlockSchedule {
   }
 };
 
-class BlockScheduler {
+//===----------------------------------------------------------------------===//
+// The block
+//===----------------------------------------------------------------------===//
+
+/// A block that was read.
+class PricedBlock {
 public:
-  /// scheduleStep(), or one like it.
-  using StepSolver = function_ref<Result<schedule::StepSchedule>(
-      const schedule::Problem &, const schedule::StepSchedulerOptions &)>;
+  /// Gets the place of what keeps a block from being scheduled, and the reason.
+  using DeclineFunction = function_ref<void(Location, StringRef)>;
 
-  /// Reads `block`. None if a collective is in flight across its boundary,
-  /// after a call of `decline` with the reason. Emits a remark on each group of
-  /// which it is not known what it contends for, and an error if there is no
-  /// problem to be made of the block, or if the options refuse what it takes as
-  /// known. `pricing` has costs. `options` outlives the result.
-  static FailureOr<std::optional<BlockScheduler>>
-  create(func::FuncOp function, Block &block, const SchedulingOptions &options,
-         std::shared_ptr<CostAnalysis> pricing,
-         function_ref<void(Location, StringRef)> decline);
+  PricedBlock(const PricedBlock &) = delete;
+  PricedBlock &operator=(const PricedBlock &) = delete;
 
-  BlockScheduler(BlockScheduler &&) = default;
-  BlockScheduler &operator=(BlockScheduler &&) = default;
-  ~BlockScheduler();
-
-  Block &getBlock() const { return *block; }
-  const BlockProblem &getProblem() const { return *problem; }
+  Block &getBlock() const { return block; }
+  const BlockProblem &getProblem() const { return problem; }
   /// The program as it stands.
   const BlockSchedule &getProgram() const { return program; }
 
@@ -145,15 +145,162 @@ public:
   /// remarks are enabled.
   void remarkAssumptions();
 
-  /// The mergeable collectives; empty unless a schedule with buckets was
-  /// requested.
-  const MergeableSet &getMergeable() const { return mergeable; }
-
   /// The live bytes that `budget` allows.
   int64_t getLimitBytes(const MemoryBudget &budget) const;
 
   /// The options of the step scheduler for `limitBytes`.
   schedule::StepSchedulerOptions makeStepOptions(int64_t limitBytes) const;
+
+  /// Returns the reasons for which collectives are exposed in an order of the
+  /// block as it was read. Emits an error if it is not legal.
+  FailureOr<std::vector<schedule::ExposureReason>>
+  explainExposure(const schedule::Order &order, int64_t limitBytes) const;
+
+  /// Whether the options allow splitting.
+  bool mayBeSplit() const {
+    return options.splitting.split != ScheduleSplit::Off;
+  }
+
+protected:
+  PricedBlock(func::FuncOp function, Block &block,
+              const SchedulingOptions &options,
+              std::shared_ptr<CostAnalysis> pricing)
+      : function(function), block(block), options(options),
+        pricing(std::move(pricing)) {}
+
+  /// Reads the block, with the contention of its groups if that is `known`.
+  /// False, after a call of `decline`, if a collective is in flight across its
+  /// boundary.
+  FailureOr<bool> read(DeclineFunction decline,
+                       const schedule::Contention *known);
+  OperationCosts &getCosts() const { return *pricing->getCosts(); }
+  /// What `result` holds. Emits its error if it has one.
+  template <typename T> FailureOr<T> unwrap(Result<T> result) const {
+    if (result)
+      return std::move(*result);
+    return emitError(block.getParentOp()->getLoc(), "cannot be scheduled: ")
+           << result.error();
+  }
+  /// The program with `buckets`, or as it stands.
+  const schedule::Problem &getProblemOf(const BucketChoice *buckets) const;
+  /// The schedule of that order, with what it costs. Emits an error if it is
+  /// not legal.
+  FailureOr<BlockSchedule> measure(schedule::StepSchedule step,
+                                   const BucketChoice *buckets,
+                                   int64_t limitBytes) const;
+
+  func::FuncOp function;
+  Block &block;
+  const SchedulingOptions &options;
+  std::shared_ptr<CostAnalysis> pricing;
+  BlockProblem problem;
+  schedule::Contention contention;
+  BlockSchedule program;
+  /// How many times as many operations as elsewhere computation may pass.
+  int32_t distanceFactor = 1;
+
+private:
+  LogicalResult readContention();
+  int64_t sumExposedInside() const;
+
+  int64_t exposedInsideNs = 0;
+};
+
+//===----------------------------------------------------------------------===//
+// One limit
+//===----------------------------------------------------------------------===//
+
+/// Finds the schedule of a block for one limit.
+class BlockSearch : public PricedBlock {
+public:
+  /// The mergeable collectives; empty unless a schedule with buckets was
+  /// requested.
+  const MergeableSet &getMergeable() const { return mergeable; }
+
+  /// If this is about a split copy of a block: what has the copy.
+  const SplitProgram &getSplit() const { return *split; }
+  /// What has read the block that `schedule` is about.
+  const BlockSearch &getReaderOf(const BlockSchedule &schedule) const {
+    return schedule.split ? *schedule.split : *this;
+  }
+
+  /// Returns a lower bound on the step time of all orders of the same
+  /// collectives. Emits an error if there is no bound.
+  FailureOr<int64_t> computeLowerBoundNs(const BlockSchedule &schedule) const;
+
+  /// Why splitting does not hide `start`, a collective of the block as it was
+  /// read, if `schedule` is taken; for before it is applied.
+  SplitObstacle explainNotSplit(Operation *start,
+                                const BlockSchedule &schedule);
+
+  /// What is known about the regions of the block; null if none was asked for.
+  SplitChooser *getChooser() const { return chooser.get(); }
+
+  /// Splits the regions, puts the block into that order and merges the buckets.
+  /// Returns whether anything changed.
+  bool apply(const BlockSchedule &schedule) const;
+
+protected:
+  using PricedBlock::PricedBlock;
+
+  /// The best schedule within `limitBytes`, or the one that needs least memory.
+  FailureOr<BlockSchedule> find(int64_t limitBytes);
+  /// What the allocator of the options reserves for the program in that
+  /// schedule.
+  FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
+
+private:
+  /// scheduleStep(), or one like it.
+  using StepSolver = function_ref<Result<schedule::StepSchedule>(
+      const schedule::Problem &, const schedule::StepSchedulerOptions &)>;
+
+  FailureOr<BlockSchedule> findWhole(int64_t limitBytes, bool mayMerge = true);
+  bool mayGainByMerging(const schedule::StepSchedule &schedule,
+                        int64_t limitBytes) const;
+  LogicalResult findChoices();
+  FailureOr<SmallVector<const BucketChoice *>>
+  findPromising(const schedule::StepSchedulerOptions &stepOptions,
+                size_t count);
+  FailureOr<SmallVector<schedule::StepSchedule>>
+  mergeAll(ArrayRef<const BucketChoice *> tried, StepSolver solver,
+           StringRef what, const schedule::StepSchedulerOptions &stepOptions);
+
+  FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
+  std::optional<std::string> getSplitObstacle();
+  bool mayGainBySplitting(const BlockSchedule &schedule);
+  SplitChooser &getOrMakeChooser();
+  FailureOr<BlockSearch *> getOrMakeSplit(SplitChoice choice);
+
+  MergeableSet mergeable;
+  /// The ways to merge, once they were needed.
+  std::optional<std::vector<BucketChoice>> choices;
+  /// The copy that this is about; null for the block of a function.
+  std::unique_ptr<SplitProgram> split;
+  /// Once it was needed; empty if there is none.
+  std::optional<std::string> splitObstacle;
+  /// Once it was needed.
+  std::unique_ptr<SplitChooser> chooser;
+  /// For every choice that was tried.
+  std::vector<std::unique_ptr<BlockSearch>> splits;
+};
+
+//===----------------------------------------------------------------------===//
+// Budgets
+//===----------------------------------------------------------------------===//
+
+/// Finds the schedule of a block for any limit and budget.
+class BlockScheduler : public BlockSearch {
+public:
+  /// Reads `block`. Null, after a call of `decline`, if a collective is in
+  /// flight across its boundary. Emits a remark on each group of which it is
+  /// not known what it contends for, and an error if there is no problem to be
+  /// made of the block, or if the options refuse what it takes as known.
+  /// `options` outlives the result. `pricing` has costs; without it, they are
+  /// those of `function`.
+  static FailureOr<std::unique_ptr<BlockScheduler>>
+  create(func::FuncOp function, Block &block, const SchedulingOptions &options,
+         DeclineFunction decline,
+         std::shared_ptr<CostAnalysis> pricing = nullptr);
 
   /// The limits of live bytes, in ascending order, whose schedules every larger
   /// limit considers: fixed percentages over the baseline.
@@ -170,99 +317,13 @@ public:
   /// suffice, the schedule that reserves least.
   FailureOr<BlockSchedule> scheduleWithinBudget();
 
-  /// Returns a lower bound on the step time of all orders of the same
-  /// collectives. Emits an error if there is no bound.
-  FailureOr<int64_t> computeLowerBoundNs(const BlockSchedule &schedule) const;
-
-  /// Whether the options allow splitting.
-  bool mayBeSplit() const {
-    return options->splitting.split != ScheduleSplit::Off;
-  }
-
-  /// Why splitting does not hide `start`, a collective of the block as it was
-  /// read, if `schedule` is taken; for before it is applied.
-  SplitObstacle explainNotSplit(Operation *start,
-                                const BlockSchedule &schedule);
-
-  /// What is known about the regions of the block; null if none was asked for.
-  SplitChooser *getChooser() const { return chooser.get(); }
-
-  /// Splits the regions, puts the block into that order and merges the buckets.
-  /// Returns whether anything changed.
-  bool apply(const BlockSchedule &schedule) const;
-
-  /// Returns the reasons for which collectives are exposed in an order of the
-  /// block as it was read. Emits an error if it is not legal.
-  FailureOr<std::vector<schedule::ExposureReason>>
-  explainExposure(const schedule::Order &order, int64_t limitBytes) const;
-
 private:
-  BlockScheduler(func::FuncOp function, Block &block, BlockProblem problem,
-                 const SchedulingOptions &options,
-                 std::shared_ptr<CostAnalysis> pricing)
-      : function(function), block(&block),
-        problem(std::make_unique<BlockProblem>(std::move(problem))),
-        options(&options), pricing(std::move(pricing)) {}
+  using BlockSearch::BlockSearch;
 
-  FailureOr<BlockSchedule> scheduleOnce(int64_t limitBytes);
-  FailureOr<const BlockSchedule *> getOrSchedule(int64_t limitBytes);
+  FailureOr<const BlockSchedule *> getOrFind(int64_t limitBytes);
   FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
-  FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
-  /// The program with `buckets`, or as it stands.
-  const schedule::Problem &getProblemOf(const BucketChoice *buckets) const;
-  static FailureOr<std::optional<BlockScheduler>>
-  read(func::FuncOp function, Block &block, const SchedulingOptions &options,
-       std::shared_ptr<CostAnalysis> pricing,
-       function_ref<void(Location, StringRef)> decline,
-       const BlockScheduler *original);
-  LogicalResult readContention();
-  int64_t sumExposedInside() const;
-  LogicalResult findChoices();
-  std::optional<std::string> getSplitObstacle();
-  bool mayGainBySplitting(const BlockSchedule &schedule);
-  FailureOr<BlockSchedule> scheduleWhole(int64_t limitBytes,
-                                         bool mayMerge = true);
-  FailureOr<std::optional<BlockSchedule>>
-  scheduleSplit(SplitChoice choice, int64_t limitBytes, bool mayMerge);
-  FailureOr<std::optional<BlockSchedule>>
-  scheduleBestSplit(const BlockSchedule &whole);
-  SplitChooser &getOrMakeChooser();
-  FailureOr<SplitBlock *> makeSplitBlock(SplitChoice choice);
-  bool mayGainByMerging(const schedule::StepSchedule &schedule,
-                        int64_t limitBytes) const;
-  /// The schedule of that order, with what it costs. Emits an error if it is
-  /// not legal.
-  FailureOr<BlockSchedule> measure(schedule::StepSchedule step,
-                                   const BucketChoice *buckets,
-                                   int64_t limitBytes) const;
-  FailureOr<SmallVector<schedule::StepSchedule>>
-  scheduleAllMerged(ArrayRef<const BucketChoice *> tried, StepSolver solver,
-                    const schedule::StepSchedulerOptions &stepOptions);
-  FailureOr<SmallVector<const BucketChoice *>>
-  findPromising(const schedule::StepSchedulerOptions &stepOptions,
-                size_t count);
 
-  func::FuncOp function;
-  Block *block;
-  /// At an address that stays, for merged programs.
-  std::unique_ptr<BlockProblem> problem;
-  const SchedulingOptions *options;
-  std::shared_ptr<CostAnalysis> pricing;
-  /// Once they were needed.
-  MergeableSet mergeable;
-  std::optional<std::vector<BucketChoice>> choices;
-  schedule::Contention contention;
-  /// Whether this is the split block of another one.
-  bool isSplit = false;
-  BlockSchedule program;
-  int64_t exposedInsideNs = 0;
-  /// Once it was needed; empty if there is none.
-  std::optional<std::string> splitObstacle;
-  /// Once it was needed.
-  std::unique_ptr<SplitChooser> chooser;
-  /// For every choice that was tried.
-  std::vector<std::unique_ptr<SplitBlock>> splits;
-  /// By limit: what scheduleOnce() gave.
+  /// By limit: what find() gave.
   std::map<int64_t, BlockSchedule> schedules;
 };
 

@@ -202,11 +202,12 @@ FailureOr<bool>
 ChooseImplementations::chooseIn(Block &block,
                                 std::shared_ptr<CostAnalysis> pricing) {
   func::FuncOp function = getOperation();
-  FailureOr<std::optional<BlockScheduler>> scheduler =
-      BlockScheduler::create(function, block, scheduling, pricing,
-                             [&](Location location, StringRef reason) {
-                               remarkBlockKept(function, location, reason);
-                             });
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
+      function, block, scheduling,
+      [&](Location location, StringRef reason) {
+        remarkBlockKept(function, location, reason);
+      },
+      pricing);
   if (failed(scheduler))
     return failure();
   if (!*scheduler)

@@ -134,6 +134,74 @@ static void remarkSchedule(func::FuncOp function,
     remarkScheduled(function, location, before, schedule);
 }
 
+void mlir::commsched::remarkSplitRegions(func::FuncOp function,
+                                         BlockScheduler &scheduler,
+                                         const BlockSchedule &schedule) {
+  if (!schedule.split)
+    return;
+  SplitChooser &chooser = *scheduler.getChooser();
+  for (const SplitRegionChoice &choice :
+       schedule.split->getSplit().getChoice().regions) {
+    const SplitRegion &region = chooser.getRegion(choice.region);
+    const SplitVerdict &verdict = chooser.judge(region);
+    size_t numOther = region.members.size() - 2 * region.collectives.size();
+    for (Operation *start : region.collectives) {
+      auto remark =
+          remark::passed(start->getLoc(),
+                         makeRemark("CollectiveSplit", function.getSymName()));
+      std::string text = (describe(start) + ": split into " +
+                          Twine(choice.chunks) + " chunks together with " +
+                          Twine(numOther) + " operations of computation, " +
+                          Twine(region.numLarge) + " of them large")
+                             .str();
+      // Of the same region in another number of chunks nothing is said.
+      bool isBest = choice.chunks == verdict.chunks;
+      if (isBest)
+        text += "; alone they take " + std::to_string(verdict.splitNs) +
+                " ns instead of " + std::to_string(verdict.wholeNs);
+      remark << text;
+      if (isBest)
+        remark << remark::metric("RegionNsBefore", verdict.wholeNs)
+               << remark::metric("RegionNsAfter", verdict.splitNs);
+      remark << remark::metric("Chunks", choice.chunks);
+    }
+  }
+}
+
+NotSplitReasons
+mlir::commsched::explainNotSplit(BlockScheduler &scheduler,
+                                 const BlockSchedule &schedule) {
+  NotSplitReasons reasons;
+  const BlockProblem &problem = scheduler.getProblem();
+  for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node) {
+    if (!problem.getProblem().isCollective(node))
+      continue;
+    Operation *start = problem.getOperation(node);
+    Operation *kept =
+        schedule.split ? schedule.split->getSplit().getCopy(start) : start;
+    if (kept)
+      reasons[kept] = scheduler.explainNotSplit(start, schedule);
+  }
+  return reasons;
+}
+
+void mlir::commsched::remarkSplitEnd(func::FuncOp function, Location place,
+                                     Operation *start, StringRef reason) {
+  remark::analysis(place, makeRemark("SplitEnd", function.getSymName()))
+      << ("splitting " + describe(start) + " (" +
+          getLocationText(start->getLoc()) + ") ends here: " + reason)
+             .str();
+}
+
+void mlir::commsched::remarkNotSplit(func::FuncOp function, Operation *start,
+                                     const SplitObstacle &obstacle) {
+  remark::missed(start->getLoc(),
+                 makeRemark("CollectiveNotSplit", function.getSymName()))
+      << describe(start) + ": not split: " + obstacle.text;
+  if (obstacle.place)
+    remarkSplitEnd(function, *obstacle.place, start, obstacle.text);
+}
+
 /// The collectives that could be merged but for the option `bitwise`.
 static UnbucketedReasons getBitwiseReasons(const MergeableSet &mergeable) {
   UnbucketedReasons reasons;
@@ -148,8 +216,7 @@ static UnbucketedReasons getBitwiseReasons(const MergeableSet &mergeable) {
 /// buckets of `schedule`. If there are none, that is on those that `bitwise`
 /// keeps alone, and if some were tried, one remark `CollectivesNotMerged` on
 /// the block. For before the schedule is applied.
-static void remarkMerging(func::FuncOp function,
-                          const BlockScheduler &scheduler,
+static void remarkMerging(func::FuncOp function, const BlockSearch &scheduler,
                           const BlockSchedule &schedule) {
   Block &block = scheduler.getBlock();
   if (schedule.buckets) {
@@ -196,7 +263,7 @@ static std::string describeSplitting(Operation *op,
 /// `CollectiveNotSplit` if it is in one piece. Emits an error if that cannot be
 /// found out.
 static LogicalResult remarkExposure(func::FuncOp function,
-                                    const BlockScheduler &scheduler,
+                                    const BlockSearch &scheduler,
                                     const schedule::Order &order,
                                     const NotSplitReasons &notSplit,
                                     int64_t limitBytes) {
@@ -242,11 +309,13 @@ static LogicalResult remarkExposure(func::FuncOp function,
 
 /// Emits the remarks on the decision, before it is applied.
 static void remarkDecision(func::FuncOp function, DecidedBlock &block) {
-  block.scheduler.remarkAssumptions();
-  remarkSchedule(function, block.scheduler, block.schedule);
-  remarkSplitRegions(function, block.scheduler, block.schedule);
-  block.notSplit = explainNotSplit(block.scheduler, block.schedule);
-  remarkMerging(function, block.getReader(), block.schedule);
+  BlockScheduler &scheduler = *block.scheduler;
+  scheduler.remarkAssumptions();
+  remarkSchedule(function, scheduler, block.schedule);
+  remarkSplitRegions(function, scheduler, block.schedule);
+  block.notSplit = explainNotSplit(scheduler, block.schedule);
+  remarkMerging(function, scheduler.getReaderOf(block.schedule),
+                block.schedule);
 }
 
 /// Emits the remarks on the collectives that are exposed in the schedule, after
@@ -255,17 +324,13 @@ static LogicalResult remarkExposed(func::FuncOp function,
                                    const DecidedBlock &block,
                                    const SchedulingOptions &options) {
   if (!block.schedule.buckets)
-    return remarkExposure(function, block.getReader(),
-                          block.schedule.step.order, block.notSplit,
-                          block.schedule.limitBytes);
+    return remarkExposure(
+        function, block.scheduler->getReaderOf(block.schedule),
+        block.schedule.step.order, block.notSplit, block.schedule.limitBytes);
   // Merged collectives are operations that the scheduler has not read.
-  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      CostAnalysis::create(function);
-  if (failed(pricing))
-    return failure();
-  FailureOr<std::optional<BlockScheduler>> merged =
-      BlockScheduler::create(function, block.scheduler.getBlock(), options,
-                             *pricing, [](Location, StringRef) {});
+  FailureOr<std::unique_ptr<BlockScheduler>> merged =
+      BlockScheduler::create(function, block.scheduler->getBlock(), options,
+                             [](Location, StringRef) {});
   if (failed(merged))
     return failure();
   return *merged ? remarkExposure(function, **merged,
@@ -284,7 +349,7 @@ mlir::commsched::applyDecision(func::FuncOp function, DecidedBlock &block,
   bool hasRemarks = areRemarksEnabled(function);
   if (hasRemarks)
     remarkDecision(function, block);
-  bool isChanged = block.scheduler.apply(block.schedule);
+  bool isChanged = block.scheduler->apply(block.schedule);
   if (hasRemarks && failed(remarkExposed(function, block, options)))
     return failure();
   return isChanged;

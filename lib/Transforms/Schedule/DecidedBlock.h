@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Applies the schedule that was decided for a block of a function, and explains
-// it in remarks.
+// it in remarks: CollectiveSplit and CollectiveNotSplit are those on what is
+// split, and SplitEnd the one at the other place that they are about.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,21 +16,38 @@
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_DECIDEDBLOCK_H
 
 #include "BlockScheduler.h"
-#include "SplitRemarks.h"
 
 namespace mlir::commsched {
 
+/// Emits a remark `CollectiveSplit` on each collective that `schedule` splits.
+/// For before it is applied.
+void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
+                        const BlockSchedule &schedule);
+
+/// Why the collectives of a block are not split, by their starts.
+using NotSplitReasons = DenseMap<Operation *, SplitObstacle>;
+
+/// The reasons for the collectives of the block that `schedule` makes, before
+/// it is applied.
+NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
+                                const BlockSchedule &schedule);
+
+/// Emits the remark `CollectiveNotSplit` on the collective `start`, and
+/// `SplitEnd` at the place of the obstacle, if it has one.
+void remarkNotSplit(func::FuncOp function, Operation *start,
+                    const SplitObstacle &obstacle);
+
+/// Emits the remark `SplitEnd`: `reason`, about an operation at `place`, ends
+/// what is split with the collective `start`.
+void remarkSplitEnd(func::FuncOp function, Location place, Operation *start,
+                    StringRef reason);
+
 /// A block with the schedule that was decided for it.
 struct DecidedBlock {
-  BlockScheduler scheduler;
+  std::unique_ptr<BlockScheduler> scheduler;
   BlockSchedule schedule;
   /// For remarks.
   NotSplitReasons notSplit;
-
-  /// What has read the block that the schedule is about.
-  const BlockScheduler &getReader() const {
-    return schedule.split ? *schedule.split->scheduler : scheduler;
-  }
 };
 
 /// Applies the schedule of `block`, which is of `function`, and emits the

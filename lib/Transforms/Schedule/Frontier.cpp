@@ -105,11 +105,13 @@ FailureOr<FunctionFrontier> Frontier::sweep(func::FuncOp function) const {
               "that is not the only one of the function's body");
       continue;
     }
-    FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
-        function, *block, scheduling, *pricing,
-        [&](Location location, StringRef reason) {
-          decline(location, ("that cannot be scheduled: " + reason).str());
-        });
+    FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
+        BlockScheduler::create(
+            function, *block, scheduling,
+            [&](Location location, StringRef reason) {
+              decline(location, ("that cannot be scheduled: " + reason).str());
+            },
+            *pricing);
     if (failed(scheduler))
       return failure();
     if (!*scheduler)

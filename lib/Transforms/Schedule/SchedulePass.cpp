@@ -82,15 +82,10 @@ bool Schedule::isScheduled(Block &block) {
 FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   using Outcome = std::optional<DecidedBlock>;
   func::FuncOp function = getOperation();
-  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      CostAnalysis::create(function);
-  if (failed(pricing))
-    return failure();
-  FailureOr<std::optional<BlockScheduler>> scheduler =
-      BlockScheduler::create(function, block, scheduling, *pricing,
-                             [&](Location location, StringRef reason) {
-                               remarkBlockKept(function, location, reason);
-                             });
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
+      function, block, scheduling, [&](Location location, StringRef reason) {
+        remarkBlockKept(function, location, reason);
+      });
   if (failed(scheduler))
     return failure();
   if (!*scheduler)
@@ -102,7 +97,7 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
     return emitError(function.getLoc(), "cannot be scheduled: ")
            << explainOverBudget((*scheduler)->getProblem().getProblem(),
                                 *schedule);
-  return Outcome(DecidedBlock{std::move(**scheduler), std::move(*schedule),
+  return Outcome(DecidedBlock{std::move(*scheduler), std::move(*schedule),
                               NotSplitReasons()});
 }
 

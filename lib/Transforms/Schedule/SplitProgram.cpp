@@ -15,14 +15,12 @@ using namespace mlir::commsched;
 using schedule::NodeId;
 using schedule::SplitProblem;
 
-namespace mlir::commsched {
 /// What a region was replaced by, with what its nodes stand for.
-struct SplitParts {
+struct SplitProgram::Part {
   const SplitRegion *region;
   SmallVector<int32_t, 2> copiedEntries;
   SplitOperations operations;
 };
-} // namespace mlir::commsched
 
 /// The region with the copies in place of the operations.
 static SplitRegion copyRegion(const SplitRegion &region,
@@ -49,14 +47,9 @@ SplitProgram::SplitProgram(func::FuncOp function, Block &block,
   for (const SplitRegionChoice &chosen : this->choice.regions)
     for (const SplitMember &member : chooser.getRegion(chosen.region).members)
       copyOf.erase(member.op);
-  split(problem, chooser, costs);
-}
-
-void SplitProgram::split(const BlockProblem &problem,
-                         const SplitChooser &chooser, OperationCosts &costs) {
   ChunkNames names(getBlock());
-  std::vector<SplitParts> parts;
-  for (const SplitRegionChoice &chosen : choice.regions) {
+  std::vector<Part> parts;
+  for (const SplitRegionChoice &chosen : this->choice.regions) {
     const SplitRegion &original = chooser.getRegion(chosen.region);
     parts.push_back({&original, SplitSpecs::getCopiedEntries(original),
                      splitRegion(copyRegion(original, trial.getCopies()),
@@ -102,8 +95,7 @@ void OperationPlacer::place(Operation *op) {
   }
 }
 
-void SplitProgram::order(const BlockProblem &problem,
-                         ArrayRef<SplitParts> parts) {
+void SplitProgram::order(const BlockProblem &problem, ArrayRef<Part> parts) {
   OperationPlacer placer(getBlock());
   // Read before operations move.
   SmallVector<Operation *> all;
@@ -116,7 +108,7 @@ void SplitProgram::order(const BlockProblem &problem,
       placer.place(trial.getCopies().lookup(problem.getOperation(origin.node)));
       break;
     case SplitProblem::Role::Chunk: {
-      const SplitParts &part = parts[origin.spec];
+      const Part &part = parts[origin.spec];
       // Members are in the order of their nodes.
       auto member = llvm::partition_point(
           part.region->members,
@@ -133,7 +125,7 @@ void SplitProgram::order(const BlockProblem &problem,
       placer.place(parts[origin.spec].operations.storages[origin.index]);
       break;
     case SplitProblem::Role::Slice: {
-      const SplitParts &part = parts[origin.spec];
+      const Part &part = parts[origin.spec];
       int32_t entry = part.copiedEntries[origin.index];
       for (Operation *op : part.operations.entries[entry][origin.chunk])
         placer.place(op);

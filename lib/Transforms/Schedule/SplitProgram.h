@@ -42,9 +42,9 @@ public:
   void adopt() { trial.adopt(); }
 
 private:
-  void split(const BlockProblem &problem, const SplitChooser &chooser,
-             OperationCosts &costs);
-  void order(const BlockProblem &problem, ArrayRef<struct SplitParts> parts);
+  struct Part;
+
+  void order(const BlockProblem &problem, ArrayRef<Part> parts);
 
   Trial trial;
   SplitChoice choice;

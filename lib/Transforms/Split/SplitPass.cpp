@@ -9,7 +9,6 @@
 #include "../PassSupport.h"
 #include "../Schedule/DecidedBlock.h"
 #include "../Schedule/SchedulingPass.h"
-#include "../Schedule/SplitRemarks.h"
 #include "CommSched/Transforms/Passes.h"
 #include "SplitRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -231,11 +230,13 @@ private:
 
   /// Splits the regions that commsched-schedule would.
   FailureOr<bool> splitByPrice(Block &block) {
-    FailureOr<std::optional<BlockScheduler>> scheduler = BlockScheduler::create(
-        getOperation(), block, scheduling, pricing,
-        [&](Location location, StringRef reason) {
-          remarkBlockKept(getOperation(), location, reason);
-        });
+    FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
+        BlockScheduler::create(
+            getOperation(), block, scheduling,
+            [&](Location location, StringRef reason) {
+              remarkBlockKept(getOperation(), location, reason);
+            },
+            pricing);
     if (failed(scheduler))
       return failure();
     if (!*scheduler)
@@ -254,7 +255,7 @@ private:
     keepBaselineBytes(getOperation(), block, known.getProgram().step.peakBytes);
     ChunkNames names(block);
     for (const SplitRegionChoice &choice :
-         schedule->split->program.getChoice().regions)
+         schedule->split->getSplit().getChoice().regions)
       splitRegion(known.getChooser()->getRegion(choice.region), choice.chunks,
                   names, *pricing->getCosts());
     if (failed(orderChunks(block)))
@@ -271,7 +272,7 @@ private:
       if (!problem.getProblem().isCollective(node) ||
           op->hasAttr(chunkAttrName))
         continue;
-      if (!schedule.split || schedule.split->program.getCopy(op))
+      if (!schedule.split || schedule.split->getSplit().getCopy(op))
         remarkNotSplit(getOperation(), op, known.explainNotSplit(op, schedule));
     }
   }

@@ -59,7 +59,7 @@ protected:
 
 private:
   void decline(Location location, const Twine &reason);
-  FailureOr<std::optional<BlockScheduler>> read(func::FuncOp function);
+  FailureOr<std::unique_ptr<BlockScheduler>> read(func::FuncOp function);
   LogicalResult price(Alternative &alternative, int64_t limitBytes);
   FailureOr<func::FuncOp> choose(func::FuncOp plain, ModuleOp trials);
   LogicalResult accumulate(const AccumulatedStep &step, SymbolTable &symbols);
@@ -87,14 +87,10 @@ void AccumulateGradients::decline(Location location, const Twine &reason) {
 }
 
 /// Reads the only block of `function`.
-FailureOr<std::optional<BlockScheduler>>
+FailureOr<std::unique_ptr<BlockScheduler>>
 AccumulateGradients::read(func::FuncOp function) {
-  FailureOr<std::shared_ptr<CostAnalysis>> pricing =
-      CostAnalysis::create(function);
-  if (failed(pricing))
-    return failure();
   return BlockScheduler::create(
-      function, function.getBody().front(), scheduling, *pricing,
+      function, function.getBody().front(), scheduling,
       [&](Location location, StringRef reason) { decline(location, reason); });
 }
 
@@ -115,7 +111,7 @@ LogicalResult AccumulateGradients::price(Alternative &alternative,
                                   *(*pricing)->getCosts(), limitBytes)))
       return failure();
   }
-  FailureOr<std::optional<BlockScheduler>> scheduler = read(function);
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = read(function);
   if (failed(scheduler) || !*scheduler)
     return scheduler;
   FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
@@ -131,7 +127,7 @@ LogicalResult AccumulateGradients::price(Alternative &alternative,
 /// `trials`; null if its sizes are not known.
 FailureOr<func::FuncOp> AccumulateGradients::choose(func::FuncOp plain,
                                                     ModuleOp trials) {
-  FailureOr<std::optional<BlockScheduler>> program = read(plain);
+  FailureOr<std::unique_ptr<BlockScheduler>> program = read(plain);
   if (failed(program))
     return failure();
   if (!*program)

@@ -1,0 +1,444 @@
+//===- BlockSearch.cpp - Schedules of a block for one limit ---------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BlockScheduler.h"
+#include "CommSched/Dialect/ChunkAttribute.h"
+#include "CommSched/Schedule/Allocator/ReservedMemory.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "commsched-schedule"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::BucketedProblem;
+using schedule::Gain;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Problem;
+using schedule::ReservedMemory;
+using schedule::ScheduleOrigin;
+using schedule::StepSchedule;
+using schedule::StepSchedulerOptions;
+using schedule::Timeline;
+
+//===----------------------------------------------------------------------===//
+// Merging
+//===----------------------------------------------------------------------===//
+
+/// Whether merging could gain enough if it hid all communication: a merged
+/// program has about the same computation. To try it costs several times what
+/// scheduling does, so that twice the least gain has to be in reach.
+bool BlockSearch::mayGainByMerging(const StepSchedule &schedule,
+                                   int64_t limitBytes) const {
+  if (options.buckets == ScheduleBuckets::Off)
+    return false;
+  Result<schedule::LowerBound> bound = computeLowerBound(problem.getProblem());
+  return !schedule.fits(limitBytes) || !bound ||
+         schedule::isWorthTrying(schedule.stepNs - bound->computeNs,
+                                 schedule.stepNs);
+}
+
+/// Lists the ways of merging, unless that is done.
+LogicalResult BlockSearch::findChoices() {
+  if (choices)
+    return success();
+  choices.emplace();
+  mergeable = findMergeableSet(block, problem, options.merging, getCosts());
+  if (mergeable.hasBucket)
+    return success();
+  BucketChooser chooser(function, problem, MergedUse::Schedule, getCosts(),
+                        pricing->getSymbolTables());
+  FailureOr<std::vector<BucketChoice>> found = chooser.chooseAll(mergeable);
+  if (succeeded(found))
+    choices = std::move(*found);
+  return found;
+}
+
+/// The order with copies where the rewritten program has them: directly before
+/// the start and directly after the wait of their bucket.
+static Order putCopiesBeside(const BucketedProblem &merged,
+                             const Order &order) {
+  Order result;
+  for (NodeId node : order) {
+    int32_t index = merged.bucketOf(node);
+    if (index < 0) {
+      result.push_back(node);
+      continue;
+    }
+    const BucketedProblem::MergedBucket &bucket = merged.bucket(index);
+    if (node == bucket.start && bucket.copyIn != noNode)
+      result.push_back(bucket.copyIn);
+    if (node == bucket.start || node == bucket.wait)
+      result.push_back(node);
+    if (node == bucket.wait && bucket.copyOut != noNode)
+      result.push_back(bucket.copyOut);
+  }
+  return result;
+}
+
+/// A schedule of the merged program of `choice` by `solver`, which is
+/// scheduleStep(), scheduleStepOnce() or sketchStep() and begins with the order
+/// `start`, with copies directly beside their collectives. Verified and
+/// simulated.
+static Result<StepSchedule>
+scheduleMerged(const BucketChoice &choice, const Order &start,
+               function_ref<Result<StepSchedule>(const Problem &,
+                                                 const StepSchedulerOptions &)>
+                   solver,
+               const StepSchedulerOptions &stepOptions) {
+  const Problem &problem = choice.merged->getProblem();
+  Result<StepSchedule> schedule = solver(renumber(problem, start), stepOptions);
+  if (!schedule)
+    return schedule;
+  for (NodeId &node : schedule->order)
+    node = start[node];
+  schedule =
+      measureStep(problem, putCopiesBeside(*choice.merged, schedule->order),
+                  stepOptions.contention);
+  if (schedule)
+    schedule->origin = ScheduleOrigin::Constructed;
+  return schedule;
+}
+
+/// Improves `schedule`, one of the merged program of `choice`: moving copies
+/// beside their collectives may have left room for that.
+static Result<StepSchedule>
+improveMerged(const BucketChoice &choice, StepSchedule schedule,
+              const StepSchedulerOptions &stepOptions) {
+  Result<StepSchedule> improved = scheduleMerged(
+      choice, schedule.order, schedule::scheduleStep, stepOptions);
+  if (!improved)
+    return improved;
+  return isBetter(improved->rank(stepOptions.limitBytes),
+                  schedule.rank(stepOptions.limitBytes))
+             ? std::move(*improved)
+             : std::move(schedule);
+}
+
+/// Traces a schedule of the program, with or without buckets.
+static void traceSchedule([[maybe_unused]] StringRef what,
+                          [[maybe_unused]] StringRef rule,
+                          [[maybe_unused]] const StepSchedule &schedule,
+                          [[maybe_unused]] int64_t limitBytes) {
+  LLVM_DEBUG({
+    llvm::dbgs() << "commsched-schedule: " << what << " " << rule << ": step "
+                 << schedule.stepNs << " ns, peak " << schedule.peakBytes
+                 << " bytes";
+    if (!schedule.fits(limitBytes))
+      llvm::dbgs() << ", over the limit of " << limitBytes;
+    llvm::dbgs() << "\n";
+  });
+}
+
+/// scheduleMerged() for each of the choices, at once. `what` is for traces.
+FailureOr<SmallVector<StepSchedule>>
+BlockSearch::mergeAll(ArrayRef<const BucketChoice *> tried, StepSolver solver,
+                      StringRef what, const StepSchedulerOptions &stepOptions) {
+  SmallVector<StepSchedule> steps(tried.size());
+  auto merge = [&](size_t index) -> LogicalResult {
+    FailureOr<StepSchedule> step = unwrap(scheduleMerged(
+        *tried[index], tried[index]->order, solver, stepOptions));
+    if (succeeded(step))
+      steps[index] = std::move(*step);
+    return step;
+  };
+  if (failed(failableParallelForEachN(function.getContext(), 0, tried.size(),
+                                      merge)))
+    return failure();
+  for (auto [choice, step] : llvm::zip_equal(tried, steps))
+    traceSchedule(what, choice->rule, step, stepOptions.limitBytes);
+  return steps;
+}
+
+/// The ways of merging with the best sketches, at most `count`.
+FailureOr<SmallVector<const BucketChoice *>>
+BlockSearch::findPromising(const StepSchedulerOptions &stepOptions,
+                           size_t count) {
+  if (failed(findChoices()))
+    return failure();
+  auto tried = llvm::map_to_vector(
+      *choices, [](const BucketChoice &choice) { return &choice; });
+  FailureOr<SmallVector<StepSchedule>> sketches =
+      mergeAll(tried, schedule::sketchStep, "sketch of merging", stepOptions);
+  if (failed(sketches))
+    return failure();
+  auto best = llvm::to_vector(llvm::seq(tried.size()));
+  llvm::stable_sort(best, [&](size_t a, size_t b) {
+    return isBetter((*sketches)[a].rank(stepOptions.limitBytes),
+                    (*sketches)[b].rank(stepOptions.limitBytes));
+  });
+  best.truncate(std::min(best.size(), count));
+  return llvm::map_to_vector(best, [&](size_t index) { return tried[index]; });
+}
+
+/// The best schedule without splitting.
+FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
+                                                bool mayMerge) {
+  StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
+  FailureOr<StepSchedule> unmerged =
+      unwrap(schedule::scheduleStep(problem.getProblem(), stepOptions));
+  if (failed(unmerged))
+    return failure();
+  traceSchedule("schedule", "without merging", *unmerged, limitBytes);
+  if (!mayMerge || !mayGainByMerging(*unmerged, limitBytes))
+    return measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
+  constexpr size_t numPromising = 2;
+  FailureOr<SmallVector<const BucketChoice *>> promising =
+      findPromising(stepOptions, numPromising);
+  if (failed(promising))
+    return failure();
+  FailureOr<SmallVector<StepSchedule>> merged =
+      mergeAll(*promising, schedule::scheduleStepOnce, "schedule of merging",
+               stepOptions);
+  if (failed(merged))
+    return failure();
+  if (std::optional<size_t> best = findBest(*unmerged, *merged, limitBytes)) {
+    const BucketChoice *choice = (*promising)[*best];
+    FailureOr<StepSchedule> step = unwrap(
+        improveMerged(*choice, std::move((*merged)[*best]), stepOptions));
+    if (failed(step))
+      return failure();
+    traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
+    return measure(std::move(*step), choice, limitBytes);
+  }
+  traceSchedule("chosen:", "no merging, which saves too little", *unmerged,
+                limitBytes);
+  FailureOr<BlockSchedule> result =
+      measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
+  if (succeeded(result) && !merged->empty())
+    // The first has the best sketch.
+    result->rejected = {promising->front(), merged->front().stepNs,
+                        merged->front().peakBytes};
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Splitting
+//===----------------------------------------------------------------------===//
+
+/// Why nothing in `block` is split, whatever it gains; empty if it may be.
+static std::string findSplitObstacle(Block &block) {
+  for (Operation &op : block) {
+    // What was split once keeps its chunks.
+    if (op.hasAttr(chunkAttrName))
+      return "the program has chunks already";
+    for (Operation *user : op.getUsers())
+      if (!block.findAncestorOpInBlock(*user))
+        return "the block computes " + describe(&op) +
+               ", which another block uses";
+    // Their blocks have schedules of their own, which a copy would not have.
+    bool holdsCollectives = false;
+    for (Region &region : op.getRegions())
+      region.walk([&](CollectiveOpInterface) { holdsCollectives = true; });
+    if (holdsCollectives)
+      return "the block has " + describe(&op) + ", which holds collectives";
+  }
+  return "";
+}
+
+/// Why nothing in the block is split; none if it may be. Looks at the block
+/// once, while it is as it was read.
+std::optional<std::string> BlockSearch::getSplitObstacle() {
+  if (options.splitting.split == ScheduleSplit::Off)
+    return "the option 'split' is off";
+  if (!splitObstacle)
+    splitObstacle = findSplitObstacle(block);
+  return splitObstacle->empty() ? std::nullopt : splitObstacle;
+}
+
+/// Whether splitting could gain enough if it hid all communication. As for
+/// merging, twice the least gain has to be in reach.
+bool BlockSearch::mayGainBySplitting(const BlockSchedule &schedule) {
+  return schedule::isWorthTrying(schedule.exposedNs, schedule.step.stepNs) &&
+         !getSplitObstacle();
+}
+
+SplitChooser &BlockSearch::getOrMakeChooser() {
+  if (!chooser)
+    chooser = std::make_unique<SplitChooser>(block, problem, getCosts(),
+                                             options.splitting);
+  return *chooser;
+}
+
+/// What has read the copy that `choice` makes; null if that cannot be
+/// scheduled.
+FailureOr<BlockSearch *> BlockSearch::getOrMakeSplit(SplitChoice choice) {
+  for (const std::unique_ptr<BlockSearch> &known : splits)
+    if (known->split->getChoice().regions == choice.regions)
+      return known.get();
+  LLVM_DEBUG(llvm::dbgs() << DEBUG_TYPE ": splitting " << choice.rule << "\n");
+  auto program = std::make_unique<SplitProgram>(
+      function, block, problem, *chooser, std::move(choice), getCosts());
+  std::unique_ptr<BlockSearch> search(
+      new BlockSearch(function, program->getBlock(), options, pricing));
+  search->split = std::move(program);
+  // In chunks the same computation is more operations.
+  constexpr int32_t splitDistance = 16;
+  search->distanceFactor = splitDistance;
+  FailureOr<bool> isRead =
+      search->read([](Location, StringRef) {}, &contention);
+  if (failed(isRead))
+    return failure();
+  if (!*isRead)
+    return nullptr;
+  splits.push_back(std::move(search));
+  return splits.back().get();
+}
+
+/// Whether merging may pay in the program in chunks of `choice`. It costs
+/// several times what scheduling does. Where it was tried in vain without
+/// splitting, it is tried again only if collectives that stay in one piece are
+/// exposed for more than an eighth of the step, by `exposedNs` of the
+/// operations.
+static bool mayMergeSplit(const SplitChoice &choice, const BlockSchedule &whole,
+                          ArrayRef<int64_t> exposedNs) {
+  if (whole.buckets || !whole.rejected)
+    return true;
+  int64_t sumNs = 0;
+  for (auto [node, ns] : llvm::enumerate(exposedNs))
+    if (choice.program->specOf(static_cast<schedule::NodeId>(node)) < 0)
+      sumNs += ns;
+  return sumNs > whole.step.stepNs / 8;
+}
+
+/// What is kept of a split schedule that is not taken.
+static RejectedSplit reject(const BlockSchedule &schedule) {
+  return {schedule.split->getSplit().getChoice().rule, schedule.step.stepNs,
+          schedule.step.peakBytes};
+}
+
+/// The best schedule of all ways to split that are worth it, if there is one.
+FailureOr<std::optional<BlockSchedule>>
+BlockSearch::findSplit(const BlockSchedule &whole) {
+  FailureOr<Timeline> timeline =
+      unwrap(simulate(problem.getProblem(), whole.blockOrder, contention));
+  if (failed(timeline))
+    return failure();
+  std::optional<BlockSchedule> best;
+  for (SplitChoice &choice : getOrMakeChooser().choose(
+           timeline->exposedNs, makeStepOptions(whole.limitBytes))) {
+    bool mayMerge = mayMergeSplit(choice, whole, timeline->exposedNs);
+    FailureOr<BlockSearch *> copy = getOrMakeSplit(std::move(choice));
+    if (failed(copy))
+      return failure();
+    if (!*copy)
+      continue;
+    FailureOr<BlockSchedule> found =
+        (*copy)->findWhole(whole.limitBytes, mayMerge);
+    if (failed(found))
+      return failure();
+    if (best && !isBetter(found->step.rank(whole.limitBytes),
+                          best->step.rank(whole.limitBytes), Gain::Worthwhile))
+      continue;
+    found->split = *copy;
+    if (best)
+      found->rejectedSplit = reject(*best);
+    best = std::move(*found);
+  }
+  return best;
+}
+
+SplitObstacle BlockSearch::explainNotSplit(Operation *start,
+                                           const BlockSchedule &schedule) {
+  if (std::optional<std::string> obstacle = getSplitObstacle())
+    return {*obstacle, std::nullopt};
+  SplitChooser &known = getOrMakeChooser();
+  if (std::optional<SplitObstacle> obstacle = known.explain(start))
+    return *obstacle;
+  if (schedule.split)
+    if (std::optional<SplitObstacle> shared =
+            known.findShared(start, schedule.split->getSplit().getChoice()))
+      return *shared;
+  if (schedule.rejectedSplit) {
+    const RejectedSplit &rejected = *schedule.rejectedSplit;
+    return {"splitting " + rejected.rule + " would make a step of " +
+                std::to_string(rejected.stepNs) + " ns and " +
+                std::to_string(rejected.peakBytes) + " bytes, without it is " +
+                std::to_string(schedule.step.stepNs) + " ns, for a budget of " +
+                std::to_string(schedule.limitBytes),
+            std::nullopt};
+  }
+  return {"too little of the step is exposed", std::nullopt};
+}
+
+//===----------------------------------------------------------------------===//
+// Search and application
+//===----------------------------------------------------------------------===//
+
+FailureOr<BlockSchedule> BlockSearch::find(int64_t limitBytes) {
+  FailureOr<BlockSchedule> whole = findWhole(limitBytes);
+  if (failed(whole) || !mayGainBySplitting(*whole))
+    return whole;
+  FailureOr<std::optional<BlockSchedule>> split = findSplit(*whole);
+  if (failed(split))
+    return failure();
+  if (!*split)
+    return whole;
+  if (isBetter((*split)->step.rank(limitBytes), whole->step.rank(limitBytes),
+               Gain::Worthwhile))
+    return std::move(**split);
+  whole->rejectedSplit = reject(**split);
+  return whole;
+}
+
+FailureOr<int64_t>
+BlockSearch::computeLowerBoundNs(const BlockSchedule &schedule) const {
+  FailureOr<schedule::TightLowerBound> bound = unwrap(computeTightLowerBound(
+      getReaderOf(schedule).getProblemOf(schedule.buckets)));
+  if (failed(bound))
+    return failure();
+  return bound->ns;
+}
+
+FailureOr<int64_t>
+BlockSearch::computeReservedBytes(const BlockSchedule &schedule) const {
+  const Problem &known = getReaderOf(schedule).getProblemOf(schedule.buckets);
+  FailureOr<Timeline> timeline =
+      unwrap(simulate(known, schedule.step.order, contention));
+  if (failed(timeline))
+    return failure();
+  FailureOr<ReservedMemory> memory = unwrap(replayAllocations(
+      known, schedule.step.order, *timeline, *options.budgetAllocator));
+  if (failed(memory))
+    return failure();
+  return memory->reservedBytes;
+}
+
+bool BlockSearch::apply(const BlockSchedule &schedule) const {
+  if (schedule.split) {
+    keepBaselineBytes(function, block, program.step.peakBytes);
+    BlockSchedule rest = schedule;
+    rest.split = nullptr;
+    schedule.split->apply(rest);
+    schedule.split->split->adopt();
+    return true;
+  }
+  bool isMoved = schedule.blockOrder != problem.getProblem().programOrder();
+  if (!isMoved && !schedule.buckets)
+    return false;
+  keepBaselineBytes(function, block, program.step.peakBytes);
+  problem.apply(schedule.blockOrder);
+  if (!schedule.buckets)
+    return true;
+  IRRewriter rewriter(block.getParentOp()->getContext());
+  for (auto [index, price] : llvm::enumerate(schedule.buckets->prices)) {
+    // In the order in which they stand now.
+    ArrayRef<NodeId> starts = schedule.buckets->merged->bucket(index).starts;
+    price.pin(mergeCollectives(rewriter, getMembers(problem, starts),
+                               price.mode, /*multiDtype=*/false, price.casts));
+  }
+  return true;
+}
+
+#undef DEBUG_TYPE

@@ -1,0 +1,151 @@
+//===- PricedBlock.cpp - Blocks as they are read --------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../PassSupport.h"
+#include "BlockScheduler.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Support/Unlimited.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::ExposureReason;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::Order;
+using schedule::Problem;
+using schedule::StepSchedule;
+using schedule::StepSchedulerOptions;
+using schedule::Timeline;
+
+void PricedBlock::remarkAssumptions() {
+  if (areRemarksEnabled(function))
+    mlir::commsched::remarkAssumptions(function.getSymName(),
+                                       listAssumptions(problem, getCosts()));
+}
+
+LogicalResult PricedBlock::readContention() {
+  ContentionOptions contended = options.contention;
+  contended.implementations = &getCosts().getTarget().implementations;
+  FailureOr<GroupContention> groups =
+      computeContention(problem, contended, pricing->getSymbolTables());
+  if (failed(groups))
+    return failure();
+  contention = std::move(groups->contention);
+  for (Attribute key : groups->unknownGroups)
+    remark::analysis(block.getParentOp()->getLoc(),
+                     makeRemark("UnknownContention", function.getSymName()))
+        << explainUnknownGroup(key);
+  return success();
+}
+
+FailureOr<bool> PricedBlock::read(DeclineFunction decline,
+                                  const schedule::Contention *known) {
+  FailureOr<BlockProblem> created = priceBlock(block, getCosts());
+  if (failed(created))
+    return failure();
+  problem = std::move(*created);
+  if (options.refusesAssumptions &&
+      failed(refuseAssumptions(problem, getCosts())))
+    return failure();
+  if (std::optional<BlockObstacle> obstacle = getObstacle(problem)) {
+    decline(obstacle->location, obstacle->reason);
+    return false;
+  }
+  if (known)
+    contention = *known;
+  else if (failed(readContention()))
+    return failure();
+  exposedInsideNs = sumExposedInside();
+  FailureOr<BlockSchedule> measured =
+      measure({problem.getProblem().programOrder()},
+              /*buckets=*/nullptr, unlimited);
+  if (failed(measured))
+    return failure();
+  program = std::move(*measured);
+  return true;
+}
+
+/// What is exposed in the loops and other regions of the block.
+int64_t PricedBlock::sumExposedInside() const {
+  int64_t sumNs = 0;
+  for (Operation &op : block.without_terminator())
+    if (op.getNumRegions() != 0 && !isa<CollectiveOpInterface>(op))
+      if (std::optional<OperationPrice> price = getCosts().price(&op))
+        sumNs += price->timeNs - price->computeNs;
+  return sumNs;
+}
+
+int64_t PricedBlock::getLimitBytes(const MemoryBudget &budget) const {
+  return mlir::commsched::getLimitBytes(function, block, problem.getProblem(),
+                                        program.step.peakBytes, budget);
+}
+
+const Problem &PricedBlock::getProblemOf(const BucketChoice *buckets) const {
+  return buckets ? buckets->merged->getProblem() : problem.getProblem();
+}
+
+/// The starts that send values to the host or back, which no bucket has.
+static int64_t countTransfers(const BlockProblem &block) {
+  const Problem &problem = block.getProblem();
+  int64_t count = 0;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (problem.isCollective(node))
+      if (auto start = dyn_cast_if_present<CollectiveOpInterface>(
+              block.getOperation(node)))
+        count += isHostTransfer(start.getCollectiveKind());
+  return count;
+}
+
+FailureOr<BlockSchedule> PricedBlock::measure(StepSchedule step,
+                                              const BucketChoice *buckets,
+                                              int64_t limitBytes) const {
+  const Problem &known = getProblemOf(buckets);
+  FailureOr<MemoryTimeline> memory = unwrap(simulateMemory(known, step.order));
+  if (failed(memory))
+    return failure();
+  FailureOr<Timeline> timeline =
+      unwrap(simulate(known, step.order, contention));
+  if (failed(timeline))
+    return failure();
+  BlockSchedule result;
+  result.blockOrder = step.order;
+  if (buckets) {
+    FailureOr<Order> expanded = unwrap(buckets->merged->expand(step.order));
+    if (failed(expanded))
+      return failure();
+    result.blockOrder = std::move(*expanded);
+  }
+  result.step = std::move(step);
+  result.limitBytes = limitBytes;
+  result.step.stepNs = timeline->stepNs;
+  result.step.peakBytes = memory->peakBytes;
+  result.buckets = buckets;
+  result.exposedNs = timeline->exposedCommNs + exposedInsideNs;
+  for (NodeId node = 0; node < known.numNodes(); ++node)
+    result.numCollectives += known.isCollective(node);
+  result.numCollectives -= countTransfers(problem);
+  return result;
+}
+
+FailureOr<std::vector<ExposureReason>>
+PricedBlock::explainExposure(const Order &order, int64_t limitBytes) const {
+  return unwrap(schedule::explainExposure(
+      problem.getProblem(), order,
+      schedule::ExposureOptions(makeStepOptions(limitBytes))));
+}
+
+StepSchedulerOptions PricedBlock::makeStepOptions(int64_t limitBytes) const {
+  StepSchedulerOptions stepOptions;
+  stepOptions.limitBytes = limitBytes;
+  stepOptions.contention = contention;
+  stepOptions.slackPercent =
+      options.slackPercent.value_or(getCosts().getSlackPercent());
+  stepOptions.maxDistance *= distanceFactor;
+  return stepOptions;
+}
