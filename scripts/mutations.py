@@ -309,8 +309,8 @@ MUTATIONS = [
         "a gather's group takes in what another operation needs before",
         ("lit Transforms/Fsdp/fsdp-order-members.mlir",)),
     Mutation(
-        "lib/Transforms/Schedule/BlockScheduler.cpp",
-        "  result.numCollectives -= countTransfers(*problem);\n",
+        "lib/Transforms/Schedule/PricedBlock.cpp",
+        "  result.numCollectives -= countTransfers(problem);\n",
         "  (void)countTransfers;\n",
         "transfers to the host count as collectives",
         ("lit Transforms/Schedule/transfers.mlir",)),

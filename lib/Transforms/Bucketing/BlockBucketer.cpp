@@ -6,11 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BlockBucketer.h"
+#include "BucketChoice.h"
 
 #include "../MemoryBudget.h"
 #include "../PassSupport.h"
-#include "BucketRemarks.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BucketCandidates.h"
+#include "BucketChoice.h"
 #include "CommSched/Support/Unlimited.h"
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"

@@ -10,21 +10,245 @@
 // buckets, their modes and costs, and the merged program. The bucketing passes
 // and commsched-schedule choose from the same ways by the same comparison. They
 // differ in the score: the passes simulate the merged program in the order
-// closest to the original one, commsched-schedule schedules it. This file does
-// not change the IR.
+// closest to the original one, commsched-schedule schedules it. Only the last
+// functions change the IR.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCHOICE_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_BUCKETCHOICE_H
 
-#include "BucketCandidates.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/CostModel/MeasuredTable.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
+#include "CommSched/Schedule/Bucketing/Bucketing.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Transforms/PassOptionEnums.h"
+#include "MergeCollectives.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Support/GlobPattern.h"
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace mlir::commsched {
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+// The collectives of sharded parameters belong to the entries of a plan, which
+// run one after the other with the next one prefetched. The entries come from a
+// plan written by hand, or follow from modules or sizes.
+
+class BucketPlan {
+public:
+  /// Reads "layers.0;layers.1,layers.2;head": entries separated by semicolons,
+  /// each a list of paths separated by commas. A path stands for a module and
+  /// all below it, and may hold the wildcards of llvm::GlobPattern. Returns
+  /// what is wrong with the text, as the end of an error message.
+  static std::optional<std::string> parse(StringRef text, BucketPlan &plan);
+
+  size_t getNumEntries() const { return entries.size(); }
+
+  /// The text of an entry.
+  StringRef getText(int32_t entry) const { return entries[entry].text; }
+
+  /// The entry that names the module path, or one above it; -1 if none does.
+  /// Emits an error at `location` if several entries do.
+  FailureOr<int32_t> find(StringRef path, Location location) const;
+
+private:
+  struct Entry {
+    std::string text;
+    std::vector<llvm::GlobPattern> patterns;
+  };
+
+  std::vector<Entry> entries;
+};
+
+/// The rule that assigns collectives to entries.
+struct PlanRule {
+  enum class Kind {
+    /// The entries of a plan.
+    Entries,
+    /// Its module: `blocks` consecutive blocks are an entry, a block being what
+    /// a number in the module's path counts, such as "layers.7"; with 0, each
+    /// module directly inside a block. A module outside of all blocks is an
+    /// entry of its own.
+    Modules,
+    /// Its size: as many collectives as add up to `percent` of what saturates
+    /// their group.
+    Bytes,
+  };
+
+  Kind kind = Kind::Entries;
+  int32_t blocks = 1;
+  int32_t percent = 100;
+};
+
+/// The rule in words, for remarks.
+std::string describe(const PlanRule &rule);
+
+/// The rules by which a plan is made automatically: blocks of the model, parts
+/// of blocks, and sizes up to `mostPercent` of what saturates a group. Of
+/// equally good ones the first is taken.
+ArrayRef<PlanRule> getPlanRules(int32_t mostPercent = 200);
+
+/// A place in the sequence of entries that the collectives of a group have.
+struct PlanEntry {
+  /// Numbers the groups.
+  int32_t group = 0;
+  /// Numbers the entries of one group in the order of the program. One entry
+  /// may be several buckets, of different element types.
+  int32_t index = 0;
+};
+
+/// Assigns the collectives of a program to the entries of a plan.
+class PlanEntries {
+public:
+  /// `plan` is needed for Kind::Entries.
+  explicit PlanEntries(PlanRule rule, const BucketPlan *plan = nullptr);
+
+  /// The entry of the next collective of the program. `parameter` is what it
+  /// gathers, or null: gathering a parameter again, as the backward pass does,
+  /// begins an entry. `bytes` is its size, `saturated` the size that saturates
+  /// its group. None if the rule does not apply to it, for the given `reason`.
+  /// Emits an error if two entries of the plan name its module.
+  FailureOr<std::optional<PlanEntry>> add(CollectiveOpInterface collective,
+                                          Value parameter, int64_t bytes,
+                                          int64_t saturated,
+                                          std::string &reason);
+
+  /// By entry of the plan: whether a collective was found for it.
+  ArrayRef<bool> getUsedEntries() const { return usedEntries; }
+
+private:
+  struct Scope {
+    /// Distinguishes the entries that share a name.
+    int32_t round = 0;
+    int64_t bytes = 0;
+  };
+
+  FailureOr<int32_t> findName(CollectiveOpInterface collective,
+                              std::string &reason);
+
+  PlanRule rule;
+  const BucketPlan *plan;
+  SmallVector<bool> usedEntries;
+  /// By the name of an entry, for Kind::Modules; by module, for Kind::Entries.
+  llvm::StringMap<int32_t> nameOf;
+  /// By group and name.
+  DenseMap<std::pair<Attribute, int32_t>, Scope> scopes;
+  /// By group, name and parameter: the round in which it was gathered last.
+  DenseMap<std::pair<std::pair<Attribute, int32_t>, Value>, int32_t> gathered;
+  /// By group, name and round.
+  DenseMap<std::tuple<Attribute, int32_t, int32_t>, PlanEntry> entries;
+  /// By group.
+  DenseMap<Attribute, PlanEntry> lastEntries;
+};
+
+class FsdpAnalysis;
+class OperationCosts;
+
+//===----------------------------------------------------------------------===//
+// Collectives that may be merged, as input of the solver (Bucketing.h)
+//===----------------------------------------------------------------------===//
+
+/// The criterion by which collectives are assigned to buckets.
+enum class BucketGrouping {
+  /// Their sizes.
+  Size,
+  /// The entries of a plan.
+  Plan,
+  /// A plan by the rule that makes the best program.
+  AutomaticPlan,
+};
+
+/// The options of a bucketing pass, checked.
+struct BucketingPassOptions {
+  CollectiveKind kind = CollectiveKind::AllGather;
+  /// How members may travel, in the order of preference: of several modes the
+  /// cheapest is taken.
+  SmallVector<BucketMode, 2> modes;
+  /// By bucket index; the last entry stands for all further ones.
+  std::vector<int64_t> capBytes;
+  int64_t maxCount = std::numeric_limits<int64_t>::max();
+  bool saturation = false;
+  /// Whether every element keeps its place of a message.
+  bool isBitwise = false;
+  bool fsdpOnly = false;
+  bool multiDtype = false;
+  BucketGrouping grouping = BucketGrouping::Size;
+  /// For BucketGrouping::Plan.
+  BucketPlan plan;
+};
+
+/// A collective that may be merged with others.
+struct MergeableCollective {
+  CollectiveOpInterface op;
+  schedule::NodeId node;
+  /// How it may travel.
+  SmallVector<BucketMode, 2> modes;
+  /// Those with equal keys may travel together.
+  Attribute key;
+  /// The larger of what it sends and delivers.
+  int64_t bytes = 0;
+  /// From that size on its group gains little.
+  int64_t saturatedBytes = 0;
+  /// The gathered parameter, if there is exactly one.
+  Value parameter;
+};
+
+/// A collective that stays unbucketed whatever the others are.
+struct RefusedCollective {
+  Operation *op;
+  std::string reason;
+  /// Whether it could be merged if elements might change their places.
+  bool isForBitwise = false;
+};
+
+struct MergeableCollectives {
+  /// In program order.
+  std::vector<MergeableCollective> mergeable;
+  std::vector<RefusedCollective> refused;
+  /// Whether one with a wanted role is a bucket already.
+  bool hasBucket = false;
+};
+
+/// The collectives of the pass's kind in a block. `fsdp` is null unless only
+/// those with a role are wanted. Linear in the operations.
+MergeableCollectives findMergeable(const BlockProblem &problem,
+                                   const BucketingPassOptions &options,
+                                   const FsdpAnalysis *fsdp,
+                                   OperationCosts &costs);
+
+/// The input of a bucketing solver.
+struct BucketCandidates {
+  /// In program order.
+  std::vector<schedule::BucketCandidate> candidates;
+  schedule::BucketingOptions options;
+  /// By key: the modes in which its members can travel together.
+  std::vector<SmallVector<BucketMode, 2>> modes;
+  /// By key, with a rule only.
+  std::vector<PlanEntry> entries;
+  /// By entry of the plan: whether it names a candidate.
+  SmallVector<bool> usedEntries;
+  /// Collectives that the rule does not apply to.
+  std::vector<RefusedCollective> refused;
+};
+
+/// Assigns collectives to entries by `rule`; without one, keys and sizes
+/// decide. Emits an error if two entries of the plan name one module. Linear in
+/// the collectives.
+FailureOr<BucketCandidates>
+makeCandidates(ArrayRef<MergeableCollective> collectives,
+               const BucketingPassOptions &options, const PlanRule *rule,
+               SymbolTableCollection &symbolTables);
 
 //===----------------------------------------------------------------------===//
 // Prices
@@ -172,6 +396,57 @@ private:
 
 /// Emits the error that a solver found no order for a block of `function`.
 LogicalResult reportNoOrder(func::FuncOp function, const std::string &error);
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+/// Forms and merges buckets in every block of `function` that holds
+/// collectives. What is left unbucketed is left for good: running it again
+/// changes nothing. Emits remarks. Returns whether anything changed.
+FailureOr<bool> bucketCollectives(func::FuncOp function,
+                                  const BucketingPassOptions &options,
+                                  OperationCosts &costs);
+
+/// The same in one block of `function`, without remarks.
+FailureOr<bool> bucketCollectivesIn(Block &block, func::FuncOp function,
+                                    const BucketingPassOptions &options,
+                                    OperationCosts &costs);
+
+//===----------------------------------------------------------------------===//
+// Remarks
+//===----------------------------------------------------------------------===//
+
+/// Emits a remark on the collectives that are merged next.
+void remarkBucket(func::FuncOp function, const BlockProblem &problem,
+                  const schedule::Bucket &bucket, BucketMode mode);
+
+/// The reasons for which collectives are in no bucket.
+using UnbucketedReasons = DenseMap<Operation *, std::string>;
+
+/// The solver's reason in words, for a candidate that is in no bucket.
+std::string explainUnbucketed(const BlockProblem &problem,
+                              const schedule::BucketAssignment &assignment);
+
+/// Emits a remark `CollectiveAlone` on every collective of the block that has a
+/// reason.
+void remarkUnbucketed(func::FuncOp function, Block &block,
+                      const UnbucketedReasons &reasons);
+
+/// Emits a remark on each entry of the plan that names no collective.
+void remarkUnusedEntries(func::FuncOp function, const BucketPlan &plan,
+                         ArrayRef<bool> usedEntries);
+
+/// The reason of each collective of `mergeable` that is in no bucket of
+/// `chosen`: it was refused; no other one may travel with it; a dependence
+/// joins it to the nearest buckets with others that may; or the rule leaves it
+/// out.
+///
+/// Linear in the operations, and a search for each unbucketed collective, which
+/// costs what lies between it and the nearest buckets.
+UnbucketedReasons explainUnbucketed(const BlockProblem &problem,
+                                    const MergeableSet &mergeable,
+                                    const BucketChoice &chosen);
 
 } // namespace mlir::commsched
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
-#include "BlockBucketer.h"
+#include "BucketChoice.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BucketPlan.h"
+#include "BucketChoice.h"
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/IR/Diagnostics.h"

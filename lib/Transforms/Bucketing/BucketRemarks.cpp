@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "BucketRemarks.h"
+#include "BucketChoice.h"
 
 #include "../PassSupport.h"
 #include "CommSched/Schedule/Graphs/ContractedGraph.h"

@@ -15,7 +15,6 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/Futures.h"
-#include "MergeKinds.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/CallInterfaces.h"

@@ -12,13 +12,11 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "MergeCollectives.h"
-#include "MergeKinds.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -200,19 +198,6 @@ ScatterSums::findObstacle(const std::array<ScatterTerm, 2> &terms) const {
 
 namespace {
 
-struct SumBeforeReduceScatter : RewritePattern {
-  SumBeforeReduceScatter(MLIRContext *context, const ScatterSums &sums)
-      : RewritePattern(MatchAnyOpTypeTag(), /*benefit=*/1, context), sums(sums),
-        largest(sums.getLargest().begin(), sums.getLargest().end()) {}
-
-  LogicalResult matchAndRewrite(Operation *last,
-                                PatternRewriter &rewriter) const override;
-
-private:
-  const ScatterSums &sums;
-  DenseSet<Operation *> largest;
-};
-
 /// Everything that a sum consists of.
 struct Parts {
   /// Those that are summands of others come later.
@@ -281,7 +266,7 @@ static Operation *createAddition(RewriterBase &rewriter, Operation *add,
 
 /// Replaces what `op` has of the attributes of one of `members` by what is
 /// known of all of them.
-static void setMerged(PatternRewriter &rewriter, Operation *op,
+static void setMerged(RewriterBase &rewriter, Operation *op,
                       ArrayRef<Operation *> members) {
   rewriter.modifyOpInPlace(op, [&] {
     op->setLoc(fuseLocations(members));
@@ -291,7 +276,7 @@ static void setMerged(PatternRewriter &rewriter, Operation *op,
 }
 
 /// A start like `start`, before it, that sends `sent` for all of `members`.
-static Operation *createStart(PatternRewriter &rewriter,
+static Operation *createStart(RewriterBase &rewriter,
                               CollectiveOpInterface start, Value sent,
                               ArrayRef<Operation *> members) {
   rewriter.setInsertionPoint(start);
@@ -318,11 +303,9 @@ static void remarkSummed(Operation *last, ArrayRef<Operation *> starts) {
       << remark::metric("ReduceScatters", starts.size());
 }
 
-LogicalResult
-SumBeforeReduceScatter::matchAndRewrite(Operation *last,
-                                        PatternRewriter &rewriter) const {
-  if (!largest.contains(last))
-    return failure();
+/// Reduces the sum whose last addition is `last` at once.
+static void rewriteSum(RewriterBase &rewriter, const ScatterSums &sums,
+                       Operation *last) {
   Parts parts = collectParts(sums, last);
   // By addition of shards: that of whole tensors.
   DenseMap<Operation *, Value> wholes;
@@ -362,12 +345,6 @@ SumBeforeReduceScatter::matchAndRewrite(Operation *last,
   }
   for (Operation *op : llvm::concat<Operation *>(parts.waits, parts.starts))
     rewriter.eraseOp(op);
-  return success();
-}
-
-void mlir::commsched::populateSumBeforeReduceScatterPatterns(
-    RewritePatternSet &patterns, const ScatterSums &sums) {
-  patterns.add<SumBeforeReduceScatter>(patterns.getContext(), sums);
 }
 
 //===----------------------------------------------------------------------===//
@@ -393,13 +370,9 @@ bool mlir::commsched::sumBeforeReduceScatter(func::FuncOp function) {
     remarkObstacles(function, sums);
   if (sums.getLargest().empty())
     return false;
-  RewritePatternSet patterns(function.getContext());
-  populateSumBeforeReduceScatterPatterns(patterns, sums);
-  // Nothing but the rewrite itself: sums do not depend on each other.
-  GreedyRewriteConfig config;
-  config.setStrictness(GreedyRewriteStrictness::ExistingOps)
-      .enableFolding(false)
-      .enableConstantCSE(false);
-  (void)applyOpPatternsGreedily(sums.getLargest(), std::move(patterns), config);
+  // Sums do not depend on each other.
+  IRRewriter rewriter(function.getContext());
+  for (Operation *last : llvm::reverse(sums.getLargest()))
+    rewriteSum(rewriter, sums, last);
   return true;
 }

@@ -106,17 +106,12 @@ private:
   DenseMap<Operation *, int64_t> numBarriers;
 };
 
-/// Adds the pattern that reduces each of `sums.getLargest()` at once. An
-/// addition comes where the later of its summands started, the start where the
-/// last one was, the wait where the last addition was. New operations have
-/// fused locations, and the names and other attributes that bucketing would
-/// give them; the start keeps the last one's `commsched.order`; no cost stays
-/// pinned. `sums` outlives the pattern.
-void populateSumBeforeReduceScatterPatterns(RewritePatternSet &patterns,
-                                            const ScatterSums &sums);
-
-/// Applies the pattern to `function`. Emits a remark for each sum: what it
-/// became, or why it stays. Returns whether anything changed.
+/// Reduces the largest sums of `function` at once. An addition comes where the
+/// later of its summands started, the start where the last one was, the wait
+/// where the last addition was. New operations have fused locations, and the
+/// names and other attributes that bucketing would give them; the start keeps
+/// the last one's `commsched.order`; no cost stays pinned. Emits a remark for
+/// each sum: what it became, or why it stays. Returns whether anything changed.
 bool sumBeforeReduceScatter(func::FuncOp function);
 
 } // namespace mlir::commsched

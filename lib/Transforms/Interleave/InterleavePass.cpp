@@ -273,9 +273,6 @@ protected:
   std::optional<std::string> readOwnOptions() override;
 
 private:
-  FailureOr<func::FuncOp> findFunction(StringRef symbol,
-                                       const llvm::cl::Option &option);
-  LogicalResult checkName();
   FailureOr<InterleavedPair> findPair();
   FailureOr<bool> interleave(const InterleavedPair &pair);
 
@@ -303,36 +300,14 @@ std::optional<std::string> Interleave::readOwnOptions() {
 // The functions
 //===----------------------------------------------------------------------===//
 
-FailureOr<func::FuncOp>
-Interleave::findFunction(StringRef symbol, const llvm::cl::Option &option) {
-  ModuleOp module = getOperation();
-  Operation *found = SymbolTable::lookupSymbolIn(module, symbol);
-  auto function = dyn_cast_if_present<func::FuncOp>(found);
-  if (function && !function.isExternal())
-    return function;
-  std::string error = makeOptionError(
-      *this, option,
-      "names '@" + symbol + "', " +
-          (function ? "which has no body" : "but there is no such function"));
-  InFlightDiagnostic diag = emitError(module.getLoc(), error);
-  if (found)
-    diag.attachNote(found->getLoc()) << "the symbol is here";
-  return diag;
-}
-
-LogicalResult Interleave::checkName() {
-  StringRef symbol = getSymbol(name);
-  return checkNewSymbol(getOperation(), symbol, {}, [&] {
-    return makeOptionError(
-        *this, name, "is '@" + symbol + "', but the module has that symbol");
-  });
-}
-
 FailureOr<InterleavedPair> Interleave::findPair() {
-  FailureOr<func::FuncOp> firstFunction = findFunction(getSymbol(first), first);
+  ModuleOp module = getOperation();
+  FailureOr<func::FuncOp> firstFunction =
+      findNamedFunction(module, first, *this, first);
   FailureOr<func::FuncOp> secondFunction =
-      findFunction(getSymbol(second), second);
-  if (failed(firstFunction) || failed(secondFunction) || failed(checkName()))
+      findNamedFunction(module, second, *this, second);
+  if (failed(firstFunction) || failed(secondFunction) ||
+      failed(checkNewSymbol(module, getSymbol(name), {}, *this, name)))
     return failure();
   return InterleavedPair{
       *firstFunction, *secondFunction, {}, getSymbol(name).str()};

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Float8Tensors.h"
+#include "Quantization.h"
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MemoryPlan.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Partition/Segments.h"
 #include "CommSched/Support/Unlimited.h"
+#include "MemorySearch.h"
 #include "SavedValues.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"

@@ -14,11 +14,186 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_MEMORYSEARCH_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_MEMORYSEARCH_H
 
+#include "../Schedule/DecidedBlock.h"
 #include "../Schedule/FrontierFile.h"
-#include "MemoryPlan.h"
-#include "ScheduledPair.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Partition/PricedCut.h"
+#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/StepEstimate.h"
+#include "CommSched/Report/PairReport.h"
+#include "SplitFunction.h"
+#include <map>
 
 namespace mlir::commsched {
+
+//===----------------------------------------------------------------------===//
+// Partitions to choose from: the same whatever the memory is
+//===----------------------------------------------------------------------===//
+
+/// A partition of the list.
+struct ListedPartition {
+  /// Where it comes from, such as "memory at 64 ns/MiB".
+  std::string origin;
+  /// What becomes of gathered parameters.
+  partition::CollectivePolicy gathers = partition::CollectivePolicy::Cost;
+  partition::Split split;
+  partition::StepEstimate estimate;
+};
+
+/// The list: minimum cuts by price. There is a family for each way to treat
+/// gathered parameters (kept, gathered again where that is cheaper, always
+/// gathered again) and each division of the forward into segments, whose inputs
+/// have to be saved if the backward needs them; in a family the price of memory
+/// rises, for the early values of the forward first, which are saved longest.
+class PartitionList {
+public:
+  /// `joint`, whose costs are nanoseconds, must outlive the result. Emits an
+  /// error, at the operations at odds, if there is no partition.
+  static FailureOr<PartitionList>
+  create(const JointFunction &joint, partition::CollectivePolicy collectives);
+
+  /// The list with that partition alone.
+  static PartitionList createFixed(const JointFunction &joint,
+                                   partition::Split split);
+
+  /// Whether the graph is so small that looking at the whole list takes no
+  /// time.
+  bool isSmall() const;
+  /// Whether it is so small that there is time for changes of single values,
+  /// and for scheduling what others seem to beat.
+  bool isTiny() const;
+
+  /// All of the list, without repetitions, and rungs of the ladder of
+  /// commsched-partition-joint: for small graphs. Of tiny ones also changes of
+  /// single values that improve the estimate.
+  FailureOr<std::vector<const ListedPartition *>> getAll();
+
+  /// Those with the shortest estimates within `bytes`: of a few families the
+  /// first that is within; the shortest first. If no family is known to have
+  /// one, the one with the least.
+  FailureOr<std::vector<const ListedPartition *>> getAround(int64_t bytes);
+
+private:
+  /// A way to treat gathered parameters.
+  struct Gathers {
+    partition::CollectivePolicy policy;
+    /// With the costs and policies of it.
+    std::unique_ptr<partition::JointGraph> graph;
+  };
+  /// Partitions by the level of the price.
+  struct Family {
+    const Gathers *gathers;
+    std::string name;
+    /// By node: whether it is an input of a segment; none if there is one.
+    std::vector<char> isInput;
+    std::map<int32_t, const ListedPartition *> byLevel;
+  };
+
+  explicit PartitionList(const JointFunction &joint) : joint(&joint) {}
+
+  void addFamilies(partition::CollectivePolicy policy);
+  LogicalResult addLadder(const Gathers &gathers);
+  /// The partitions whose estimates no other one beats in time and memory, the
+  /// shortest first.
+  std::vector<const ListedPartition *> findBestEstimates() const;
+  void addNeighbor(const ListedPartition &listed, partition::NodeId node,
+                   ArrayRef<const ListedPartition *> best);
+  void addNeighbors();
+  int32_t getNumPrices() const;
+  LogicalResult findPrice(Family &family, int64_t bytes, int32_t &index);
+  FailureOr<const ListedPartition *> findShare(Family &family, int32_t index,
+                                               int64_t bytes);
+  partition::TreatmentPrices getPrices(const Family &family,
+                                       int32_t level) const;
+  FailureOr<const ListedPartition *> get(Family &family, int32_t level);
+  const ListedPartition *add(std::string origin,
+                             partition::CollectivePolicy gathers,
+                             partition::Split split);
+
+  const JointFunction *joint;
+  /// The only partition, if there is one; there are no families then.
+  const ListedPartition *fixed = nullptr;
+  std::unique_ptr<partition::Classification> classes;
+  std::unique_ptr<partition::StepEstimator> estimator;
+  std::vector<std::unique_ptr<Gathers>> treatments;
+  std::vector<Family> families;
+  /// By node, from 0: the share of the forward that it belongs to.
+  std::vector<int32_t> shares;
+  /// By what is saved.
+  std::map<std::vector<partition::NodeId>, ListedPartition> partitions;
+};
+
+//===----------------------------------------------------------------------===//
+// Schedules of both halves
+//===----------------------------------------------------------------------===//
+
+/// What a step takes whose halves are scheduled.
+struct PairSchedule {
+  /// The limit that it was made for.
+  int64_t limitBytes = 0;
+  /// More than the limit if nothing that is known fits it.
+  int64_t peakBytes = 0;
+  /// What the allocator reserves, if the budget limits that and it was asked
+  /// for.
+  std::optional<int64_t> reservedBytes;
+  int64_t stepNs = 0;
+  int64_t exposedNs = 0;
+  int64_t numCollectives = 0;
+
+  bool fits() const { return peakBytes <= limitBytes; }
+};
+
+/// A schedule of both halves, which the scheduler can apply that found it.
+struct PairDecision {
+  PairSchedule schedule;
+  /// Of the forward and of the backward.
+  std::vector<BlockSchedule> halves;
+};
+
+/// What schedules two halves, which it owns until they are released.
+class PairScheduler {
+public:
+  /// Reads both halves. `options` must outlive the result;
+  /// `besideBackwardBytes` as in PairCosts. Errors are those of BlockScheduler.
+  static FailureOr<std::unique_ptr<PairScheduler>>
+  create(OwnedHalves halves, int64_t besideBackwardBytes,
+         const SchedulingOptions &options);
+
+  /// Schedules both within `limitBytes`, at once; changes neither.
+  FailureOr<PairDecision> schedule(int64_t limitBytes);
+
+  /// The halves are no longer erased with this.
+  PartitionHalves release() { return owned.release(); }
+
+  /// Applies a schedule to the halves, and emits the remarks on it. Emits an
+  /// error if it cannot be found out what is exposed.
+  LogicalResult apply(PairDecision decision);
+
+  /// Applies a schedule to the halves without remarks. Returns the bytes that
+  /// the allocator of the options, which must have one, reserves for them.
+  /// Errors are those of simulatePair().
+  FailureOr<int64_t> applyAndMeasureReserved(const PairDecision &decision,
+                                             OperationCosts &costs);
+
+private:
+  PairScheduler(OwnedHalves owned, int64_t besideBackwardBytes,
+                const SchedulingOptions &options)
+      : owned(std::move(owned)), halves(this->owned.get()),
+        besideBackwardBytes(besideBackwardBytes), options(options) {}
+
+  func::FuncOp getHalf(unsigned half) {
+    return half == 0 ? halves.forward : halves.backward;
+  }
+  FailureOr<BlockSchedule> scheduleHalf(unsigned half, int64_t limitBytes);
+
+  /// Outlives the schedulers, which hold operations of it.
+  OwnedHalves owned;
+  PartitionHalves halves;
+  int64_t besideBackwardBytes;
+  const SchedulingOptions &options;
+  /// Of the forward and of the backward.
+  std::vector<std::unique_ptr<BlockScheduler>> schedulers;
+};
 
 /// What becomes of saved values.
 struct Treatment {

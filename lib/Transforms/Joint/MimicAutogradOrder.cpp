@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MimicAutogradOrder.h"
 #include "../PassSupport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Transforms/Passes.h"
+#include "SplitFunction.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace mlir::commsched {

@@ -6,10 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OffloadActivations.h"
+#include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
+#include "SplitFunction.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

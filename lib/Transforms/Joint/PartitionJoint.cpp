@@ -13,12 +13,11 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Transforms/Passes.h"
-#include "MimicAutogradOrder.h"
-#include "OperatorCounts.h"
 #include "PartitionPlan.h"
 #include "SavedValues.h"
 #include "SplitFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_PARTITIONJOINT
@@ -28,8 +27,65 @@ namespace mlir::commsched {
 using namespace mlir;
 using namespace mlir::commsched;
 using partition::CollectivePolicy;
+using partition::JointGraph;
+using partition::JointNodeKind;
 using partition::NodeId;
 using partition::Split;
+
+//===----------------------------------------------------------------------===//
+// Counts of operators
+//===----------------------------------------------------------------------===//
+
+static void remarkCounts(const JointFunction &joint, StringRef function,
+                         const Twine &what,
+                         function_ref<bool(NodeId)> isCounted) {
+  const JointGraph &graph = joint.getGraph();
+  llvm::MapVector<StringRef, int64_t> counts;
+  int64_t total = 0;
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    if (graph[node].kind != JointNodeKind::Operation || !isCounted(node))
+      continue;
+    Operation *op = joint.getOperation(node);
+    auto compute = dyn_cast<ComputeOp>(op);
+    ++counts[compute ? compute.getCallee() : op->getName().getStringRef()];
+    ++total;
+  }
+  auto sorted = counts.takeVector();
+  llvm::stable_sort(sorted, [](const auto &first, const auto &second) {
+    return first.second > second.second;
+  });
+  std::string text = (what + ":").str();
+  StringRef separator = " ";
+  for (auto [name, count] : sorted) {
+    text += (separator + Twine(count) + " " + name).str();
+    separator = ", ";
+  }
+  remark::analysis(joint.getFunction().getLoc(),
+                   makeRemark("OperatorCounts", function))
+      << text << remark::metric("Operations", total);
+}
+
+/// Emits three remarks `OperatorCounts`: how often each operator occurs in the
+/// forward, in the backward, and among the operations that both have, the most
+/// frequent first, in program order where they are as frequent.
+static void remarkOperatorCounts(const JointFunction &joint, const Split &split,
+                                 const PartitionNames &names) {
+  // Counting is for those who listen.
+  if (!joint.getFunction().getContext()->getRemarkEngine())
+    return;
+  remarkCounts(joint, names.forward, "operators of the forward",
+               [&](NodeId node) { return split.inForward[node]; });
+  remarkCounts(joint, names.backward, "operators of the backward",
+               [&](NodeId node) { return split.inBackward[node]; });
+  remarkCounts(joint, names.joint, "operators that both compute",
+               [&](NodeId node) {
+                 return split.inForward[node] && split.inBackward[node];
+               });
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
 
 namespace {
 

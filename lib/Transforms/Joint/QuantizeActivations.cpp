@@ -6,14 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "QuantizeActivations.h"
 #include "../PassSupport.h"
-#include "ActivationCandidates.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
-#include "Float8Tensors.h"
+#include "Quantization.h"
+#include "SplitFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -6,10 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ScheduledPair.h"
 #include "../PassSupport.h"
 #include "../Schedule/SchedulingPass.h"
 #include "CommSched/Report/PairReport.h"
+#include "MemorySearch.h"
 #include "mlir/IR/Threading.h"
 
 using namespace mlir;

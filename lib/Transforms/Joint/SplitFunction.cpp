@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitFunction.h"
+#include "../Step/JoinedFunction.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -111,33 +112,16 @@ LogicalResult mlir::commsched::checkPartitionSymbols(
 
 namespace {
 
-/// An argument or result of a half.
-struct Port {
-  NodeId node;
-  DictionaryAttr attrs;
-};
-
 struct Half {
   StringRef name;
   NamedAttrList attrs;
-  SmallVector<Port> arguments;
-  SmallVector<Port> results;
+  SmallVector<FunctionPort> arguments;
+  SmallVector<FunctionPort> results;
   /// By node: whether this half computes it.
   const std::vector<char> *computes;
 };
 
 } // namespace
-
-static SmallVector<Type> getTypes(const JointFunction &joint,
-                                  ArrayRef<Port> ports) {
-  return llvm::map_to_vector(
-      ports, [&](const Port &p) { return joint.getValue(p.node).getType(); });
-}
-
-static SmallVector<Attribute> getAttributes(ArrayRef<Port> ports) {
-  return llvm::map_to_vector(
-      ports, [](const Port &p) -> Attribute { return p.attrs; });
-}
 
 static void cloneOperation(OpBuilder &builder, Operation *op,
                            IRMapping &mapping) {
@@ -155,30 +139,22 @@ static void cloneOperation(OpBuilder &builder, Operation *op,
 static func::FuncOp createHalf(OpBuilder &builder, const JointFunction &joint,
                                const Half &half) {
   func::FuncOp whole = joint.getFunction();
-  auto type = builder.getFunctionType(getTypes(joint, half.arguments),
-                                      getTypes(joint, half.results));
-  auto function =
-      func::FuncOp::create(builder, whole.getLoc(), half.name, type);
+  IRMapping mapping;
+  func::FuncOp function = createFunction(whole.getLoc(), half.name,
+                                         half.arguments, half.results, mapping);
   function->setDiscardableAttrs(half.attrs.getDictionary(whole.getContext()));
   function.setVisibility(whole.getVisibility());
   function.setNoInline(whole.getNoInline());
-  function.setAllArgAttrs(getAttributes(half.arguments));
-  function.setAllResultAttrs(getAttributes(half.results));
-
+  builder.insert(function);
   OpBuilder::InsertionGuard guard(builder);
-  Block *body = builder.createBlock(&function.getBody());
-  IRMapping mapping;
-  for (const Port &port : half.arguments) {
-    Value value = joint.getValue(port.node);
-    mapping.map(value, body->addArgument(value.getType(), value.getLoc()));
-  }
+  builder.setInsertionPointToEnd(&function.getBody().front());
   const JointGraph &graph = joint.getGraph();
   for (NodeId node = 0; node < graph.size(); ++node)
     if (graph[node].kind == JointNodeKind::Operation && (*half.computes)[node])
       cloneOperation(builder, joint.getOperation(node), mapping);
   SmallVector<Value> results =
-      llvm::map_to_vector(half.results, [&](const Port &port) {
-        return mapping.lookup(joint.getValue(port.node));
+      llvm::map_to_vector(half.results, [&](const FunctionPort &port) {
+        return mapping.lookup(port.value);
       });
   Operation *end = whole.getBody().front().getTerminator();
   auto returnOp = func::ReturnOp::create(builder, end->getLoc(), results);
@@ -247,8 +223,6 @@ static DictionaryAttr getSavedArgumentAttrs(const JointFunction &joint,
 static void addOwnPorts(const JointFunction &joint, Half &forward,
                         Half &backward) {
   func::FuncOp function = joint.getFunction();
-  DictionaryAttr none = DictionaryAttr::get(function.getContext());
-  auto orNone = [&](DictionaryAttr attrs) { return attrs ? attrs : none; };
   const JointGraph &graph = joint.getGraph();
   // As in torch/_functorch/partitioners.py, the seeds of a half come last.
   auto isOwnSeed = [](BlockArgument argument) {
@@ -262,15 +236,15 @@ static void addOwnPorts(const JointFunction &joint, Half &forward,
     NodeId node = joint.getNode(argument);
     Half &half = graph[node].kind == JointNodeKind::Primal ? forward : backward;
     half.arguments.push_back(
-        {node, orNone(function.getArgAttrDict(argument.getArgNumber()))});
+        {argument, function.getArgAttrDict(argument.getArgNumber())});
   }
   unsigned index = 0;
   for (NodeId node : graph.getForwardResults())
     forward.results.push_back(
-        {node, orNone(function.getResultAttrDict(index++))});
+        {joint.getValue(node), function.getResultAttrDict(index++)});
   for (NodeId node : graph.getBackwardResults())
     backward.results.push_back(
-        {node, orNone(function.getResultAttrDict(index++))});
+        {joint.getValue(node), function.getResultAttrDict(index++)});
 }
 
 OwnedHalves mlir::commsched::splitFunction(const JointFunction &joint,
@@ -291,11 +265,13 @@ OwnedHalves mlir::commsched::splitFunction(const JointFunction &joint,
   backward.attrs.set(forwardAttrName,
                      FlatSymbolRefAttr::get(context, names.forward));
   for (NodeId node : split.saved)
-    backward.arguments.push_back({node, getSavedArgumentAttrs(joint, node)});
+    backward.arguments.push_back(
+        {joint.getValue(node), getSavedArgumentAttrs(joint, node)});
   addOwnPorts(joint, forward, backward);
   for (NodeId node : split.saved)
     forward.results.push_back(
-        {node, addName(joint, node, {}).getDictionary(context)});
+        {joint.getValue(node),
+         addName(joint, node, {}).getDictionary(context)});
 
   OwnedHalves pair;
   pair.forward = createHalf(builder, joint, forward);

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Creates the two halves of a joint function, linked by attributes. The joint
-// function stays as it is.
+// Creates the two halves of a joint function, linked by attributes, and
+// rewrites them. The joint function stays as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,6 +23,8 @@
 #include <string>
 
 namespace mlir::commsched {
+
+class OperationCosts;
 
 /// The symbols of a partition, without `@`.
 struct PartitionNames {
@@ -81,6 +83,38 @@ LogicalResult verifyPartitions(ModuleOp module);
 /// `commsched.size_hints` holds them. Null if it has all, or if one of them is
 /// not known.
 DenseI64ArrayAttr getSizeHints(Value value);
+
+/// Puts what the first operation that uses a tangent, and those behind it,
+/// depend on right before the first of them that needs it. Operations before it
+/// that write memory stay in front, with what they depend on. A function of
+/// several blocks, without such an operation, or with a forward in it, stays as
+/// it is; with `emitRemarks`, a remark says what was done or why nothing was.
+/// Emits an error when no problem can be made of the block; see
+/// BlockProblem::create(). Returns whether anything moved. Linear.
+FailureOr<bool> applyAutogradOrder(func::FuncOp function,
+                                   bool emitRemarks = true);
+
+/// Rewrites both halves of a partition, of one block each, such that saved
+/// tensors of bf16 and of at least 1 MiB, inputs aside, are saved as f8E5M2
+/// with a scale for each row, as commsched-quantize-activations does: the first
+/// of them, up to `eighths` of their bytes. Returns how many there are. The
+/// dialects `arith`, `linalg`, `math` and `tensor` must be loaded. Linear.
+int64_t quantizeSavedValues(PartitionHalves halves, int32_t eighths,
+                            bool emitRemarks);
+
+/// Rewrites both halves, which have one block each, such that saved values
+/// whose transfers computation hides (schedule::chooseHiddenTransfers(), with
+/// the times of operations by `costs`) are saved on the host, within
+/// `hostBytes`. Returns how many there are.
+///
+/// The forward offloads a value right behind its last use, waits where the
+/// transfer is done, and returns a host tensor; the backward starts to reload
+/// it as late as it can, and waits at its first use. Only tensors of static
+/// size are sent that the forward computes and nothing else that it returns
+/// shares memory with, and none of less than a 64th of the largest. Linear but
+/// for sorting.
+int64_t offloadSavedValues(PartitionHalves halves, OperationCosts &costs,
+                           int64_t hostBytes);
 
 /// Threads states through a joint function as long as it lives.
 ///

@@ -33,12 +33,12 @@
 
 #include "../Bucketing/BucketChoice.h"
 #include "../MemoryBudget.h"
+#include "../Split/SplitChoice.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
-#include "SplitProgram.h"
 
 #include <map>
 

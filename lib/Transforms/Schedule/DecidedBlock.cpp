@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "DecidedBlock.h"
-#include "../Bucketing/BucketRemarks.h"
 #include "../PassSupport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/ExposureText.h"

@@ -20,6 +20,7 @@
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Transforms/PassOptionEnums.h"
 
+#include "../Trial.h"
 #include <map>
 
 namespace mlir::commsched {
@@ -186,6 +187,40 @@ private:
   const SplitChoice *takenFor = nullptr;
   /// How many operations sketches of single regions may still run through.
   int64_t effort;
+};
+
+/// A block with split regions, as a trial: the split program is scheduled as it
+/// will be, and dropped if that does not pay.
+class SplitProgram {
+public:
+  /// Splits a copy of `block`, a block of `function`, in the order of `choice`.
+  /// No value of the block is used outside of it. `chooser` made the choice for
+  /// `problem`.
+  SplitProgram(func::FuncOp function, Block &block, const BlockProblem &problem,
+               const SplitChooser &chooser, SplitChoice choice,
+               OperationCosts &costs);
+
+  const SplitChoice &getChoice() const { return choice; }
+
+  /// The operation that `original` is in the split block; null for a member of
+  /// a region.
+  Operation *getCopy(Operation *original) const {
+    return copyOf.lookup(original);
+  }
+
+  /// The split block.
+  Block &getBlock() { return trial.getBlock(); }
+  /// Puts the split operations into the block.
+  void adopt() { trial.adopt(); }
+
+private:
+  struct Part;
+
+  void order(const BlockProblem &problem, ArrayRef<Part> parts);
+
+  Trial trial;
+  SplitChoice choice;
+  DenseMap<Operation *, Operation *> copyOf;
 };
 
 } // namespace mlir::commsched

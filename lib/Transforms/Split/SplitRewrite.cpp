@@ -8,7 +8,6 @@
 
 #include "SplitRewrite.h"
 
-#include "ChunkRings.h"
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/ChunkAttribute.h"

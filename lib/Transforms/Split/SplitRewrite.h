@@ -14,12 +14,77 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITREWRITE_H
 #define COMMSCHED_LIB_TRANSFORMS_SPLIT_SPLITREWRITE_H
 
-#include "ChunkValues.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Interfaces/SplitRule.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
 #include "llvm/ADT/StringSet.h"
 
 namespace mlir::commsched {
+
+//===----------------------------------------------------------------------===//
+// Slices and concatenations
+//===----------------------------------------------------------------------===//
+
+/// A value, and the operations that make it, in their order.
+struct CreatedValue {
+  Value value;
+  SmallVector<Operation *, 4> operations;
+};
+
+/// Creates part number `place`, an index, of `count` of `value`: a view, or
+/// with `isCopied` a copy.
+CreatedValue createSlice(OpBuilder &builder, Location loc, Value value,
+                         ValueSplit split, OpFoldResult place, int64_t count,
+                         bool isCopied);
+
+/// Creates the part of `whole` with the number `place` of `count`: a view, with
+/// as many dimensions more as `split` has blocks.
+CreatedValue createDestination(OpBuilder &builder, Location loc, Value whole,
+                               ValueSplit split, OpFoldResult place,
+                               int64_t count);
+
+/// Creates the value of `type` of which `chunks` are all chunks.
+CreatedValue createConcat(OpBuilder &builder, Location loc, Type type,
+                          ValueRange chunks, ValueSplit split);
+
+/// The same, where each chunk is the part with the number in `places`.
+CreatedValue createInserts(OpBuilder &builder, Location loc, Type type,
+                           ValueRange chunks, ValueSplit split,
+                           ArrayRef<OpFoldResult> places);
+
+/// Creates the value `storage` with all its parts, which are `chunks`.
+CreatedValue createJoin(OpBuilder &builder, Location loc, Value storage,
+                        ValueRange chunks);
+
+/// Whether createSum() knows how to add elements of `type`.
+bool canAdd(Type type);
+
+/// Creates the sum of `chunks`, added up in their order.
+CreatedValue createSum(OpBuilder &builder, Location loc, ValueRange chunks);
+
+//===----------------------------------------------------------------------===//
+// Rings: each rank passes the shard that it got last on to the next one
+//===----------------------------------------------------------------------===//
+
+/// Where chunks are in a ring of `size` ranks: chunk c is part number
+/// (rank - c) mod size of every value.
+struct RingPlaces {
+  SmallVector<OpFoldResult, 8> places;
+  SmallVector<Operation *, 16> operations;
+};
+RingPlaces createRingPlaces(OpBuilder &builder, Location loc,
+                            FlatSymbolRefAttr group, int64_t size);
+
+/// Starts to send `value` to the next of `size` ranks.
+PermuteOp createRingStep(OpBuilder &builder, Location loc, Value value,
+                         FlatSymbolRefAttr group, int64_t size);
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
 
 /// The names of what is in chunks, each given once in a block.
 class ChunkNames {

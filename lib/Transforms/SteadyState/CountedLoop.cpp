@@ -11,9 +11,11 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/ScopedPrinter.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -141,4 +143,205 @@ mlir::commsched::copyAsCountedLoop(scf::WhileOp loop,
   eraseDead(nullptr, result.loop.getBody()->getTerminator());
   result.results.insert(result.results.begin() + *counter, Value());
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops of StableHLO
+//===----------------------------------------------------------------------===//
+
+/// The operation of that name and with so many operands that makes `value`.
+static Operation *getProducer(Value value, StringRef name,
+                              unsigned numOperands) {
+  Operation *op = value.getDefiningOp();
+  bool isIt = op && op->getName().getStringRef() == name &&
+              op->getNumOperands() == numOperands && op->getNumResults() == 1 &&
+              op->getNumRegions() == 0;
+  return isIt ? op : nullptr;
+}
+
+static Attribute getAnyAttribute(Operation *op, StringRef name) {
+  if (std::optional<Attribute> attr = op->getInherentAttr(name))
+    return *attr;
+  if (auto properties =
+          dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
+    if (Attribute attr = properties.get(name))
+      return attr;
+  return op->getDiscardableAttr(name);
+}
+
+/// The constant scalar that `value` is, and its operation.
+static std::optional<std::pair<Operation *, int64_t>>
+readConstant(Value value) {
+  Operation *op = getProducer(value, "stablehlo.constant", 0);
+  if (!op)
+    return std::nullopt;
+  auto elements =
+      dyn_cast_or_null<DenseIntElementsAttr>(getAnyAttribute(op, "value"));
+  if (!elements || elements.getType().getRank() != 0 ||
+      elements.getElementType().getIntOrFloatBitWidth() > 64)
+    return std::nullopt;
+  APInt number = *elements.value_begin<APInt>();
+  return std::pair(op, elements.getElementType().isUnsignedInteger()
+                           ? static_cast<int64_t>(number.getZExtValue())
+                           : number.getSExtValue());
+}
+
+std::optional<StableHloLoop>
+StableHloLoop::read(Operation *loop, LoopProblem::DeclineFunction decline) {
+  auto refuse = [&](Location where, const Twine &reason) {
+    decline(where, reason.str());
+    return std::nullopt;
+  };
+  bool isWhole = loop->getNumRegions() == 2 &&
+                 llvm::all_of(loop->getRegions(), [](Region &region) {
+                   return region.hasOneBlock() && !region.front().empty();
+                 });
+  if (!isWhole)
+    return refuse(loop->getLoc(), "it is malformed");
+  Block &condition = loop->getRegion(0).front();
+  Operation &ends = condition.back();
+  auto decides = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return refuse(ends.getLoc(),
+                  "it may end early: " +
+                      (op ? describe(op) : std::string("a carried value")) +
+                      " decides, and not a comparison of a counter with a "
+                      "constant");
+  };
+  if (ends.getNumOperands() != 1)
+    return refuse(loop->getLoc(), "it is malformed");
+  StableHloLoop result;
+  result.original = loop;
+  result.compare = getProducer(ends.getOperand(0), "stablehlo.compare", 2);
+  if (!result.compare)
+    return decides(ends.getOperand(0));
+  Attribute direction = getAnyAttribute(result.compare, "comparison_direction");
+  auto counter = dyn_cast<BlockArgument>(result.compare->getOperand(0));
+  auto end = readConstant(result.compare->getOperand(1));
+  if (!direction ||
+      !StringRef(llvm::to_string(direction))
+           .contains("comparison_direction LT") ||
+      !counter || counter.getOwner() != &condition || !end)
+    return decides(ends.getOperand(0));
+  unsigned number = counter.getArgNumber();
+  Block &body = loop->getRegion(1).front();
+  auto first = readConstant(loop->getOperand(number));
+  result.add = getProducer(body.back().getOperand(number), "stablehlo.add", 2);
+  if (!first || !result.add)
+    return refuse(ends.getLoc(), "it does not count from one constant to "
+                                 "another by a constant step");
+  bool isSecond = result.add->getOperand(1) == body.getArgument(number);
+  auto step = readConstant(result.add->getOperand(isSecond ? 0 : 1));
+  if (result.add->getOperand(isSecond ? 1 : 0) != body.getArgument(number) ||
+      !step || step->second <= 0)
+    return refuse(ends.getLoc(), "its step is not a positive constant");
+  std::tie(result.firstConstant, result.first) = *first;
+  std::tie(result.stepConstant, result.step) = *step;
+  bool overflows = false;
+  APInt distance = APInt(64, end->second, true)
+                       .ssub_ov(APInt(64, result.first, true), overflows);
+  if (overflows)
+    return refuse(ends.getLoc(), "it has too many iterations");
+  int64_t length = std::max<int64_t>(distance.getSExtValue(), 0);
+  result.count = length / result.step + (length % result.step > 0);
+  return result;
+}
+
+CountedLoop StableHloLoop::copy() const {
+  OpBuilder builder(original);
+  Location loc = original->getLoc();
+  auto makeIndex = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  auto loop = scf::ForOp::create(
+      builder, loc, makeIndex(0), makeIndex(count), makeIndex(1),
+      original->getOperands(), [](OpBuilder &, Location, Value, ValueRange) {});
+  Block &body = original->getRegion(1).front();
+  IRMapping mapping;
+  mapping.map(body.getArguments(), loop.getRegionIterArgs());
+  builder.setInsertionPointToEnd(loop.getBody());
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> yielded =
+      llvm::map_to_vector(body.back().getOperands(), [&](Value value) {
+        return mapping.lookupOrDefault(value);
+      });
+  scf::YieldOp::create(builder, body.back().getLoc(), yielded);
+  return dropPassedOn(loop);
+}
+
+Value StableHloLoop::makeConstant(OpBuilder &builder, Operation *like,
+                                  int64_t number) const {
+  Operation *constant = builder.clone(*like);
+  auto type = cast<ShapedType>(constant->getResult(0).getType());
+  auto value = DenseElementsAttr::get(type, APInt(type.getElementTypeBitWidth(),
+                                                  number, /*isSigned=*/true,
+                                                  /*implicitTrunc=*/true));
+  if (constant->getDiscardableAttr("value"))
+    constant->setDiscardableAttr("value", value);
+  else if (auto properties = dyn_cast_or_null<DictionaryAttr>(
+               constant->getPropertiesAsAttribute())) {
+    NamedAttrList attributes(properties);
+    attributes.set("value", value);
+    (void)constant->setPropertiesFromAttribute(
+        attributes.getDictionary(constant->getContext()),
+        /*emitError=*/nullptr);
+  }
+  return constant->getResult(0);
+}
+
+/// Adds an argument to the block of the region for each value.
+static Block *makeBlock(OpBuilder &builder, Region &region, Location loc,
+                        ValueRange like) {
+  return builder.createBlock(&region, {}, like.getTypes(),
+                             SmallVector<Location>(like.size(), loc));
+}
+
+/// Ends the block as `like` ends another.
+static void makeReturn(OpBuilder &builder, Operation *like, ValueRange values) {
+  OperationState state(like->getLoc(), like->getName());
+  state.addOperands(values);
+  builder.create(state);
+}
+
+void StableHloLoop::write(scf::ForOp loop) const {
+  OpBuilder builder(loop);
+  Location loc = loop.getLoc();
+  int64_t periods = loop.getStaticTripCount()->getSExtValue();
+  SmallVector<Value> inits = {makeConstant(builder, firstConstant, first)};
+  llvm::append_range(inits, loop.getInitArgs());
+  OperationState state(loc, stableHloWhileName);
+  state.addOperands(inits);
+  state.addTypes(TypeRange(ValueRange(inits)));
+  state.addRegion();
+  state.addRegion();
+  Operation *written = builder.create(state);
+
+  Block *condition = makeBlock(builder, written->getRegion(0), loc, inits);
+  IRMapping mapping;
+  mapping.map(compare->getOperand(0), condition->getArgument(0));
+  mapping.map(compare->getOperand(1),
+              makeConstant(builder, compare->getOperand(1).getDefiningOp(),
+                           first + periods * step));
+  makeReturn(builder, compare->getBlock()->getTerminator(),
+             builder.clone(*compare, mapping)->getResults());
+
+  Block *body = makeBlock(builder, written->getRegion(1), loc, inits);
+  for (auto [from, to] : llvm::zip_equal(loop.getRegionIterArgs(),
+                                         body->getArguments().drop_front()))
+    from.replaceAllUsesWith(to);
+  Operation *yield = loop.getBody()->getTerminator();
+  SmallVector<Value> yielded = {Value()};
+  llvm::append_range(yielded, yield->getOperands());
+  yield->erase();
+  body->getOperations().splice(body->end(), loop.getBody()->getOperations());
+  Value stepBy = makeConstant(builder, stepConstant, step);
+  OperationState sum(add->getLoc(), add->getName());
+  sum.addOperands({body->getArgument(0), stepBy});
+  sum.addTypes(add->getResultTypes());
+  yielded.front() = builder.create(sum)->getResult(0);
+  makeReturn(builder, &original->getRegion(1).front().back(), yielded);
+
+  loop.replaceAllUsesWith(written->getResults().drop_front());
+  eraseWithBounds(loop);
 }

@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Applies the schedule of a loop. What runs before its first period and after
-// its last one is peeled; the names (`commsched.name`) of what is peeled end
-// with the part and the iteration.
+// Applies the schedule of a loop, or replaces a short one by all its
+// iterations, which are scheduled as one program. What runs before its first
+// period and after its last one is peeled; the names (`commsched.name`) of what
+// is peeled end with the part and the iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,6 +33,18 @@ FailureOr<scf::ForOp> applySchedule(scf::ForOp loop,
 LogicalResult applyGuardedSchedule(scf::ForOp loop,
                                    const ScheduledLoop &scheduled,
                                    int64_t leastCount);
+
+/// Returns the schedule of `count` iterations within the limit of the loop. The
+/// operation of node n is that of node n % numNodes in iteration n / numNodes.
+/// None if the bounds are not constants. Emits an error if there is no order.
+FailureOr<std::optional<schedule::StepSchedule>>
+scheduleUnrolled(scf::ForOp loop, const ScheduledLoop &scheduled,
+                 int64_t count);
+
+/// Replaces the loop by all its iterations, in that order. Names
+/// (`commsched.name`) end with the iteration. Linear in the result.
+void unrollLoop(scf::ForOp loop, const ScheduledLoop &scheduled,
+                ArrayRef<schedule::NodeId> order);
 
 } // namespace mlir::commsched
 

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Bucketing/BlockBucketer.h"
+#include "../Bucketing/BucketChoice.h"
 #include "../PassSupport.h"
 #include "CommSched/Analysis/Problem/RegionMemory.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -14,8 +14,6 @@
 #include "CountedLoop.h"
 #include "CyclicPass.h"
 #include "LoopRewrite.h"
-#include "StableHloLoop.h"
-#include "UnrolledLoop.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/ScopeExit.h"

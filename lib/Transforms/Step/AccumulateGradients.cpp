@@ -13,8 +13,7 @@
 #include "../Schedule/SchedulingPass.h"
 #include "../Trial.h"
 #include "CommSched/Dialect/StepAttributes.h"
-#include "LinkedFunctions.h"
-#include "MicroBatches.h"
+#include "JoinedFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -225,11 +224,8 @@ void AccumulateGradients::runOnOperation() {
   if (!step)
     return markAllAnalysesPreserved();
   SymbolTable symbols(getOperation());
-  LogicalResult isFree =
-      checkNewSymbol(getOperation(), name, step->repeated, [&] {
-        return makeOptionError(
-            *this, name, "is '@" + name + "', but the module has that symbol");
-      });
-  if (failed(isFree) || failed(accumulate(*step, symbols)))
+  if (failed(
+          checkNewSymbol(getOperation(), name, step->repeated, *this, name)) ||
+      failed(accumulate(*step, symbols)))
     signalPassFailure();
 }

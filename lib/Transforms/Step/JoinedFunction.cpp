@@ -9,9 +9,11 @@
 #include "JoinedFunction.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -24,16 +26,59 @@ bool mlir::commsched::hasLoneBlock(func::FuncOp function) {
          isa<func::ReturnOp>(body.front().back());
 }
 
-LogicalResult
-mlir::commsched::checkNewSymbol(ModuleOp module, StringRef name,
-                                ArrayRef<func::FuncOp> replaced,
-                                function_ref<std::string()> makeError) {
+LogicalResult mlir::commsched::checkNewSymbol(ModuleOp module, StringRef name,
+                                              ArrayRef<func::FuncOp> replaced,
+                                              const Pass &pass,
+                                              const llvm::cl::Option &option) {
   Operation *found = SymbolTable::lookupSymbolIn(module, name);
   if (!found || llvm::is_contained(replaced, found))
     return success();
-  InFlightDiagnostic diag = emitError(module.getLoc(), makeError());
+  InFlightDiagnostic diag = emitError(
+      module.getLoc(),
+      makeOptionError(pass, option,
+                      "is '@" + name + "', but the module has that symbol"));
   diag.attachNote(found->getLoc()) << "it is here";
   return diag;
+}
+
+FailureOr<func::FuncOp>
+mlir::commsched::findNamedFunction(ModuleOp module, StringRef name,
+                                   const Pass &pass,
+                                   const llvm::cl::Option &option) {
+  name.consume_front("@");
+  Operation *found = SymbolTable::lookupSymbolIn(module, name);
+  auto function = dyn_cast_if_present<func::FuncOp>(found);
+  if (function && !function.isExternal())
+    return function;
+  InFlightDiagnostic diag = emitError(
+      module.getLoc(),
+      makeOptionError(pass, option,
+                      "names '@" + name + "', " +
+                          (function ? "which has no body"
+                                    : "but there is no such function")));
+  if (found)
+    diag.attachNote(found->getLoc()) << "the symbol is here";
+  return diag;
+}
+
+func::FuncOp mlir::commsched::createFunction(Location location, StringRef name,
+                                             ArrayRef<FunctionPort> arguments,
+                                             ArrayRef<FunctionPort> results,
+                                             IRMapping &mapping) {
+  auto getType = [](const FunctionPort &port) { return port.value.getType(); };
+  auto getAttrs = [](const FunctionPort &port) { return port.attrs; };
+  auto function = func::FuncOp::create(
+      location, name,
+      FunctionType::get(location.getContext(),
+                        llvm::map_to_vector(arguments, getType),
+                        llvm::map_to_vector(results, getType)));
+  function.setAllArgAttrs(llvm::map_to_vector(arguments, getAttrs));
+  function.setAllResultAttrs(llvm::map_to_vector(results, getAttrs));
+  Block &body = function.getBody().emplaceBlock();
+  for (const FunctionPort &port : arguments)
+    mapping.map(port.value,
+                body.addArgument(port.value.getType(), port.value.getLoc()));
+  return function;
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,42 +147,36 @@ static DictionaryAttr getCommonAttributes(ArrayRef<func::FuncOp> parts) {
   return common.getDictionary(first.getContext());
 }
 
-static Attribute orEmpty(MLIRContext *context, DictionaryAttr attrs) {
-  return attrs ? attrs : DictionaryAttr::get(context);
-}
-
 //===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
 
-/// Creates the function, in no module and without a body.
-static func::FuncOp createFunction(const FunctionJoin &join, StringRef name) {
+/// Creates the function without operations.
+static func::FuncOp createEmpty(const FunctionJoin &join, StringRef name) {
   func::FuncOp first = join.parts.front();
-  MLIRContext *context = first.getContext();
-  SmallVector<Type> argumentTypes, resultTypes;
-  SmallVector<Attribute> argumentAttrs, resultAttrs;
+  SmallVector<FunctionPort> arguments, results;
   for (JoinedPort port : join.arguments) {
     func::FuncOp part = join.parts[port.part];
-    argumentTypes.push_back(part.getArgument(port.index).getType());
     NamedAttrList attrs(part.getArgAttrDict(port.index));
     attrs.erase(sourceAttrName);
-    argumentAttrs.push_back(attrs.getDictionary(context));
+    arguments.push_back({part.getArgument(port.index),
+                         attrs.getDictionary(first.getContext())});
   }
   for (JoinedPort port : join.results) {
     func::FuncOp part = join.parts[port.part];
-    resultTypes.push_back(part.getResultTypes()[port.index]);
-    resultAttrs.push_back(orEmpty(context, part.getResultAttrDict(port.index)));
+    Operation *end = part.getBody().front().getTerminator();
+    results.push_back(
+        {end->getOperand(port.index), part.getResultAttrDict(port.index)});
   }
   SmallVector<Location> locations;
   for (func::FuncOp part : join.parts)
     locations.push_back(part.getLoc());
-  auto function = func::FuncOp::create(
-      FusedLoc::get(context, locations), name,
-      FunctionType::get(context, argumentTypes, resultTypes));
+  IRMapping mapping;
+  func::FuncOp function =
+      createFunction(FusedLoc::get(first.getContext(), locations), name,
+                     arguments, results, mapping);
   function->setDiscardableAttrs(getCommonAttributes(join.parts));
   function.setVisibility(first.getVisibility());
-  function.setAllArgAttrs(argumentAttrs);
-  function.setAllResultAttrs(resultAttrs);
   return function;
 }
 
@@ -164,14 +203,9 @@ static void rename(Operation *op, StringAttr graph, PartNames &names,
 
 func::FuncOp mlir::commsched::joinFunctions(const FunctionJoin &join,
                                             StringRef name) {
-  func::FuncOp function = createFunction(join, name);
-  OpBuilder builder(function.getContext());
-  Block *body = builder.createBlock(&function.getBody());
-  for (JoinedPort port : join.arguments) {
-    Value argument =
-        func::FuncOp(join.parts[port.part]).getArgument(port.index);
-    body->addArgument(argument.getType(), argument.getLoc());
-  }
+  func::FuncOp function = createEmpty(join, name);
+  Block *body = &function.getBody().front();
+  OpBuilder builder = OpBuilder::atBlockEnd(body);
   PartNames names, chunks;
   // By part: what it returns.
   SmallVector<SmallVector<Value>> returned;
@@ -200,4 +234,83 @@ func::FuncOp mlir::commsched::joinFunctions(const FunctionJoin &join,
       });
   func::ReturnOp::create(builder, function.getLoc(), results);
   return function;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of a step
+//===----------------------------------------------------------------------===//
+
+/// Why the function cannot be part of another one, or an empty text.
+static std::string explainNotLinked(func::FuncOp function) {
+  std::string symbol = ("'@" + function.getSymName() + "'").str();
+  if (!hasLoneBlock(function))
+    return "the body of " + symbol + " is not one block";
+  if (getSteadyState(function))
+    return symbol + " is a part of a steady state";
+  return "";
+}
+
+SmallVector<func::FuncOp> mlir::commsched::findLinkedFunctions(
+    ModuleOp module, function_ref<void(Location, const Twine &)> decline) {
+  llvm::StringMap<func::FuncOp> functions;
+  for (auto function : module.getOps<func::FuncOp>())
+    functions[function.getSymName()] = function;
+  llvm::EquivalenceClasses<Operation *> joined;
+  for (auto function : module.getOps<func::FuncOp>())
+    for (unsigned index : llvm::seq(function.getNumArguments()))
+      if (std::optional<StepSource> source = getStepSource(function, index))
+        joined.unionSets(function, functions.lookup(source->function));
+  SmallVector<func::FuncOp> parts;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (joined.contains(function))
+      parts.push_back(function);
+  if (parts.empty()) {
+    decline(module.getLoc(),
+            "none is linked to another one by '" + sourceAttrName + "'");
+    return {};
+  }
+  for (func::FuncOp function : parts) {
+    if (!joined.isEquivalent(function, parts.front())) {
+      decline(function.getLoc(),
+              "'@" + function.getSymName() + "' and '@" +
+                  parts.front().getSymName() +
+                  "' are of different steps, which no link joins");
+      return {};
+    }
+    if (std::string obstacle = explainNotLinked(function); !obstacle.empty()) {
+      decline(function.getLoc(), obstacle);
+      return {};
+    }
+  }
+  if (parts.size() > 1)
+    return parts;
+  decline(parts.front().getLoc(),
+          "'@" + parts.front().getSymName() + "' is the only one of its step");
+  return {};
+}
+
+/// Removes what links `function` to others.
+static void unlink(func::FuncOp function) {
+  for (unsigned index : llvm::seq(function.getNumArguments()))
+    function.removeArgAttr(index, sourceAttrName);
+  for (StringRef attr : {backwardAttrName, forwardAttrName, jointAttrName,
+                         numForwardOutputsAttrName})
+    function->removeDiscardableAttr(attr);
+}
+
+void mlir::commsched::eraseReplaced(ArrayRef<func::FuncOp> functions,
+                                    StringRef name, SymbolTable &symbols) {
+  for (func::FuncOp function : functions)
+    unlink(function);
+  SymbolTableCollection collection;
+  SymbolUserMap users(collection, symbols.getOp());
+  for (func::FuncOp function : functions) {
+    if (users.useEmpty(function)) {
+      symbols.erase(function);
+      continue;
+    }
+    function.setPrivate();
+    if (function.getSymName() == name)
+      (void)symbols.renameToUnique(function, {});
+  }
 }

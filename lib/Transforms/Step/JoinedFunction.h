@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Creates a function whose body is the operations of several functions, one
+// Creates functions whose body is the operations of several functions, one
 // after the other. The functions stay as they are.
 //
 //===----------------------------------------------------------------------===//
@@ -14,8 +14,11 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEP_JOINEDFUNCTION_H
 #define COMMSCHED_LIB_TRANSFORMS_STEP_JOINEDFUNCTION_H
 
+#include "CommSched/Analysis/OptionErrors.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::commsched {
 
@@ -52,11 +55,32 @@ struct FunctionJoin {
 /// Whether `function` has a body of one block that a `func.return` ends.
 bool hasLoneBlock(func::FuncOp function);
 
-/// Emits the error of `makeError` at the module, with a note at the symbol, if
-/// the module has the symbol `name` and it is none of the functions `replaced`.
+/// Emits an error at the module, with a note at the symbol, if the module has
+/// the symbol `name`, which `option` of `pass` gives, and it is none of the
+/// functions `replaced`.
 LogicalResult checkNewSymbol(ModuleOp module, StringRef name,
-                             ArrayRef<func::FuncOp> replaced,
-                             function_ref<std::string()> makeError);
+                             ArrayRef<func::FuncOp> replaced, const Pass &pass,
+                             const llvm::cl::Option &option);
+
+/// The function that `option` of `pass` names, with or without `@`. Emits an
+/// error if there is none with a body.
+FailureOr<func::FuncOp> findNamedFunction(ModuleOp module, StringRef name,
+                                          const Pass &pass,
+                                          const llvm::cl::Option &option);
+
+/// An argument or a result of a function that is created.
+struct FunctionPort {
+  /// What it is in the function that it is from.
+  Value value;
+  /// May be null.
+  DictionaryAttr attrs;
+};
+
+/// Creates the function `name`, which is in no module yet, with these arguments
+/// and results, and an empty block. `mapping` then leads to its arguments.
+func::FuncOp createFunction(Location location, StringRef name,
+                            ArrayRef<FunctionPort> arguments,
+                            ArrayRef<FunctionPort> results, IRMapping &mapping);
 
 /// Creates the function `name`, which is in no module yet, with the visibility
 /// of the first part. The body is the operations of the parts in their order.
@@ -69,6 +93,56 @@ LogicalResult checkNewSymbol(ModuleOp module, StringRef name,
 /// behind it if that is taken, too; likewise the name of what is in chunks
 /// (`commsched.chunk`). Linear in the operations.
 func::FuncOp joinFunctions(const FunctionJoin &join, StringRef name);
+
+//===----------------------------------------------------------------------===//
+// The functions that `commsched.source` links to one step
+//===----------------------------------------------------------------------===//
+
+/// Returns the functions that links join, in the order of the module. Empty,
+/// after a call of `decline` with the place and the reason, if there are none
+/// or one, if they are of several steps, or if one has several blocks or is a
+/// part of a steady state. Linear in the arguments.
+SmallVector<func::FuncOp>
+findLinkedFunctions(ModuleOp module,
+                    function_ref<void(Location, const Twine &)> decline);
+
+/// Erases functions that another one replaces, or makes those private that
+/// something still refers to; one of these that is called `name` gets another
+/// name. They are unlinked before.
+void eraseReplaced(ArrayRef<func::FuncOp> functions, StringRef name,
+                   SymbolTable &symbols);
+
+//===----------------------------------------------------------------------===//
+// A forward and a backward for several micro-batches
+//===----------------------------------------------------------------------===//
+
+/// The functions of a step with an optimizer.
+struct AccumulatedStep {
+  /// Run for each micro-batch, such as forward and backward.
+  SmallVector<func::FuncOp> repeated;
+  /// Run once: what they return feeds the next repetition of the step.
+  SmallVector<func::FuncOp> updates;
+  /// The results of the repeated functions, by function and number, that the
+  /// updates take.
+  SmallVector<JoinedPort> taken;
+};
+
+/// Divides the linked functions `parts` of a step. None, after a call of
+/// `decline`, if nothing repeats or nothing is updated, if a repeated function
+/// takes what another micro-batch or an update has made, or if an update takes
+/// a value that cannot be added up: it is no tensor of floating-point numbers.
+std::optional<AccumulatedStep>
+divideStep(ArrayRef<func::FuncOp> parts,
+           function_ref<void(Location, const Twine &)> decline);
+
+/// Creates the function `name`, in no module yet, which runs the repeated ones
+/// for `count` micro-batches, one after the other. Its arguments are those of
+/// the first micro-batch, and of each further one those with the role `input`.
+/// Its results are first what the updates take, in the order of `step.taken`,
+/// where gradients are sums over the micro-batches; then, by micro-batch, what
+/// nothing takes, such as the loss. Linear in the operations.
+func::FuncOp createMicroBatches(const AccumulatedStep &step, unsigned count,
+                                StringRef name);
 
 } // namespace mlir::commsched
 

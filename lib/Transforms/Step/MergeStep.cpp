@@ -12,7 +12,6 @@
 #include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "JoinedFunction.h"
-#include "LinkedFunctions.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -237,10 +236,7 @@ void MergeStep::runOnOperation() {
   if (parts.empty())
     return markAllAnalysesPreserved();
   SymbolTable symbols(getOperation());
-  if (failed(checkNewSymbol(getOperation(), name, parts, [&] {
-        return makeOptionError(
-            *this, name, "is '@" + name + "', but the module has that symbol");
-      })))
+  if (failed(checkNewSymbol(getOperation(), name, parts, *this, name)))
     return signalPassFailure();
   merge(parts, symbols);
 }

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MicroBatches.h"
+#include "JoinedFunction.h"
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/StepAttributes.h"

@@ -29,18 +29,11 @@ using namespace mlir::commsched;
 
 namespace {
 
-/// An argument or a result of one of the halves.
-struct HalfPort {
-  /// The value of the backward that it is.
-  Value value;
-  DictionaryAttr attrs;
-};
-
 /// One of the two functions.
 struct BackwardHalf {
   std::string name;
-  SmallVector<HalfPort> arguments;
-  SmallVector<HalfPort> results;
+  SmallVector<FunctionPort> arguments;
+  SmallVector<FunctionPort> results;
 };
 
 struct SplitBackward : mlir::commsched::impl::SplitBackwardBase<SplitBackward> {
@@ -49,7 +42,6 @@ struct SplitBackward : mlir::commsched::impl::SplitBackwardBase<SplitBackward> {
   void runOnOperation() override;
 
 private:
-  FailureOr<func::FuncOp> findBackward();
   LogicalResult checkNames(func::FuncOp backward);
   bool decline(func::FuncOp backward, Location location, const Twine &reason);
   FailureOr<llvm::BitVector> readInputGradients(func::FuncOp backward);
@@ -70,24 +62,6 @@ static std::string getInputName(func::FuncOp backward) {
 
 static std::string getWeightName(func::FuncOp backward) {
   return (backward.getSymName() + "_weight").str();
-}
-
-FailureOr<func::FuncOp> SplitBackward::findBackward() {
-  StringRef symbol = function;
-  symbol.consume_front("@");
-  Operation *found = SymbolTable::lookupSymbolIn(getOperation(), symbol);
-  auto backward = dyn_cast_if_present<func::FuncOp>(found);
-  if (backward && !backward.isExternal())
-    return backward;
-  InFlightDiagnostic diag = emitError(
-      getOperation().getLoc(),
-      makeOptionError(*this, function,
-                      "names '@" + symbol + "', " +
-                          (backward ? "which has no body"
-                                    : "but there is no such function")));
-  if (found)
-    diag.attachNote(found->getLoc()) << "the symbol is here";
-  return diag;
 }
 
 /// Emits an error if the name of a half is that of something else.
@@ -191,10 +165,6 @@ bool SplitBackward::isSplittable(func::FuncOp backward,
 // The halves
 //===----------------------------------------------------------------------===//
 
-static DictionaryAttr orNoAttrs(func::FuncOp function, DictionaryAttr attrs) {
-  return attrs ? attrs : DictionaryAttr::get(function.getContext());
-}
-
 /// What the half of the weights has on an argument that the other half feeds.
 static DictionaryAttr getHandedAttrs(func::FuncOp backward, Value value) {
   MLIRContext *context = backward.getContext();
@@ -220,18 +190,15 @@ planHalves(func::FuncOp backward, const BackwardSplit &split) {
   for (OpOperand &operand : end->getOpOperands()) {
     unsigned index = operand.getOperandNumber();
     BackwardHalf &half = split.isInputGradient[index] ? ofInputs : ofWeights;
-    half.results.push_back(
-        {operand.get(),
-         orNoAttrs(backward, backward.getResultAttrDict(index))});
+    half.results.push_back({operand.get(), backward.getResultAttrDict(index)});
   }
   for (Value value : split.handed) {
-    ofInputs.results.push_back({value, orNoAttrs(backward, {})});
+    ofInputs.results.push_back({value, {}});
     ofWeights.arguments.push_back({value, getHandedAttrs(backward, value)});
   }
   for (BlockArgument argument : backward.getArguments()) {
     unsigned index = argument.getArgNumber();
-    HalfPort port = {argument,
-                     orNoAttrs(backward, backward.getArgAttrDict(index))};
+    FunctionPort port = {argument, backward.getArgAttrDict(index)};
     if (split.inputArguments[index])
       ofInputs.arguments.push_back(port);
     if (split.weightArguments[index])
@@ -258,30 +225,22 @@ static func::FuncOp
 createBackwardHalf(func::FuncOp backward, Operation *previous,
                    const BackwardHalf &half,
                    function_ref<bool(Operation *)> computes) {
-  auto getType = [](const HalfPort &port) { return port.value.getType(); };
-  auto getAttrs = [](const HalfPort &port) -> Attribute { return port.attrs; };
-  OpBuilder builder(backward.getContext());
-  builder.setInsertionPointAfter(previous);
-  auto function = func::FuncOp::create(
-      builder, backward.getLoc(), half.name,
-      builder.getFunctionType(llvm::map_to_vector(half.arguments, getType),
-                              llvm::map_to_vector(half.results, getType)));
+  IRMapping mapping;
+  func::FuncOp function = createFunction(backward.getLoc(), half.name,
+                                         half.arguments, half.results, mapping);
   function->setDiscardableAttrs(getHalfOwnAttributes(backward));
   function.setVisibility(backward.getVisibility());
-  function.setAllArgAttrs(llvm::map_to_vector(half.arguments, getAttrs));
-  function.setAllResultAttrs(llvm::map_to_vector(half.results, getAttrs));
-  Block *body = builder.createBlock(&function.getBody());
-  IRMapping mapping;
-  for (const HalfPort &port : half.arguments)
-    mapping.map(port.value,
-                body->addArgument(port.value.getType(), port.value.getLoc()));
+  OpBuilder builder(backward.getContext());
+  builder.setInsertionPointAfter(previous);
+  builder.insert(function);
+  builder.setInsertionPointToEnd(&function.getBody().front());
   Block &block = backward.getBody().front();
   for (Operation &op : block.without_terminator())
     if (computes(&op))
       builder.clone(op, mapping);
   func::ReturnOp::create(
       builder, block.getTerminator()->getLoc(),
-      llvm::map_to_vector(half.results, [&](const HalfPort &port) {
+      llvm::map_to_vector(half.results, [&](const FunctionPort &port) {
         return mapping.lookup(port.value);
       }));
   return function;
@@ -363,7 +322,8 @@ void SplitBackward::replace(func::FuncOp backward, const BackwardSplit &split) {
 }
 
 void SplitBackward::runOnOperation() {
-  FailureOr<func::FuncOp> backward = findBackward();
+  FailureOr<func::FuncOp> backward =
+      findNamedFunction(getOperation(), function, *this, function);
   if (failed(backward))
     return signalPassFailure();
   FailureOr<llvm::BitVector> isInputGradient = readInputGradients(*backward);

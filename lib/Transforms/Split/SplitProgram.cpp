@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "SplitProgram.h"
+#include "SplitChoice.h"
 
-#include "../Split/SplitRewrite.h"
+#include "SplitRewrite.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
