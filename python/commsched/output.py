@@ -6,9 +6,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import errno
+import json
 import os
 import sys
-from typing import Iterator
+from collections.abc import Iterator, Mapping
 
 from commsched import opt
 
@@ -97,6 +98,21 @@ def _write(data: bytes, path: str) -> None:
         return
     with replacing(path) as temporary, open(temporary, "wb") as file:
         file.write(data)
+
+
+def write_members(path: str | os.PathLike[str], members: Mapping) -> None:
+    """Writes a JSON object, whole or not at all, with a line for each member
+    and for each element of a list. Raises OSError."""
+    lines = []
+    for key, value in members.items():
+        text = json.dumps(value)
+        if isinstance(value, list):
+            each = ",".join("\n  " + json.dumps(entry) for entry in value)
+            text = f"[{each}]"
+        lines.append(f"{json.dumps(key)}: {text}")
+    data = "{\n" + ",\n".join(lines) + "\n}\n"
+    with replacing(path) as temporary, open(temporary, "wb") as file:
+        file.write(data.encode())
 
 
 def error_text(error: Exception) -> str:

@@ -64,6 +64,23 @@ def extension():
 
 
 @pytest.fixture
+def script(tmp_path, monkeypatch):
+    """Returns a function that makes a shell script the program, and returns
+    its path."""
+
+    def write(body):
+        path = tmp_path / "commsched-opt"
+        path.write_text(f"#!/bin/sh\n{body}\n")
+        path.chmod(0o755)
+        # The time of the file tells that it was replaced.
+        os.utime(path, ns=(0, len(body) * 10**9 + sum(map(ord, body))))
+        monkeypatch.setenv(opt.VARIABLE, str(path))
+        return path
+
+    return write
+
+
+@pytest.fixture
 def fake_world():
     """Returns a function that starts a fake process group of a given size,
     of which this process is rank 0, whatever ran before."""

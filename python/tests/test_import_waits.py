@@ -36,86 +36,67 @@ def test_return_of_what_nobody_waited_for(imported):
     assert "return %b_wait, %a_wait, %n" in text
 
 
-def test_dead_collective_is_kept(imported):
-    def uses(g, x):
-        reduce(g, x)
-        return x
+def neg(g, x, name="n"):
+    return g.add(name, aten.neg, (x,), g.like(x))
 
+
+def dead(g, x):
+    reduce(g, x)
+    return x
+
+
+def unwaited_use(g, x):
+    a = reduce(g, x)
+    neg(g, x, "m")
+    return neg(g, a)
+
+
+def two_waits(g, x):
+    a = reduce(g, x)
+    return wait(g, a, "w1"), wait(g, a, "w2")
+
+
+def wait_of_a_view(g, x):
+    a = reduce(g, x)
+    view = g.add("v", aten.view, (a, [2, 2]), a.meta["val"].view(2, 2))
+    neg(g, x)
+    return wait(g, view)
+
+
+def size_of_a_start(g, x):
+    a = reduce(g, x)
+    g.add("size", aten.sym_size.int, (a, 0), 4)
+    neg(g, x)
+    return wait(g, a)
+
+
+def second_wait(g, x):
+    return wait(g, wait(g, reduce(g, x)), "again"), wait(g, x, "nothing")
+
+
+def chained(g, x):
+    return wait(g, reduce(g, wait(g, reduce(g, x), "w0"), "ar1"), "w1")
+
+
+def of_what_is_in_flight(g, x):
+    return wait(g, reduce(g, reduce(g, x), "ar1"))
+
+
+@pytest.mark.parametrize("uses, expected, returned", [
+    (dead, "%ar %ar_wait", "%x"),
+    (unwaited_use, "%ar %m %ar_wait %n", "%n"),
+    (second_wait, "%ar %w", "%w, %x"),
+    (two_waits, "%ar %w1", "%w1, %w1"),
+    # The view goes after the wait, so that the wait stays where it is.
+    (wait_of_a_view, "%ar %n %ar_wait %v", "%v : tensor<2x2xf32>"),
+    (size_of_a_start, "%ar %n %w", "%w"),
+    (chained, "%ar %w0 %ar1 %w1", "%w1"),
+    (of_what_is_in_flight, "%ar %ar_wait %ar1 %w", "%w"),
+])
+def test_place_of_the_wait(imported, uses, expected, returned):
     text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%ar_wait"]
-    assert "return %x" in text
-
-
-def test_use_that_nobody_waited_for_waits(imported):
-    def uses(g, x):
-        a = reduce(g, x)
-        g.add("m", aten.neg, (x,), g.like(x))
-        return g.add("n", aten.neg, (a,), g.like(x))
-
-    text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%m", "%ar_wait", "%n"]
-
-
-def test_second_wait_and_wait_of_nothing_in_flight(imported):
-    def uses(g, x):
-        a = wait(g, reduce(g, x))
-        b = wait(g, a, "again")
-        return b, wait(g, x, "nothing")
-
-    text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%w"]
-    assert "return %w, %x" in text
-
-
-def test_two_waits_of_one_start(imported):
-    def uses(g, x):
-        a = reduce(g, x)
-        return wait(g, a, "w1"), wait(g, a, "w2")
-
-    text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%w1"]
-    assert "return %w1, %w1" in text
-
-
-def test_wait_of_a_view_of_a_start(imported):
-    """The view goes after the wait, so that the wait stays where it is."""
-
-    def uses(g, x):
-        a = reduce(g, x)
-        view = g.add("v", aten.view, (a, [2, 2]), a.meta["val"].view(2, 2))
-        g.add("n", aten.neg, (x,), g.like(x))
-        return g.add("w", c10d.wait_tensor, (view,), g.like(view))
-
-    text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%n", "%ar_wait", "%v"]
-    assert "return %v : tensor<2x2xf32>" in text
-
-
-def test_size_of_a_start_does_not_wait(imported):
-    def uses(g, x):
-        a = reduce(g, x)
-        g.add("size", aten.sym_size.int, (a, 0), 4)
-        g.add("n", aten.neg, (x,), g.like(x))
-        return wait(g, a)
-
-    text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%n", "%w"]
-
-
-def test_chained_collectives(imported):
-    def uses(g, x):
-        return wait(g, reduce(g, wait(g, reduce(g, x), "w0"), "ar1"), "w1")
-
-    text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%w0", "%ar1", "%w1"]
-
-
-def test_collective_of_what_is_in_flight_waits_first(imported):
-    def uses(g, x):
-        return wait(g, reduce(g, reduce(g, x), "ar1"))
-
-    text = imported(build([("x", (4,))], uses), **GROUPS)
-    assert names(text) == ["%ar", "%ar_wait", "%ar1", "%w"]
+    assert names(text) == expected.split()
+    assert f"return {returned}" in text
 
 
 def test_long_chain_of_views_of_a_start(imported):

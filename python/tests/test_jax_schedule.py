@@ -5,7 +5,6 @@ cannot be scheduled is an error that says why."""
 import math
 import os
 import re
-import stat
 import subprocess
 import sys
 
@@ -316,24 +315,20 @@ def test_only_lowered_functions_are_taken():
         cs.schedule(lambda x: x)
 
 
-def test_programs_that_fail_are_named(tmp_path, monkeypatch, opt_program):
+def test_programs_that_fail_are_named(
+    tmp_path, monkeypatch, opt_program, script
+):
     lowered, _ = lower_layers()
     with pytest.raises(cs.ScheduleError, match="no-such.json"):
         cs.schedule(lowered, profile=str(tmp_path / "no-such.json"))
     with pytest.raises(cs.ScheduleError, match="has not ended after"):
         cs.schedule(lowered, timeout=0.001)
 
-    def replace(script):
-        program = tmp_path / "commsched-opt"
-        program.write_text(f"#!/bin/sh\n{script}\n")
-        program.chmod(program.stat().st_mode | stat.S_IXUSR)
-        monkeypatch.setenv(opt.VARIABLE, str(program))
-
-    replace(f'case "$*" in *--version*) {opt_program} --version;; *) '
-            "echo 'error: too bad' >&2; exit 1;; esac")
+    script(f'case "$*" in *--version*) {opt_program} --version;; *) '
+           "echo 'error: too bad' >&2; exit 1;; esac")
     with pytest.raises(cs.ScheduleError, match="failed: error: too bad"):
         cs.schedule(lowered)
-    replace("echo 'CommSched version 0.0.1'")
+    script("echo 'CommSched version 0.0.1'")
     with pytest.raises(cs.ScheduleError, match="is of version 0.0.1"):
         cs.schedule(lowered)
     monkeypatch.setenv(opt.VARIABLE, str(tmp_path / "none"))

@@ -43,85 +43,60 @@ def idle(folder, rank):
 #===--- Reasons ----------------------------------------------------------===
 
 
-def test_launched_late(tmp_path):
-    rank = Rank().kernel(0, 100, 0).collective("allreduce", 165, 300, 160)
-    rank.kernel(310, 400, 170)
-    found, = reasons(tmp_path, rank)
-    assert found == {"all_reduce_0": (
-        "launched_late", "launched late by the host: 60.000 us after the last "
-        "computation ended")}
+def begun():
+    return Rank().kernel(0, 100, 0)
 
 
-def test_launched_late_after_a_wait(tmp_path):
-    rank = Rank().kernel(0, 100, 0).collective("allreduce", 165, 300, 160)
-    rank.kernel(310, 400, 170).host("cudaStreamSynchronize", 20, 140)
-    found, = reasons(tmp_path, rank)
-    assert found["all_reduce_0"][1].endswith(
-        "it stood in cudaStreamSynchronize for 40.000 us")
+def late():
+    """An all_reduce that is launched 60 us after the last computation."""
+    return begun().collective("allreduce", 165, 300, 160).kernel(310, 400, 170)
 
 
-def test_launched_late_in_the_beginning(tmp_path):
-    rank = Rank().copy(0, 10, 0).collective("allreduce", 60, 100, 50)
-    found, = reasons(tmp_path, rank.kernel(102, 200, 55))
-    assert found["all_reduce_0"][1] == (
-        "launched late by the host: 50.000 us after the step began")
-
-
-def test_short_waits_are_not_named(tmp_path):
-    rank = Rank().kernel(0, 100, 0).collective("allreduce", 165, 300, 160)
-    rank.kernel(310, 400, 170).host("cudaStreamSynchronize", 130, 140)
-    found, = reasons(tmp_path, rank)
-    assert found["all_reduce_0"][1].endswith("computation ended")
-
-
-def test_launched_in_time_is_not_late(tmp_path):
-    rank = Rank().kernel(0, 100, 0).collective("allreduce", 105, 300, 50)
-    rank.kernel(302, 400, 60)
-    found, = reasons(tmp_path, rank)
-    assert found == {"all_reduce_0": (
-        "nothing_to_run", "nothing else to run for 195.000 us: the next "
-        "computation began 2.000 us after its end, launched 240.000 us "
-        "before")}
-
-
-def test_stream_busy(tmp_path):
-    rank = Rank().kernel(0, 100, 0)
-    rank.collective("reduce_scatter", 10, 90, 5)
-    rank.collective("_allgather_base", 92, 200, 20).kernel(201, 300, 30)
-    found, = reasons(tmp_path, rank)
-    assert found == {"all_gather_0": (
-        "stream_busy", "stream busy with another collective: launched in time, "
-        "it begins 72.000 us later, behind the reduce_scatter before it on "
-        "stream 20")}
-
-
-def test_other_streams_are_not_busy(tmp_path):
-    rank = Rank().kernel(0, 100, 0)
-    rank.collective("reduce_scatter", 10, 90, 5, stream=21)
-    rank.collective("_allgather_base", 92, 200, 20).kernel(201, 300, 30)
-    found, = reasons(tmp_path, rank)
-    assert found["all_gather_0"][0] == "nothing_to_run"
-
-
-def test_collectives_far_before_do_not_delay(tmp_path):
-    """It begins long after the one before: it waited for something else."""
-    rank = Rank().kernel(0, 100, 0)
-    rank.collective("reduce_scatter", 10, 40, 5)
-    rank.collective("_allgather_base", 100, 200, 20).kernel(201, 300, 30)
-    found, = reasons(tmp_path, rank)
-    assert found["all_gather_0"][0] == "nothing_to_run"
-
-
-@pytest.mark.parametrize("launch, begin, end", [
-    (92, 100, 112),  # Launched when the one before had ended.
-    (85, 92, 200),  # Launched just before that.
-])
-def test_collectives_before_that_hardly_delay(tmp_path, launch, begin, end):
-    rank = Rank().kernel(0, 100, 0).collective("reduce_scatter", 10, 90, 5)
+def behind(begin, end, launch, *before, stream=20):
+    """A gather behind a reduce_scatter."""
+    rank = begun().collective("reduce_scatter", *before, stream=stream)
     rank.collective("_allgather_base", begin, end, launch)
-    rank.kernel(end + 1, 300, 30)
+    return rank.kernel(end + 1, 300, 30)
+
+
+@pytest.mark.parametrize("rank, code, text", [
+    (late(), "launched_late",
+     "launched late by the host: 60.000 us after the last computation ended"),
+    # The host waited meanwhile, for half of the time or shorter.
+    (late().host("cudaStreamSynchronize", 20, 140), "launched_late",
+     "...; it stood in cudaStreamSynchronize for 40.000 us"),
+    (late().host("cudaStreamSynchronize", 130, 140), "launched_late",
+     "...computation ended"),
+    (Rank().copy(0, 10, 0).collective("allreduce", 60, 100, 50)
+     .kernel(102, 200, 55), "launched_late",
+     "launched late by the host: 50.000 us after the step began"),
+    (begun().collective("allreduce", 105, 300, 50).kernel(302, 400, 60),
+     "nothing_to_run",
+     "nothing else to run for 195.000 us: the next computation began 2.000 us "
+     "after its end, launched 240.000 us before"),
+    (behind(92, 200, 20, 10, 90, 5), "stream_busy",
+     "stream busy with another collective: launched in time, it begins 72.000 "
+     "us later, behind the reduce_scatter before it on stream 20"),
+    (behind(92, 200, 20, 10, 90, 5, stream=21), "nothing_to_run", "..."),
+    # It begins long after the one before: it waited for something else.
+    (behind(100, 200, 20, 10, 40, 5), "nothing_to_run", "..."),
+    # Launched when the one before had ended, or just before that.
+    (behind(100, 112, 92, 10, 90, 5), "nothing_to_run", "..."),
+    (behind(92, 200, 85, 10, 90, 5), "nothing_to_run", "..."),
+    (begun().collective("allreduce", 50, 300, 40).kernel(320, 400, 310),
+     "nothing_launched",
+     "nothing else launched: for 200.000 us the host had not launched the next "
+     "computation"),
+    (begun().collective("allreduce", 50, 300, 40), "nothing_to_run",
+     "nothing else to run for 200.000 us: no computation of the step follows"),
+])
+def test_reason(tmp_path, rank, code, text):
     found, = reasons(tmp_path, rank)
-    assert found["all_gather_0"][0] == "nothing_to_run"
+    (name, (reason, said)), = found.items()
+    assert name in ("all_reduce_0", "all_gather_0")
+    assert reason == code
+    part = text.removeprefix("...")
+    assert said == text or part != text and said.endswith(part)
 
 
 def two_ranks(end=1010):
@@ -172,23 +147,6 @@ def test_groups_are_not_compared(tmp_path):
             event["args"]["Process Group Ranks"] = "[2, 3]"
     first, _ = reasons(tmp_path, *ranks)
     assert first["all_reduce_0"][0] == "nothing_to_run"
-
-
-def test_nothing_launched(tmp_path):
-    rank = Rank().kernel(0, 100, 0).collective("allreduce", 50, 300, 40)
-    rank.kernel(320, 400, 310)
-    found, = reasons(tmp_path, rank)
-    assert found == {"all_reduce_0": (
-        "nothing_launched", "nothing else launched: for 200.000 us the host "
-        "had not launched the next computation")}
-
-
-def test_nothing_follows(tmp_path):
-    rank = Rank().kernel(0, 100, 0).collective("allreduce", 50, 300, 40)
-    found, = reasons(tmp_path, rank)
-    assert found["all_reduce_0"] == (
-        "nothing_to_run", "nothing else to run for 200.000 us: no computation "
-        "of the step follows")
 
 
 def test_hidden_collectives_have_no_reason(tmp_path):
@@ -254,57 +212,40 @@ def test_made_up_names_are_no_operations(tmp_path):
 #===--- Idle time --------------------------------------------------------===
 
 
-def test_host_has_not_launched(tmp_path):
-    rank = Rank().kernel(0, 100, 0).kernel(170, 200, 160)
-    # Launched at 161, it begins at 170.
-    assert idle(tmp_path, rank) == {"host": 61, "rest": 9}
+def resumed(rank):
+    """Launched at 160, and begun at 170."""
+    return rank.kernel(170, 200, 160)
 
 
-def test_copies(tmp_path):
-    rank = Rank().kernel(0, 100, 0).copy(100, 140, 5).kernel(150, 200, 10)
-    assert idle(tmp_path, rank) == {"copies": 40, "rest": 10}
+WAITS = ["cudaStreamSynchronize", "cudaDeviceSynchronize",
+         "cudaEventSynchronize", "hipStreamSynchronize",
+         "hipDeviceSynchronize", "cuCtxSynchronize"]
 
 
-def test_copies_beside_kernels_are_no_idle_time(tmp_path):
-    rank = Rank().kernel(0, 100, 0).copy(20, 60, 5).kernel(100, 200, 10)
-    assert idle(tmp_path, rank) == {}
-
-
-@pytest.mark.parametrize("call", [
-    "cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize",
-    "hipStreamSynchronize", "hipDeviceSynchronize", "cuCtxSynchronize"])
-def test_synchronization(tmp_path, call):
-    """The host waits until the device has nothing left, and then has nothing
-    queued until it launches."""
-    rank = Rank().kernel(0, 100, 0).host(call, 10, 105).kernel(170, 200, 160)
-    assert idle(tmp_path, rank) == {"synchronization": 61, "rest": 9}
-
-
-def test_calls_that_do_not_wait(tmp_path):
-    rank = Rank().kernel(0, 100, 0).host("cudaStreamWaitEvent", 10, 105)
-    rank.host("cudaEventRecord", 10, 105).kernel(170, 200, 160)
-    assert idle(tmp_path, rank) == {"host": 61, "rest": 9}
-
-
-def test_waits_for_nothing(tmp_path):
-    """A wait in which nothing runs counts alone: it has drained nothing."""
-    rank = Rank().kernel(0, 100, 0).host("cudaDeviceSynchronize", 120, 130)
-    rank.kernel(170, 200, 160)
-    assert idle(tmp_path, rank) == {
-        "host": 51, "synchronization": 10, "rest": 9}
-
-
-def test_copy_that_the_host_waits_for(tmp_path):
-    """Such as that of item()."""
-    rank = Rank().kernel(0, 100, 0)
-    rank.copy(100, 110, 5, call_end=112).kernel(170, 200, 160)
-    assert idle(tmp_path, rank) == {
-        "copies": 10, "synchronization": 51, "rest": 9}
-
-
-def test_unknown_launches_are_the_rest(tmp_path):
-    assert idle(tmp_path, Rank().kernel(0, 100).kernel(170, 200)) == {
-        "rest": 70}
+@pytest.mark.parametrize("rank, expected", [
+    (resumed(begun()), {"host": 61, "rest": 9}),
+    (begun().copy(100, 140, 5).kernel(150, 200, 10),
+     {"copies": 40, "rest": 10}),
+    # Beside a kernel.
+    (begun().copy(20, 60, 5).kernel(100, 200, 10), {}),
+    # The host waits until the device has nothing left, and then has nothing
+    # queued until it launches.
+    *((resumed(begun().host(call, 10, 105)), {"synchronization": 61, "rest": 9})
+      for call in WAITS),
+    # Calls that do not wait.
+    (resumed(begun().host("cudaStreamWaitEvent", 10, 105)
+             .host("cudaEventRecord", 10, 105)), {"host": 61, "rest": 9}),
+    # A wait in which nothing runs counts alone: it has drained nothing.
+    (resumed(begun().host("cudaDeviceSynchronize", 120, 130)),
+     {"host": 51, "synchronization": 10, "rest": 9}),
+    # The host waits for a copy, such as that of item().
+    (resumed(begun().copy(100, 110, 5, call_end=112)),
+     {"copies": 10, "synchronization": 51, "rest": 9}),
+    # Launches that are not known.
+    (Rank().kernel(0, 100).kernel(170, 200), {"rest": 70}),
+])
+def test_idle_time(tmp_path, rank, expected):
+    assert idle(tmp_path, rank) == expected
 
 
 def test_idle_time_before_a_collective(tmp_path):

@@ -2,8 +2,6 @@
 """The JSON form of modules, and running passes between two of them."""
 
 import json
-import os
-import stat
 
 import pytest
 
@@ -167,22 +165,6 @@ def test_flag():
 
 
 # -- Programs that are not this package's ----------------------------------
-
-
-@pytest.fixture
-def script(tmp_path, monkeypatch):
-    """Returns a function that makes a shell script the program."""
-
-    def write(body):
-        path = tmp_path / "opt"
-        path.write_text(f"#!/bin/sh\n{body}\n")
-        path.chmod(path.stat().st_mode | stat.S_IXUSR)
-        # The time of the file tells that it was replaced.
-        os.utime(path, ns=(0, len(body) * 10**9 + sum(map(ord, body))))
-        monkeypatch.setenv(opt.VARIABLE, str(path))
-        return path
-
-    return write
 
 
 def test_version(opt_program):

@@ -3,7 +3,6 @@
 one warning for each cause, and the graph as it was; `strict` raises."""
 
 import copy
-import stat
 
 import pytest
 
@@ -42,20 +41,6 @@ def gathers(fake_world):
     return fake_trace(forward, torch.randn(WIDTH, WIDTH), shard, shard.clone())
 
 
-@pytest.fixture
-def program(tmp_path, monkeypatch):
-    """Returns a function that puts a script in place of commsched-opt."""
-
-    def install(script):
-        path = tmp_path / "commsched-opt"
-        path.write_text("#!/bin/sh\n" + script)
-        path.chmod(path.stat().st_mode | stat.S_IEXEC)
-        monkeypatch.setenv("COMMSCHED_OPT", str(path))
-        return path
-
-    return install
-
-
 def names(gm):
     return [node.name for node in gm.graph.nodes]
 
@@ -86,16 +71,6 @@ def test_no_program_on_the_path(gathers, monkeypatch):
     left_alone(gathers, "no commsched-opt on PATH.*COMMSCHED_OPT")
 
 
-def test_a_program_of_another_version(gathers, program):
-    path = program("echo 'CommSched version 0.0.7'\n")
-    left_alone(gathers, f"{path} is of version 0.0.7, but the Python package")
-
-
-def test_a_program_that_is_not_ours(gathers, program):
-    program("echo hello\n")
-    left_alone(gathers, "of no known version")
-
-
 def version(script):
     from commsched import __version__
 
@@ -105,38 +80,31 @@ def version(script):
     )
 
 
-def test_a_pass_that_fails(gathers, program):
-    program(version("echo '<stdin>:3:1: error: too much' >&2; exit 1\n"))
-    left_alone(gathers, "failed: error: too much")
+@pytest.mark.parametrize("body, match", [
+    ("echo 'CommSched version 0.0.7'",
+     "{path} is of version 0.0.7, but the Python package"),
+    ("echo hello", "of no known version"),
+    (version("echo '<stdin>:3:1: error: too much' >&2; exit 1"),
+     "failed: error: too much"),
+    (version("kill -ABRT $$"), "ended by signal 6"),
+    (version("cat > /dev/null"), "commsched-opt"),  # It writes nothing.
+])
+def test_a_program_that_fails(gathers, script, body, match):
+    left_alone(gathers, match.format(path=script(body)))
 
 
-def test_a_program_that_crashes(gathers, program):
-    program(version("kill -ABRT $$\n"))
-    left_alone(gathers, "ended by signal 6")
-
-
-def test_a_program_that_writes_nothing(gathers, program):
-    program(version("cat > /dev/null\n"))
-    left_alone(gathers, "commsched-opt")
-
-
-def test_a_profile_that_is_missing(gathers, opt_program):
-    path = "/nowhere.json"
-    left_alone(gathers, f"profile '{path}' cannot be read", profile=path)
-
-
-def test_a_profile_that_is_not_json(gathers, opt_program, tmp_path):
-    path = tmp_path / "profile.json"
-    path.write_text("{times: 3}")
-    left_alone(gathers, "profile '.*' is not JSON", profile=path)
-
-
-def test_a_profile_that_is_json_of_something_else(
-    gathers, opt_program, tmp_path
+@pytest.mark.parametrize("text, match", [
+    (None, "profile '{path}' cannot be read"),
+    ("{times: 3}", "profile '{path}' is not JSON"),
+    ('[{"collectives": 3}]', "profile"),
+])
+def test_a_profile_that_cannot_be_read(
+    gathers, opt_program, tmp_path, text, match
 ):
     path = tmp_path / "profile.json"
-    path.write_text('[{"collectives": 3}]')
-    left_alone(gathers, "profile", profile=path)
+    if text is not None:
+        path.write_text(text)
+    left_alone(gathers, match.format(path=path), profile=path)
 
 
 def test_a_graph_that_cannot_be_imported(fake_world, opt_program):

@@ -146,13 +146,12 @@ def test_the_fingerprint_has_every_option():
         assert Options(**changed).fingerprint() != Options().fingerprint()
 
 
-def test_the_fingerprint_has_the_bytes_of_the_program(tmp_path, monkeypatch):
-    program = tmp_path / "commsched-opt"
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("COMMSCHED_OPT", str(program))
+def test_the_fingerprint_has_the_bytes_of_the_program(
+    tmp_path, monkeypatch, script
+):
+    script("")
     before = Options().fingerprint()
-    program.write_text("#!/bin/sh\nexit 1\n")
+    script("exit 1")
     assert Options().fingerprint() != before
     monkeypatch.setenv("COMMSCHED_OPT", str(tmp_path / "none"))
     assert Options().fingerprint() != before

@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Sequence
 from typing import Optional
 
-from commsched.output import check_output
+from commsched.output import check_output, write_members
 from commsched.profile import report as reports
 from commsched.profile.activities import Trace, TraceError
-from commsched.profile.costs import make_costs, write_costs
+from commsched.profile.costs import make_costs
 from commsched.profile.exposure import measure_all, median_exposures
 from commsched.profile.kineto import operator_name, read_kineto
 from commsched.profile.matching import match
@@ -112,7 +112,7 @@ def _run(options: argparse.Namespace) -> str:
     costs = make_costs(targets, matching, ", ".join(options.traces), tax)
     with tempfile.TemporaryDirectory(prefix="commsched-") as folder:
         path = options.output or os.path.join(folder, "costs.json")
-        write_costs(path, costs)
+        write_members(path, costs)
         prediction = predict(modules, path, schedules=options.exposure)
     if options.exposure:
         return _exposure(options, traces, targets, prediction)

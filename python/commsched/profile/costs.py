@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections import defaultdict
 from typing import Any, Optional
 
@@ -84,23 +82,3 @@ def _slack_percent(targets: list[Target],
     if not is_repeated or median == 0:
         return None
     return min(_MOST_SLACK, -(-100 * (decile - median) // median))
-
-
-def write_costs(path: str, costs: dict[str, Any]) -> None:
-    """Writes the file, whole or not at all. Raises OSError."""
-    lines = []
-    for key, value in costs.items():
-        if isinstance(value, list):
-            entries = ",".join("\n  " + json.dumps(entry) for entry in value)
-            lines.append(f"{json.dumps(key)}: [{entries}]")
-        else:
-            lines.append(f"{json.dumps(key)}: {json.dumps(value)}")
-    temporary = f"{path}.{os.getpid()}.tmp"
-    try:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write("{\n" + ",\n".join(lines) + "\n}\n")
-        os.replace(temporary, path)
-    except OSError:
-        if os.path.exists(temporary):
-            os.remove(temporary)
-        raise

@@ -33,6 +33,7 @@ from torch import fx
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from commsched.options import OptionsError, limit_bytes
+from commsched.output import positive
 from commsched.torch import private
 from commsched.torch.measuring.collectives import (
     KINDS,
@@ -179,14 +180,6 @@ def _size(text: str) -> int:
     return size
 
 
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a positive integer"
-        )
-    return int(text)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m commsched.torch.measure",
@@ -199,13 +192,13 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", "--output", required=True, help="profile to write, JSON")
     add("--backend", help="process group, such as gloo or nccl (default: nccl "
         "if there is a GPU for each local rank, else gloo)")
-    add("--group-sizes", type=_positive, nargs="*", default=[], metavar="N",
+    add("--group-sizes", type=positive, nargs="*", default=[], metavar="N",
         help="measure groups of N consecutive ranks as well")
     add("--kinds", nargs="*", choices=KINDS, default=list(KINDS),
         metavar="KIND", help="collectives")
     add("--min-size", type=_size, default="1KiB", help="smallest full buffer")
     add("--max-size", type=_size, default="16MiB", help="largest full buffer")
-    add("--repeats", type=_positive, default=20, help="calls of each size")
+    add("--repeats", type=positive, default=20, help="calls of each size")
     add("--step", metavar="FILE:FUNCTION", help="time the operators of the "
         "step that FUNCTION(compile) of the Python file FILE returns")
     return parser

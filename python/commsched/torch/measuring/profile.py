@@ -27,7 +27,7 @@ from typing import Any, Iterable, Mapping, Optional, Union
 import torch
 from torch import fx
 
-from commsched.output import replacing
+from commsched.output import write_members
 from commsched.torch.importer.targets import (
     communicates,
     is_wait,
@@ -53,23 +53,10 @@ def write_profile(
     device: str,
 ) -> None:
     """Writes a profile, whole or not at all. Raises OSError."""
-    lines = [
-        "{",
-        f'"name": {json.dumps(name)},',
-        f'"source": {json.dumps(source)},',
-        f'"device": {json.dumps(device)},',
-        f'"target": {json.dumps(dict(target or {}))},',
-        f'"rows": [{_list(rows)}],',
-        f'"operators": [{_list(operators)}]',
-        "}",
-    ]
-    with replacing(path) as temporary:
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
-
-
-def _list(entries: Iterable[Mapping[str, Any]]) -> str:
-    return ",".join("\n" + json.dumps(entry) for entry in entries)
+    members = {"name": name, "source": source, "device": device}
+    members["target"] = dict(target or {})
+    members["rows"], members["operators"] = list(rows), list(operators)
+    write_members(path, members)
 
 
 def read_operators(path: Path) -> dict[str, int]:
