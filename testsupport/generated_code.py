@@ -62,13 +62,6 @@ def events_of_code(code: str) -> list[str]:
     return events
 
 
-def kernels_of_code(code: str) -> int:
-    """Returns how many calls of generated kernels `call` makes."""
-    body = code[code.index("def call(") :]
-    calls = r"^\s+(?:cpp_fused\w*\(|triton_\w+\.run\()"
-    return len(re.findall(calls, body, re.MULTILINE))
-
-
 def events_of_graph(graph: torch.fx.Graph, inside: bool = False) -> list[str]:
     """Returns the order of an FX graph of ATen operators; of its external
     calls those that Inductor does not turn into kernels, and, with `inside`,

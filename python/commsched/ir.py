@@ -209,7 +209,6 @@ class Function:
         self.attributes: dict[str, Any] = {}
         self.arguments: list[tuple[Value, dict]] = []
         self.results: list[Value] = []
-        self.num_ops = 0
         self._lines: list[str] = []
         self._names: dict[str, int] = {}
 
@@ -383,7 +382,6 @@ class Function:
 
     def _append(self, line: str) -> None:
         self._lines.append(f"  {line}")
-        self.num_ops += 1
 
     def __str__(self) -> str:
         parts = []

@@ -87,23 +87,25 @@ def _to_array(code: str, what: str, values: Any) -> array.array:
         raise TypeError(f"{what} must be integers: {error}") from None
 
 
+#: The tables of a problem, and the types of their columns, in the order in
+#: which the extension takes them.
+_TABLES = {
+    "nodes": {"kind": "B", "cost": "q", "stream": "i", "start": "i"},
+    "dependences": {"on": "i", "node": "i", "kind": "B"},
+    "buffers": {"size": "q", "producer": "i", "freed": "B"},
+    "uses": {"buffer": "i", "node": "i"},
+    "expensive": {"node": "i"},
+}
+
+
 class Problem:
     """A scheduling problem, which is checked when it is first used."""
 
     def __init__(self) -> None:
-        self._kinds = array.array("B")
-        self._costs = array.array("q")
-        self._streams = array.array("i")
-        self._starts = array.array("i")
-        self._from = array.array("i")
-        self._to = array.array("i")
-        self._dependence_kinds = array.array("B")
-        self._bytes = array.array("q")
-        self._producers = array.array("i")
-        self._freed = array.array("B")
-        self._used = array.array("i")
-        self._users = array.array("i")
-        self._expensive = array.array("i")
+        self._tables = {
+            table: {name: array.array(code) for name, code in types.items()}
+            for table, types in _TABLES.items()
+        }
         self._native: Any = None
 
     @classmethod
@@ -136,33 +138,31 @@ class Problem:
         uses:        buffers, and the nodes that use them.
         expensive:   the nodes that are large computations.
         """
-        problem = cls()
-        problem._kinds = _to_array("B", "kinds", kinds)
-        problem._costs = _to_array("q", "costs_ns", costs_ns)
+        kinds = _to_array("B", "kinds", kinds)
         if streams is None:
-            streams = [
-                0 if kind in (1, 3) else _NONE for kind in problem._kinds
-            ]
+            streams = [0 if kind in (1, 3) else _NONE for kind in kinds]
         if starts is None:
-            starts = [_NONE] * len(problem._kinds)
-        problem._streams = _to_array("i", "streams", streams)
-        problem._starts = _to_array("i", "starts", starts)
-        before, after, *kind = dependences
-        problem._from = _to_array("i", "dependences", before)
-        problem._to = _to_array("i", "dependences", after)
-        problem._dependence_kinds = _to_array(
-            "B", "dependences", kind[0] if kind else [0] * len(problem._to)
-        )
+            starts = [_NONE] * len(kinds)
+        # The last column of a table may be left out.
+        before, after, *reasons = dependences
         sizes, producers, *freed = buffers
-        problem._bytes = _to_array("q", "buffers", sizes)
-        problem._producers = _to_array("i", "buffers", producers)
-        problem._freed = _to_array(
-            "B", "buffers", freed[0] if freed else [1] * len(problem._bytes)
-        )
-        used, users = uses
-        problem._used = _to_array("i", "uses", used)
-        problem._users = _to_array("i", "uses", users)
-        problem._expensive = _to_array("i", "expensive", expensive)
+        tables = {
+            "nodes": (kinds, costs_ns, streams, starts),
+            "dependences": (before, after, *(reasons or [[0] * len(after)])),
+            "buffers": (sizes, producers, *(freed or [[1] * len(sizes)])),
+            "uses": uses,
+            "expensive": (expensive,),
+        }
+        problem = cls()
+        for table, columns in tables.items():
+            names = [table] * len(columns)
+            if table == "nodes":
+                names = ["kinds", "costs_ns", "streams", "starts"]
+            types = _TABLES[table].items()
+            problem._tables[table] = {
+                name: _to_array(code, what, values)
+                for (name, code), what, values in zip(types, names, columns)
+            }
         return problem
 
     # -- Building ----------------------------------------------------------
@@ -170,14 +170,10 @@ class Problem:
     def _add(
         self, kind: int, cost_ns: int, stream: int, start: int, after: Iterable
     ) -> int:
-        node = len(self._kinds)
-        _append(
-            (self._costs, "cost", cost_ns),
-            (self._streams, "stream", stream),
-            (self._starts, "start", start),
-            (self._kinds, "kind", kind),
+        node = len(self)
+        self._append(
+            "nodes", cost=cost_ns, stream=stream, start=start, kind=kind
         )
-        self._native = None
         for other in after:
             self.depend(node, other)
         return node
@@ -190,7 +186,7 @@ class Problem:
         that hide communication."""
         node = self._add(0, cost_ns, _NONE, _NONE, after)
         if expensive:
-            self._expensive.append(node)
+            self._append("expensive", node=node)
         return node
 
     def start(
@@ -220,12 +216,9 @@ class Problem:
             raise ValueError(
                 f"kind is {kind!r}, which is none of " + ", ".join(DEPENDENCES)
             )
-        _append(
-            (self._from, "on", on),
-            (self._to, "node", node),
-            (self._dependence_kinds, "kind", DEPENDENCES.index(kind)),
+        self._append(
+            "dependences", on=on, node=node, kind=DEPENDENCES.index(kind)
         )
-        self._native = None
 
     def buffer(
         self,
@@ -240,35 +233,48 @@ class Problem:
         `producer` is the node that allocates it, or None if it is live from
         the start. Its last user frees it, unless `freed` is false.
         """
-        buffer = len(self._bytes)
-        _append(
-            (
-                self._producers,
-                "producer",
-                _NONE if producer is None else producer,
-            ),
-            (self._bytes, "size", size),
-            (self._freed, "freed", 1 if freed else 0),
-        )
-        self._native = None
+        buffer = len(self._tables["buffers"]["size"])
+        where = _NONE if producer is None else producer
+        self._append("buffers", producer=where, size=size, freed=int(bool(freed)))
         for user in users:
             self.use(buffer, user)
         return buffer
 
     def use(self, buffer: int, node: int) -> None:
         """Adds a user of a buffer. The producer need not be added."""
-        _append((self._used, "buffer", buffer), (self._users, "node", node))
+        self._append("uses", buffer=buffer, node=node)
+
+    def _append(self, table: str, **row: int) -> None:
+        """Appends a row to a table: all of it, or nothing."""
+        done = []
+        try:
+            for what, value in row.items():
+                try:
+                    self._tables[table][what].append(value)
+                except OverflowError:
+                    raise ValueError(
+                        f"{what} {value} is out of range"
+                    ) from None
+                except TypeError:
+                    raise TypeError(
+                        f"{what} must be an integer, not {value!r}"
+                    ) from None
+                done.append(what)
+        except (ValueError, TypeError):
+            for what in done:
+                self._tables[table][what].pop()
+            raise
         self._native = None
 
     # -- Reading -----------------------------------------------------------
 
     def __len__(self) -> int:
         """The number of nodes."""
-        return len(self._kinds)
+        return len(self._tables["nodes"]["kind"])
 
     def kind(self, node: int) -> str:
         """Returns what a node is: one of KINDS."""
-        return KINDS[self._kinds[node]]
+        return KINDS[self._tables["nodes"]["kind"][node]]
 
     def check(self) -> None:
         """Raises ValueError, with the node or buffer, if the problem is not
@@ -279,32 +285,9 @@ class Problem:
     def _checked(self) -> Any:
         if self._native is None:
             self._native = native.load().make_problem(
-                self._kinds, self._costs, self._streams, self._starts,
-                self._from, self._to, self._dependence_kinds,
-                self._bytes, self._producers, self._freed,
-                self._used, self._users, self._expensive,
+                *(c for each in self._tables.values() for c in each.values())
             )
         return self._native
-
-
-def _append(*additions) -> None:
-    """Appends a value to each of several arrays, or to none."""
-    done = []
-    try:
-        for values, what, value in additions:
-            try:
-                values.append(value)
-            except OverflowError:
-                raise ValueError(f"{what} {value} is out of range") from None
-            except TypeError:
-                raise TypeError(
-                    f"{what} must be an integer, not {value!r}"
-                ) from None
-            done.append(values)
-    except (ValueError, TypeError):
-        for values in done:
-            values.pop()
-        raise
 
 
 def read_problems(text: Union[str, bytes]) -> Dict[str, Problem]:
