@@ -144,11 +144,7 @@ class Groups:
             if given is not None:
                 _describe(facts, name, given)
             else:
-                facts.members = _registered_ranks(name)
-                facts.size = None if facts.members is None else len(
-                    facts.members
-                )
-                facts.backend = _registered_backend(name)
+                _look_up(facts, name)
             self._groups[name] = facts
         return facts
 
@@ -234,33 +230,22 @@ def _describe(facts: GroupFacts, name: str, given) -> None:
     facts.size = len(facts.members)
 
 
-def _registered_ranks(name: str) -> Optional[tuple]:
-    """Returns the ranks of a group that torch.distributed knows."""
+def _look_up(facts: GroupFacts, name: str) -> None:
+    """Adds what torch.distributed knows of a group: its ranks, and the library
+    that transports its messages if it has one."""
     if not torch.distributed.is_available():
-        return None
+        return
     from torch.distributed import distributed_c10d
 
     try:
         group = distributed_c10d._resolve_process_group(name)
-        return tuple(torch.distributed.get_process_group_ranks(group))
-    except (RuntimeError, ValueError, KeyError):
-        return None
-
-
-def _registered_backend(name: str) -> Optional[str]:
-    """Returns the library that transports the messages of a group; None if
-    torch.distributed does not know the group, or has no such library for
-    it."""
-    if not torch.distributed.is_available():
-        return None
-    from torch.distributed import distributed_c10d
-
-    try:
-        group = distributed_c10d._resolve_process_group(name)
+        facts.members = tuple(torch.distributed.get_process_group_ranks(group))
+        facts.size = len(facts.members)
         backend = torch.distributed.get_backend(group)
     except (RuntimeError, ValueError, KeyError):
-        return None
-    return None if backend in ("fake", "undefined", "custom") else str(backend)
+        return
+    if backend not in ("fake", "undefined", "custom"):
+        facts.backend = str(backend)
 
 
 def _stride(ranks: Sequence[int]) -> Optional[int]:

@@ -26,7 +26,7 @@ from typing import Any, Mapping, Optional, Sequence
 import torch
 from torch.fx.experimental.symbolic_shapes import ShapeEnv, SymT, symbol_is_type
 
-from commsched.torch.importer.targets import bind, overload_of, schema_of
+from commsched.torch.importer.targets import bind, collective_of, overload_of
 
 # A larger upper bound only says that the size is a 64-bit number.
 _LARGEST_BOUND = 2**40
@@ -89,9 +89,9 @@ class StandIns:
                 name = value.node.expr.name
                 self._given.setdefault(name, self._given[node.name])
         for node in graph.nodes:
-            overload = _exchange(node)
-            if overload is not None:
-                self._learn_splits(node, bind(overload, node))
+            call = collective_of(node.target)
+            if call is not None and call.kind == "all_to_all":
+                self._learn_splits(node, bind(overload_of(node.target), node))
 
     # -- numbers -------------------------------------------------------------
 
@@ -208,16 +208,6 @@ class StandIns:
         if missing and total >= 0:
             self._derived.update(zip(missing, shares(total, len(missing))))
             self._sizes.clear()
-
-
-def _exchange(node: torch.fx.Node):
-    """Returns the operator of an all-to-all with lists of splits."""
-    if node.op != "call_function":
-        return None
-    overload = overload_of(node.target)
-    if overload is None or "all_to_all_single" not in schema_of(overload).name:
-        return None
-    return overload
 
 
 def _is_symbol(number: Any) -> bool:
