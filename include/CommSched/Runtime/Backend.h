@@ -59,6 +59,13 @@ private:
   std::optional<std::string> message;
 };
 
+/// Ends the calling function with the failure of a Status, if it is one.
+#define COMMSCHED_TRY(...)                                                     \
+  do {                                                                         \
+    if (commsched::runtime::Status tried = (__VA_ARGS__); !tried)              \
+      return tried;                                                            \
+  } while (false)
+
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
@@ -334,13 +341,15 @@ struct BackendConfig {
   Deadline deadline;
 };
 
+/// Ranks with what is known of each.
+using RankStates = std::vector<std::pair<int32_t, std::string>>;
+
 /// "timed out after 5000 ms in the wait for all_gather 'ag' (step.mlir:7:8) on
 /// group 'dp', launch 3: rank 2 has not started it (its last: launch 2,
-/// reduce_scatter 'rs'); rank 3 is gone". `missing` holds the ranks and what is
-/// known of each.
-COMMSCHED_RUNTIME_API std::string
-describeTimeout(const Launch &launch, int64_t deadlineMs,
-                const std::vector<std::pair<int32_t, std::string>> &missing);
+/// reduce_scatter 'rs'); rank 3 is gone".
+COMMSCHED_RUNTIME_API std::string describeTimeout(const Launch &launch,
+                                                  int64_t deadlineMs,
+                                                  const RankStates &missing);
 
 } // namespace commsched::runtime
 

@@ -8,6 +8,8 @@
 
 #include "Bootstrap/Bootstrap.h"
 
+#include "Core/Sites.h"
+
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -190,8 +192,7 @@ Status Bootstrap::claim(Deadline deadline) {
   std::string text = hello.dump(-1, ' ', false, json::error_handler_t::replace);
   std::string other;
   for (;; std::this_thread::sleep_for(waitTime)) {
-    if (Status status = makeFolder(place); !status)
-      return status;
+    COMMSCHED_TRY(makeFolder(place));
     bool isTaken = look(place.rank, other) == State::Here;
     if (!isTaken) {
       lock = open(temporary.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -408,8 +409,7 @@ Status Bootstrap::exchange(const std::string &mine,
            "': " + std::strerror(errno);
   for (int32_t rank = 0; rank < place.numRanks; ++rank)
     while (rank != place.rank && !readFile(getPath(rank, number), all[rank])) {
-      if (Status status = getFailure(); !status)
-        return status;
+      COMMSCHED_TRY(getFailure());
       // It may have written its text, or an error, before it left.
       if (lookForMember(rank) == State::Absent &&
           !exists(getPath(rank, number))) {
@@ -427,18 +427,17 @@ Status Bootstrap::exchange(const std::string &mine,
 
 /// The error of an exchange that has waited so long.
 Status Bootstrap::describeMissing(Clock::duration time) {
-  std::string missing;
+  RankStates missing;
   std::vector<Standing> standings = ask();
-  if (Status status = getFailure(); !status)
-    return status;
+  COMMSCHED_TRY(getFailure());
   for (int32_t rank = 0; rank < place.numRanks; ++rank)
     if (const Standing &standing = standings[rank]; !standing.hasMet)
-      missing += (missing.empty() ? ": rank " : "; rank ") +
-                 std::to_string(rank) + " " +
-                 (standing.absence.empty() ? "has not come" : standing.absence);
+      missing.emplace_back(rank, standing.absence.empty() ? "has not come"
+                                                          : standing.absence);
   auto ms = std::chrono::round<milliseconds>(time).count();
   return "timed out after " + std::to_string(std::max<int64_t>(ms, 0)) +
-         " ms in the meeting of all ranks" + missing;
+         " ms in the meeting of all ranks" +
+         (missing.empty() ? "" : ": " + describeRanks(missing));
 }
 
 void Bootstrap::leave(bool failed, Deadline deadline) {

@@ -73,12 +73,9 @@ Status commsched::runtime::checkRank(int32_t rank, int32_t numRanks) {
 static Status readLauncher(const LauncherVariables &variables,
                            std::optional<commsched_launcher> &result) {
   int32_t rank, numRanks, localRank;
-  if (Status status = readVariable(variables.rank, rank); !status)
-    return status;
-  if (Status status = readVariable(variables.numRanks, numRanks); !status)
-    return status;
-  if (Status status = readVariable(variables.localRank, localRank); !status)
-    return status;
+  COMMSCHED_TRY(readVariable(variables.rank, rank));
+  COMMSCHED_TRY(readVariable(variables.numRanks, numRanks));
+  COMMSCHED_TRY(readVariable(variables.localRank, localRank));
   if (rank == -1 && numRanks == -1)
     return Status();
   if (rank == -1 || numRanks == -1)
@@ -115,10 +112,7 @@ Status commsched::runtime::findLaunchedRank(const commsched_options &options,
                                             LaunchedRank &result) {
   result = LaunchedRank();
   std::optional<commsched_launcher> launcher;
-  if (Status status =
-          findLauncher(options.backend ? options.backend : "", launcher);
-      !status)
-    return status;
+  COMMSCHED_TRY(findLauncher(options.backend ? options.backend : "", launcher));
   if (launcher)
     result = {launcher->rank, launcher->num_ranks, launcher->local_rank};
   if ((options.rank == -1) != (options.num_ranks == -1))

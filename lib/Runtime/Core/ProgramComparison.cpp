@@ -190,20 +190,17 @@ Status commsched::runtime::comparePrograms(const Program &program,
                                            const Exchange &exchange) {
   std::string text = describeProgram(program);
   std::vector<std::string> all;
-  if (Status status = exchange(digest(text), all); !status)
-    return status;
+  COMMSCHED_TRY(exchange(digest(text), all));
   bool differ = std::any_of(all.begin(), all.end(), [&](const auto &other) {
     return other != all.front();
   });
   if (differ) {
-    if (Status status = exchange(text, all); !status)
-      return status;
+    COMMSCHED_TRY(exchange(text, all));
     return findDifference(all);
   }
   std::string splits = describeSplits(program);
   if (splits.empty())
     return Status();
-  if (Status status = exchange(splits, all); !status)
-    return status;
+  COMMSCHED_TRY(exchange(splits, all));
   return checkSplits(program, rows, all);
 }

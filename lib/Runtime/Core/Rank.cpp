@@ -107,10 +107,8 @@ Status Rank::join(const commsched_options &given) {
       Group::h2dIndex, Group::h2dIndex, "h2d", {backend->getRank()}, 0};
 
   std::vector<std::string> all;
-  if (Status status =
-          backend->exchange(describeOptions(options), all, getDeadline());
-      !status)
-    return status;
+  COMMSCHED_TRY(
+      backend->exchange(describeOptions(options), all, getDeadline()));
   for (size_t other = 1; other < all.size(); ++other)
     if (all[other] != all[0])
       return "ranks joined with different options: rank 0 with " + all[0] +
@@ -161,34 +159,25 @@ Status Rank::load(const std::string &json) {
     return "commsched_load_program before the wait for " +
            describeLaunch(*launch);
   auto program = std::make_unique<Program>();
-  if (Status status = parseProgram(json, *program); !status)
-    return status;
+  COMMSCHED_TRY(parseProgram(json, *program));
   if (static_cast<int64_t>(program->sites.size()) > RequestTable::maxSites)
     return "program description: more than " +
            std::to_string(RequestTable::maxSites) + " sites";
   std::vector<Rows> rows(program->groups.size());
   for (size_t i = 0; i < rows.size(); ++i)
-    if (Status status =
-            expandGroup(program->groups[i], backend->getNumRanks(), rows[i]);
-        !status)
-      return status;
+    COMMSCHED_TRY(
+        expandGroup(program->groups[i], backend->getNumRanks(), rows[i]));
   if (!program->hostCode.empty())
-    if (Status status = backend->checkHostCode(program->hostCode); !status)
-      return status;
-  if (Status status = checkSites(*program); !status)
-    return status;
+    COMMSCHED_TRY(backend->checkHostCode(program->hostCode));
+  COMMSCHED_TRY(checkSites(*program));
   Deadline deadline = getDeadline();
-  if (Status status = comparePrograms(
-          *program, rows,
-          [&](const std::string &mine, std::vector<std::string> &all) {
-            return backend->exchange(mine, all, deadline);
-          });
-      !status)
-    return status;
-  if (Status status = makeGroups(*program, rows); !status)
-    return status;
-  if (Status status = prepareGroups(*program); !status)
-    return status;
+  COMMSCHED_TRY(comparePrograms(
+      *program, rows,
+      [&](const std::string &mine, std::vector<std::string> &all) {
+        return backend->exchange(mine, all, deadline);
+      }));
+  COMMSCHED_TRY(makeGroups(*program, rows));
+  COMMSCHED_TRY(prepareGroups(*program));
   requests.startProgram();
   programs.push_back(std::move(program));
   return Status();
@@ -335,8 +324,7 @@ Status Rank::makeLaunch(const Site &site, const void *const *inputs,
     launch.inputs.push_back(inputs ? inputs[i] : nullptr);
     launch.outputs.push_back(outputs ? outputs[i] : nullptr);
   }
-  if (Status status = checkLaunch(launch); !status)
-    return status;
+  COMMSCHED_TRY(checkLaunch(launch));
   launch.sequence = isPointToPoint(site.kind) ? made.numPointToPoint++
                                               : made.numCollectives++;
   launch.record = flightRecord.add(launch);
@@ -357,16 +345,13 @@ Status Rank::startLaunch(Launch launch, int64_t &request) {
 Status Rank::start(int32_t index, const void *const *inputs,
                    void *const *outputs, int64_t &request) {
   const Site *site = nullptr;
-  if (Status status = findSite(index, site); !status)
-    return status;
+  COMMSCHED_TRY(findSite(index, site));
   if (site->kind == COMMSCHED_BARRIER)
     return describeSite(*site) + " is started by commsched_barrier only";
   if (site->hasSplitValues())
     return describeSite(*site) + " is started by commsched_start_uneven only";
   Launch launch;
-  if (Status status = makeLaunch(*site, inputs, outputs, nullptr, launch);
-      !status)
-    return status;
+  COMMSCHED_TRY(makeLaunch(*site, inputs, outputs, nullptr, launch));
   return startLaunch(std::move(launch), request);
 }
 
@@ -381,10 +366,8 @@ Status Rank::startUneven(int32_t index, const void *const *inputs,
                          void *const *outputs, const RowSplits &inputSplits,
                          const RowSplits &outputSplits, int64_t &request) {
   const Site *site = nullptr;
-  if (Status status = findSite(index, site); !status)
-    return status;
-  if (Status status = checkSplitValues(*site); !status)
-    return status;
+  COMMSCHED_TRY(findSite(index, site));
+  COMMSCHED_TRY(checkSplitValues(*site));
   auto tensors = std::make_shared<std::vector<Tensor>>();
   int64_t ranks = programs.back()->groups[site->group].size;
   if (Status status =
@@ -392,10 +375,7 @@ Status Rank::startUneven(int32_t index, const void *const *inputs,
       !status)
     return describeSite(*site) + ": " + status.getMessage();
   Launch launch;
-  if (Status status =
-          makeLaunch(*site, inputs, outputs, std::move(tensors), launch);
-      !status)
-    return status;
+  COMMSCHED_TRY(makeLaunch(*site, inputs, outputs, std::move(tensors), launch));
   return startLaunch(std::move(launch), request);
 }
 
@@ -405,19 +385,15 @@ Status Rank::readSplits(int32_t index, SplitSide side, const void *buffer,
   if (!backend || (hasFailed() && !backend->checkHostCode("")))
     return Status();
   const Site *site = nullptr;
-  if (Status status = findSite(index, site); !status)
-    return status;
-  if (Status status = checkSplitValues(*site); !status)
-    return status;
+  COMMSCHED_TRY(findSite(index, site));
+  COMMSCHED_TRY(checkSplitValues(*site));
   int64_t ranks = programs.back()->groups[site->group].size;
   if (ranks != numSplits)
     return describeSite(*site) + " has splits for " + std::to_string(ranks) +
            " ranks, not " + std::to_string(numSplits);
   std::vector<int64_t> read(ranks);
-  if (Status status = backend->read(
-          read.data(), buffer, ranks * static_cast<int64_t>(sizeof(int64_t)));
-      !status)
-    return status;
+  COMMSCHED_TRY(backend->read(read.data(), buffer,
+                              ranks * static_cast<int64_t>(sizeof(int64_t))));
   Status added = addSplits(side, read.data(), ranks, rows);
   if (!added) {
     for (int64_t &split : read)
@@ -449,8 +425,7 @@ Status Rank::wait(int64_t number) {
       number, programs.empty() ? none : programs.back()->sites, found);
   if (!request)
     return found;
-  if (Status status = backend->wait(*request, getDeadline()); !status)
-    return status;
+  COMMSCHED_TRY(backend->wait(*request, getDeadline()));
   flightRecord.setRetired(request->launch.record);
   requests.remove(number);
   return Status();
@@ -458,17 +433,13 @@ Status Rank::wait(int64_t number) {
 
 Status Rank::barrier(int32_t index) {
   const Site *site = nullptr;
-  if (Status status = findSite(index, site); !status)
-    return status;
+  COMMSCHED_TRY(findSite(index, site));
   if (site->kind != COMMSCHED_BARRIER)
     return describeSite(*site) + " is no barrier";
   Launch launch;
-  if (Status status = makeLaunch(*site, nullptr, nullptr, nullptr, launch);
-      !status)
-    return status;
+  COMMSCHED_TRY(makeLaunch(*site, nullptr, nullptr, nullptr, launch));
   count("starts", 1);
-  if (Status status = backend->barrier(launch, getDeadline()); !status)
-    return status;
+  COMMSCHED_TRY(backend->barrier(launch, getDeadline()));
   flightRecord.setRetired(launch.record);
   return Status();
 }
@@ -513,9 +484,7 @@ Status Rank::copy(const StridedCopy &copy) {
     return std::string("cannot copy: the ") +
            (copy.target ? "source" : "target") + " is null";
   if (copy.targetType && copy.sourceType)
-    if (Status status = checkConversion(*copy.targetType, *copy.sourceType);
-        !status)
-      return status;
+    COMMSCHED_TRY(checkConversion(*copy.targetType, *copy.sourceType));
   count("copies", 1);
   count("copied_bytes",
         elements * (copy.targetType ? getByteSize(*copy.targetType) : 1));
@@ -527,8 +496,7 @@ Status Rank::beginStep() {
     return "commsched_begin_step before the wait for " +
            describeLaunch(*launch);
   std::vector<std::string> all;
-  if (Status status = backend->exchange("", all, getDeadline()); !status)
-    return status;
+  COMMSCHED_TRY(backend->exchange("", all, getDeadline()));
   records.begin();
   return backend->beginStep();
 }

@@ -402,8 +402,7 @@ static Status checkTransfer(const char *what, const void *buffer,
 
 int32_t commsched_upload(void *buffer, const void *host, int64_t bytes) {
   bool ok = callRank("commsched_upload", [&](Rank &rank) -> Status {
-    if (Status status = checkTransfer("upload", buffer, host, bytes); !status)
-      return status;
+    COMMSCHED_TRY(checkTransfer("upload", buffer, host, bytes));
     return bytes == 0 ? Status()
                       : rank.getBackend()->upload(buffer, host, bytes);
   });
@@ -412,8 +411,7 @@ int32_t commsched_upload(void *buffer, const void *host, int64_t bytes) {
 
 int32_t commsched_download(void *host, const void *buffer, int64_t bytes) {
   bool ok = callRank("commsched_download", [&](Rank &rank) -> Status {
-    if (Status status = checkTransfer("download", buffer, host, bytes); !status)
-      return status;
+    COMMSCHED_TRY(checkTransfer("download", buffer, host, bytes));
     return bytes == 0 ? Status()
                       : rank.getBackend()->download(host, buffer, bytes);
   });
@@ -513,10 +511,8 @@ int32_t commsched_exchange(const void *mine, void *all, int64_t bytes) {
     if (bytes < 0)
       return "cannot exchange " + std::to_string(bytes) + " bytes";
     std::vector<std::string> texts;
-    if (Status status = rank.exchange(
-            std::string(static_cast<const char *>(mine), bytes), texts);
-        !status)
-      return status;
+    COMMSCHED_TRY(rank.exchange(
+        std::string(static_cast<const char *>(mine), bytes), texts));
     for (size_t i = 0; i < texts.size(); ++i) {
       if (static_cast<int64_t>(texts[i].size()) != bytes)
         return "ranks exchange different numbers of bytes: this one " +

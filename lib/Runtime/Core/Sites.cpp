@@ -79,17 +79,25 @@ std::string commsched::runtime::describeLast(const Launch &launch) {
          describePlace(launch) + ", " + quoteSite(*launch.site);
 }
 
-std::string commsched::runtime::describeTimeout(
-    const Launch &launch, int64_t deadlineMs,
-    const std::vector<std::pair<int32_t, std::string>> &missing) {
-  std::string text = "timed out after " + std::to_string(deadlineMs) +
-                     " ms in the wait for " + describeLaunch(launch);
-  const char *separator = ": ";
-  for (const auto &[rank, what] : missing) {
-    text += separator + ("rank " + std::to_string(rank)) + " " + what;
-    separator = "; ";
-  }
+std::string commsched::runtime::describeTimeout(const Launch &launch,
+                                                int64_t deadlineMs,
+                                                const RankStates &missing) {
+  return "timed out after " + std::to_string(deadlineMs) +
+         " ms in the wait for " + describeLaunch(launch) +
+         (missing.empty() ? "" : ": " + describeRanks(missing));
+}
+
+std::string commsched::runtime::describeRanks(const RankStates &ranks) {
+  std::string text;
+  for (const auto &[rank, what] : ranks)
+    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) + " " +
+            what;
   return text;
+}
+
+std::string commsched::runtime::quoteLast(const std::string &last,
+                                          const char *nothing) {
+  return last.empty() ? nothing : " (its last: " + last + ")";
 }
 
 //===----------------------------------------------------------------------===//
@@ -206,8 +214,7 @@ Status commsched::runtime::checkSiteDescription(const Site &site, int64_t size,
     return kind + " has no 'peer'";
   if (!isPointToPoint && site.tag != 0)
     return kind + " has no 'tag'";
-  if (Status status = checkPairs(site, hasPairs); !status)
-    return status;
+  COMMSCHED_TRY(checkPairs(site, hasPairs));
   if (site.kind == COMMSCHED_BARRIER)
     return site.tensors.empty() ? Status()
                                 : Status("a barrier has no 'tensors'");

@@ -40,6 +40,16 @@ COMMSCHED_RUNTIME_API std::string describeLaunch(const Launch &launch);
 /// "launch 3 on group 'dp', all_gather 'ag'": where a rank was last.
 COMMSCHED_RUNTIME_API std::string describeLast(const Launch &launch);
 
+/// "rank 2 has not come; rank 3 is gone".
+COMMSCHED_RUNTIME_API std::string describeRanks(const RankStates &ranks);
+
+/// " (its last: launch 3 on group 'dp', all_gather 'ag')" for a text of
+/// `describeLast`; `nothing` if that is empty.
+COMMSCHED_RUNTIME_API std::string quoteLast(const std::string &last,
+                                            const char *nothing = "");
+/// For a rank that has not done what it should have.
+inline constexpr const char *nothingElse = " (nor anything else)";
+
 /// Sends and receives concern two ranks only and are counted by themselves.
 inline bool isPointToPoint(commsched_kind kind) {
   return kind == COMMSCHED_SEND || kind == COMMSCHED_RECV;

@@ -38,8 +38,7 @@ static Status checkSide(SplitSide side, int64_t ranks, const RowSplits &given) {
   if (!given.splits)
     return "the " + getText(side) + " splits are values, but null is given";
   int64_t sum = 0;
-  if (Status status = addSplits(side, given.splits, ranks, sum); !status)
-    return status;
+  COMMSCHED_TRY(addSplits(side, given.splits, ranks, sum));
   if (sum != given.rows)
     return "the " + getText(side) + " splits add up to " + std::to_string(sum) +
            " rows, but the " + getText(side) + " has " +

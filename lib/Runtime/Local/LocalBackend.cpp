@@ -13,67 +13,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Runtime/Backend.h"
 #include "Core/BackendLoader.h"
 #include "Core/EmulatedData.h"
+#include "Core/HostBackend.h"
 #include "Core/Launcher.h"
 #include "Local/LocalJob.h"
-#include "Local/LocalTransfers.h"
-#include "Numerics/ElementArithmetic.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 
 using namespace commsched::runtime;
-
-//===----------------------------------------------------------------------===//
-// Clock of the compute stream
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The clock of a rank's compute stream, in nanoseconds since the step began.
-/// With modelled times it is a number that computing and waiting add up; calls
-/// sleep until the real time reaches it, so that the jitter of one sleep does
-/// not delay the calls after it. Otherwise it is the real time.
-class LocalClock {
-public:
-  explicit LocalClock(bool modelled) : modelled(modelled) { begin(); }
-
-  bool isModelled() const { return modelled; }
-
-  void begin() {
-    stepBegin = Clock::now();
-    modelledNs = 0;
-  }
-
-  int64_t now() const { return modelled ? modelledNs : getNs(Clock::now()); }
-
-  /// Real time advances by itself.
-  void advanceTo(int64_t ns) { modelledNs = std::max(modelledNs, ns); }
-
-  /// The real time at which it is `ns`.
-  Clock::time_point getRealTime(int64_t ns) const {
-    return stepBegin + std::chrono::nanoseconds(ns);
-  }
-  int64_t getNs(Clock::time_point time) const {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(time -
-                                                                stepBegin)
-        .count();
-  }
-
-private:
-  bool modelled;
-  int64_t modelledNs = 0;
-  Clock::time_point stepBegin;
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// Backend
-//===----------------------------------------------------------------------===//
 
 namespace {
 struct LocalRequest final : Request {
@@ -82,13 +30,23 @@ struct LocalRequest final : Request {
   bool isRecorded = false;
 };
 
-class LocalBackend final : public Backend {
+/// A thread copies from the input to the output. If buffers are checked, it
+/// copies from what was staged at the start to a buffer that the wait delivers,
+/// so that a program that writes the input or touches the output too early is
+/// found in every run.
+struct LocalTransfer final : HostTransfer {
+  /// In modelled time.
+  Interval modelled;
+  /// Only if buffers are checked: what was sent, and what has arrived.
+  Staged staged, arrived;
+};
+
+class LocalBackend final : public HostBackend {
 public:
   LocalBackend(const BackendConfig &config, int32_t rank, int32_t numRanks,
                std::shared_ptr<LocalJob> job)
-      : options(*config.options), recorder(*config.recorder), rank(rank),
-        numRanks(numRanks), job(std::move(job)),
-        clock(options.modelled_times != 0) {}
+      : HostBackend(config), rank(rank), numRanks(numRanks),
+        job(std::move(job)), isModelled(config.options->modelled_times != 0) {}
 
   int32_t getRank() const override { return rank; }
   int32_t getNumRanks() const override { return numRanks; }
@@ -100,7 +58,6 @@ public:
   void fail(const std::string &text) override { job->fail(rank, text); }
 
   Status checkSite(const Site &) const override { return Status(); }
-  Status checkHostCode(const std::string &) const override { return Status(); }
   Status createGroup(const Group &, Deadline) override { return Status(); }
 
   std::unique_ptr<Request> start(Launch launch, Status &status) override;
@@ -111,33 +68,17 @@ public:
 
   Status compute(const Operator &op, int64_t ns, const void *const *inputs,
                  void *const *outputs) override;
-  Status copy(const StridedCopy &copy) override { return copyRows(copy); }
-  Status zero(void *target, int64_t bytes) override {
-    std::memset(target, 0, bytes);
-    return Status();
-  }
-
-  void *allocate(int64_t bytes, int64_t alignment, Status &status) override;
-  void release(void *buffer) override { std::free(buffer); }
-  Status upload(void *buffer, const void *host, int64_t bytes) override {
-    std::memcpy(buffer, host, bytes);
-    return Status();
-  }
-  Status download(void *host, const void *buffer, int64_t bytes) override {
-    std::memcpy(host, buffer, bytes);
-    return Status();
-  }
 
   Status beginStep() override {
     streams.clear();
     transferEndNs = {};
-    clock.begin();
+    stepBegin = Clock::now();
+    modelledNs = 0;
     return Status();
   }
-  Status endStep(int64_t &stepNs, Deadline deadline) override;
   Status synchronize(Deadline deadline) override;
   Status shutdown(bool, Deadline) override {
-    transferThreads.stop();
+    stopTransfers();
     job->leave(rank);
     return Status();
   }
@@ -147,35 +88,47 @@ private:
                                 Status &status);
   /// Waits until the meeting is complete and records it as `launch`.
   Status finish(LocalRequest &request, Deadline deadline);
-  std::unique_ptr<Request> startTransfer(Launch launch);
-  bool testTransfer(LocalTransfer &transfer);
+  std::unique_ptr<LocalTransfer> startTransfer(Launch launch);
   Status waitForTransfer(LocalTransfer &transfer, Deadline deadline);
-  /// Waits until the data has been copied, and records it.
-  Status finishTransfer(LocalTransfer &transfer, Deadline deadline);
-  int64_t &getTransferEnd(const Launch &launch) {
-    return transferEndNs[launch.site->kind == COMMSCHED_RELOAD];
-  }
+  Interval getInterval(const HostTransfer &transfer) const override;
   Interval getInterval(const Meeting &meeting, Clock::time_point startedAt);
+
+  /// The clock of the compute stream, in nanoseconds since the step began. With
+  /// modelled times it is a number that computing and waiting add up; calls
+  /// sleep until the real time reaches it, so that the jitter of one sleep does
+  /// not delay the calls after it. Otherwise it is the real time.
+  int64_t getClockNs() const {
+    return isModelled ? modelledNs : getStepNs(Clock::now());
+  }
+  /// Real time advances by itself.
+  void advanceTo(int64_t ns) { modelledNs = std::max(modelledNs, ns); }
+  /// The real time at which the clock is `ns`.
+  Clock::time_point getRealTime(int64_t ns) const {
+    return stepBegin + std::chrono::nanoseconds(ns);
+  }
+  /// Whether a wait for what ends at `ns` would not sleep.
+  bool hasCome(int64_t ns) const {
+    return !isModelled || ns <= modelledNs || getRealTime(ns) <= Clock::now();
+  }
   /// Lets real time catch up with the modelled one.
   Status sleepUntilClock() {
-    if (!clock.isModelled())
-      return Status();
-    return job->sleepUntil(rank, clock.getRealTime(clock.now()));
+    return isModelled ? job->sleepUntil(rank, getRealTime(modelledNs))
+                      : Status();
   }
+  /// Lets the clock come to the end of a wait that began at `beginNs`, and
+  /// records it.
+  Status endWait(const Launch &launch, int64_t beginNs, int64_t endNs);
 
-  const commsched_options &options;
-  Recorder &recorder;
   int32_t rank;
   int32_t numRanks;
   std::shared_ptr<LocalJob> job;
-  LocalClock clock;
+  bool isModelled;
+  int64_t modelledNs = 0;
   /// With modelled times, the last meeting on each stream.
   std::map<int32_t, std::shared_ptr<Meeting>> streams;
   std::vector<LocalRequest *> inFlight;
-  TransferThreads transferThreads;
   /// With modelled times, when the last transfer in each direction ends.
   std::array<int64_t, 2> transferEndNs = {};
-  std::vector<LocalTransfer *> transfersInFlight;
 };
 } // namespace
 
@@ -205,14 +158,14 @@ std::shared_ptr<Meeting> LocalBackend::post(const Launch &launch, Staged staged,
   arrival.launch = &launch;
   arrival.rank = rank;
   arrival.staged = std::move(staged);
-  arrival.isModelled = clock.isModelled();
-  arrival.clockNs = clock.now();
-  if (clock.isModelled())
+  arrival.isModelled = isModelled;
+  arrival.clockNs = getClockNs();
+  if (isModelled)
     arrival.before = streams[launch.group->stream];
   std::shared_ptr<Meeting> meeting = job->post(std::move(arrival), status);
   if (!meeting)
     return nullptr;
-  if (clock.isModelled())
+  if (isModelled)
     streams[launch.group->stream] = meeting;
   recorder.setStarted(launch);
   return meeting;
@@ -236,33 +189,29 @@ std::unique_ptr<Request> LocalBackend::start(Launch launch, Status &status) {
 }
 
 bool LocalBackend::test(Request &base, Status &status) {
-  if (isTransfer(base.launch.site->kind))
-    return testTransfer(static_cast<LocalTransfer &>(base));
-  auto &request = static_cast<LocalRequest &>(base);
-  if (!job->isComplete(*request.meeting)) {
-    status = job->getFailure();
-    return false;
+  if (isTransfer(base.launch.site->kind)) {
+    auto &transfer = static_cast<LocalTransfer &>(base);
+    return isDone(transfer) && hasCome(transfer.modelled.endNs);
   }
-  if (!clock.isModelled())
-    return true;
-  int64_t endNs = request.meeting->interval.endNs;
-  return endNs <= clock.now() || clock.getRealTime(endNs) <= Clock::now();
+  auto &request = static_cast<LocalRequest &>(base);
+  if (job->isComplete(*request.meeting))
+    return hasCome(request.meeting->interval.endNs);
+  status = job->getFailure();
+  return false;
 }
 
 Interval LocalBackend::getInterval(const Meeting &meeting,
                                    Clock::time_point startedAt) {
-  if (clock.isModelled())
+  if (isModelled)
     return meeting.interval;
-  int64_t begin = clock.getNs(startedAt);
-  return {begin, std::max(begin, clock.getNs(meeting.completeAt))};
+  int64_t begin = getStepNs(startedAt);
+  return {begin, std::max(begin, getStepNs(meeting.completeAt))};
 }
 
 Status LocalBackend::finish(LocalRequest &request, Deadline deadline) {
   const Launch &launch = request.launch;
-  if (Status status = job->wait(request.meeting, launch, rank,
-                                options.deadline_ms, deadline);
-      !status)
-    return status;
+  COMMSCHED_TRY(
+      job->wait(request.meeting, launch, rank, options.deadline_ms, deadline));
   if (request.isRecorded)
     return Status();
   request.isRecorded = true;
@@ -278,9 +227,8 @@ Status LocalBackend::wait(Request &base, Deadline deadline) {
   auto &request = static_cast<LocalRequest &>(base);
   const Launch &launch = request.launch;
   const Meeting &meeting = *request.meeting;
-  int64_t beginNs = clock.now();
-  if (Status status = finish(request, deadline); !status)
-    return status;
+  int64_t beginNs = getClockNs();
+  COMMSCHED_TRY(finish(request, deadline));
   inFlight.erase(std::find(inFlight.begin(), inFlight.end(), &request));
 
   bool isRecv = launch.site->kind == COMMSCHED_RECV;
@@ -288,21 +236,23 @@ Status LocalBackend::wait(Request &base, Deadline deadline) {
                     ? 0
                     : static_cast<size_t>(launch.group->rank);
   if (options.check_buffers)
-    if (Status status = checkBuffers(launch, meeting.staged[self]); !status)
-      return status;
+    COMMSCHED_TRY(checkBuffers(launch, meeting.staged[self]));
   std::vector<const Staged *> sent;
   for (const Staged &staged : isRecv ? meeting.send->staged : meeting.staged)
     sent.push_back(&staged);
-  if (Status status = checkParts(launch, sent); !status)
-    return status;
+  COMMSCHED_TRY(checkParts(launch, sent));
   writeOutputs(launch, sent);
 
   // Moving data takes real time, which is a part of the modelled time.
-  clock.advanceTo(meeting.interval.endNs);
-  if (Status status = sleepUntilClock(); !status)
-    return status;
+  return endWait(launch, beginNs, meeting.interval.endNs);
+}
+
+Status LocalBackend::endWait(const Launch &launch, int64_t beginNs,
+                             int64_t endNs) {
+  advanceTo(endNs);
+  COMMSCHED_TRY(sleepUntilClock());
   recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
-                  {beginNs, clock.now()});
+                  {beginNs, getClockNs()});
   return Status();
 }
 
@@ -310,80 +260,57 @@ Status LocalBackend::barrier(const Launch &launch, Deadline deadline) {
   LocalRequest request;
   request.launch = launch;
   request.startedAt = Clock::now();
-  int64_t beginNs = clock.now();
+  int64_t beginNs = getClockNs();
   Status posted;
   request.meeting = post(launch, Staged(), posted);
   if (!request.meeting)
     return posted;
-  if (Status status = finish(request, deadline); !status)
-    return status;
-  clock.advanceTo(request.meeting->interval.endNs);
-  if (Status status = sleepUntilClock(); !status)
-    return status;
-  recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
-                  {beginNs, clock.now()});
-  return Status();
+  COMMSCHED_TRY(finish(request, deadline));
+  return endWait(launch, beginNs, request.meeting->interval.endNs);
 }
 
 //===----------------------------------------------------------------------===//
 // Transfers
 //===----------------------------------------------------------------------===//
 
-std::unique_ptr<Request> LocalBackend::startTransfer(Launch launch) {
-  std::unique_ptr<LocalTransfer> transfer =
-      makeLocalTransfer(std::move(launch), options.check_buffers != 0);
-  const Site &site = *transfer->launch.site;
-  recorder.addStagedBytes(countBytes(transfer->staged));
-  int64_t &endNs = getTransferEnd(transfer->launch);
-  transfer->modelled.beginNs = std::max(clock.now(), endNs);
-  endNs = transfer->modelled.beginNs + std::max<int64_t>(site.runtimeNs, 0);
+std::unique_ptr<LocalTransfer> LocalBackend::startTransfer(Launch launch) {
+  auto transfer = std::make_unique<LocalTransfer>();
+  if (options.check_buffers) {
+    transfer->staged = stageInputs(launch);
+    recorder.addStagedBytes(countBytes(transfer->staged));
+    spoilOutputs(launch, transfer->staged);
+    transfer->job = std::make_shared<TransferJob>();
+    for (const StagedTensor &staged : transfer->staged) {
+      StagedTensor &arrived = transfer->arrived.emplace_back();
+      arrived.size = staged.size;
+      arrived.bytes.reset(new char[arrived.size]);
+      transfer->job->copies.push_back(
+          {arrived.bytes.get(), staged.bytes.get(), staged.size});
+    }
+  }
+  int64_t &endNs = transferEndNs[launch.site->kind == COMMSCHED_RELOAD];
+  transfer->modelled.beginNs = std::max(getClockNs(), endNs);
+  endNs =
+      transfer->modelled.beginNs + std::max<int64_t>(launch.site->runtimeNs, 0);
   transfer->modelled.endNs = endNs;
-  recorder.setStarted(transfer->launch);
-  transferThreads.get(site.kind).start(transfer->job);
-  transfersInFlight.push_back(transfer.get());
+  HostBackend::startTransfer(*transfer, std::move(launch));
   return transfer;
 }
 
-bool LocalBackend::testTransfer(LocalTransfer &transfer) {
-  if (!transferThreads.get(transfer.launch.site->kind).isDone(*transfer.job))
-    return false;
-  int64_t endNs = transfer.modelled.endNs;
-  return !clock.isModelled() || endNs <= clock.now() ||
-         clock.getRealTime(endNs) <= Clock::now();
-}
-
-Status LocalBackend::finishTransfer(LocalTransfer &transfer,
-                                    Deadline deadline) {
-  const Launch &launch = transfer.launch;
-  TransferThread &thread = transferThreads.get(launch.site->kind);
-  if (!thread.waitUntil(*transfer.job, deadline))
-    return describeTimeout(launch, options.deadline_ms, {});
-  if (transfer.isRecorded)
-    return Status();
-  transfer.isRecorded = true;
-  Interval measured{clock.getNs(transfer.job->begin),
-                    clock.getNs(transfer.job->end)};
-  recorder.record(COMMSCHED_RECORD_COLLECTIVE, launch.site->index,
-                  clock.isModelled() ? transfer.modelled : measured);
-  recorder.setCompleted(launch);
-  return Status();
+Interval LocalBackend::getInterval(const HostTransfer &transfer) const {
+  return isModelled ? static_cast<const LocalTransfer &>(transfer).modelled
+                    : HostBackend::getInterval(transfer);
 }
 
 Status LocalBackend::waitForTransfer(LocalTransfer &transfer,
                                      Deadline deadline) {
-  int64_t beginNs = clock.now();
-  if (Status status = finishTransfer(transfer, deadline); !status)
-    return status;
-  transfersInFlight.erase(
-      std::find(transfersInFlight.begin(), transfersInFlight.end(), &transfer));
-  if (Status status = deliver(transfer); !status)
-    return status;
-  clock.advanceTo(transfer.modelled.endNs);
-  if (Status status = sleepUntilClock(); !status)
-    return status;
-  recorder.record(COMMSCHED_RECORD_WAIT, transfer.launch.site->index,
-                  {beginNs, clock.now()});
-  return Status();
+  int64_t beginNs = getClockNs();
+  COMMSCHED_TRY(endTransfer(transfer, deadline));
+  if (options.check_buffers) {
+    COMMSCHED_TRY(checkBuffers(transfer.launch, transfer.staged));
+    writeOutputs(transfer.launch, {&transfer.arrived});
+  }
+  return endWait(transfer.launch, beginNs, transfer.modelled.endNs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -392,45 +319,24 @@ Status LocalBackend::waitForTransfer(LocalTransfer &transfer,
 
 Status LocalBackend::compute(const Operator &op, int64_t ns,
                              const void *const *inputs, void *const *outputs) {
-  int64_t beginNs = clock.now();
+  int64_t beginNs = getClockNs();
   if (options.emulate_data)
     emulateData(op, inputs, outputs);
-  clock.advanceTo(beginNs + ns);
-  if (Status status = job->sleepUntil(rank, clock.getRealTime(beginNs + ns));
-      !status)
-    return status;
-  recorder.record(COMMSCHED_RECORD_COMPUTE, op.index, {beginNs, clock.now()});
+  advanceTo(beginNs + ns);
+  COMMSCHED_TRY(job->sleepUntil(rank, getRealTime(beginNs + ns)));
+  recorder.record(COMMSCHED_RECORD_COMPUTE, op.index, {beginNs, getClockNs()});
   return Status();
-}
-
-void *LocalBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
-  void *buffer = nullptr;
-  if (posix_memalign(&buffer, alignment, bytes) != 0) {
-    status = "out of memory";
-    return nullptr;
-  }
-  return buffer;
 }
 
 Status LocalBackend::synchronize(Deadline deadline) {
   for (LocalRequest *request : inFlight)
-    if (Status status = finish(*request, deadline); !status)
-      return status;
-  for (LocalTransfer *transfer : transfersInFlight)
-    if (Status status = finishTransfer(*transfer, deadline); !status)
-      return status;
+    COMMSCHED_TRY(finish(*request, deadline));
+  COMMSCHED_TRY(finishTransfers(deadline));
   for (int64_t endNs : transferEndNs)
-    clock.advanceTo(endNs);
+    advanceTo(endNs);
   // The last on a stream ends after all others there.
   for (const auto &[group, meeting] : streams)
     if (job->isComplete(*meeting))
-      clock.advanceTo(meeting->interval.endNs);
+      advanceTo(meeting->interval.endNs);
   return sleepUntilClock();
-}
-
-Status LocalBackend::endStep(int64_t &stepNs, Deadline deadline) {
-  if (Status status = synchronize(deadline); !status)
-    return status;
-  stepNs = clock.getNs(Clock::now());
-  return Status();
 }

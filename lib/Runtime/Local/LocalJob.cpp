@@ -50,11 +50,6 @@ std::shared_ptr<LocalJob> LocalJob::join(const std::string &name, int32_t rank,
   return job;
 }
 
-/// " (its last: ...)", if there was one.
-static std::string quoteLast(const std::string &last) {
-  return last.empty() ? "" : " (its last: " + last + ")";
-}
-
 void LocalJob::notifyAll() {
   for (Seat &seat : seats)
     seat.wake.notify_all();
@@ -113,9 +108,7 @@ Status LocalJob::exchange(int32_t rank, const std::string &mine,
   }
   if (failedRank >= 0)
     return describeFailure();
-  std::string text = "timed out after " + std::to_string(deadlineMs) +
-                     " ms while all ranks meet";
-  const char *separator = ": ";
+  RankStates missing;
   for (int32_t other = 0; other < numRanks; ++other) {
     if (round.hasCome[other])
       continue;
@@ -123,12 +116,11 @@ Status LocalJob::exchange(int32_t rank, const std::string &mine,
     if (seat.hasLeft)
       return "rank " + std::to_string(other) +
              " has left before all ranks have met";
-    text += separator + ("rank " + std::to_string(other));
-    text += !seat.hasJoined ? " has not joined" : " has not come";
-    text += quoteLast(seat.last);
-    separator = "; ";
+    const char *what = seat.hasJoined ? "has not come" : "has not joined";
+    missing.emplace_back(other, what + quoteLast(seat.last));
   }
-  return text;
+  return "timed out after " + std::to_string(deadlineMs) +
+         " ms while all ranks meet: " + describeRanks(missing);
 }
 
 bool LocalJob::standsInExchange(const Seat &seat) const {
@@ -147,16 +139,12 @@ std::string LocalJob::whyGone(int32_t rank) const {
   return "";
 }
 
-std::vector<std::pair<int32_t, std::string>>
-LocalJob::describeMissing(const Meeting &meeting, bool onlyGone) const {
-  std::vector<std::pair<int32_t, std::string>> missing;
+RankStates LocalJob::findMissing(const Meeting &meeting, bool onlyGone) const {
+  RankStates missing;
   auto describe = [&](int32_t rank) {
     std::string text = whyGone(rank);
-    if (text.empty() && !onlyGone) {
-      const Seat &seat = seats[rank];
-      text = "has not started it";
-      text += seat.last.empty() ? " (nor anything else)" : quoteLast(seat.last);
-    }
+    if (text.empty() && !onlyGone)
+      text = "has not started it" + quoteLast(seats[rank].last, nothingElse);
     if (!text.empty())
       missing.emplace_back(rank, text);
   };
@@ -177,11 +165,11 @@ Status LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
                       const Launch &launch, int32_t rank, int64_t deadlineMs,
                       Deadline deadline) {
   std::unique_lock<std::mutex> lock(mutex);
-  std::vector<std::pair<int32_t, std::string>> gone;
+  RankStates gone;
   auto isOver = [&] {
     if (meeting->isComplete || failedRank >= 0)
       return true;
-    gone = describeMissing(*meeting, /*onlyGone=*/true);
+    gone = findMissing(*meeting, /*onlyGone=*/true);
     return !gone.empty();
   };
   bool inTime = seats[rank].wake.wait_until(lock, deadline, isOver);
@@ -191,19 +179,14 @@ Status LocalJob::wait(const std::shared_ptr<Meeting> &meeting,
     return "in the wait for " + describeLaunch(launch) + ": " +
            describeFailure();
   if (!inTime) {
-    auto missing = describeMissing(*meeting, /*onlyGone=*/false);
-    std::string text = describeTimeout(launch, deadlineMs, missing);
-    if (missing.empty())
-      text += ": an earlier launch on its stream is not complete";
-    return text;
+    RankStates missing = findMissing(*meeting, /*onlyGone=*/false);
+    return describeTimeout(launch, deadlineMs, missing) +
+           (missing.empty()
+                ? ": an earlier launch on its stream is not complete"
+                : "");
   }
-  std::string text = "in the wait for " + describeLaunch(launch);
-  const char *separator = ": ";
-  for (const auto &[other, what] : gone) {
-    text += separator + ("rank " + std::to_string(other)) + " " + what;
-    separator = "; ";
-  }
-  return text;
+  return "in the wait for " + describeLaunch(launch) + ": " +
+         describeRanks(gone);
 }
 
 Status LocalJob::sleepUntil(int32_t rank, Clock::time_point time) {

@@ -154,8 +154,7 @@ private:
   std::string describeFailure() const;
   /// Why the rank will never come, or "".
   std::string whyGone(int32_t rank) const;
-  std::vector<std::pair<int32_t, std::string>>
-  describeMissing(const Meeting &meeting, bool onlyGone) const;
+  RankStates findMissing(const Meeting &meeting, bool onlyGone) const;
 
   std::mutex mutex;
   std::vector<Seat> seats;

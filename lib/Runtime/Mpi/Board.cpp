@@ -121,40 +121,25 @@ Status Board::open() {
   MPI_Comm_rank(MPI_COMM_WORLD, &self);
   MPI_Comm_size(MPI_COMM_WORLD, &numRanks);
   ranks.assign(numRanks, nullptr);
-  if (Status status =
-          checkMpi(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED,
-                                       self, MPI_INFO_NULL, &node),
-                   "MPI_Comm_split_type");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_MPI(MPI_Comm_split_type, MPI_COMM_WORLD,
+                         MPI_COMM_TYPE_SHARED, self, MPI_INFO_NULL, &node));
   MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
   MPI_Comm_size(node, &numRanksOnNode);
 
   void *memory = nullptr;
-  if (Status status =
-          checkMpi(MPI_Win_allocate_shared(sizeof(RankBoard), 1, MPI_INFO_NULL,
-                                           node, &memory, &window),
-                   "MPI_Win_allocate_shared");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_MPI(MPI_Win_allocate_shared, sizeof(RankBoard), 1,
+                         MPI_INFO_NULL, node, &memory, &window));
   RankBoard *mine = new (memory) RankBoard;
   mine->process = getpid();
 
   std::vector<int> worldRanks(numRanksOnNode);
-  if (Status status =
-          checkMpi(MPI_Allgather(&self, 1, MPI_INT32_T, worldRanks.data(), 1,
-                                 MPI_INT32_T, node),
-                   "MPI_Allgather");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_MPI(MPI_Allgather, &self, 1, MPI_INT32_T,
+                         worldRanks.data(), 1, MPI_INT32_T, node));
   for (int i = 0; i != numRanksOnNode; ++i) {
     MPI_Aint size = 0;
     int unit = 0;
-    if (Status status =
-            checkMpi(MPI_Win_shared_query(window, i, &size, &unit, &memory),
-                     "MPI_Win_shared_query");
-        !status)
-      return status;
+    COMMSCHED_TRY(
+        CALL_MPI(MPI_Win_shared_query, window, i, &size, &unit, &memory));
     ranks[worldRanks[i]] = static_cast<RankBoard *>(memory);
   }
   return {};
@@ -212,14 +197,6 @@ void Board::report() { ranks[self]->hasReported = 1; }
 // Reading the other parts
 //===----------------------------------------------------------------------===//
 
-std::string mpi::describeRanks(const Ranks &ranks) {
-  std::string text;
-  for (const auto &[rank, what] : ranks)
-    text += (text.empty() ? "rank " : "; rank ") + std::to_string(rank) + " " +
-            what;
-  return text;
-}
-
 static bool isGone(const RankBoard &board) {
   // A process without a number has not come so far.
   pid_t process = board.process;
@@ -236,8 +213,8 @@ std::string Board::describeEnd(int32_t rank, bool lookForProcesses) const {
   return lookForProcesses && isGone(*other) ? "is gone" : "";
 }
 
-Ranks Board::findFailed(bool lookForProcesses) const {
-  Ranks failed;
+RankStates Board::findFailed(bool lookForProcesses) const {
+  RankStates failed;
   for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank)
     if (rank != self)
       if (std::string end = describeEnd(rank, lookForProcesses); !end.empty())
@@ -261,15 +238,15 @@ std::string Board::describeMissing(const Launch &launch, int32_t rank,
   // The data of a partner may be on its way.
   if (!isPair && ranks[rank]->numMeetings > ranks[self]->numMeetings)
     return "has not started it, but waits for all ranks to meet" +
-           (last.empty() ? "" : " (its last: " + last + ")");
+           quoteLast(last);
   if (onlyElsewhere)
     return "";
-  return std::string(isPair ? "has not met it" : "has not started it") +
-         (last.empty() ? " (nor anything else)" : " (its last: " + last + ")");
+  return (isPair ? "has not met it" : "has not started it") +
+         quoteLast(last, nothingElse);
 }
 
-Ranks Board::findMissing(const Launch &launch, bool onlyElsewhere) const {
-  Ranks missing;
+RankStates Board::findMissing(const Launch &launch, bool onlyElsewhere) const {
+  RankStates missing;
   const std::vector<int32_t> &members = launch.group->members;
   for (size_t i = 0; i != members.size(); ++i) {
     bool concerns = !isPointToPoint(launch.site->kind) ||
@@ -283,8 +260,8 @@ Ranks Board::findMissing(const Launch &launch, bool onlyElsewhere) const {
   return missing;
 }
 
-Ranks Board::findMissingFromMeeting() const {
-  Ranks missing;
+RankStates Board::findMissingFromMeeting() const {
+  RankStates missing;
   for (int32_t rank = 0, e = ranks.size(); rank != e; ++rank) {
     const RankBoard *other = ranks[rank];
     if (rank == self)

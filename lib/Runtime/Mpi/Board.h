@@ -34,12 +34,6 @@ namespace commsched::runtime::mpi {
 /// One rank's part, see Board.cpp.
 struct RankBoard;
 
-/// Ranks with what is known of each, as describeTimeout takes them.
-using Ranks = std::vector<std::pair<int32_t, std::string>>;
-
-/// "rank 2 has not come; rank 3 is gone".
-std::string describeRanks(const Ranks &ranks);
-
 class Board {
 public:
   /// Makes the board, or clears this rank's part of it. The first call waits
@@ -66,13 +60,13 @@ public:
 
   /// Ranks of this node that have failed; with `lookForProcesses` also those
   /// whose process has ended, which costs a system call for each.
-  Ranks findFailed(bool lookForProcesses) const;
+  RankStates findFailed(bool lookForProcesses) const;
   /// The ranks that the end of `launch` waits for, as far as this is known.
   /// `onlyElsewhere`: only those that wait for this rank at another place, so
   /// that neither would ever come.
-  Ranks findMissing(const Launch &launch, bool onlyElsewhere) const;
+  RankStates findMissing(const Launch &launch, bool onlyElsewhere) const;
   /// The ranks that have not come to this rank's last meeting.
-  Ranks findMissingFromMeeting() const;
+  RankStates findMissingFromMeeting() const;
   /// Whether all other ranks of the node have reported or are gone.
   bool haveAllReported() const;
 

@@ -11,8 +11,6 @@
 #include "Core/EmulatedData.h"
 #include "Core/Sites.h"
 #include "Mpi/Session.h"
-#include "Numerics/ElementArithmetic.h"
-#include "Numerics/ElementTypes.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -35,18 +33,14 @@ MpiBackend::~MpiBackend() {
     shutdown(/*failed=*/true, Clock::now());
 }
 
-Status MpiBackend::join(const commsched_options &options, Deadline deadline) {
-  if (Status status = beginSession(deadlineMs, deadline); !status)
-    return status;
+Status MpiBackend::join(Deadline deadline) {
+  COMMSCHED_TRY(beginSession(options.deadline_ms, deadline));
   isOpen = true;
   // The start of MPI is no wait for others.
-  deadline = Clock::now() + std::chrono::milliseconds(deadlineMs);
+  deadline = Clock::now() + std::chrono::milliseconds(options.deadline_ms);
   {
     Watchdog watchdog("the making of communicators", deadline);
-    if (Status status =
-            checkMpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
-        !status)
-      return status;
+    COMMSCHED_TRY(CALL_MPI(MPI_Comm_dup, MPI_COMM_WORLD, &world));
     MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
   }
   MPI_Comm_rank(world, &rank);
@@ -72,14 +66,9 @@ Status MpiBackend::exchange(const std::string &mine,
   MPI_Request handle = MPI_REQUEST_NULL;
   int64_t size = mine.size();
   std::vector<int64_t> sizes(numRanks);
-  if (Status status =
-          checkMpi(MPI_Iallgather(&size, 1, MPI_INT64_T, sizes.data(), 1,
-                                  MPI_INT64_T, world, &handle),
-                   "MPI_Iallgather");
-      !status)
-    return status;
-  if (Status status = awaitAll(handle, deadline); !status)
-    return status;
+  COMMSCHED_TRY(CALL_MPI(MPI_Iallgather, &size, 1, MPI_INT64_T, sizes.data(), 1,
+                         MPI_INT64_T, world, &handle));
+  COMMSCHED_TRY(awaitAll(handle, deadline));
 
   all.assign(numRanks, {});
   all[rank] = mine;
@@ -88,15 +77,10 @@ Status MpiBackend::exchange(const std::string &mine,
       continue;
     all[root].resize(sizes[root]);
     Extent extent;
-    if (Status status = types.getBytes(sizes[root], 1, extent); !status)
-      return status;
-    if (Status status = checkMpi(MPI_Ibcast(all[root].data(), extent.count,
-                                            extent.type, root, world, &handle),
-                                 "MPI_Ibcast");
-        !status)
-      return status;
-    if (Status status = awaitAll(handle, deadline); !status)
-      return status;
+    COMMSCHED_TRY(types.getBytes(sizes[root], 1, extent));
+    COMMSCHED_TRY(CALL_MPI(MPI_Ibcast, all[root].data(), extent.count,
+                           extent.type, root, world, &handle));
+    COMMSCHED_TRY(awaitAll(handle, deadline));
   }
   return {};
 }
@@ -104,17 +88,13 @@ Status MpiBackend::exchange(const std::string &mine,
 Status MpiBackend::createGroup(const Group &group, Deadline deadline) {
   if (group.index >= static_cast<int32_t>(communicators.size()))
     communicators.resize(group.index + 1, MPI_COMM_NULL);
-  if (Status status = meet(deadline); !status)
-    return status;
+  COMMSCHED_TRY(meet(deadline));
   Watchdog watchdog("the making of group " + quoteGroup(group), deadline);
   MPI_Comm &communicator = communicators[group.index];
   // Rows are disjoint, so that their first ranks distinguish them.
   int color = group.rank < 0 ? MPI_UNDEFINED : group.members.front();
-  if (Status status =
-          checkMpi(MPI_Comm_split(world, color, group.rank, &communicator),
-                   "MPI_Comm_split");
-      !status)
-    return status;
+  COMMSCHED_TRY(
+      CALL_MPI(MPI_Comm_split, world, color, group.rank, &communicator));
   if (communicator != MPI_COMM_NULL)
     MPI_Comm_set_errhandler(communicator, MPI_ERRORS_RETURN);
   return {};
@@ -124,7 +104,7 @@ Status MpiBackend::shutdown(bool failed, Deadline deadline) {
   if (!isOpen)
     return {};
   isOpen = false;
-  transferThreads.stop();
+  stopTransfers();
   prctl(PR_SET_TIMERSLACK, oldTimerSlack);
   Status status;
   if (!failed) {
@@ -134,7 +114,7 @@ Status MpiBackend::shutdown(bool failed, Deadline deadline) {
   }
   if (failed || !status) {
     board.fail(status ? "an error of its own" : status.getMessage());
-    endSession(/*failed=*/true, deadlineMs);
+    endSession(/*failed=*/true, options.deadline_ms);
     return status;
   }
 
@@ -144,7 +124,7 @@ Status MpiBackend::shutdown(bool failed, Deadline deadline) {
       MPI_Comm_free(&communicator);
   types.release();
   MPI_Comm_free(&world);
-  endSession(/*failed=*/false, deadlineMs);
+  endSession(/*failed=*/false, options.deadline_ms);
   return {};
 }
 
@@ -170,9 +150,9 @@ void mpi::sleepSlice() {
   nanosleep(&slice, nullptr);
 }
 
-Ranks MpiBackend::findFailed(Clock::time_point now, const Launch *launch) {
+RankStates MpiBackend::findFailed(Clock::time_point now, const Launch *launch) {
   bool looks = now - lastLook > lookInterval;
-  Ranks failed = board.findFailed(/*lookForProcesses=*/looks);
+  RankStates failed = board.findFailed(/*lookForProcesses=*/looks);
   if (!looks)
     return failed;
   lastLook = now;
@@ -182,13 +162,11 @@ Ranks MpiBackend::findFailed(Clock::time_point now, const Launch *launch) {
 }
 
 Status MpiBackend::pollUntil(const std::function<bool()> &isDone,
-                             const Launch *launch, Deadline deadline,
-                             Ranks &failed, bool &isDue) {
+                             const Launch *launch, Deadline deadline) {
   Clock::time_point begin = Clock::now();
-  isDue = false;
+  RankStates failed;
   for (uint32_t numPolls = 1;; ++numPolls) {
-    if (Status status = progress(); !status)
-      return status;
+    COMMSCHED_TRY(progress());
     if (isDone())
       return {};
     if (numPolls % pollsPerLook != 0)
@@ -199,9 +177,8 @@ Status MpiBackend::pollUntil(const std::function<bool()> &isDone,
       if (!failed.empty())
         deadline = std::min(deadline, now + arrivalTime);
     }
-    isDue = now >= deadline;
-    if (isDue)
-      return {};
+    if (now >= deadline)
+      return describeEnd(launch, failed);
     if (now - begin > awakeTime)
       sleepSlice();
     else if (isOversubscribed)
@@ -209,64 +186,49 @@ Status MpiBackend::pollUntil(const std::function<bool()> &isDone,
   }
 }
 
-Status MpiBackend::await(MpiRequest &request, Deadline deadline) {
-  Ranks failed;
-  bool isDue;
-  const Launch &launch = request.launch;
-  if (Status status = pollUntil([&] { return request.isDone; }, &launch,
-                                deadline, failed, isDue);
-      !status)
-    return status;
-  if (!isDue)
-    return {};
+std::string MpiBackend::describeEnd(const Launch *launch,
+                                    const RankStates &failed) const {
   if (!failed.empty())
-    return "in the wait for " + describeLaunch(launch) + ": " +
+    return (launch ? "in the wait for " + describeLaunch(*launch) + ": " : "") +
            describeRanks(failed);
-  Ranks missing = board.findMissing(launch, /*onlyElsewhere=*/false);
-  return describeTimeout(launch, deadlineMs, missing) +
-         (missing.empty() ? ": all ranks have started it" : "");
+  if (!launch) {
+    RankStates missing = board.findMissingFromMeeting();
+    return "timed out after " + std::to_string(options.deadline_ms) +
+           " ms while all ranks meet" +
+           (missing.empty() ? "" : ": " + describeRanks(missing));
+  }
+  RankStates missing = board.findMissing(*launch, /*onlyElsewhere=*/false);
+  bool haveAll = missing.empty() && !isTransfer(launch->site->kind);
+  return describeTimeout(*launch, options.deadline_ms, missing) +
+         (haveAll ? ": all ranks have started it" : "");
+}
+
+Status MpiBackend::await(MpiRequest &request, Deadline deadline) {
+  return pollUntil([&] { return request.isDone; }, &request.launch, deadline);
 }
 
 Status MpiBackend::awaitAll(MPI_Request &handle, Deadline deadline) {
-  Ranks failed;
-  bool isDue;
   int code = MPI_SUCCESS;
   auto isDone = [&] {
     int isComplete = 0;
     code = MPI_Test(&handle, &isComplete, MPI_STATUS_IGNORE);
     return isComplete || code != MPI_SUCCESS;
   };
-  if (Status status =
-          pollUntil(isDone, /*launch=*/nullptr, deadline, failed, isDue);
-      !status)
-    return status;
-  if (!isDue)
-    return checkMpi(code, "MPI_Test");
-  if (!failed.empty())
-    return describeRanks(failed);
-  Ranks missing = board.findMissingFromMeeting();
-  return "timed out after " + std::to_string(deadlineMs) +
-         " ms while all ranks meet" +
-         (missing.empty() ? "" : ": " + describeRanks(missing));
+  COMMSCHED_TRY(pollUntil(isDone, /*launch=*/nullptr, deadline));
+  return checkMpi(code, "MPI_Test");
 }
 
 Status MpiBackend::meet(Deadline deadline) {
   board.meet();
   MPI_Request handle = MPI_REQUEST_NULL;
-  if (Status status = checkMpi(MPI_Ibarrier(world, &handle), "MPI_Ibarrier");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_MPI(MPI_Ibarrier, world, &handle));
   return awaitAll(handle, deadline);
 }
 
 Status MpiBackend::synchronize(Deadline deadline) {
   while (MpiRequest *first = pending.getFirst())
-    if (Status status = await(*first, deadline); !status)
-      return status;
-  for (MpiTransfer *transfer : transfersInFlight)
-    if (Status status = finishTransfer(*transfer, deadline); !status)
-      return status;
-  return {};
+    COMMSCHED_TRY(await(*first, deadline));
+  return finishTransfers(deadline);
 }
 
 //===----------------------------------------------------------------------===//
@@ -274,25 +236,7 @@ Status MpiBackend::synchronize(Deadline deadline) {
 //===----------------------------------------------------------------------===//
 
 MpiBackend::MpiBackend(const BackendConfig &config, int64_t maxCount)
-    : recorder(*config.recorder), deadlineMs(config.options->deadline_ms),
-      emulatesData(config.options->emulate_data != 0), board(getBoard()),
-      types(maxCount) {}
-
-Status MpiBackend::checkSite(const Site &site) const {
-  if (site.reduction)
-    for (const Tensor &tensor : site.tensors)
-      if (Status status = checkReduction(tensor.element, *site.reduction);
-          !status)
-        return status;
-  return checkLimits(site);
-}
-
-Status MpiBackend::checkHostCode(const std::string &) const { return {}; }
-
-int64_t MpiBackend::getStepNs(Clock::time_point time) const {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(time - stepBegin)
-      .count();
-}
+    : HostBackend(config), board(getBoard()), types(maxCount) {}
 
 /// All MPI requests of the launch have ended.
 void MpiBackend::complete(MpiRequest &request) {
@@ -308,8 +252,7 @@ void MpiBackend::complete(MpiRequest &request) {
 
 Status MpiBackend::progress() {
   ended.clear();
-  if (Status status = pending.poll(ended); !status)
-    return status;
+  COMMSCHED_TRY(pending.poll(ended));
   for (MpiRequest *request : ended)
     complete(*request);
   return {};
@@ -322,8 +265,7 @@ Status MpiBackend::startRequest(MpiRequest &request) {
                               : communicators[launch.group->index];
   if (communicator == MPI_COMM_NULL)
     return describeLaunch(launch) + ": this rank is not in the group";
-  if (Status status = board.start(launch); !status)
-    return status;
+  COMMSCHED_TRY(board.start(launch));
   request.begin = Clock::now();
   recorder.setStarted(launch);
   if (Status status = startCollective(request, communicator, types); !status)
@@ -333,45 +275,17 @@ Status MpiBackend::startRequest(MpiRequest &request) {
   return {};
 }
 
-std::unique_ptr<Request> MpiBackend::startTransfer(Launch launch) {
-  auto transfer = std::make_unique<MpiTransfer>();
-  transfer->job = makeTransferJob(launch);
-  transfer->launch = std::move(launch);
-  recorder.setStarted(transfer->launch);
-  transferThreads.get(transfer->launch.site->kind).start(transfer->job);
-  transfersInFlight.push_back(transfer.get());
-  return transfer;
-}
-
-bool MpiBackend::isDone(const MpiTransfer &transfer) {
-  return transferThreads.get(transfer.launch.site->kind).isDone(*transfer.job);
-}
-
-Status MpiBackend::finishTransfer(MpiTransfer &transfer, Deadline deadline) {
-  const Launch &launch = transfer.launch;
-  Ranks failed;
-  bool isDue;
-  if (Status status = pollUntil([&] { return isDone(transfer); },
-                                /*launch=*/nullptr, deadline, failed, isDue);
-      !status)
-    return status;
-  if (isDue)
-    return failed.empty() ? describeTimeout(launch, deadlineMs, {})
-                          : "in the wait for " + describeLaunch(launch) + ": " +
-                                describeRanks(failed);
-  if (transfer.isRecorded)
-    return {};
-  transfer.isRecorded = true;
-  recorder.record(
-      COMMSCHED_RECORD_COLLECTIVE, launch.site->index,
-      {getStepNs(transfer.job->begin), getStepNs(transfer.job->end)});
-  recorder.setCompleted(launch);
-  return {};
+Status MpiBackend::awaitTransfer(HostTransfer &transfer, Deadline deadline) {
+  return pollUntil([&] { return isDone(transfer); }, &transfer.launch,
+                   deadline);
 }
 
 std::unique_ptr<Request> MpiBackend::start(Launch launch, Status &status) {
-  if (isTransfer(launch.site->kind))
-    return startTransfer(std::move(launch));
+  if (isTransfer(launch.site->kind)) {
+    auto transfer = std::make_unique<HostTransfer>();
+    startTransfer(*transfer, std::move(launch));
+    return transfer;
+  }
   auto request = std::make_unique<MpiRequest>(pending);
   request->launch = std::move(launch);
   status = startRequest(*request);
@@ -383,27 +297,23 @@ std::unique_ptr<Request> MpiBackend::start(Launch launch, Status &status) {
 bool MpiBackend::test(Request &request, Status &status) {
   status = poll();
   if (isTransfer(request.launch.site->kind))
-    return status && isDone(static_cast<MpiTransfer &>(request));
+    return status && isDone(static_cast<HostTransfer &>(request));
   return status && static_cast<MpiRequest &>(request).isDone;
 }
 
 Status MpiBackend::wait(Request &request, Deadline deadline) {
   Clock::time_point begin = Clock::now();
   if (isTransfer(request.launch.site->kind)) {
-    auto &transfer = static_cast<MpiTransfer &>(request);
+    auto &transfer = static_cast<HostTransfer &>(request);
     if (!isDone(transfer))
       overslept = {};
-    if (Status status = finishTransfer(transfer, deadline); !status)
-      return status;
-    transfersInFlight.erase(std::find(transfersInFlight.begin(),
-                                      transfersInFlight.end(), &transfer));
+    COMMSCHED_TRY(endTransfer(transfer, deadline));
   } else {
     auto &collective = static_cast<MpiRequest &>(request);
     // A rank that waits anyway has no lost time to make up for.
     if (!collective.isDone)
       overslept = {};
-    if (Status status = await(collective, deadline); !status)
-      return status;
+    COMMSCHED_TRY(await(collective, deadline));
   }
   recorder.record(COMMSCHED_RECORD_WAIT, request.launch.site->index,
                   {getStepNs(begin), getStepNs(Clock::now())});
@@ -413,15 +323,13 @@ Status MpiBackend::wait(Request &request, Deadline deadline) {
 Status MpiBackend::barrier(const Launch &launch, Deadline deadline) {
   MpiRequest request(pending);
   request.launch = launch;
-  if (Status status = startRequest(request); !status)
-    return status;
+  COMMSCHED_TRY(startRequest(request));
   return wait(request, deadline);
 }
 
 Status MpiBackend::poll() {
-  if (Status status = progress(); !status)
-    return status;
-  Ranks failed = findFailed(Clock::now(), /*launch=*/nullptr);
+  COMMSCHED_TRY(progress());
+  RankStates failed = findFailed(Clock::now(), /*launch=*/nullptr);
   return failed.empty() ? Status() : describeRanks(failed);
 }
 
@@ -431,7 +339,7 @@ Status MpiBackend::compute(const Operator &op, int64_t ns,
   // that time, so that the errors of many small operators do not add up.
   Clock::time_point begin = Clock::now() - overslept;
   Clock::time_point end = begin + std::chrono::nanoseconds(ns);
-  if (emulatesData)
+  if (options.emulate_data)
     emulateData(op, inputs, outputs);
   // Near the end, a sleep would take too long.
   constexpr auto margin = std::chrono::microseconds(60);
@@ -455,43 +363,9 @@ Status MpiBackend::compute(const Operator &op, int64_t ns,
   return {};
 }
 
-Status MpiBackend::copy(const StridedCopy &copy) { return copyRows(copy); }
-
-Status MpiBackend::zero(void *target, int64_t bytes) {
-  std::memset(target, 0, bytes);
-  return {};
-}
-
-void *MpiBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
-  void *buffer = nullptr;
-  if (posix_memalign(&buffer, std::max<int64_t>(alignment, 64), bytes) == 0)
-    return buffer;
-  status = "no memory for a buffer of " + std::to_string(bytes) + " bytes";
-  return nullptr;
-}
-
-void MpiBackend::release(void *buffer) { std::free(buffer); }
-
-Status MpiBackend::upload(void *buffer, const void *host, int64_t bytes) {
-  std::memcpy(buffer, host, bytes);
-  return {};
-}
-
-Status MpiBackend::download(void *host, const void *buffer, int64_t bytes) {
-  std::memcpy(host, buffer, bytes);
-  return {};
-}
-
 Status MpiBackend::beginStep() {
   stepBegin = Clock::now();
   overslept = {};
-  return {};
-}
-
-Status MpiBackend::endStep(int64_t &stepNs, Deadline deadline) {
-  if (Status status = synchronize(deadline); !status)
-    return status;
-  stepNs = getStepNs(Clock::now());
   return {};
 }
 
@@ -507,7 +381,7 @@ Backend *commsched_create_backend(const BackendConfig *config,
   }
   try {
     auto backend = std::make_unique<MpiBackend>(*config, defaultMaxCount);
-    Status joined = backend->join(*config->options, config->deadline);
+    Status joined = backend->join(config->deadline);
     if (joined)
       return backend.release();
     backend->fail(joined.getMessage());

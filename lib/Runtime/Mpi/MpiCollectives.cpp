@@ -139,8 +139,7 @@ public:
 private:
   /// Adds the request that a call has made.
   Status add(int code, const char *call, int64_t bytes = -1) {
-    if (Status status = checkMpi(code, call); !status)
-      return status;
+    COMMSCHED_TRY(checkMpi(code, call));
     request.pending.add(handle, request, bytes);
     return {};
   }
@@ -231,8 +230,7 @@ Status mpi::startCollective(MpiRequest &request, MPI_Comm communicator,
   if (request.launch.site->kind == COMMSCHED_BARRIER)
     return starter.startBarrier();
   for (size_t i = 0; i != request.launch.getTensors().size(); ++i)
-    if (Status status = starter.start(i); !status)
-      return status;
+    COMMSCHED_TRY(starter.start(i));
   return {};
 }
 
@@ -256,8 +254,7 @@ Status Starter::allGather() {
   if (inBytes == 0)
     return {};
   Extent extent;
-  if (Status status = types.getBytes(inBytes, numRanks, extent); !status)
-    return status;
+  COMMSCHED_TRY(types.getBytes(inBytes, numRanks, extent));
   bool isInPlace = in == output(group.rank * inBytes);
   return add(MPI_Iallgather(isInPlace ? MPI_IN_PLACE : in, extent.count,
                             extent.type, out, extent.count, extent.type,
@@ -269,9 +266,7 @@ Status Starter::allToAll() {
   if (inBytes == 0)
     return {};
   Extent extent;
-  if (Status status = types.getBytes(inBytes / numRanks, numRanks, extent);
-      !status)
-    return status;
+  COMMSCHED_TRY(types.getBytes(inBytes / numRanks, numRanks, extent));
   return add(MPI_Ialltoall(in, extent.count, extent.type, out, extent.count,
                            extent.type, communicator, &handle),
              "MPI_Ialltoall");
@@ -288,16 +283,13 @@ Status Starter::unevenAllToAll() {
   int64_t offset = 0;
   for (int32_t rank = 0; rank != numRanks; ++rank) {
     int64_t bytes = getPart(tensor->outputSplits, tensor->outputs, rank);
-    if (Status status = receive(output(offset), bytes, rank, allToAllTag);
-        !status)
-      return status;
+    COMMSCHED_TRY(receive(output(offset), bytes, rank, allToAllTag));
     offset += bytes;
   }
   offset = 0;
   for (int32_t rank = 0; rank != numRanks; ++rank) {
     int64_t bytes = getPart(tensor->inputSplits, tensor->inputs, rank);
-    if (Status status = send(input(offset), bytes, rank, allToAllTag); !status)
-      return status;
+    COMMSCHED_TRY(send(input(offset), bytes, rank, allToAllTag));
     offset += bytes;
   }
   return {};
@@ -307,8 +299,7 @@ Status Starter::broadcast() {
   if (outBytes == 0)
     return {};
   Extent extent;
-  if (Status status = types.getBytes(outBytes, numRanks, extent); !status)
-    return status;
+  COMMSCHED_TRY(types.getBytes(outBytes, numRanks, extent));
   // The root sends what it is given, and copies it meanwhile.
   bool isRoot = group.rank == site.peer;
   void *buffer = isRoot ? const_cast<char *>(in) : out;
@@ -326,22 +317,19 @@ Status Starter::permute() {
     if (target != group.rank)
       continue;
     isTarget = true;
-    if (Status status = receive(out, outBytes, source, permuteTag); !status)
-      return status;
+    COMMSCHED_TRY(receive(out, outBytes, source, permuteTag));
   }
   if (!isTarget && outBytes > 0)
     std::memset(out, 0, outBytes);
   for (auto [source, target] : site.pairs)
     if (source == group.rank)
-      if (Status status = send(in, inBytes, target, permuteTag); !status)
-        return status;
+      COMMSCHED_TRY(send(in, inBytes, target, permuteTag));
   return {};
 }
 
 Status Starter::send(const void *data, int64_t bytes, int32_t rank, int tag) {
   Extent extent;
-  if (Status status = types.getBytes(bytes, 1, extent); !status)
-    return status;
+  COMMSCHED_TRY(types.getBytes(bytes, 1, extent));
   return add(MPI_Isend(data, extent.count, extent.type, rank, tag, communicator,
                        &handle),
              "MPI_Isend");
@@ -349,8 +337,7 @@ Status Starter::send(const void *data, int64_t bytes, int32_t rank, int tag) {
 
 Status Starter::receive(void *data, int64_t bytes, int32_t rank, int tag) {
   Extent extent;
-  if (Status status = types.getBytes(bytes, 1, extent); !status)
-    return status;
+  COMMSCHED_TRY(types.getBytes(bytes, 1, extent));
   return add(MPI_Irecv(data, extent.count, extent.type, rank, tag, communicator,
                        &handle),
              "MPI_Irecv", bytes);
@@ -366,22 +353,16 @@ Status Starter::allReduce() {
     return {};
   MPI_Datatype type;
   MPI_Op operation;
-  if (Status status = types.getElement(*tensor->element.type, type); !status)
-    return status;
-  if (Status status =
-          types.getOperation(*tensor->element.type, *site.reduction, operation);
-      !status)
-    return status;
+  COMMSCHED_TRY(types.getElement(*tensor->element.type, type));
+  COMMSCHED_TRY(
+      types.getOperation(*tensor->element.type, *site.reduction, operation));
   for (int64_t begin = 0; begin < count; begin += types.getMaxCount()) {
     int64_t offset = begin * tensor->element.bytes;
     auto size = static_cast<int>(std::min(count - begin, types.getMaxCount()));
-    if (Status status =
-            add(MPI_Iallreduce(in == out ? MPI_IN_PLACE : input(offset),
-                               output(offset), size, type, operation,
-                               communicator, &handle),
-                "MPI_Iallreduce");
-        !status)
-      return status;
+    COMMSCHED_TRY(add(MPI_Iallreduce(in == out ? MPI_IN_PLACE : input(offset),
+                                     output(offset), size, type, operation,
+                                     communicator, &handle),
+                      "MPI_Iallreduce"));
   }
   return {};
 }
@@ -391,12 +372,9 @@ Status Starter::reduceScatter() {
     return {};
   MPI_Datatype type;
   MPI_Op operation;
-  if (Status status = types.getElement(*tensor->element.type, type); !status)
-    return status;
-  if (Status status =
-          types.getOperation(*tensor->element.type, *site.reduction, operation);
-      !status)
-    return status;
+  COMMSCHED_TRY(types.getElement(*tensor->element.type, type));
+  COMMSCHED_TRY(
+      types.getOperation(*tensor->element.type, *site.reduction, operation));
   if (tensor->outputs > types.getMaxCount() / numRanks)
     return reduceParts(type, operation);
 
@@ -427,12 +405,9 @@ Status Starter::reduceParts(MPI_Datatype type, MPI_Op operation) {
       const void *source = isInPlace && root == group.rank
                                ? MPI_IN_PLACE
                                : input(root * outBytes + offset);
-      if (Status status =
-              add(MPI_Ireduce(source, output(offset), size, type, operation,
-                              root, communicator, &handle),
-                  "MPI_Ireduce");
-          !status)
-        return status;
+      COMMSCHED_TRY(add(MPI_Ireduce(source, output(offset), size, type,
+                                    operation, root, communicator, &handle),
+                        "MPI_Ireduce"));
     }
   }
   return {};

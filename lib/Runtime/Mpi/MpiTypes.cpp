@@ -106,8 +106,7 @@ Status MpiTypes::getBytes(int64_t bytes, int64_t parts, Extent &extent) {
   }
   MPI_Datatype &type = bytesTypes.try_emplace(bytes, MPI_BYTE).first->second;
   if (type == MPI_BYTE)
-    if (Status status = makeBytes(bytes, type); !status)
-      return status;
+    COMMSCHED_TRY(makeBytes(bytes, type));
   extent = {1, type};
   return {};
 }
@@ -115,22 +114,18 @@ Status MpiTypes::getBytes(int64_t bytes, int64_t parts, Extent &extent) {
 /// Blocks of `maxCount` bytes, and what remains.
 Status MpiTypes::makeBytes(int64_t bytes, MPI_Datatype &datatype) {
   MPI_Datatype block;
-  if (Status status = checkMpi(
-          MPI_Type_contiguous(static_cast<int>(maxCount), MPI_BYTE, &block),
-          "MPI_Type_contiguous");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_MPI(MPI_Type_contiguous, static_cast<int>(maxCount),
+                         MPI_BYTE, &block));
   int lengths[] = {static_cast<int>(bytes / maxCount),
                    static_cast<int>(bytes % maxCount)};
   MPI_Aint places[] = {0, bytes / maxCount * maxCount};
   MPI_Datatype types[] = {block, MPI_BYTE};
   Status status =
-      checkMpi(MPI_Type_create_struct(2, lengths, places, types, &datatype),
-               "MPI_Type_create_struct");
+      CALL_MPI(MPI_Type_create_struct, 2, lengths, places, types, &datatype);
   MPI_Type_free(&block);
   if (!status)
     return status;
-  return checkMpi(MPI_Type_commit(&datatype), "MPI_Type_commit");
+  return CALL_MPI(MPI_Type_commit, &datatype);
 }
 
 Status MpiTypes::getElement(commsched_type type, MPI_Datatype &datatype) {
@@ -139,16 +134,10 @@ Status MpiTypes::getElement(commsched_type type, MPI_Datatype &datatype) {
     return {};
   auto [it, isNew] = elementTypes.try_emplace(type, MPI_DATATYPE_NULL);
   if (isNew) {
-    if (Status status =
-            checkMpi(MPI_Type_contiguous(static_cast<int>(getByteSize(type)),
-                                         MPI_BYTE, &it->second),
-                     "MPI_Type_contiguous");
-        !status)
-      return status;
-    if (Status status =
-            checkMpi(MPI_Type_commit(&it->second), "MPI_Type_commit");
-        !status)
-      return status;
+    COMMSCHED_TRY(CALL_MPI(MPI_Type_contiguous,
+                           static_cast<int>(getByteSize(type)), MPI_BYTE,
+                           &it->second));
+    COMMSCHED_TRY(CALL_MPI(MPI_Type_commit, &it->second));
   }
   datatype = it->second;
   return {};
@@ -165,12 +154,9 @@ Status MpiTypes::getOperation(commsched_type type,
   auto [it, isNew] =
       operations.try_emplace(std::make_pair(type, reduction), MPI_OP_NULL);
   if (isNew)
-    if (Status status = checkMpi(
-            MPI_Op_create(reduceFunctions[type * numReductions + reduction],
-                          /*commute=*/1, &it->second),
-            "MPI_Op_create");
-        !status)
-      return status;
+    COMMSCHED_TRY(CALL_MPI(MPI_Op_create,
+                           reduceFunctions[type * numReductions + reduction],
+                           /*commute=*/1, &it->second));
   operation = it->second;
   return {};
 }

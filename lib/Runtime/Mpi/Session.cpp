@@ -272,11 +272,8 @@ static Status initialize(State &state, Deadline deadline) {
     deadline = std::max<Deadline>(deadline, Clock::now() + startTime);
   Watchdog watchdog("MPI_Init", deadline);
   int provided = 0;
-  if (Status status = checkMpi(
-          MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
-          "MPI_Init_thread");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_MPI(MPI_Init_thread, nullptr, nullptr, MPI_THREAD_FUNNELED,
+                         &provided));
   state.isOurs = true;
   return {};
 }
@@ -292,15 +289,12 @@ Status mpi::beginSession(int64_t deadlineMs, Deadline deadline) {
   // Until all have come.
   state.hasFailed = true;
   state.arrival = std::make_unique<Arrival>();
-  if (Status status = state.arrival->awaitOthers(deadlineMs, deadline); !status)
-    return status;
-  if (Status status = initialize(state, deadline); !status)
-    return status;
+  COMMSCHED_TRY(state.arrival->awaitOthers(deadlineMs, deadline));
+  COMMSCHED_TRY(initialize(state, deadline));
   {
     Watchdog watchdog("the making of communicators",
                       Clock::now() + std::chrono::milliseconds(deadlineMs));
-    if (Status status = state.board.open(); !status)
-      return status;
+    COMMSCHED_TRY(state.board.open());
   }
   state.isOpen = true;
   return {};

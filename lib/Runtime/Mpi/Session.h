@@ -55,6 +55,8 @@ Board &getBoard();
 
 /// Success if `code` is MPI_SUCCESS, otherwise MPI's text for it.
 Status checkMpi(int code, const char *call);
+/// The outcome of a call of MPI.
+#define CALL_MPI(function, ...) checkMpi(function(__VA_ARGS__), #function)
 
 } // namespace commsched::runtime::mpi
 

@@ -16,10 +16,7 @@ using namespace commsched::runtime::nccl;
 Status Communicators::isSettled(ncclComm_t comm, bool &settled) const {
   ncclResult_t state = ncclSuccess;
   settled = false;
-  if (Status status = checkNccl(ncclCommGetAsyncError(comm, &state),
-                                "ncclCommGetAsyncError", comm);
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_NCCL(comm, ncclCommGetAsyncError, comm, &state));
   settled = state == ncclSuccess;
   return checkNccl(state, "NCCL", comm);
 }
@@ -28,24 +25,20 @@ Status Communicators::settle(ncclComm_t comm,
                              const KeepWaiting &keepWaiting) const {
   while (true) {
     bool settled = false;
-    if (Status status = isSettled(comm, settled); !status)
-      return status;
+    COMMSCHED_TRY(isSettled(comm, settled));
     if (settled)
       return Status();
-    if (Status status = keepWaiting(); !status)
-      return status;
+    COMMSCHED_TRY(keepWaiting());
   }
 }
 
 Status Communicators::check() const {
   bool settled = false;
   if (world)
-    if (Status status = isSettled(world, settled); !status)
-      return status;
+    COMMSCHED_TRY(isSettled(world, settled));
   for (ncclComm_t comm : groups)
     if (comm)
-      if (Status status = isSettled(comm, settled); !status)
-        return status;
+      COMMSCHED_TRY(isSettled(comm, settled));
   return Status();
 }
 
@@ -54,11 +47,8 @@ Status Communicators::init(int32_t rank, int32_t numRanks,
                            const KeepWaiting &keepWaiting) {
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
-  if (Status status =
-          checkNccl(ncclCommInitRankConfig(&world, numRanks, id, rank, &config),
-                    "ncclCommInitRankConfig");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_NCCL(nullptr, ncclCommInitRankConfig, &world, numRanks, id,
+                          rank, &config));
   return settle(world, keepWaiting);
 }
 
@@ -70,15 +60,11 @@ Status Communicators::split(const Group &group, const KeepWaiting &keepWaiting,
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   if (group.implementation)
     config = makeConfig(*group.implementation);
-  if (Status status = checkNccl(
-          ncclCommSplit(world, color, group.rank < 0 ? 0 : group.rank, &comm,
-                        group.implementation ? &config : nullptr),
-          "ncclCommSplit", world);
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_NCCL(world, ncclCommSplit, world, color,
+                          group.rank < 0 ? 0 : group.rank, &comm,
+                          group.implementation ? &config : nullptr));
   // The new communicator is there when the old one is done.
-  if (Status status = settle(world, keepWaiting); !status)
-    return status;
+  COMMSCHED_TRY(settle(world, keepWaiting));
   result = comm;
   return comm ? settle(comm, keepWaiting) : Status();
 }
@@ -88,12 +74,8 @@ Status Communicators::registerWindow(ncclComm_t comm, void *buffer,
                                      const KeepWaiting &keepWaiting,
                                      ncclWindow_t &window) {
   window = nullptr;
-  if (Status status =
-          checkNccl(ncclCommWindowRegister(comm, buffer, bytes, &window,
-                                           NCCL_WIN_COLL_SYMMETRIC),
-                    "ncclCommWindowRegister", comm);
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_NCCL(comm, ncclCommWindowRegister, comm, buffer, bytes,
+                          &window, NCCL_WIN_COLL_SYMMETRIC));
   return settle(comm, keepWaiting);
 }
 
@@ -101,18 +83,12 @@ Status Communicators::finalize(const KeepWaiting &keepWaiting) {
   auto leave = [&](ncclComm_t &comm) -> Status {
     if (!comm)
       return Status();
-    Status status = checkNccl(ncclCommFinalize(comm), "ncclCommFinalize", comm);
-    if (status)
-      status = settle(comm, keepWaiting);
-    if (!status)
-      return status;
-    status = checkNccl(ncclCommDestroy(comm), "ncclCommDestroy");
-    comm = nullptr;
-    return status;
+    COMMSCHED_TRY(CALL_NCCL(comm, ncclCommFinalize, comm));
+    COMMSCHED_TRY(settle(comm, keepWaiting));
+    return CALL_NCCL(nullptr, ncclCommDestroy, std::exchange(comm, nullptr));
   };
   for (ncclComm_t &comm : groups)
-    if (Status status = leave(comm); !status)
-      return status;
+    COMMSCHED_TRY(leave(comm));
   return leave(world);
 }
 

@@ -27,13 +27,11 @@ Status EventPool::record(cudaStream_t stream, Event &event) {
   if (!idle.empty()) {
     raw = idle.back();
     idle.pop_back();
-  } else if (Status status =
-                 checkCuda(cudaEventCreate(&raw), "cudaEventCreate");
-             !status) {
+  } else if (Status status = CALL_CUDA(cudaEventCreate, &raw); !status) {
     return status;
   }
   event = Event(raw, [this](cudaEvent_t given) { idle.push_back(given); });
-  return checkCuda(cudaEventRecord(raw, stream), "cudaEventRecord");
+  return CALL_CUDA(cudaEventRecord, raw, stream);
 }
 
 Status commsched::runtime::nccl::queryEvent(const Event &event, bool &passed) {
@@ -47,8 +45,7 @@ Status commsched::runtime::nccl::queryEvent(const Event &event, bool &passed) {
 Status commsched::runtime::nccl::getElapsed(const Event &from, const Event &to,
                                             int64_t &ns) {
   float ms = 0;
-  Status status = checkCuda(cudaEventElapsedTime(&ms, from.get(), to.get()),
-                            "cudaEventElapsedTime");
+  Status status = CALL_CUDA(cudaEventElapsedTime, &ms, from.get(), to.get());
   ns = std::llround(double(ms) * 1e6);
   return status;
 }
@@ -61,57 +58,45 @@ static constexpr int64_t pageBytes = int64_t(2) << 20;
 /// The alignment of cudaMalloc and cudaHostAlloc.
 static constexpr int64_t leastAlignment = 256;
 
-void *Memory::add(Block block, int64_t alignment, int64_t slack) {
+static int64_t addSlack(int64_t bytes, int64_t alignment) {
+  return bytes + (alignment > leastAlignment ? alignment : 0);
+}
+
+void *Memory::add(Block block, int64_t alignment, const Status &status) {
+  if (!status) {
+    // The next call shall not see this error.
+    cudaGetLastError();
+    return nullptr;
+  }
   auto address = reinterpret_cast<uintptr_t>(block.begin);
-  if (slack)
-    address = (address + alignment - 1) / alignment * alignment;
+  address = (address + alignment - 1) / alignment * alignment;
   void *buffer = reinterpret_cast<void *>(address);
   blocks[buffer] = block;
   return buffer;
 }
 
 void *Memory::allocateHost(int64_t bytes, int64_t alignment, Status &status) {
-  Block block{nullptr, Allocator::CudaHost};
-  int64_t slack = alignment > leastAlignment ? alignment : 0;
-  status = checkCuda(
-      cudaHostAlloc(&block.begin, bytes + slack, cudaHostAllocDefault),
-      "cudaHostAlloc");
-  if (status)
-    return add(block, alignment, slack);
-  // The next call shall not see this error.
-  cudaGetLastError();
-  return nullptr;
+  Block block{nullptr, [](void *begin) { cudaFreeHost(begin); }};
+  status = CALL_CUDA(cudaHostAlloc, &block.begin, addSlack(bytes, alignment),
+                     cudaHostAllocDefault);
+  return add(block, alignment, status);
 }
 
 void *Memory::allocate(int64_t bytes, int64_t alignment, Status &status) {
-  Block block{nullptr, Allocator::Cuda};
   if (triesNccl && bytes >= pageBytes && alignment <= pageBytes) {
-    if (ncclMemAlloc(&block.begin, bytes) == ncclSuccess) {
-      block.allocator = Allocator::Nccl;
-      blocks[block.begin] = block;
-      return block.begin;
-    }
+    if (void *buffer = allocateWindow(bytes, status))
+      return buffer;
     triesNccl = false;
-    cudaGetLastError();
   }
-  int64_t slack = alignment > leastAlignment ? alignment : 0;
-  status = checkCuda(cudaMalloc(&block.begin, bytes + slack), "cudaMalloc");
-  if (!status) {
-    // The next call shall not see this error.
-    cudaGetLastError();
-    return nullptr;
-  }
-  return add(block, alignment, slack);
+  Block block{nullptr, [](void *begin) { cudaFree(begin); }};
+  status = CALL_CUDA(cudaMalloc, &block.begin, addSlack(bytes, alignment));
+  return add(block, alignment, status);
 }
 
 void *Memory::allocateWindow(int64_t bytes, Status &status) {
-  Block block{nullptr, Allocator::Nccl};
-  status = checkNccl(ncclMemAlloc(&block.begin, bytes), "ncclMemAlloc");
-  if (status)
-    return add(block, leastAlignment, /*slack=*/0);
-  // The next call shall not see this error.
-  cudaGetLastError();
-  return nullptr;
+  Block block{nullptr, [](void *begin) { ncclMemFree(begin); }};
+  status = CALL_NCCL(nullptr, ncclMemAlloc, &block.begin, bytes);
+  return add(block, /*alignment=*/1, status);
 }
 
 void Memory::release(void *buffer) {
@@ -120,15 +105,5 @@ void Memory::release(void *buffer) {
     return;
   Block block = found->second;
   blocks.erase(found);
-  switch (block.allocator) {
-  case Allocator::Nccl:
-    ncclMemFree(block.begin);
-    break;
-  case Allocator::Cuda:
-    cudaFree(block.begin);
-    break;
-  case Allocator::CudaHost:
-    cudaFreeHost(block.begin);
-    break;
-  }
+  block.free(block.begin);
 }

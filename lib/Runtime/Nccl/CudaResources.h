@@ -29,14 +29,18 @@ inline Status checkCuda(cudaError_t code, const char *call) {
 }
 
 /// Work that goes on in the background is no error: communicators do not block.
-inline Status checkNccl(ncclResult_t code, const char *call,
-                        ncclComm_t comm = nullptr) {
+inline Status checkNccl(ncclResult_t code, const char *call, ncclComm_t comm) {
   if (code == ncclSuccess || code == ncclInProgress)
     return Status();
   std::string text = std::string(call) + ": " + ncclGetErrorString(code);
   const char *last = ncclGetLastError(comm);
   return last && *last ? text + " (" + last + ")" : text;
 }
+
+/// The outcome of a call of CUDA or NCCL.
+#define CALL_CUDA(function, ...) checkCuda(function(__VA_ARGS__), #function)
+#define CALL_NCCL(comm, function, ...)                                         \
+  checkNccl(function(__VA_ARGS__), #function, comm)
 
 /// An event that has been recorded; the last owner gives it back. The pool must
 /// outlive it.
@@ -78,13 +82,13 @@ public:
   void release(void *buffer);
 
 private:
-  enum class Allocator { Cuda, CudaHost, Nccl };
   struct Block {
     void *begin;
-    Allocator allocator;
+    void (*free)(void *begin);
   };
-  /// Keeps what CUDA has allocated with `slack` bytes more than asked for.
-  void *add(Block block, int64_t alignment, int64_t slack);
+  /// Keeps what has been allocated, `alignment` bytes more than asked for if
+  /// that is more than the allocator's. Null if it has not been.
+  void *add(Block block, int64_t alignment, const Status &status);
   std::map<void *, Block> blocks;
   /// Not on all systems NCCL's allocator works.
   bool triesNccl = true;

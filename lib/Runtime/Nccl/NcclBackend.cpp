@@ -60,32 +60,22 @@ Status NcclBackend::join(const BackendConfig &config) {
     options.num_ranks = 1;
   }
   LaunchedRank launched;
-  if (Status status = findLaunchedRank(options, launched); !status)
-    return status;
+  COMMSCHED_TRY(findLaunchedRank(options, launched));
   place.rank = launched.rank;
   place.numRanks = launched.numRanks;
-  if (Status status = readJobPlace(
-          [](const char *name) { return std::getenv(name); }, place);
-      !status)
-    return status;
+  COMMSCHED_TRY(
+      readJobPlace([](const char *name) { return std::getenv(name); }, place));
   // The ranks meet first: a rank without a GPU can then notify the others.
-  if (Status status = Bootstrap::join(
-          place, [this] { return progress.write(); }, config.deadline,
-          bootstrap);
-      !status)
-    return status;
-  if (Status status = openDevice(launched.localRank < 0 ? launched.rank
-                                                        : launched.localRank);
-      !status)
-    return status;
+  COMMSCHED_TRY(Bootstrap::join(
+      place, [this] { return progress.write(); }, config.deadline, bootstrap));
+  COMMSCHED_TRY(
+      openDevice(launched.localRank < 0 ? launched.rank : launched.localRank));
   return openWorld(config.deadline);
 }
 
 Status NcclBackend::openDevice(int32_t localRank) {
   int count = 0;
-  if (Status status =
-          checkCuda(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
-      !status)
+  if (Status status = CALL_CUDA(cudaGetDeviceCount, &count); !status)
     return "there is no GPU: " + status.getMessage();
   // NCCL takes several ranks on one GPU only if they claim to be on different
   // hosts.
@@ -96,28 +86,18 @@ Status NcclBackend::openDevice(int32_t localRank) {
            std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
   int device = localRank % count;
   int major = 0, minor = 0;
-  Status status = checkCuda(cudaSetDevice(device), "cudaSetDevice");
-  if (status)
-    status = checkCuda(cudaDeviceGetAttribute(
-                           &major, cudaDevAttrComputeCapabilityMajor, device),
-                       "cudaDeviceGetAttribute");
-  if (status)
-    status = checkCuda(cudaDeviceGetAttribute(
-                           &minor, cudaDevAttrComputeCapabilityMinor, device),
-                       "cudaDeviceGetAttribute");
+  COMMSCHED_TRY(CALL_CUDA(cudaSetDevice, device));
+  COMMSCHED_TRY(CALL_CUDA(cudaDeviceGetAttribute, &major,
+                          cudaDevAttrComputeCapabilityMajor, device));
+  COMMSCHED_TRY(CALL_CUDA(cudaDeviceGetAttribute, &minor,
+                          cudaDevAttrComputeCapabilityMinor, device));
   capability = 10 * major + minor;
-  if (status)
-    status = checkCuda(
-        cudaStreamCreateWithFlags(&computeStream, cudaStreamNonBlocking),
-        "cudaStreamCreateWithFlags");
-  if (status)
-    status = checkCuda(cudaEventCreateWithFlags(&ready, cudaEventDisableTiming),
-                       "cudaEventCreateWithFlags");
-  if (status)
-    status = checkCuda(cudaMalloc(&scratch, 1), "cudaMalloc");
-  if (status)
-    status = checkCuda(cudaMemset(scratch, 0, 1), "cudaMemset");
-  return status;
+  COMMSCHED_TRY(CALL_CUDA(cudaStreamCreateWithFlags, &computeStream,
+                          cudaStreamNonBlocking));
+  COMMSCHED_TRY(
+      CALL_CUDA(cudaEventCreateWithFlags, &ready, cudaEventDisableTiming));
+  COMMSCHED_TRY(CALL_CUDA(cudaMalloc, &scratch, 1));
+  return CALL_CUDA(cudaMemset, scratch, 0, 1);
 }
 
 Status NcclBackend::openWorld(Deadline deadline) {
@@ -128,20 +108,15 @@ Status NcclBackend::openWorld(Deadline deadline) {
   // otherwise it registers buffers for other purposes, which this backend does
   // not need, and calls that windows.
   setenv("NCCL_LOCAL_REGISTER", "0", /*overwrite=*/0);
-  if (Status status = checkNccl(ncclGetVersion(&ncclVersion), "ncclGetVersion");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_NCCL(nullptr, ncclGetVersion, &ncclVersion));
   ncclUniqueId id = {};
   std::string text;
   if (place.rank == 0) {
-    if (Status status = checkNccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-        !status)
-      return status;
+    COMMSCHED_TRY(CALL_NCCL(nullptr, ncclGetUniqueId, &id));
     text.assign(id.internal, sizeof(id.internal));
   }
   std::vector<std::string> all;
-  if (Status status = bootstrap->exchange(text, all, deadline); !status)
-    return status;
+  COMMSCHED_TRY(bootstrap->exchange(text, all, deadline));
   if (all[0].size() != sizeof(id.internal))
     return "rank 0 has no identifier of NCCL's communicator";
   std::memcpy(id.internal, all[0].data(), sizeof(id.internal));
@@ -154,8 +129,7 @@ Status NcclBackend::openWorld(Deadline deadline) {
 
 Status NcclBackend::exchange(const std::string &mine,
                              std::vector<std::string> &all, Deadline deadline) {
-  if (Status status = flush(); !status)
-    return status;
+  COMMSCHED_TRY(flush());
   return bootstrap->exchange(mine, all, deadline);
 }
 
@@ -177,27 +151,20 @@ Status NcclBackend::checkHostCode(const std::string &where) const {
 
 Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
   progress.setGroups(group.index + 1);
-  if (Status status = settle(deadline); !status)
-    return status;
+  COMMSCHED_TRY(settle(deadline));
   size_t number = group.index - Group::d2hIndex;
   if (channels.size() <= number)
     channels.resize(number + 1);
   if (group.implementation && needsWindow(*group.implementation))
-    if (Status status = checkNodes(group, deadline); !status)
-      return status;
+    COMMSCHED_TRY(checkNodes(group, deadline));
   Channel &channel = getChannel(group);
   auto describe = [this, &group] {
-    std::string text = "timed out after " + std::to_string(deadlineMs) +
-                       " ms while NCCL connects its ranks";
-    MissingRanks missing = findMissing(group.index, bootstrap->ask());
+    RankStates missing = findMissing(group.index, bootstrap->ask());
     if (Status status = bootstrap->getFailure(); !status)
       return status.getMessage();
-    const char *separator = ": ";
-    for (auto &[rank, what] : missing) {
-      text += separator + ("rank " + std::to_string(rank)) + " " + what;
-      separator = "; ";
-    }
-    return text;
+    return "timed out after " + std::to_string(deadlineMs) +
+           " ms while NCCL connects its ranks" +
+           (missing.empty() ? "" : ": " + describeRanks(missing));
   };
   if (Status status =
           communicators.split(group, watch(deadline, describe), channel.comm);
@@ -210,9 +177,8 @@ Status NcclBackend::createGroup(const Group &group, Deadline deadline) {
     channel.stream = channels[group.stream - Group::d2hIndex].stream;
     return Status();
   }
-  return checkCuda(
-      cudaStreamCreateWithFlags(&channel.stream, cudaStreamNonBlocking),
-      "cudaStreamCreateWithFlags");
+  return CALL_CUDA(cudaStreamCreateWithFlags, &channel.stream,
+                   cudaStreamNonBlocking);
 }
 
 /// A call of all ranks.
@@ -225,8 +191,7 @@ Status NcclBackend::checkNodes(const Group &group, Deadline deadline) {
   else
     gethostname(name, sizeof(name) - 1);
   std::vector<std::string> nodes;
-  if (Status status = exchange(name, nodes, deadline); !status)
-    return status;
+  COMMSCHED_TRY(exchange(name, nodes, deadline));
   return nccl::checkNodes(group, nodes);
 }
 
@@ -239,10 +204,8 @@ Status NcclBackend::prepareGroup(const Group &group,
   int64_t bytes = getWindowBytes(sites);
   if (bytes <= channel.window.bytes)
     return Status();
-  if (Status status = waitForIdle(deadline); !status)
-    return status;
-  if (Status status = closeWindow(channel); !status)
-    return status;
+  COMMSCHED_TRY(waitForIdle(deadline));
+  COMMSCHED_TRY(closeWindow(channel));
   return openWindow(channel, bytes, deadline);
 }
 
@@ -276,8 +239,8 @@ Status NcclBackend::closeWindow(Channel &channel) {
   Window window = std::exchange(channel.window, {});
   Status status;
   if (window.handle)
-    status = checkNccl(ncclCommWindowDeregister(channel.comm, window.handle),
-                       "ncclCommWindowDeregister", channel.comm);
+    status = CALL_NCCL(channel.comm, ncclCommWindowDeregister, channel.comm,
+                       window.handle);
   if (window.buffer)
     memory.release(window.buffer);
   return status;
@@ -403,7 +366,7 @@ std::string NcclBackend::describeStuck() {
   if (!launch)
     return "timed out after " + std::to_string(deadlineMs) +
            " ms in the wait for the GPU";
-  MissingRanks missing = findMissing(*launch, bootstrap->ask());
+  RankStates missing = findMissing(*launch, bootstrap->ask());
   // A rank that has given up meanwhile has sent the reason.
   if (Status status = bootstrap->getFailure(); !status)
     return "in the wait for " + describeLaunch(*launch) + ": " +
@@ -424,20 +387,16 @@ static Status isStreamIdle(cudaStream_t stream, bool &idle) {
 
 Status NcclBackend::isIdle(bool &idle) const {
   idle = true;
-  if (Status status = isStreamIdle(computeStream, idle); !status)
-    return status;
+  COMMSCHED_TRY(isStreamIdle(computeStream, idle));
   for (const Channel &channel : channels)
-    if (Status status = isStreamIdle(channel.stream, idle); !status)
-      return status;
+    COMMSCHED_TRY(isStreamIdle(channel.stream, idle));
   return Status();
 }
 
 Status NcclBackend::waitUntil(const std::function<Status(bool &)> &isDone,
                               Deadline deadline) {
-  if (Status status = flush(); !status)
-    return status;
-  if (Status status = settle(deadline); !status)
-    return status;
+  COMMSCHED_TRY(flush());
+  COMMSCHED_TRY(settle(deadline));
   KeepWaiting keepWaiting = watch(deadline, [this] { return describeStuck(); });
   while (true) {
     bool done = false;
@@ -451,10 +410,8 @@ Status NcclBackend::waitUntil(const std::function<Status(bool &)> &isDone,
 }
 
 Status NcclBackend::waitForIdle(Deadline deadline) {
-  if (Status status =
-          waitUntil([this](bool &idle) { return isIdle(idle); }, deadline);
-      !status)
-    return status;
+  COMMSCHED_TRY(
+      waitUntil([this](bool &idle) { return isIdle(idle); }, deadline));
   for (Channel &channel : channels)
     reportProgress(channel);
   return Status();
@@ -465,17 +422,11 @@ Status NcclBackend::read(void *host, const void *buffer, int64_t bytes) {
     done = true;
     return isStreamIdle(computeStream, done);
   };
-  if (Status status = waitUntil(isDone, getDeadline()); !status)
-    return status;
+  COMMSCHED_TRY(waitUntil(isDone, getDeadline()));
   // On the stream, which no other stream delays.
-  if (Status status =
-          checkCuda(cudaMemcpyAsync(host, buffer, bytes, cudaMemcpyDeviceToHost,
-                                    computeStream),
-                    "cudaMemcpyAsync");
-      !status)
-    return status;
-  return checkCuda(cudaStreamSynchronize(computeStream),
-                   "cudaStreamSynchronize");
+  COMMSCHED_TRY(CALL_CUDA(cudaMemcpyAsync, host, buffer, bytes,
+                          cudaMemcpyDeviceToHost, computeStream));
+  return CALL_CUDA(cudaStreamSynchronize, computeStream);
 }
 
 Status NcclBackend::synchronize(Deadline deadline) {

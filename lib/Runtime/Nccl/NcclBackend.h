@@ -135,8 +135,8 @@ private:
 
   // Launches (NcclStreams.cpp).
   LaunchStatePtr launch(const Launch &launch, Status &status);
+  Status enqueueEarlier(const Launch &launch);
   Status enqueue(Channel &channel, const std::vector<LaunchStatePtr> &states);
-  LaunchStatePtr launchTransfer(const Launch &launch, Status &status);
   Status enqueueTransfer(Channel &channel, const LaunchStatePtr &state);
   /// Makes the stream of the channel wait for compute, and records its `begin`.
   Status beginOn(Channel &channel, Event &begin);

@@ -220,10 +220,8 @@ Status CallCollector::permute(const Launch &launch, size_t index,
   }
   if (receives)
     return Status();
-  return checkCuda(cudaMemsetAsync(launch.outputs[index], 0,
-                                   tensor.outputs * tensor.element.bytes,
-                                   target.stream),
-                   "cudaMemsetAsync");
+  return CALL_CUDA(cudaMemsetAsync, launch.outputs[index], 0,
+                   tensor.outputs * tensor.element.bytes, target.stream);
 }
 
 void CallCollector::collectTensor(const Launch &launch, size_t index,
@@ -295,8 +293,7 @@ Status CallCollector::collect(const Launch &launch) {
       wire = getByteWireType(tensor.element);
     }
     if (site.kind == COMMSCHED_PERMUTE) {
-      if (Status status = permute(launch, i, wire); !status)
-        return status;
+      COMMSCHED_TRY(permute(launch, i, wire));
       continue;
     }
     collectTensor(launch, i, wire);
@@ -309,16 +306,13 @@ Status CallCollector::run() {
     return calls.front()();
   if (calls.empty())
     return Status();
-  if (Status status =
-          checkNccl(ncclGroupStart(), "ncclGroupStart", target.comm);
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_NCCL(target.comm, ncclGroupStart));
   Status result;
   for (const Call &call : calls)
     if (result)
       result = call();
   // A group must end, even where a call was refused.
-  Status end = checkNccl(ncclGroupEnd(), "ncclGroupEnd", target.comm);
+  Status end = CALL_NCCL(target.comm, ncclGroupEnd);
   return result ? end : result;
 }
 
@@ -329,15 +323,13 @@ commsched::runtime::nccl::enqueue(const std::vector<const Launch *> &launches,
   for (const Launch *launch : launches) {
     if (launch->site->kind == COMMSCHED_BARRIER)
       return enqueueBarrier(target);
-    if (Status status = collector.collect(*launch); !status)
-      return status;
+    COMMSCHED_TRY(collector.collect(*launch));
   }
   return collector.run();
 }
 
 Status commsched::runtime::nccl::enqueueBarrier(const NcclStream &target) {
   // A maximum leaves the zero as it is, however many run at the same time.
-  return checkNccl(ncclAllReduce(target.scratch, target.scratch, 1, ncclUint8,
-                                 ncclMax, target.comm, target.stream),
-                   "ncclAllReduce", target.comm);
+  return CALL_NCCL(target.comm, ncclAllReduce, target.scratch, target.scratch,
+                   1, ncclUint8, ncclMax, target.comm, target.stream);
 }

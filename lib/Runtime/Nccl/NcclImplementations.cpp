@@ -151,20 +151,17 @@ static Status enqueueCopy(void *target, const void *source, int64_t count,
   if (count == 0)
     return Status();
   bytes += count;
-  return checkCuda(
-      cudaMemcpyAsync(target, source, count, cudaMemcpyDeviceToDevice, stream),
-      "cudaMemcpyAsync");
+  return CALL_CUDA(cudaMemcpyAsync, target, source, count,
+                   cudaMemcpyDeviceToDevice, stream);
 }
 
 Status commsched::runtime::nccl::copyIn(const Launch &launch,
                                         const Launch &inWindow,
                                         cudaStream_t stream, int64_t &bytes) {
   for (size_t i = 0; i < launch.getTensors().size(); ++i)
-    if (Status status = enqueueCopy(
-            const_cast<void *>(inWindow.inputs[i]), launch.inputs[i],
-            getInputBytes(launch.getTensors()[i]), stream, bytes);
-        !status)
-      return status;
+    COMMSCHED_TRY(
+        enqueueCopy(const_cast<void *>(inWindow.inputs[i]), launch.inputs[i],
+                    getInputBytes(launch.getTensors()[i]), stream, bytes));
   return Status();
 }
 
@@ -172,10 +169,8 @@ Status commsched::runtime::nccl::copyOut(const Launch &launch,
                                          const Launch &inWindow,
                                          cudaStream_t stream, int64_t &bytes) {
   for (size_t i = 0; i < launch.getTensors().size(); ++i)
-    if (Status status =
-            enqueueCopy(launch.outputs[i], inWindow.outputs[i],
-                        getOutputBytes(launch.getTensors()[i]), stream, bytes);
-        !status)
-      return status;
+    COMMSCHED_TRY(enqueueCopy(launch.outputs[i], inWindow.outputs[i],
+                              getOutputBytes(launch.getTensors()[i]), stream,
+                              bytes));
   return Status();
 }

@@ -26,8 +26,7 @@ Status NcclBackend::beginStep() {
   intervals.clear();
   stepBegin.reset();
   Deadline deadline = getDeadline();
-  if (Status status = waitForIdle(deadline); !status)
-    return status;
+  COMMSCHED_TRY(waitForIdle(deadline));
   // The hosts have met, but not to the microsecond. This barrier also makes the
   // GPUs' clocks start together.
   ncclComm_t world = communicators.getWorld();
@@ -41,28 +40,19 @@ Status NcclBackend::beginStep() {
 }
 
 Status NcclBackend::endStep(int64_t &stepNs, Deadline deadline) {
-  if (Status status = flush(); !status)
-    return status;
-  if (Status status = settle(deadline); !status)
-    return status;
+  COMMSCHED_TRY(flush());
+  COMMSCHED_TRY(settle(deadline));
   // The step ends when all streams have come to their ends.
   for (Channel &channel : channels) {
     if (!channel.stream)
       continue;
     Event last;
-    if (Status status = events.record(channel.stream, last); !status)
-      return status;
-    if (Status status =
-            checkCuda(cudaStreamWaitEvent(computeStream, last.get(), 0),
-                      "cudaStreamWaitEvent");
-        !status)
-      return status;
+    COMMSCHED_TRY(events.record(channel.stream, last));
+    COMMSCHED_TRY(CALL_CUDA(cudaStreamWaitEvent, computeStream, last.get(), 0));
   }
   Event stepEnd;
-  if (Status status = events.record(computeStream, stepEnd); !status)
-    return status;
-  if (Status status = waitForIdle(deadline); !status)
-    return status;
+  COMMSCHED_TRY(events.record(computeStream, stepEnd));
+  COMMSCHED_TRY(waitForIdle(deadline));
 
   Event begin = std::move(stepBegin);
   stepBegin.reset();
@@ -70,11 +60,8 @@ Status NcclBackend::endStep(int64_t &stepNs, Deadline deadline) {
   intervals.clear();
   for (const TimedInterval &timed : list) {
     Interval interval;
-    if (Status status = getElapsed(begin, timed.begin, interval.beginNs);
-        !status)
-      return status;
-    if (Status status = getElapsed(begin, timed.end, interval.endNs); !status)
-      return status;
+    COMMSCHED_TRY(getElapsed(begin, timed.begin, interval.beginNs));
+    COMMSCHED_TRY(getElapsed(begin, timed.end, interval.endNs));
     recorder.record(timed.kind, timed.index, interval);
   }
   return getElapsed(begin, stepEnd, stepNs);

@@ -42,26 +42,21 @@ std::unique_ptr<Request> NcclBackend::start(Launch given, Status &status) {
 }
 
 LaunchStatePtr NcclBackend::launch(const Launch &launch, Status &status) {
-  if (isTransfer(launch.site->kind))
-    return launchTransfer(launch, status);
-  status = hasGivenUp ? Status("'nccl' has given up") : bootstrap->getFailure();
-  // Launches that other ranks wait for go first. A launch that NCCL still
-  // prepares must not be overtaken by one of another group.
-  bool isPutOff = isPointToPoint(launch.site->kind);
-  bool joins = isPutOff && !putOff.empty() &&
-               putOff.front()->launch.group == launch.group;
-  if (status && !joins)
-    status = flush();
-  if (status && !joins)
-    status = settle(getDeadline());
-  progress.setStarted(launch);
   auto state = std::make_shared<LaunchState>();
   state->launch = launch;
+  status = hasGivenUp ? Status("'nccl' has given up") : bootstrap->getFailure();
+  if (status)
+    status = enqueueEarlier(launch);
+  progress.setStarted(launch);
   Channel &channel = getChannel(*launch.group);
-  if (status && isPutOff)
-    putOff.push_back(state);
-  else if (status)
-    status = enqueue(channel, {state});
+  if (status) {
+    if (isTransfer(launch.site->kind))
+      status = enqueueTransfer(channel, state);
+    else if (isPointToPoint(launch.site->kind))
+      putOff.push_back(state);
+    else
+      status = enqueue(channel, {state});
+  }
   if (status) {
     reportProgress(channel);
     return state;
@@ -70,85 +65,64 @@ LaunchStatePtr NcclBackend::launch(const Launch &launch, Status &status) {
   return nullptr;
 }
 
+/// Launches that other ranks wait for go first. A launch that NCCL still
+/// prepares must not be overtaken by one of another group. A transfer needs no
+/// other rank: it neither waits for what NCCL prepares, nor ends a group of
+/// sends and receives.
+Status NcclBackend::enqueueEarlier(const Launch &launch) {
+  bool joins = isPointToPoint(launch.site->kind) && !putOff.empty() &&
+               putOff.front()->launch.group == launch.group;
+  if (joins || isTransfer(launch.site->kind))
+    return Status();
+  COMMSCHED_TRY(flush());
+  return settle(getDeadline());
+}
+
 Status NcclBackend::flush() {
   if (putOff.empty())
     return Status();
-  if (Status status = settle(getDeadline()); !status)
-    return status;
+  COMMSCHED_TRY(settle(getDeadline()));
   std::vector<LaunchStatePtr> states = std::move(putOff);
   putOff.clear();
   return atStart(states.front()->launch,
                  enqueue(getChannel(*states.front()->launch.group), states));
 }
 
-/// Does not settle what NCCL prepares, nor ends a group of sends and receives:
-/// a transfer needs no other rank.
-LaunchStatePtr NcclBackend::launchTransfer(const Launch &launch,
-                                           Status &status) {
-  status = hasGivenUp ? Status("'nccl' has given up") : bootstrap->getFailure();
-  progress.setStarted(launch);
-  auto state = std::make_shared<LaunchState>();
-  state->launch = launch;
-  Channel &channel = getChannel(*launch.group);
-  if (status && !channel.stream)
-    status = checkCuda(
-        cudaStreamCreateWithFlags(&channel.stream, cudaStreamNonBlocking),
-        "cudaStreamCreateWithFlags");
-  if (status)
-    status = enqueueTransfer(channel, state);
-  if (status) {
-    reportProgress(channel);
-    return state;
-  }
-  status = atStart(launch, status);
-  return nullptr;
-}
-
 Status NcclBackend::enqueueTransfer(Channel &channel,
                                     const LaunchStatePtr &state) {
   const Launch &launch = state->launch;
   bool isOffload = launch.site->kind == COMMSCHED_OFFLOAD;
-  if (Status status = beginOn(channel, state->begin); !status)
-    return status;
+  if (!channel.stream)
+    COMMSCHED_TRY(CALL_CUDA(cudaStreamCreateWithFlags, &channel.stream,
+                            cudaStreamNonBlocking));
+  COMMSCHED_TRY(beginOn(channel, state->begin));
   channel.states.push_back(state);
   for (size_t i = 0; i < launch.getTensors().size(); ++i) {
     const Tensor &tensor = launch.getTensors()[i];
     int64_t bytes = tensor.inputs * tensor.element.bytes;
     if (bytes == 0)
       continue;
-    if (Status status = checkCuda(
-            cudaMemcpyAsync(launch.outputs[i], launch.inputs[i], bytes,
-                            isOffload ? cudaMemcpyDeviceToHost
-                                      : cudaMemcpyHostToDevice,
-                            channel.stream),
-            "cudaMemcpyAsync");
-        !status)
-      return status;
+    COMMSCHED_TRY(
+        CALL_CUDA(cudaMemcpyAsync, launch.outputs[i], launch.inputs[i], bytes,
+                  isOffload ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice,
+                  channel.stream));
   }
-  if (Status status = events.record(channel.stream, state->end); !status)
-    return status;
+  COMMSCHED_TRY(events.record(channel.stream, state->end));
   addInterval(COMMSCHED_RECORD_COLLECTIVE, launch.site->index, state->begin,
               state->end);
   return Status();
 }
 
 Status NcclBackend::beginOn(Channel &channel, Event &begin) {
-  if (Status status =
-          checkCuda(cudaEventRecord(ready, computeStream), "cudaEventRecord");
-      !status)
-    return status;
-  if (Status status = checkCuda(cudaStreamWaitEvent(channel.stream, ready, 0),
-                                "cudaStreamWaitEvent");
-      !status)
-    return status;
+  COMMSCHED_TRY(CALL_CUDA(cudaEventRecord, ready, computeStream));
+  COMMSCHED_TRY(CALL_CUDA(cudaStreamWaitEvent, channel.stream, ready, 0));
   return events.record(channel.stream, begin);
 }
 
 Status NcclBackend::enqueue(Channel &channel,
                             const std::vector<LaunchStatePtr> &states) {
   Event begin;
-  if (Status status = beginOn(channel, begin); !status)
-    return status;
+  COMMSCHED_TRY(beginOn(channel, begin));
   std::vector<const Launch *> launches;
   for (const LaunchStatePtr &state : states) {
     state->begin = begin;
@@ -164,9 +138,7 @@ Status NcclBackend::enqueue(Channel &channel,
     inWindow = moveIntoWindow(launch, channel.window.buffer);
     launches = {&inWindow};
     int64_t bytes = 0;
-    if (Status status = copyIn(launch, inWindow, channel.stream, bytes);
-        !status)
-      return status;
+    COMMSCHED_TRY(copyIn(launch, inWindow, channel.stream, bytes));
     recorder.addStagedBytes(bytes);
   }
   if (Status status = nccl::enqueue(launches, target); !status)
@@ -203,16 +175,12 @@ Status NcclBackend::finishEnqueuing() {
   if (channel.window.buffer) {
     const Launch &launch = states.front()->launch;
     int64_t bytes = 0;
-    if (Status status =
-            copyOut(launch, moveIntoWindow(launch, channel.window.buffer),
-                    channel.stream, bytes);
-        !status)
-      return status;
+    COMMSCHED_TRY(copyOut(launch, moveIntoWindow(launch, channel.window.buffer),
+                          channel.stream, bytes));
     recorder.addStagedBytes(bytes);
   }
   Event end;
-  if (Status status = events.record(channel.stream, end); !status)
-    return status;
+  COMMSCHED_TRY(events.record(channel.stream, end));
   for (const LaunchStatePtr &state : states) {
     state->end = end;
     addInterval(COMMSCHED_RECORD_COLLECTIVE, state->launch.site->index,
@@ -267,30 +235,21 @@ Status NcclBackend::awaitLaunch(const LaunchStatePtr &state,
   if (Status status = bootstrap->getFailure(); !status)
     return "in the wait for " + describeLaunch(state->launch) + ": " +
            status.getMessage();
-  if (Status status = flush(); !status)
-    return status;
+  COMMSCHED_TRY(flush());
   if (!state->end)
-    if (Status status = settle(deadline); !status)
-      return status;
+    COMMSCHED_TRY(settle(deadline));
   Event begin, end;
-  if (Status status = recordStep(computeStream, begin); !status)
-    return status;
-  if (Status status =
-          checkCuda(cudaStreamWaitEvent(computeStream, state->end.get(), 0),
-                    "cudaStreamWaitEvent");
-      !status)
-    return status;
-  if (Status status = recordStep(computeStream, end); !status)
-    return status;
+  COMMSCHED_TRY(recordStep(computeStream, begin));
+  COMMSCHED_TRY(
+      CALL_CUDA(cudaStreamWaitEvent, computeStream, state->end.get(), 0));
+  COMMSCHED_TRY(recordStep(computeStream, end));
   addInterval(COMMSCHED_RECORD_WAIT, state->launch.site->index, begin, end);
   return Status();
 }
 
 Status NcclBackend::poll() {
-  if (Status status = bootstrap->getFailure(); !status)
-    return status;
-  if (Status status = flush(); !status)
-    return status;
+  COMMSCHED_TRY(bootstrap->getFailure());
+  COMMSCHED_TRY(flush());
   bool settled = false;
   return trySettle(settled);
 }
@@ -301,21 +260,15 @@ Status NcclBackend::poll() {
 
 Status NcclBackend::compute(const Operator &op, int64_t ns,
                             const void *const *inputs, void *const *outputs) {
-  if (Status status = flush(); !status)
-    return status;
+  COMMSCHED_TRY(flush());
   Event begin, end;
-  if (Status status = recordStep(computeStream, begin); !status)
-    return status;
+  COMMSCHED_TRY(recordStep(computeStream, begin));
   if (ns > 0)
-    if (Status status =
-            checkCuda(launchSpin(ns, computeStream), "the kernel of compute");
-        !status)
-      return status;
+    COMMSCHED_TRY(
+        checkCuda(launchSpin(ns, computeStream), "the kernel of compute"));
   if (emulatesData)
-    if (Status status = emulate(op, inputs, outputs); !status)
-      return status;
-  if (Status status = recordStep(computeStream, end); !status)
-    return status;
+    COMMSCHED_TRY(emulate(op, inputs, outputs));
+  COMMSCHED_TRY(recordStep(computeStream, end));
   addInterval(COMMSCHED_RECORD_COMPUTE, op.index, begin, end);
   return Status();
 }
@@ -335,18 +288,14 @@ Status NcclBackend::emulate(const Operator &op, const void *const *inputs,
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     char *copy = add(op.inputs[i]);
     hostInputs.push_back(copy);
-    if (Status status = download(copy, inputs[i], copies.back().size());
-        !status)
-      return status;
+    COMMSCHED_TRY(download(copy, inputs[i], copies.back().size()));
   }
   for (const OperatorBuffer &output : op.outputs)
     hostOutputs.push_back(add(output));
   emulateData(op, hostInputs.data(), hostOutputs.data());
   for (size_t i = 0; i < op.outputs.size(); ++i)
-    if (Status status = upload(outputs[i], hostOutputs[i],
-                               copies[op.inputs.size() + i].size());
-        !status)
-      return status;
+    COMMSCHED_TRY(upload(outputs[i], hostOutputs[i],
+                         copies[op.inputs.size() + i].size()));
   for (const std::vector<char> &copy : copies)
     recorder.addStagedBytes(copy.size());
   return Status();
@@ -375,10 +324,9 @@ static Status copyBytes(const StridedCopy &copy, int64_t width,
   auto *target = static_cast<char *>(copy.target);
   auto *source = static_cast<const char *>(copy.source);
   auto move = [&](int64_t row, int64_t bytes) {
-    return checkCuda(cudaMemcpyAsync(target + row * copy.targetStride,
-                                     source + row * copy.sourceStride, bytes,
-                                     cudaMemcpyDefault, stream),
-                     "cudaMemcpyAsync");
+    return CALL_CUDA(cudaMemcpyAsync, target + row * copy.targetStride,
+                     source + row * copy.sourceStride, bytes, cudaMemcpyDefault,
+                     stream);
   };
   if (copy.rows == 1)
     return move(0, width);
@@ -386,20 +334,17 @@ static Status copyBytes(const StridedCopy &copy, int64_t width,
   if (least == width && most == width)
     return move(0, width * copy.rows);
   if (least >= width && most <= mostPitch)
-    return checkCuda(cudaMemcpy2DAsync(target, copy.targetStride, source,
-                                       copy.sourceStride, width, copy.rows,
-                                       cudaMemcpyDefault, stream),
-                     "cudaMemcpy2DAsync");
+    return CALL_CUDA(cudaMemcpy2DAsync, target, copy.targetStride, source,
+                     copy.sourceStride, width, copy.rows, cudaMemcpyDefault,
+                     stream);
   // Rows that overlap, go backwards or lie far apart.
   for (int64_t row = 0; row < copy.rows; ++row)
-    if (Status status = move(row, width); !status)
-      return status;
+    COMMSCHED_TRY(move(row, width));
   return Status();
 }
 
 Status NcclBackend::copy(const StridedCopy &copy) {
-  if (Status status = flush(); !status)
-    return status;
+  COMMSCHED_TRY(flush());
   if (copy.rows == 0 || copy.rowElements == 0)
     return Status();
   if (copy.targetType == copy.sourceType)
@@ -428,10 +373,8 @@ Status NcclBackend::copy(const StridedCopy &copy) {
 }
 
 Status NcclBackend::zero(void *target, int64_t bytes) {
-  if (Status status = flush(); !status)
-    return status;
-  return checkCuda(cudaMemsetAsync(target, 0, bytes, computeStream),
-                   "cudaMemsetAsync");
+  COMMSCHED_TRY(flush());
+  return CALL_CUDA(cudaMemsetAsync, target, 0, bytes, computeStream);
 }
 
 void *NcclBackend::allocate(int64_t bytes, int64_t alignment, Status &status) {
@@ -460,16 +403,12 @@ void NcclBackend::releaseHost(void *buffer) {
 }
 
 Status NcclBackend::upload(void *buffer, const void *host, int64_t bytes) {
-  if (Status status = waitForIdle(getDeadline()); !status)
-    return status;
+  COMMSCHED_TRY(waitForIdle(getDeadline()));
   // The buffer may be pinned memory.
-  return checkCuda(cudaMemcpy(buffer, host, bytes, cudaMemcpyDefault),
-                   "cudaMemcpy");
+  return CALL_CUDA(cudaMemcpy, buffer, host, bytes, cudaMemcpyDefault);
 }
 
 Status NcclBackend::download(void *host, const void *buffer, int64_t bytes) {
-  if (Status status = waitForIdle(getDeadline()); !status)
-    return status;
-  return checkCuda(cudaMemcpy(host, buffer, bytes, cudaMemcpyDefault),
-                   "cudaMemcpy");
+  COMMSCHED_TRY(waitForIdle(getDeadline()));
+  return CALL_CUDA(cudaMemcpy, host, buffer, bytes, cudaMemcpyDefault);
 }

@@ -73,10 +73,6 @@ struct OtherProgress {
     last = object.value("last", "");
   }
 
-  std::string describeLast() const {
-    return last.empty() ? " (nor anything else)" : " (its last: " + last + ")";
-  }
-
   /// Why the collective is not the other rank's, too; empty if it is, or if it
   /// is too long ago to compare.
   std::string compare(const Launch &launch) const {
@@ -88,7 +84,7 @@ struct OtherProgress {
       recent = started[index].value("recent", recent);
     }
     if (count <= launch.sequence)
-      return "has not started it" + describeLast();
+      return "has not started it" + quoteLast(last, nothingElse);
     int64_t place = launch.sequence - (count - int64_t(recent.size()));
     if (place < 0)
       return "";
@@ -100,13 +96,13 @@ struct OtherProgress {
 };
 } // namespace
 
-MissingRanks
+RankStates
 commsched::runtime::nccl::findMissing(const Launch &launch,
                                       const std::vector<Standing> &standings) {
   // Transfers have no other member.
   const Group &group = *launch.group;
   bool toPeer = isPointToPoint(launch.site->kind);
-  MissingRanks missing;
+  RankStates missing;
   for (size_t place = 0; place < group.members.size(); ++place) {
     int32_t rank = group.members[place];
     if (static_cast<int32_t>(place) == group.rank ||
@@ -118,18 +114,19 @@ commsched::runtime::nccl::findMissing(const Launch &launch,
       continue;
     }
     OtherProgress progress(standing);
-    std::string text = toPeer ? "has not matched it" + progress.describeLast()
-                              : progress.compare(launch);
+    std::string text =
+        toPeer ? "has not matched it" + quoteLast(progress.last, nothingElse)
+               : progress.compare(launch);
     if (!text.empty())
       missing.emplace_back(rank, text);
   }
   return missing;
 }
 
-MissingRanks
+RankStates
 commsched::runtime::nccl::findMissing(int32_t index,
                                       const std::vector<Standing> &standings) {
-  MissingRanks missing;
+  RankStates missing;
   for (size_t rank = 0; rank < standings.size(); ++rank) {
     if (!standings[rank].absence.empty())
       missing.emplace_back(rank, standings[rank].absence);

@@ -21,9 +21,6 @@
 
 namespace commsched::runtime::nccl {
 
-/// Ranks with what is known of each, as describeTimeout takes them.
-using MissingRanks = std::vector<std::pair<int32_t, std::string>>;
-
 class RankProgress {
 public:
   void setGroups(int32_t numGroups);
@@ -48,11 +45,11 @@ private:
 
 /// The members that have not started `launch`, or another in its place. Of a
 /// send or recv, the peer: how far it is with this rank is not known.
-MissingRanks findMissing(const Launch &launch,
-                         const std::vector<Standing> &standings);
+RankStates findMissing(const Launch &launch,
+                       const std::vector<Standing> &standings);
 
 /// The ranks that have not come to the making of the group `index`.
-MissingRanks findMissing(int32_t index, const std::vector<Standing> &standings);
+RankStates findMissing(int32_t index, const std::vector<Standing> &standings);
 
 } // namespace commsched::runtime::nccl
 

@@ -58,9 +58,7 @@ void commsched::runtime::convertElements(void *target,
 Status commsched::runtime::copyRows(const StridedCopy &copy) {
   bool typed = copy.targetType && copy.sourceType;
   if (typed)
-    if (Status status = checkConversion(*copy.targetType, *copy.sourceType);
-        !status)
-      return status;
+    COMMSCHED_TRY(checkConversion(*copy.targetType, *copy.sourceType));
   for (int64_t row = 0; row < copy.rows && copy.rowElements > 0; ++row) {
     char *target = static_cast<char *>(copy.target) + row * copy.targetStride;
     const char *source =

@@ -89,7 +89,7 @@ void MpiRank::join(int64_t maxCount) {
   config.options = &options;
   config.recorder = &records;
   backend = std::make_unique<MpiBackend>(config, maxCount);
-  ASSERT_EQ(backend->join(options, getDeadline()), Status());
+  ASSERT_EQ(backend->join(getDeadline()), Status());
   rank = group.rank = backend->getRank();
   numRanks = backend->getNumRanks();
   group.name = "all";
