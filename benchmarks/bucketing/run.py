@@ -14,16 +14,19 @@ import argparse
 import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("benchmarks/common", "testsupport/steps")
-sys.path += [str(ROOT / folder) for folder in FOLDERS]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-import make_step  # noqa: E402
-from measured_steps import Failure, print_header, print_row  # noqa: E402
+from measured_steps import (  # noqa: E402
+    compare_in_folder,
+    make,
+    make_parser,
+    print_header,
+    print_row,
+    run,
+)
 from plans import buckets, find_plan  # noqa: E402
 
 # Label and the options of make_step.py.
@@ -51,20 +54,11 @@ def find_ways(program: str) -> dict:
     }
 
 
-def run(opt: str, step: pathlib.Path, pipeline: str, *arguments: str) -> str:
-    command = [opt, str(step), f"--pass-pipeline=builtin.module({pipeline})"]
-    result = subprocess.run(
-        command + list(arguments), capture_output=True, text=True, check=False
-    )
-    if result.returncode:
-        raise Failure(result.stderr.strip())
-    return result.stdout
-
-
 def measure(opt: str, step: pathlib.Path, pipeline: str) -> dict:
     report = "commsched-report{format=json}"
     passes = f"{pipeline},{report}" if pipeline else report
-    lines = run(opt, step, passes, "-o", "/dev/null").splitlines()
+    command = [opt, step, f"--pass-pipeline=builtin.module({passes})"]
+    lines = run([*command, "-o", "/dev/null"]).splitlines()
     functions = [json.loads(line) for line in lines]
 
     def total(key: str) -> int:
@@ -93,34 +87,25 @@ def print_step(label: str, opt: str, step: pathlib.Path, program: str):
         )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("programs", nargs="*", type=pathlib.Path, help="also measure these files")
-    add("--opt", default=str(ROOT / "build" / "bin" / "commsched-opt"))
-    add("--steps", default=".", help="only the steps whose label this matches")
-    options = parser.parse_args()
+def compare(options: argparse.Namespace, folder: pathlib.Path):
     print_header(
         ["step", "buckets", "collectives", "step, ms", "exposed, ms"]
         + ["lower bound, ms", "peak, GiB", "time / by block"], 2
     )
-    try:
-        for path in options.programs:
-            program = run(options.opt, path, "")
-            print_step(path.stem, options.opt, path, program)
-        with tempfile.TemporaryDirectory() as folder:
-            path = pathlib.Path(folder, "step.mlir")
-            for label, arguments in STEPS:
-                if not re.search(options.steps, label):
-                    continue
-                with open(path, "w", encoding="utf-8") as out:
-                    make = [sys.executable, make_step.__file__, *arguments]
-                    subprocess.run(make, stdout=out, check=True)
-                print_step(label, options.opt, path, path.read_text())
-    except (Failure, OSError, subprocess.CalledProcessError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    for path in options.programs:
+        print_step(path.stem, options.opt, path, run([options.opt, path]))
+    for label, arguments in STEPS:
+        if re.search(options.steps, label):
+            path = make(arguments, folder / "step.mlir")
+            print_step(label, options.opt, path, path.read_text())
+
+
+def main() -> int:
+    parser = make_parser(__doc__)
+    parser.add_argument(
+        "programs", nargs="*", type=pathlib.Path, help="also measure these files"
+    )
+    return compare_in_folder(compare, parser.parse_args())
 
 
 if __name__ == "__main__":

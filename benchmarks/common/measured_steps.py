@@ -12,6 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
+#: What mpirun has to be told where it runs as root.
+MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+}
+
+
 class Failure(Exception):
     """A step could not be traced or measured; the text says why."""
 
@@ -33,6 +40,13 @@ def run(command: list, limit: float | None = None, **options) -> str:
         lines = result.stderr.strip().splitlines()
         raise Failure(lines[-1] if lines else f"status {result.returncode}")
     return result.stdout
+
+
+def make(arguments: Sequence[str], path: pathlib.Path) -> pathlib.Path:
+    """Writes the step that make_step.py makes of these options; the path."""
+    program = ROOT / "testsupport" / "steps" / "make_step.py"
+    path.write_text(run([sys.executable, program, *arguments]), encoding="utf-8")
+    return path
 
 
 def trace(python: str, opt: str, arguments: Sequence, path: pathlib.Path):

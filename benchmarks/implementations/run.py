@@ -26,13 +26,12 @@ import time
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "benchmarks/common"), str(ROOT / "testsupport/steps")]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-import make_step  # noqa: E402
 from measured_steps import (  # noqa: E402
-    Failure,
     compare_in_folder,
     list_steps,
+    make,
     make_parser,
     print_row,
     run,
@@ -136,8 +135,7 @@ def compare_all(options: argparse.Namespace, folder: pathlib.Path) -> None:
     for label, arguments in list_steps((1,)):
         if not re.search(options.steps, label):
             continue
-        program = folder / "step.mlir"
-        program.write_text(run([sys.executable, make_step.__file__, *arguments]))
+        program = make(arguments, folder / "step.mlir")
         print_row(comparison.compare(label, program))
 
 
@@ -148,11 +146,7 @@ def main() -> int:
         "--copy-bandwidth", type=float, help="GB/s of copy engines, in the list's place"
     )
     options = parser.parse_args()
-    try:
-        return compare_in_folder(compare_all, options)
-    except Failure as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    return compare_in_folder(compare_all, options)
 
 
 if __name__ == "__main__":

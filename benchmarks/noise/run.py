@@ -17,18 +17,23 @@ import pathlib
 import random
 import re
 import statistics
-import subprocess
 import sys
-import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ("benchmarks/bucketing", "benchmarks/common", "testsupport",
            "testsupport/steps")
 sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
-import make_step  # noqa: E402
 import plans  # noqa: E402
-from measured_steps import Failure, print_header, print_row, run  # noqa: E402
+from make_step import positive  # noqa: E402
+from measured_steps import (  # noqa: E402
+    compare_in_folder,
+    make,
+    make_parser,
+    print_header,
+    print_row,
+    run,
+)
 from simulate import simulate_time  # noqa: E402
 
 # Label and the options of make_step.py, or a file.
@@ -53,9 +58,9 @@ def find_ways(program: str) -> dict:
     }
 
 
-def read_problems(opt: str, path: pathlib.Path, passes: str, folder: str) -> list:
+def read_problems(opt: str, path: pathlib.Path, passes: str, folder) -> list:
     """The problem of each function after the passes, in their order."""
-    file = pathlib.Path(folder, "problem.json")
+    file = folder / "problem.json"
     pipeline = f"builtin.module({passes},commsched-dump-problem{{file={file}}})"
     run([opt, str(path), f"--pass-pipeline={pipeline}", "-o", "/dev/null"])
     return json.loads(file.read_text())["functions"]
@@ -102,7 +107,7 @@ class Noise:
         return times
 
 
-def print_step(options, label: str, path: pathlib.Path, folder: str):
+def print_step(options, label: str, path: pathlib.Path, folder: pathlib.Path):
     text = run([options.opt, str(path)])
     before = read_problems(options.opt, path, "canonicalize", folder)
     noise = Noise(options.draws, before)
@@ -122,33 +127,26 @@ def print_step(options, label: str, path: pathlib.Path, folder: str):
         )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("programs", nargs="*", type=pathlib.Path, help="instead of the known steps")
-    add("--opt", default=str(ROOT / "build/bin/commsched-opt"))
-    add("--draws", type=make_step.positive, default=100)
-    add("--ways", default=".", help="only the schedules whose label this matches")
-    options = parser.parse_args()
+def compare(options: argparse.Namespace, folder: pathlib.Path):
     print_header(
         ["step", "schedule", "nominal, ms", "median, ms", "95th percentile, ms",
          "worst, ms", "median / nominal", "95th / nominal"], 2
     )
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            named = [(path.stem, path) for path in options.programs]
-            for label, step in named or STEPS:
-                path = step
-                if isinstance(step, list):
-                    path = pathlib.Path(folder, "step.mlir")
-                    with open(path, "w", encoding="utf-8") as out:
-                        make = [sys.executable, make_step.__file__, *step]
-                        subprocess.run(make, stdout=out, check=True)
-                print_step(options, label, path, folder)
-    except (Failure, OSError, subprocess.CalledProcessError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
+    for label, step in [(path.stem, path) for path in options.programs] or STEPS:
+        if not re.search(options.steps, label):
+            continue
+        if isinstance(step, list):
+            step = make(step, folder / "step.mlir")
+        print_step(options, label, step, folder)
+
+
+def main() -> int:
+    parser = make_parser(__doc__)
+    add = parser.add_argument
+    add("programs", nargs="*", type=pathlib.Path, help="instead of the known steps")
+    add("--draws", type=positive, default=100)
+    add("--ways", default=".", help="only the schedules whose label this matches")
+    return compare_in_folder(compare, parser.parse_args())
 
 
 if __name__ == "__main__":

@@ -21,15 +21,15 @@ import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("benchmarks/common", "benchmarks/bucketing", "testsupport/steps")
+FOLDERS = ("benchmarks/common", "benchmarks/bucketing")
 sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
-import make_step  # noqa: E402
 import plans  # noqa: E402
 from measured_steps import (  # noqa: E402
     Failure,
     compare_in_folder,
     list_steps,
+    make,
     make_parser,
     print_header,
     print_row,
@@ -189,13 +189,11 @@ def compare(options: argparse.Namespace, folder: pathlib.Path):
     for label, path in programs:
         if options.programs or re.search(options.steps, label):
             comparison.print_step(label, path)
-    step = folder / "step.mlir"
     for label, arguments in [] if options.programs else list_steps((1, 4)):
         if not re.search(options.steps, label):
             continue
-        make = [sys.executable, make_step.__file__, *arguments]
-        text = run(make + shlex.split(options.make))
-        step.write_text(text, encoding="utf-8")
+        more = shlex.split(options.make)
+        step = make([*arguments, *more], folder / "step.mlir")
         comparison.print_step(label, step)
     if comparison.notes:
         print()

@@ -15,19 +15,13 @@ import argparse
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-def run(command, environment=None):
-    """Runs a tool; returns what it printed, or ends the program."""
-    result = subprocess.run([str(word) for word in command], text=True,
-                            capture_output=True, env=environment)
-    if result.returncode:
-        sys.exit(f"error: {' '.join(map(str, command))}\n"
-                 f"{result.stderr}{result.stdout}")
-    return result.stdout
+from measured_steps import MPI, Failure, run  # noqa: E402
 
 
 def transform(args, pipeline, profile, directory):
@@ -45,13 +39,11 @@ def transform(args, pipeline, profile, directory):
 
 def measure(args, step, launcher, options):
     """The predicted and the measured time of the step, or the period."""
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     if args.iterations:
         options = [*options, f"--iterations={args.iterations}"]
     text = run([*launcher, args.runner, step, "--emulate-data=0",
                 f"--repeat={args.repeat}", "--format=json", *options],
-               environment)
+               env=os.environ | MPI)
     return json.loads(text)["period_ns" if args.iterations else "step_time_ns"]
 
 
@@ -82,7 +74,7 @@ def main():
     local = [], [f"--ranks={args.ranks}", "--modelled-times"], None
     settings = {"local, modelled times": local}
     if args.profile:
-        mpirun = ["mpirun", "--oversubscribe", "-n", args.ranks]
+        mpirun = ["mpirun", "--oversubscribe", "-n", str(args.ranks)]
         settings["mpirun, emulated operators"] = (
             mpirun, [f"--profile={args.profile}"], args.profile)
     what = "period" if args.iterations else "step"
@@ -101,4 +93,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"error: {failure}")

@@ -13,37 +13,30 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-def run(command, environment):
-    """Runs a tool; returns what it printed, or ends the program."""
-    result = subprocess.run([str(word) for word in command], text=True,
-                            capture_output=True, env=environment)
-    if result.returncode:
-        sys.exit(f"error: {' '.join(map(str, command))}\n"
-                 f"{result.stderr}{result.stdout}")
-    return result.stdout
+from measured_steps import MPI, Failure, run  # noqa: E402
 
 
 def compare(args, launcher, options, folder):
     """The step in ns by the model, by the profile of a run, as measured in this
     run, and in the next one."""
-    environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                       OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                       COMMSCHED_OPT=str(args.opt.resolve()))
+    environment = os.environ | MPI
+    environment["COMMSCHED_OPT"] = str(args.opt.resolve())
     timeline, costs = folder / "timeline.json", folder / "costs.json"
     command = [*launcher, args.runner, args.step, "--emulate-data=0",
                f"--repeat={args.repeat}", "--format=json", *options]
     profiled = json.loads(run(
         [*command, f"--timeline={timeline}", "--timeline-runs=all"],
-        environment))
+        env=environment))
     report = json.loads(run(
         [sys.executable, "-m", "commsched.profile", timeline, "--program",
-         args.step, "--output", costs, "--format=json"], environment))
-    following = json.loads(run(command, environment))
+         args.step, "--output", costs, "--format=json"], env=environment))
+    following = json.loads(run(command, env=environment))
     return (report["step"]["model_ns"], report["step"]["predicted_ns"],
             profiled["step_time_ns"]["measured"],
             following["step_time_ns"]["measured"])
@@ -80,7 +73,7 @@ def main():
         "local, modelled times": ([], [*local, "--modelled-times"]),
         "local, emulated operators": ([], local),
         "mpirun, emulated operators": (
-            ["mpirun", "--oversubscribe", "-n", args.ranks], [])}
+            ["mpirun", "--oversubscribe", "-n", str(args.ranks)], [])}
     print("| ranks | model (ms) | profile (ms) | profiled run | next run |")
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
@@ -91,4 +84,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"error: {failure}")
