@@ -215,27 +215,82 @@ def test_bytecode_is_the_text_it_was_made_of(tmp_path):
     assert opt.run_bytes(data).decode() == opt.run(text)
 
 
+DENSE = ["--model", "llama3-tiny", "--seq", "32", "--layers", "1"]
+EXPERTS = ["--model", "experts-tiny", "--seq", "32"]
+#: Options of each kind of parallelism, and how many are tried at once.
+VARIANTS = [
+    ([*DENSE, "--dp", "4"], 3, [
+        "--joint",
+        "--dp 24",  # Shards are padded.
+        "--dp 1",
+        "--dp 40",  # The last ranks have no keys and values.
+        "--replicas 2",
+        "--no-reshard-after-forward",
+        "--partitioner default",
+        "--batch 3 --seq 17",
+    ]),
+    ([*DENSE, "--tp", "2"], 1,
+     ["--dp 1", "--dp 3 --replicas 2", "--joint --batch 3"]),
+    (EXPERTS, 1, ["--ep 4", "--ep 2 --dp 3 --joint", "--dp 2"]),
+]
+
+
 @needs_opt
 @pytest.mark.parametrize(
     "args",
-    seeds.turns(
-        [
-            ["--joint"],
-            ["--dp", "24"],  # Shards are padded.
-            ["--dp", "1"],
-            ["--dp", "40"],  # The last ranks have no keys and values.
-            ["--replicas", "2"],
-            ["--no-reshard-after-forward"],
-            ["--partitioner", "default"],
-            ["--batch", "3", "--seq", "17"],
-        ],
-        3,
-    ),
+    [
+        [*common, *options.split()]
+        for common, count, variants in VARIANTS
+        for options in seeds.turns(variants, count)
+    ],
     ids=" ".join,
 )
 def test_commsched_opt_accepts_every_variant(args, capsys):
-    assert trace.main([*TINY, *args]) == 0
+    assert trace.main(args) == 0
     opt.run(capsys.readouterr().out)
+
+
+def dense(**options):
+    return lambda: StepOptions("llama3-tiny", 2, **options)
+
+
+def experts(**options):
+    options = {"experts": 2, **options}
+    return lambda: StepOptions("experts-tiny", 1, **options)
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: StepOptions("llama3-tiny", 0), "shards must be positive, got"),
+        (dense(replicas=0), "replicas must be positive, got 0"),
+        (dense(sequence=0), "sequence must be positive, got 0"),
+        (dense(batch=0), "batch must be positive, got 0"),
+        (dense(tensor=0), "tensor must be positive, got 0"),
+        (dense(sequence=16, tensor=3), "tensor 3 does not divide sequence 16"),
+        (dense(tensor=4), "tensor 4 does not divide num_kv_heads 2"),
+        (dense(experts=2), "experts is 2, but .* no experts"),
+        (experts(experts=3), "experts 3 does not divide the 8 experts of mod"),
+        (experts(imbalance=0.5), "imbalance 0.5 is not between 1 and the 2 ra"),
+        (experts(imbalance=3.0), "imbalance 3.0 is not between 1 and the 2 ra"),
+        (experts(tensor=2), "tensor is 2, but model 'experts-tiny' has expert"),
+        (dense(optimizer="sgd"), "unknown optimizer 'sgd' .known: none, adamw"),
+        (dense(optimizer="adamw", clip_grad_norm=0.0),
+         "clip_grad_norm must be positive, got 0.0"),
+        (dense(optimizer="adamw", clip_grad_norm=math.nan),
+         "clip_grad_norm must be positive, got nan"),
+        (dense(clip_grad_norm=1.0),
+         "clip_grad_norm is 1.0, but the step has no optimizer"),
+    ],
+)
+def test_options_that_make_no_sense_are_errors(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_options_that_make_no_sense_end_the_command(capsys):
+    assert trace.main([*DENSE, "--tp", "3"]) == 1
+    assert "tensor 3 does not divide sequence 32" in capsys.readouterr().err
 
 
 def test_help_describes_every_option(capsys):

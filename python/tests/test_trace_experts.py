@@ -13,9 +13,7 @@ import lockstep  # noqa: E402
 import seeds  # noqa: E402
 import traces  # noqa: E402
 
-from commsched import opt  # noqa: E402
 import torch_experts as models  # noqa: E402
-import torch_step as trace  # noqa: E402
 from torch_step import StepOptions  # noqa: E402
 
 TINY = models.EXPERTS_CONFIGS["experts-tiny"]
@@ -108,49 +106,3 @@ def test_imbalance_gives_this_rank_more_rows():
     # Of its 64 rows it keeps 48, and it gets 48 of the other rank, 96 in all.
     assert list(step.hints.values()) == [48, 48, 96]
     assert rows_of_products(traces.text(options(imbalance=1.5))) == ["96"] * 3
-
-
-@pytest.mark.parametrize(
-    "name, parameters",
-    [
-        ("deepseek-v3-16b", 15_706_484_224),
-        ("mixtral-8x7b", 46_702_792_704),
-    ],
-)
-def test_published_parameter_counts(name, parameters):
-    with torch.device("meta"):
-        model = models.ExpertsModel(models.EXPERTS_CONFIGS[name], 16)
-    assert sum(p.numel() for p in model.parameters()) == parameters
-
-
-@pytest.mark.usefixtures("opt_program")
-@pytest.mark.parametrize(
-    "args",
-    seeds.turns(
-        [["--ep", "4"], ["--ep", "2", "--dp", "3", "--joint"], ["--dp", "2"]], 1
-    ),
-    ids=" ".join,
-)
-def test_commsched_opt_accepts_every_variant(args, capsys):
-    tiny = ["--model", "experts-tiny", "--seq", "32"]
-    assert trace.main([*tiny, *args]) == 0
-    opt.run(capsys.readouterr().out)
-
-
-@pytest.mark.parametrize(
-    "sizes, message",
-    [
-        ({"experts": 3}, "experts 3 does not divide the 8 experts of model"),
-        ({"imbalance": 0.5}, "imbalance 0.5 is not between 1 and the 2 ranks"),
-        ({"imbalance": 3.0}, "imbalance 3.0 is not between 1 and the 2 ranks"),
-        ({"tensor": 2}, "tensor is 2, but model 'experts-tiny' has experts"),
-    ],
-)
-def test_bad_sizes_are_errors(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        options(**sizes)
-
-
-def test_a_model_without_experts_spreads_none():
-    with pytest.raises(ValueError, match="experts is 2, but .* no experts"):
-        StepOptions("llama3-tiny", 1, experts=2)

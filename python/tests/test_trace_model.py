@@ -11,6 +11,7 @@ from torch.distributed.tensor import DTensor  # noqa: E402
 from commsched.torch import sharding  # noqa: E402
 from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
 from decoder_sizes import CONFIGS, LlamaConfig  # noqa: E402
+from torch_experts import EXPERTS_CONFIGS, ExpertsModel  # noqa: E402
 from torch_llama import Llama  # noqa: E402
 
 SEQUENCE = 24
@@ -95,12 +96,17 @@ def test_loss_and_gradients_match_reference():
 
 
 @pytest.mark.parametrize(
-    "name, parameters",
-    [("llama3-8b", 8_030_261_248), ("llama3-70b", 70_553_706_496)],
+    "make, config, parameters",
+    [
+        (Llama, CONFIGS["llama3-8b"], 8_030_261_248),
+        (Llama, CONFIGS["llama3-70b"], 70_553_706_496),
+        (ExpertsModel, EXPERTS_CONFIGS["deepseek-v3-16b"], 15_706_484_224),
+        (ExpertsModel, EXPERTS_CONFIGS["mixtral-8x7b"], 46_702_792_704),
+    ],
 )
-def test_published_parameter_counts(name, parameters):
+def test_published_parameter_counts(make, config, parameters):
     with torch.device("meta"):
-        model = Llama(CONFIGS[name], 16)
+        model = make(config, 16)
     assert sum(p.numel() for p in model.parameters()) == parameters
 
 

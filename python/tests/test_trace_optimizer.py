@@ -284,26 +284,6 @@ def test_steps_are_counted_once():
 
 
 @pytest.mark.parametrize(
-    ("others", "message"),
-    [
-        ({"optimizer": "sgd"}, "unknown optimizer 'sgd' .known: none, adamw"),
-        ({"clip_grad_norm": 0.0}, "clip_grad_norm must be positive, got 0.0"),
-        (
-            {"clip_grad_norm": float("nan")},
-            "clip_grad_norm must be positive, got nan",
-        ),
-        (
-            {"optimizer": "none", "clip_grad_norm": 1.0},
-            "clip_grad_norm is 1.0, but the step has no optimizer",
-        ),
-    ],
-)
-def test_options_that_make_no_sense_are_errors(others, message):
-    with pytest.raises(ValueError, match=message):
-        options(**others)
-
-
-@pytest.mark.parametrize(
     ("source", "message"),
     [
         (Source("step", 0), "fed by 'step', which is none of the graphs: f"),

@@ -13,8 +13,6 @@ import lockstep  # noqa: E402
 import seeds  # noqa: E402
 import traces  # noqa: E402
 
-from commsched import opt  # noqa: E402
-import torch_step as trace  # noqa: E402
 from decoder_sizes import CONFIGS  # noqa: E402
 from torch_llama import Llama  # noqa: E402
 from torch_step import StepOptions  # noqa: E402
@@ -110,35 +108,3 @@ def test_both_kinds_of_parallelism_have_groups():
     text = traces.text(options(shards=4), 4)
     assert re.search(r"@\w*tp size\(2\) ranks_per_node\(2\)\n", text)
     assert re.search(r"@\w*dp size\(4\) ranks_per_node\(2\) stride\(2\)", text)
-
-
-@pytest.mark.usefixtures("opt_program")
-@pytest.mark.parametrize(
-    "args",
-    seeds.turns(
-        [["--tp", "2"], ["--tp", "2", "--dp", "3", "--replicas", "2"],
-         ["--tp", "2", "--joint", "--batch", "3"]], 1
-    ),
-    ids=" ".join,
-)
-def test_commsched_opt_accepts_every_variant(args, capsys):
-    tiny = ["--model", "llama3-tiny", "--seq", "32", "--layers", "1"]
-    assert trace.main([*tiny, *args]) == 0
-    opt.run(capsys.readouterr().out)
-
-
-@pytest.mark.parametrize(
-    "sizes, message",
-    [
-        ({"tensor": 3}, "tensor 3 does not divide sequence 16"),
-        ({"tensor": 4}, "tensor 4 does not divide num_kv_heads 2"),
-        ({"tensor": 0}, "tensor must be positive, got 0"),
-    ],
-)
-def test_sizes_that_are_not_divided_are_errors(sizes, message):
-    with pytest.raises(ValueError, match=message):
-        options(**sizes)
-    if sizes["tensor"]:
-        tp = str(sizes["tensor"])
-        args = ["--model", "llama3-tiny", "--seq", "16", "--tp", tp]
-        assert trace.main(args) == 1
