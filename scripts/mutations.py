@@ -322,8 +322,8 @@ MUTATIONS = [
          "lit Transforms/Joint/sync-partition.test")),
     Mutation(
         "lib/Transforms/Step/MergeStep.cpp",
-        "carried.contains(key) || !taken.contains(key)",
-        "!taken.contains(key)",
+        "carried.contains({part, index}) || !linker.isTaken(part, index)",
+        "!linker.isTaken(part, index)",
         "a merged step does not return what its next repetition takes",
         ("lit Transforms/Step/merge-step-carried.mlir",)),
     # Conversion.

@@ -183,10 +183,8 @@ DenseI64ArrayAttr mlir::commsched::getSizeHints(Value value) {
 /// that say something of its results, its values or its memory.
 static NamedAttrList getHalfAttributes(const PartitionNames &names,
                                        func::FuncOp joint) {
-  NamedAttrList attrs(joint->getDiscardableAttrDictionary());
-  for (StringRef dropped : {numForwardOutputsAttrName, savedValuesAttrName,
-                            baselinePeakBytesAttrName, runtimeNsAttrName})
-    attrs.erase(dropped);
+  NamedAttrList attrs =
+      dropWholeAttributes(joint->getDiscardableAttrDictionary());
   attrs.set(jointAttrName, StringAttr::get(joint.getContext(), names.joint));
   return attrs;
 }

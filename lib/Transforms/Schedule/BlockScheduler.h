@@ -131,6 +131,7 @@ struct BlockSchedule {
 class PricedBlock {
 public:
   /// Gets the place of what keeps a block from being scheduled, and the reason.
+  /// Null: the remark `BlockKept`.
   using DeclineFunction = function_ref<void(Location, StringRef)>;
 
   PricedBlock(const PricedBlock &) = delete;

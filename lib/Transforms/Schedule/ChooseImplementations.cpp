@@ -203,11 +203,7 @@ ChooseImplementations::chooseIn(Block &block,
                                 std::shared_ptr<CostAnalysis> pricing) {
   func::FuncOp function = getOperation();
   FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
-      function, block, scheduling,
-      [&](Location location, StringRef reason) {
-        remarkBlockKept(function, location, reason);
-      },
-      pricing);
+      function, block, scheduling, /*decline=*/nullptr, pricing);
   if (failed(scheduler))
     return failure();
   if (!*scheduler)
@@ -258,14 +254,13 @@ void ChooseImplementations::runOnOperation() {
     return signalPassFailure();
   const cost::Implementations &known =
       (*pricing)->getCosts()->getTarget().implementations;
-  bool isChanged = false;
-  if (known.get().size() > 1)
-    for (Block *block : getBlocksWithCollectives(getOperation())) {
-      FailureOr<bool> chosen = chooseIn(*block, *pricing);
-      if (failed(chosen))
-        return signalPassFailure();
-      isChanged |= *chosen;
-    }
-  if (!isChanged)
+  if (known.get().size() <= 1)
+    return markAllAnalysesPreserved();
+  FailureOr<bool> isChanged =
+      rewriteBlocks(getBlocksWithCollectives(getOperation()),
+                    [&](Block &block) { return chooseIn(block, *pricing); });
+  if (failed(isChanged))
+    signalPassFailure();
+  else if (!*isChanged)
     markAllAnalysesPreserved();
 }

@@ -133,6 +133,17 @@ static void remarkSchedule(func::FuncOp function,
     remarkScheduled(function, location, before, schedule);
 }
 
+std::string mlir::commsched::describeSplit(Operation *start,
+                                           const SplitRegion &region,
+                                           int64_t chunks) {
+  return (describe(start) + ": split into " + Twine(chunks) +
+          " chunks together with " +
+          Twine(region.members.size() - 2 * region.collectives.size()) +
+          " operations of computation, " + Twine(region.numLarge) +
+          " of them large")
+      .str();
+}
+
 void mlir::commsched::remarkSplitRegions(func::FuncOp function,
                                          BlockScheduler &scheduler,
                                          const BlockSchedule &schedule) {
@@ -143,16 +154,11 @@ void mlir::commsched::remarkSplitRegions(func::FuncOp function,
        schedule.split->getSplit().getChoice().regions) {
     const SplitRegion &region = chooser.getRegion(choice.region);
     const SplitVerdict &verdict = chooser.judge(region);
-    size_t numOther = region.members.size() - 2 * region.collectives.size();
     for (Operation *start : region.collectives) {
       auto remark =
           remark::passed(start->getLoc(),
                          makeRemark("CollectiveSplit", function.getSymName()));
-      std::string text = (describe(start) + ": split into " +
-                          Twine(choice.chunks) + " chunks together with " +
-                          Twine(numOther) + " operations of computation, " +
-                          Twine(region.numLarge) + " of them large")
-                             .str();
+      std::string text = describeSplit(start, region, choice.chunks);
       // Of the same region in another number of chunks nothing is said.
       bool isBest = choice.chunks == verdict.chunks;
       if (isBest)

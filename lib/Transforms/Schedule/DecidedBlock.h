@@ -19,6 +19,10 @@
 
 namespace mlir::commsched {
 
+/// What the collective `start` of `region` is split with, into so many chunks.
+std::string describeSplit(Operation *start, const SplitRegion &region,
+                          int64_t chunks);
+
 /// Emits a remark `CollectiveSplit` on each collective that `schedule` splits.
 /// For before it is applied.
 void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,

@@ -54,7 +54,10 @@ FailureOr<bool> PricedBlock::read(DeclineFunction decline,
       failed(refuseAssumptions(problem, getCosts())))
     return failure();
   if (std::optional<BlockObstacle> obstacle = getObstacle(problem)) {
-    decline(obstacle->location, obstacle->reason);
+    if (decline)
+      decline(obstacle->location, obstacle->reason);
+    else
+      remarkBlockKept(function, obstacle->location, obstacle->reason);
     return false;
   }
   if (known)

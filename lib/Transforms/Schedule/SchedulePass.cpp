@@ -82,10 +82,8 @@ bool Schedule::isScheduled(Block &block) {
 FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   using Outcome = std::optional<DecidedBlock>;
   func::FuncOp function = getOperation();
-  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
-      function, block, scheduling, [&](Location location, StringRef reason) {
-        remarkBlockKept(function, location, reason);
-      });
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
+      BlockScheduler::create(function, block, scheduling, /*decline=*/nullptr);
   if (failed(scheduler))
     return failure();
   if (!*scheduler)
@@ -105,23 +103,22 @@ void Schedule::runOnOperation() {
   func::FuncOp function = getOperation();
   if (failed(emitOptionError(function, optionError)))
     return signalPassFailure();
-  bool isChanged = false;
   // A block comes behind those in its operations, whose times it counts.
-  for (Block *block : getBlocksWithCollectives(function)) {
-    if (!isScheduled(*block))
-      continue;
-    FailureOr<std::optional<DecidedBlock>> decided = decide(*block);
-    if (failed(decided))
-      return signalPassFailure();
-    if (areRemarksEnabled(function))
-      remarkBarriers(function, *block);
-    if (!*decided)
-      continue;
-    FailureOr<bool> isApplied = applyDecision(function, **decided, scheduling);
-    if (failed(isApplied))
-      return signalPassFailure();
-    isChanged |= *isApplied;
-  }
-  if (!isChanged)
+  FailureOr<bool> isChanged = rewriteBlocks(
+      getBlocksWithCollectives(function), [&](Block &block) -> FailureOr<bool> {
+        if (!isScheduled(block))
+          return false;
+        FailureOr<std::optional<DecidedBlock>> decided = decide(block);
+        if (failed(decided))
+          return failure();
+        if (areRemarksEnabled(function))
+          remarkBarriers(function, block);
+        if (!*decided)
+          return false;
+        return applyDecision(function, **decided, scheduling);
+      });
+  if (failed(isChanged))
+    signalPassFailure();
+  else if (!*isChanged)
     markAllAnalysesPreserved();
 }

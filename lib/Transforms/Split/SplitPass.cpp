@@ -43,12 +43,7 @@ static void remarkSplit(func::FuncOp function, const SplitRegion &region,
   for (Operation *start : region.collectives)
     remark::passed(start->getLoc(),
                    makeRemark("CollectiveSplit", function.getSymName()))
-        << (describe(start) + ": split into " + Twine(count) +
-            " chunks together with " +
-            Twine(region.members.size() - 2 * region.collectives.size()) +
-            " operations of computation, " + Twine(region.numLarge) +
-            " of them large" + behind)
-               .str()
+        << describeSplit(start, region, count) + behind
         << remark::metric("Chunks", count);
   if (!stops.empty())
     remarkSplitEnd(function, stops.front().op->getLoc(),
@@ -231,12 +226,8 @@ private:
   /// Splits the regions that commsched-schedule would.
   FailureOr<bool> splitByPrice(Block &block) {
     FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
-        BlockScheduler::create(
-            getOperation(), block, scheduling,
-            [&](Location location, StringRef reason) {
-              remarkBlockKept(getOperation(), location, reason);
-            },
-            pricing);
+        BlockScheduler::create(getOperation(), block, scheduling,
+                               /*decline=*/nullptr, pricing);
     if (failed(scheduler))
       return failure();
     if (!*scheduler)

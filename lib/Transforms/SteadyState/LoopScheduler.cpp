@@ -8,7 +8,13 @@
 
 #include "LoopScheduler.h"
 
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -80,4 +86,291 @@ std::optional<int64_t> ScheduledLoop::findLeastCount() const {
     (computeLossNs(middle) < 0 ? enough : tooFew) = middle;
   }
   return enough;
+}
+
+//===----------------------------------------------------------------------===//
+// Application
+//===----------------------------------------------------------------------===//
+
+/// Appends `suffix` to the name of the operation, if it has one.
+static void extendName(Operation *op, const Twine &suffix) {
+  if (auto name = op->getAttrOfType<StringAttr>(nameAttrName))
+    op->setAttr(nameAttrName,
+                StringAttr::get(op->getContext(), name.getValue() + suffix));
+}
+
+/// Ends the names in a peeled operation with its part and its iteration, so
+/// that names remain unique.
+static void renamePeeled(Operation *peeled,
+                         scf::PipeliningOption::PipelinerPart part,
+                         unsigned iteration) {
+  using Part = scf::PipeliningOption::PipelinerPart;
+  if (part == Part::Kernel)
+    return;
+  StringRef text = part == Part::Prologue ? ".prologue." : ".epilogue.";
+  peeled->walk([&](Operation *op) { extendName(op, text + Twine(iteration)); });
+}
+
+/// Whether a collective starts in one iteration and is waited for in the next.
+static bool hasFlightsOverBoundary(const ScheduledLoop &scheduled) {
+  const Problem &body = scheduled.problem.getProblem().body();
+  const std::vector<int32_t> &stages = scheduled.schedule.order.stages;
+  for (NodeId node = 0; node < body.numNodes(); ++node)
+    if (NodeId wait = body.waitOf(node);
+        wait != noNode && stages[wait] != stages[node])
+      return true;
+  return false;
+}
+
+namespace {
+
+/// Collects the arithmetic on bounds and indices that is inserted.
+struct ArithmeticListener : RewriterBase::Listener {
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint previous) override {
+    if (isa<arith::ArithDialect>(op->getDialect()))
+      places.try_emplace(op, places.size() + numErased);
+  }
+  void notifyOperationErased(Operation *op) override {
+    numErased += places.erase(op);
+  }
+
+  /// Folds it.
+  void simplify() {
+    if (places.empty())
+      return;
+    SmallVector<Operation *> inserted =
+        llvm::to_vector(llvm::make_first_range(places));
+    llvm::sort(inserted, [&](Operation *a, Operation *b) {
+      return places.lookup(a) < places.lookup(b);
+    });
+    (void)applyOpPatternsGreedily(
+        inserted, FrozenRewritePatternSet(),
+        GreedyRewriteConfig().setStrictness(
+            GreedyRewriteStrictness::ExistingAndNewOps));
+  }
+
+private:
+  /// In the order of insertion.
+  DenseMap<Operation *, size_t> places;
+  size_t numErased = 0;
+};
+
+} // namespace
+
+/// Calls MLIR's pipeliner for a loop with constant bounds.
+static FailureOr<scf::ForOp> pipeline(RewriterBase &rewriter, scf::ForOp loop,
+                                      const ScheduledLoop &scheduled) {
+  const CyclicOrder &order = scheduled.schedule.order;
+  scf::PipeliningOption options;
+  options.annotateFn = renamePeeled;
+  options.getScheduleFn =
+      [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &schedule) {
+        for (NodeId node : order.order)
+          schedule.push_back(
+              {scheduled.problem.getOperation(node), order.stages[node]});
+      };
+  bool isPipelined = hasFlightsOverBoundary(scheduled);
+  rewriter.setInsertionPoint(loop);
+  FailureOr<scf::ForOp> kernel = scf::pipelineForLoop(rewriter, loop, options);
+  if (succeeded(kernel) && isPipelined)
+    (*kernel)->setAttr("commsched.pipelined", rewriter.getUnitAttr());
+  return kernel;
+}
+
+FailureOr<scf::ForOp>
+mlir::commsched::applySchedule(scf::ForOp loop,
+                               const ScheduledLoop &scheduled) {
+  ArithmeticListener listener;
+  IRRewriter rewriter(loop->getContext(), &listener);
+  FailureOr<scf::ForOp> kernel = pipeline(rewriter, loop, scheduled);
+  if (succeeded(kernel))
+    listener.simplify();
+  return kernel;
+}
+
+/// Returns whether `loop` has at least `count` iterations, as a value; no
+/// operation overflows.
+static Value makeCountCheck(OpBuilder &builder, scf::ForOp loop,
+                            int64_t count) {
+  Location loc = loop.getLoc();
+  Value first = loop.getLowerBound(), end = loop.getUpperBound();
+  auto makeConstant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(first.getType(), value));
+  };
+  Value hasFirst = arith::CmpIOp::create(builder, loc,
+                                         arith::CmpIPredicate::slt, first, end);
+  // Of a loop without iterations the difference is not used.
+  Value difference = arith::SubIOp::create(builder, loc, end, first);
+  Value last = arith::SubIOp::create(builder, loc, difference, makeConstant(1));
+  Value others = arith::DivUIOp::create(builder, loc, last, loop.getStep());
+  Value hasOthers = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::uge, others, makeConstant(count - 1));
+  return arith::AndIOp::create(builder, loc, hasFirst, hasOthers);
+}
+
+namespace {
+
+/// Constants in the place of the bounds and the step of a loop, so that MLIR's
+/// pipeliner takes the number of iterations as sufficient. It computes with the
+/// values of the bounds, not with what they are.
+class AssumedBounds {
+public:
+  AssumedBounds(RewriterBase &rewriter, scf::ForOp loop, int64_t count)
+      : bounds{loop.getLowerBound(), loop.getUpperBound(), loop.getStep()} {
+    const int64_t numbers[] = {0, count, 1};
+    rewriter.setInsertionPoint(loop);
+    for (auto [bound, number] : llvm::zip_equal(bounds, numbers))
+      assumed.push_back(arith::ConstantOp::create(
+          rewriter, loop.getLoc(),
+          rewriter.getIntegerAttr(bound.getType(), number)));
+    loop.setLowerBound(assumed[0]);
+    loop.setUpperBound(assumed[1]);
+    loop.setStep(assumed[2]);
+  }
+
+  /// Puts the bounds back, wherever they are used now.
+  void restore(RewriterBase &rewriter) {
+    for (auto [constant, bound] : llvm::zip_equal(assumed, bounds))
+      rewriter.replaceOp(constant, bound);
+  }
+
+private:
+  std::array<Value, 3> bounds;
+  SmallVector<arith::ConstantOp, 3> assumed;
+};
+
+} // namespace
+
+/// Moves `loop` to the end of an empty block, which then yields its results.
+static void moveInto(RewriterBase &rewriter, scf::ForOp loop, Block *block) {
+  rewriter.moveOpBefore(loop, block, block->end());
+  rewriter.setInsertionPointToEnd(block);
+  scf::YieldOp::create(rewriter, loop.getLoc(), loop.getResults());
+}
+
+LogicalResult mlir::commsched::applyGuardedSchedule(
+    scf::ForOp loop, const ScheduledLoop &scheduled, int64_t leastCount) {
+  ArithmeticListener listener;
+  IRRewriter rewriter(loop->getContext(), &listener);
+  rewriter.setInsertionPoint(loop);
+  auto few = cast<scf::ForOp>(rewriter.clone(*loop));
+  few.getBody()->walk([](Operation *op) { extendName(op, ".few"); });
+  Value hasEnough = makeCountCheck(rewriter, loop, leastCount);
+  auto guard = scf::IfOp::create(rewriter, loop.getLoc(), loop.getResultTypes(),
+                                 hasEnough, /*addThenBlock=*/true,
+                                 /*addElseBlock=*/true);
+  rewriter.replaceAllUsesWith(loop.getResults(), guard.getResults());
+  moveInto(rewriter, loop, guard.thenBlock());
+  moveInto(rewriter, few, guard.elseBlock());
+  AssumedBounds bounds(rewriter, loop, leastCount);
+  LogicalResult pipelined = pipeline(rewriter, loop, scheduled);
+  bounds.restore(rewriter);
+  if (failed(pipelined)) {
+    rewriter.moveOpBefore(loop, guard);
+    rewriter.replaceOp(guard, loop.getResults());
+    // What the check computed is not used, and folds away.
+  }
+  listener.simplify();
+  return pipelined;
+}
+
+//===----------------------------------------------------------------------===//
+// Unrolling
+//===----------------------------------------------------------------------===//
+
+FailureOr<std::optional<StepSchedule>> mlir::commsched::scheduleUnrolled(
+    scf::ForOp loop, const ScheduledLoop &scheduled, int64_t count) {
+  using Outcome = std::optional<StepSchedule>;
+  if (!getConstantIntValue(loop.getLowerBound()) ||
+      !getConstantIntValue(loop.getStep()))
+    return Outcome();
+  StepSchedulerOptions options;
+  options.limitBytes = scheduled.limitBytes;
+  Result<StepSchedule> step = scheduleStep(
+      unroll(scheduled.problem.getProblem(), static_cast<int32_t>(count)),
+      options);
+  if (!step)
+    return emitError(loop.getLoc()) << "cannot be scheduled: " << step.error();
+  return Outcome(std::move(*step));
+}
+
+namespace {
+
+/// Clones iterations of a loop in front of it, in any legal order.
+class IterationCloner {
+public:
+  explicit IterationCloner(scf::ForOp loop)
+      : loop(loop), builder(loop),
+        low(*getConstantIntValue(loop.getLowerBound())),
+        step(*getConstantIntValue(loop.getStep())) {}
+
+  void clone(Operation *op, size_t iteration) {
+    while (iterations.size() <= iteration)
+      beginIteration();
+    IRMapping &values = iterations[iteration];
+    auto mapArgument = [&](Value value) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (argument && argument.getOwner() == loop.getBody() &&
+          !values.contains(argument))
+        values.map(argument,
+                   lookUpCarried(argument.getArgNumber() - 1, iteration));
+    };
+    for (Value operand : op->getOperands())
+      mapArgument(operand);
+    visitUsedValuesDefinedAbove(op->getRegions(), [&](OpOperand *operand) {
+      mapArgument(operand->get());
+    });
+    Operation *cloned = builder.clone(*op, values);
+    cloned->walk([&](Operation *inner) {
+      if (auto name = inner->getAttrOfType<StringAttr>(nameAttrName))
+        inner->setAttr(nameAttrName,
+                       builder.getStringAttr(name.getValue() + ".iteration." +
+                                             Twine(iteration)));
+    });
+  }
+
+  /// The value that an iteration takes as its argument of that number.
+  Value lookUpCarried(unsigned number, size_t iteration) {
+    if (iteration == 0)
+      return loop.getInitArgs()[number];
+    return iterations[iteration - 1].lookup(loop.getYieldedValues()[number]);
+  }
+
+private:
+  void beginIteration() {
+    if (loop.getInductionVar().use_empty()) {
+      iterations.emplace_back();
+      return;
+    }
+    int64_t value = low + step * static_cast<int64_t>(iterations.size());
+    iterations.emplace_back().map(
+        loop.getInductionVar(),
+        arith::ConstantOp::create(
+            builder, loop.getLoc(),
+            builder.getIntegerAttr(loop.getInductionVar().getType(), value)));
+  }
+
+  scf::ForOp loop;
+  OpBuilder builder;
+  int64_t low;
+  int64_t step;
+  std::vector<IRMapping> iterations;
+};
+
+} // namespace
+
+void mlir::commsched::unrollLoop(scf::ForOp loop,
+                                 const ScheduledLoop &scheduled,
+                                 ArrayRef<NodeId> order) {
+  NodeId numNodes = scheduled.problem.getProblem().body().numNodes();
+  IterationCloner cloner(loop);
+  for (NodeId node : order)
+    cloner.clone(scheduled.problem.getOperation(node % numNodes),
+                 node / numNodes);
+  for (OpResult result : loop.getResults())
+    result.replaceAllUsesWith(cloner.lookUpCarried(result.getResultNumber(),
+                                                   order.size() / numNodes));
+  loop.erase();
 }

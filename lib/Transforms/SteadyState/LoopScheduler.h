@@ -6,7 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the schedule of the body of a loop as a program that repeats.
+// Finds the schedule of the body of a loop as a program that repeats, and
+// applies it, or replaces a short loop by all its iterations, which are
+// scheduled as one program. What runs before the first period and after the
+// last one is peeled; the names (`commsched.name`) of what is peeled end with
+// the part and the iteration.
 //
 //===----------------------------------------------------------------------===//
 
@@ -59,6 +63,36 @@ FailureOr<std::optional<ScheduledLoop>>
 scheduleLoop(scf::ForOp loop, int64_t outerBytes, OperationCosts &costs,
              const LoopSchedulingOptions &options,
              LoopProblem::DeclineFunction decline);
+
+//===----------------------------------------------------------------------===//
+// Application
+//===----------------------------------------------------------------------===//
+
+/// Puts a loop whose number of iterations is static, and at least the depth,
+/// into its schedule. Returns the loop of the periods. Fails if MLIR's
+/// pipeliner does not support the loop, which it has left as it was.
+FailureOr<scf::ForOp> applySchedule(scf::ForOp loop,
+                                    const ScheduledLoop &scheduled);
+
+/// The same for a loop whose number of iterations is known when it runs:
+/// inserts an `scf.if` with the loop in its schedule, for `leastCount`
+/// iterations and more, and the loop as it was, for fewer. The names in the
+/// latter end with `.few`. `leastCount` is at least the depth.
+LogicalResult applyGuardedSchedule(scf::ForOp loop,
+                                   const ScheduledLoop &scheduled,
+                                   int64_t leastCount);
+
+/// Returns the schedule of `count` iterations within the limit of the loop. The
+/// operation of node n is that of node n % numNodes in iteration n / numNodes.
+/// None if the bounds are not constants. Emits an error if there is no order.
+FailureOr<std::optional<schedule::StepSchedule>>
+scheduleUnrolled(scf::ForOp loop, const ScheduledLoop &scheduled,
+                 int64_t count);
+
+/// Replaces the loop by all its iterations, in that order. Names
+/// (`commsched.name`) end with the iteration. Linear in the result.
+void unrollLoop(scf::ForOp loop, const ScheduledLoop &scheduled,
+                ArrayRef<schedule::NodeId> order);
 
 } // namespace mlir::commsched
 

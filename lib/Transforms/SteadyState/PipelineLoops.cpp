@@ -13,7 +13,6 @@
 #include "CommSched/Support/Unlimited.h"
 #include "CountedLoop.h"
 #include "CyclicPass.h"
-#include "LoopRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/ScopeExit.h"

@@ -13,7 +13,6 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "CyclicPass.h"
-#include "LoopRewrite.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"

@@ -130,6 +130,14 @@ private:
 // Attributes
 //===----------------------------------------------------------------------===//
 
+NamedAttrList mlir::commsched::dropWholeAttributes(NamedAttrList attrs) {
+  for (StringRef dropped : {numForwardOutputsAttrName, savedValuesAttrName,
+                            backwardAttrName, forwardAttrName, jointAttrName,
+                            baselinePeakBytesAttrName, runtimeNsAttrName})
+    attrs.erase(dropped);
+  return attrs;
+}
+
 /// The attributes that all parts have with the same value, but those that link
 /// functions or say something of a whole body.
 static DictionaryAttr getCommonAttributes(ArrayRef<func::FuncOp> parts) {
@@ -140,11 +148,7 @@ static DictionaryAttr getCommonAttributes(ArrayRef<func::FuncOp> parts) {
           return part->getDiscardableAttr(attr.getName()) == attr.getValue();
         }))
       common.push_back(attr);
-  for (StringRef dropped : {numForwardOutputsAttrName, savedValuesAttrName,
-                            backwardAttrName, forwardAttrName, jointAttrName,
-                            baselinePeakBytesAttrName, runtimeNsAttrName})
-    common.erase(dropped);
-  return common.getDictionary(first.getContext());
+  return dropWholeAttributes(common).getDictionary(first.getContext());
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,4 +317,57 @@ void mlir::commsched::eraseReplaced(ArrayRef<func::FuncOp> functions,
     if (function.getSymName() == name)
       (void)symbols.renameToUnique(function, {});
   }
+}
+
+StepLinker::StepLinker(ArrayRef<func::FuncOp> functions, unsigned count)
+    : functions(functions) {
+  for (auto [number, function] : llvm::enumerate(this->functions))
+    numbers[function.getSymName()] = number;
+  for (unsigned run : llvm::seq(count))
+    for (auto [number, function] : llvm::enumerate(this->functions)) {
+      join.parts.push_back(function);
+      std::string prefix = function.getSymName().str();
+      join.prefixes.push_back(count == 1 ? prefix
+                                         : prefix + "." + std::to_string(run));
+      SmallVector<JoinedOperand> operands;
+      for (unsigned index : llvm::seq(function.getNumArguments()))
+        operands.push_back(link(run, number, index));
+      join.operands.push_back(std::move(operands));
+    }
+}
+
+unsigned StepLinker::addArgument(unsigned part, unsigned index,
+                                 std::optional<StepSource> source) {
+  join.arguments.push_back({part, index});
+  sources.push_back(std::move(source));
+  return join.arguments.size() - 1;
+}
+
+JoinedOperand StepLinker::link(unsigned run, unsigned function,
+                               unsigned index) {
+  func::FuncOp of = functions[function];
+  unsigned part = getPart(run, function);
+  std::optional<StepSource> source = getStepSource(of, index);
+  JoinedOperand operand;
+  if (source && source->iterations == 0) {
+    unsigned from = getNumber(source->function);
+    taken.insert({from, source->result});
+    operand.result = {getPart(run, from), source->result};
+    return operand;
+  }
+  if (!source && getRole(of.getArgument(index)) == "input") {
+    operand.argument = addArgument(part, index, std::nullopt);
+    return operand;
+  }
+  auto addOnce = [&](auto &known, auto key) {
+    auto [it, isNew] = known.try_emplace(key, join.arguments.size());
+    if (isNew)
+      addArgument(part, index, source);
+    operand.argument = it->second;
+  };
+  if (source)
+    addOnce(fed, std::make_pair(source->function.str(), source->result));
+  else
+    addOnce(shared, std::make_pair(function, index));
+  return operand;
 }

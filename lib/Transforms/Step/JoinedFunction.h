@@ -15,10 +15,15 @@
 #define COMMSCHED_LIB_TRANSFORMS_STEP_JOINEDFUNCTION_H
 
 #include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
+#include <map>
 
 namespace mlir::commsched {
 
@@ -76,6 +81,11 @@ struct FunctionPort {
   DictionaryAttr attrs;
 };
 
+/// The attributes of a function but those that link it to others, or say
+/// something of its whole body, its results or its memory: what holds for a
+/// part of it, too.
+NamedAttrList dropWholeAttributes(NamedAttrList attrs);
+
 /// Creates the function `name`, which is in no module yet, with these arguments
 /// and results, and an empty block. `mapping` then leads to its arguments.
 func::FuncOp createFunction(Location location, StringRef name,
@@ -111,6 +121,43 @@ findLinkedFunctions(ModuleOp module,
 /// name. They are unlinked before.
 void eraseReplaced(ArrayRef<func::FuncOp> functions, StringRef name,
                    SymbolTable &symbols);
+
+/// Decides what the arguments become of functions that run one after the other,
+/// several times, in one function.
+class StepLinker {
+public:
+  StepLinker(ArrayRef<func::FuncOp> functions, unsigned count);
+
+  /// The join, which has no results yet.
+  FunctionJoin join;
+
+  /// By argument of the join: what feeds it, if anything does.
+  ArrayRef<std::optional<StepSource>> getSources() const { return sources; }
+  /// The number of the function of that name.
+  unsigned getNumber(StringRef name) const { return numbers.lookup(name); }
+  /// The part of the join that is `function` in that run.
+  unsigned getPart(unsigned run, unsigned function) const {
+    return run * functions.size() + function;
+  }
+  /// Whether functions of the same run take this result.
+  bool isTaken(unsigned function, unsigned result) const {
+    return taken.contains({function, result});
+  }
+
+private:
+  JoinedOperand link(unsigned run, unsigned function, unsigned index);
+  unsigned addArgument(unsigned part, unsigned index,
+                       std::optional<StepSource> source);
+
+  SmallVector<func::FuncOp> functions;
+  llvm::StringMap<unsigned> numbers;
+  SmallVector<std::optional<StepSource>> sources;
+  /// The arguments that all runs share: by the result that feeds them, which is
+  /// the same storage for all, or by function and index.
+  std::map<std::pair<std::string, unsigned>, unsigned> fed;
+  std::map<std::pair<unsigned, unsigned>, unsigned> shared;
+  llvm::DenseSet<std::pair<unsigned, unsigned>> taken;
+};
 
 //===----------------------------------------------------------------------===//
 // A forward and a backward for several micro-batches

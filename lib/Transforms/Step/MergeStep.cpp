@@ -25,15 +25,6 @@ using namespace mlir::commsched;
 
 namespace {
 
-/// The functions that `commsched.source` joins, and what their function takes
-/// and returns.
-struct LinkedStep {
-  FunctionJoin join;
-  /// By argument of the joined function: the result of another repetition that
-  /// feeds it, if any does.
-  SmallVector<std::optional<JoinedPort>> fedBy;
-};
-
 struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
   using MergeStepBase::MergeStepBase;
 
@@ -41,7 +32,7 @@ struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
 
 private:
   void decline(Location location, const Twine &reason);
-  void replaceParts(const LinkedStep &step, func::FuncOp joined,
+  void replaceParts(const StepLinker &step, func::FuncOp joined,
                     SymbolTable &symbols);
   void merge(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
 };
@@ -58,86 +49,17 @@ void MergeStep::decline(Location location, const Twine &reason) {
 // Arguments and results
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Decides what the arguments and results of the parts become.
-class StepLinker {
-public:
-  explicit StepLinker(ArrayRef<func::FuncOp> parts);
-
-  LinkedStep link();
-
-private:
-  using PortKey = std::pair<unsigned, unsigned>;
-
-  JoinedOperand linkArgument(unsigned part, unsigned index);
-  void keepResults();
-
-  LinkedStep step;
-  llvm::StringMap<unsigned> numbers;
-  /// By result of another repetition: the argument that it feeds.
-  llvm::DenseMap<PortKey, unsigned> carried;
-  /// The results that the same repetition takes.
-  llvm::DenseSet<PortKey> taken;
-};
-
-} // namespace
-
-StepLinker::StepLinker(ArrayRef<func::FuncOp> parts) {
-  step.join.parts.assign(parts.begin(), parts.end());
-  for (auto [index, part] : llvm::enumerate(parts)) {
-    StringRef name = func::FuncOp(part).getSymName();
-    numbers[name] = index;
-    step.join.prefixes.push_back(name.str());
-  }
-}
-
-/// Returns what an argument of a part becomes. The arguments that one result of
-/// the previous repetition feeds are one: they are the same storage.
-JoinedOperand StepLinker::linkArgument(unsigned part, unsigned index) {
-  func::FuncOp function = step.join.parts[part];
-  std::optional<StepSource> source = getStepSource(function, index);
-  JoinedOperand operand;
-  std::optional<JoinedPort> from;
-  if (source) {
-    from = JoinedPort{numbers.lookup(source->function), source->result};
-    if (source->iterations == 0) {
-      taken.insert({from->part, from->index});
-      operand.result = *from;
-      return operand;
-    }
-    auto found = carried.find({from->part, from->index});
-    if (found != carried.end()) {
-      operand.argument = found->second;
-      return operand;
-    }
-    carried[{from->part, from->index}] = step.join.arguments.size();
-  }
-  operand.argument = step.join.arguments.size();
-  step.join.arguments.push_back({part, index});
-  step.fedBy.push_back(from);
-  return operand;
-}
-
 /// Keeps the results that a later repetition takes, and those that nothing of
 /// the step takes.
-void StepLinker::keepResults() {
-  for (auto [part, function] : llvm::enumerate(step.join.parts))
-    for (unsigned index : llvm::seq(function.getNumResults())) {
-      PortKey key(part, index);
-      if (carried.contains(key) || !taken.contains(key))
-        step.join.results.push_back({static_cast<unsigned>(part), index});
-    }
-}
-
-LinkedStep StepLinker::link() {
-  for (unsigned part : llvm::seq(step.join.parts.size())) {
-    SmallVector<JoinedOperand> &operands = step.join.operands.emplace_back();
-    for (unsigned index : llvm::seq(step.join.parts[part].getNumArguments()))
-      operands.push_back(linkArgument(part, index));
-  }
-  keepResults();
-  return std::move(step);
+static void keepResults(StepLinker &linker) {
+  llvm::DenseSet<std::pair<unsigned, unsigned>> carried;
+  for (const std::optional<StepSource> &source : linker.getSources())
+    if (source)
+      carried.insert({linker.getNumber(source->function), source->result});
+  for (auto [part, function] : llvm::enumerate(linker.join.parts))
+    for (unsigned index : llvm::seq(function.getNumResults()))
+      if (carried.contains({part, index}) || !linker.isTaken(part, index))
+        linker.join.results.push_back({static_cast<unsigned>(part), index});
 }
 
 /// The argument of the joined function that the operand is, perhaps because
@@ -183,7 +105,7 @@ static SmallVector<bool> findFreeable(const FunctionJoin &join) {
 
 /// Erases the parts, or makes those private that something refers to, and gives
 /// the joined function its name and its links.
-void MergeStep::replaceParts(const LinkedStep &step, func::FuncOp joined,
+void MergeStep::replaceParts(const StepLinker &step, func::FuncOp joined,
                              SymbolTable &symbols) {
   eraseReplaced(step.join.parts, name, symbols);
   if (joined.getSymName() != name)
@@ -192,15 +114,18 @@ void MergeStep::replaceParts(const LinkedStep &step, func::FuncOp joined,
   llvm::DenseMap<std::pair<unsigned, unsigned>, unsigned> results;
   for (auto [index, port] : llvm::enumerate(step.join.results))
     results[{port.part, port.index}] = index;
-  for (auto [index, from] : llvm::enumerate(step.fedBy))
-    if (from)
-      setStepSource(joined, index,
-                    {symbol, results.lookup({from->part, from->index}),
-                     /*iterations=*/1});
+  for (auto [index, source] : llvm::enumerate(step.getSources()))
+    if (source)
+      setStepSource(
+          joined, index,
+          {symbol,
+           results.lookup({step.getNumber(source->function), source->result}),
+           /*iterations=*/1});
 }
 
 void MergeStep::merge(ArrayRef<func::FuncOp> parts, SymbolTable &symbols) {
-  LinkedStep step = StepLinker(parts).link();
+  StepLinker step(parts, /*count=*/1);
+  keepResults(step);
   func::FuncOp joined = joinFunctions(step.join, name);
   for (auto [index, isFreeable] : llvm::enumerate(findFreeable(step.join)))
     if (isFreeable)

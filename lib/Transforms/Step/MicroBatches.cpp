@@ -107,93 +107,37 @@ std::optional<AccumulatedStep> mlir::commsched::divideStep(
 
 namespace {
 
-/// Decides what the arguments and results of the micro-batches become.
+/// Decides what the results of the micro-batches become.
 class MicroBatchLinker {
 public:
-  MicroBatchLinker(const AccumulatedStep &step, unsigned count);
+  MicroBatchLinker(const AccumulatedStep &step, unsigned count)
+      : step(step), count(count), linker(step.repeated, count),
+        join(linker.join) {
+    addResults();
+  }
 
   /// The join returns, for each port of `step.taken`, one value or one for each
   /// micro-batch, and then the others.
-  FunctionJoin link();
-
+  const FunctionJoin &getJoin() const { return join; }
   /// By port of `step.taken`: how many results of the join it has.
   ArrayRef<unsigned> getNumTaken() const { return numTaken; }
   /// By argument of the join: what feeds it, if anything does.
-  ArrayRef<std::optional<StepSource>> getSources() const { return sources; }
+  ArrayRef<std::optional<StepSource>> getSources() const {
+    return linker.getSources();
+  }
 
 private:
-  unsigned getPart(unsigned batch, unsigned function) const {
-    return batch * step.repeated.size() + function;
-  }
-  unsigned addArgument(unsigned part, unsigned index,
-                       std::optional<StepSource> source);
-  JoinedOperand linkArgument(unsigned batch, unsigned function, unsigned index);
   bool isPassed(JoinedPort port) const;
   void addResults();
 
   const AccumulatedStep &step;
   unsigned count;
-  FunctionJoin join;
-  llvm::StringMap<unsigned> numbers;
-  SmallVector<std::optional<StepSource>> sources;
+  StepLinker linker;
+  FunctionJoin &join;
   SmallVector<unsigned> numTaken;
-  /// The arguments that all micro-batches share: by the result that feeds them,
-  /// or by function and index.
-  std::map<std::pair<std::string, unsigned>, unsigned> fed;
-  std::map<std::pair<unsigned, unsigned>, unsigned> shared;
-  /// The results that functions of the same micro-batch take.
-  llvm::DenseSet<std::pair<unsigned, unsigned>> inner;
 };
 
 } // namespace
-
-MicroBatchLinker::MicroBatchLinker(const AccumulatedStep &step, unsigned count)
-    : step(step), count(count) {
-  for (auto [number, function] : llvm::enumerate(step.repeated))
-    numbers[func::FuncOp(function).getSymName()] = number;
-  for (unsigned batch : llvm::seq(count))
-    for (func::FuncOp function : step.repeated) {
-      join.parts.push_back(function);
-      join.prefixes.push_back(
-          (function.getSymName() + "." + Twine(batch)).str());
-    }
-}
-
-unsigned MicroBatchLinker::addArgument(unsigned part, unsigned index,
-                                       std::optional<StepSource> source) {
-  join.arguments.push_back({part, index});
-  sources.push_back(std::move(source));
-  return join.arguments.size() - 1;
-}
-
-JoinedOperand MicroBatchLinker::linkArgument(unsigned batch, unsigned function,
-                                             unsigned index) {
-  func::FuncOp of = step.repeated[function];
-  unsigned part = getPart(batch, function);
-  std::optional<StepSource> source = getStepSource(of, index);
-  JoinedOperand operand;
-  if (source && source->iterations == 0) {
-    unsigned from = numbers.lookup(source->function);
-    inner.insert({from, source->result});
-    operand.result = {getPart(batch, from), source->result};
-    return operand;
-  }
-  if (!source && getRole(of.getArgument(index)) == "input") {
-    operand.argument = addArgument(part, index, std::nullopt);
-    return operand;
-  }
-  auto addOnce = [&](auto &known, auto key) {
-    auto [it, isNew] = known.try_emplace(key, join.arguments.size());
-    if (isNew)
-      addArgument(part, index, source);
-    operand.argument = it->second;
-  };
-  if (source)
-    addOnce(fed, std::make_pair(source->function.str(), source->result));
-  else
-    addOnce(shared, std::make_pair(function, index));
-  return operand;
-}
 
 /// Whether a result of the first micro-batch is an argument of the join that
 /// all micro-batches share.
@@ -219,29 +163,16 @@ void MicroBatchLinker::addResults() {
     taken.insert({port.part, port.index});
     numTaken.push_back(isPassed(port) ? 1 : count);
     for (unsigned batch : llvm::seq(numTaken.back()))
-      join.results.push_back({getPart(batch, port.part), port.index});
+      join.results.push_back({linker.getPart(batch, port.part), port.index});
   }
   for (unsigned batch : llvm::seq(count))
     for (auto [number, function] : llvm::enumerate(step.repeated))
       for (unsigned index : llvm::seq(func::FuncOp(function).getNumResults())) {
         std::pair<unsigned, unsigned> key(number, index);
-        if (!taken.contains(key) && !inner.contains(key))
+        if (!taken.contains(key) && !linker.isTaken(number, index))
           join.results.push_back(
-              {getPart(batch, static_cast<unsigned>(number)), index});
+              {linker.getPart(batch, static_cast<unsigned>(number)), index});
       }
-}
-
-FunctionJoin MicroBatchLinker::link() {
-  for (unsigned batch : llvm::seq(count))
-    for (unsigned function : llvm::seq(step.repeated.size())) {
-      SmallVector<JoinedOperand> operands;
-      for (unsigned index :
-           llvm::seq(func::FuncOp(step.repeated[function]).getNumArguments()))
-        operands.push_back(linkArgument(batch, function, index));
-      join.operands.push_back(std::move(operands));
-    }
-  addResults();
-  return std::move(join);
 }
 
 /// Returns the sum of values, each added as soon as it is there.
@@ -300,8 +231,7 @@ func::FuncOp mlir::commsched::createMicroBatches(const AccumulatedStep &step,
                                                  unsigned count,
                                                  StringRef name) {
   MicroBatchLinker linker(step, count);
-  FunctionJoin join = linker.link();
-  func::FuncOp function = joinFunctions(join, name);
+  func::FuncOp function = joinFunctions(linker.getJoin(), name);
   returnSums(function, linker.getNumTaken());
   SmallVector<DictionaryAttr> attrs;
   for (unsigned index : llvm::seq(function.getNumArguments()))

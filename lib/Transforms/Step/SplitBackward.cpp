@@ -209,11 +209,8 @@ planHalves(func::FuncOp backward, const BackwardSplit &split) {
 
 /// The attributes of the backward that hold for each half.
 static DictionaryAttr getHalfOwnAttributes(func::FuncOp backward) {
-  NamedAttrList attrs(backward->getDiscardableAttrDictionary());
-  for (StringRef dropped : {backwardAttrName, forwardAttrName, jointAttrName,
-                            numForwardOutputsAttrName, savedValuesAttrName,
-                            baselinePeakBytesAttrName, runtimeNsAttrName})
-    attrs.erase(dropped);
+  NamedAttrList attrs =
+      dropWholeAttributes(backward->getDiscardableAttrDictionary());
   attrs.set(graphAttrName,
             StringAttr::get(backward.getContext(), getGraph(backward)));
   return attrs.getDictionary(backward.getContext());
