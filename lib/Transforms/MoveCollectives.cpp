@@ -11,7 +11,14 @@
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
+#include "CommSched/Transforms/Passes.h"
 #include "PassSupport.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_SIMPLEOVERLAP
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -426,3 +433,31 @@ FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
   return rewriteBlocks(getBlocksWithCollectives(function),
                        [&](Block &block) { return mover.run(block); });
 }
+
+//===----------------------------------------------------------------------===//
+// Overlap without cost estimates
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
+  void runOnOperation() override {
+    IterativePass pass;
+    pass.name = getArgument();
+    // The solver checks that the step gets no longer.
+    pass.solver.needsCosts = true;
+    pass.solver.run = [](const schedule::Problem &problem,
+                         const schedule::IterativeReorderingOptions &) {
+      return schedule::overlapSimply(problem);
+    };
+    markAnalysesPreserved<CostAnalysis>();
+    FailureOr<bool> changed =
+        runIterativePass(getOperation(), pass, getAnalysis<CostAnalysis>());
+    if (failed(changed))
+      signalPassFailure();
+    else if (!*changed)
+      markAllAnalysesPreserved();
+  }
+};
+
+} // namespace

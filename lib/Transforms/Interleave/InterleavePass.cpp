@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
-#include "../Schedule/DecidedBlock.h"
+#include "../Schedule/BlockScheduler.h"
 #include "../Schedule/SchedulingPass.h"
 #include "../Step/JoinedFunction.h"
 #include "../Trial.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_MEMORYSEARCH_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_MEMORYSEARCH_H
 
-#include "../Schedule/DecidedBlock.h"
+#include "../Schedule/BlockScheduler.h"
 #include "../Schedule/FrontierFile.h"
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Partition/PricedCut.h"

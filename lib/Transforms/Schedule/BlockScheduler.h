@@ -60,15 +60,9 @@ struct SchedulingOptions {
   bool refusesAssumptions = false;
 };
 
-/// A way to merge collectives that was not taken, and the step that it makes.
-struct RejectedBuckets {
-  const BucketChoice *buckets;
-  int64_t stepNs;
-  int64_t peakBytes;
-};
-
-/// A way to split collectives that was not taken, and the step that it makes.
-struct RejectedSplit {
+/// A way to merge or to split collectives that was not taken, and the step that
+/// it makes.
+struct RejectedWay {
   std::string rule;
   int64_t stepNs;
   int64_t peakBytes;
@@ -96,13 +90,13 @@ struct BlockSchedule {
   /// are neighbors, are merged; `step.order` if there are none.
   schedule::Order blockOrder;
   /// If nothing is merged: the best way to merge that was tried, if any was.
-  std::optional<RejectedBuckets> rejected;
+  std::optional<RejectedWay> rejected;
   /// What has read the split copy that all of this is about; null for the block
   /// as it was read.
   BlockSearch *split = nullptr;
   /// The best way to split that was tried and not taken, if any was; of a split
   /// schedule, one that splits more.
-  std::optional<RejectedSplit> rejectedSplit;
+  std::optional<RejectedWay> rejectedSplit;
   /// The step without the time of computation.
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
@@ -327,6 +321,57 @@ private:
   /// By limit: what find() gave.
   std::map<int64_t, BlockSchedule> schedules;
 };
+
+//===----------------------------------------------------------------------===//
+// Schedules that are decided, and the remarks on them: CollectiveSplit and
+// CollectiveNotSplit are those on what is split, and SplitEnd the one at the
+// other place that they are about
+//===----------------------------------------------------------------------===//
+
+/// What the collective `start` of `region` is split with, into so many chunks.
+std::string describeSplit(Operation *start, const SplitRegion &region,
+                          int64_t chunks);
+
+/// Emits a remark `CollectiveSplit` on each collective that `schedule` splits.
+/// For before it is applied.
+void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
+                        const BlockSchedule &schedule);
+
+/// Why the collectives of a block are not split, by their starts.
+using NotSplitReasons = DenseMap<Operation *, SplitObstacle>;
+
+/// The reasons for the collectives of the block that `schedule` makes, before
+/// it is applied.
+NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
+                                const BlockSchedule &schedule);
+
+/// Emits the remark `CollectiveNotSplit` on the collective `start`, and
+/// `SplitEnd` at the place of the obstacle, if it has one.
+void remarkNotSplit(func::FuncOp function, Operation *start,
+                    const SplitObstacle &obstacle);
+
+/// Emits the remark `SplitEnd`: `reason`, about an operation at `place`, ends
+/// what is split with the collective `start`.
+void remarkSplitEnd(func::FuncOp function, Location place, Operation *start,
+                    StringRef reason);
+
+/// A block with the schedule that was decided for it.
+struct DecidedBlock {
+  std::unique_ptr<BlockScheduler> scheduler;
+  BlockSchedule schedule;
+  /// For remarks.
+  NotSplitReasons notSplit;
+};
+
+/// Applies the schedule of `block`, which is of `function`, and emits the
+/// remarks on it if remarks are enabled. Returns whether anything changed.
+/// Emits an error if it cannot be found out what is exposed.
+FailureOr<bool> applyDecision(func::FuncOp function, DecidedBlock &block,
+                              const SchedulingOptions &options);
+
+/// That `schedule`, which needs least, is over its budget, and by how much.
+std::string explainOverBudget(const schedule::Problem &problem,
+                              const BlockSchedule &schedule);
 
 } // namespace mlir::commsched
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduler.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
@@ -218,7 +219,7 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
       measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
   if (succeeded(result) && !merged->empty())
     // The first has the best sketch.
-    result->rejected = {promising->front(), merged->front().stepNs,
+    result->rejected = {promising->front()->rule, merged->front().stepNs,
                         merged->front().peakBytes};
   return result;
 }
@@ -313,7 +314,7 @@ static bool mayMergeSplit(const SplitChoice &choice, const BlockSchedule &whole,
 }
 
 /// What is kept of a split schedule that is not taken.
-static RejectedSplit reject(const BlockSchedule &schedule) {
+static RejectedWay reject(const BlockSchedule &schedule) {
   return {schedule.split->getSplit().getChoice().rule, schedule.step.stepNs,
           schedule.step.peakBytes};
 }
@@ -361,7 +362,7 @@ SplitObstacle BlockSearch::explainNotSplit(Operation *start,
             known.findShared(start, schedule.split->getSplit().getChoice()))
       return *shared;
   if (schedule.rejectedSplit) {
-    const RejectedSplit &rejected = *schedule.rejectedSplit;
+    const RejectedWay &rejected = *schedule.rejectedSplit;
     return {"splitting " + rejected.rule + " would make a step of " +
                 std::to_string(rejected.stepNs) + " ns and " +
                 std::to_string(rejected.peakBytes) + " bytes, without it is " +

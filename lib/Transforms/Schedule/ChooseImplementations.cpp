@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "BlockScheduler.h"
 #include "CommSched/Schedule/Implementations/Implementations.h"
-#include "DecidedBlock.h"
 #include "SchedulingPass.h"
 
 namespace mlir::commsched {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "DecidedBlock.h"
 #include "../PassSupport.h"
+#include "BlockScheduler.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/ExposureText.h"
 
@@ -150,10 +150,10 @@ void mlir::commsched::remarkSplitRegions(func::FuncOp function,
   if (!schedule.split)
     return;
   SplitChooser &chooser = *scheduler.getChooser();
-  for (const SplitRegionChoice &choice :
+  for (const SplitChoice::Region &choice :
        schedule.split->getSplit().getChoice().regions) {
     const SplitRegion &region = chooser.getRegion(choice.region);
-    const SplitVerdict &verdict = chooser.judge(region);
+    const SplitChooser::Verdict &verdict = chooser.judge(region);
     for (Operation *start : region.collectives) {
       auto remark =
           remark::passed(start->getLoc(),
@@ -235,15 +235,14 @@ static void remarkMerging(func::FuncOp function, const BlockSearch &scheduler,
                    getBitwiseReasons(scheduler.getMergeable()));
   if (!schedule.rejected)
     return;
-  const RejectedBuckets &rejected = *schedule.rejected;
+  const RejectedWay &rejected = *schedule.rejected;
   remark::missed(block.getParentOp()->getLoc(),
                  makeRemark("CollectivesNotMerged", function.getSymName()))
-      << ("merging " + Twine(rejected.buckets->rule) +
-          " would make a step of " + Twine(rejected.stepNs) + " ns and " +
-          Twine(rejected.peakBytes) + " bytes, without merging it is " +
-          Twine(schedule.step.stepNs) + " ns and " +
-          Twine(schedule.step.peakBytes) + " bytes, for a budget of " +
-          Twine(schedule.limitBytes))
+      << ("merging " + rejected.rule + " would make a step of " +
+          Twine(rejected.stepNs) + " ns and " + Twine(rejected.peakBytes) +
+          " bytes, without merging it is " + Twine(schedule.step.stepNs) +
+          " ns and " + Twine(schedule.step.peakBytes) +
+          " bytes, for a budget of " + Twine(schedule.limitBytes))
              .str()
       << remark::metric("StepNsMerged", rejected.stepNs)
       << remark::metric("PeakBytesMerged", rejected.peakBytes)

@@ -16,6 +16,8 @@
 #include "CommSched/Support/Unlimited.h"
 #include "FrontierFile.h"
 #include "SchedulingPass.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/Support/JSON.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
-#include "DecidedBlock.h"
+#include "BlockScheduler.h"
 #include "SchedulingPass.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -93,8 +93,8 @@ bool SplitChooser::isConsidered(const SplitRegion &region) const {
          region.isNearestAndWidest;
 }
 
-SplitVerdict SplitChooser::makeVerdict(const SplitRegion &region) {
-  SplitVerdict verdict;
+SplitChooser::Verdict SplitChooser::makeVerdict(const SplitRegion &region) {
+  SplitChooser::Verdict verdict;
   if (std::optional<SplitStop> stop = getUnjoinableReason(region)) {
     verdict.obstacle = describe(stop->op) + " " + stop->reason;
     return verdict;
@@ -163,7 +163,7 @@ SplitVerdict SplitChooser::makeVerdict(const SplitRegion &region) {
   return verdict;
 }
 
-const SplitVerdict &SplitChooser::judge(const SplitRegion &region) {
+const SplitChooser::Verdict &SplitChooser::judge(const SplitRegion &region) {
   auto it = verdicts.find(region.signature);
   if (it == verdicts.end())
     it = verdicts.emplace(region.signature, makeVerdict(region)).first;
@@ -203,7 +203,7 @@ SplitChooser::explain(const SplitRegions::Seed &seed) {
     const SplitRegion &region = getReachingRegions().getRegions()[number];
     if (!isConsidered(region))
       continue;
-    const SplitVerdict &verdict = judge(region);
+    const SplitChooser::Verdict &verdict = judge(region);
     if (verdict.chunks != 0)
       return std::nullopt;
     if (!obstacle)
@@ -233,7 +233,7 @@ SplitChooser::findShared(Operation *start, const SplitChoice &choice) {
   if (takenFor != &choice) {
     takenFor = &choice;
     taken.clear();
-    for (const SplitRegionChoice &chosen : choice.regions)
+    for (const SplitChoice::Region &chosen : choice.regions)
       for (const SplitMember &member : getRegion(chosen.region).members)
         taken[member.op] = getRegion(chosen.region).collectives.front();
   }
@@ -266,7 +266,7 @@ SplitChooser::findCandidates(ArrayRef<int64_t> exposedNs, size_t numRegions) {
       exposed += exposedNs[specs.getNode(start)];
     if (exposed <= 0)
       continue;
-    const SplitVerdict &verdict = judge(region);
+    const SplitChooser::Verdict &verdict = judge(region);
     int64_t gainNs = std::min(verdict.gainNs(), exposed);
     if (gainNs > 0)
       candidates.push_back(
@@ -286,7 +286,7 @@ SplitChooser::combine(ArrayRef<Candidate> candidates,
                       int32_t leastChunks) {
   llvm::DenseSet<Operation *> taken;
   Combination result;
-  std::vector<SplitRegionChoice> &chosen = result.regions;
+  std::vector<SplitChoice::Region> &chosen = result.regions;
   for (const Candidate &candidate : candidates) {
     const SplitRegion &region = getRegion(candidate.region);
     if (extent && region.extent != *extent && !region.isNearestAndWidest)
@@ -311,7 +311,7 @@ SplitChooser::combine(ArrayRef<Candidate> candidates,
     chosen.push_back({candidate.region, chunks});
   }
   llvm::sort(chosen,
-             [](const SplitRegionChoice &a, const SplitRegionChoice &b) {
+             [](const SplitChoice::Region &a, const SplitChoice::Region &b) {
                return a.region < b.region;
              });
   return result;
@@ -351,9 +351,9 @@ static Result<std::vector<char>> findRegionsWithin(const SplitProblem &program,
 }
 
 /// The half of `chosen` that gains most alone, in the same order.
-std::vector<SplitRegionChoice>
-SplitChooser::keepBestHalf(std::vector<SplitRegionChoice> chosen) {
-  auto getGainNs = [&](const SplitRegionChoice &choice) {
+std::vector<SplitChoice::Region>
+SplitChooser::keepBestHalf(std::vector<SplitChoice::Region> chosen) {
+  auto getGainNs = [&](const SplitChoice::Region &choice) {
     return judge(getRegion(choice.region)).gainNs(choice.chunks);
   };
   llvm::stable_sort(chosen, [&](const auto &a, const auto &b) {
@@ -366,12 +366,12 @@ SplitChooser::keepBestHalf(std::vector<SplitRegionChoice> chosen) {
 }
 
 std::optional<SplitChoice>
-SplitChooser::sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
+SplitChooser::sketch(std::vector<SplitChoice::Region> chosen, StringRef rule,
                      const StepSchedulerOptions &stepOptions) {
   SplitChoice choice;
   choice.rule = rule.str();
   std::vector<SplitSpec> split;
-  for (const SplitRegionChoice &region : chosen) {
+  for (const SplitChoice::Region &region : chosen) {
     std::optional<SplitSpec> spec =
         specs.make(getRegion(region.region), region.chunks);
     if (!spec)
@@ -466,7 +466,7 @@ SplitChooser::sketchFewer(const SplitChoice &choice,
         findRegionsWithin(*over->program, over->order, stepOptions.limitBytes);
     if (!isKept)
       return std::nullopt;
-    std::vector<SplitRegionChoice> kept;
+    std::vector<SplitChoice::Region> kept;
     for (auto [region, isWithin] : llvm::zip_equal(over->regions, *isKept))
       if (isWithin)
         kept.push_back(region);

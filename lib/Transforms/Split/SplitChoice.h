@@ -45,42 +45,23 @@ struct SplitObstacle {
   std::optional<Location> place;
 };
 
-/// What one region alone takes, in nanoseconds: whole, and in the number of
-/// chunks in which it takes least.
-struct SplitVerdict {
-  int32_t chunks = 0;
-  int64_t wholeNs = 0;
-  int64_t splitNs = 0;
-  /// Why no number of chunks is possible, or none is shorter; empty if one is.
-  std::string obstacle;
-
-  /// By how much it takes less, by number of chunks, from 2.
-  SmallVector<int64_t, 8> gainsNs;
-
-  int64_t gainNs() const { return chunks == 0 ? 0 : wholeNs - splitNs; }
-  int64_t gainNs(int32_t inChunks) const {
-    size_t index = inChunks - 2;
-    return index < gainsNs.size() ? gainsNs[index] : 0;
-  }
-};
-
-/// A region that is split.
-struct SplitRegionChoice {
-  /// Its number in the block.
-  int32_t region;
-  int32_t chunks;
-
-  bool operator==(const SplitRegionChoice &other) const {
-    return region == other.region && chunks == other.chunks;
-  }
-};
-
 /// A way to split the collectives of a block, without common members.
 struct SplitChoice {
+  /// A region that is split.
+  struct Region {
+    /// Its number in the block.
+    int32_t region;
+    int32_t chunks;
+
+    bool operator==(const Region &other) const {
+      return region == other.region && chunks == other.chunks;
+    }
+  };
+
   /// How the regions were chosen, as text.
   std::string rule;
   /// By ascending numbers.
-  std::vector<SplitRegionChoice> regions;
+  std::vector<Region> regions;
   /// The program, and an order of it.
   std::optional<schedule::SplitProblem> program;
   schedule::Order order;
@@ -91,6 +72,26 @@ struct SplitChoice {
 
 class SplitChooser {
 public:
+  /// What one region alone takes, in nanoseconds: whole, and in the number of
+  /// chunks in which it takes least.
+  struct Verdict {
+    int32_t chunks = 0;
+    int64_t wholeNs = 0;
+    int64_t splitNs = 0;
+    /// Why no number of chunks is possible, or none is shorter; empty if one
+    /// is.
+    std::string obstacle;
+
+    /// By how much it takes less, by number of chunks, from 2.
+    SmallVector<int64_t, 8> gainsNs;
+
+    int64_t gainNs() const { return chunks == 0 ? 0 : wholeNs - splitNs; }
+    int64_t gainNs(int32_t inChunks) const {
+      size_t index = inChunks - 2;
+      return index < gainsNs.size() ? gainsNs[index] : 0;
+    }
+  };
+
   /// All of them have to live on, and the block has to stay as it is. Linear in
   /// the operations.
   SplitChooser(Block &block, const BlockProblem &problem, OperationCosts &costs,
@@ -125,7 +126,7 @@ public:
                                           const SplitChoice &choice);
 
   /// The verdict on a region; those of equal signature have the same.
-  const SplitVerdict &judge(const SplitRegion &region);
+  const Verdict &judge(const SplitRegion &region);
 
 private:
   struct Candidate {
@@ -137,7 +138,7 @@ private:
   };
 
   bool isConsidered(const SplitRegion &region) const;
-  SplitVerdict makeVerdict(const SplitRegion &region);
+  Verdict makeVerdict(const SplitRegion &region);
   std::string explainLoss(const SplitRegion &region, int32_t chunks) const;
   /// With sums, regions reach further.
   const SplitRegions &getReachingRegions() const {
@@ -152,7 +153,7 @@ private:
     Family family = Family::Other;
     /// Whether none of its family gains more.
     bool isFirst = false;
-    std::vector<SplitRegionChoice> regions;
+    std::vector<SplitChoice::Region> regions;
     /// What the regions gain alone, as far as they are exposed.
     int64_t gainNs = 0;
   };
@@ -163,13 +164,13 @@ private:
   void chooseAmong(ArrayRef<int64_t> exposedNs, size_t numRegions,
                    const schedule::StepSchedulerOptions &stepOptions,
                    std::vector<SplitChoice> &choices);
-  std::vector<SplitRegionChoice>
-  keepBestHalf(std::vector<SplitRegionChoice> chosen);
+  std::vector<SplitChoice::Region>
+  keepBestHalf(std::vector<SplitChoice::Region> chosen);
   std::optional<SplitChoice>
   sketchFewer(const SplitChoice &choice,
               const schedule::StepSchedulerOptions &stepOptions);
   std::optional<SplitChoice>
-  sketch(std::vector<SplitRegionChoice> chosen, StringRef rule,
+  sketch(std::vector<SplitChoice::Region> chosen, StringRef rule,
          const schedule::StepSchedulerOptions &stepOptions);
 
   const BlockProblem &problem;
@@ -181,7 +182,7 @@ private:
   /// Those of `plain`, and behind them those of `summed` that have sums.
   std::vector<const SplitRegion *> regions;
   SplitSpecs specs;
-  std::map<unsigned, SplitVerdict> verdicts;
+  std::map<unsigned, Verdict> verdicts;
   /// By member of the regions of a choice: the first collective of its region.
   DenseMap<Operation *, Operation *> taken;
   const SplitChoice *takenFor = nullptr;

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
-#include "../Schedule/DecidedBlock.h"
+#include "../Schedule/BlockScheduler.h"
 #include "../Schedule/SchedulingPass.h"
 #include "CommSched/Transforms/Passes.h"
 #include "SplitRewrite.h"
@@ -245,7 +245,7 @@ private:
       return false;
     keepBaselineBytes(getOperation(), block, known.getProgram().step.peakBytes);
     ChunkNames names(block);
-    for (const SplitRegionChoice &choice :
+    for (const SplitChoice::Region &choice :
          schedule->split->getSplit().getChoice().regions)
       splitRegion(known.getChooser()->getRegion(choice.region), choice.chunks,
                   names, *pricing->getCosts());

@@ -48,12 +48,12 @@ SplitProgram::SplitProgram(func::FuncOp function, Block &block,
     : trial(function, block), choice(std::move(choice)) {
   for (Operation &op : block)
     copyOf[&op] = trial.getCopies().lookup(&op);
-  for (const SplitRegionChoice &chosen : this->choice.regions)
+  for (const SplitChoice::Region &chosen : this->choice.regions)
     for (const SplitMember &member : chooser.getRegion(chosen.region).members)
       copyOf.erase(member.op);
   ChunkNames names(getBlock());
   std::vector<Part> parts;
-  for (const SplitRegionChoice &chosen : this->choice.regions) {
+  for (const SplitChoice::Region &chosen : this->choice.regions) {
     const SplitRegion &original = chooser.getRegion(chosen.region);
     parts.push_back({&original, SplitSpecs::getCopiedEntries(original),
                      splitRegion(copyRegion(original, trial.getCopies()),

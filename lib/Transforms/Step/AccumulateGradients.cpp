@@ -9,7 +9,7 @@
 #include "../Bucketing/DeduplicateGathers.h"
 #include "../Bucketing/SumBeforeReduceScatter.h"
 #include "../PassSupport.h"
-#include "../Schedule/DecidedBlock.h"
+#include "../Schedule/BlockScheduler.h"
 #include "../Schedule/SchedulingPass.h"
 #include "../Trial.h"
 #include "CommSched/Dialect/StepAttributes.h"

@@ -9,7 +9,6 @@
 #include "BackwardSplit.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
-#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
@@ -28,7 +27,7 @@ public:
       : function(function), block(function.getBody().front()), split(split) {}
 
   LogicalResult findOperations();
-  std::optional<BackwardObstacle> checkWrites() const;
+  std::optional<BlockObstacle> checkWrites() const;
   void findHandedValues();
 
 private:
@@ -121,7 +120,7 @@ static Value findSharedWrite(Operation *op,
 
 /// A value that is handed over is one of the caller's in between, for which
 /// nothing says that it is the memory of another one.
-std::optional<BackwardObstacle> BackwardSplitter::checkWrites() const {
+std::optional<BlockObstacle> BackwardSplitter::checkWrites() const {
   StorageAnalysis storages(block);
   auto getObject = [&](Value value) -> std::optional<int32_t> {
     int32_t storage = storages.getStorage(value);
@@ -141,7 +140,7 @@ std::optional<BackwardObstacle> BackwardSplitter::checkWrites() const {
   for (Operation &op : getScheduledOperations(block)) {
     if (split.ofInputs.contains(&op))
       continue;
-    std::optional<BackwardObstacle> obstacle;
+    std::optional<BlockObstacle> obstacle;
     op.walk([&](Operation *inner) {
       Value written = findSharedWrite(inner, [&](Value value) {
         std::optional<int32_t> object = getObject(value);
@@ -234,7 +233,7 @@ void BackwardSplitter::findHandedValues() {
           split.handed.push_back(result);
 }
 
-FailureOr<std::optional<BackwardObstacle>>
+FailureOr<std::optional<BlockObstacle>>
 mlir::commsched::splitBackward(func::FuncOp function,
                                const llvm::BitVector &isInputGradient,
                                BackwardSplit &split) {
@@ -246,10 +245,10 @@ mlir::commsched::splitBackward(func::FuncOp function,
       llvm::range_size(getScheduledOperations(function.getBody().front()));
   if (split.ofInputs.size() == numOperations)
     return std::optional(
-        BackwardObstacle{function.getLoc(),
-                         "all of its operations compute gradients of inputs"});
-  if (std::optional<BackwardObstacle> obstacle = splitter.checkWrites())
+        BlockObstacle{function.getLoc(),
+                      "all of its operations compute gradients of inputs"});
+  if (std::optional<BlockObstacle> obstacle = splitter.checkWrites())
     return obstacle;
   splitter.findHandedValues();
-  return std::optional<BackwardObstacle>();
+  return std::optional<BlockObstacle>();
 }

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEP_BACKWARDSPLIT_H
 #define COMMSCHED_LIB_TRANSFORMS_STEP_BACKWARDSPLIT_H
 
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
@@ -40,17 +41,11 @@ struct BackwardSplit {
   llvm::BitVector weightArguments;
 };
 
-/// Why a backward is not split.
-struct BackwardObstacle {
-  Location location;
-  std::string reason;
-};
-
 /// Splits `function`, a lone block, for the results that are gradients of
 /// inputs. Fails with an error where the operations contradict each other, and
 /// returns an obstacle where the halves would differ from the whole. Linear in
 /// the operations, operands and dependences.
-FailureOr<std::optional<BackwardObstacle>>
+FailureOr<std::optional<BlockObstacle>>
 splitBackward(func::FuncOp function, const llvm::BitVector &isInputGradient,
               BackwardSplit &split);
 

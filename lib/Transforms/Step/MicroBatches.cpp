@@ -105,43 +105,10 @@ std::optional<AccumulatedStep> mlir::commsched::divideStep(
 // The function
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Decides what the results of the micro-batches become.
-class MicroBatchLinker {
-public:
-  MicroBatchLinker(const AccumulatedStep &step, unsigned count)
-      : step(step), count(count), linker(step.repeated, count),
-        join(linker.join) {
-    addResults();
-  }
-
-  /// The join returns, for each port of `step.taken`, one value or one for each
-  /// micro-batch, and then the others.
-  const FunctionJoin &getJoin() const { return join; }
-  /// By port of `step.taken`: how many results of the join it has.
-  ArrayRef<unsigned> getNumTaken() const { return numTaken; }
-  /// By argument of the join: what feeds it, if anything does.
-  ArrayRef<std::optional<StepSource>> getSources() const {
-    return linker.getSources();
-  }
-
-private:
-  bool isPassed(JoinedPort port) const;
-  void addResults();
-
-  const AccumulatedStep &step;
-  unsigned count;
-  StepLinker linker;
-  FunctionJoin &join;
-  SmallVector<unsigned> numTaken;
-};
-
-} // namespace
-
 /// Whether a result of the first micro-batch is an argument of the join that
 /// all micro-batches share.
-bool MicroBatchLinker::isPassed(JoinedPort port) const {
+static bool isPassed(const FunctionJoin &join, JoinedPort port,
+                     unsigned numRepeated) {
   while (true) {
     func::FuncOp function = join.parts[port.part];
     Operation *end = function.getBody().front().getTerminator();
@@ -151,17 +118,23 @@ bool MicroBatchLinker::isPassed(JoinedPort port) const {
     const JoinedOperand &operand =
         join.operands[port.part][argument.getArgNumber()];
     if (operand.argument)
-      return join.arguments[*operand.argument].part < step.repeated.size() &&
+      return join.arguments[*operand.argument].part < numRepeated &&
              getRole(function.getArgument(argument.getArgNumber())) != "input";
     port = operand.result;
   }
 }
 
-void MicroBatchLinker::addResults() {
+/// Adds to the join, for each port of `step.taken`, one result or one for each
+/// micro-batch, and then the others. Returns, by port, how many it has.
+static SmallVector<unsigned> addResults(const AccumulatedStep &step,
+                                        unsigned count, StepLinker &linker) {
+  FunctionJoin &join = linker.join;
+  SmallVector<unsigned> numTaken;
   llvm::DenseSet<std::pair<unsigned, unsigned>> taken;
   for (JoinedPort port : step.taken) {
     taken.insert({port.part, port.index});
-    numTaken.push_back(isPassed(port) ? 1 : count);
+    bool isOne = isPassed(join, port, step.repeated.size());
+    numTaken.push_back(isOne ? 1 : count);
     for (unsigned batch : llvm::seq(numTaken.back()))
       join.results.push_back({linker.getPart(batch, port.part), port.index});
   }
@@ -173,6 +146,7 @@ void MicroBatchLinker::addResults() {
           join.results.push_back(
               {linker.getPart(batch, static_cast<unsigned>(number)), index});
       }
+  return numTaken;
 }
 
 /// Returns the sum of values, each added as soon as it is there.
@@ -230,9 +204,10 @@ static void returnSums(func::FuncOp function, ArrayRef<unsigned> numTaken) {
 func::FuncOp mlir::commsched::createMicroBatches(const AccumulatedStep &step,
                                                  unsigned count,
                                                  StringRef name) {
-  MicroBatchLinker linker(step, count);
-  func::FuncOp function = joinFunctions(linker.getJoin(), name);
-  returnSums(function, linker.getNumTaken());
+  StepLinker linker(step.repeated, count);
+  SmallVector<unsigned> numTaken = addResults(step, count, linker);
+  func::FuncOp function = joinFunctions(linker.join, name);
+  returnSums(function, numTaken);
   SmallVector<DictionaryAttr> attrs;
   for (unsigned index : llvm::seq(function.getNumArguments()))
     attrs.push_back(function.getArgAttrDict(index));

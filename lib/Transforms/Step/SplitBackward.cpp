@@ -329,7 +329,7 @@ void SplitBackward::runOnOperation() {
   if (!isSplittable(*backward, *isInputGradient))
     return markAllAnalysesPreserved();
   BackwardSplit split;
-  FailureOr<std::optional<BackwardObstacle>> obstacle =
+  FailureOr<std::optional<BlockObstacle>> obstacle =
       splitBackward(*backward, *isInputGradient, split);
   if (failed(obstacle))
     return signalPassFailure();

@@ -174,6 +174,10 @@ def Frontier : CommSched_SchedulingPass<"commsched-frontier",
     `BlockNotInFrontier` names each block with collectives that is not the only
     one of its function: the frontier is without it.
   }];
+  // Of what schedules in chunks are found on.
+  let dependentDialects = [
+    "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"];
   let options = !listconcat(schedulingOptions, [
     Option<"file", "file", "std::string", /*default=*/"\"-\"",
            "File to write, as JSON if it ends in .json and else as CSV; - is "
