@@ -11,7 +11,7 @@ from commsched.torch import import_graph_module  # noqa: E402
 from commsched.torch import ImportOptions  # noqa: E402
 from commsched.torch.rewriting import RewriteError, apply_plan  # noqa: E402
 from commsched.torch.rewriting import PlanError, make_plan  # noqa: E402
-from test_import_fsdp2 import parameter_graph  # noqa: E402
+from test_import_fsdp2 import parameter_graph, whole_step  # noqa: E402
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -34,17 +34,8 @@ def node(gm, name):
     return next(n for n in gm.graph.nodes if n.name == name)
 
 
-def step(step_, p, x):
-    full = step_.gather("0")
-    step_.grow("grow", p)
-    step_.fill("fill", p, full)
-    y = step_.linear("y", x, p)
-    step_.grow("free", p, 0)
-    return y
-
-
 def test_copies_of_parameters_are_left_out(opt_program):
-    gm = parameter_graph(step)
+    gm = parameter_graph(whole_step)
     plan = schedule(gm, REMOVE)
     assert set(plan.removed) == {"grow", "fill", "free"}
     apply_plan(gm, plan)
@@ -58,9 +49,7 @@ def test_views_taken_early_view_what_was_copied(opt_program):
     def body(step_, p, x):
         g = step_.g
         view = g.add("view", aten.t, (p,), p.meta["val"].t())
-        full = step_.gather("0")
-        step_.grow("grow", p)
-        step_.fill("fill", p, full)
+        step_.filled(p)
         y = g.add("y", aten.mm, (view, x), g.like(x, (8, 16)))
         step_.grow("free", p, 0)
         return y
@@ -92,7 +81,7 @@ def test_two_steps_read_what_each_was_filled_with(opt_program):
 
 def test_the_order_of_storage_changes_stays(opt_program):
     """Without the pass, resizes and copies are nodes like others."""
-    gm = parameter_graph(step)
+    gm = parameter_graph(whole_step)
     before = names(gm)
     plan = schedule(gm, "--commsched-raise-comms")
     assert not plan.removed

@@ -80,6 +80,13 @@ class Step:
     def fill(self, name, param, source):
         self.g.add(name, copy_, (param, source))
 
+    def filled(self, param):
+        """Gathers, grows and fills it; returns what it is filled with."""
+        full = self.gather("0")
+        self.grow("grow", param)
+        self.fill("fill", param, full)
+        return full
+
     def linear(self, name, x, weight):
         return self.g.add(name, aten.mm, (x, weight), self.g.like(x, (4, 8)))
 
@@ -105,18 +112,17 @@ def text_of(imported):
     return run
 
 
+def whole_step(step, p, x):
+    """Grown, filled, read and freed."""
+    step.filled(p)
+    y = step.linear("y", x, p)
+    step.grow("free", p, 0)
+    return y
+
+
 def test_step(text_of):
-    """Grown, filled, read and freed: all of it in the dialect."""
-
-    def body(step, p, x):
-        full = step.gather("0")
-        step.grow("grow", p)
-        step.fill("fill", p, full)
-        y = step.linear("y", x, p)
-        step.grow("free", p, 0)
-        return y
-
-    text = text_of(body)
+    """All of it is in the dialect."""
+    text = text_of(whole_step)
     assert arguments(text)["p"] == ("memref<16x8xf32>", "unsharded_param")
     assert arguments(text)["shard"] == ("tensor<4x8xf32>", "input")
     assert operations(text) == [
@@ -137,16 +143,7 @@ def test_step(text_of):
 
 def test_removed_in_the_end(text_of, opt_program):
     """What is imported is the pattern that the pass removes."""
-
-    def body(step, p, x):
-        full = step.gather("0")
-        step.grow("grow", p)
-        step.fill("fill", p, full)
-        y = step.linear("y", x, p)
-        step.grow("free", p, 0)
-        return y
-
-    text = opt.run(text_of(body), "--commsched-remove-unsharded-param-usage")
+    text = opt.run(text_of(whole_step), "--commsched-remove-unsharded-param-usage")
     assert "resize_storage" not in text and "to_tensor" not in text
 
 
@@ -215,9 +212,7 @@ def test_returned_parameter_is_the_callers(text_of, freed):
     """So is a view of it: both are left out, as they may be freed by now."""
 
     def body(step, p, x):
-        full = step.gather("0")
-        step.grow("grow", p)
-        step.fill("fill", p, full)
+        step.filled(p)
         view = step.g.add("view", aten.t, (p,), p.meta["val"].t())
         y = step.linear("y", x, p)
         used = step.g.add("used", aten.neg, (view,), step.g.like(view))
@@ -236,9 +231,7 @@ def test_backward_takes_over_the_role(imported):
     """The backward only frees the parameter that the forward has filled."""
 
     def forward(step, p, x):
-        full = step.gather("0")
-        step.grow("grow", p)
-        step.fill("fill", p, full)
+        step.filled(p)
         return step.linear("y", x, p), p
 
     def backward(g, p, dy):
@@ -431,9 +424,7 @@ def test_views_in_a_list(text_of):
 
     def body(fills):
         def make(step, p, x):
-            full = step.gather("0")
-            step.grow("grow", p)
-            step.fill("fill", p, full)
+            full = step.filled(p)
             parts = step.g.add("parts", aten.split.Tensor, (p, 8),
                                list(p.meta["val"].split(8)))
             first = step.g.item("first", parts, 0)

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from test_repeat_step import STEP as REPEATED
+from test_demo import REPEATED
 
 ROOT = Path(__file__).parents[2]
 DRAW = [sys.executable, "-m", "commsched.demo", "draw"]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""commsched.demo schedule: what it says of a step, and its errors."""
+"""commsched.demo schedule and repeat: what they say of a step, and their
+errors."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -42,15 +44,17 @@ GROUP, *FUNCTIONS = STEP.split("func.func")
 SMALL, LARGE = (f"{GROUP}func.func{function}" for function in FUNCTIONS)
 
 
-def run_script(step, *options, program, folder, fails=False, draws=False):
-    """Runs the command on a step; returns the words of each line it prints.
+def run_demo(
+    name, step, *options, program, folder, fails=False, draws=False
+):
+    """Runs a command on a step; returns the words of each line it prints.
     Only if it draws, it finds a browser, which takes longest to start."""
     environment = {**os.environ, "COMMSCHED_OPT": program}
     if not draws:
         environment["PATH"] = ""
     path = folder / "step.mlir"
     path.write_text(step, encoding="utf-8")
-    command = [sys.executable, "-m", "commsched.demo", "schedule", path, *options]
+    command = [sys.executable, "-m", "commsched.demo", name, path, *options]
     command += ["--output-dir", folder]
     result = subprocess.run(
         command, capture_output=True, text=True, env=environment
@@ -62,21 +66,24 @@ def run_script(step, *options, program, folder, fails=False, draws=False):
 
 @pytest.fixture
 def schedule(opt_program, tmp_path):
-    """Runs the script on a step; returns what it prints, a list of words for
-    each line."""
+    """Runs `schedule` on a step as `run_demo` does."""
+    where = {"program": opt_program, "folder": tmp_path}
+    return functools.partial(run_demo, "schedule", **where)
 
-    def schedule(step, *options, **how):
-        return run_script(step, *options, program=opt_program,
-                          folder=tmp_path, **how)
 
-    return schedule
+@pytest.fixture
+def repeat(opt_program, tmp_path):
+    """The same for `repeat`."""
+    where = {"program": opt_program, "folder": tmp_path}
+    return functools.partial(run_demo, "repeat", **where)
 
 
 @pytest.fixture(scope="module")
 def small(opt_program, tmp_path_factory):
     """What the script prints of @small alone, and the folder that it writes."""
     folder = tmp_path_factory.mktemp("small")
-    return run_script(SMALL, program=opt_program, folder=folder), folder
+    where = {"program": opt_program, "folder": folder}
+    return run_demo("schedule", SMALL, **where), folder
 
 
 def test_functions_and_the_step_are_compared(schedule, tmp_path):
@@ -224,3 +231,79 @@ def test_a_step_below_its_bound_is_compared_with_it(capsys):
     demo.print_versions("@f", version("x", 3000, 2000), version("y", 1500, 1000))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["above", "that", "before", "-25.0", "%"] in lines
+
+
+# -- A step that repeats ---------------------------------------------------
+
+# The reduction hides under nothing of its own repetition, and under @forward of
+# the next one.
+REPEATED = """
+commsched.group @g size(2)
+
+func.func @forward(
+    %w: tensor<100xi8> {commsched.role = "parameter", commsched.source =
+      {function = @optimizer, result = 0 : i64, iterations = 1 : i64}},
+    %x: tensor<100xi8> {commsched.role = "input"})
+    -> (tensor<100xi8>, tensor<100xi8>) {
+  %e = commsched.compute "embed"(%x) {commsched.runtime_ns = 40000000}
+      : (tensor<100xi8>) -> tensor<100xi8>
+  %y = commsched.compute "product"(%e, %w) {commsched.runtime_ns = 60000000}
+      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
+  return %y, %w : tensor<100xi8>, tensor<100xi8>
+}
+
+func.func @backward(
+    %y: tensor<100xi8> {commsched.freeable, commsched.source =
+      {function = @forward, result = 0 : i64}}) -> tensor<100xi8> {
+  %f = commsched.all_reduce %y on @g reduction(max)
+      {commsched.runtime_ns = 30000000}
+      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
+  %d = commsched.wait %f : !commsched.future<tensor<100xi8>>
+  return %d : tensor<100xi8>
+}
+
+func.func @optimizer(
+    %w: tensor<100xi8> {commsched.freeable, commsched.source =
+      {function = @forward, result = 1 : i64}},
+    %d: tensor<100xi8> {commsched.freeable, commsched.source =
+      {function = @backward, result = 0 : i64}}) -> tensor<100xi8> {
+  %n = commsched.compute "update"(%w, %d) {commsched.runtime_ns = 10000000}
+      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
+  return %n : tensor<100xi8>
+}
+"""
+
+
+def test_periods_get_shorter_with_what_is_scheduled_together(repeat, tmp_path):
+    lines = repeat(REPEATED, "--memory-budget=100%")
+    assert " ".join(lines[1]) == (
+        "simulated: costs pinned in the program (commsched.runtime_ns)"
+    )
+    periods = {" ".join(line[:2]): line[2:] for line in lines if "ms" in line}
+    apart, steady = periods["functions apart"], periods["steady state"]
+    assert apart[:4] == ["140.0", "ms", "27.3", "%"]
+    assert steady[:6] == ["110.0", "ms", "0.0", "%", "0.0", "ms"]
+    assert steady[-1] == "2"
+    assert ["bound", "of", "the", "period:", "110.0", "ms,"] in [
+        line[:6] for line in lines
+    ]
+    assert (tmp_path / "step.steady.mlirbc").exists()
+    assert (tmp_path / "step.steady.trace.json").exists()
+
+
+def test_without_memory_repetitions_do_not_overlap(repeat):
+    lines = repeat(REPEATED, "--memory-budget=0%")
+    (steady,) = [line for line in lines if line[:2] == ["steady", "state"]]
+    assert steady[-1] == "1"
+
+
+def test_a_module_without_a_step_that_repeats_is_an_error(repeat):
+    (line, *_) = repeat("func.func @f() { return }", fails=True)
+    assert " ".join(line).startswith(
+        "error: the module has no step that repeats"
+    )
+
+
+def test_a_budget_that_is_none_is_an_error(repeat):
+    lines = repeat(REPEATED, "--memory-budget=much", fails=True)
+    assert any("'memory-budget'" in word for line in lines for word in line)
