@@ -35,10 +35,9 @@ class BlockBucketer {
 public:
   BlockBucketer(func::FuncOp function, Block &block,
                 const BucketingPassOptions &options, OperationCosts &costs,
-                SymbolTableCollection &symbolTables,
                 SmallVectorImpl<bool> &usedEntries, bool emitsRemarks)
       : function(function), block(block), options(options), costs(costs),
-        symbolTables(symbolTables), usedEntries(usedEntries),
+        usedEntries(usedEntries),
         emitsRemarks(emitsRemarks && areRemarksEnabled(function)) {}
 
   FailureOr<bool> run();
@@ -58,7 +57,6 @@ private:
   Block &block;
   const BucketingPassOptions &options;
   OperationCosts &costs;
-  SymbolTableCollection &symbolTables;
   /// By entry of the plan: whether it names a collective of the function.
   SmallVectorImpl<bool> &usedEntries;
   bool emitsRemarks;
@@ -151,7 +149,7 @@ BlockBucketer::chooseAutomatically(BucketChooser &chooser,
 
 FailureOr<BucketChoice> BlockBucketer::choose(const BlockProblem &problem,
                                               const MergeableKind &kind) {
-  BucketChooser chooser(function, problem, MergedUse::Run, costs, symbolTables);
+  BucketChooser chooser(function, problem, MergedUse::Run, costs);
   switch (options.grouping) {
   case BucketGrouping::Size:
     return chooser.choose(kind, /*rule=*/nullptr);
@@ -270,8 +268,7 @@ mlir::commsched::bucketCollectives(func::FuncOp function,
       continue;
     isAny = true;
     FailureOr<bool> blockChanged =
-        BlockBucketer(function, *block, options, costs, costs.getSymbolTables(),
-                      usedEntries,
+        BlockBucketer(function, *block, options, costs, usedEntries,
                       /*emitsRemarks=*/true)
             .run();
     if (failed(blockChanged))
@@ -288,8 +285,8 @@ mlir::commsched::bucketCollectivesIn(Block &block, func::FuncOp function,
                                      const BucketingPassOptions &options,
                                      OperationCosts &costs) {
   SmallVector<bool> usedEntries(options.plan.getNumEntries());
-  return BlockBucketer(function, block, options, costs, costs.getSymbolTables(),
-                       usedEntries, /*emitsRemarks=*/false)
+  return BlockBucketer(function, block, options, costs, usedEntries,
+                       /*emitsRemarks=*/false)
       .run();
 }
 

@@ -381,10 +381,8 @@ namespace {
 class CandidateMaker {
 public:
   CandidateMaker(const BucketingPassOptions &options,
-                 std::optional<PlanEntries> entries,
-                 SymbolTableCollection &symbolTables)
-      : options(options), entries(std::move(entries)),
-        symbolTables(symbolTables) {}
+                 std::optional<PlanEntries> entries)
+      : options(options), entries(std::move(entries)) {}
 
   LogicalResult add(const MergeableCollective &collective);
 
@@ -395,7 +393,6 @@ private:
 
   const BucketingPassOptions &options;
   std::optional<PlanEntries> entries;
-  SymbolTableCollection &symbolTables;
   BucketCandidates made;
   /// By what can be merged, and group and index of the entry.
   DenseMap<std::tuple<Attribute, int32_t, int32_t>, int32_t> keys;
@@ -453,13 +450,12 @@ BucketCandidates CandidateMaker::finish() {
 FailureOr<BucketCandidates>
 mlir::commsched::makeCandidates(ArrayRef<MergeableCollective> collectives,
                                 const BucketingPassOptions &options,
-                                const PlanRule *rule,
-                                SymbolTableCollection &symbolTables) {
+                                const PlanRule *rule) {
   std::optional<PlanEntries> entries;
   if (rule)
     entries.emplace(*rule, rule->kind == PlanRule::Kind::Entries ? &options.plan
                                                                  : nullptr);
-  CandidateMaker maker(options, std::move(entries), symbolTables);
+  CandidateMaker maker(options, std::move(entries));
   for (const MergeableCollective &collective : collectives)
     if (failed(maker.add(collective)))
       return failure();

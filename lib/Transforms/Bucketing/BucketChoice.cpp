@@ -207,9 +207,8 @@ BucketChooser::findCandidates(ArrayRef<MergeableKind> kinds,
   std::optional<BucketCandidates> candidates;
   for (const MergeableKind &kind : kinds) {
     bool isPlanned = rule && kind.options.grouping != BucketGrouping::Size;
-    FailureOr<BucketCandidates> made =
-        makeCandidates(kind.collectives.mergeable, kind.options,
-                       isPlanned ? rule : nullptr, symbolTables);
+    FailureOr<BucketCandidates> made = makeCandidates(
+        kind.collectives.mergeable, kind.options, isPlanned ? rule : nullptr);
     if (failed(made))
       return failure();
     if (rule && !isPlanned)

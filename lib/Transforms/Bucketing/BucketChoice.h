@@ -247,8 +247,7 @@ struct BucketCandidates {
 /// the collectives.
 FailureOr<BucketCandidates>
 makeCandidates(ArrayRef<MergeableCollective> collectives,
-               const BucketingPassOptions &options, const PlanRule *rule,
-               SymbolTableCollection &symbolTables);
+               const BucketingPassOptions &options, const PlanRule *rule);
 
 //===----------------------------------------------------------------------===//
 // Prices
@@ -366,10 +365,9 @@ class BucketChooser {
 public:
   /// All of them have to live on. O(nodes).
   BucketChooser(func::FuncOp function, const BlockProblem &problem,
-                MergedUse use, OperationCosts &costs,
-                SymbolTableCollection &symbolTables)
-      : function(function), problem(problem), use(use), pricer(problem, costs),
-        symbolTables(symbolTables) {}
+                MergedUse use, OperationCosts &costs)
+      : function(function), problem(problem), use(use), pricer(problem, costs) {
+  }
 
   /// The buckets that `rule` makes of the collectives; without one, keys and
   /// sizes decide. Emits an error if they make no program.
@@ -391,7 +389,6 @@ private:
   const BlockProblem &problem;
   MergedUse use;
   BucketPricer pricer;
-  SymbolTableCollection &symbolTables;
 };
 
 /// Emits the error that a solver found no order for a block of `function`.

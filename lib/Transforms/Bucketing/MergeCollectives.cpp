@@ -346,7 +346,7 @@ static MergeMembers findMembers(ArrayRef<CollectiveOpInterface> collectives,
   return bucket;
 }
 
-static MergedOperations merge(RewriterBase &rewriter,
+static MergedCollective merge(RewriterBase &rewriter,
                               const MergeMembers &bucket, BucketMode mode,
                               bool multiDtype) {
   if (mode == BucketMode::Coalesced)
@@ -375,7 +375,7 @@ MergedCollective mlir::commsched::mergeCollectives(
     BucketMode mode, bool multiDtype, ArrayRef<Operation *> absorbedCasts) {
   OpBuilder::InsertionGuard guard(rewriter);
   MergeMembers bucket = findMembers(members, absorbedCasts);
-  MergedOperations merged = merge(rewriter, bucket, mode, multiDtype);
+  MergedCollective merged = merge(rewriter, bucket, mode, multiDtype);
   setMergedAttributes(merged.start, bucket.starts);
   setMergedAttributes(merged.wait, bucket.waits);
   for (StringRef name : {orderAttrName, implementationAttrName})
@@ -390,5 +390,5 @@ MergedCollective mlir::commsched::mergeCollectives(
     if (member.absorbedCast)
       rewriter.eraseOp(member.absorbedCast);
   }
-  return {merged.start, merged.wait};
+  return merged;
 }

@@ -50,8 +50,10 @@ getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members, BucketMode mode);
 
 /// A merged collective in the IR.
 struct MergedCollective {
-  Operation *start;
-  Operation *wait;
+  Operation *start = nullptr;
+  Operation *wait = nullptr;
+  /// By member: what its wait gave.
+  SmallVector<Value> values;
 };
 
 /// Replaces two or more collectives with one key, given in the order of the
@@ -123,26 +125,18 @@ struct MergeMembers {
   SmallVector<Operation *> waits;
 };
 
-/// The operations that replace the members in the IR.
-struct MergedOperations {
-  Operation *start = nullptr;
-  Operation *wait = nullptr;
-  /// By member: what its wait gave.
-  SmallVector<Value> values;
-};
-
 /// These create the new operations: copy-in and start before the last of
 /// `starts`, wait and what follows before the first of `waits`. Nothing is
 /// replaced.
 /// `multiDtype` as for mergeCollectives().
-MergedOperations mergeAllGathers(RewriterBase &rewriter,
+MergedCollective mergeAllGathers(RewriterBase &rewriter,
                                  const MergeMembers &bucket, bool multiDtype);
-MergedOperations mergeReduceScatters(RewriterBase &rewriter,
+MergedCollective mergeReduceScatters(RewriterBase &rewriter,
                                      const MergeMembers &bucket);
 /// For all-reduces, broadcasts and permutes.
-MergedOperations mergeElementWise(RewriterBase &rewriter,
+MergedCollective mergeElementWise(RewriterBase &rewriter,
                                   const MergeMembers &bucket);
-MergedOperations coalesceCollectives(RewriterBase &rewriter,
+MergedCollective coalesceCollectives(RewriterBase &rewriter,
                                      const MergeMembers &bucket);
 
 //===----------------------------------------------------------------------===//

@@ -81,6 +81,23 @@ void mlir::commsched::setMergedAttributes(Operation *merged,
       merged->setDiscardableAttr(name, common);
 }
 
+/// The location of what packs what the members send.
+static Location getCopyInLocation(const MergeMembers &bucket) {
+  SmallVector<Operation *> copied = bucket.starts;
+  for (const MergeMember &member : bucket.members)
+    if (member.absorbedCast)
+      copied.push_back(member.absorbedCast);
+  return fuseLocations(copied);
+}
+
+/// Creates the wait of the merged start.
+static void createMergedWait(RewriterBase &rewriter, const MergeMembers &bucket,
+                             MergedCollective &merged) {
+  rewriter.setInsertionPoint(bucket.waits.front());
+  merged.wait = cast<CollectiveOpInterface>(merged.start)
+                    .createWait(rewriter, fuseLocations(bucket.waits));
+}
+
 /// As setMergedAttributes(), of what packs what the members of `bucket` send.
 static void setCopyInAttributes(Operation *copyIn, const MergeMembers &bucket) {
   setMergedAttributes(copyIn, bucket.starts, ".copy_in");
@@ -202,18 +219,15 @@ static Value interleaveRows(RewriterBase &rewriter, Operation *wait,
   return transpose->getResult(0);
 }
 
-MergedOperations mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
+MergedCollective mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
                                                   const MergeMembers &bucket,
                                                   bool multiDtype) {
   SmallVector<Value> sources;
-  SmallVector<Operation *> copied = bucket.starts;
   SmallVector<Type> sent, elements, unpacked;
   SmallVector<GatheredPart> parts;
   int64_t count = 0;
   for (const MergeMember &member : bucket.members) {
     sources.push_back(member.getSource());
-    if (member.absorbedCast)
-      copied.push_back(member.absorbedCast);
     sent.push_back(member.getSentType());
     elements.push_back(member.getSentType().getElementType());
     count += member.getSentType().getNumElements();
@@ -234,22 +248,21 @@ MergedOperations mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
   auto slice = RankedTensorType::get(count, element);
   auto buffer = RankedTensorType::get(count * ranks, element);
 
-  MergedOperations result;
+  MergedCollective result;
   rewriter.setInsertionPoint(bucket.starts.back());
-  auto copyIn = AllGatherCopyInOp::create(
-      rewriter, fuseLocations(copied), slice, buffer, sources, group, packed);
+  auto copyIn =
+      AllGatherCopyInOp::create(rewriter, getCopyInLocation(bucket), slice,
+                                buffer, sources, group, packed);
   setCopyInAttributes(copyIn, bucket);
   result.start = AllGatherOp::create(
       rewriter, fuseLocations(bucket.starts),
       FutureType::get(rewriter.getContext(), buffer), copyIn.getSlice(), group,
       rewriter.getI64IntegerAttr(0), copyIn.getBuffer());
 
-  rewriter.setInsertionPoint(bucket.waits.front());
-  Location location = fuseLocations(bucket.waits);
-  result.wait =
-      cast<CollectiveOpInterface>(result.start).createWait(rewriter, location);
-  auto copyOut = SplitWithSizesCopyOp::create(rewriter, location, unpacked,
-                                              result.wait->getResult(0), group);
+  createMergedWait(rewriter, bucket, result);
+  auto copyOut =
+      SplitWithSizesCopyOp::create(rewriter, result.wait->getLoc(), unpacked,
+                                   result.wait->getResult(0), group);
   setMergedAttributes(copyOut, bucket.starts, ".copy_out");
   for (auto [member, part, value] :
        llvm::zip_equal(bucket.members, parts, copyOut.getOutputs())) {
@@ -269,15 +282,14 @@ MergedOperations mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
 // Reduce-scatters
 //===----------------------------------------------------------------------===//
 
-MergedOperations
+MergedCollective
 mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
                                      const MergeMembers &bucket) {
-  MergedOperations result;
+  MergedCollective result;
   auto first = cast<ReduceScatterOp>(bucket.starts.front());
   Type element = bucket.members.front().getDeliveredType().getElementType();
   rewriter.setInsertionPoint(bucket.starts.back());
   SmallVector<Value> sources;
-  SmallVector<Operation *> copied = bucket.starts;
   int64_t sent = 0, delivered = 0;
   for (const MergeMember &member : bucket.members) {
     auto op = cast<ReduceScatterOp>(member.start);
@@ -285,12 +297,10 @@ mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
     sources.push_back(op.getDim() == 0
                           ? member.getSource()
                           : flatten(rewriter, op.getLoc(), member.getSource()));
-    if (member.absorbedCast)
-      copied.push_back(member.absorbedCast);
     sent += member.getSentType().getNumElements();
     delivered += member.getDeliveredType().getNumElements();
   }
-  auto copyIn = ChunkCatOp::create(rewriter, fuseLocations(copied),
+  auto copyIn = ChunkCatOp::create(rewriter, getCopyInLocation(bucket),
                                    RankedTensorType::get(sent, element),
                                    sources, first.getGroupAttr());
   setCopyInAttributes(copyIn, bucket);
@@ -302,9 +312,7 @@ mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
       rewriter.getI64IntegerAttr(0),
       /*into=*/ValueRange());
 
-  rewriter.setInsertionPoint(bucket.waits.front());
-  result.wait = cast<CollectiveOpInterface>(result.start)
-                    .createWait(rewriter, fuseLocations(bucket.waits));
+  createMergedWait(rewriter, bucket, result);
   result.values =
       viewDelivered(rewriter, result.wait->getResult(0), bucket.members);
   return result;
@@ -314,9 +322,9 @@ mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
 // All-reduces, broadcasts and permutes
 //===----------------------------------------------------------------------===//
 
-MergedOperations mlir::commsched::mergeElementWise(RewriterBase &rewriter,
+MergedCollective mlir::commsched::mergeElementWise(RewriterBase &rewriter,
                                                    const MergeMembers &bucket) {
-  MergedOperations result;
+  MergedCollective result;
   rewriter.setInsertionPoint(bucket.starts.back());
   SmallVector<Value> flat;
   for (const MergeMember &member : bucket.members)
@@ -329,9 +337,7 @@ MergedOperations mlir::commsched::mergeElementWise(RewriterBase &rewriter,
                      .createMergedStart(rewriter, location, copyIn.getResult(),
                                         copyIn.getResultType());
 
-  rewriter.setInsertionPoint(bucket.waits.front());
-  result.wait = cast<CollectiveOpInterface>(result.start)
-                    .createWait(rewriter, fuseLocations(bucket.waits));
+  createMergedWait(rewriter, bucket, result);
   result.values =
       viewDelivered(rewriter, result.wait->getResult(0), bucket.members);
   return result;
@@ -341,7 +347,7 @@ MergedOperations mlir::commsched::mergeElementWise(RewriterBase &rewriter,
 // Coalesced launches
 //===----------------------------------------------------------------------===//
 
-MergedOperations
+MergedCollective
 mlir::commsched::coalesceCollectives(RewriterBase &rewriter,
                                      const MergeMembers &bucket) {
   SmallVector<Value> sent;
@@ -350,14 +356,12 @@ mlir::commsched::coalesceCollectives(RewriterBase &rewriter,
     sent.push_back(member.sent);
     delivered.push_back(member.delivered);
   }
-  MergedOperations result;
+  MergedCollective result;
   rewriter.setInsertionPoint(bucket.starts.back());
   result.start = cast<CollectiveOpInterface>(bucket.starts.front())
                      .createMergedStart(rewriter, fuseLocations(bucket.starts),
                                         sent, delivered);
-  rewriter.setInsertionPoint(bucket.waits.front());
-  result.wait = cast<CollectiveOpInterface>(result.start)
-                    .createWait(rewriter, fuseLocations(bucket.waits));
+  createMergedWait(rewriter, bucket, result);
   result.values = llvm::to_vector_of<Value>(result.wait->getResults());
   return result;
 }

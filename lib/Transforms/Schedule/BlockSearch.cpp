@@ -58,8 +58,7 @@ LogicalResult BlockSearch::findChoices() {
   mergeable = findMergeableSet(block, problem, options.merging, getCosts());
   if (mergeable.hasBucket)
     return success();
-  BucketChooser chooser(function, problem, MergedUse::Schedule, getCosts(),
-                        pricing->getSymbolTables());
+  BucketChooser chooser(function, problem, MergedUse::Schedule, getCosts());
   FailureOr<std::vector<BucketChoice>> found = chooser.chooseAll(mergeable);
   if (succeeded(found))
     choices = std::move(*found);

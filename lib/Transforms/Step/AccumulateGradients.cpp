@@ -180,15 +180,12 @@ void AccumulateGradients::replace(const AccumulatedStep &step,
     numbers[{from.getSymNameAttr(), port.index}] = number;
   }
   for (func::FuncOp update : step.updates)
-    for (unsigned index : llvm::seq(update.getNumArguments())) {
-      std::optional<StepSource> source = getStepSource(update, index);
-      if (!source || source->iterations == 1)
-        continue;
-      auto number = numbers.find({source->function, source->result});
-      if (number != numbers.end())
+    forEachSource(update, [&](unsigned index, const StepSource &source) {
+      auto number = numbers.find({source.function, source.result});
+      if (source.iterations != 1 && number != numbers.end())
         setStepSource(update, index,
                       {function.getSymNameAttr(), number->second, 0});
-    }
+    });
   eraseReplaced(step.repeated, name, symbols);
   if (function.getSymName() != name)
     (void)symbols.rename(function, name);

@@ -244,6 +244,14 @@ func::FuncOp mlir::commsched::joinFunctions(const FunctionJoin &join,
 // Functions of a step
 //===----------------------------------------------------------------------===//
 
+void mlir::commsched::forEachSource(
+    func::FuncOp function,
+    function_ref<void(unsigned, const StepSource &)> visit) {
+  for (unsigned index : llvm::seq(function.getNumArguments()))
+    if (std::optional<StepSource> source = getStepSource(function, index))
+      visit(index, *source);
+}
+
 /// Why the function cannot be part of another one, or an empty text.
 static std::string explainNotLinked(func::FuncOp function) {
   std::string symbol = ("'@" + function.getSymName() + "'").str();
@@ -261,9 +269,9 @@ SmallVector<func::FuncOp> mlir::commsched::findLinkedFunctions(
     functions[function.getSymName()] = function;
   llvm::EquivalenceClasses<Operation *> joined;
   for (auto function : module.getOps<func::FuncOp>())
-    for (unsigned index : llvm::seq(function.getNumArguments()))
-      if (std::optional<StepSource> source = getStepSource(function, index))
-        joined.unionSets(function, functions.lookup(source->function));
+    forEachSource(function, [&](unsigned, const StepSource &source) {
+      joined.unionSets(function, functions.lookup(source.function));
+    });
   SmallVector<func::FuncOp> parts;
   for (auto function : module.getOps<func::FuncOp>())
     if (joined.contains(function))

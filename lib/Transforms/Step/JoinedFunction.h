@@ -108,6 +108,10 @@ func::FuncOp joinFunctions(const FunctionJoin &join, StringRef name);
 // The functions that `commsched.source` links to one step
 //===----------------------------------------------------------------------===//
 
+/// Calls `visit` for each argument of `function` that has a source.
+void forEachSource(func::FuncOp function,
+                   function_ref<void(unsigned, const StepSource &)> visit);
+
 /// Returns the functions that links join, in the order of the module. Empty,
 /// after a call of `decline` with the place and the reason, if there are none
 /// or one, if they are of several steps, or if one has several blocks or is a

@@ -34,15 +34,6 @@ static bool isPassedThrough(func::FuncOp function, unsigned result) {
   return isa<BlockArgument>(end->getOperand(result));
 }
 
-/// Calls `visit` for each argument of `function` that has a source.
-static void
-forEachSource(func::FuncOp function,
-              function_ref<void(unsigned, const StepSource &)> visit) {
-  for (unsigned index : llvm::seq(function.getNumArguments()))
-    if (std::optional<StepSource> source = getStepSource(function, index))
-      visit(index, *source);
-}
-
 std::optional<AccumulatedStep> mlir::commsched::divideStep(
     ArrayRef<func::FuncOp> parts,
     function_ref<void(Location, const Twine &)> decline) {

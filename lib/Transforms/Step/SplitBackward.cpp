@@ -91,13 +91,10 @@ bool SplitBackward::decline(func::FuncOp backward, Location location,
 static llvm::StringSet<> findUpdates(ModuleOp module) {
   llvm::StringSet<> updates;
   for (auto function : module.getOps<func::FuncOp>())
-    for (unsigned index : llvm::seq(function.getNumArguments())) {
-      std::optional<StepSource> source = getStepSource(function, index);
-      auto role = function.getArgAttrOfType<StringAttr>(index, roleAttrName);
-      if (source && source->iterations > 0 && role &&
-          role.getValue() == parameterRole)
-        updates.insert(source->function.getValue());
-    }
+    forEachSource(function, [&](unsigned index, const StepSource &source) {
+      if (source.iterations > 0 && getRole(function, index) == parameterRole)
+        updates.insert(source.function.getValue());
+    });
   return updates;
 }
 
@@ -109,10 +106,10 @@ static llvm::BitVector findParameterGradients(func::FuncOp backward) {
   llvm::BitVector found(backward.getNumResults());
   for (auto taker : module.getOps<func::FuncOp>())
     if (taker != backward && updates.contains(taker.getSymName()))
-      for (unsigned index : llvm::seq(taker.getNumArguments()))
-        if (std::optional<StepSource> source = getStepSource(taker, index))
-          if (source->function == backward.getSymNameAttr())
-            found.set(source->result);
+      forEachSource(taker, [&](unsigned, const StepSource &source) {
+        if (source.function == backward.getSymNameAttr())
+          found.set(source.result);
+      });
   return found;
 }
 
@@ -260,14 +257,13 @@ static void relink(func::FuncOp backward, const BackwardSplit &split,
   }
   auto module = backward->getParentOfType<ModuleOp>();
   for (auto taker : module.getOps<func::FuncOp>())
-    for (unsigned index : llvm::seq(taker.getNumArguments())) {
-      std::optional<StepSource> source = getStepSource(taker, index);
-      if (!source || source->function != backward.getSymNameAttr())
-        continue;
-      StepSource now = sources[source->result];
-      now.iterations = source->iterations;
+    forEachSource(taker, [&](unsigned index, const StepSource &source) {
+      if (source.function != backward.getSymNameAttr())
+        return;
+      StepSource now = sources[source.result];
+      now.iterations = source.iterations;
       setStepSource(taker, index, now);
-    }
+    });
   for (unsigned index : llvm::seq(split.handed.size()))
     setStepSource(ofWeights, index,
                   {ofInputs.getSymNameAttr(),
