@@ -17,127 +17,82 @@ static Classification classifyOrFail(const JointGraph &graph) {
   return expectNoConflict(classify(graph));
 }
 
+using Flags = std::vector<char>;
+
 TEST(Classification, TellsForwardFromBackward) {
-  GraphBuilder b;
-  NodeId x = b.input(8), dy = b.tangent(8);
-  NodeId a = b.pointwise(8, {x});
-  NodeId y = b.pointwise(8, {a});
-  NodeId helper = b.pointwise(8, {a}); // Only the backward uses it.
-  NodeId dx = b.pointwise(8, {dy, helper});
-  JointGraph graph = b.finish({y}, {dx});
+  // Only the backward uses the helper.
+  TextGraph graph(R"(
+    x = input 8; dy = tangent 8; a = pointwise 8 x; y = pointwise 8 a
+    helper = pointwise 8 a; dx = pointwise 8 dy helper; return y | dx)");
   Classification classes = classifyOrFail(graph);
-  EXPECT_EQ(classes.requiredForward, (std::vector<char>{1, 0, 1, 1, 0, 0}));
-  EXPECT_EQ(classes.needsTangent, (std::vector<char>{0, 1, 0, 0, 0, 1}));
-  EXPECT_EQ(classes.requiredBackward, (std::vector<char>{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(classes.requiredForward, (Flags{1, 0, 1, 1, 0, 0}));
+  EXPECT_EQ(classes.needsTangent, (Flags{0, 1, 0, 0, 0, 1}));
+  EXPECT_EQ(classes.requiredBackward, (Flags{0, 1, 0, 0, 0, 1}));
   EXPECT_EQ(classes.forwardOrder, (std::vector<int32_t>{0, -1, 1, 2, -1, -1}));
-  EXPECT_EQ(classes.distanceToBackward[x], 2);
-  EXPECT_EQ(classes.distanceToBackward[a], 1);
-  EXPECT_EQ(classes.distanceToBackward[y], Classification::far);
-  EXPECT_EQ(classes.distanceToBackward[helper], 0);
+  EXPECT_EQ(classes.distanceToBackward[graph.id("x")], 2);
+  EXPECT_EQ(classes.distanceToBackward[graph.id("a")], 1);
+  EXPECT_EQ(classes.distanceToBackward[graph.id("y")], Classification::far);
+  EXPECT_EQ(classes.distanceToBackward[graph.id("helper")], 0);
 }
 
 TEST(Classification, ABackwardResultIsRequiredThere) {
-  GraphBuilder b;
-  NodeId x = b.input(8);
-  NodeId y = b.pointwise(8, {x});
-  JointGraph graph = b.finish({y}, {y});
-  Classification classes = classifyOrFail(graph);
-  EXPECT_TRUE(classes.requiredBackward[y]);
-  EXPECT_FALSE(classes.needsTangent[y]);
+  Classification classes =
+      classifyOrFail(TextGraph("x = input 8; y = pointwise 8 x; return y | y"));
+  EXPECT_TRUE(classes.requiredBackward[1]);
+  EXPECT_FALSE(classes.needsTangent[1]);
 }
 
 TEST(Classification, WhatReadsASeedOfTheBackwardIsInTheBackward) {
-  GraphBuilder b;
-  NodeId x = b.input(8), seed = b.backwardSeed(8), dy = b.tangent(8);
-  NodeId y = b.pointwise(8, {x});
-  NodeId noise = b.pointwise(8, {x, seed});
-  NodeId dx = b.pointwise(8, {dy, noise});
-  Classification classes = classifyOrFail(b.finish({y}, {dx}));
-  EXPECT_EQ(classes.needsTangent, (std::vector<char>{0, 1, 1, 0, 1, 1}));
-  EXPECT_FALSE(classes.requiredForward[seed]);
-  EXPECT_EQ(classes.distanceToBackward[x], 1);
+  Classification classes = classifyOrFail(TextGraph(R"(
+    x = input 8; s = seed 8; dy = tangent 8; y = pointwise 8 x
+    noise = pointwise 8 x s; dx = pointwise 8 dy noise; return y | dx)"));
+  EXPECT_EQ(classes.needsTangent, (Flags{0, 1, 1, 0, 1, 1}));
+  EXPECT_FALSE(classes.requiredForward[1]);
+  EXPECT_EQ(classes.distanceToBackward[0], 1);
 }
 
-TEST(Classification, RefusesAForwardResultThatNeedsASeedOfTheBackward) {
-  GraphBuilder b;
-  NodeId x = b.input(8), seed = b.backwardSeed(8);
-  NodeId reader = b.pointwise(8, {x, seed});
-  NodeId middle = b.pointwise(8, {x, reader});
-  NodeId y = b.pointwise(8, {x, middle});
-  PartitionConflict conflict = expectConflict(classify(b.finish({y}, {})));
-  EXPECT_EQ(conflict.node, y);
-  EXPECT_EQ(conflict.other, seed);
+TEST(Classification, RefusesAForwardThatNeedsTheBackward) {
+  TextGraph seeded(R"(
+    x = input 8; s = seed 8; reader = pointwise 8 x s
+    middle = pointwise 8 x reader; y = pointwise 8 x middle; return y)");
+  PartitionConflict conflict = expectConflict(classify(seeded));
   EXPECT_EQ(conflict.otherReason,
             "is a random state that only the backward has");
-  EXPECT_EQ(conflict.reader, reader);
-}
-
-TEST(Classification, RefusesAForwardResultThatNeedsATangent) {
-  GraphBuilder b;
-  NodeId x = b.input(8), dy = b.tangent(8);
-  NodeId y = b.pointwise(8, {x, dy});
-  JointGraph graph = b.finish({y}, {});
-  PartitionConflict conflict = expectConflict(classify(graph));
-  EXPECT_EQ(conflict.node, y);
-  EXPECT_EQ(conflict.other, dy);
-}
-
-TEST(Classification, RefusesAForwardResultThatIsKeptInTheBackward) {
-  GraphBuilder b;
-  NodeId x = b.input(8);
-  NodeId kept = b.pointwise(8, {x});
-  NodeId y = b.pointwise(8, {kept});
-  b[kept].tag = PartitionTag::MustBeBackward;
-  JointGraph graph = b.finish({y}, {});
-  PartitionConflict conflict = expectConflict(classify(graph));
-  EXPECT_EQ(conflict.node, y);
-  EXPECT_EQ(conflict.other, kept);
-}
-
-TEST(Classification, RefusesWhatMustBeForwardButNeedsATangent) {
-  GraphBuilder b;
-  NodeId dy = b.tangent(8);
-  NodeId a = b.pointwise(8, {dy});
-  b[a].tag = PartitionTag::MustBeForward;
-  JointGraph graph = b.finish({}, {a});
-  PartitionConflict conflict = expectConflict(classify(graph));
-  EXPECT_EQ(conflict.node, a);
-  EXPECT_EQ(conflict.other, dy);
+  EXPECT_EQ(seeded.tell({conflict.node, conflict.other, conflict.reader}),
+            "y s reader");
+  // A tangent; what is kept in the backward; and what must be in the forward,
+  // though it is no result.
+  for (const char *text :
+       {"x = input 8; other = tangent 8; node = pointwise 8 x other; "
+        "return node",
+        "x = input 8; other = pointwise 8 x : must-be-backward; "
+        "node = pointwise 8 other; return node",
+        "other = tangent 8; node = pointwise 8 other : must-be-forward; "
+        "return | node"}) {
+    TextGraph graph(text);
+    conflict = expectConflict(classify(graph));
+    EXPECT_EQ(graph.tell({conflict.node, conflict.other}), "node other");
+  }
 }
 
 TEST(Classification, EffectsStayWhereTheirOperandsAre) {
-  GraphBuilder b;
-  NodeId x = b.input(8), dy = b.tangent(8);
-  NodeId forward = b.pointwise(8, {x});
-  NodeId backward = b.pointwise(8, {dy});
-  NodeId tagged = b.pointwise(8, {x});
-  for (NodeId node : {forward, backward, tagged})
-    b[node].isPinned = true;
-  b[tagged].tag = PartitionTag::Backward;
-  JointGraph graph = b.finish({}, {});
-  Classification classes = classifyOrFail(graph);
-  EXPECT_TRUE(classes.requiredForward[forward]);
-  EXPECT_FALSE(classes.requiredForward[backward]);
-  EXPECT_FALSE(classes.requiredForward[tagged]);
-  EXPECT_FALSE(classes.needsTangent[forward]);
-  EXPECT_TRUE(classes.needsTangent[backward]);
-  EXPECT_TRUE(classes.needsTangent[tagged]);
+  Classification classes = classifyOrFail(TextGraph(R"(
+    x = input 8; dy = tangent 8; a = pointwise 8 x : pinned
+    b = pointwise 8 dy : pinned; tagged = pointwise 8 x : pinned backward)"));
+  EXPECT_EQ(classes.requiredForward, (Flags{1, 0, 1, 0, 0}));
+  EXPECT_EQ(classes.needsTangent, (Flags{0, 1, 0, 1, 1}));
 }
 
 TEST(Classification, FindsGatheredParameters) {
-  GraphBuilder b;
-  NodeId p = b.parameter(2), q = b.parameter(2), x = b.input(8);
-  NodeId cast = b.pointwise(1, {p});
-  NodeId start = b.start({cast});
-  NodeId wait = b.wait(start, 8);
-  NodeId view = b.view(wait);
-  NodeId product = b.matmul(8, {view, q});
-  NodeId mixed = b.pointwise(8, {view, x});
-  NodeId activation = b.wait(b.start({x}), 8);
-  JointGraph graph = b.finish({product, mixed, activation}, {});
+  TextGraph graph(R"(
+    p = parameter 2; q = parameter 2; x = input 8; cast = pointwise 1 p
+    gather = start cast; gathered = wait 8 gather; shown = view gathered
+    product = mm 8 shown q; mixed = pointwise 8 shown x; s = start x
+    activation = wait 8 s; return product mixed activation)");
   Classification classes = classifyOrFail(graph);
-  for (NodeId node : {start, wait, view})
-    EXPECT_TRUE(classes.isGatheredParameter[node]) << node;
-  for (NodeId node : {p, q, x, cast, product, mixed, activation})
-    EXPECT_FALSE(classes.isGatheredParameter[node]) << node;
+  std::vector<NodeId> found;
+  for (NodeId node = 0; node < graph.size(); ++node)
+    if (classes.isGatheredParameter[node])
+      found.push_back(node);
+  EXPECT_EQ(graph.tell(found), "gather gathered shown");
 }

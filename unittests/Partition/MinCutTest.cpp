@@ -24,82 +24,65 @@ cut(const JointGraph &graph, const CutOptions &options = {}) {
                      findBans(graph, classes, options));
 }
 
-static std::vector<NodeId> cutOrFail(const JointGraph &graph,
-                                     const CutOptions &options = {}) {
-  return expectNoConflict(cut(graph, options));
+static std::string cutOrFail(const TextGraph &graph,
+                             const CutOptions &options = {}) {
+  return graph.tell(expectNoConflict(cut(graph, options)));
 }
 
 TEST(MinCut, SavesTheSmallerOfTwo) {
-  GraphBuilder b;
-  NodeId x = b.input(1 << 20), dy = b.tangent(64);
-  NodeId product = b.matmul(1 << 10, {x});
-  NodeId a = b.pointwise(1 << 12, {product});
-  NodeId dx = b.pointwise(64, {a, dy});
-  JointGraph graph = b.finish({a}, {dx});
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{product});
+  EXPECT_EQ(cutOrFail(TextGraph(R"(
+              x = input 1000000; dy = tangent 64; product = mm 1000 x
+              a = pointwise 4000 product; dx = pointwise 64 a dy
+              return a | dx)")),
+            "product");
 }
 
 TEST(MinCut, AnArgumentThatStaysIsFreeToSave) {
-  GraphBuilder b;
-  NodeId p = b.parameter(1 << 20), dy = b.tangent(64);
-  NodeId a = b.pointwise(1 << 19, {p});
-  NodeId dx = b.pointwise(64, {a, dy});
-  JointGraph graph = b.finish({a}, {dx});
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{p});
+  TextGraph graph(R"(
+    p = parameter 1000000; dy = tangent 64; a = pointwise 500000 p
+    dx = pointwise 64 a dy; return a | dx)");
+  EXPECT_EQ(cutOrFail(graph), "p");
   CutOptions options;
   options.treatParametersAsFreeToSave = false;
-  EXPECT_EQ(cutOrFail(graph, options), std::vector<NodeId>{a});
-  graph[p].isFreeable = true;
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{a});
+  EXPECT_EQ(cutOrFail(graph, options), "a");
+  graph["p"].isFreeable = true;
+  EXPECT_EQ(cutOrFail(graph), "a");
 }
 
 TEST(MinCut, SavesWhatAViewShows) {
-  GraphBuilder b;
-  NodeId x = b.input(1 << 20), dy = b.tangent(64);
-  NodeId product = b.matmul(64, {x});
-  NodeId view = b.view(product);
-  NodeId dx = b.matmul(64, {view, dy});
-  JointGraph graph = b.finish({view}, {dx});
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{product});
+  TextGraph graph(R"(
+    x = input 1000000; dy = tangent 64; product = mm 64 x; v = view product
+    dx = mm 64 v dy; return v | dx)");
+  EXPECT_EQ(cutOrFail(graph), "product");
   CutOptions options;
   options.recomputeViews = false;
   // The view is nearer to the backward, and counts like any other value.
-  EXPECT_EQ(cutOrFail(graph, options), std::vector<NodeId>{view});
+  EXPECT_EQ(cutOrFail(graph, options), "v");
 }
 
 TEST(MinCut, SavesOneResultOfSeveral) {
-  GraphBuilder b;
-  NodeId x = b.input(1 << 20), dy = b.tangent(64);
-  NodeId attention = b.multiple(OperatorClass::ComputeIntensive, {x});
-  NodeId out = b.result(attention, 64);
-  NodeId lse = b.result(attention, 8);
-  NodeId dx = b.op(OperatorClass::Other, 64, {lse, dy});
-  JointGraph graph = b.finish({out}, {dx});
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{lse});
+  EXPECT_EQ(cutOrFail(TextGraph(R"(
+              x = input 1000000; dy = tangent 64; attention = several mm x
+              out = result 64 attention; lse = result 8 attention
+              dx = other 64 lse dy; return out | dx)")),
+            "lse");
 }
 
 TEST(MinCut, SavesWhatACollectiveDelivers) {
-  GraphBuilder b;
-  NodeId x = b.input(8), dy = b.tangent(64);
-  NodeId wait = b.wait(b.start({x}), 64);
-  NodeId dx = b.matmul(64, {wait, dy});
-  JointGraph graph = b.finish({wait}, {dx});
-  EXPECT_EQ(cutOrFail(graph), std::vector<NodeId>{wait});
+  EXPECT_EQ(cutOrFail(TextGraph(R"(
+              x = input 8; dy = tangent 64; s = start x; w = wait 64 s
+              dx = mm 64 w dy; return w | dx)")),
+            "w");
 }
 
 TEST(MinCut, NamesWhatContradicts) {
-  GraphBuilder b;
-  NodeId p = b.parameter(8), dy = b.tangent(64);
-  NodeId start = b.start({p});
-  NodeId wait = b.wait(start, 64);
-  b[wait].policy = RecomputePolicy::MustRecompute;
-  NodeId dx = b.matmul(64, {wait, dy});
-  JointGraph graph = b.finish({wait}, {dx});
+  TextGraph graph(R"(
+    p = parameter 8; dy = tangent 64; s = start p
+    w = wait 64 s : must-recompute; dx = mm 64 w dy; return w | dx)");
   PartitionConflict conflict = expectConflict(cut(graph));
-  EXPECT_EQ(conflict.node, start);
+  EXPECT_EQ(graph.tell({conflict.node, conflict.other}), "s w");
   EXPECT_EQ(conflict.reason, "cannot be computed again, for it communicates, "
                              "and is no value that can be saved");
-  EXPECT_EQ(conflict.other, wait);
   EXPECT_EQ(conflict.otherReason, "has to be computed again");
 }
 

@@ -29,33 +29,28 @@ static TreatmentPrices makePrices(const JointGraph &graph, int64_t nsPerByte) {
   return prices;
 }
 
-static std::vector<NodeId> solve(const JointGraph &graph, int64_t nsPerByte) {
+static std::string solve(const TextGraph &graph, int64_t nsPerByte) {
   Classification classes = expectNoConflict(classify(graph));
-  return expectNoConflict(
-      solvePricedCut(graph, classes, makePrices(graph, nsPerByte)));
+  return graph.tell(expectNoConflict(
+      solvePricedCut(graph, classes, makePrices(graph, nsPerByte))));
 }
 
 TEST(PricedCut, ComputesAgainWhatIsCheaperThanItsBytes) {
-  GraphBuilder b;
-  NodeId x = b.input(1000), dy = b.tangent(1000);
-  NodeId y = b.pointwise(1000, {x});
-  NodeId dx = b.matmul(1000, {y, dy});
-  JointGraph graph = b.finish({y}, {dx});
-  graph[y].cost = 5000;
+  TextGraph graph(R"(
+    x = input 1000; dy = tangent 1000; y = pointwise 1000 x : cost=5000
+    dx = mm 1000 y dy; return y | dx)");
   // The argument stays, so that saving it costs nothing.
-  EXPECT_EQ(solve(graph, 4), std::vector<NodeId>{y});
-  EXPECT_EQ(solve(graph, 6), std::vector<NodeId>{x});
+  EXPECT_EQ(solve(graph, 4), "y");
+  EXPECT_EQ(solve(graph, 6), "x");
   // A tie: nothing is computed again.
-  EXPECT_EQ(solve(graph, 5), std::vector<NodeId>{y});
+  EXPECT_EQ(solve(graph, 5), "y");
 }
 
 TEST(PricedCut, SavesWhatMayNotBeComputedAgain) {
-  GraphBuilder b;
-  NodeId x = b.input(8), dy = b.tangent(8);
-  NodeId mask = b.op(OperatorClass::Random, 1000, {x});
-  NodeId dx = b.matmul(8, {mask, dy});
-  JointGraph graph = b.finish({mask}, {dx});
-  EXPECT_EQ(solve(graph, 1'000'000), std::vector<NodeId>{mask});
+  TextGraph graph(R"(
+    x = input 8; dy = tangent 8; mask = random 1000 x; dx = mm 8 mask dy
+    return mask | dx)");
+  EXPECT_EQ(solve(graph, 1'000'000), "mask");
 }
 
 /// What `saved` costs together with all that is then computed again; none if

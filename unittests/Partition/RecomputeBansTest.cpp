@@ -22,192 +22,130 @@ static std::vector<BanReason> ban(const JointGraph &graph,
   return findBans(graph, expectNoConflict(classify(graph)), options);
 }
 
-TEST(RecomputeBans, ByClass) {
-  GraphBuilder b;
-  NodeId x = b.input(64);
-  NodeId pointwise = b.pointwise(64, {x});
-  NodeId view = b.view(pointwise);
-  NodeId matmul = b.matmul(64, {view});
-  NodeId other = b.op(OperatorClass::Other, 64, {matmul});
-  NodeId random = b.op(OperatorClass::Random, 64, {other});
-  NodeId start = b.start({random});
-  NodeId wait = b.wait(start, 64);
-  JointGraph graph = b.finish({wait}, {});
-  std::vector<BanReason> bans = ban(graph);
-  EXPECT_EQ(bans[x], BanReason::Argument);
-  EXPECT_EQ(bans[pointwise], BanReason::None);
-  EXPECT_EQ(bans[view], BanReason::None);
-  EXPECT_EQ(bans[matmul], BanReason::NotInAllowlist);
-  EXPECT_EQ(bans[other], BanReason::NotInAllowlist);
-  EXPECT_EQ(bans[random], BanReason::Random);
-  EXPECT_EQ(bans[start], BanReason::Collective);
-  EXPECT_EQ(bans[wait], BanReason::Collective);
+using Bans = std::vector<BanReason>;
+using B = BanReason;
 
+TEST(RecomputeBans, ByClass) {
+  TextGraph graph(R"(
+    x = input 64; a = pointwise 64 x; v = view a; m = mm 64 v
+    o = other 64 m; r = random 64 o; s = start r; w = wait 64 s; return w)");
+  EXPECT_EQ(ban(graph),
+            (Bans{B::Argument, B::None, B::None, B::NotInAllowlist,
+                  B::NotInAllowlist, B::Random, B::Collective, B::Collective}));
   CutOptions options;
   options.banRecomputeNotInAllowlist = false;
-  bans = ban(graph, options);
-  EXPECT_EQ(bans[matmul], BanReason::ComputeIntensive);
-  EXPECT_EQ(bans[other], BanReason::None);
-  EXPECT_EQ(bans[random], BanReason::Random);
+  EXPECT_EQ(ban(graph, options),
+            (Bans{B::Argument, B::None, B::None, B::ComputeIntensive, B::None,
+                  B::Random, B::Collective, B::Collective}));
 }
 
 TEST(RecomputeBans, AreHardOrForAPrice) {
-  GraphBuilder b;
-  NodeId x = b.input(64);
-  NodeId random = b.op(OperatorClass::Random, 64, {x});
-  NodeId matmul = b.matmul(64, {random});
-  NodeId pinned = b.pointwise(64, {matmul});
-  b[pinned].isPinned = true;
-  NodeId kept = b.pointwise(64, {pinned});
-  b[kept].tag = PartitionTag::MustBeForward;
-  NodeId saved = b.pointwise(64, {kept});
-  b[saved].policy = RecomputePolicy::MustSave;
-  NodeId rather = b.pointwise(64, {saved});
-  b[rather].policy = RecomputePolicy::PreferSave;
-  JointGraph graph = b.finish({rather}, {});
-  std::vector<BanReason> bans = ban(graph);
-  EXPECT_EQ(bans[pinned], BanReason::KeptInForward);
-  EXPECT_EQ(bans[kept], BanReason::KeptInForward);
-  EXPECT_EQ(bans[saved], BanReason::MustSave);
-  EXPECT_EQ(bans[rather], BanReason::PreferSave);
-  for (NodeId node : {x, random, pinned, kept, saved})
-    EXPECT_TRUE(isHard(bans[node])) << node;
-  for (NodeId node : {matmul, rather})
-    EXPECT_FALSE(isHard(bans[node])) << node;
+  TextGraph graph(R"(
+    x = input 64; random = random 64 x; m = mm 64 random
+    pinned = pointwise 64 m : pinned
+    kept = pointwise 64 pinned : must-be-forward
+    saved = pointwise 64 kept : must-save
+    rather = pointwise 64 saved : prefer-save; return rather)");
+  Bans bans = ban(graph);
+  EXPECT_EQ(bans,
+            (Bans{B::Argument, B::Random, B::NotInAllowlist, B::KeptInForward,
+                  B::KeptInForward, B::MustSave, B::PreferSave}));
+  for (NodeId node = 0; node < graph.size(); ++node)
+    EXPECT_EQ(isHard(bans[node]),
+              node != graph.id("m") && node != graph.id("rather"))
+        << node;
 }
 
 TEST(RecomputeBans, UsersComeFirst) {
-  GraphBuilder b;
-  NodeId x = b.input(64);
-  NodeId must = b.matmul(64, {x});
-  b[must].policy = RecomputePolicy::MustRecompute;
-  NodeId prefer = b.matmul(64, {must});
-  b[prefer].policy = RecomputePolicy::PreferRecompute;
-  NodeId random = b.op(OperatorClass::Random, 64, {prefer});
-  b[random].policy = RecomputePolicy::PreferRecompute;
-  JointGraph graph = b.finish({random}, {});
-  std::vector<BanReason> bans = ban(graph);
-  EXPECT_EQ(bans[must], BanReason::None);
-  EXPECT_EQ(bans[prefer], BanReason::None);
+  TextGraph graph(R"(
+    x = input 64; must = mm 64 x : must-recompute
+    prefer = mm 64 must : prefer-recompute
+    random = random 64 prefer : prefer-recompute; return random)");
   // A preference does not make random numbers come again.
-  EXPECT_EQ(bans[random], BanReason::Random);
+  EXPECT_EQ(ban(graph), (Bans{B::Argument, B::None, B::None, B::Random}));
 }
 
 TEST(RecomputeBans, GathersAreRepeatedIfTheyMayBe) {
-  GraphBuilder b;
-  NodeId p = b.parameter(8), x = b.input(8);
-  NodeId gather = b.start({p});
-  NodeId gathered = b.wait(gather, 64);
-  NodeId reduced = b.wait(b.start({x}), 64);
-  JointGraph graph = b.finish({gathered, reduced}, {});
+  TextGraph graph(R"(
+    p = parameter 8; x = input 8; gather = start p; gathered = wait 64 gather
+    reduce = start x; reduced = wait 64 reduce; return gathered reduced)");
   CutOptions options;
   options.repeatGathers = true;
   options.banRecomputeNotInAllowlist = false;
-  std::vector<BanReason> bans = ban(graph, options);
   // Tokens cannot be saved, so only the result of the wait is banned.
-  EXPECT_EQ(bans[gather], BanReason::None);
-  EXPECT_EQ(bans[gathered], BanReason::ComputeIntensive);
-  EXPECT_EQ(bans[reduced], BanReason::Collective);
+  EXPECT_EQ(ban(graph, options),
+            (Bans{B::Argument, B::Argument, B::None, B::ComputeIntensive,
+                  B::Collective, B::Collective}));
 }
 
 TEST(RecomputeBans, Reductions) {
-  GraphBuilder b;
-  NodeId x = b.input(64);
-  NodeId quarter = b.op(OperatorClass::Reduction, 16, {x});
-  NodeId less = b.op(OperatorClass::Reduction, 15, {x});
-  NodeId half = b.op(OperatorClass::Reduction, 31, {x, x});
-  JointGraph graph = b.finish({quarter, less, half}, {});
+  TextGraph graph(R"(
+    x = input 64; quarter = reduction 16 x; less = reduction 15 x
+    half = reduction 31 x x; return quarter less half)");
   CutOptions options;
   options.banRecomputeUsedFarApart = false;
-  std::vector<BanReason> bans = ban(graph, options);
-  EXPECT_EQ(bans[quarter], BanReason::None);
-  EXPECT_EQ(bans[less], BanReason::Reduction);
-  EXPECT_EQ(bans[half], BanReason::Reduction);
+  EXPECT_EQ(ban(graph, options),
+            (Bans{B::Argument, B::None, B::Reduction, B::Reduction}));
   options.banRecomputeReductions = false;
-  EXPECT_EQ(ban(graph, options)[less], BanReason::None);
+  EXPECT_EQ(ban(graph, options)[graph.id("less")], B::None);
 }
 
 TEST(RecomputeBans, MaterializedInTheBackward) {
-  GraphBuilder b;
-  NodeId x = b.input(64), dy = b.tangent(64);
-  NodeId a = b.pointwise(64, {x});
-  NodeId c = b.pointwise(64, {x});
-  NodeId y = b.pointwise(64, {a, c});
   // A product reads a view of a; a pointwise operation reads c.
-  NodeId view = b.view(a);
-  NodeId dw = b.matmul(64, {view, dy});
-  NodeId dx = b.pointwise(64, {c, dy});
-  JointGraph graph = b.finish({y}, {dw, dx});
-  std::vector<BanReason> bans = ban(graph);
-  EXPECT_EQ(bans[a], BanReason::MaterializedBackward);
-  EXPECT_EQ(bans[c], BanReason::None);
+  TextGraph graph(R"(
+    x = input 64; dy = tangent 64; a = pointwise 64 x; c = pointwise 64 x
+    y = pointwise 64 a c; v = view a; dw = mm 64 v dy; dx = pointwise 64 c dy
+    return y | dw dx)");
+  Bans bans = ban(graph);
+  EXPECT_EQ(bans[graph.id("a")], B::MaterializedBackward);
+  EXPECT_EQ(bans[graph.id("c")], B::None);
   CutOptions options;
   options.banRecomputeMaterializedBackward = false;
-  EXPECT_EQ(ban(graph, options)[a], BanReason::None);
+  EXPECT_EQ(ban(graph, options)[graph.id("a")], B::None);
 }
 
 TEST(RecomputeBans, FarFromTheBackward) {
-  GraphBuilder b;
-  NodeId x = b.input(64), dy = b.tangent(64);
-  NodeId a = b.pointwise(64, {x});
-  NodeId c = b.pointwise(64, {a});
-  NodeId d = b.pointwise(64, {c});
-  NodeId dx = b.pointwise(64, {d, dy});
-  NodeId unused = b.pointwise(64, {x});
-  JointGraph graph = b.finish({d, unused}, {dx});
+  TextGraph graph(R"(
+    x = input 64; dy = tangent 64; a = pointwise 64 x; c = pointwise 64 a
+    d = pointwise 64 c; dx = pointwise 64 d dy; unused = pointwise 64 x
+    return d unused | dx)");
   CutOptions options;
   options.maxDistFromBw = 2;
-  std::vector<BanReason> bans = ban(graph, options);
-  EXPECT_EQ(bans[a], BanReason::FarFromBackward);
-  EXPECT_EQ(bans[c], BanReason::None);
-  EXPECT_EQ(bans[unused], BanReason::None);
+  Bans bans = ban(graph, options);
+  EXPECT_EQ(bans[graph.id("a")], B::FarFromBackward);
+  EXPECT_EQ(bans[graph.id("c")], B::None);
+  EXPECT_EQ(bans[graph.id("unused")], B::None);
 }
 
 TEST(RecomputeBans, UsedFarApart) {
-  GraphBuilder b;
-  NodeId x = b.input(64);
-  NodeId a = b.pointwise(64, {x});
-  NodeId near = b.pointwise(64, {a});
-  NodeId product = b.matmul(64, {near});
-  NodeId far = b.pointwise(64, {a, product});
-  JointGraph graph = b.finish({far}, {});
-  std::vector<BanReason> bans = ban(graph);
-  EXPECT_EQ(bans[near], BanReason::None);
-  EXPECT_EQ(bans[far], BanReason::UsedFarApart);
+  TextGraph graph(R"(
+    x = input 64; a = pointwise 64 x; near = pointwise 64 a
+    product = mm 64 near; far = pointwise 64 a product; return far)");
+  Bans bans = ban(graph);
+  EXPECT_EQ(bans[graph.id("near")], B::None);
+  EXPECT_EQ(bans[graph.id("far")], B::UsedFarApart);
   CutOptions options;
   options.banRecomputeUsedFarApart = false;
-  EXPECT_EQ(ban(graph, options)[far], BanReason::None);
+  EXPECT_EQ(ban(graph, options)[graph.id("far")], B::None);
 }
 
 TEST(RecomputeBans, LongFusibleChains) {
-  GraphBuilder b;
-  NodeId node = b.input(64);
-  std::vector<NodeId> chain = {node};
-  for (int i = 0; i < 110; ++i)
-    chain.push_back(node = b.pointwise(64, {node}));
-  JointGraph graph = b.finish({node}, {});
-  std::vector<BanReason> bans = ban(graph);
-  for (size_t i = 1; i < chain.size(); ++i)
-    EXPECT_EQ(bans[chain[i]],
-              i == 102 ? BanReason::LongFusibleChain : BanReason::None)
-        << i;
+  TextGraph graph("-1 = input 64;" + repeat(110, "$ = pointwise 64 ^;") +
+                  "return 109");
+  Bans bans = ban(graph);
+  for (NodeId node = 1; node < graph.size(); ++node)
+    EXPECT_EQ(bans[node], node == 102 ? B::LongFusibleChain : B::None) << node;
   CutOptions options;
   options.banRecomputeLongFusibleChains = false;
-  EXPECT_EQ(ban(graph, options)[chain[102]], BanReason::None);
+  EXPECT_EQ(ban(graph, options)[102], B::None);
 }
 
 TEST(RecomputeBans, AnOperationOfNoValueIsNotBannedForItsPrice) {
-  GraphBuilder b;
-  NodeId x = b.input(64);
-  NodeId opaque = b.op(OperatorClass::Other, 0, {x});
-  b[opaque].isSaveable = false;
-  NodeId attention = b.multiple(OperatorClass::ComputeIntensive, {x});
-  NodeId first = b.result(attention, 64);
-  JointGraph graph = b.finish({opaque, first}, {});
-  std::vector<BanReason> bans = ban(graph);
-  EXPECT_EQ(bans[opaque], BanReason::None);
-  EXPECT_EQ(bans[attention], BanReason::NotInAllowlist);
-  EXPECT_EQ(bans[first], BanReason::None);
+  TextGraph graph(R"(
+    x = input 64; opaque = other 0 x : opaque; attention = several mm x
+    first = result 64 attention; return opaque first)");
+  EXPECT_EQ(ban(graph),
+            (Bans{B::Argument, B::None, B::NotInAllowlist, B::None}));
 }
 
 //===----------------------------------------------------------------------===//

@@ -25,165 +25,109 @@ namespace {
 
 using Nodes = std::vector<NodeId>;
 
-Nodes saveStorages(const JointGraph &graph, const Nodes &saved) {
-  Split halves = expectNoConflict(split(graph, saved, false));
-  return expectNoConflict(partition::saveStorages(graph, halves, false)).saved;
+/// What is saved instead of `saved`, for an input x and a tangent dy.
+std::string saveStorages(const std::string &text, const std::string &saved) {
+  TextGraph graph("x = input 8; dy = tangent 8;" + text);
+  Split halves = expectNoConflict(split(graph, graph.list(saved), false));
+  return graph.tell(
+      expectNoConflict(partition::saveStorages(graph, halves, false)).saved);
 }
 
 //===----------------------------------------------------------------------===//
 // Storages
 //===----------------------------------------------------------------------===//
 
-struct SavedStoragesTest : ::testing::Test {
-  GraphBuilder build;
-  NodeId input = build.input(8);
-  NodeId tangent = build.tangent(8);
-};
-
-TEST_F(SavedStoragesTest, ViewsOfOneStorageSaveItOnce) {
-  NodeId value = build.matmul(8, {input});
-  NodeId first = build.view(value);
-  NodeId second = build.view(first);
-  NodeId gradient = build.pointwise(8, {tangent, first, second});
-  JointGraph graph = build.finish({second}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {first, second}), Nodes({value}));
-  EXPECT_EQ(saveStorages(graph, {second, value}), Nodes({value}));
+TEST(SavedStoragesTest, ViewsOfOneStorageSaveItOnce) {
+  const char *views = R"(value = mm 8 x; a = view value; b = view a
+                         g = pointwise 8 dy a b; return b | g)";
+  EXPECT_EQ(saveStorages(views, "a b"), "value");
+  EXPECT_EQ(saveStorages(views, "b value"), "value");
 }
 
-TEST_F(SavedStoragesTest, AViewOfAnArgumentSavesTheArgument) {
-  NodeId view = build.view(input);
-  NodeId gradient = build.pointwise(8, {tangent, view});
-  JointGraph graph = build.finish({view}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {view}), Nodes({input}));
+TEST(SavedStoragesTest, AViewSavesWhatItShows) {
+  // An argument, and what results of a view show.
+  EXPECT_EQ(saveStorages("a = view x; g = pointwise 8 dy a; return a | g", "a"),
+            "x");
+  EXPECT_EQ(saveStorages(R"(
+              value = mm 8 x; unbind = several view value
+              a = result 4 unbind : in=value; b = result 4 unbind : in=value
+              g = pointwise 8 dy a b; return value | g)",
+                         "a b"),
+            "value");
 }
 
-TEST_F(SavedStoragesTest, ResultsOfAViewSaveWhatItShows) {
-  NodeId value = build.matmul(8, {input});
-  NodeId unbind = build.multiple(OperatorClass::View, {value});
-  NodeId first = build.result(unbind, 4);
-  NodeId second = build.result(unbind, 4);
-  build[first].storage = build[second].storage = build[value].storage;
-  NodeId gradient = build.pointwise(8, {tangent, first, second});
-  JointGraph graph = build.finish({value}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {first, second}), Nodes({value}));
+TEST(SavedStoragesTest, AViewIsKeptWhereItsStorageIsComputedAgain) {
+  EXPECT_EQ(saveStorages(R"(value = pointwise 8 x; a = view value
+                            g = pointwise 8 dy value a; return a | g)",
+                         "a"),
+            "x a");
+  // Or has to be.
+  EXPECT_EQ(saveStorages(R"(value = pointwise 8 x : must-recompute
+                            a = view value; g = pointwise 8 dy a
+                            return a | g)",
+                         "a"),
+            "a");
 }
 
-TEST_F(SavedStoragesTest, AViewIsKeptWhereItsStorageIsComputedAgain) {
-  NodeId value = build.pointwise(8, {input});
-  NodeId view = build.view(value);
-  NodeId gradient = build.pointwise(8, {tangent, value, view});
-  JointGraph graph = build.finish({view}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {view}), Nodes({input, view}));
+TEST(SavedStoragesTest, AViewThatCannotBeRepeatedIsSaved) {
+  for (const char *mark : {"pinned", "must-save", "must-be-forward"})
+    EXPECT_EQ(saveStorages("value = mm 8 x; a = view value : " +
+                               std::string(mark) + R"(; slice = view a
+                           g = pointwise 8 dy slice; return slice | g)",
+                           "slice"),
+              "a");
+  EXPECT_EQ(saveStorages(R"(value = mm 8 x; offset = mm 8 x; a = view value
+                            slice = view a offset; g = pointwise 8 dy slice
+                            return slice | g)",
+                         "slice"),
+            "slice");
 }
 
-TEST_F(SavedStoragesTest, AViewIsKeptWhereItsStorageHasToBeComputedAgain) {
-  NodeId value = build.pointwise(8, {input});
-  NodeId view = build.view(value);
-  NodeId gradient = build.pointwise(8, {tangent, view});
-  build[value].policy = RecomputePolicy::MustRecompute;
-  JointGraph graph = build.finish({view}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {view}), Nodes({view}));
-}
-
-TEST_F(SavedStoragesTest, AViewThatCannotBeRepeatedIsSaved) {
-  for (int32_t way = 0; way < 4; ++way) {
-    SCOPED_TRACE(way);
-    GraphBuilder build;
-    NodeId input = build.input(8);
-    NodeId tangent = build.tangent(8);
-    NodeId value = build.matmul(8, {input});
-    NodeId offset = build.matmul(8, {input});
-    NodeId view = build.view(value);
-    NodeId slice = way == 3 ? build.op(OperatorClass::View, 8, {view, offset})
-                            : build.view(view);
-    build[slice].storage = build[value].storage;
-    if (way == 0)
-      build[view].isPinned = true;
-    if (way == 1)
-      build[view].policy = RecomputePolicy::MustSave;
-    if (way == 2)
-      build[view].tag = PartitionTag::MustBeForward;
-    NodeId gradient = build.pointwise(8, {tangent, slice});
-    JointGraph graph = build.finish({slice}, {gradient});
-    EXPECT_EQ(saveStorages(graph, {slice}), Nodes({way == 3 ? slice : view}));
-  }
-}
-
-TEST_F(SavedStoragesTest, AViewMayReadWhatTheBackwardHas) {
-  NodeId value = build.matmul(8, {input});
-  NodeId offset = build.matmul(8, {input});
-  NodeId zero = build.op(OperatorClass::Constant, 8, {});
-  NodeId slice = build.op(OperatorClass::View, 8, {value, offset, zero});
-  build[slice].storage = build[value].storage;
-  NodeId gradient = build.pointwise(8, {tangent, slice, offset});
-  JointGraph graph = build.finish({slice}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {slice, offset}), Nodes({value, offset}));
+TEST(SavedStoragesTest, AViewMayReadWhatTheBackwardHas) {
+  EXPECT_EQ(saveStorages(R"(
+              value = mm 8 x; offset = mm 8 x; zero = constant 8
+              slice = view value offset zero; g = pointwise 8 dy slice offset
+              return slice | g)",
+                         "slice offset"),
+            "value offset");
 }
 
 //===----------------------------------------------------------------------===//
 // Dimensions
 //===----------------------------------------------------------------------===//
 
-struct SavedDimensionsTest : SavedStoragesTest {
-  NodeId value = build.matmul(8, {input});
-  NodeId index = build.op(OperatorClass::Constant, 8, {});
-
-  NodeId measure(NodeId measured) {
-    NodeId size = build.op(OperatorClass::Other, 8, {measured, index});
-    build[size].readsDimensions = true;
-    return size;
-  }
-};
-
-TEST_F(SavedDimensionsTest, WhatIsOnlyMeasuredIsNotSaved) {
-  NodeId first = measure(value);
-  NodeId second = measure(value);
-  NodeId gradient = build.pointwise(8, {tangent, first, second});
-  JointGraph graph = build.finish({value}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {value}), Nodes({first, second}));
+/// What is saved instead of a value, some sizes of which are read.
+std::string saveMeasured(const std::string &text) {
+  return saveStorages("value = mm 8 x; zero = constant 8;" + text, "value");
 }
 
-TEST_F(SavedDimensionsTest, WhatIsReadAsWellIsSaved) {
-  NodeId size = measure(value);
-  NodeId gradient = build.pointwise(8, {tangent, value, size});
-  JointGraph graph = build.finish({value}, {gradient});
-  EXPECT_EQ(saveStorages(graph, {value}), Nodes({value}));
+TEST(SavedDimensionsTest, WhatIsOnlyMeasuredIsNotSaved) {
+  EXPECT_EQ(saveMeasured(R"(a = other 8 value zero : measures
+                            b = other 8 value zero : measures
+                            g = pointwise 8 dy a b; return value | g)"),
+            "a b");
 }
 
-TEST_F(SavedDimensionsTest, WhatIsReturnedIsSaved) {
-  NodeId size = measure(value);
-  NodeId gradient = build.pointwise(8, {tangent, size});
-  JointGraph graph = build.finish({value}, {value, gradient});
-  EXPECT_EQ(saveStorages(graph, {value}), Nodes({value}));
+TEST(SavedDimensionsTest, WhatIsNeededAsWellIsSaved) {
+  const std::string size = "a = other 8 value zero : measures;";
+  // Read, returned, and what the forward cannot measure.
+  EXPECT_EQ(saveMeasured(size + "g = pointwise 8 dy value a; return value | g"),
+            "value");
+  EXPECT_EQ(saveMeasured(size + "g = pointwise 8 dy a; return value | value g"),
+            "value");
+  EXPECT_EQ(saveMeasured("g = pointwise 8 dy; a = other 8 value g : measures; "
+                         "return value | a"),
+            "value");
 }
 
-TEST_F(SavedDimensionsTest, WhatTheForwardCannotMeasureIsSaved) {
-  NodeId gradient = build.pointwise(8, {tangent});
-  NodeId size = build.op(OperatorClass::Other, 8, {value, gradient});
-  build[size].readsDimensions = true;
-  JointGraph graph = build.finish({value}, {size});
-  EXPECT_EQ(saveStorages(graph, {value}), Nodes({value}));
-}
-
-TEST_F(SavedDimensionsTest, WhatIsMeasuredInTheBackwardIsSaved) {
-  for (int32_t way = 0; way < 3; ++way) {
-    SCOPED_TRACE(way);
-    GraphBuilder build;
-    NodeId input = build.input(8);
-    NodeId tangent = build.tangent(8);
-    NodeId value = build.matmul(8, {input});
-    NodeId size = build.op(OperatorClass::Other, 8, {value});
-    build[size].readsDimensions = true;
-    if (way == 0)
-      build[size].isPinned = true;
-    if (way < 2)
-      build[size].tag = PartitionTag::MustBeBackward;
-    else
-      build[size].policy = RecomputePolicy::MustRecompute;
-    NodeId gradient = build.pointwise(8, {tangent, size});
-    JointGraph graph = build.finish({value}, {gradient});
-    EXPECT_EQ(saveStorages(graph, {value}), Nodes({value}));
-  }
+TEST(SavedDimensionsTest, WhatIsMeasuredInTheBackwardIsSaved) {
+  for (const char *marks :
+       {"pinned must-be-backward", "must-be-backward", "must-recompute"})
+    EXPECT_EQ(saveMeasured("a = other 8 value : measures " +
+                           std::string(marks) +
+                           "; g = pointwise 8 dy a; return value | g"),
+              "value")
+        << marks;
 }
 
 //===----------------------------------------------------------------------===//

@@ -19,77 +19,59 @@ using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
 using mlir::commsched::testing::Seeds;
 
-static std::vector<NodeId> saveAsEager(const JointGraph &graph) {
-  return expectNoConflict(
-             splitAsEager(graph, expectNoConflict(classify(graph))))
-      .saved;
+static std::string saveAsEager(const TextGraph &graph) {
+  return graph.tell(
+      expectNoConflict(splitAsEager(graph, expectNoConflict(classify(graph))))
+          .saved);
 }
 
 TEST(SplitAsEager, SavesWhatTheBackwardUses) {
-  GraphBuilder b;
-  NodeId x = b.input(64), p = b.parameter(64), dy = b.tangent(64);
-  NodeId a = b.pointwise(64, {x});
-  NodeId y = b.matmul(64, {a, p});
-  NodeId da = b.matmul(64, {dy, p});
-  NodeId dp = b.matmul(64, {a, dy});
-  JointGraph graph = b.finish({y}, {da, dp});
-  EXPECT_EQ(saveAsEager(graph), (std::vector<NodeId>{p, a}));
-  (void)x;
+  EXPECT_EQ(saveAsEager(TextGraph(R"(
+              x = input 64; p = parameter 64; dy = tangent 64
+              a = pointwise 64 x; y = mm 64 a p; da = mm 64 dy p
+              dp = mm 64 a dy; return y | da dp)")),
+            "p a");
 }
 
 TEST(SplitAsEager, ConstantsAndViewsAreMadeAgain) {
-  GraphBuilder b;
-  NodeId x = b.input(64), dy = b.tangent(64);
-  NodeId one = b.op(OperatorClass::Constant, 4, {});
-  NodeId a = b.pointwise(64, {x, one});
-  NodeId left = b.view(a), right = b.view(a);
-  NodeId y = b.matmul(64, {left, right});
-  NodeId dx = b.matmul(64, {left, dy});
-  NodeId dz = b.matmul(64, {right, dy, one});
-  JointGraph graph = b.finish({y}, {dx, dz});
-  EXPECT_EQ(saveAsEager(graph), std::vector<NodeId>{a});
+  EXPECT_EQ(saveAsEager(TextGraph(R"(
+              x = input 64; dy = tangent 64; one = constant 4
+              a = pointwise 64 x one; left = view a; right = view a
+              y = mm 64 left right; dx = mm 64 left dy; dz = mm 64 right dy one
+              return y | dx dz)")),
+            "a");
 }
 
 TEST(SplitAsEager, WhatIsToldIsComputedAgain) {
-  GraphBuilder b;
-  NodeId x = b.input(64), dy = b.tangent(64);
-  NodeId product = b.matmul(64, {x});
-  b[product].policy = RecomputePolicy::MustRecompute;
-  NodeId dx = b.matmul(64, {product, dy});
-  JointGraph graph = b.finish({product}, {dx});
-  EXPECT_EQ(saveAsEager(graph), std::vector<NodeId>{x});
+  EXPECT_EQ(saveAsEager(TextGraph(R"(
+              x = input 64; dy = tangent 64; product = mm 64 x : must-recompute
+              dx = mm 64 product dy; return product | dx)")),
+            "x");
 }
 
 TEST(SplitAsEager, TheForwardHasWhatIsTaggedSo) {
-  for (PartitionTag tag : {PartitionTag::None, PartitionTag::Forward,
-                           PartitionTag::MustBeForward}) {
-    GraphBuilder b;
-    NodeId x = b.input(64), dy = b.tangent(64);
-    NodeId mask = b.pointwise(8, {x}); // No result of the forward needs it.
-    b[mask].tag = tag;
-    NodeId y = b.matmul(64, {x});
-    NodeId dx = b.matmul(64, {mask, dy});
-    JointGraph graph = b.finish({y}, {dx});
-    EXPECT_EQ(saveAsEager(graph),
-              std::vector<NodeId>{tag == PartitionTag::None ? x : mask});
-  }
+  // No result of the forward needs the mask.
+  for (const char *tag : {"", "forward", "must-be-forward"})
+    EXPECT_EQ(saveAsEager("x = input 64; dy = tangent 64; mask = pointwise 8 x "
+                          ": " +
+                          std::string(tag) +
+                          "; y = mm 64 x; dx = mm 64 mask dy; return y | dx"),
+              *tag ? "mask" : "x");
 }
 
 /// Layers of a product and a pointwise operation, each of which the backward
-/// uses; the products of later layers cost more.
-static JointGraph makeLayers(int numLayers) {
-  GraphBuilder b;
-  NodeId node = b.input(100), dy = b.tangent(100);
-  std::vector<NodeId> values;
-  for (int i = 0; i < numLayers; ++i) {
-    node = b.matmul(100, {node}, /*cost=*/10 + i);
-    values.push_back(node);
-    node = b.pointwise(100, {node});
+/// uses; the products of later layers cost more: 10 to 19.
+static TextGraph makeLayers(int numLayers) {
+  std::string text =
+      "y-1 = input 100; dy = tangent 100;" +
+      repeat(numLayers, "h$ = mm 100 y^ : cost=1$; y$ = pointwise 100 h$");
+  std::string gradient = "dy";
+  for (int i = numLayers; i-- > 0;) {
+    std::string next = "d" + std::to_string(i);
+    text += next + " = mm 100 " + gradient + " h" + std::to_string(i) + ";";
+    gradient = next;
   }
-  NodeId gradient = dy;
-  for (int i = numLayers; i-- > 0;)
-    gradient = b.matmul(100, {gradient, values[i]});
-  return b.finish({node}, {gradient});
+  return text + "return y" + std::to_string(numLayers - 1) + " | " + gradient;
 }
 
 /// The rung whose knapsack has room for half the bytes: the first has room for
@@ -126,26 +108,23 @@ TEST(SavedValuesLadder, KeepsWhatCostsMost) {
 
 TEST(SavedValuesLadder, ARepeatedGatherCountsWithItsPrice) {
   // Two gathers of one size; the second is dearer.
-  GraphBuilder b;
-  NodeId p = b.parameter(8), q = b.parameter(8), x = b.input(8);
-  NodeId dy = b.tangent(64);
-  NodeId cheap = b.wait(b.start({p}, 10), 64);
-  NodeId dear = b.wait(b.start({q}, 20), 64);
-  NodeId y = b.matmul(64, {cheap, dear, x});
-  NodeId dx = b.matmul(64, {cheap, dear, dy});
-  JointGraph graph = b.finish({y}, {dx});
+  TextGraph graph(R"(
+    p = parameter 8; q = parameter 8; x = input 8; dy = tangent 64
+    first = start p; cheap = wait 64 first; second = start q : cost=20
+    dear = wait 64 second; y = mm 64 cheap dear x; dx = mm 64 cheap dear dy
+    return y | dx)");
   Classification classes = expectNoConflict(classify(graph));
   SavedValuesOptions options;
   options.cut.repeatGathers = true;
   SavedValuesLadder ladder = makeLadder(graph, classes, options);
   EXPECT_EQ(ladder.getMostBytes(), 128);
-  EXPECT_EQ(expectNoConflict(ladder.solve(halfRung)).saved,
-            (std::vector<NodeId>{p, dear}));
+  EXPECT_EQ(graph.tell(expectNoConflict(ladder.solve(halfRung)).saved),
+            "p dear");
   options.cut.repeatGathers = false;
   EXPECT_EQ(expectNoConflict(makeLadder(graph, classes, options)
                                  .solve(SavedValuesLadder::size() - 1))
                 .saved,
-            (std::vector<NodeId>{cheap, dear}));
+            graph.list("cheap dear"));
 }
 
 TEST(SavedValuesLadder, AggressiveRecomputationStartsLow) {

@@ -18,57 +18,36 @@ using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
 using mlir::commsched::testing::Seeds;
 
-static std::vector<NodeId> findInputs(const JointGraph &graph,
-                                      int64_t segmentBytes) {
+static std::string findInputs(const TextGraph &graph, int64_t segmentBytes) {
   Classification classes = expectNoConflict(classify(graph));
   std::vector<char> isInput = findSegmentInputs(graph, classes, segmentBytes);
   std::vector<NodeId> inputs;
   for (NodeId node = 0; node < graph.size(); ++node)
     if (isInput[node])
       inputs.push_back(node);
-  return inputs;
+  return graph.tell(inputs);
 }
 
-namespace {
-
 /// Layers of a wide value of 100 bytes between narrow ones of 10.
-struct Layers {
-  explicit Layers(int32_t count) {
-    NodeId x = b.input(10), dy = b.tangent(10);
-    for (int32_t i = 0; i < count; ++i) {
-      wide.push_back(b.matmul(100, {x}));
-      x = b.matmul(10, {wide.back()});
-      narrow.push_back(x);
-    }
-    NodeId dx = b.matmul(10, {wide.front(), dy});
-    graph = b.finish({x}, {dx});
-  }
-
-  GraphBuilder b;
-  std::vector<NodeId> wide;
-  std::vector<NodeId> narrow;
-  JointGraph graph;
-};
-
-} // namespace
+static TextGraph makeWideLayers(int32_t count) {
+  return "n-1 = input 10; dy = tangent 10;" +
+         repeat(count, "w$ = mm 100 n^; n$ = mm 10 w$") +
+         "dx = mm 10 w0 dy; return n" + std::to_string(count - 1) + " | dx";
+}
 
 TEST(Segments, EndWhereFewBytesCross) {
-  Layers layers(4);
-  Classification classes = expectNoConflict(classify(layers.graph));
-  EXPECT_EQ(computeForwardBytes(layers.graph, classes), 440);
+  TextGraph graph = makeWideLayers(4);
+  Classification classes = expectNoConflict(classify(graph));
+  EXPECT_EQ(computeForwardBytes(graph, classes), 440);
   // Nothing reads the last one any more.
-  std::vector<NodeId> ends(layers.narrow.begin(), layers.narrow.end() - 1);
-  EXPECT_EQ(findInputs(layers.graph, 110), ends);
+  EXPECT_EQ(findInputs(graph, 110), "n0 n1 n2");
   // Two layers each.
-  EXPECT_EQ(findInputs(layers.graph, 220),
-            std::vector<NodeId>{layers.narrow[1]});
-  EXPECT_EQ(findInputs(layers.graph, 440), std::vector<NodeId>{});
+  EXPECT_EQ(findInputs(graph, 220), "n1");
+  EXPECT_EQ(findInputs(graph, 440), "");
 }
 
 TEST(Segments, OfSingleOperationsEndBehindEach) {
-  Layers layers(2);
-  std::vector<NodeId> all = {layers.wide[0], layers.narrow[0], layers.wide[1]};
-  EXPECT_EQ(findInputs(layers.graph, 1), all);
+  EXPECT_EQ(findInputs(makeWideLayers(2), 1), "w0 n0 w1");
 }
 
 /// What crosses an end of a segment is an input, by a search from each end.

@@ -8,74 +8,63 @@
 
 #include "CommSched/Partition/Split.h"
 
+#include "../Seeds.h"
+#include "RandomJointGraph.h"
+#include "ReferenceSplit.h"
 #include "TestGraphs.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 using namespace mlir::commsched;
 using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
-using Nodes = std::vector<NodeId>;
-
-Nodes list(const std::vector<char> &half) {
-  Nodes nodes;
+std::string list(const TextGraph &graph, const std::vector<char> &half) {
+  std::vector<NodeId> nodes;
   for (size_t node = 0; node < half.size(); ++node)
     if (half[node])
       nodes.push_back(static_cast<NodeId>(node));
-  return nodes;
+  return graph.tell(nodes);
 }
 
-/// x, w, dy -> h = x * w, y = max(h); dh = dy * y, dx = dh * w, dw = dh * x.
-struct Layer {
-  GraphBuilder builder;
-  NodeId x = builder.input(100);
-  NodeId w = builder.parameter(50);
-  NodeId dy = builder.tangent(10);
-  NodeId h = builder.matmul(40, {x, w});
-  NodeId y = builder.pointwise(40, {h});
-  NodeId dh = builder.pointwise(40, {dy, y});
-  NodeId dx = builder.matmul(100, {dh, w});
-  NodeId dw = builder.matmul(50, {dh, x});
+/// What is saved, and what the forward and the backward run.
+std::string tellSplit(const TextGraph &graph, const std::string &saved) {
+  Split split =
+      expectNoConflict(partition::split(graph, graph.list(saved), false));
+  return graph.tell(split.saved) + " | " + list(graph, split.inForward) +
+         " | " + list(graph, split.inBackward);
+}
 
-  JointGraph finish() { return builder.finish({y}, {dx, dw}); }
-};
+const std::string layer = R"(
+  x = input 100; w = parameter 50; dy = tangent 10
+  h = mm 40 x w; y = pointwise 40 h
+  dh = pointwise 40 dy y; dx = mm 100 dh w; dw = mm 50 dh x
+  return y | dx dw
+)";
 
 TEST(SplitTest, HandsOverWhatIsSavedAndWhatIsAnArgument) {
-  Layer layer;
-  JointGraph graph = layer.finish();
-  Split split = expectNoConflict(partition::split(graph, {layer.y}, false));
-  EXPECT_EQ(split.saved, (Nodes{layer.x, layer.w, layer.y}));
-  EXPECT_EQ(list(split.inForward), (Nodes{layer.h, layer.y}));
-  EXPECT_EQ(list(split.inBackward), (Nodes{layer.dh, layer.dx, layer.dw}));
+  EXPECT_EQ(tellSplit(layer, "y"), "x w y | h y | dh dx dw");
 }
 
 TEST(SplitTest, DropsWhatTheBackwardDoesNotUse) {
-  Layer layer;
-  NodeId spare = layer.builder.pointwise(7, {layer.x});
-  JointGraph graph = layer.finish();
-  Split split = expectNoConflict(
-      partition::split(graph, {spare, layer.y, layer.h}, false));
-  EXPECT_EQ(split.saved, (Nodes{layer.x, layer.w, layer.y}));
-  EXPECT_FALSE(split.inForward[spare]);
+  EXPECT_EQ(tellSplit(layer + "spare = pointwise 7 x", "spare y h"),
+            "x w y | h y | dh dx dw");
 }
 
 TEST(SplitTest, DropsWhatNothingNeeds) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  builder.pointwise(8, {x});
-  NodeId start = builder.start({x});
-  builder.wait(start, 8);
-  builder.pointwise(8, {dy, x});
-  NodeId y = builder.pointwise(8, {x});
-  JointGraph graph = builder.finish({y}, {dy});
-  Split split = expectNoConflict(partition::split(graph, {}, false));
-  EXPECT_EQ(split.saved, Nodes{});
-  EXPECT_EQ(list(split.inForward), (Nodes{y}));
-  EXPECT_EQ(list(split.inBackward), Nodes{});
+  EXPECT_EQ(tellSplit(TextGraph(R"(
+              x = input 8; dy = tangent 8; unused = pointwise 8 x
+              start = start x; wait = wait 8 start; none = pointwise 8 dy x
+              y = pointwise 8 x
+              return y | dy)"),
+                      ""),
+            " | y | ");
 }
 
 //===----------------------------------------------------------------------===//
@@ -83,229 +72,161 @@ TEST(SplitTest, DropsWhatNothingNeeds) {
 //===----------------------------------------------------------------------===//
 
 TEST(SplitTest, EffectsRunOnceWhereTheirOperandsAre) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId store = builder.pointwise(8, {x});
-  NodeId late = builder.pointwise(8, {x});
-  NodeId gradient = builder.pointwise(8, {dy});
-  NodeId accumulate = builder.pointwise(8, {gradient});
-  for (NodeId node : {store, late, accumulate})
-    builder[node].isPinned = true;
-  builder[late].tag = PartitionTag::Backward;
-  JointGraph graph = builder.finish({x}, {});
-  Split split = expectNoConflict(partition::split(graph, {}, false));
-  EXPECT_EQ(split.saved, (Nodes{x}));
-  EXPECT_EQ(list(split.inForward), (Nodes{store}));
-  EXPECT_EQ(list(split.inBackward), (Nodes{late, gradient, accumulate}));
+  EXPECT_EQ(tellSplit(TextGraph(R"(
+              x = input 8; dy = tangent 8; store = pointwise 8 x : pinned
+              late = pointwise 8 x : pinned backward
+              gradient = pointwise 8 dy
+              accumulate = pointwise 8 gradient : pinned
+              return x)"),
+                      ""),
+            "x | store | late gradient accumulate");
 }
 
 TEST(SplitTest, TagsKeepOperationsInTheirHalf) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId kept = builder.pointwise(8, {x});
-  NodeId hinted = builder.pointwise(8, {x});
-  NodeId late = builder.pointwise(8, {kept});
-  builder[kept].tag = PartitionTag::MustBeForward;
-  builder[hinted].tag = PartitionTag::Forward;
-  builder[late].tag = PartitionTag::MustBeBackward;
-  JointGraph graph = builder.finish({}, {dy});
-  Split split = expectNoConflict(partition::split(graph, {kept}, false));
-  EXPECT_EQ(split.saved, (Nodes{kept}));
-  EXPECT_EQ(list(split.inForward), (Nodes{kept}));
-  EXPECT_EQ(list(split.inBackward), (Nodes{late}));
+  EXPECT_EQ(tellSplit(TextGraph(R"(
+              x = input 8; dy = tangent 8
+              kept = pointwise 8 x : must-be-forward
+              hinted = pointwise 8 x : forward
+              late = pointwise 8 kept : must-be-backward
+              return | dy)"),
+                      "kept"),
+            "kept | kept | late");
 }
 
 TEST(SplitTest, WhatComesFirstInMemoryIsInTheForwardToo) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId read = builder.pointwise(8, {x});
-  NodeId write = builder.pointwise(8, {x});
-  NodeId dx = builder.pointwise(8, {dy, read});
-  JointGraph graph = builder.finish({write}, {dx});
-  graph.addMemoryOrder(read, write);
-  ASSERT_TRUE(graph.finalize());
-  Split split = expectNoConflict(partition::split(graph, {read}, false));
-  EXPECT_EQ(list(split.inForward), (Nodes{read, write}));
-  EXPECT_EQ(list(split.inBackward), (Nodes{dx}));
+  EXPECT_EQ(tellSplit(TextGraph(R"(
+              x = input 8; dy = tangent 8; read = pointwise 8 x
+              write = pointwise 8 x; dx = pointwise 8 dy read
+              return write | dx; order read write)"),
+                      "read"),
+            "read | read write | dx");
 }
 
 TEST(SplitTest, StartsTakeTheirWaitsAlong) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId early = builder.start({x});
-  NodeId earlyWait = builder.wait(early, 8);
-  NodeId late = builder.start({x});
-  NodeId lateWait = builder.wait(late, 8);
-  builder[early].isPinned = true;
-  builder[late].tag = PartitionTag::MustBeBackward;
-  JointGraph graph = builder.finish({x}, {dy});
-  Split split = expectNoConflict(partition::split(graph, {}, false));
-  EXPECT_EQ(list(split.inForward), (Nodes{early, earlyWait}));
-  EXPECT_EQ(list(split.inBackward), (Nodes{late, lateWait}));
+  EXPECT_EQ(tellSplit(TextGraph(R"(
+              x = input 8; dy = tangent 8
+              early = start x : pinned; earlyWait = wait 8 early
+              late = start x : must-be-backward; lateWait = wait 8 late
+              return x | dy)"),
+                      ""),
+            "x | early earlyWait | late lateWait");
 }
 
 //===----------------------------------------------------------------------===//
 // Conflicts
 //===----------------------------------------------------------------------===//
 
-void expectEqual(const PartitionConflict &conflict, NodeId node,
-                 const char *reason, NodeId other, const char *otherReason) {
-  EXPECT_EQ(conflict.node, node);
-  EXPECT_EQ(conflict.reason, reason);
-  EXPECT_EQ(conflict.other, other);
-  EXPECT_EQ(conflict.otherReason, otherReason);
+/// Why the graph cannot be split so; "none" if it can.
+std::string explain(const TextGraph &graph, const std::string &saved = "") {
+  PartitionResult<Split> result = split(graph, graph.list(saved), false);
+  const auto *conflict = std::get_if<PartitionConflict>(&result);
+  if (!conflict)
+    return "none";
+  std::string text = graph.tell({conflict->node}) + " " + conflict->reason;
+  if (conflict->other != noNode)
+    text += "; " + graph.tell({conflict->other}) + " " + conflict->otherReason;
+  if (conflict->reader != noNode)
+    text += "; read by " + graph.tell({conflict->reader});
+  return text;
 }
 
-TEST(SplitConflictTest, TheForwardNeedsATangent) {
-  GraphBuilder builder;
-  NodeId dy = builder.tangent(8);
-  NodeId middle = builder.pointwise(8, {dy});
-  NodeId result = builder.pointwise(8, {middle});
-  JointGraph graph = builder.finish({result}, {});
-  expectEqual(
-      expectConflict(split(graph, {}, false)), result,
-      "is a result of the forward, but needs what only the backward has", dy,
-      "is a tangent, which only the backward has");
-  GraphBuilder again;
-  dy = again.tangent(8);
-  middle = again.pointwise(8, {dy});
-  NodeId user = again.pointwise(8, {middle});
-  JointGraph saving = again.finish({}, {user});
-  expectEqual(
-      expectConflict(split(saving, {middle}, false)), middle,
-      "is to be saved by the forward, but needs what only the backward has", dy,
-      "is a tangent, which only the backward has");
-  JointGraph kept = saving;
-  kept[middle].tag = PartitionTag::MustBeForward;
-  expectEqual(expectConflict(split(kept, {}, false)), middle,
-              "has to be in the forward, but needs what only the backward has",
-              dy, "is a tangent, which only the backward has");
-}
+const std::string butNeeds = ", but needs what only the backward has; ";
+const std::string isTangent = "dy is a tangent, which only the backward has";
 
-TEST(SplitConflictTest, TheForwardNeedsASeedOfTheBackward) {
-  GraphBuilder builder;
-  NodeId seed = builder.backwardSeed(8);
-  NodeId reader = builder.pointwise(8, {seed});
-  NodeId middle = builder.pointwise(8, {reader});
-  NodeId result = builder.pointwise(8, {middle});
-  JointGraph graph = builder.finish({result}, {});
-  PartitionConflict conflict = expectConflict(split(graph, {}, false));
-  expectEqual(
-      conflict, result,
-      "is a result of the forward, but needs what only the backward has", seed,
-      "is a random state that only the backward has");
-  EXPECT_EQ(conflict.reader, reader);
-}
+TEST(SplitConflictTest, TheForwardNeedsWhatOnlyTheBackwardHas) {
+  const std::string tangent =
+      "dy = tangent 8; middle = pointwise 8 dy; last = pointwise 8 middle;";
+  EXPECT_EQ(explain(tangent + "return last"),
+            "last is a result of the forward" + butNeeds + isTangent +
+                "; read by middle");
+  TextGraph saving(tangent + "return | last");
+  EXPECT_EQ(explain(saving, "middle"),
+            "middle is to be saved by the forward" + butNeeds + isTangent);
+  saving["middle"].tag = PartitionTag::MustBeForward;
+  EXPECT_EQ(explain(saving),
+            "middle has to be in the forward" + butNeeds + isTangent);
 
-TEST(SplitConflictTest, TheForwardNeedsWhatIsKeptInTheBackward) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId kept = builder.pointwise(8, {x});
-  NodeId y = builder.pointwise(8, {kept});
-  JointGraph graph = builder.finish({y}, {});
-  graph[kept].tag = PartitionTag::MustBeBackward;
-  expectEqual(
-      expectConflict(split(graph, {}, false)), y,
-      "is a result of the forward, but needs what only the backward has", kept,
-      "has to be in the backward");
-  graph[kept].tag = PartitionTag::Backward;
-  expectNoConflict(split(graph, {}, false));
-  graph[kept].isPinned = true;
-  expectEqual(
-      expectConflict(split(graph, {}, false)), y,
-      "is a result of the forward, but needs what only the backward has", kept,
-      "has to be in the backward");
+  EXPECT_EQ(explain(TextGraph(R"(
+              s = seed 8; reader = pointwise 8 s; middle = pointwise 8 reader
+              last = pointwise 8 middle; return last)")),
+            "last is a result of the forward" + butNeeds +
+                "s is a random state that only the backward has; read by "
+                "reader");
+
+  for (const char *marks : {"must-be-backward", "backward pinned"})
+    EXPECT_EQ(explain("x = input 8; y = pointwise 8 x : " + std::string(marks) +
+                      "; z = pointwise 8 y; return z"),
+              "z is a result of the forward" + butNeeds +
+                  "y has to be in the backward");
+  EXPECT_EQ(explain(TextGraph("x = input 8; y = pointwise 8 x : backward; "
+                              "z = pointwise 8 y; return z")),
+            "none");
 }
 
 TEST(SplitConflictTest, TheForwardTouchesMemoryAfterTheBackward) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId dy = builder.tangent(8);
-  NodeId gradient = builder.pointwise(8, {dy});
-  NodeId store = builder.pointwise(8, {gradient});
-  NodeId load = builder.pointwise(8, {x});
-  NodeId y = builder.pointwise(8, {load});
-  NodeId clear = builder.pointwise(8, {x});
-  NodeId next = builder.pointwise(8, {x});
-  JointGraph graph = builder.finish({y}, {});
-  graph.addMemoryOrder(store, load);
-  graph.addMemoryOrder(clear, next);
-  ASSERT_TRUE(graph.finalize());
-  expectEqual(expectConflict(split(graph, {}, false)), load,
-              "is in the forward and touches memory after what only the "
-              "backward can compute",
-              store, "needs what only the backward has");
-  graph[clear].tag = PartitionTag::MustBeBackward;
-  graph[next].tag = PartitionTag::MustBeForward;
-  graph[dy].kind = JointNodeKind::Primal;
-  expectEqual(expectConflict(split(graph, {}, false)), next,
-              "is in the forward and touches memory after what only the "
-              "backward can compute",
-              clear, "has to be in the backward");
+  TextGraph graph(R"(
+    x = input 8; dy = tangent 8; gradient = pointwise 8 dy
+    store = pointwise 8 gradient; load = pointwise 8 x; y = pointwise 8 load
+    clear = pointwise 8 x; next = pointwise 8 x
+    return y; order store load; order clear next)");
+  const std::string reason = " is in the forward and touches memory after what "
+                             "only the backward can compute; ";
+  EXPECT_EQ(explain(graph),
+            "load" + reason + "store needs what only the backward has");
+  graph["clear"].tag = PartitionTag::MustBeBackward;
+  graph["next"].tag = PartitionTag::MustBeForward;
+  graph["dy"].kind = JointNodeKind::Primal;
+  EXPECT_EQ(explain(graph),
+            "next" + reason + "clear has to be in the backward");
 }
 
 TEST(SplitConflictTest, WhatIsSavedCannotBe) {
-  Layer layer;
-  JointGraph graph = layer.finish();
-  graph[layer.y].isSaveable = false;
-  expectEqual(expectConflict(split(graph, {layer.y}, false)), layer.y,
-              "cannot be saved, for a function cannot return it", layer.dh,
-              "needs it in the backward");
-  expectNoConflict(split(graph, {}, false));
-  graph[layer.x].isSaveable = false;
-  expectEqual(expectConflict(split(graph, {}, false)), layer.x,
-              "cannot be saved, for a function cannot return it", layer.dw,
-              "needs it in the backward");
+  TextGraph graph(layer);
+  graph["y"].isSaveable = false;
+  const std::string reason = " cannot be saved, for a function cannot return "
+                             "it; ";
+  EXPECT_EQ(explain(graph, "y"), "y" + reason + "dh needs it in the backward");
+  EXPECT_EQ(explain(graph), "none");
+  graph["x"].isSaveable = false;
+  EXPECT_EQ(explain(graph), "x" + reason + "dw needs it in the backward");
 }
 
-const char *const tail =
+const std::string notAgain =
     ", so it cannot be computed again, but is not saved for the backward";
 
 TEST(SplitConflictTest, TheBackwardWouldRepeatWhatItCannot) {
-  Layer layer;
-  JointGraph plain = layer.finish();
-  auto expectReason = [&](const JointGraph &graph, std::string reason) {
-    reason += tail;
-    expectEqual(expectConflict(split(graph, {}, false)), layer.h,
-                reason.c_str(), layer.dh, "is in the backward and needs it");
-    expectNoConflict(split(graph, {layer.h}, false));
-    expectNoConflict(split(graph, {layer.y}, false));
+  auto expectReason = [](auto change, const std::string &reason) {
+    TextGraph graph(layer);
+    change(graph["h"]);
+    EXPECT_EQ(explain(graph), "h " + reason + notAgain +
+                                  "; dh is in the backward and needs it");
+    EXPECT_EQ(explain(graph, "h"), "none");
+    EXPECT_EQ(explain(graph, "y"), "none");
   };
-  JointGraph graph = plain;
-  graph[layer.h].isPinned = true;
-  expectReason(graph, "touches memory that is written");
-  graph[layer.h].operatorClass = OperatorClass::Collective;
-  expectReason(graph, "must run exactly once");
-  graph = plain;
-  graph[layer.h].tag = PartitionTag::MustBeForward;
-  expectReason(graph, "has to be in the forward");
-  graph = plain;
-  graph[layer.h].operatorClass = OperatorClass::Random;
-  expectReason(graph, "draws random numbers");
-  graph = plain;
-  graph[layer.h].policy = RecomputePolicy::MustSave;
-  expectReason(graph, "has to be saved");
+  expectReason([](JointNode &h) { h.isPinned = true; },
+               "touches memory that is written");
+  expectReason(
+      [](JointNode &h) {
+        h.isPinned = true;
+        h.operatorClass = OperatorClass::Collective;
+      },
+      "must run exactly once");
+  expectReason([](JointNode &h) { h.tag = PartitionTag::MustBeForward; },
+               "has to be in the forward");
+  expectReason([](JointNode &h) { h.operatorClass = OperatorClass::Random; },
+               "draws random numbers");
+  expectReason([](JointNode &h) { h.policy = RecomputePolicy::MustSave; },
+               "has to be saved");
 }
 
 TEST(SplitConflictTest, NamesTheResultThatNeedsARepetition) {
-  GraphBuilder builder;
-  NodeId x = builder.input(8);
-  NodeId draw = builder.multiple(OperatorClass::Random, {x});
-  NodeId result = builder.result(draw, 8);
-  JointGraph graph = builder.finish({result}, {result});
-  expectEqual(expectConflict(split(graph, {}, false)), draw,
-              (std::string("draws random numbers") + tail).c_str(), result,
-              "is a result of the backward");
-  GraphBuilder single;
-  x = single.input(8);
-  draw = single.op(OperatorClass::Random, 8, {x});
-  JointGraph alone = single.finish({draw}, {draw});
-  expectEqual(expectConflict(split(alone, {}, false)), draw,
-              (std::string("draws random numbers") + tail).c_str(), noNode, "");
+  EXPECT_EQ(explain(TextGraph("x = input 8; draw = several random x; "
+                              "r = result 8 draw; return r | r")),
+            "draw draws random numbers" + notAgain +
+                "; r is a result of the backward");
+  EXPECT_EQ(explain(TextGraph("x = input 8; draw = random 8 x; "
+                              "return draw | draw")),
+            "draw draws random numbers" + notAgain);
 }
 
 //===----------------------------------------------------------------------===//
@@ -313,33 +234,196 @@ TEST(SplitConflictTest, NamesTheResultThatNeedsARepetition) {
 //===----------------------------------------------------------------------===//
 
 TEST(SavedBytesTest, CountsStoragesOnce) {
-  GraphBuilder builder;
-  NodeId x = builder.input(100);
-  NodeId w = builder.parameter(50);
-  NodeId shownInput = builder.view(x);
-  NodeId h = builder.matmul(40, {x, w});
-  NodeId part = builder.view(h);
-  NodeId whole = builder.view(h);
-  NodeId number = builder.pointwise(3, {h});
-  builder[part].bytes = 10;
-  builder[number].storage = -1;
-  JointGraph graph = builder.finish({}, {});
-  auto count = [&](const Nodes &saved) {
-    return computeSavedBytes(graph, saved);
+  TextGraph graph(R"(
+    x = input 100; w = parameter 50; shownInput = view x; h = mm 40 x w
+    part = view h : bytes=10; whole = view h; number = pointwise 3 h)");
+  graph["number"].storage = -1;
+  auto count = [&](const char *saved) {
+    return computeSavedBytes(graph, graph.list(saved));
   };
-  EXPECT_EQ(count({}), 0);
+  EXPECT_EQ(count(""), 0);
   // The arguments are there anyway.
-  EXPECT_EQ(count({x, w, shownInput}), 0);
+  EXPECT_EQ(count("x w shownInput"), 0);
   // A view keeps all that it shows a part of, and nothing twice.
-  EXPECT_EQ(count({part}), 40);
-  EXPECT_EQ(count({whole, part, h, h}), 40);
-  EXPECT_EQ(count({part, number, x, number}), 43);
-  graph[x].storage = -1;
-  EXPECT_EQ(count({x}), 0);
+  EXPECT_EQ(count("part"), 40);
+  EXPECT_EQ(count("whole part h h"), 40);
+  EXPECT_EQ(count("part number x number"), 43);
+  graph["x"].storage = -1;
+  EXPECT_EQ(count("x"), 0);
   // A view that is larger than what it shows: a storage that was resized.
-  graph[whole].bytes = 70;
-  EXPECT_EQ(count({part}), 40);
-  EXPECT_EQ(count({part, whole}), 70);
+  graph["whole"].bytes = 70;
+  EXPECT_EQ(count("part"), 40);
+  EXPECT_EQ(count("part whole"), 70);
+}
+
+//===----------------------------------------------------------------------===//
+// Random graphs
+//===----------------------------------------------------------------------===//
+
+using Nodes = std::vector<NodeId>;
+
+/// Mostly values of the forward that can be saved; all, some or none of them.
+Nodes drawSaved(const JointGraph &graph, std::mt19937 &random) {
+  std::vector<char> needsTangent(graph.size(), 0);
+  uint32_t percent = random() % 5 * 25;
+  bool isCareless = random() % 3 == 0;
+  Nodes saved;
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    needsTangent[node] = isBackwardArgument(graph[node].kind);
+    for (NodeId operand : graph.getOperands(node))
+      needsTangent[node] |= needsTangent[operand];
+    const JointNode &maker = graph[graph.getOperation(node)];
+    bool canSave = graph[node].isSaveable && !needsTangent[node] &&
+                   maker.policy != RecomputePolicy::MustRecompute;
+    bool mustSave = maker.policy == RecomputePolicy::MustSave ||
+                    maker.isPinned ||
+                    maker.tag == PartitionTag::MustBeForward ||
+                    maker.operatorClass == OperatorClass::Random ||
+                    maker.operatorClass == OperatorClass::Collective;
+    uint32_t chance = mustSave ? 85 : percent;
+    if ((canSave || (isCareless && random() % 8 == 0)) &&
+        random() % 100 < chance)
+      saved.push_back(node);
+  }
+  return saved;
+}
+
+/// Whether everything that a half reads is at hand there.
+void expectComplete(const JointGraph &graph, const Split &split) {
+  std::vector<char> isSaved(graph.size(), 0);
+  for (NodeId node : split.saved)
+    isSaved[node] = 1;
+  auto isInForward = [&](NodeId node) {
+    return split.inForward[node] || graph[node].kind == JointNodeKind::Primal;
+  };
+  auto isInBackward = [&](NodeId node) {
+    return split.inBackward[node] || isSaved[node] ||
+           isBackwardArgument(graph[node].kind);
+  };
+  for (NodeId node = 0; node < graph.size(); ++node)
+    for (NodeId operand : graph.getOperands(node)) {
+      EXPECT_TRUE(!split.inForward[node] || isInForward(operand)) << node;
+      EXPECT_TRUE(!split.inBackward[node] || isInBackward(operand)) << node;
+    }
+  for (NodeId result : graph.getForwardResults())
+    EXPECT_TRUE(isInForward(result));
+  for (NodeId result : graph.getBackwardResults())
+    EXPECT_TRUE(isInBackward(result));
+  for (NodeId node : split.saved)
+    EXPECT_TRUE(isInForward(node) && graph[node].isSaveable);
+}
+
+/// Whether every operation with an effect happens once, and what happens twice
+/// may.
+void expectEffectsOnce(const JointGraph &graph, const Split &split) {
+  for (NodeId node = 0; node < graph.size(); ++node) {
+    int32_t times = split.inForward[node] + split.inBackward[node];
+    if (graph[node].isPinned) {
+      EXPECT_EQ(times, 1) << node;
+    }
+    if (graph[node].operatorClass == OperatorClass::Random) {
+      EXPECT_LE(times, 1) << node;
+    }
+  }
+  for (auto [first, second] : graph.getMemoryOrder())
+    EXPECT_TRUE(split.inForward[first] || !split.inForward[second]);
+}
+
+void expectEqual(const Split &split, const Split &expected) {
+  EXPECT_EQ(split.saved, expected.saved);
+  EXPECT_EQ(split.inForward, expected.inForward);
+  EXPECT_EQ(split.inBackward, expected.inBackward);
+}
+
+TEST(SplitPropertyTest, EqualsTheDefinition) {
+  int32_t numSplit = 0;
+  int32_t numConflicts = 0;
+  int32_t numRepeated = 0;
+  for (uint64_t seed : Seeds(4000)) {
+    SCOPED_TRACE(seed);
+    JointGraph graph = makeRandomJointGraph(seed);
+    std::mt19937 random(seed);
+    Nodes saved = drawSaved(graph, random);
+    bool allowCollectives = random() % 4 == 0;
+    PartitionResult<Split> result = split(graph, saved, allowCollectives);
+    std::optional<Split> expected =
+        ReferenceSplit::solve(graph, saved, allowCollectives);
+    auto *conflict = std::get_if<PartitionConflict>(&result);
+    ASSERT_EQ(conflict == nullptr, expected.has_value())
+        << (conflict ? conflict->reason : "");
+    if (conflict) {
+      ++numConflicts;
+      EXPECT_TRUE(conflict->node >= 0 && conflict->node < graph.size());
+      EXPECT_NE(conflict->node, conflict->other);
+      EXPECT_NE(conflict->reason, "");
+      EXPECT_EQ(conflict->other == noNode, conflict->otherReason.empty());
+      continue;
+    }
+    ++numSplit;
+    const Split &halves = std::get<Split>(result);
+    expectEqual(halves, *expected);
+    expectComplete(graph, halves);
+    expectEffectsOnce(graph, halves);
+    for (NodeId node = 0; node < graph.size(); ++node)
+      numRepeated += halves.inForward[node] && halves.inBackward[node];
+    if (::testing::Test::HasFailure())
+      return;
+  }
+  EXPECT_GT(numSplit, 500);
+  EXPECT_GT(numConflicts, 50);
+  EXPECT_GT(numRepeated, 500);
+}
+
+TEST(SplitPropertyTest, DependsOnWhatIsSavedAlone) {
+  for (uint64_t seed : Seeds(500)) {
+    SCOPED_TRACE(seed);
+    JointGraph graph = makeRandomJointGraph(seed);
+    std::mt19937 random(seed);
+    Nodes saved = drawSaved(graph, random);
+    PartitionResult<Split> result = split(graph, saved, true);
+    // Neither on the order nor on how often it is said.
+    Nodes shuffled = saved;
+    if (!saved.empty())
+      shuffled.push_back(saved[random() % saved.size()]);
+    std::reverse(shuffled.begin(), shuffled.end());
+    PartitionResult<Split> again = split(graph, shuffled, true);
+    ASSERT_EQ(result.index(), again.index());
+    if (auto *conflict = std::get_if<PartitionConflict>(&result)) {
+      auto &other = std::get<PartitionConflict>(again);
+      EXPECT_EQ(conflict->node, other.node);
+      EXPECT_EQ(conflict->reason, other.reason);
+      EXPECT_EQ(conflict->other, other.other);
+      continue;
+    }
+    const Split &halves = std::get<Split>(result);
+    expectEqual(halves, std::get<Split>(again));
+    // Dropped values make no difference.
+    expectEqual(halves, std::get<Split>(split(graph, halves.saved, true)));
+  }
+}
+
+/// Whoever saves more repeats no more.
+TEST(SplitPropertyTest, SavingMoreComputesLessInTheBackward) {
+  int32_t numLess = 0;
+  for (uint64_t seed : Seeds(2000)) {
+    SCOPED_TRACE(seed);
+    JointGraph graph = makeRandomJointGraph(seed);
+    std::mt19937 random(seed);
+    Nodes some = drawSaved(graph, random);
+    Nodes more = drawSaved(graph, random);
+    more.insert(more.end(), some.begin(), some.end());
+    PartitionResult<Split> withSome = split(graph, some, true);
+    PartitionResult<Split> withMore = split(graph, more, true);
+    if (!std::holds_alternative<Split>(withSome) ||
+        !std::holds_alternative<Split>(withMore))
+      continue;
+    const std::vector<char> &first = std::get<Split>(withSome).inBackward;
+    const std::vector<char> &second = std::get<Split>(withMore).inBackward;
+    for (NodeId node = 0; node < graph.size(); ++node)
+      EXPECT_LE(second[node], first[node]) << node;
+    numLess += first != second;
+  }
+  EXPECT_GT(numLess, 60);
 }
 
 } // namespace

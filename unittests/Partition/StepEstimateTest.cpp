@@ -21,57 +21,42 @@ using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
 using mlir::commsched::testing::Seeds;
 
-static StepEstimate estimate(const JointGraph &graph,
-                             const std::vector<NodeId> &saved) {
-  Split halves =
-      expectNoConflict(split(graph, saved, /*allowCollectives=*/true));
+static StepEstimate estimate(const TextGraph &graph, const std::string &saved,
+                             const std::string &onStream0 = "") {
+  Split halves = expectNoConflict(
+      split(graph, graph.list(saved), /*allowCollectives=*/true));
   std::vector<int32_t> streams(static_cast<size_t>(graph.size()), -1);
+  for (NodeId node : graph.list(onStream0))
+    streams[node] = 0;
   return StepEstimator(graph, streams).estimate(halves);
 }
 
 TEST(StepEstimate, CountsSavedAndRepeatedValues) {
-  GraphBuilder b;
-  NodeId x = b.input(10), dy = b.tangent(5);
-  NodeId y = b.matmul(100, {x});
-  NodeId z = b.matmul(1, {y});
-  NodeId dx = b.matmul(7, {y, dy});
-  JointGraph graph = b.finish({z}, {dx});
-  graph[y].cost = 1000;
-  graph[z].cost = 100;
-  graph[dx].cost = 10;
+  TextGraph graph(R"(
+    x = input 10; dy = tangent 5; y = mm 100 x : cost=1000
+    z = mm 1 y : cost=100; dx = mm 7 y dy : cost=10; return z | dx)");
   // Either way x, y, z, dy and dx are live at the end.
-  EXPECT_EQ(estimate(graph, {y}).peakBytes, 10 + 100 + 1 + 5 + 7);
-  EXPECT_EQ(estimate(graph, {y}).timeNs, 1110);
-  EXPECT_EQ(estimate(graph, {x}).peakBytes, 10 + 100 + 1 + 5 + 7);
-  EXPECT_EQ(estimate(graph, {x}).timeNs, 2110);
+  EXPECT_EQ(estimate(graph, "y").peakBytes, 10 + 100 + 1 + 5 + 7);
+  EXPECT_EQ(estimate(graph, "y").timeNs, 1110);
+  EXPECT_EQ(estimate(graph, "x").peakBytes, 10 + 100 + 1 + 5 + 7);
+  EXPECT_EQ(estimate(graph, "x").timeNs, 2110);
 }
 
 TEST(StepEstimate, ComputesAgainWhereItIsNeeded) {
-  GraphBuilder b;
-  NodeId x = b.input(1), dy = b.tangent(1);
-  NodeId first = b.matmul(100, {x});
-  NodeId second = b.matmul(100, {x});
-  NodeId y = b.matmul(1, {first, second});
-  NodeId d = b.matmul(1, {first, dy});
-  NodeId dx = b.matmul(1, {second, d});
-  JointGraph graph = b.finish({y}, {dx});
-  Split halves = expectNoConflict(split(graph, {x}, false));
-  EXPECT_EQ(getBackwardOrder(graph, halves),
-            (std::vector<NodeId>{first, d, second, dx}));
+  TextGraph graph(R"(
+    x = input 1; dy = tangent 1; first = mm 100 x; second = mm 100 x
+    y = mm 1 first second; d = mm 1 first dy; dx = mm 1 second d
+    return y | dx)");
+  Split halves = expectNoConflict(split(graph, graph.list("x"), false));
+  EXPECT_EQ(graph.tell(getBackwardOrder(graph, halves)), "first d second dx");
 }
 
 TEST(StepEstimate, TakesTheBusiestStream) {
-  GraphBuilder b;
-  NodeId x = b.input(1), dy = b.tangent(1);
-  NodeId a = b.matmul(1, {x}, 30);
-  NodeId c = b.matmul(1, {x}, 50);
-  NodeId dx = b.matmul(1, {a, c, dy}, 7);
-  JointGraph graph = b.finish({a, c}, {dx});
-  Split halves = expectNoConflict(split(graph, {a, c}, false));
-  std::vector<int32_t> streams(static_cast<size_t>(graph.size()), -1);
-  EXPECT_EQ(StepEstimator(graph, streams).estimate(halves).timeNs, 87);
-  streams[a] = 0;
-  EXPECT_EQ(StepEstimator(graph, streams).estimate(halves).timeNs, 57);
+  TextGraph graph(R"(
+    x = input 1; dy = tangent 1; a = mm 1 x : cost=30; c = mm 1 x : cost=50
+    dx = mm 1 a c dy : cost=7; return a c | dx)");
+  EXPECT_EQ(estimate(graph, "a c").timeNs, 87);
+  EXPECT_EQ(estimate(graph, "a c", "a").timeNs, 57);
 }
 
 namespace {

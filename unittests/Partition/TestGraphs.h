@@ -6,7 +6,26 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Builds small joint graphs in the order in which tests write them down.
+// Small joint graphs as tests write them down, a node a statement
+// (Statements.h), in the order of the program:
+//
+//   x = input 8; p = parameter 8; dy = tangent 8; s = seed 8
+//   a = pointwise 8 x        An operation with one result of 8 bytes. Other
+//                            classes: constant, other, random, reduction.
+//   h = mm 8 a p             One that is computation-intensive and costs 100.
+//   v = view h               All of h, in its storage.
+//   g = start p              A collective that costs 10,
+//   w = wait 64 g            and its wait with the result.
+//   n = several random x     An operation of a class with several results,
+//   r = result 8 n           and one of them.
+//   return a | w             Results of the forward and of the backward.
+//   order a b                They touch the same memory.
+//
+// Marks of a node stand behind a colon: `pinned`, `opaque` (it cannot be
+// saved), `measures` (it reads dimensions only), a tag (`forward`, `backward`,
+// `must-be-forward`, `must-be-backward`), a policy (`must-save`, `prefer-save`,
+// `prefer-recompute`, `must-recompute`), `region=1`, `cost=7`, `bytes=7`, or
+// `in=h`: it is in the storage of h.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,113 +33,180 @@
 #define COMMSCHED_UNITTESTS_PARTITION_TESTGRAPHS_H
 
 #include "CommSched/Partition/MinCut.h"
-#include "gtest/gtest.h"
+#include "Statements.h"
 
-#include <initializer_list>
-#include <vector>
+#include <algorithm>
 
 namespace mlir::commsched::partition::testing {
 
-class GraphBuilder {
+using mlir::commsched::testing::repeat;
+
+/// A joint graph with names, which is finalized.
+class TextGraph : public JointGraph {
 public:
-  using Operands = std::initializer_list<NodeId>;
+  /// The test fails if the text is none of a graph.
+  TextGraph(const std::string &text) {
+    Status status = read(text);
+    EXPECT_TRUE(status) << status.error() << "\n" << text;
+  }
+  TextGraph() = default;
 
-  NodeId parameter(int64_t bytes) {
-    JointNode node = makeArgument(JointNodeKind::Primal, bytes);
-    node.isStatic = true;
-    return graph.addNode(node);
-  }
-  NodeId input(int64_t bytes) {
-    return graph.addNode(makeArgument(JointNodeKind::Primal, bytes));
-  }
-  NodeId tangent(int64_t bytes) {
-    return graph.addNode(makeArgument(JointNodeKind::Tangent, bytes));
-  }
-  NodeId backwardSeed(int64_t bytes) {
-    return graph.addNode(makeArgument(JointNodeKind::BackwardSeed, bytes));
-  }
-
-  /// An operation with one result of that size.
-  NodeId op(OperatorClass operatorClass, int64_t bytes, Operands operands,
-            int64_t cost = 0) {
-    JointNode node;
-    node.operatorClass = operatorClass;
-    node.isSaveable = true;
-    node.bytes = bytes;
-    node.cost = cost;
-    node.storage = nextStorage++;
-    return add(node, operands);
-  }
-  NodeId pointwise(int64_t bytes, Operands operands) {
-    return op(OperatorClass::Pointwise, bytes, operands);
-  }
-  NodeId matmul(int64_t bytes, Operands operands, int64_t cost = 100) {
-    return op(OperatorClass::ComputeIntensive, bytes, operands, cost);
-  }
-  NodeId view(NodeId viewed) {
-    NodeId node = op(OperatorClass::View, graph[viewed].bytes, {viewed});
-    graph[node].storage = graph[viewed].storage;
-    return node;
-  }
-  /// The start of a collective.
-  NodeId start(Operands operands, int64_t cost = 10) {
-    JointNode node;
-    node.operatorClass = OperatorClass::Collective;
-    node.cost = cost;
-    return add(node, operands);
-  }
-  NodeId wait(NodeId start, int64_t bytes) {
-    return op(OperatorClass::Collective, bytes, {start});
-  }
-  /// An operation with several results; the results follow.
-  NodeId multiple(OperatorClass operatorClass, Operands operands,
-                  int64_t cost = 0) {
-    JointNode node;
-    node.operatorClass = operatorClass;
-    node.cost = cost;
-    return add(node, operands);
-  }
-  NodeId result(NodeId operation, int64_t bytes) {
-    JointNode node;
-    node.kind = JointNodeKind::Result;
-    node.operatorClass = graph[operation].operatorClass;
-    node.isSaveable = true;
-    node.bytes = bytes;
-    node.storage = nextStorage++;
-    return add(node, {operation});
+  /// Adds what a text says. Error: the line, and what is wrong there.
+  Status read(const std::string &text) {
+    for (const Statement &statement :
+         mlir::commsched::testing::readStatements(text))
+      if (Status status = add(statement); !status)
+        return status;
+    return finalize();
   }
 
-  JointNode &operator[](NodeId node) { return graph[node]; }
-
-  JointGraph finish(Operands forwardResults, Operands backwardResults) {
-    for (NodeId value : forwardResults)
-      graph.addForwardResult(value);
-    for (NodeId value : backwardResults)
-      graph.addBackwardResult(value);
-    Status status = graph.finalize();
-    EXPECT_TRUE(status) << status.error();
-    return std::move(graph);
+  NodeId id(const std::string &name) const { return names.get(name); }
+  std::vector<NodeId> list(const std::string &text) const {
+    return names.list(text);
   }
+  std::string tell(const std::vector<NodeId> &nodes) const {
+    return names.tell(nodes);
+  }
+
+  using JointGraph::operator[];
+  JointNode &operator[](const std::string &name) { return (*this)[id(name)]; }
 
 private:
-  JointNode makeArgument(JointNodeKind kind, int64_t bytes) {
-    JointNode node;
-    node.kind = kind;
-    node.isSaveable = true;
-    node.bytes = bytes;
-    node.storage = nextStorage++;
-    return node;
-  }
-  NodeId add(const JointNode &node, Operands operands) {
-    NodeId id = graph.addNode(node);
-    for (NodeId operand : operands)
-      graph.addUse(operand, id);
-    return id;
-  }
+  using Statement = mlir::commsched::testing::Statement;
 
-  JointGraph graph;
-  int32_t nextStorage = 0;
+  Status add(const Statement &statement);
+  bool addLink(const std::vector<std::string> &words);
+  bool setKind(JointNode &node, const std::string &kind);
+  bool setMark(JointNode &node, const std::string &word);
+
+  mlir::commsched::testing::NodeNames names;
 };
+
+/// Results, or an order in memory.
+inline bool TextGraph::addLink(const std::vector<std::string> &words) {
+  if (words[0] == "order" && words.size() == 3) {
+    addMemoryOrder(id(words[1]), id(words[2]));
+    return true;
+  }
+  bool isBackward = false;
+  for (size_t i = 1; i < words.size(); ++i)
+    if (words[i] == "|")
+      isBackward = true;
+    else
+      isBackward ? addBackwardResult(id(words[i]))
+                 : addForwardResult(id(words[i]));
+  return words[0] == "return";
+}
+
+inline bool TextGraph::setKind(JointNode &node, const std::string &kind) {
+  static const std::map<std::string, JointNodeKind> arguments = {
+      {"input", JointNodeKind::Primal},
+      {"parameter", JointNodeKind::Primal},
+      {"tangent", JointNodeKind::Tangent},
+      {"seed", JointNodeKind::BackwardSeed}};
+  static const std::map<std::string, OperatorClass> classes = {
+      {"pointwise", OperatorClass::Pointwise},
+      {"reduction", OperatorClass::Reduction},
+      {"view", OperatorClass::View},
+      {"constant", OperatorClass::Constant},
+      {"random", OperatorClass::Random},
+      {"mm", OperatorClass::ComputeIntensive},
+      {"start", OperatorClass::Collective},
+      {"wait", OperatorClass::Collective},
+      {"other", OperatorClass::Other}};
+  node.isStatic = kind == "parameter";
+  node.cost = kind == "mm" ? 100 : kind == "start" ? 10 : 0;
+  if (auto found = arguments.find(kind); found != arguments.end())
+    node.kind = found->second;
+  else if (auto found = classes.find(kind); found != classes.end())
+    node.operatorClass = found->second;
+  else
+    return false;
+  return true;
+}
+
+inline bool TextGraph::setMark(JointNode &node, const std::string &word) {
+  static const std::map<std::string, PartitionTag> tags = {
+      {"forward", PartitionTag::Forward},
+      {"backward", PartitionTag::Backward},
+      {"must-be-forward", PartitionTag::MustBeForward},
+      {"must-be-backward", PartitionTag::MustBeBackward}};
+  static const std::map<std::string, RecomputePolicy> policies = {
+      {"must-save", RecomputePolicy::MustSave},
+      {"prefer-save", RecomputePolicy::PreferSave},
+      {"prefer-recompute", RecomputePolicy::PreferRecompute},
+      {"must-recompute", RecomputePolicy::MustRecompute}};
+  size_t equals = std::min(word.find('='), word.size());
+  std::string key = word.substr(0, equals);
+  std::string value = word.substr(std::min(equals + 1, word.size()));
+  if (key == "in") {
+    node.storage = (*this)[value].storage;
+    return true;
+  }
+  if (std::optional<int64_t> number =
+          mlir::commsched::testing::readNumber(value)) {
+    if (key == "region")
+      node.region = static_cast<int32_t>(*number);
+    else
+      (key == "cost" ? node.cost : node.bytes) = *number;
+    return key == "region" || key == "cost" || key == "bytes";
+  }
+  if (auto found = tags.find(word); found != tags.end())
+    node.tag = found->second;
+  else if (auto found = policies.find(word); found != policies.end())
+    node.policy = found->second;
+  else if (word == "opaque")
+    node.isSaveable = false;
+  else
+    (word == "pinned" ? node.isPinned : node.readsDimensions) = true;
+  return value.empty() &&
+         (word == "pinned" || word == "opaque" || word == "measures" ||
+          tags.count(word) != 0 || policies.count(word) != 0);
+}
+
+inline Status TextGraph::add(const Statement &statement) {
+  const std::vector<std::string> &words = statement.words;
+  if (statement.name.empty())
+    return addLink(words)
+               ? Status::success()
+               : statement.error("'" + words[0] + "' begins no statement");
+  if (words.size() < 2 || !names.add(statement.name))
+    return statement.error("there is nothing new in '" + statement.name + "'");
+  JointNode node;
+  const std::string &kind = words[0];
+  bool isSeveral = kind == "several", isResult = kind == "result";
+  if (isResult) {
+    node.kind = JointNodeKind::Result;
+    node.operatorClass = (*this)[size() - 1].operatorClass;
+  } else if (!setKind(node, isSeveral ? words[1] : kind)) {
+    return statement.error("'" + kind + "' is no kind of a node");
+  }
+  node.isSaveable = !isSeveral && kind != "start";
+  node.storage = node.isSaveable ? size() : -1;
+  size_t first = isSeveral ? 2 : 1;
+  if (kind == "view") {
+    node.bytes = (*this)[words[1]].bytes;
+    node.storage = (*this)[words[1]].storage;
+  } else if (node.isSaveable) {
+    std::optional<int64_t> bytes =
+        mlir::commsched::testing::readNumber(words[first++]);
+    if (!bytes)
+      return statement.error("'" + words[1] + "' is no number of bytes");
+    node.bytes = *bytes;
+  }
+  auto colon = std::find(words.begin(), words.end(), ":");
+  for (auto mark = colon; mark != words.end(); ++mark)
+    if (*mark != ":" && !setMark(node, *mark))
+      return statement.error("'" + *mark + "' is no mark of a node");
+  NodeId number = addNode(node);
+  for (auto name = words.begin() + first; name < colon; ++name) {
+    std::optional<NodeId> operand = names.find(*name);
+    if (!operand)
+      return statement.error("no node is named '" + *name + "'");
+    addUse(*operand, number);
+  }
+  return Status::success();
+}
 
 /// What `result` holds; the test fails if that is a conflict.
 template <typename T> T expectNoConflict(PartitionResult<T> result) {
