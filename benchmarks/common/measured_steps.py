@@ -4,10 +4,11 @@
 import argparse
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -62,6 +63,18 @@ def trace(python: str, opt: str, arguments: Sequence, path: pathlib.Path):
         program = ROOT / "examples" / "models" / "torch_step.py"
         run([python, program, *arguments, "-o", path], env=os.environ | changes)
     return path
+
+
+def traced(
+    steps: Mapping[str, Sequence], options: argparse.Namespace, folder: pathlib.Path
+) -> Iterator[tuple[str, pathlib.Path]]:
+    """The labels that `--steps` matches, each with its traced step. Those in
+    the folder `--traces`, if one is given, are not made again."""
+    for label, arguments in steps.items():
+        if re.search(options.steps, label):
+            name = re.sub(r"\W+", "-", label.lower())
+            path = pathlib.Path(options.traces or folder) / f"{name}.mlirbc"
+            yield label, trace(options.python, options.opt, arguments, path)
 
 
 def print_row(cells: Iterable) -> None:

@@ -16,14 +16,12 @@ below the bound.
 import argparse
 import json
 import pathlib
-import re
 import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-import measured_steps  # noqa: E402
 from measured_steps import (  # noqa: E402
     Failure,
     compare_in_folder,
@@ -31,6 +29,7 @@ from measured_steps import (  # noqa: E402
     print_header,
     print_row,
     run,
+    traced,
 )
 
 # Label -> options of examples/models/torch_step.py.
@@ -41,7 +40,6 @@ STEPS = {
     "16B experts, ep 32": ["--model=deepseek-v3-16b", "--ep=32"],
     "70B, tp 8": ["--model=llama3-70b", "--tp=8"],
 }
-SEQUENCE = 8192
 # Rule -> option of commsched-peers, how it splits. The pipelines may not take
 # more memory than the step in its traced order.
 RULES = {
@@ -68,14 +66,6 @@ class Cost(NamedTuple):
     @property
     def computation(self) -> float:
         return self.step - self.exposed
-
-
-def trace(label: str, options: argparse.Namespace, folder: pathlib.Path):
-    """The traced step. Those in `--traces` are not made again."""
-    name = re.sub(r"\W+", "-", label.lower())
-    program = pathlib.Path(options.traces or folder) / f"{name}.mlirbc"
-    arguments = [*STEPS[label], f"--seq={SEQUENCE}"]
-    return measured_steps.trace(options.python, options.opt, arguments, program)
 
 
 def make_arguments(budget: str) -> list:
@@ -140,12 +130,11 @@ def print_step(label: str, costs: dict):
 
 def compare(options: argparse.Namespace, folder: pathlib.Path):
     print_header(HEADER, 2)
-    for label in STEPS:
-        if re.search(options.steps, label):
-            try:
-                print_step(label, measure(trace(label, options, folder), options))
-            except Failure as failure:
-                raise Failure(f"{label}: {failure}") from None
+    for label, program in traced(STEPS, options, folder):
+        try:
+            print_step(label, measure(program, options))
+        except Failure as failure:
+            raise Failure(f"{label}: {failure}") from None
 
 
 def main() -> int:

@@ -30,13 +30,13 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(ROOT / "benchmarks" / "common"))
 
-import measured_steps  # noqa: E402
 from measured_steps import (  # noqa: E402
     Failure,
     compare_in_folder,
     make_parser,
     print_header,
     print_row,
+    traced,
 )
 
 # Label -> options of examples/models/torch_step.py.
@@ -44,7 +44,6 @@ STEPS = {
     "16B experts, ep 8": ["--model=deepseek-v3-16b", "--ep=8"],
     "16B experts, ep 32": ["--model=deepseek-v3-16b", "--ep=32"],
 }
-SEQUENCE = 8192
 BUDGETS = (0, 1, 5, 20)
 # The trace has no stage before it. The gradient of the embedding, which is the
 # first result, depends on all that one would wait for.
@@ -64,14 +63,6 @@ class Schedule(NamedTuple):
     exposed_at_bound: float
     peak_bytes: int
     seconds: float
-
-
-def trace(label: str, options: argparse.Namespace, folder: pathlib.Path):
-    """The traced step. Those in `--traces` are not made again."""
-    name = re.sub(r"\W+", "-", label.lower())
-    program = pathlib.Path(options.traces or folder) / f"{name}.mlirbc"
-    arguments = [*STEPS[label], f"--seq={SEQUENCE}"]
-    return measured_steps.trace(options.python, options.opt, arguments, program)
 
 
 def interleave(first: str, second: str, name: str, budget: int) -> str:
@@ -152,9 +143,8 @@ def compare_step(label: str, program: pathlib.Path, options: argparse.Namespace)
 
 def compare(options: argparse.Namespace, folder: pathlib.Path):
     print_header(HEADER, 3)
-    for label in STEPS:
-        if re.search(options.steps, label):
-            compare_step(label, trace(label, options, folder), options)
+    for label, program in traced(STEPS, options, folder):
+        compare_step(label, program, options)
 
 
 def main() -> int:

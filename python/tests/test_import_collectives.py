@@ -378,9 +378,8 @@ def test_malformed_collectives_name_the_node(imported, op, arguments, message):
         )
         is_out = op is c10d.all_gather_into_tensor_out
         kwargs = {"out": known["buffer"]} if is_out else {}
-        value = g.like(known.get(arguments[0], known["x"])
-                       if isinstance(arguments[0], str) else known["x"],
-                       (32,) if is_out else (8,))
+        first = arguments[0] if isinstance(arguments[0], str) else "x"
+        value = g.like(known[first], (32,) if is_out else (8,))
         return g.add("odd", op, args, value, kwargs)
 
     with pytest.raises(

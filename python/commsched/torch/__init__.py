@@ -20,6 +20,7 @@ The parts, for other uses:
 * :func:`explain` prints what was done to each graph.
 * :func:`shard_parameters` shards a model such that its collectives are in
   the graphs.
+* :mod:`commsched.torch.trace` traces a training step without its ranks.
 """
 
 import importlib as _importlib
