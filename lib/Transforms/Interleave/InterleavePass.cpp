@@ -250,11 +250,11 @@ FailureOr<std::optional<InterleavedFunction>> Interleaver::run() {
                         ? scheduled
                         : together;
   best.function->moveAfter(pair.second);
-  return Outcome(InterleavedFunction{
-      best.function,
-      {std::move(best.scheduler), std::move(best.schedule), NotSplitReasons()},
-      sequenceNs,
-      sequenceExposedNs});
+  return Outcome(
+      InterleavedFunction{best.function,
+                          {std::move(best.scheduler), std::move(best.schedule)},
+                          sequenceNs,
+                          sequenceExposedNs});
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,7 +80,7 @@ LogicalResult PairScheduler::apply(PairDecision decision) {
     if (!hasSchedule(getHalf(half)))
       continue;
     DecidedBlock block = {std::move(schedulers[half]),
-                          std::move(decision.halves[half]), NotSplitReasons()};
+                          std::move(decision.halves[half])};
     if (areRemarksEnabled(getHalf(half)))
       remarkBarriers(getHalf(half), block.scheduler->getBlock());
     if (failed(applyDecision(getHalf(half), block, options)))

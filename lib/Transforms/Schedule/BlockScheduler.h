@@ -337,14 +337,6 @@ std::string describeSplit(Operation *start, const SplitRegion &region,
 void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
                         const BlockSchedule &schedule);
 
-/// Why the collectives of a block are not split, by their starts.
-using NotSplitReasons = DenseMap<Operation *, SplitObstacle>;
-
-/// The reasons for the collectives of the block that `schedule` makes, before
-/// it is applied.
-NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
-                                const BlockSchedule &schedule);
-
 /// Emits the remark `CollectiveNotSplit` on the collective `start`, and
 /// `SplitEnd` at the place of the obstacle, if it has one.
 void remarkNotSplit(func::FuncOp function, Operation *start,
@@ -359,14 +351,12 @@ void remarkSplitEnd(func::FuncOp function, Location place, Operation *start,
 struct DecidedBlock {
   std::unique_ptr<BlockScheduler> scheduler;
   BlockSchedule schedule;
-  /// For remarks.
-  NotSplitReasons notSplit;
 };
 
 /// Applies the schedule of `block`, which is of `function`, and emits the
 /// remarks on it if remarks are enabled. Returns whether anything changed.
 /// Emits an error if it cannot be found out what is exposed.
-FailureOr<bool> applyDecision(func::FuncOp function, DecidedBlock &block,
+FailureOr<bool> applyDecision(func::FuncOp function, const DecidedBlock &block,
                               const SchedulingOptions &options);
 
 /// That `schedule`, which needs least, is over its budget, and by how much.

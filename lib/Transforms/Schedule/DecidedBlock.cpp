@@ -173,9 +173,13 @@ void mlir::commsched::remarkSplitRegions(func::FuncOp function,
   }
 }
 
-NotSplitReasons
-mlir::commsched::explainNotSplit(BlockScheduler &scheduler,
-                                 const BlockSchedule &schedule) {
+/// Why the collectives of a block are not split, by their starts.
+using NotSplitReasons = DenseMap<Operation *, SplitObstacle>;
+
+/// The reasons for the collectives of the block that `schedule` makes, before
+/// it is applied.
+static NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
+                                       const BlockSchedule &schedule) {
   NotSplitReasons reasons;
   const BlockProblem &problem = scheduler.getProblem();
   for (NodeId node = 0; node < problem.getProblem().numNodes(); ++node) {
@@ -311,26 +315,30 @@ static LogicalResult remarkExposure(func::FuncOp function,
   return success();
 }
 
-/// Emits the remarks on the decision, before it is applied.
-static void remarkDecision(func::FuncOp function, DecidedBlock &block) {
+/// Emits the remarks on the decision, before it is applied. Returns why what
+/// stays whole is not split.
+static NotSplitReasons remarkDecision(func::FuncOp function,
+                                      const DecidedBlock &block) {
   BlockScheduler &scheduler = *block.scheduler;
   scheduler.remarkAssumptions();
   remarkSchedule(function, scheduler, block.schedule);
   remarkSplitRegions(function, scheduler, block.schedule);
-  block.notSplit = explainNotSplit(scheduler, block.schedule);
+  NotSplitReasons notSplit = explainNotSplit(scheduler, block.schedule);
   remarkMerging(function, scheduler.getReaderOf(block.schedule),
                 block.schedule);
+  return notSplit;
 }
 
 /// Emits the remarks on the collectives that are exposed in the schedule, after
 /// it was applied.
 static LogicalResult remarkExposed(func::FuncOp function,
                                    const DecidedBlock &block,
+                                   const NotSplitReasons &notSplit,
                                    const SchedulingOptions &options) {
   if (!block.schedule.buckets)
     return remarkExposure(
         function, block.scheduler->getReaderOf(block.schedule),
-        block.schedule.step.order, block.notSplit, block.schedule.limitBytes);
+        block.schedule.step.order, notSplit, block.schedule.limitBytes);
   // Merged collectives are operations that the scheduler has not read.
   FailureOr<std::unique_ptr<BlockScheduler>> merged =
       BlockScheduler::create(function, block.scheduler->getBlock(), options,
@@ -338,8 +346,8 @@ static LogicalResult remarkExposed(func::FuncOp function,
   if (failed(merged))
     return failure();
   return *merged ? remarkExposure(function, **merged,
-                                  (*merged)->getProgram().step.order,
-                                  block.notSplit, block.schedule.limitBytes)
+                                  (*merged)->getProgram().step.order, notSplit,
+                                  block.schedule.limitBytes)
                  : success();
 }
 
@@ -348,13 +356,14 @@ static LogicalResult remarkExposed(func::FuncOp function,
 //===----------------------------------------------------------------------===//
 
 FailureOr<bool>
-mlir::commsched::applyDecision(func::FuncOp function, DecidedBlock &block,
+mlir::commsched::applyDecision(func::FuncOp function, const DecidedBlock &block,
                                const SchedulingOptions &options) {
   bool hasRemarks = areRemarksEnabled(function);
+  NotSplitReasons notSplit;
   if (hasRemarks)
-    remarkDecision(function, block);
+    notSplit = remarkDecision(function, block);
   bool isChanged = block.scheduler->apply(block.schedule);
-  if (hasRemarks && failed(remarkExposed(function, block, options)))
+  if (hasRemarks && failed(remarkExposed(function, block, notSplit, options)))
     return failure();
   return isChanged;
 }

@@ -95,8 +95,7 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
     return emitError(function.getLoc(), "cannot be scheduled: ")
            << explainOverBudget((*scheduler)->getProblem().getProblem(),
                                 *schedule);
-  return Outcome(DecidedBlock{std::move(*scheduler), std::move(*schedule),
-                              NotSplitReasons()});
+  return Outcome(DecidedBlock{std::move(*scheduler), std::move(*schedule)});
 }
 
 void Schedule::runOnOperation() {

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 //
 // Creates functions whose body is the operations of several functions, one
-// after the other. The functions stay as they are.
+// after the other, or a part of those of one. The functions stay as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,15 +15,17 @@
 #define COMMSCHED_LIB_TRANSFORMS_STEP_JOINEDFUNCTION_H
 
 #include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
-
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
+#include <optional>
 
 namespace mlir::commsched {
 
@@ -194,6 +196,39 @@ divideStep(ArrayRef<func::FuncOp> parts,
 /// nothing takes, such as the loss. Linear in the operations.
 func::FuncOp createMicroBatches(const AccumulatedStep &step, unsigned count,
                                 StringRef name);
+
+//===----------------------------------------------------------------------===//
+// The halves of a backward: those operations that compute the gradients of
+// inputs, and the others, which compute the gradients of weights and run behind
+// all of these
+//===----------------------------------------------------------------------===//
+
+/// What the two halves of a backward compute.
+struct BackwardSplit {
+  /// By result of the backward: whether it is a gradient of an input.
+  llvm::BitVector isInputGradient;
+  /// The operations of the half of the inputs. What any of them depends on is
+  /// among them, and so is the wait of each start.
+  llvm::DenseSet<Operation *> ofInputs;
+  /// Those of them that the half of the weights repeats, since they take no
+  /// time: views and constants.
+  llvm::DenseSet<Operation *> repeated;
+  /// What the half of the weights takes from that of the inputs: arguments,
+  /// then results of operations, both in their order.
+  SmallVector<Value> handed;
+  /// The arguments of the backward that the half of the inputs takes.
+  llvm::BitVector inputArguments;
+  /// Those that the half of the weights takes from whoever feeds the backward.
+  llvm::BitVector weightArguments;
+};
+
+/// Splits `function`, a lone block, for the results that are gradients of
+/// inputs. Fails with an error where the operations contradict each other, and
+/// returns an obstacle where the halves would differ from the whole. Linear in
+/// the operations, operands and dependences.
+FailureOr<std::optional<BlockObstacle>>
+splitBackward(func::FuncOp function, const llvm::BitVector &isInputGradient,
+              BackwardSplit &split);
 
 } // namespace mlir::commsched
 

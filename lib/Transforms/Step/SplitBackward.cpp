@@ -8,7 +8,6 @@
 
 #include "../Joint/SplitFunction.h"
 #include "../PassSupport.h"
-#include "BackwardSplit.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
