@@ -334,7 +334,7 @@ MUTATIONS = [
         "a reduce-scatter along an inner dimension sends unpacked chunks",
         ("lit Conversion/CommSchedToRuntime/requests.mlir",)),
     Mutation(
-        "lib/Conversion/RuntimeToCalls/HeldBuffers.cpp",
+        "lib/Conversion/RuntimeToCalls/PackRequestBuffers.cpp",
         "return user == hold || user->isBeforeInBlock(hold);",
         "return user != nullptr;",
         "the runtime frees a buffer that the program still uses",

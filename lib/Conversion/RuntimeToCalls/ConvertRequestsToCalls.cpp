@@ -6,14 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two passes: `test-commsched-pack-request-buffers` gives every operand of the
-// runtime a contiguous buffer, and `test-convert-requests-to-calls` replaces
-// the operations of `commsched_rt` by calls.
+// Replaces the operations of `commsched_rt`, whose buffers are contiguous, by
+// calls.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../RuntimeTypes.h"
-#include "HeldBuffers.h"
 #include "ProgramDescription.h"
 #include "RuntimeCalls.h"
 
@@ -23,127 +21,16 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::commsched {
-#define GEN_PASS_DEF_PACKREQUESTBUFFERS
 #define GEN_PASS_DEF_CONVERTREQUESTSTOCALLS
 #include "CommSched/Conversion/Passes.h.inc"
 } // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
-
-//===----------------------------------------------------------------------===//
-// PackRequestBuffers
-//===----------------------------------------------------------------------===//
-
-/// True if the elements of a `type` lie one after the other. The first
-/// dimension may be dynamic, and the offset may be.
-static bool isContiguous(MemRefType type) {
-  if (type.getLayout().isIdentity())
-    return true;
-  ArrayRef<int64_t> shape = type.getShape();
-  if (!shape.empty() && ShapedType::isDynamicShape(shape.drop_front()))
-    return false;
-  // The number of rows does not matter to the layout.
-  SmallVector<int64_t> fixed(shape);
-  if (!fixed.empty() && ShapedType::isDynamic(fixed.front()))
-    fixed.front() = 2;
-  return memref::isStaticShapeAndContiguousRowMajor(MemRefType::get(
-      fixed, type.getElementType(), type.getLayout(), type.getMemorySpace()));
-}
-
-static bool isPacked(Value buffer) {
-  auto type = dyn_cast<MemRefType>(buffer.getType());
-  return !type || isContiguous(type);
-}
-
-static Value createPacked(OpBuilder &builder, Location loc, Value buffer) {
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<Value> sizes;
-  for (auto [dim, size] : llvm::enumerate(type.getShape()))
-    if (ShapedType::isDynamic(size))
-      sizes.push_back(memref::DimOp::create(builder, loc, buffer, dim));
-  return memref::AllocOp::create(
-      builder, loc,
-      MemRefType::get(type.getShape(), type.getElementType(),
-                      MemRefLayoutAttrInterface(), type.getMemorySpace()),
-      sizes);
-}
-
-/// Replaces `operand` of `first` by a packed buffer. It is filled before
-/// `first` if `isRead`, and copied back after `last` if `isWritten`. Returns
-/// the buffer that is now used, which is the old one if it was packed.
-static Value pack(OpOperand &operand, Operation *first, Operation *last,
-                  bool isRead, bool isWritten) {
-  Value buffer = operand.get();
-  if (isPacked(buffer))
-    return buffer;
-  OpBuilder builder(first);
-  Value packed = createPacked(builder, first->getLoc(), buffer);
-  if (isRead)
-    memref::CopyOp::create(builder, first->getLoc(), buffer, packed);
-  operand.set(packed);
-  if (isWritten) {
-    builder.setInsertionPointAfter(last);
-    memref::CopyOp::create(builder, last->getLoc(), packed, buffer);
-  }
-  return packed;
-}
-
-/// The wait takes the buffers of its start.
-static void packStart(rt::StartOp start) {
-  Operation *last = *start.getRequest().user_begin();
-  if (auto hold = dyn_cast<rt::HoldOp>(last))
-    return holdBuffers(start, hold);
-  auto wait = cast<rt::WaitOp>(last);
-  SmallVector<Value> inputs, outputs;
-  for (OpOperand &operand : start.getInputsMutable())
-    inputs.push_back(pack(operand, start, wait, /*isRead=*/true,
-                          /*isWritten=*/false));
-  for (OpOperand &operand : start.getOutputsMutable())
-    outputs.push_back(pack(operand, start, wait, start.getInPlace(),
-                           /*isWritten=*/true));
-  wait.getInputsMutable().assign(inputs);
-  wait.getOutputsMutable().assign(outputs);
-}
-
-namespace {
-
-struct PackRequestBuffers
-    : mlir::commsched::impl::PackRequestBuffersBase<PackRequestBuffers> {
-  void runOnOperation() override {
-    getOperation().walk([](Operation *op) {
-      llvm::TypeSwitch<Operation *>(op)
-          .Case([](rt::StartOp op) { packStart(op); })
-          .Case([](rt::ReadSplitsOp op) {
-            pack(op.getInputMutable(), op, op, true, false);
-          })
-          .Case([](rt::CopyOp op) {
-            pack(op.getInputMutable(), op, op, true, false);
-            pack(op.getOutputMutable(), op, op, !op.getOverwrites(), true);
-          })
-          .Case([](rt::ZeroOp op) {
-            pack(op.getOutputMutable(), op, op, false, true);
-          })
-          .Case([](rt::ComputeOp op) {
-            for (OpOperand &operand : op.getInputsMutable())
-              pack(operand, op, op, true, false);
-            for (OpOperand &operand : op.getOutputsMutable())
-              pack(operand, op, op, true, true);
-          });
-    });
-  }
-};
-
-} // namespace
-
-//===----------------------------------------------------------------------===//
-// ConvertRequestsToCalls
-//===----------------------------------------------------------------------===//
 
 /// The text of the description; hosts look it up by this name.
 static constexpr llvm::StringLiteral programName = "commsched_program";
@@ -159,23 +46,31 @@ public:
   LogicalResult convert();
 
 private:
-  LogicalResult convert(Operation *op);
-  LogicalResult convertStart(rt::StartOp op);
-  LogicalResult convertBarrier(rt::BarrierOp op);
-  LogicalResult convertRank(rt::RankOp op);
-  void convertReadSplits(rt::ReadSplitsOp op);
-  void convertWait(rt::WaitOp op);
-  void convertHold(rt::HoldOp op);
-  LogicalResult convertResume(rt::ResumeOp op);
-  void convertCopy(rt::CopyOp op);
-  void convertZero(rt::ZeroOp op);
-  void convertCompute(rt::ComputeOp op);
-  void convertAccount(rt::AccountOp op);
-  void convertCopy(Operation *op, Value source, Value target);
-  LogicalResult convertAlloc(memref::AllocOp op);
-  LogicalResult convertAllocate(rt::AllocateOp op);
+  LogicalResult convertAny(Operation *op);
+  LogicalResult convert(rt::StartOp op);
+  LogicalResult convert(rt::BarrierOp op);
+  LogicalResult convert(rt::RankOp op);
+  LogicalResult convert(rt::ReadSplitsOp op);
+  LogicalResult convert(rt::WaitOp op);
+  LogicalResult convert(rt::HoldOp op);
+  LogicalResult convert(rt::ResumeOp op);
+  LogicalResult convert(rt::CopyOp op);
+  LogicalResult convert(rt::ZeroOp op);
+  LogicalResult convert(rt::ComputeOp op);
+  LogicalResult convert(rt::AccountOp op);
+  LogicalResult convert(rt::AllocateOp op);
+  LogicalResult convert(memref::AllocOp op);
+  LogicalResult convert(memref::CopyOp op);
+  LogicalResult convert(linalg::CopyOp op);
+  /// The other operations belong to the program and run on the processor.
+  LogicalResult visitOther(Operation *op);
+
+  /// This rank's index in a group, an i64.
+  FailureOr<Value> getRank(Operation *op, FlatSymbolRefAttr group);
+  /// Memory for a memref of static shape and identity layout, of the device or
+  /// of the host as its type says.
+  Value allocate(MemRefType type, int64_t alignment);
   void convertTypes();
-  void visitOther(Operation *op);
 
   ModuleOp module;
   ProgramDescription program;
@@ -190,9 +85,257 @@ private:
 
 } // namespace
 
-static bool isStaticIdentity(Type type) {
+//===----------------------------------------------------------------------===//
+// Collectives
+//===----------------------------------------------------------------------===//
+
+FailureOr<Value> Converter::getRank(Operation *op, FlatSymbolRefAttr group) {
+  FailureOr<int32_t> index = program.getGroup(op, group);
+  if (failed(index))
+    return failure();
+  return calls.call("commsched_group_rank", calls.i64, *index);
+}
+
+LogicalResult Converter::convert(rt::StartOp op) {
+  FailureOr<int32_t> site = program.addSite(op);
+  if (failed(site))
+    return failure();
+  SmallVector<Value> outputs = calls.getPointers(op.getOutputs());
+  SmallVector<Value> inputs = calls.getPointers(op.getInputs());
+  if (op.getInPlace())
+    for (auto [index, output] : llvm::enumerate(outputs)) {
+      Value input = output;
+      if (op.getKind() == CollectiveKind::AllGather) {
+        FailureOr<Value> rank = getRank(op, op.getGroupAttr());
+        if (failed(rank))
+          return failure();
+        auto type = cast<MemRefType>(op.getOutputs()[index].getType());
+        int64_t partBytes =
+            op.getSent()[index] * *getElementBytes(type.getElementType());
+        input = calls.addBytes(
+            output, calls.multiply(*rank, calls.getValue(partBytes)));
+      }
+      inputs.push_back(input);
+    }
+  // A kind that sends or receives nothing has null pointers there.
+  size_t numTensors = op.getSent().size();
+  if (inputs.empty())
+    inputs.resize(numTensors, calls.getNull());
+  if (outputs.empty())
+    outputs.resize(numTensors, calls.getNull());
+  Value inputArray = calls.getArray(inputs);
+  Value outputArray = calls.getArray(outputs);
+  ++inFlight;
+  if (!op.hasSplitValues()) {
+    handles[op.getRequest()] = calls.call("commsched_start", calls.i64, *site,
+                                          inputArray, outputArray);
+    return success();
+  }
+  auto getRows = [&](Value splits, Value rows) {
+    return splits ? std::pair{calls.getInteger(rows), handles.lookup(splits)}
+                  : std::pair{calls.getValue(int64_t(0)), calls.getNull()};
+  };
+  auto sent = getRows(op.getInputValues(), op.getInputRows());
+  auto received = getRows(op.getOutputValues(), op.getOutputRows());
+  handles[op.getRequest()] = calls.call(
+      "commsched_start_uneven", calls.i64, *site, inputArray, outputArray,
+      sent.first, sent.second, received.first, received.second);
+  return success();
+}
+
+/// The start that takes the splits follows: its site is known already.
+LogicalResult Converter::convert(rt::ReadSplitsOp op) {
+  auto numSplits = static_cast<int32_t>(
+      cast<MemRefType>(op.getInput().getType()).getNumElements());
+  Value pointer = calls.getPointer(op.getInput());
+  Value splits = calls.createArray(calls.i64, numSplits);
+  Value rows = calls.call("commsched_read_splits", calls.i64,
+                          siteIndices.lookup(*op.getSplits().user_begin()),
+                          int32_t(op.getOutput()), pointer, splits, numSplits);
+  handles[op.getSplits()] = splits;
+  op.getRows().replaceAllUsesWith(calls.getIndex(rows));
+  return success();
+}
+
+LogicalResult Converter::convert(rt::WaitOp op) {
+  calls.call("commsched_wait", calls.i32, handles.lookup(op.getRequest()));
+  --inFlight;
+  return success();
+}
+
+LogicalResult Converter::convert(rt::HoldOp op) {
+  SmallVector<Value> sent = calls.getPointers(op.getInputs());
+  SmallVector<Value> received = calls.getPointers(op.getOutputs());
+  Value sentArray = calls.getArray(sent);
+  Value receivedArray = calls.getArray(received);
+  op.getHeld().replaceAllUsesWith(
+      calls.call("commsched_hold", calls.i64, handles.lookup(op.getRequest()),
+                 int32_t(sent.size()), sentArray, int32_t(received.size()),
+                 receivedArray));
+  return success();
+}
+
+LogicalResult Converter::convert(rt::BarrierOp op) {
+  FailureOr<int32_t> site = program.addSite(op);
+  if (failed(site))
+    return failure();
+  calls.call("commsched_barrier", calls.i32, *site);
+  return success();
+}
+
+LogicalResult Converter::convert(rt::RankOp op) {
+  FailureOr<Value> rank = getRank(op, op.getGroupAttr());
+  if (failed(rank))
+    return failure();
+  op.getResult().replaceAllUsesWith(calls.getIndex(*rank));
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static int64_t getBytes(Type type) {
+  auto memref = cast<MemRefType>(type);
+  return memref.getNumElements() * *getElementBytes(memref.getElementType());
+}
+
+/// An error unless `type` has a static shape and the identity layout.
+static LogicalResult checkStatic(Operation *op, Type type,
+                                 const char *where = "") {
   auto memref = dyn_cast<MemRefType>(type);
-  return memref && memref.hasStaticShape() && memref.getLayout().isIdentity();
+  if (memref && memref.hasStaticShape() && memref.getLayout().isIdentity())
+    return success();
+  return op->emitError("cannot be lowered to the runtime: ")
+         << type << where << " has no static shape";
+}
+
+Value Converter::allocate(MemRefType type, int64_t alignment) {
+  StringRef callee =
+      isHostType(type) ? "commsched_allocate_host" : "commsched_allocate";
+  return calls.createMemRef(
+      type, calls.call(callee, calls.pointerType, getBytes(type), alignment));
+}
+
+/// Memory of the host comes from the runtime, and goes back to it as all
+/// memory does.
+LogicalResult Converter::convert(memref::AllocOp op) {
+  MemRefType type = op.getType();
+  if (!isHostType(type))
+    return success();
+  if (failed(checkStatic(op, type, " in the memory of the host")))
+    return failure();
+  op.replaceAllUsesWith(
+      allocate(type, static_cast<int64_t>(op.getAlignment().value_or(0))));
+  op.erase();
+  return success();
+}
+
+LogicalResult Converter::convert(rt::AllocateOp op) {
+  Type type = op.getBuffer().getType();
+  if (failed(checkStatic(op, type)))
+    return failure();
+  op.getBuffer().replaceAllUsesWith(
+      allocate(cast<MemRefType>(type), /*alignment=*/0));
+  return success();
+}
+
+LogicalResult Converter::convert(rt::ResumeOp op) {
+  auto count = static_cast<int32_t>(op.getValues().size());
+  for (Type type : op.getValues().getTypes())
+    if (failed(checkStatic(op, type)))
+      return failure();
+  auto createArray = [&](Type type) {
+    return count ? calls.createArray(type, count) : calls.getNull();
+  };
+  Value bytes = createArray(calls.i64);
+  Value pointers = createArray(calls.pointerType);
+  for (auto [index, type] : llvm::enumerate(op.getValues().getTypes()))
+    calls.store(calls.getValue(getBytes(type)), bytes, index);
+  calls.call("commsched_resume", calls.i32, op.getHeld(), count, bytes,
+             pointers);
+  for (auto [index, value] : llvm::enumerate(op.getValues()))
+    value.replaceAllUsesWith(
+        calls.createMemRef(cast<MemRefType>(value.getType()),
+                           calls.load(calls.pointerType, pointers, index)));
+  return success();
+}
+
+LogicalResult Converter::convert(rt::ZeroOp op) {
+  Value pointer = calls.getPointer(op.getOutput());
+  calls.call("commsched_zero", calls.i32, pointer,
+             getBytes(op.getOutput().getType()));
+  return success();
+}
+
+LogicalResult Converter::convert(rt::CopyOp op) {
+  // Offset, row stride and repeat stride.
+  auto getEntry = [&](ArrayRef<int64_t> layout, unsigned index) {
+    return calls.getValue(layout.empty() ? int64_t(0) : layout[index]);
+  };
+  bool repeats = op.getRepeat() != 1;
+  auto getSide = [&](Value buffer, std::optional<Type> type,
+                     ArrayRef<int64_t> layout, Value moreBytes) {
+    RuntimeCallBuilder::Side side{calls.getPointer(buffer)};
+    Value offset = getEntry(layout, 0);
+    if (moreBytes)
+      offset = calls.add(offset, calls.getInteger(moreBytes));
+    side.pointer = calls.addBytes(side.pointer, offset);
+    side.type = type ? getRuntimeType(*type).value_or(-1) : -1;
+    if (repeats)
+      side.strides.push_back(getEntry(layout, 2));
+    side.strides.push_back(getEntry(layout, 1));
+    return side;
+  };
+  auto target = getSide(op.getOutput(), op.getTargetType(), op.getTarget(),
+                        op.getOffset());
+  auto source =
+      getSide(op.getInput(), op.getSourceType(), op.getSource(), Value());
+  SmallVector<Value> sizes;
+  if (repeats)
+    sizes.push_back(calls.getValue(int64_t(op.getRepeat())));
+  sizes.push_back(calls.getValue(int64_t(op.getRows())));
+  calls.copy(target, source, sizes,
+             calls.getValue(int64_t(op.getRowElements())));
+  return success();
+}
+
+LogicalResult Converter::convert(linalg::CopyOp op) {
+  if (!calls.copy(op.getOutputs()[0], op.getInputs()[0]))
+    return visitOther(op);
+  op.erase();
+  return success();
+}
+
+/// Copies that the runtime cannot do are done by loops.
+LogicalResult Converter::convert(memref::CopyOp op) {
+  if (!calls.copy(op.getTarget(), op.getSource())) {
+    program.addHostCode(op);
+    OpBuilder builder(op);
+    linalg::CopyOp::create(builder, op.getLoc(), op.getSource(),
+                           op.getTarget());
+  }
+  op.erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Operators and code on the processor
+//===----------------------------------------------------------------------===//
+
+LogicalResult Converter::convert(rt::ComputeOp op) {
+  int32_t index = program.addOperator(op);
+  Value inputs = calls.getArray(calls.getPointers(op.getInputs()));
+  Value outputs = calls.getArray(calls.getPointers(op.getOutputs()));
+  calls.call("commsched_compute", calls.i32, index, int64_t(op.getRuntimeNs()),
+             inputs, outputs);
+  return success();
+}
+
+LogicalResult Converter::convert(rt::AccountOp op) {
+  int32_t index = program.addOperator(op);
+  calls.call("commsched_account", calls.i32, index, int64_t(op.getRuntimeNs()));
+  return success();
 }
 
 /// True if `op` reads or writes a buffer.
@@ -208,188 +351,20 @@ static bool touchesBuffers(Operation *op) {
   });
 }
 
-LogicalResult Converter::convertStart(rt::StartOp op) {
-  FailureOr<int32_t> site = program.addSite(op);
-  if (failed(site))
-    return failure();
-  SmallVector<Value> outputs, inputs;
-  for (Value output : op.getOutputs())
-    outputs.push_back(calls.getPointer(output));
-  for (Value input : op.getInputs())
-    inputs.push_back(calls.getPointer(input));
-  if (op.getInPlace())
-    for (auto [index, output] : llvm::enumerate(outputs)) {
-      Value input = output;
-      if (op.getKind() == CollectiveKind::AllGather) {
-        FailureOr<int32_t> group = program.getGroup(op, op.getGroupAttr());
-        if (failed(group))
-          return failure();
-        auto type = cast<MemRefType>(op.getOutputs()[index].getType());
-        input = calls.getPart(output, *group,
-                              op.getSent()[index] *
-                                  *getElementBytes(type.getElementType()));
-      }
-      inputs.push_back(input);
-    }
-  // A kind that sends or receives nothing has null pointers there.
-  size_t numTensors = op.getSent().size();
-  if (inputs.empty())
-    inputs.resize(numTensors, calls.getNull());
-  if (outputs.empty())
-    outputs.resize(numTensors, calls.getNull());
-  Value inputArray = calls.getArray(inputs);
-  Value outputArray = calls.getArray(outputs);
-  auto getRows = [&](Value values, Value rows) {
-    return values ? RuntimeCallBuilder::Rows{calls.getInteger(rows),
-                                             handles.lookup(values)}
-                  : RuntimeCallBuilder::Rows();
-  };
-  if (op.hasSplitValues()) {
-    auto sentRows = getRows(op.getInputValues(), op.getInputRows());
-    auto receivedRows = getRows(op.getOutputValues(), op.getOutputRows());
-    handles[op.getRequest()] =
-        calls.callStart(*site, inputArray, outputArray, sentRows, receivedRows);
-  } else {
-    handles[op.getRequest()] = calls.callStart(*site, inputArray, outputArray);
-  }
-  ++inFlight;
-  return success();
-}
-
-/// The start that takes the splits follows: its site is known already.
-void Converter::convertReadSplits(rt::ReadSplitsOp op) {
-  auto type = cast<MemRefType>(op.getInput().getType());
-  RuntimeCallBuilder::Rows read =
-      calls.callReadSplits(siteIndices.lookup(*op.getSplits().user_begin()),
-                           op.getOutput(), calls.getPointer(op.getInput()),
-                           static_cast<int32_t>(type.getNumElements()));
-  handles[op.getSplits()] = read.splits;
-  op.getRows().replaceAllUsesWith(read.rows);
-}
-
-void Converter::convertWait(rt::WaitOp op) {
-  calls.callWait(handles.lookup(op.getRequest()));
-  --inFlight;
-}
-
-void Converter::convertHold(rt::HoldOp op) {
-  auto getPointers = [&](OperandRange buffers) {
-    return llvm::map_to_vector(
-        buffers, [&](Value buffer) { return calls.getPointer(buffer); });
-  };
-  SmallVector<Value> sent = getPointers(op.getInputs());
-  SmallVector<Value> received = getPointers(op.getOutputs());
-  op.getHeld().replaceAllUsesWith(
-      calls.callHold(handles.lookup(op.getRequest()), sent, received));
-}
-
-LogicalResult Converter::convertResume(rt::ResumeOp op) {
-  for (Type type : op.getValues().getTypes())
-    if (!isStaticIdentity(type))
-      return op.emitError("cannot be lowered to the runtime: ")
-             << type << " has no static shape";
-  op.getValues().replaceAllUsesWith(
-      calls.callResume(op.getHeld(), op.getValues().getTypes()));
-  return success();
-}
-
-LogicalResult Converter::convertBarrier(rt::BarrierOp op) {
-  FailureOr<int32_t> site = program.addSite(op);
-  if (failed(site))
-    return failure();
-  calls.callBarrier(*site);
-  return success();
-}
-
-LogicalResult Converter::convertRank(rt::RankOp op) {
-  FailureOr<int32_t> group = program.getGroup(op, op.getGroupAttr());
-  if (failed(group))
-    return failure();
-  op.getResult().replaceAllUsesWith(calls.getRank(*group));
-  return success();
-}
-
-void Converter::convertCopy(rt::CopyOp op) {
-  auto getNumber = [](std::optional<Type> type) {
-    return type ? getRuntimeType(*type).value_or(-1) : -1;
-  };
-  CopyCall copy;
-  copy.target = calls.getPointer(op.getOutput());
-  copy.source = calls.getPointer(op.getInput());
-  copy.offset = op.getOffset();
-  copy.targetType = getNumber(op.getTargetType());
-  copy.sourceType = getNumber(op.getSourceType());
-  copy.targetLayout = op.getTarget();
-  copy.sourceLayout = op.getSource();
-  copy.repeat = op.getRepeat();
-  copy.rows = op.getRows();
-  copy.rowElements = op.getRowElements();
-  calls.callCopy(copy);
-}
-
-void Converter::convertZero(rt::ZeroOp op) {
-  auto type = cast<MemRefType>(op.getOutput().getType());
-  calls.callZero(calls.getPointer(op.getOutput()),
-                 type.getNumElements() *
-                     *getElementBytes(type.getElementType()));
-}
-
-void Converter::convertCompute(rt::ComputeOp op) {
-  int32_t index = program.addOperator(op);
-  auto getPointers = [&](OperandRange buffers) {
-    SmallVector<Value> pointers;
-    for (Value buffer : buffers)
-      pointers.push_back(calls.getPointer(buffer));
-    return calls.getArray(pointers);
-  };
-  Value inputs = getPointers(op.getInputs());
-  Value outputs = getPointers(op.getOutputs());
-  calls.callCompute(index, op.getRuntimeNs(), inputs, outputs);
-}
-
-void Converter::convertAccount(rt::AccountOp op) {
-  int32_t index = program.addOperator(op);
-  calls.callAccount(index, op.getRuntimeNs());
-}
-
-/// Copies that the runtime can do; the others are done by loops.
-void Converter::convertCopy(Operation *op, Value source, Value target) {
-  if (calls.callCopy(target, source)) {
-    op->erase();
-    return;
-  }
-  if (isa<linalg::CopyOp>(op))
-    return visitOther(op);
-  program.addHostCode(op);
-  OpBuilder builder(op);
-  linalg::CopyOp::create(builder, op->getLoc(), source, target);
-  op->erase();
-}
-
-/// Memory of the host comes from the runtime, and goes back to it as all
-/// memory does.
-LogicalResult Converter::convertAlloc(memref::AllocOp op) {
-  MemRefType type = op.getType();
-  if (!isHostType(type))
+LogicalResult Converter::visitOther(Operation *op) {
+  if (!touchesBuffers(op))
     return success();
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity())
-    return op.emitError("cannot be lowered to the runtime: ")
-           << type << " in the memory of the host has no static shape";
-  op.replaceAllUsesWith(
-      calls.callAllocate(type, op.getAlignment().value_or(0)));
-  op.erase();
+  program.addHostCode(op);
+  if (inFlight > 0 && isa<linalg::LinalgOp>(op)) {
+    calls.setInsertionPointAfter(op);
+    calls.call("commsched_poll", Type());
+  }
   return success();
 }
 
-LogicalResult Converter::convertAllocate(rt::AllocateOp op) {
-  Type type = op.getBuffer().getType();
-  if (!isStaticIdentity(type))
-    return op.emitError("cannot be lowered to the runtime: ")
-           << type << " has no static shape";
-  op.getBuffer().replaceAllUsesWith(
-      calls.callAllocate(cast<MemRefType>(type), /*alignment=*/0));
-  return success();
-}
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
 
 /// To the code behind the calls, all memory is the processor's, and a request
 /// that is held is a number.
@@ -409,42 +384,15 @@ void Converter::convertTypes() {
                                         /*replaceTypes=*/true);
 }
 
-/// The other operations belong to the program and run on the processor.
-void Converter::visitOther(Operation *op) {
-  if (!touchesBuffers(op))
-    return;
-  program.addHostCode(op);
-  if (inFlight > 0 && isa<linalg::LinalgOp>(op)) {
-    calls.setInsertionPointAfter(op);
-    calls.callPoll();
-  }
-}
-
-LogicalResult Converter::convert(Operation *op) {
+LogicalResult Converter::convertAny(Operation *op) {
   calls.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](rt::StartOp op) { return convertStart(op); })
-      .Case([&](rt::BarrierOp op) { return convertBarrier(op); })
-      .Case([&](rt::RankOp op) { return convertRank(op); })
-      .Case([&](rt::WaitOp op) { return convertWait(op), success(); })
-      .Case(
-          [&](rt::ReadSplitsOp op) { return convertReadSplits(op), success(); })
-      .Case([&](rt::CopyOp op) { return convertCopy(op), success(); })
-      .Case([&](rt::ZeroOp op) { return convertZero(op), success(); })
-      .Case([&](rt::ComputeOp op) { return convertCompute(op), success(); })
-      .Case([&](rt::AccountOp op) { return convertAccount(op), success(); })
-      .Case([&](rt::HoldOp op) { return convertHold(op), success(); })
-      .Case([&](rt::ResumeOp op) { return convertResume(op); })
-      .Case([&](rt::AllocateOp op) { return convertAllocate(op); })
-      .Case([&](memref::AllocOp op) { return convertAlloc(op); })
-      .Case([&](memref::CopyOp op) {
-        return convertCopy(op, op.getSource(), op.getTarget()), success();
-      })
-      .Case([&](linalg::CopyOp op) {
-        return convertCopy(op, op.getInputs()[0], op.getOutputs()[0]),
-               success();
-      })
-      .Default([&](Operation *op) { return visitOther(op), success(); });
+      .Case<rt::StartOp, rt::BarrierOp, rt::RankOp, rt::WaitOp,
+            rt::ReadSplitsOp, rt::CopyOp, rt::ZeroOp, rt::ComputeOp,
+            rt::AccountOp, rt::HoldOp, rt::ResumeOp, rt::AllocateOp,
+            memref::AllocOp, memref::CopyOp, linalg::CopyOp>(
+          [&](auto typed) { return convert(typed); })
+      .Default([&](Operation *other) { return visitOther(other); });
 }
 
 LogicalResult Converter::convert() {
@@ -474,7 +422,7 @@ LogicalResult Converter::convert() {
   for (Operation *op : operations) {
     if (isa_and_nonnull<rt::CommSchedRtDialect>(op->getDialect()))
       converted.push_back(op);
-    if (failed(convert(op)))
+    if (failed(convertAny(op)))
       return failure();
   }
   for (Operation *op : llvm::reverse(converted))

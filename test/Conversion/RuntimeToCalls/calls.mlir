@@ -89,7 +89,7 @@ func.func @copies(%x: memref<24xbf16>, %y: memref<24xf32>, %n: index) {
       offset(%n) {repeat = 1 : i64, rows = 2 : i64, row_elements = 3 : i64,
       source = array<i64: 0, 6, 0>, target = array<i64: 4, 8, 0>,
       source_type = bf16, target_type = f32}
-  // CHECK: scf.for %{{.*}} = %c0{{[_0-9]*}} to %c4{{[_0-9]*}} step %c1
+  // CHECK: scf.for %{{.*}} = %c0_i64{{[_0-9]*}} to %c4_i64{{[_0-9]*}} step %c1_i64
   // CHECK: func.call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}},
   commsched_rt.copy ins(%x : memref<24xbf16>) outs(%y : memref<24xf32>)
       {repeat = 4 : i64, rows = 2 : i64, row_elements = 3 : i64,
@@ -129,7 +129,7 @@ func.func @processor(%x: memref<8xf32>, %y: memref<8xf32>, %c: f32) {
 // CHECK-LABEL: func.func @strided_copies
 // CHECK-SAME: %[[N:[a-z0-9]+]]: index
 // CHECK: call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}}, %c8_i64{{[_0-9]*}}, %{{.*}}, %c-1_i32{{[_0-9]*}}, %c8_i64{{[_0-9]*}}, %c4_i64{{[_0-9]*}}, %c4_i64
-// CHECK: scf.for %{{.*}} = %c0{{[_0-9]*}} to %{{.*}}
+// CHECK: scf.for %{{.*}} = %c0_i64{{[_0-9]*}} to %c5_i64
 // CHECK: call @commsched_copy(%{{.*}}, %c-1_i32{{[_0-9]*}}, %c32_i64{{[_0-9]*}}, %{{.*}}, %c-1_i32{{[_0-9]*}}, %c8_i64{{[_0-9]*}}, %c3_i64{{[_0-9]*}}, %c8_i64
 // CHECK: }
 // CHECK: %[[ROWS:.*]] = arith.index_cast %{{.*}} : index to i64

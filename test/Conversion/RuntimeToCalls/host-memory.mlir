@@ -13,8 +13,10 @@
 // CHECK: %[[P:.*]] = call @commsched_allocate_host(%c32_i64{{[_0-9]*}}, %c64_i64{{[_0-9]*}}) : (i64, i64) -> !llvm.ptr
 // CHECK: llvm.insertvalue %[[P]], %{{.*}}[0]
 // CHECK: llvm.insertvalue %[[P]], %{{.*}}[1]
-// CHECK: llvm.insertvalue %c2_i64{{[_0-9]*}}, %{{.*}}[3, 0]
-// CHECK: llvm.insertvalue %c4_i64{{[_0-9]*}}, %{{.*}}[4, 0]
+// CHECK: %[[SIZE:.*]] = llvm.mlir.constant(2 : index)
+// CHECK: llvm.insertvalue %[[SIZE]], %{{.*}}[3, 0]
+// CHECK: %[[STRIDE:.*]] = llvm.mlir.constant(4 : index)
+// CHECK: llvm.insertvalue %[[STRIDE]], %{{.*}}[4, 0]
 // CHECK: %[[H:.*]] = builtin.unrealized_conversion_cast %{{.*}} : {{.*}} to memref<2x4xf32>
 // CHECK: call @commsched_start(%c0_i32
 // CHECK: call @commsched_wait

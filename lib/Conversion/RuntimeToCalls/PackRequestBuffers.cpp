@@ -1,10 +1,12 @@
-//===- HeldBuffers.cpp - Buffers of requests that are held ----------------===//
+//===- PackRequestBuffers.cpp - Buffers of requests -----------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Gives every operand of the runtime a contiguous buffer.
 //
 // The memory of a collective in flight must outlive the function or iteration
 // that starts it, and nothing may write what is sent in the meantime. Here MLIR
@@ -13,15 +15,26 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "HeldBuffers.h"
-
+#include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_PACKREQUESTBUFFERS
+#include "CommSched/Conversion/Passes.h.inc"
+} // namespace mlir::commsched
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// Requests that are held
+//===----------------------------------------------------------------------===//
 
 /// The value whose memory `buffer` is a part of, as far as views show it.
 static Value getRoot(Value buffer) {
@@ -118,7 +131,11 @@ static bool livesLonger(Value root) {
   });
 }
 
-void mlir::commsched::holdBuffers(rt::StartOp start, rt::HoldOp hold) {
+/// Gives `start`, which `hold` keeps in flight, buffers that outlive the
+/// function: the allocations of its operands where nothing else uses them
+/// later, and copies in buffers of their own elsewhere. `hold` gets those that
+/// the runtime frees.
+static void holdBuffers(rt::StartOp start, rt::HoldOp hold) {
   SmallVector<Value> received, owned;
   for (OpOperand &operand : start.getOutputsMutable()) {
     Value buffer = operand.get();
@@ -147,3 +164,104 @@ void mlir::commsched::holdBuffers(rt::StartOp start, rt::HoldOp hold) {
   }
   hold.getInputsMutable().assign(owned);
 }
+
+//===----------------------------------------------------------------------===//
+// Packed buffers
+//===----------------------------------------------------------------------===//
+
+/// True if the elements of a `type` lie one after the other. The first
+/// dimension may be dynamic, and the offset may be.
+static bool isContiguous(MemRefType type) {
+  if (type.getLayout().isIdentity())
+    return true;
+  ArrayRef<int64_t> shape = type.getShape();
+  if (!shape.empty() && ShapedType::isDynamicShape(shape.drop_front()))
+    return false;
+  // The number of rows does not matter to the layout.
+  SmallVector<int64_t> fixed(shape);
+  if (!fixed.empty() && ShapedType::isDynamic(fixed.front()))
+    fixed.front() = 2;
+  return memref::isStaticShapeAndContiguousRowMajor(MemRefType::get(
+      fixed, type.getElementType(), type.getLayout(), type.getMemorySpace()));
+}
+
+static bool isPacked(Value buffer) {
+  auto type = dyn_cast<MemRefType>(buffer.getType());
+  return !type || isContiguous(type);
+}
+
+static Value createPacked(OpBuilder &builder, Location loc, Value buffer) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<Value> sizes;
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    if (ShapedType::isDynamic(size))
+      sizes.push_back(memref::DimOp::create(builder, loc, buffer, dim));
+  return memref::AllocOp::create(builder, loc, getPackedType(type), sizes);
+}
+
+/// Replaces `operand` of `first` by a packed buffer. It is filled before
+/// `first` if `isRead`, and copied back after `last` if `isWritten`. Returns
+/// the buffer that is now used, which is the old one if it was packed.
+static Value pack(OpOperand &operand, Operation *first, Operation *last,
+                  bool isRead, bool isWritten) {
+  Value buffer = operand.get();
+  if (isPacked(buffer))
+    return buffer;
+  OpBuilder builder(first);
+  Value packed = createPacked(builder, first->getLoc(), buffer);
+  if (isRead)
+    memref::CopyOp::create(builder, first->getLoc(), buffer, packed);
+  operand.set(packed);
+  if (isWritten) {
+    builder.setInsertionPointAfter(last);
+    memref::CopyOp::create(builder, last->getLoc(), packed, buffer);
+  }
+  return packed;
+}
+
+/// The wait takes the buffers of its start.
+static void packStart(rt::StartOp start) {
+  Operation *last = *start.getRequest().user_begin();
+  if (auto hold = dyn_cast<rt::HoldOp>(last))
+    return holdBuffers(start, hold);
+  auto wait = cast<rt::WaitOp>(last);
+  SmallVector<Value> inputs, outputs;
+  for (OpOperand &operand : start.getInputsMutable())
+    inputs.push_back(pack(operand, start, wait, /*isRead=*/true,
+                          /*isWritten=*/false));
+  for (OpOperand &operand : start.getOutputsMutable())
+    outputs.push_back(pack(operand, start, wait, start.getInPlace(),
+                           /*isWritten=*/true));
+  wait.getInputsMutable().assign(inputs);
+  wait.getOutputsMutable().assign(outputs);
+}
+
+namespace {
+
+struct PackRequestBuffers
+    : mlir::commsched::impl::PackRequestBuffersBase<PackRequestBuffers> {
+  void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      llvm::TypeSwitch<Operation *>(op)
+          .Case([](rt::StartOp op) { packStart(op); })
+          .Case([](rt::ReadSplitsOp op) {
+            pack(op.getInputMutable(), op, op, true, false);
+          })
+          .Case([](rt::CopyOp op) {
+            pack(op.getInputMutable(), op, op, true, false);
+            pack(op.getOutputMutable(), op, op, !op.getOverwrites(), true);
+          })
+          .Case([](rt::ZeroOp op) {
+            pack(op.getOutputMutable(), op, op, false, true);
+          })
+          .Case([](rt::ComputeOp op) {
+            for (OpOperand &operand : op.getInputsMutable())
+              pack(operand, op, op, true, false);
+            for (OpOperand &operand : op.getOutputsMutable())
+              pack(operand, op, op, true, true);
+          });
+    });
+  }
+};
+
+} // namespace
