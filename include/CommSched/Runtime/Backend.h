@@ -31,7 +31,7 @@
 namespace commsched::runtime {
 
 /// The version of this interface: the core refuses backends of other versions.
-inline constexpr int32_t backendVersion = 6;
+inline constexpr int32_t backendVersion = 7;
 
 /// The outcome of an operation: success, or a message that describes the
 /// failure. True on success.
@@ -145,6 +145,9 @@ struct Tensor {
   std::vector<int64_t> outputSplits;
   /// Where splits are values, which count rows: the elements of a row.
   int64_t rowElements = 0;
+
+  int64_t getInputBytes() const { return inputs * element.bytes; }
+  int64_t getOutputBytes() const { return outputs * element.bytes; }
 };
 
 /// A collective or a transfer of the program.
@@ -289,15 +292,14 @@ public:
     return Status();
   }
 
-  /// Starts a collective, or a transfer, which does not wait for those of the
-  /// other direction; null and an error if it cannot.
+  /// Starts a collective, be it a barrier, or a transfer, which does not wait
+  /// for those of the other direction; null and an error if it cannot.
   virtual std::unique_ptr<Request> start(Launch launch, Status &status) = 0;
   /// Whether `wait` would not wait.
   virtual bool test(Request &request, Status &status) = 0;
   /// Makes compute wait for the request. On expiry of the deadline the error
   /// has the form of `describeTimeout`.
   virtual Status wait(Request &request, Deadline deadline) = 0;
-  virtual Status barrier(const Launch &launch, Deadline deadline) = 0;
   virtual Status poll() = 0;
 
   virtual Status compute(const Operator &op, int64_t ns,

@@ -130,9 +130,9 @@ void HostBackend::startTransfer(HostTransfer &transfer, Launch launch) {
     transfer.job = std::make_shared<TransferJob>();
     const std::vector<Tensor> &tensors = transfer.launch.getTensors();
     for (size_t i = 0; i < tensors.size(); ++i)
-      transfer.job->copies.push_back(
-          {transfer.launch.outputs[i], transfer.launch.inputs[i],
-           tensors[i].inputs * tensors[i].element.bytes});
+      transfer.job->copies.push_back({transfer.launch.outputs[i],
+                                      transfer.launch.inputs[i],
+                                      tensors[i].getInputBytes()});
   }
   recorder.setStarted(transfer.launch);
   getThread(transfer).start(transfer.job);

@@ -62,6 +62,22 @@ public:
   JsonReader getObject(const char *key) const { return member(key); }
   std::vector<JsonReader> getArray(const char *key) const;
 
+  /// Sets `target` to the member of the name, if it is there.
+  void read(const char *key, std::string &target) const {
+    if (has(key))
+      target = getString(key);
+  }
+  template <class Integer>
+  void read(const char *key, Integer &target, int64_t least,
+            int64_t most) const {
+    if (has(key))
+      target = static_cast<Integer>(getInt(key, least, most));
+  }
+  /// The elements of the member of the name; none if it is not there.
+  std::vector<JsonReader> readArray(const char *key) const {
+    return has(key) ? getArray(key) : std::vector<JsonReader>();
+  }
+
   /// This value itself.
   int64_t asInt(int64_t least, int64_t most) const;
   std::vector<int64_t> asInts(int64_t least, int64_t most) const;
@@ -181,16 +197,13 @@ static Implementation readImplementation(const JsonReader &reader) {
     reader.fail("unknown method '" + method +
                 "': it is nccl, copy-engine or symmetric");
   implementation.method = *parsed;
-  implementation.stream =
-      reader.has("stream") ? reader.getString("stream") : implementation.name;
+  implementation.stream = implementation.name;
+  reader.read("stream", implementation.stream);
   if (implementation.stream.empty())
     reader.fail("'stream' is empty");
-  if (!reader.has("channels"))
-    return implementation;
-  if (implementation.method != Method::Nccl)
+  if (reader.has("channels") && implementation.method != Method::Nccl)
     reader.fail("method '" + method + "' has no 'channels'");
-  implementation.channels =
-      static_cast<int32_t>(reader.getInt("channels", 0, INT32_MAX));
+  reader.read("channels", implementation.channels, 0, INT32_MAX);
   return implementation;
 }
 
@@ -235,11 +248,9 @@ static GroupDescription readGroup(JsonReader &reader) {
     group.implementation =
         readImplementation(reader.getObject("implementation"));
   group.size = reader.getInt("size", 1, maxRanks);
-  if (reader.has("stride")) {
-    if (reader.has("ranks"))
-      reader.fail("has both 'stride' and 'ranks'");
-    group.stride = reader.getInt("stride", 1, maxRanks);
-  }
+  if (reader.has("stride") && reader.has("ranks"))
+    reader.fail("has both 'stride' and 'ranks'");
+  reader.read("stride", group.stride, 1, maxRanks);
   if (!reader.has("ranks"))
     return group;
   std::set<int64_t> seen;
@@ -262,12 +273,9 @@ static Tensor readTensor(const JsonReader &reader) {
   reader.expectObject({"type", "inputs", "outputs", "row"});
   Tensor tensor;
   tensor.element = readType(reader);
-  if (reader.has("inputs"))
-    tensor.inputs = reader.getInt("inputs", 0, maxElements);
-  if (reader.has("outputs"))
-    tensor.outputs = reader.getInt("outputs", 0, maxElements);
-  if (reader.has("row"))
-    tensor.rowElements = reader.getInt("row", 0, maxElements);
+  reader.read("inputs", tensor.inputs, 0, maxElements);
+  reader.read("outputs", tensor.outputs, 0, maxElements);
+  reader.read("row", tensor.rowElements, 0, maxElements);
   return tensor;
 }
 
@@ -342,8 +350,7 @@ static Site readSite(JsonReader &reader, const Program &program) {
   Site site;
   site.name = reader.getString("name");
   reader.addName(site.name);
-  if (reader.has("location"))
-    site.location = reader.getString("location");
+  reader.read("location", site.location);
   std::string kind = reader.getString("kind");
   std::optional<commsched_kind> parsedKind = parseKind(kind);
   if (!parsedKind)
@@ -365,23 +372,17 @@ static Site readSite(JsonReader &reader, const Program &program) {
     if (!site.reduction)
       reader.fail("unknown reduction '" + reduction + "'");
   }
-  if (reader.has("peer"))
-    site.peer = static_cast<int32_t>(reader.getInt("peer", 0, size - 1));
-  if (reader.has("tag"))
-    site.tag = static_cast<int32_t>(reader.getInt("tag", 0, INT32_MAX));
-  if (reader.has("runtime_ns"))
-    site.runtimeNs = reader.getInt("runtime_ns", -1, maxNs);
-  if (reader.has("tensors"))
-    for (const JsonReader &tensor : reader.getArray("tensors"))
-      site.tensors.push_back(readTensor(tensor));
+  reader.read("peer", site.peer, 0, size - 1);
+  reader.read("tag", site.tag, 0, INT32_MAX);
+  reader.read("runtime_ns", site.runtimeNs, -1, maxNs);
+  for (const JsonReader &tensor : reader.readArray("tensors"))
+    site.tensors.push_back(readTensor(tensor));
   readAllSplits(reader, site, size);
-  if (reader.has("pairs")) {
-    for (const JsonReader &pair : reader.getArray("pairs")) {
-      std::vector<int64_t> ranks = pair.asInts(0, size - 1);
-      if (ranks.size() != 2)
-        pair.fail("a pair has a source and a target");
-      site.pairs.emplace_back(ranks[0], ranks[1]);
-    }
+  for (const JsonReader &pair : reader.readArray("pairs")) {
+    std::vector<int64_t> ranks = pair.asInts(0, size - 1);
+    if (ranks.size() != 2)
+      pair.fail("a pair has a source and a target");
+    site.pairs.emplace_back(ranks[0], ranks[1]);
   }
   if (Status status = checkSiteDescription(site, size, reader.has("pairs"));
       !status)
@@ -392,9 +393,7 @@ static Site readSite(JsonReader &reader, const Program &program) {
 static std::vector<OperatorBuffer> readBuffers(const JsonReader &reader,
                                                const char *key) {
   std::vector<OperatorBuffer> buffers;
-  if (!reader.has(key))
-    return buffers;
-  for (const JsonReader &buffer : reader.getArray(key)) {
+  for (const JsonReader &buffer : reader.readArray(key)) {
     buffer.expectObject({"type", "elements"});
     buffers.push_back(
         {readType(buffer), buffer.getInt("elements", 0, maxElements)});
@@ -407,8 +406,7 @@ static Operator readOperator(JsonReader &reader) {
   Operator op;
   op.name = reader.getString("name");
   reader.addName(op.name);
-  if (reader.has("location"))
-    op.location = reader.getString("location");
+  reader.read("location", op.location);
   op.inputs = readBuffers(reader, "inputs");
   op.outputs = readBuffers(reader, "outputs");
   return op;
@@ -420,28 +418,21 @@ static Program readProgram(const JsonReader &reader) {
   // There is one version so far.
   reader.getInt("version", 1, 1);
   std::map<std::string, GroupsOfName> groupsByName;
-  if (reader.has("groups"))
-    for (JsonReader &group : reader.getArray("groups")) {
-      program.groups.push_back(readGroup(group));
-      checkName(group, program.groups, groupsByName);
-    }
-  if (reader.has("sites")) {
-    int32_t numCollectives = 0;
-    for (JsonReader &reader : reader.getArray("sites")) {
-      Site &site = program.sites.emplace_back(readSite(reader, program));
-      site.index = static_cast<int32_t>(program.sites.size() - 1);
-      site.collective = isTransfer(site.kind) ? -1 : numCollectives++;
-    }
+  for (JsonReader &group : reader.readArray("groups")) {
+    program.groups.push_back(readGroup(group));
+    checkName(group, program.groups, groupsByName);
   }
-  if (reader.has("operators")) {
-    for (JsonReader &op : reader.getArray("operators")) {
-      program.operators.push_back(readOperator(op));
-      program.operators.back().index =
-          static_cast<int32_t>(program.operators.size() - 1);
-    }
+  int32_t numCollectives = 0;
+  for (JsonReader &element : reader.readArray("sites")) {
+    Site &site = program.sites.emplace_back(readSite(element, program));
+    site.index = static_cast<int32_t>(program.sites.size() - 1);
+    site.collective = isTransfer(site.kind) ? -1 : numCollectives++;
   }
-  if (reader.has("host_code"))
-    program.hostCode = reader.getString("host_code");
+  for (JsonReader &element : reader.readArray("operators")) {
+    Operator &op = program.operators.emplace_back(readOperator(element));
+    op.index = static_cast<int32_t>(program.operators.size() - 1);
+  }
+  reader.read("host_code", program.hostCode);
   return program;
 }
 

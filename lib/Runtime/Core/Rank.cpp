@@ -205,24 +205,23 @@ Status Rank::makeGroups(const Program &program, const std::vector<Rows> &rows) {
   groups.clear();
   for (size_t i = 0; i < rows.size(); ++i) {
     const GroupDescription &description = program.groups[i];
-    auto same = std::find_if(
-        madeGroups.begin(), madeGroups.end(), [&](const MadeGroup &made) {
-          return made.group.name == description.name && made.rows == rows[i] &&
-                 made.group.implementation == description.implementation;
-        });
-    if (same != madeGroups.end()) {
-      groups.push_back(&*same);
+    auto index = static_cast<int32_t>(madeGroups.size());
+    int32_t stream = index;
+    MadeGroup *same = nullptr;
+    for (MadeGroup &other : madeGroups) {
+      const Group &group = other.group;
+      if (group.name != description.name || other.rows != rows[i])
+        continue;
+      if (group.implementation == description.implementation)
+        same = &other;
+      if (getStreamName(group.implementation) ==
+          getStreamName(description.implementation))
+        stream = std::min(stream, group.index);
+    }
+    if (same) {
+      groups.push_back(same);
       continue;
     }
-    auto sameStream = std::find_if(
-        madeGroups.begin(), madeGroups.end(), [&](const MadeGroup &made) {
-          return made.group.name == description.name && made.rows == rows[i] &&
-                 getStreamName(made.group.implementation) ==
-                     getStreamName(description.implementation);
-        });
-    auto index = static_cast<int32_t>(madeGroups.size());
-    int32_t stream =
-        sameStream == madeGroups.end() ? index : sameStream->group.index;
     MadeGroup &made = madeGroups.emplace_back();
     made.rows = rows[i];
     made.group.index = index;
@@ -431,17 +430,34 @@ Status Rank::wait(int64_t number) {
   return Status();
 }
 
+int64_t Rank::hold(HeldRequest request) {
+  held.emplace(++lastHeld, std::move(request));
+  return lastHeld;
+}
+
+Status Rank::resume(int64_t number, int32_t numReceived, HeldRequest &request) {
+  auto entry = held.find(number);
+  if (entry == held.end())
+    return "no request is held as number " + std::to_string(number) +
+           ", or it has been resumed before";
+  request = std::move(entry->second);
+  held.erase(entry);
+  if (request.received.size() != static_cast<size_t>(numReceived))
+    return "a request that fills " + std::to_string(request.received.size()) +
+           " buffers is resumed for " + std::to_string(numReceived);
+  return request.request == 0 || hasFailed() ? Status() : wait(request.request);
+}
+
 Status Rank::barrier(int32_t index) {
   const Site *site = nullptr;
   COMMSCHED_TRY(findSite(index, site));
   if (site->kind != COMMSCHED_BARRIER)
     return describeSite(*site) + " is no barrier";
   Launch launch;
+  int64_t request = 0;
   COMMSCHED_TRY(makeLaunch(*site, nullptr, nullptr, nullptr, launch));
-  count("starts", 1);
-  COMMSCHED_TRY(backend->barrier(launch, getDeadline()));
-  flightRecord.setRetired(launch.record);
-  return Status();
+  COMMSCHED_TRY(startLaunch(std::move(launch), request));
+  return wait(request);
 }
 
 Status Rank::compute(int32_t index, int64_t ns, const void *const *inputs,

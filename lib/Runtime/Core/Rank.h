@@ -17,7 +17,6 @@
 
 #include "CommSched/Runtime/Backend.h"
 #include "Core/Arena.h"
-#include "Core/HeldRequests.h"
 #include "Core/Program.h"
 #include "Core/Records.h"
 #include "Core/Splits.h"
@@ -61,6 +60,17 @@ private:
   int64_t firstSerial = 1;
 };
 
+/// A request that one function starts and another one waits for, with the
+/// buffers that must live until then.
+struct HeldRequest {
+  /// 0 for a start that failed.
+  int64_t request = 0;
+  /// Released once the request has ended.
+  std::vector<void *> sent;
+  /// Handed to whoever waits.
+  std::vector<void *> received;
+};
+
 /// One rank. It is used by one thread.
 class Rank final : public Recorder {
 public:
@@ -97,8 +107,11 @@ public:
                     int64_t *splits, int32_t numSplits, int64_t &rows);
   Status test(int64_t request, bool &done);
   Status wait(int64_t request);
-  /// The requests between two functions.
-  HeldRequests &getHeld() { return held; }
+  /// Returns a number for `resume`, which is positive and never given again.
+  int64_t hold(HeldRequest request);
+  /// Waits for a request, which fills so many buffers, and takes it out; after
+  /// an error it only does the latter.
+  Status resume(int64_t number, int32_t numReceived, HeldRequest &request);
   Status barrier(int32_t site);
   Status account(int32_t index, int64_t ns);
   Status compute(int32_t index, int64_t ns, const void *const *inputs,
@@ -171,7 +184,9 @@ private:
   MadeGroup d2h, h2d;
 
   RequestTable requests;
-  HeldRequests held;
+  /// By number.
+  std::unordered_map<int64_t, HeldRequest> held;
+  int64_t lastHeld = 0;
   FlightRecord flightRecord;
   StepRecords records;
   std::map<std::string, int64_t> counters;

@@ -44,14 +44,14 @@ static Rank *getCurrentRank(const char *function) {
 }
 
 /// Runs `body(rank)`, which returns a Status, and keeps its error in the rank.
-/// Returns whether it succeeded. After an earlier error the body runs only with
-/// `evenIfFailed`.
+/// Returns 0 if it succeeded, otherwise 1. After an earlier error the body runs
+/// only with `evenIfFailed`.
 template <class Body>
-static bool callRank(const char *function, Body &&body,
-                     bool evenIfFailed = false) {
+static int32_t callRank(const char *function, Body &&body,
+                        bool evenIfFailed = false) {
   Rank *rank = getCurrentRank(function);
   if (!rank || (rank->hasFailed() && !evenIfFailed))
-    return false;
+    return 1;
   Status status;
   try {
     status = body(*rank);
@@ -60,7 +60,7 @@ static bool callRank(const char *function, Body &&body,
   }
   if (!status)
     rank->fail(status.getMessage());
-  return static_cast<bool>(status);
+  return status ? 0 : 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,9 +121,8 @@ int32_t commsched_init(const commsched_options *options) {
   }
   lastError.clear();
   currentRank = std::make_unique<Rank>();
-  bool ok = callRank("commsched_init",
-                     [&](Rank &rank) { return rank.join(*options); });
-  return ok ? 0 : 1;
+  return callRank("commsched_init",
+                  [&](Rank &rank) { return rank.join(*options); });
 }
 
 int32_t commsched_finalize(void) {
@@ -170,9 +169,8 @@ const char *commsched_backend_name(void) {
 }
 
 int32_t commsched_load_program(const char *json) {
-  bool ok = callRank("commsched_load_program",
-                     [&](Rank &rank) { return rank.load(json); });
-  return ok ? 0 : 1;
+  return callRank("commsched_load_program",
+                  [&](Rank &rank) { return rank.load(json); });
 }
 
 int64_t commsched_counter(const char *name) {
@@ -187,10 +185,10 @@ int64_t commsched_counter(const char *name) {
 int64_t commsched_start(int32_t site, const void *const *inputs,
                         void *const *outputs) {
   int64_t request = 0;
-  bool ok = callRank("commsched_start", [&](Rank &rank) {
+  int32_t code = callRank("commsched_start", [&](Rank &rank) {
     return rank.start(site, inputs, outputs, request);
   });
-  return ok ? request : 0;
+  return code == 0 ? request : 0;
 }
 
 int64_t commsched_start_uneven(int32_t site, const void *const *inputs,
@@ -198,11 +196,11 @@ int64_t commsched_start_uneven(int32_t site, const void *const *inputs,
                                const int64_t *inputSplits, int64_t outputRows,
                                const int64_t *outputSplits) {
   int64_t request = 0;
-  bool ok = callRank("commsched_start_uneven", [&](Rank &rank) {
+  int32_t code = callRank("commsched_start_uneven", [&](Rank &rank) {
     return rank.startUneven(site, inputs, outputs, {inputRows, inputSplits},
                             {outputRows, outputSplits}, request);
   });
-  return ok ? request : 0;
+  return code == 0 ? request : 0;
 }
 
 int64_t commsched_read_splits(int32_t site, int32_t output, const void *buffer,
@@ -223,10 +221,9 @@ int64_t commsched_read_splits(int32_t site, int32_t output, const void *buffer,
 }
 
 int32_t commsched_wait(int64_t request) {
-  bool ok = callRank("commsched_wait", [&](Rank &rank) {
+  return callRank("commsched_wait", [&](Rank &rank) {
     return request == 0 ? Status() : rank.wait(request);
   });
-  return ok ? 0 : 1;
 }
 
 int64_t commsched_hold(int64_t request, int32_t numSent, void *const *sent,
@@ -236,9 +233,9 @@ int64_t commsched_hold(int64_t request, int32_t numSent, void *const *sent,
   callRank(
       "commsched_hold",
       [&](Rank &rank) {
-        number = rank.getHeld().add({request,
-                                     {sent, sent + numSent},
-                                     {received, received + numReceived}});
+        number = rank.hold({request,
+                            {sent, sent + numSent},
+                            {received, received + numReceived}});
         return Status();
       },
       /*evenIfFailed=*/true);
@@ -248,19 +245,9 @@ int64_t commsched_hold(int64_t request, int32_t numSent, void *const *sent,
 int32_t commsched_resume(int64_t number, int32_t numReceived,
                          const int64_t *bytes, void **received) {
   HeldRequest held;
-  bool ok = callRank(
+  int32_t code = callRank(
       "commsched_resume",
-      [&](Rank &rank) -> Status {
-        if (!rank.getHeld().take(number, held))
-          return "no request is held as number " + std::to_string(number) +
-                 ", or it has been resumed before";
-        if (held.received.size() != static_cast<size_t>(numReceived))
-          return "a request that fills " +
-                 std::to_string(held.received.size()) +
-                 " buffers is resumed for " + std::to_string(numReceived);
-        return held.request == 0 || rank.hasFailed() ? Status()
-                                                     : rank.wait(held.request);
-      },
+      [&](Rank &rank) { return rank.resume(number, numReceived, held); },
       /*evenIfFailed=*/true);
   for (void *buffer : held.sent)
     commsched_release(buffer);
@@ -269,21 +256,20 @@ int32_t commsched_resume(int64_t number, int32_t numReceived,
     received[index] = held.received[index]
                           ? held.received[index]
                           : commsched_allocate(bytes[index], /*alignment=*/0);
-  return ok ? 0 : 1;
+  return code;
 }
 
 int32_t commsched_test(int64_t request) {
   bool done = true;
-  bool ok = callRank("commsched_test", [&](Rank &rank) {
+  int32_t code = callRank("commsched_test", [&](Rank &rank) {
     return request == 0 ? Status() : rank.test(request, done);
   });
-  return ok ? done : -1;
+  return code == 0 ? done : -1;
 }
 
 int32_t commsched_barrier(int32_t site) {
-  bool ok = callRank("commsched_barrier",
-                     [&](Rank &rank) { return rank.barrier(site); });
-  return ok ? 0 : 1;
+  return callRank("commsched_barrier",
+                  [&](Rank &rank) { return rank.barrier(site); });
 }
 
 void commsched_poll(void) {
@@ -299,23 +285,21 @@ int64_t commsched_group_rank(int32_t group) {
 
 int32_t commsched_compute(int32_t index, int64_t ns, const void *const *inputs,
                           void *const *outputs) {
-  bool ok = callRank("commsched_compute", [&](Rank &rank) {
+  return callRank("commsched_compute", [&](Rank &rank) {
     return rank.compute(index, ns, inputs, outputs);
   });
-  return ok ? 0 : 1;
 }
 
 int32_t commsched_account(int32_t index, int64_t ns) {
-  bool ok = callRank("commsched_account",
-                     [&](Rank &rank) { return rank.account(index, ns); });
-  return ok ? 0 : 1;
+  return callRank("commsched_account",
+                  [&](Rank &rank) { return rank.account(index, ns); });
 }
 
 int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
                        const void *source, int32_t sourceType,
                        int64_t sourceStride, int64_t rows,
                        int64_t rowElements) {
-  bool ok = callRank("commsched_copy", [&](Rank &rank) -> Status {
+  return callRank("commsched_copy", [&](Rank &rank) -> Status {
     StridedCopy copy;
     copy.target = target;
     copy.source = source;
@@ -332,17 +316,15 @@ int32_t commsched_copy(void *target, int32_t targetType, int64_t targetStride,
     }
     return rank.copy(copy);
   });
-  return ok ? 0 : 1;
 }
 
 int32_t commsched_zero(void *target, int64_t bytes) {
-  bool ok = callRank("commsched_zero", [&](Rank &rank) -> Status {
+  return callRank("commsched_zero", [&](Rank &rank) -> Status {
     if (bytes < 0 || (bytes > 0 && !target))
       return "cannot set " + std::to_string(bytes) + " bytes of " +
              (target ? "a buffer" : "null") + " to zero";
     return bytes == 0 ? Status() : rank.getBackend()->zero(target, bytes);
   });
-  return ok ? 0 : 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -391,41 +373,58 @@ void commsched_release(void *buffer) {
       /*evenIfFailed=*/true);
 }
 
-/// Whether bytes can be copied between the two.
-static Status checkTransfer(const char *what, const void *buffer,
-                            const void *host, int64_t bytes) {
-  if (bytes < 0 || (bytes > 0 && (!buffer || !host)))
-    return std::string("cannot ") + what + " " + std::to_string(bytes) +
-           " bytes" + (bytes < 0 ? "" : ": a pointer is null");
-  return Status();
+/// Copies bytes between a buffer and the host.
+template <class Transfer>
+static int32_t moveBytes(const char *function, const char *what,
+                         const void *buffer, const void *host, int64_t bytes,
+                         Transfer &&transfer) {
+  return callRank(function, [&](Rank &rank) -> Status {
+    if (bytes < 0 || (bytes > 0 && (!buffer || !host)))
+      return std::string("cannot ") + what + " " + std::to_string(bytes) +
+             " bytes" + (bytes < 0 ? "" : ": a pointer is null");
+    return bytes == 0 ? Status() : transfer(*rank.getBackend());
+  });
 }
 
 int32_t commsched_upload(void *buffer, const void *host, int64_t bytes) {
-  bool ok = callRank("commsched_upload", [&](Rank &rank) -> Status {
-    COMMSCHED_TRY(checkTransfer("upload", buffer, host, bytes));
-    return bytes == 0 ? Status()
-                      : rank.getBackend()->upload(buffer, host, bytes);
-  });
-  return ok ? 0 : 1;
+  return moveBytes(
+      "commsched_upload", "upload", buffer, host, bytes,
+      [&](Backend &backend) { return backend.upload(buffer, host, bytes); });
 }
 
 int32_t commsched_download(void *host, const void *buffer, int64_t bytes) {
-  bool ok = callRank("commsched_download", [&](Rank &rank) -> Status {
-    COMMSCHED_TRY(checkTransfer("download", buffer, host, bytes));
-    return bytes == 0 ? Status()
-                      : rank.getBackend()->download(host, buffer, bytes);
-  });
-  return ok ? 0 : 1;
+  return moveBytes(
+      "commsched_download", "download", buffer, host, bytes,
+      [&](Backend &backend) { return backend.download(host, buffer, bytes); });
+}
+
+/// What `get` says of an arena; 0 outside of commsched_init and
+/// commsched_finalize.
+static int64_t getBytes(const char *function, Arena *(Rank::*getArena)(),
+                        int64_t (Arena::*get)() const) {
+  Rank *rank = getCurrentRank(function);
+  Arena *arena = rank ? (rank->*getArena)() : nullptr;
+  return arena ? (arena->*get)() : 0;
 }
 
 int64_t commsched_allocated_bytes(void) {
-  Rank *rank = getCurrentRank("commsched_allocated_bytes");
-  return rank && rank->getArena() ? rank->getArena()->getLiveBytes() : 0;
+  return getBytes("commsched_allocated_bytes", &Rank::getArena,
+                  &Arena::getLiveBytes);
 }
 
 int64_t commsched_peak_bytes(void) {
-  Rank *rank = getCurrentRank("commsched_peak_bytes");
-  return rank && rank->getArena() ? rank->getArena()->getPeakBytes() : 0;
+  return getBytes("commsched_peak_bytes", &Rank::getArena,
+                  &Arena::getPeakBytes);
+}
+
+int64_t commsched_host_bytes(void) {
+  return getBytes("commsched_host_bytes", &Rank::getHostArena,
+                  &Arena::getLiveBytes);
+}
+
+int64_t commsched_host_peak_bytes(void) {
+  return getBytes("commsched_host_peak_bytes", &Rank::getHostArena,
+                  &Arena::getPeakBytes);
 }
 
 void commsched_reset_peak(void) {
@@ -434,18 +433,6 @@ void commsched_reset_peak(void) {
     return;
   rank->getArena()->resetPeak();
   rank->getHostArena()->resetPeak();
-}
-
-int64_t commsched_host_bytes(void) {
-  Rank *rank = getCurrentRank("commsched_host_bytes");
-  Arena *arena = rank ? rank->getHostArena() : nullptr;
-  return arena ? arena->getLiveBytes() : 0;
-}
-
-int64_t commsched_host_peak_bytes(void) {
-  Rank *rank = getCurrentRank("commsched_host_peak_bytes");
-  Arena *arena = rank ? rank->getHostArena() : nullptr;
-  return arena ? arena->getPeakBytes() : 0;
 }
 
 // MLIR's names for allocations of programs that are lowered with generic
@@ -481,16 +468,15 @@ COMMSCHED_RUNTIME_API void _mlir_memref_to_llvm_free(void *pointer) {
 //===----------------------------------------------------------------------===//
 
 int32_t commsched_begin_step(void) {
-  bool ok = callRank("commsched_begin_step",
-                     [](Rank &rank) { return rank.beginStep(); });
-  return ok ? 0 : 1;
+  return callRank("commsched_begin_step",
+                  [](Rank &rank) { return rank.beginStep(); });
 }
 
 int64_t commsched_end_step(void) {
   int64_t ns = -1;
-  bool ok = callRank("commsched_end_step",
-                     [&](Rank &rank) { return rank.endStep(ns); });
-  return ok ? ns : -1;
+  int32_t code = callRank("commsched_end_step",
+                          [&](Rank &rank) { return rank.endStep(ns); });
+  return code == 0 ? ns : -1;
 }
 
 int64_t commsched_get_records(const commsched_record **records) {
@@ -500,14 +486,13 @@ int64_t commsched_get_records(const commsched_record **records) {
 }
 
 int32_t commsched_synchronize(void) {
-  bool ok = callRank("commsched_synchronize", [](Rank &rank) {
+  return callRank("commsched_synchronize", [](Rank &rank) {
     return rank.getBackend()->synchronize(rank.getDeadline());
   });
-  return ok ? 0 : 1;
 }
 
 int32_t commsched_exchange(const void *mine, void *all, int64_t bytes) {
-  bool ok = callRank("commsched_exchange", [&](Rank &rank) -> Status {
+  return callRank("commsched_exchange", [&](Rank &rank) -> Status {
     if (bytes < 0)
       return "cannot exchange " + std::to_string(bytes) + " bytes";
     std::vector<std::string> texts;
@@ -522,5 +507,4 @@ int32_t commsched_exchange(const void *mine, void *all, int64_t bytes) {
     }
     return Status();
   });
-  return ok ? 0 : 1;
 }

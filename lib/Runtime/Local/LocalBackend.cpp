@@ -63,7 +63,6 @@ public:
   std::unique_ptr<Request> start(Launch launch, Status &status) override;
   bool test(Request &request, Status &status) override;
   Status wait(Request &request, Deadline deadline) override;
-  Status barrier(const Launch &launch, Deadline deadline) override;
   Status poll() override { return job->getFailure(); }
 
   Status compute(const Operator &op, int64_t ns, const void *const *inputs,
@@ -254,19 +253,6 @@ Status LocalBackend::endWait(const Launch &launch, int64_t beginNs,
   recorder.record(COMMSCHED_RECORD_WAIT, launch.site->index,
                   {beginNs, getClockNs()});
   return Status();
-}
-
-Status LocalBackend::barrier(const Launch &launch, Deadline deadline) {
-  LocalRequest request;
-  request.launch = launch;
-  request.startedAt = Clock::now();
-  int64_t beginNs = getClockNs();
-  Status posted;
-  request.meeting = post(launch, Staged(), posted);
-  if (!request.meeting)
-    return posted;
-  COMMSCHED_TRY(finish(request, deadline));
-  return endWait(launch, beginNs, request.meeting->interval.endNs);
 }
 
 //===----------------------------------------------------------------------===//

@@ -273,7 +273,7 @@ std::shared_ptr<Meeting> LocalJob::makePointToPoint(Arrival &arrival,
   } else {
     meeting->sender = group.members[site.peer];
     for (const Tensor &tensor : site.tensors)
-      meeting->expectedBytes.push_back(tensor.outputs * tensor.element.bytes);
+      meeting->expectedBytes.push_back(tensor.getOutputBytes());
   }
   Channel channel(RowKey(group.index, group.members.front()),
                   isSend ? group.rank : site.peer,

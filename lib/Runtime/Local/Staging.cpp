@@ -25,7 +25,7 @@ Staged commsched::runtime::stageInputs(const Launch &launch) {
   for (size_t i = 0; i < launch.getTensors().size(); ++i) {
     const Tensor &tensor = launch.getTensors()[i];
     StagedTensor copy;
-    copy.size = tensor.inputs * tensor.element.bytes;
+    copy.size = tensor.getInputBytes();
     // Not initialized: it is written right here.
     copy.bytes.reset(new char[copy.size]);
     if (copy.size > 0)
@@ -102,11 +102,11 @@ static void writeOutput(const Launch &launch, size_t index,
   const Tensor &tensor = launch.getTensors()[index];
   char *target = static_cast<char *>(launch.outputs[index]);
   int32_t self = launch.group->rank;
-  int64_t bytes = tensor.outputs * tensor.element.bytes;
+  int64_t bytes = tensor.getOutputBytes();
   auto get = [&](size_t rank) { return (*sent[rank])[index].bytes.get(); };
   switch (site.kind) {
   case COMMSCHED_ALL_GATHER: {
-    int64_t part = tensor.inputs * tensor.element.bytes;
+    int64_t part = tensor.getInputBytes();
     for (size_t rank = 0; rank < sent.size(); ++rank)
       copyBytes(target + rank * part, get(rank), part);
     break;
@@ -161,7 +161,7 @@ static void visitUnsent(const Launch &launch, const Staged &staged,
                         size_t index, Visit &&visit) {
   const Tensor &tensor = launch.getTensors()[index];
   char *begin = static_cast<char *>(launch.outputs[index]);
-  char *end = begin + tensor.outputs * tensor.element.bytes;
+  char *end = begin + tensor.getOutputBytes();
   const char *sent = static_cast<const char *>(launch.inputs[index]);
   if (staged.empty() || staged[index].size == 0 || sent >= end ||
       sent + staged[index].size <= begin) {

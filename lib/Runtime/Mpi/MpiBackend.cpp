@@ -320,13 +320,6 @@ Status MpiBackend::wait(Request &request, Deadline deadline) {
   return {};
 }
 
-Status MpiBackend::barrier(const Launch &launch, Deadline deadline) {
-  MpiRequest request(pending);
-  request.launch = launch;
-  COMMSCHED_TRY(startRequest(request));
-  return wait(request, deadline);
-}
-
 Status MpiBackend::poll() {
   COMMSCHED_TRY(progress());
   RankStates failed = findFailed(Clock::now(), /*launch=*/nullptr);

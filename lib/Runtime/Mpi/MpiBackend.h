@@ -51,7 +51,6 @@ public:
   std::unique_ptr<Request> start(Launch launch, Status &status) override;
   bool test(Request &request, Status &status) override;
   Status wait(Request &request, Deadline deadline) override;
-  Status barrier(const Launch &launch, Deadline deadline) override;
   Status poll() override;
 
   Status compute(const Operator &op, int64_t ns, const void *const *inputs,

@@ -191,8 +191,8 @@ Status Starter::start(size_t index) {
   tensor = &request.launch.getTensors()[index];
   in = static_cast<const char *>(request.launch.inputs[index]);
   out = static_cast<char *>(request.launch.outputs[index]);
-  inBytes = tensor->inputs * tensor->element.bytes;
-  outBytes = tensor->outputs * tensor->element.bytes;
+  inBytes = tensor->getInputBytes();
+  outBytes = tensor->getOutputBytes();
   switch (site.kind) {
   case COMMSCHED_ALL_GATHER:
     return allGather();

@@ -19,63 +19,29 @@ using namespace commsched::runtime::mpi;
 
 /// MPI's own type, or MPI_DATATYPE_NULL.
 static MPI_Datatype getNativeType(commsched_type type) {
-  switch (type) {
-  case COMMSCHED_I8:
-    return MPI_INT8_T;
-  case COMMSCHED_I16:
-    return MPI_INT16_T;
-  case COMMSCHED_I32:
-    return MPI_INT32_T;
-  case COMMSCHED_I64:
-    return MPI_INT64_T;
-  case COMMSCHED_UI8:
-    return MPI_UINT8_T;
-  case COMMSCHED_UI16:
-    return MPI_UINT16_T;
-  case COMMSCHED_UI32:
-    return MPI_UINT32_T;
-  case COMMSCHED_UI64:
-    return MPI_UINT64_T;
-  case COMMSCHED_F32:
-    return MPI_FLOAT;
-  case COMMSCHED_F64:
-    return MPI_DOUBLE;
-  case COMMSCHED_I1:
-  case COMMSCHED_F8E4M3FN:
-  case COMMSCHED_F8E5M2:
-  case COMMSCHED_F16:
-  case COMMSCHED_BF16:
-  case COMMSCHED_COMPLEX_F32:
-  case COMMSCHED_COMPLEX_F64:
-    break;
-  }
-  return MPI_DATATYPE_NULL;
+  // In the order of commsched_type.
+  static const MPI_Datatype integers[] = {
+      MPI_DATATYPE_NULL, MPI_INT8_T,   MPI_INT16_T,  MPI_INT32_T, MPI_INT64_T,
+      MPI_UINT8_T,       MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T};
+  if (isInteger(type))
+    return integers[type];
+  return type == COMMSCHED_F32   ? MPI_FLOAT
+         : type == COMMSCHED_F64 ? MPI_DOUBLE
+                                 : MPI_DATATYPE_NULL;
 }
 
 /// MPI's own operation, or MPI_OP_NULL. With NaN, MPI's minimum and maximum
 /// depend on the order.
 static MPI_Op getNativeOperation(commsched_type type,
                                  commsched_reduction reduction) {
-  if (getNativeType(type) == MPI_DATATYPE_NULL)
+  // In the order of commsched_reduction.
+  static const MPI_Op operations[] = {MPI_SUM, MPI_SUM,  MPI_PROD, MPI_MIN,
+                                      MPI_MAX, MPI_BAND, MPI_BOR,  MPI_BXOR};
+  bool isExtreme = reduction == COMMSCHED_MIN || reduction == COMMSCHED_MAX;
+  if (getNativeType(type) == MPI_DATATYPE_NULL ||
+      (isExtreme && !isInteger(type)))
     return MPI_OP_NULL;
-  switch (reduction) {
-  case COMMSCHED_SUM:
-  case COMMSCHED_AVG:
-    return MPI_SUM;
-  case COMMSCHED_PROD:
-    return MPI_PROD;
-  case COMMSCHED_MIN:
-    return isInteger(type) ? MPI_MIN : MPI_OP_NULL;
-  case COMMSCHED_MAX:
-    return isInteger(type) ? MPI_MAX : MPI_OP_NULL;
-  case COMMSCHED_BAND:
-    return MPI_BAND;
-  case COMMSCHED_BOR:
-    return MPI_BOR;
-  case COMMSCHED_BXOR:
-    return MPI_BXOR;
-  }
-  return MPI_OP_NULL;
+  return operations[reduction];
 }
 
 static constexpr int numReductions = COMMSCHED_BXOR + 1;

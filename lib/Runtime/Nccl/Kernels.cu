@@ -12,6 +12,7 @@
 #include <cuda_fp16.h>
 
 #include <algorithm>
+#include <type_traits>
 
 using namespace commsched::runtime::nccl;
 
@@ -28,31 +29,9 @@ __global__ void spinKernel(uint64_t ns) {
 }
 
 // Every value goes by the shortest way that rounds once: 16-bit floats are
-// exact as f32, all of them are as f64.
-template <class T> static __device__ T narrow(float value);
-template <> __device__ float narrow(float value) { return value; }
-template <> __device__ double narrow(float value) { return value; }
-template <> __device__ __half narrow(float value) {
-  return __float2half_rn(value);
-}
-template <> __device__ __nv_bfloat16 narrow(float value) {
-  return __float2bfloat16_rn(value);
-}
-template <class T> static __device__ T narrow(double value);
-template <> __device__ float narrow(double value) { return value; }
-template <> __device__ double narrow(double value) { return value; }
-template <> __device__ __half narrow(double value) {
-  return __double2half(value);
-}
-template <> __device__ __nv_bfloat16 narrow(double value) {
-  return __double2bfloat16(value);
-}
-static __device__ float widen(__half value) { return __half2float(value); }
-static __device__ float widen(__nv_bfloat16 value) {
-  return __bfloat162float(value);
-}
-static __device__ float widen(float value) { return value; }
-static __device__ double widen(double value) { return value; }
+// exact as f32, all of them are as f64. CUDA's types round to nearest even.
+template <class S>
+using Wide = std::conditional_t<std::is_same_v<S, double>, double, float>;
 
 /// Elements of buckets may lie at any byte.
 template <class T> static __device__ T load(const char *from, bool aligned) {
@@ -86,7 +65,7 @@ __global__ void convertKernel(ConvertArguments arguments, bool aligned) {
                       aligned);
     store<T>(arguments.target + row * arguments.targetStride +
                  column * int64_t(sizeof(T)),
-             narrow<T>(widen(value)), aligned);
+             static_cast<T>(static_cast<Wide<S>>(value)), aligned);
   }
 }
 

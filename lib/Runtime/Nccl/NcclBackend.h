@@ -72,7 +72,6 @@ public:
   std::unique_ptr<Request> start(Launch launch, Status &status) override;
   bool test(Request &request, Status &status) override;
   Status wait(Request &request, Deadline deadline) override;
-  Status barrier(const Launch &launch, Deadline deadline) override;
   Status poll() override;
 
   Status compute(const Operator &op, int64_t ns, const void *const *inputs,
@@ -143,7 +142,6 @@ private:
   Channel &getChannel(const Group &group) {
     return channels[group.index - Group::d2hIndex];
   }
-  Status awaitLaunch(const LaunchStatePtr &state, Deadline deadline);
   /// Enqueues sends and receives that have been put off.
   Status flush();
   /// Waits until NCCL has enqueued what it was given.

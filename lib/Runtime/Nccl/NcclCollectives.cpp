@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 using namespace commsched::runtime;
 using namespace commsched::runtime::nccl;
@@ -22,53 +23,46 @@ using namespace commsched::runtime::nccl;
 // Types and reductions
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// One element is `count` values of NCCL's `type`, of `bytes` bytes each.
+struct WireType {
+  ncclDataType_t type = ncclUint8;
+  int64_t count = 1;
+  int64_t bytes = 1;
+};
+} // namespace
+
 /// The first compute capability with reductions of 8-bit floats.
 static constexpr int firstFloat8Capability = 90;
 
 /// None for types that NCCL does not have.
 static std::optional<WireType> findWireType(commsched_type type) {
-  switch (type) {
-  case COMMSCHED_I8:
-    return WireType{ncclInt8, 1, 1};
-  case COMMSCHED_UI8:
-    return WireType{ncclUint8, 1, 1};
-  case COMMSCHED_I32:
-    return WireType{ncclInt32, 1, 4};
-  case COMMSCHED_UI32:
-    return WireType{ncclUint32, 1, 4};
-  case COMMSCHED_I64:
-    return WireType{ncclInt64, 1, 8};
-  case COMMSCHED_UI64:
-    return WireType{ncclUint64, 1, 8};
-  case COMMSCHED_F8E4M3FN:
-    return WireType{ncclFloat8e4m3, 1, 1};
-  case COMMSCHED_F8E5M2:
-    return WireType{ncclFloat8e5m2, 1, 1};
-  case COMMSCHED_F16:
-    return WireType{ncclFloat16, 1, 2};
-  case COMMSCHED_BF16:
-    return WireType{ncclBfloat16, 1, 2};
-  case COMMSCHED_F32:
-    return WireType{ncclFloat32, 1, 4};
-  case COMMSCHED_F64:
-    return WireType{ncclFloat64, 1, 8};
-  case COMMSCHED_COMPLEX_F32:
-    return WireType{ncclFloat32, 2, 4};
-  case COMMSCHED_COMPLEX_F64:
-    return WireType{ncclFloat64, 2, 8};
-  case COMMSCHED_I1:
-  case COMMSCHED_I16:
-  case COMMSCHED_UI16:
-    return std::nullopt;
-  }
-  return std::nullopt;
+  static const std::map<commsched_type, WireType> types = {
+      {COMMSCHED_I8, {ncclInt8, 1, 1}},
+      {COMMSCHED_UI8, {ncclUint8, 1, 1}},
+      {COMMSCHED_I32, {ncclInt32, 1, 4}},
+      {COMMSCHED_UI32, {ncclUint32, 1, 4}},
+      {COMMSCHED_I64, {ncclInt64, 1, 8}},
+      {COMMSCHED_UI64, {ncclUint64, 1, 8}},
+      {COMMSCHED_F8E4M3FN, {ncclFloat8e4m3, 1, 1}},
+      {COMMSCHED_F8E5M2, {ncclFloat8e5m2, 1, 1}},
+      {COMMSCHED_F16, {ncclFloat16, 1, 2}},
+      {COMMSCHED_BF16, {ncclBfloat16, 1, 2}},
+      {COMMSCHED_F32, {ncclFloat32, 1, 4}},
+      {COMMSCHED_F64, {ncclFloat64, 1, 8}},
+      {COMMSCHED_COMPLEX_F32, {ncclFloat32, 2, 4}},
+      {COMMSCHED_COMPLEX_F64, {ncclFloat64, 2, 8}}};
+  auto found = types.find(type);
+  return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
-WireType commsched::runtime::nccl::getByteWireType(const ElementType &element) {
+/// As bytes, for buffers at any address.
+static WireType getByteWireType(const ElementType &element) {
   return {ncclUint8, element.bytes, 1};
 }
 
-WireType commsched::runtime::nccl::getWireType(const ElementType &element) {
+/// How elements travel.
+static WireType getWireType(const ElementType &element) {
   if (element.type)
     if (std::optional<WireType> wire = findWireType(*element.type))
       return *wire;
@@ -77,28 +71,12 @@ WireType commsched::runtime::nccl::getWireType(const ElementType &element) {
 
 /// None for reductions that NCCL does not have.
 static std::optional<ncclRedOp_t> findReduction(commsched_reduction reduction) {
-  switch (reduction) {
-  case COMMSCHED_SUM:
-    return ncclSum;
-  case COMMSCHED_AVG:
-    return ncclAvg;
-  case COMMSCHED_PROD:
-    return ncclProd;
-  case COMMSCHED_MIN:
-    return ncclMin;
-  case COMMSCHED_MAX:
-    return ncclMax;
-  case COMMSCHED_BAND:
-  case COMMSCHED_BOR:
-  case COMMSCHED_BXOR:
+  // In the order of commsched_reduction.
+  constexpr ncclRedOp_t reductions[] = {ncclSum, ncclAvg, ncclProd, ncclMin,
+                                        ncclMax};
+  if (reduction > COMMSCHED_MAX)
     return std::nullopt;
-  }
-  return std::nullopt;
-}
-
-ncclRedOp_t
-commsched::runtime::nccl::getReduction(commsched_reduction reduction) {
-  return findReduction(reduction).value_or(ncclSum);
+  return reductions[reduction];
 }
 
 Status commsched::runtime::nccl::checkSite(const Site &site, int capability) {
@@ -221,7 +199,7 @@ Status CallCollector::permute(const Launch &launch, size_t index,
   if (receives)
     return Status();
   return CALL_CUDA(cudaMemsetAsync, launch.outputs[index], 0,
-                   tensor.outputs * tensor.element.bytes, target.stream);
+                   tensor.getOutputBytes(), target.stream);
 }
 
 void CallCollector::collectTensor(const Launch &launch, size_t index,
@@ -239,12 +217,12 @@ void CallCollector::collectTensor(const Launch &launch, size_t index,
       return ncclAllGather(input, output, inputs, wire.type, comm, stream);
     });
   case COMMSCHED_REDUCE_SCATTER:
-    return add("ncclReduceScatter", [=, op = getReduction(*site.reduction)] {
+    return add("ncclReduceScatter", [=, op = *findReduction(*site.reduction)] {
       return ncclReduceScatter(input, output, outputs, wire.type, op, comm,
                                stream);
     });
   case COMMSCHED_ALL_REDUCE:
-    return add("ncclAllReduce", [=, op = getReduction(*site.reduction)] {
+    return add("ncclAllReduce", [=, op = *findReduction(*site.reduction)] {
       return ncclAllReduce(input, output, inputs, wire.type, op, comm, stream);
     });
   case COMMSCHED_BROADCAST:

@@ -24,21 +24,6 @@
 
 namespace commsched::runtime::nccl {
 
-/// One element is `count` values of NCCL's `type`, of `bytes` bytes each.
-struct WireType {
-  ncclDataType_t type = ncclUint8;
-  int64_t count = 1;
-  int64_t bytes = 1;
-};
-
-/// How elements travel that are not reduced.
-WireType getWireType(const ElementType &element);
-/// The same as bytes, for buffers at any address.
-WireType getByteWireType(const ElementType &element);
-
-/// NCCL's reduction; only for what `checkSite` lets pass.
-ncclRedOp_t getReduction(commsched_reduction reduction);
-
 /// An error if NCCL cannot run the site on a GPU of compute capability
 /// `capability` / 10 . `capability` % 10, as "'nccl' cannot reduce i16 by sum".
 Status checkSite(const Site &site, int capability);

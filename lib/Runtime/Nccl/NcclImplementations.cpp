@@ -109,13 +109,6 @@ commsched::runtime::nccl::checkNodes(const Group &group,
 /// More than any kernel needs.
 static constexpr int64_t windowAlignment = 256;
 
-static int64_t getInputBytes(const Tensor &tensor) {
-  return tensor.inputs * tensor.element.bytes;
-}
-static int64_t getOutputBytes(const Tensor &tensor) {
-  return tensor.outputs * tensor.element.bytes;
-}
-
 static int64_t alignInWindow(int64_t bytes) {
   return (bytes + windowAlignment - 1) / windowAlignment * windowAlignment;
 }
@@ -126,8 +119,8 @@ int64_t commsched::runtime::nccl::getWindowBytes(
   for (const Site *site : sites) {
     int64_t bytes = 0;
     for (const Tensor &tensor : site->tensors)
-      bytes += alignInWindow(getInputBytes(tensor)) +
-               alignInWindow(getOutputBytes(tensor));
+      bytes += alignInWindow(tensor.getInputBytes()) +
+               alignInWindow(tensor.getOutputBytes());
     most = std::max(most, bytes);
   }
   return most;
@@ -139,38 +132,28 @@ Launch commsched::runtime::nccl::moveIntoWindow(const Launch &launch,
   auto *next = static_cast<char *>(base);
   for (size_t i = 0; i < launch.getTensors().size(); ++i) {
     moved.inputs[i] = next;
-    next += alignInWindow(getInputBytes(launch.getTensors()[i]));
+    next += alignInWindow(launch.getTensors()[i].getInputBytes());
     moved.outputs[i] = next;
-    next += alignInWindow(getOutputBytes(launch.getTensors()[i]));
+    next += alignInWindow(launch.getTensors()[i].getOutputBytes());
   }
   return moved;
 }
 
-static Status enqueueCopy(void *target, const void *source, int64_t count,
-                          cudaStream_t stream, int64_t &bytes) {
-  if (count == 0)
-    return Status();
-  bytes += count;
-  return CALL_CUDA(cudaMemcpyAsync, target, source, count,
-                   cudaMemcpyDeviceToDevice, stream);
-}
-
-Status commsched::runtime::nccl::copyIn(const Launch &launch,
-                                        const Launch &inWindow,
-                                        cudaStream_t stream, int64_t &bytes) {
-  for (size_t i = 0; i < launch.getTensors().size(); ++i)
-    COMMSCHED_TRY(
-        enqueueCopy(const_cast<void *>(inWindow.inputs[i]), launch.inputs[i],
-                    getInputBytes(launch.getTensors()[i]), stream, bytes));
-  return Status();
-}
-
-Status commsched::runtime::nccl::copyOut(const Launch &launch,
-                                         const Launch &inWindow,
-                                         cudaStream_t stream, int64_t &bytes) {
-  for (size_t i = 0; i < launch.getTensors().size(); ++i)
-    COMMSCHED_TRY(enqueueCopy(launch.outputs[i], inWindow.outputs[i],
-                              getOutputBytes(launch.getTensors()[i]), stream,
-                              bytes));
+Status commsched::runtime::nccl::copyWindow(const Launch &inWindow,
+                                            const Launch &launch, bool isInput,
+                                            cudaStream_t stream,
+                                            int64_t &bytes) {
+  for (size_t i = 0; i < launch.getTensors().size(); ++i) {
+    const Tensor &tensor = launch.getTensors()[i];
+    int64_t count = isInput ? tensor.getInputBytes() : tensor.getOutputBytes();
+    if (count == 0)
+      continue;
+    bytes += count;
+    void *target =
+        isInput ? const_cast<void *>(inWindow.inputs[i]) : launch.outputs[i];
+    const void *source = isInput ? launch.inputs[i] : inWindow.outputs[i];
+    COMMSCHED_TRY(CALL_CUDA(cudaMemcpyAsync, target, source, count,
+                            cudaMemcpyDeviceToDevice, stream));
+  }
   return Status();
 }

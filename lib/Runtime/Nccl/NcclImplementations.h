@@ -56,13 +56,11 @@ int64_t getWindowBytes(const std::vector<const Site *> &sites);
 /// multiples of 256 bytes.
 Launch moveIntoWindow(const Launch &launch, void *base);
 
-/// Enqueues the copies of what the launch sends into the window, of which
-/// `inWindow` has the buffers, and adds them to `bytes`.
-Status copyIn(const Launch &launch, const Launch &inWindow, cudaStream_t stream,
-              int64_t &bytes);
-/// The same for what it receives, out of the window.
-Status copyOut(const Launch &launch, const Launch &inWindow,
-               cudaStream_t stream, int64_t &bytes);
+/// Enqueues the copies of what the launch sends (`isInput`) into the window, of
+/// which `inWindow` has the buffers, or of what it receives out of it, and adds
+/// them to `bytes`.
+Status copyWindow(const Launch &inWindow, const Launch &launch, bool isInput,
+                  cudaStream_t stream, int64_t &bytes);
 
 } // namespace commsched::runtime::nccl
 

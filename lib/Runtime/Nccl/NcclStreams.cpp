@@ -99,7 +99,7 @@ Status NcclBackend::enqueueTransfer(Channel &channel,
   channel.states.push_back(state);
   for (size_t i = 0; i < launch.getTensors().size(); ++i) {
     const Tensor &tensor = launch.getTensors()[i];
-    int64_t bytes = tensor.inputs * tensor.element.bytes;
+    int64_t bytes = tensor.getInputBytes();
     if (bytes == 0)
       continue;
     COMMSCHED_TRY(
@@ -138,7 +138,8 @@ Status NcclBackend::enqueue(Channel &channel,
     inWindow = moveIntoWindow(launch, channel.window.buffer);
     launches = {&inWindow};
     int64_t bytes = 0;
-    COMMSCHED_TRY(copyIn(launch, inWindow, channel.stream, bytes));
+    COMMSCHED_TRY(
+        copyWindow(inWindow, launch, /*isInput=*/true, channel.stream, bytes));
     recorder.addStagedBytes(bytes);
   }
   if (Status status = nccl::enqueue(launches, target); !status)
@@ -175,8 +176,8 @@ Status NcclBackend::finishEnqueuing() {
   if (channel.window.buffer) {
     const Launch &launch = states.front()->launch;
     int64_t bytes = 0;
-    COMMSCHED_TRY(copyOut(launch, moveIntoWindow(launch, channel.window.buffer),
-                          channel.stream, bytes));
+    COMMSCHED_TRY(copyWindow(moveIntoWindow(launch, channel.window.buffer),
+                             launch, /*isInput=*/false, channel.stream, bytes));
     recorder.addStagedBytes(bytes);
   }
   Event end;
@@ -221,17 +222,7 @@ bool NcclBackend::test(Request &request, Status &status) {
 }
 
 Status NcclBackend::wait(Request &request, Deadline deadline) {
-  return awaitLaunch(static_cast<NcclRequest &>(request).state, deadline);
-}
-
-Status NcclBackend::barrier(const Launch &given, Deadline deadline) {
-  Status launched;
-  LaunchStatePtr state = launch(given, launched);
-  return state ? awaitLaunch(state, deadline) : launched;
-}
-
-Status NcclBackend::awaitLaunch(const LaunchStatePtr &state,
-                                Deadline deadline) {
+  const LaunchStatePtr &state = static_cast<NcclRequest &>(request).state;
   if (Status status = bootstrap->getFailure(); !status)
     return "in the wait for " + describeLaunch(state->launch) + ": " +
            status.getMessage();

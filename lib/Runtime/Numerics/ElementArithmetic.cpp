@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 using namespace commsched::runtime;
 
@@ -80,10 +81,8 @@ Status commsched::runtime::copyRows(const StridedCopy &copy) {
 /// depend on the sign.
 template <class T> static auto load(const void *data, int64_t index) {
   T value = readElement<T>(data, index);
-  if constexpr (isComplexType<T> || (std::is_integral_v<T>))
+  if constexpr (isComplexType<T> || std::is_integral_v<T>)
     return value;
-  else if constexpr (std::is_same_v<T, Bool>)
-    return Bool{value.bits != 0};
   else
     return widen(value);
 }
@@ -122,50 +121,16 @@ struct Prod {
       return a * b;
   }
 };
-struct Min {
+/// Min or Max.
+template <bool isMax> struct Extreme {
   template <class W> W operator()(W a, W b) const {
     if constexpr (std::is_floating_point_v<W>) {
       if (std::isnan(a) || std::isnan(b))
         return std::numeric_limits<W>::quiet_NaN();
       if (a == b)
-        return std::signbit(a) ? a : b;
+        return std::signbit(a) != isMax ? a : b;
     }
-    return b < a ? b : a;
-  }
-};
-struct Max {
-  template <class W> W operator()(W a, W b) const {
-    if constexpr (std::is_floating_point_v<W>) {
-      if (std::isnan(a) || std::isnan(b))
-        return std::numeric_limits<W>::quiet_NaN();
-      if (a == b)
-        return std::signbit(a) ? b : a;
-    }
-    return a < b ? b : a;
-  }
-};
-struct And {
-  template <class W> W operator()(W a, W b) const {
-    if constexpr (std::is_same_v<W, Bool>)
-      return Bool{static_cast<uint8_t>(a.bits & b.bits)};
-    else
-      return static_cast<W>(a & b);
-  }
-};
-struct Or {
-  template <class W> W operator()(W a, W b) const {
-    if constexpr (std::is_same_v<W, Bool>)
-      return Bool{static_cast<uint8_t>(a.bits | b.bits)};
-    else
-      return static_cast<W>(a | b);
-  }
-};
-struct Xor {
-  template <class W> W operator()(W a, W b) const {
-    if constexpr (std::is_same_v<W, Bool>)
-      return Bool{static_cast<uint8_t>(a.bits ^ b.bits)};
-    else
-      return static_cast<W>(a ^ b);
+    return (a < b) == isMax ? b : a;
   }
 };
 } // namespace
@@ -190,27 +155,27 @@ static void dispatch(commsched_type type, commsched_reduction reduction,
       break;
     case COMMSCHED_MIN:
       if constexpr (isBool)
-        function(tag, And());
+        function(tag, std::bit_and<>());
       else if constexpr (!isComplexType<T>)
-        function(tag, Min());
+        function(tag, Extreme<false>());
       break;
     case COMMSCHED_MAX:
       if constexpr (isBool)
-        function(tag, Or());
+        function(tag, std::bit_or<>());
       else if constexpr (!isComplexType<T>)
-        function(tag, Max());
+        function(tag, Extreme<true>());
       break;
     case COMMSCHED_BAND:
       if constexpr (isBool || std::is_integral_v<T>)
-        function(tag, And());
+        function(tag, std::bit_and<>());
       break;
     case COMMSCHED_BOR:
       if constexpr (isBool || std::is_integral_v<T>)
-        function(tag, Or());
+        function(tag, std::bit_or<>());
       break;
     case COMMSCHED_BXOR:
       if constexpr (isBool || std::is_integral_v<T>)
-        function(tag, Xor());
+        function(tag, std::bit_xor<>());
       break;
     }
   });

@@ -8,6 +8,7 @@
 
 #include "Numerics/ElementTypes.h"
 
+#include <algorithm>
 #include <cassert>
 #include <iterator>
 
@@ -56,27 +57,31 @@ const char *commsched::runtime::getName(commsched_reduction reduction) {
   return reductionNames[reduction];
 }
 
+/// The number of a kind or a reduction.
+template <class Number, size_t Count>
+static std::optional<Number> findName(const char *const (&names)[Count],
+                                      const std::string &name) {
+  const auto *found = std::find(std::begin(names), std::end(names), name);
+  if (found == std::end(names))
+    return std::nullopt;
+  return static_cast<Number>(found - names);
+}
+
+std::optional<commsched_kind>
+commsched::runtime::parseKind(const std::string &name) {
+  return findName<commsched_kind>(kindNames, name);
+}
+
+std::optional<commsched_reduction>
+commsched::runtime::parseReduction(const std::string &name) {
+  return findName<commsched_reduction>(reductionNames, name);
+}
+
 std::optional<commsched_type>
 commsched::runtime::parseType(const std::string &name) {
   for (size_t i = 0; i < std::size(typeInfos); ++i)
     if (name == typeInfos[i].name)
       return static_cast<commsched_type>(i);
-  return std::nullopt;
-}
-
-std::optional<commsched_kind>
-commsched::runtime::parseKind(const std::string &name) {
-  for (size_t i = 0; i < std::size(kindNames); ++i)
-    if (name == kindNames[i])
-      return static_cast<commsched_kind>(i);
-  return std::nullopt;
-}
-
-std::optional<commsched_reduction>
-commsched::runtime::parseReduction(const std::string &name) {
-  for (size_t i = 0; i < std::size(reductionNames); ++i)
-    if (name == reductionNames[i])
-      return static_cast<commsched_reduction>(i);
   return std::nullopt;
 }
 
@@ -91,10 +96,6 @@ int64_t commsched::runtime::getByteSize(commsched_type type) {
 
 bool commsched::runtime::isInteger(commsched_type type) {
   return type <= COMMSCHED_UI64;
-}
-
-bool commsched::runtime::isFloat(commsched_type type) {
-  return type >= COMMSCHED_F8E4M3FN && type <= COMMSCHED_F64;
 }
 
 bool commsched::runtime::isComplex(commsched_type type) {

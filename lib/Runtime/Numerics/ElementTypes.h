@@ -35,7 +35,6 @@ int64_t getByteSize(commsched_type type);
 
 /// i1 is an integer.
 bool isInteger(commsched_type type);
-bool isFloat(commsched_type type);
 bool isComplex(commsched_type type);
 
 /// Also understands "bytes<T>", which has no type but a size.

@@ -14,25 +14,35 @@
 
 using namespace commsched::runtime;
 
-/// A description with one group of 4 and the given site.
-static std::string withSite(const std::string &site) {
-  return R"({"version": 1, "groups": [{"name": "dp", "size": 4}], "sites": [)" +
-         site + "]}";
-}
-
 static std::string parseError(const std::string &json) {
   Program program;
   return toText(parseProgram(json, program));
 }
 
-/// The error of a program whose only site is `site`.
-static std::string siteError(const std::string &site) {
-  std::string error = parseError(withSite(site));
-  const std::string prefix = "program description: sites[0]";
-  if (error.compare(0, prefix.size(), prefix) != 0)
-    return error;
-  return error.substr(prefix.size());
+static std::string replaceAll(std::string text, const std::string &what,
+                              const std::string &by) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos;
+       at += by.size())
+    text.replace(at, what.size(), by);
+  return text;
 }
+
+/// A text of JSON with ' for ", and the error behind the place.
+using ErrorCase = std::pair<const char *, const char *>;
+
+/// Expects the errors of `cases`, each of which stands for % in `around`, and
+/// whose errors begin with the `place` in the description.
+static void expectErrors(const std::string &around, const std::string &place,
+                         const std::vector<ErrorCase> &cases) {
+  for (const auto &[text, error] : cases)
+    EXPECT_EQ(parseError(replaceAll(replaceAll(around, "%", text), "'", "\"")),
+              "program description: " + place + error)
+        << text;
+}
+
+static const char *const aroundGroups = "{'version': 1, 'groups': [%]}";
+static const char *const aroundSites =
+    "{'version': 1, 'groups': [{'name': 'dp', 'size': 4}], 'sites': [%]}";
 
 TEST(Program, ReadsEverything) {
   Program program;
@@ -87,46 +97,38 @@ TEST(Program, ReadsEverything) {
 TEST(Program, DocumentErrors) {
   EXPECT_NE(parseError("{").find("program description: "), std::string::npos);
   EXPECT_NE(parseError("{").find("parse error"), std::string::npos);
-  EXPECT_EQ(parseError("[]"),
-            "program description: expected an object, got array");
-  EXPECT_EQ(parseError("{}"), "program description: 'version' is missing");
-  EXPECT_EQ(parseError(R"({"version": 2})"),
-            "program description: 'version': 2 is not in [1, 1]");
-  EXPECT_EQ(parseError(R"({"version": 1.0})"),
-            "program description: 'version': expected an integer, got 1.0");
-  EXPECT_EQ(parseError(R"({"version": 1, "site": []})"),
-            "program description: unknown key 'site'");
-  EXPECT_EQ(parseError(R"({"version": 1, "sites": {}})"),
-            "program description: 'sites' is no array, but {}");
-  EXPECT_EQ(parseError(R"({"version": 1, "host_code": 3})"),
-            "program description: 'host_code' is no string, but 3");
-  EXPECT_EQ(parseError(R"({"version": 18446744073709551615})"),
-            "program description: 'version': 18446744073709551615 is not in "
-            "[1, 1]");
+  expectErrors(
+      "%", "",
+      {{"[]", "expected an object, got array"},
+       {"{}", "'version' is missing"},
+       {"{'version': 2}", "'version': 2 is not in [1, 1]"},
+       {"{'version': 1.0}", "'version': expected an integer, got 1.0"},
+       {"{'version': 1, 'site': []}", "unknown key 'site'"},
+       {"{'version': 1, 'sites': {}}", "'sites' is no array, but {}"},
+       {"{'version': 1, 'host_code': 3}", "'host_code' is no string, but 3"},
+       {"{'version': 18446744073709551615}",
+        "'version': 18446744073709551615 is not in [1, 1]"},
+       {"{'version': 1, 'operators': [{'name': 'mm', 'outputs': "
+        "[{'type': 'f32'}]}]}",
+        "operators[0] 'mm': outputs[0]: 'elements' is missing"}});
 }
 
 TEST(Program, GroupErrors) {
-  auto groupError = [](const std::string &groups) {
-    return parseError(R"({"version": 1, "groups": [)" + groups + "]}");
-  };
-  const std::string prefix = "program description: groups[0] 'a': ";
-  EXPECT_EQ(groupError(R"({"name": "a"})"), prefix + "'size' is missing");
-  EXPECT_EQ(groupError(R"({"name": "a", "size": 0})"),
-            prefix + "'size': 0 is not in [1, 16777216]");
-  EXPECT_EQ(groupError(R"({"name": "a", "size": 2, "stride": 0})"),
-            prefix + "'stride': 0 is not in [1, 16777216]");
-  EXPECT_EQ(
-      groupError(R"({"name": "a", "size": 1, "stride": 1, "ranks": [[0]]})"),
-      prefix + "has both 'stride' and 'ranks'");
-  EXPECT_EQ(groupError(R"({"name": "a", "size": 1, "ranks": []})"),
-            prefix + "'ranks' has no row");
-  EXPECT_EQ(groupError(R"({"name": "a", "size": 2, "ranks": [[0, 1], [2]]})"),
-            prefix + "ranks[1]: lists 1 ranks, but 'size' is 2");
-  EXPECT_EQ(
-      groupError(R"({"name": "a", "size": 2, "ranks": [[0, 1], [2, 0]]})"),
-      prefix + "ranks[1]: rank 0 is listed twice");
-  EXPECT_EQ(groupError(R"({"name": "a", "size": 1}, {"name": "a", "size": 2})"),
-            "program description: groups[1] 'a': another group has this name");
+  expectErrors(aroundGroups, "groups[1] 'a': ",
+               {{"{'name': 'a', 'size': 1}, {'name': 'a', 'size': 2}",
+                 "another group has this name"}});
+  expectErrors(
+      "{'version': 1, 'groups': [{'name': 'a'%}]}", "groups[0] 'a': ",
+      {{"", "'size' is missing"},
+       {", 'size': 0", "'size': 0 is not in [1, 16777216]"},
+       {", 'size': 2, 'stride': 0", "'stride': 0 is not in [1, 16777216]"},
+       {", 'size': 1, 'stride': 1, 'ranks': [[0]]",
+        "has both 'stride' and 'ranks'"},
+       {", 'size': 1, 'ranks': []", "'ranks' has no row"},
+       {", 'size': 2, 'ranks': [[0, 1], [2]]",
+        "ranks[1]: lists 1 ranks, but 'size' is 2"},
+       {", 'size': 2, 'ranks': [[0, 1], [2, 0]]",
+        "ranks[1]: rank 0 is listed twice"}});
 }
 
 TEST(Program, Implementations) {
@@ -157,170 +159,128 @@ TEST(Program, Implementations) {
 }
 
 TEST(Program, ImplementationErrors) {
-  auto getError = [](const std::string &implementation) {
-    return parseError(
-        R"({"version": 1, "groups": [{"name": "a", "size": 2,
-            "implementation": )" +
-        implementation + "}]}");
-  };
-  const std::string prefix =
-      "program description: groups[0] 'a': 'implementation': ";
-  EXPECT_EQ(getError("3"), prefix + "expected an object, got number");
-  EXPECT_EQ(getError("{}"), prefix + "'name' is missing");
-  EXPECT_EQ(getError(R"({"name": ""})"), prefix + "'name' is empty");
-  EXPECT_EQ(getError(R"({"name": "x"})"), prefix + "'method' is missing");
-  EXPECT_EQ(getError(R"({"name": "x", "method": "nvls"})"),
-            prefix + "unknown method 'nvls': it is nccl, copy-engine or "
-                     "symmetric");
-  EXPECT_EQ(getError(R"({"name": "x", "method": "nccl", "tax": 1})"),
-            prefix + "unknown key 'tax'");
-  EXPECT_EQ(getError(R"({"name": "x", "method": "nccl", "channels": -1})"),
-            prefix + "'channels': -1 is not in [0, 2147483647]");
-  EXPECT_EQ(
-      getError(R"({"name": "x", "method": "copy-engine", "channels": 4})"),
-      prefix + "method 'copy-engine' has no 'channels'");
-  EXPECT_EQ(getError(R"({"name": "x", "method": "nccl", "stream": ""})"),
-            prefix + "'stream' is empty");
+  expectErrors(
+      "{'version': 1, 'groups': [{'name': 'a', 'size': 2, 'implementation': "
+      "%}]}",
+      "groups[0] 'a': 'implementation': ",
+      {{"3", "expected an object, got number"},
+       {"{}", "'name' is missing"},
+       {"{'name': ''}", "'name' is empty"},
+       {"{'name': 'x'}", "'method' is missing"},
+       {"{'name': 'x', 'method': 'nvls'}",
+        "unknown method 'nvls': it is nccl, copy-engine or symmetric"},
+       {"{'name': 'x', 'method': 'nccl', 'tax': 1}", "unknown key 'tax'"},
+       {"{'name': 'x', 'method': 'nccl', 'channels': -1}",
+        "'channels': -1 is not in [0, 2147483647]"},
+       {"{'name': 'x', 'method': 'copy-engine', 'channels': 4}",
+        "method 'copy-engine' has no 'channels'"},
+       {"{'name': 'x', 'method': 'nccl', 'stream': ''}", "'stream' is empty"}});
 
-  auto groupError = [](const std::string &groups) {
-    return parseError(
-        R"({"version": 1, "groups": [{"name": "a", "size": 2}, )" + groups +
-        "]}");
-  };
+  const std::string plain = "{'name': 'a', 'size': 2}, ";
   const std::string more =
-      R"("implementation": {"name": "x", "method": "symmetric"}})";
-  const std::string same = R"({"name": "a", "size": 2, )" + more;
-  EXPECT_EQ(groupError(same), "no error");
-  EXPECT_EQ(groupError(same + "," + same),
-            "program description: groups[2] 'a': another group has this name "
-            "and this implementation");
-  EXPECT_EQ(groupError(R"({"name": "a", "size": 4, )" + more),
-            "program description: groups[1] 'a': groups[0] has this name, but "
-            "other ranks");
+      "'implementation': {'name': 'x', 'method': 'symmetric'}}";
+  const std::string same = "{'name': 'a', 'size': 2, " + more;
+  const std::string other = "{'name': 'a', 'size': 4, " + more;
+  EXPECT_EQ(parseError(replaceAll(replaceAll(aroundGroups, "%", plain + same),
+                                  "'", "\"")),
+            "no error");
+  expectErrors(aroundGroups, "groups[2] 'a': ",
+               {{(plain + same + "," + same).c_str(),
+                 "another group has this name and this implementation"}});
+  expectErrors(
+      aroundGroups, "groups[1] 'a': ",
+      {{(plain + other).c_str(), "groups[0] has this name, but other ranks"}});
 }
 
 TEST(Program, SiteErrors) {
-  const std::string f32 =
-      R"("tensors": [{"type": "f32", "inputs": 8, "outputs": 8}])";
-  EXPECT_EQ(siteError("3"), ": expected an object, got number");
-  EXPECT_EQ(siteError(R"({"kind": "barrier", "group": 0})"),
-            ": 'name' is missing");
-  EXPECT_EQ(siteError(R"({"name": "s", "grop": 0})"), ": unknown key 'grop'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "gather", "group": 0})"),
-            " 's': unknown kind 'gather'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "barrier", "group": 1})"),
-            " 's': 'group': 1 is not in [0, 0]");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_gather", "group": 0})"),
-            " 's': all_gather needs 'tensors'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_reduce", "group": 0, )" +
-                      f32 + "}"),
-            " 's': all_reduce needs a 'reduction'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_reduce", "group": 0,
-                          "reduction": "add", )" +
-                      f32 + "}"),
-            " 's': unknown reduction 'add'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_gather", "group": 0,
-                          "reduction": "sum", )" +
-                      f32 + "}"),
-            " 's': all_gather has no 'reduction'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "broadcast", "group": 0, )" +
-                      f32 + "}"),
-            " 's': broadcast needs a 'peer'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "broadcast", "group": 0,
-                          "peer": 4, )" +
-                      f32 + "}"),
-            " 's': 'peer': 4 is not in [0, 3]");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_to_all", "group": 0,
-                          "peer": 1, )" +
-                      f32 + "}"),
-            " 's': all_to_all has no 'peer'");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "all_to_all", "group": 0,
-                          "tag": 1, )" +
-                      f32 + "}"),
-            " 's': all_to_all has no 'tag'");
-  EXPECT_EQ(
-      siteError(R"({"name": "s", "kind": "barrier", "group": 0, )" + f32 + "}"),
-      " 's': a barrier has no 'tensors'");
-  EXPECT_EQ(
-      siteError(R"({"name": "s", "kind": "permute", "group": 0, )" + f32 + "}"),
-      " 's': 'pairs' is missing");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "send", "group": 0, "peer": 0,
-                          "pairs": [], )" +
-                      f32 + "}"),
-            " 's': only permute has 'pairs'");
-  auto permuteError = [&](const std::string &pairs) {
-    return siteError(
-        R"({"name": "s", "kind": "permute", "group": 0, "pairs": )" + pairs +
-        ", " + f32 + "}");
-  };
-  EXPECT_EQ(permuteError("[[0]]"),
-            " 's': pairs[0]: a pair has a source and a target");
-  EXPECT_EQ(permuteError("[[0, 4]]"), " 's': pairs[0][1]: 4 is not in [0, 3]");
-  EXPECT_EQ(permuteError("[[0, 1], [0, 2]]"),
-            " 's': rank 0 is the source of two pairs");
-  EXPECT_EQ(permuteError("[[1, 0], [2, 0]]"),
-            " 's': rank 0 is the target of two pairs");
+  expectErrors(aroundSites, "sites[0]",
+               {{"3", ": expected an object, got number"},
+                {"{'kind': 'barrier', 'group': 0}", ": 'name' is missing"},
+                {"{'name': 's', 'grop': 0}", ": unknown key 'grop'"},
+                {"{'name': 's', 'kind': 'gather', 'group': 0}",
+                 " 's': unknown kind 'gather'"},
+                {"{'name': 's', 'kind': 'barrier', 'group': 1}",
+                 " 's': 'group': 1 is not in [0, 0]"},
+                {"{'name': 's', 'kind': 'all_gather', 'group': 0}",
+                 " 's': all_gather needs 'tensors'"}});
+  expectErrors(
+      replaceAll(aroundSites, "%",
+                 "{'name': 's', 'group': 0, 'kind': %, 'tensors': [{'type': "
+                 "'f32', 'inputs': 8, 'outputs': 8}]}"),
+      "sites[0] 's': ",
+      {{"'all_reduce'", "all_reduce needs a 'reduction'"},
+       {"'all_reduce', 'reduction': 'add'", "unknown reduction 'add'"},
+       {"'all_gather', 'reduction': 'sum'", "all_gather has no 'reduction'"},
+       {"'broadcast'", "broadcast needs a 'peer'"},
+       {"'broadcast', 'peer': 4", "'peer': 4 is not in [0, 3]"},
+       {"'all_to_all', 'peer': 1", "all_to_all has no 'peer'"},
+       {"'all_to_all', 'tag': 1", "all_to_all has no 'tag'"},
+       {"'barrier'", "a barrier has no 'tensors'"},
+       {"'permute'", "'pairs' is missing"},
+       {"'send', 'peer': 0, 'pairs': []", "only permute has 'pairs'"},
+       {"'permute', 'pairs': [[0]]",
+        "pairs[0]: a pair has a source and a target"},
+       {"'permute', 'pairs': [[0, 4]]", "pairs[0][1]: 4 is not in [0, 3]"},
+       {"'permute', 'pairs': [[0, 1], [0, 2]]",
+        "rank 0 is the source of two pairs"},
+       {"'permute', 'pairs': [[1, 0], [2, 0]]",
+        "rank 0 is the target of two pairs"}});
 }
 
 TEST(Program, TensorErrors) {
-  auto tensorError = [&](const std::string &kind, const std::string &tensor) {
-    return siteError(R"({"name": "s", "group": 0, "kind": )" + kind +
-                     R"(, "tensors": [{)" + tensor + "}]}");
-  };
-  EXPECT_EQ(tensorError(R"("all_gather")", R"("inputs": 1)"),
-            " 's': tensors[0]: 'type' is missing");
-  EXPECT_EQ(tensorError(R"("all_gather")", R"("type": "i7")"),
-            " 's': tensors[0]: unknown element type 'i7'");
-  EXPECT_EQ(tensorError(R"("all_gather")", R"("type": "i8", "inputs": -1)"),
-            " 's': tensors[0]: 'inputs': -1 is not in [0, 281474976710656]");
-  EXPECT_EQ(tensorError(R"("all_gather")",
-                        R"("type": "i8", "inputs": 2, "outputs": 7)"),
-            " 's': tensor 0: 'outputs' is 7, but all_gather of 'inputs' = 2 "
-            "on 4 ranks gives 8");
-  EXPECT_EQ(tensorError(R"("reduce_scatter", "reduction": "sum")",
-                        R"("type": "i8", "inputs": 6, "outputs": 2)"),
-            " 's': tensor 0: 4 ranks do not divide 'inputs' = 6");
-  EXPECT_EQ(tensorError(R"("reduce_scatter", "reduction": "sum")",
-                        R"("type": "i8", "inputs": 8, "outputs": 8)"),
-            " 's': tensor 0: 'outputs' is 8, but reduce_scatter of 'inputs' = "
-            "8 on 4 ranks gives 2");
-  EXPECT_EQ(tensorError(R"("all_reduce", "reduction": "avg")",
-                        R"("type": "i8", "inputs": 1, "outputs": 1)"),
-            " 's': tensor 0: reduction 'avg' is not defined for type 'i8'");
-  EXPECT_EQ(tensorError(R"("all_to_all")",
-                        R"("type": "i8", "inputs": 5, "outputs": 5)"),
-            " 's': tensor 0: 4 ranks do not divide 'inputs' = 5");
-  EXPECT_EQ(tensorError(R"("send", "peer": 0)",
-                        R"("type": "i8", "inputs": 5, "outputs": 5)"),
-            " 's': tensor 0: a send has no 'outputs', but 5");
-  EXPECT_EQ(tensorError(R"("recv", "peer": 0)",
-                        R"("type": "i8", "inputs": 5, "outputs": 5)"),
-            " 's': tensor 0: a recv has no 'inputs', but 5");
+  std::string aroundTensor = replaceAll(
+      aroundSites, "%",
+      "{'name': 's', 'group': 0, 'kind': 'all_gather', 'tensors': [{%}]}");
+  expectErrors(aroundTensor, "sites[0] 's': tensors[0]: ",
+               {{"'inputs': 1", "'type' is missing"},
+                {"'type': 'i7'", "unknown element type 'i7'"},
+                {"'type': 'i8', 'inputs': -1",
+                 "'inputs': -1 is not in [0, 281474976710656]"}});
+  expectErrors(
+      replaceAll(aroundSites, "%",
+                 "{'name': 's', 'group': 0, 'kind': %, 'type': 'i8'}]}"),
+      "sites[0] 's': tensor 0: ",
+      {{"'all_gather', 'tensors': [{'inputs': 2, 'outputs': 7",
+        "'outputs' is 7, but all_gather of 'inputs' = 2 on 4 ranks gives 8"},
+       {"'reduce_scatter', 'reduction': 'sum', 'tensors': [{'inputs': 6, "
+        "'outputs': 2",
+        "4 ranks do not divide 'inputs' = 6"},
+       {"'reduce_scatter', 'reduction': 'sum', 'tensors': [{'inputs': 8, "
+        "'outputs': 8",
+        "'outputs' is 8, but reduce_scatter of 'inputs' = 8 on 4 ranks gives "
+        "2"},
+       {"'all_reduce', 'reduction': 'avg', 'tensors': [{'inputs': 1, "
+        "'outputs': 1",
+        "reduction 'avg' is not defined for type 'i8'"},
+       {"'all_to_all', 'tensors': [{'inputs': 5, 'outputs': 5",
+        "4 ranks do not divide 'inputs' = 5"},
+       {"'send', 'peer': 0, 'tensors': [{'inputs': 5, 'outputs': 5",
+        "a send has no 'outputs', but 5"},
+       {"'recv', 'peer': 0, 'tensors': [{'inputs': 5, 'outputs': 5",
+        "a recv has no 'inputs', but 5"}});
 }
 
 TEST(Program, SplitErrors) {
-  auto splitError = [&](const std::string &splits) {
-    return siteError(R"({"name": "s", "kind": "all_to_all", "group": 0, )" +
-                     splits +
-                     R"(, "tensors": [{"type": "i8", "inputs": 8,
-                                       "outputs": 9}]})");
-  };
-  EXPECT_EQ(splitError(R"("input_splits": [1, 2, 3, 2])"),
-            " 's': input_splits[0]: expected an array, got 1");
-  EXPECT_EQ(splitError(R"("input_splits": [])"),
-            " 's': 'input_splits' has 0 lists for 1 tensors");
-  EXPECT_EQ(splitError(R"("input_splits": [[1, 2, 3, 2]])"),
-            " 's': 4 ranks do not divide 'outputs' = 9, and no splits say how");
-  EXPECT_EQ(splitError(R"("input_splits": [[1, 2, 3]],
-                          "output_splits": [[1, 2, 3, 3]])"),
-            " 's': tensor 0: input_splits has 3 entries for 4 ranks");
-  EXPECT_EQ(splitError(R"("output_splits": [[1, 2, 3, 4]])"),
-            " 's': tensor 0: output_splits adds up to 10, but 'outputs' is 9");
-  EXPECT_EQ(splitError(R"("output_splits": [[1, 2, -3, 4]])"),
-            " 's': output_splits[0][2]: -3 is not in [0, 281474976710656]");
-  EXPECT_EQ(siteError(R"({"name": "s", "kind": "barrier", "group": 0,
-                          "input_splits": []})"),
-            " 's': only all_to_all has splits");
+  expectErrors(
+      replaceAll(aroundSites, "%",
+                 "{'name': 's', 'kind': 'all_to_all', 'group': 0, %, "
+                 "'tensors': [{'type': 'i8', 'inputs': 8, 'outputs': 9}]}"),
+      "sites[0] 's': ",
+      {{"'input_splits': [1, 2, 3, 2]",
+        "input_splits[0]: expected an array, got 1"},
+       {"'input_splits': []", "'input_splits' has 0 lists for 1 tensors"},
+       {"'input_splits': [[1, 2, 3, 2]]",
+        "4 ranks do not divide 'outputs' = 9, and no splits say how"},
+       {"'input_splits': [[1, 2, 3]], 'output_splits': [[1, 2, 3, 3]]",
+        "tensor 0: input_splits has 3 entries for 4 ranks"},
+       {"'output_splits': [[1, 2, 3, 4]]",
+        "tensor 0: output_splits adds up to 10, but 'outputs' is 9"},
+       {"'output_splits': [[1, 2, -3, 4]]",
+        "output_splits[0][2]: -3 is not in [0, 281474976710656]"}});
+  expectErrors(aroundSites, "sites[0] 's': ",
+               {{"{'name': 's', 'kind': 'barrier', 'group': 0, "
+                 "'input_splits': []}",
+                 "only all_to_all has splits"}});
 }
 
 TEST(Program, SplitsOfValues) {
@@ -355,13 +315,6 @@ TEST(Program, SplitsOfValues) {
                   R"("row": 4, "outputs": 11)", program),
             where + "tensor 0: output_splits has 3 elements for a rank, but a "
                     "row has 4");
-}
-
-TEST(Program, OperatorErrors) {
-  EXPECT_EQ(parseError(R"({"version": 1, "operators": [{"name": "mm",
-                           "outputs": [{"type": "f32"}]}]})"),
-            "program description: operators[0] 'mm': outputs[0]: 'elements' is "
-            "missing");
 }
 
 static GroupDescription makeGroup(int64_t size, int64_t stride) {

@@ -63,7 +63,6 @@ public:
   std::unique_ptr<Request> start(Launch, Status &) override { return nullptr; }
   bool test(Request &, Status &) override { return true; }
   Status wait(Request &, Deadline) override { return Status(); }
-  Status barrier(const Launch &, Deadline) override { return Status(); }
   Status poll() override { return Status(); }
   Status compute(const Operator &, int64_t, const void *const *,
                  void *const *) override {
