@@ -331,9 +331,7 @@ llvm::Error Sweep::exchangeHosts() {
 
 /// All calls of the runtime return at once after its first error.
 llvm::Expected<int64_t> Sweep::time(const Point &point) {
-  const Group &group = groups[point.group];
-  int64_t member =
-      (commsched_rank() - group.getFirst(commsched_rank())) / group.stride;
+  int64_t member = commsched_group_rank(static_cast<int32_t>(point.group));
   bool isExchange = point.collective == "send_recv";
   const void *inputs[] = {isExchange && member != 0 ? nullptr : input.get()};
   void *outputs[] = {isExchange && member != 1 ? nullptr : output.get()};

@@ -8,16 +8,20 @@
 
 #include "CompiledProgram.h"
 
-#include "BrainFloat.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Pipelines.h"
+#include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Transforms/Passes.h"
+#include "Numerics/Elements.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/ExecutionEngine/ExecutionEngine.h"
 #include "mlir/ExecutionEngine/OptUtils.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
@@ -29,6 +33,25 @@ using namespace mlir::commsched::run;
 //===----------------------------------------------------------------------===//
 // CompiledProgram
 //===----------------------------------------------------------------------===//
+
+/// Rounds to bf16, under the names by which compiled code calls it: libgcc has
+/// these functions since version 13 only. A bf16 is returned where a float
+/// would be: it is the lower half of the bits.
+template <typename T> static float truncateToBrainFloat(T value) {
+  return llvm::bit_cast<float>(
+      uint32_t(::commsched::runtime::BFloat16::encode(value)));
+}
+
+static llvm::orc::SymbolMap
+getBrainFloatSymbols(llvm::orc::MangleAndInterner mangle) {
+  auto define = [](auto *function) {
+    return llvm::orc::ExecutorSymbolDef(
+        llvm::orc::ExecutorAddr::fromPtr(function),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable);
+  };
+  return {{mangle("__truncsfbf2"), define(truncateToBrainFloat<float>)},
+          {mangle("__truncdfbf2"), define(truncateToBrainFloat<double>)}};
+}
 
 /// The global that lowering puts the program's description into.
 static constexpr StringLiteral descriptionName = "commsched_program";
@@ -85,30 +108,58 @@ LogicalResult CompiledProgram::load(MLIRContext &context,
   return setProfile(*module, options.profile, "commsched-run");
 }
 
+/// Without a steady state repetitions follow each other without overlap, since
+/// nothing is in flight between them.
 LogicalResult CompiledProgram::predict() {
   FailureOr<std::shared_ptr<CostAnalysis>> analysis =
       CostAnalysis::create(*module);
   if (failed(analysis))
     return failure();
   OperationCosts &costs = *(*analysis)->getCosts();
-  if (!plan.repetitions)
-    return predictStep(costs);
-  FailureOr<std::optional<PredictedTotals>> predicted =
-      predictRepetitions(plan, costs, noPredictionReason);
-  if (failed(predicted))
-    return failure();
-  totals = std::move(*predicted);
-  return success();
-}
-
-LogicalResult CompiledProgram::predictStep(OperationCosts &costs) {
+  if (plan.depth != 1)
+    return predictSteadyState(costs);
   FailureOr<std::optional<StepReport>> report = simulateFunction(
       plan.functions.front().function, costs, noPredictionReason);
   if (failed(report))
     return failure();
-  prediction = std::move(*report);
-  if (prediction)
-    totals = getTotals(*prediction);
+  if (!*report)
+    return success();
+  int64_t repetitions = plan.getNumRepetitions();
+  totals.emplace();
+  totals->periodNs = (*report)->stepTimeNs;
+  totals->stepNs = repetitions * (*report)->stepTimeNs;
+  totals->exposedNs = repetitions * (*report)->exposedCommNs;
+  totals->peakBytes = (*report)->peakMemoryBytes;
+  totals->hostPeakBytes = (*report)->hostPeakBytes;
+  totals->evidence = (*report)->evidence;
+  if (!plan.repetitions)
+    prediction = std::move(*report);
+  return success();
+}
+
+/// Of few repetitions the time of all is that of a run which has more of them,
+/// less their periods.
+LogicalResult CompiledProgram::predictSteadyState(OperationCosts &costs) {
+  func::FuncOp steady = plan.functions[1].function;
+  // It becomes a loop for that.
+  steady.getContext()
+      ->loadDialect<arith::ArithDialect, CommSchedDialect, scf::SCFDialect>();
+  FailureOr<std::optional<StepReport>> report =
+      simulateRepetitions(steady, std::nullopt, costs, noPredictionReason);
+  if (failed(report))
+    return failure();
+  if (!*report)
+    return success();
+  const PeriodReport &period = *(*report)->period;
+  int64_t repetitions = plan.getNumRepetitions();
+  totals.emplace();
+  totals->periodNs = period.periodNs;
+  totals->peakBytes = (*report)->peakMemoryBytes;
+  totals->evidence = (*report)->evidence;
+  if (!period.rampNs)
+    return success();
+  totals->stepNs = repetitions * period.periodNs + *period.rampNs;
+  totals->exposedNs = *totals->stepNs - repetitions * (*report)->computeTimeNs;
   return success();
 }
 

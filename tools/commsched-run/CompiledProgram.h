@@ -16,7 +16,6 @@
 
 #include "CommSched/Report/StepReport.h"
 #include "DeviceValues.h"
-#include "PredictedTotals.h"
 #include "StepPlan.h"
 #include "mlir/IR/OwningOpRef.h"
 
@@ -38,6 +37,18 @@ struct ProgramOptions {
   std::string profile;
   /// How hard LLVM tries, from 0 to 3.
   unsigned optLevel = 2;
+};
+
+/// What the cost model says about all calls of a plan together. None for what
+/// the model does not know.
+struct PredictedTotals {
+  /// From one repetition to the next.
+  std::optional<int64_t> periodNs;
+  std::optional<int64_t> stepNs;
+  std::optional<int64_t> exposedNs;
+  std::optional<int64_t> peakBytes;
+  std::optional<int64_t> hostPeakBytes;
+  CostEvidence evidence;
 };
 
 class CompiledProgram {
@@ -85,7 +96,7 @@ private:
   LogicalResult load(MLIRContext &context, const ProgramOptions &options,
                      std::string &error);
   LogicalResult predict();
-  LogicalResult predictStep(OperationCosts &costs);
+  LogicalResult predictSteadyState(OperationCosts &costs);
   llvm::Error compile(const ProgramOptions &options);
   void findPredictedSites();
   void countSiteCalls();

@@ -167,59 +167,37 @@ llvm::Expected<ProgramSites> ProgramSites::parse(StringRef description) {
 // Finding operations
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Indices by the texts that identify operations; equal ones in program order.
-class IndexQueues {
-public:
-  using Key = std::tuple<std::string, std::string, std::string>;
-
-  void add(Key key, size_t index) {
-    queues[std::move(key)].push_back(static_cast<int32_t>(index));
-  }
-
-  /// Takes the next index of `key`.
-  std::optional<int32_t> take(const Key &key) {
-    auto queue = queues.find(key);
-    if (queue == queues.end() || queue->second.empty())
-      return std::nullopt;
-    int32_t index = queue->second.front();
-    queue->second.pop_front();
-    return index;
-  }
-
-private:
-  std::map<Key, std::deque<int32_t>> queues;
-};
-
-} // namespace
-
 static std::string toUtf8(std::string text) {
   return json::isUTF8(text) ? text : json::fixUTF8(text);
 }
 
 SiteMap::SiteMap(ModuleOp module, const ProgramSites &program) {
-  IndexQueues siteIndices, operatorIndices;
+  // Indices by the texts that identify operations; equal ones in program order.
+  // Operators have no kind.
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::map<Key, std::deque<int32_t>> queues;
   for (auto [index, site] : llvm::enumerate(program.sites))
-    siteIndices.add({site.kind, site.name, site.location}, index);
+    queues[{site.kind, site.name, site.location}].push_back(index);
   for (auto [index, op] : llvm::enumerate(program.operators))
-    operatorIndices.add({"", op.name, op.location}, index);
-
+    queues[{"", op.name, op.location}].push_back(index);
+  auto take = [&](Key key, Operation &op,
+                  llvm::DenseMap<Operation *, int32_t> &indices) {
+    std::deque<int32_t> &queue = queues[std::move(key)];
+    if (queue.empty())
+      return;
+    indices[&op] = queue.front();
+    queue.pop_front();
+  };
   module.walk<WalkOrder::PreOrder>([&](Block *block) {
     unsigned indexInBlock = 0;
     for (Operation &op : *block) {
       std::string location = getLocationText(op.getLoc());
-      if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-        std::string kind =
-            stringifyCollectiveKind(collective.getCollectiveKind()).str();
-        std::string name = getCollectiveName(collective, indexInBlock++);
-        if (auto index = siteIndices.take({kind, name, location}))
-          sites[&op] = *index;
-      } else if (auto compute = dyn_cast<ComputeOp>(op)) {
-        std::string name = toUtf8(compute.getCallee().str());
-        if (auto index = operatorIndices.take({"", name, location}))
-          operators[&op] = *index;
-      }
+      if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+        take({stringifyCollectiveKind(collective.getCollectiveKind()).str(),
+              getCollectiveName(collective, indexInBlock++), location},
+             op, sites);
+      else if (auto compute = dyn_cast<ComputeOp>(op))
+        take({"", toUtf8(compute.getCallee().str()), location}, op, operators);
     }
   });
 }

@@ -27,12 +27,18 @@ void mlir::commsched::run::reportRankError(int32_t rank,
   llvm::errs() << "rank " + std::to_string(rank) + ": " + text + "\n";
 }
 
+void mlir::commsched::run::reportProgress(const Settings &settings,
+                                          const Twine &what) {
+  if (settings.progress)
+    llvm::errs() << ("commsched-run: " + what + "\n").str();
+}
+
 RankRunner::RankRunner(const Job &job, int32_t rank)
     : job(job), settings(*job.settings), rank(rank) {}
 
 void RankRunner::begin(const Twine &what) {
   if (rank == 0)
-    job.progress->begin(what.str());
+    reportProgress(settings, what);
 }
 
 bool RankRunner::run() {

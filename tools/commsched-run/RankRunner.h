@@ -17,7 +17,6 @@
 
 #include "Measurements.h"
 #include "OutputComparison.h"
-#include "ProgressLine.h"
 #include "Settings.h"
 #include "StepFormats.h"
 
@@ -30,7 +29,6 @@ struct Job {
   std::string name;
   /// In the order in which they run: what is compared with comes first.
   std::vector<const CompiledProgram *> programs;
-  ProgressLine *progress = nullptr;
 };
 
 class RankRunner {
@@ -70,6 +68,9 @@ private:
   int32_t rank;
   bool different = false;
 };
+
+/// Says on standard error what is being done, if that is asked for.
+void reportProgress(const Settings &settings, const Twine &what);
 
 /// Prints `text` as one piece on standard error, with the rank before it.
 void reportRankError(int32_t rank, const std::string &text);

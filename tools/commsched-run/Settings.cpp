@@ -151,10 +151,8 @@ struct CommandLineOptions {
                "its method is nccl, copy-engine or symmetric (default: its "
                "name)")};
 
-  cl::opt<bool> progress{
-      "progress", cl::cat(category),
-      cl::desc("Say what is being done, also where standard error is no "
-               "terminal")};
+  cl::opt<bool> progress{"progress", cl::cat(category),
+                         cl::desc("Say what is being done, on standard error")};
 };
 
 } // namespace

@@ -24,15 +24,17 @@ namespace json = llvm::json;
 // Tables and JSON
 //===----------------------------------------------------------------------===//
 
-/// For each site what the model says about it; null where it says nothing.
-static std::vector<const CollectiveReport *>
-getPredictions(const CompiledProgram &program) {
-  std::vector<const CollectiveReport *> predictions(
-      program.getSites().sites.size());
+/// For each site what the model says about it; -1 where it says nothing.
+static std::vector<SiteTimes> getPredictions(const CompiledProgram &program) {
+  std::vector<SiteTimes> predictions(program.getSites().sites.size());
   const std::optional<StepReport> &report = program.getPrediction();
-  for (auto [index, site] : llvm::enumerate(program.getPredictedSites()))
+  for (auto [index, site] : llvm::enumerate(program.getPredictedSites())) {
+    const CollectiveReport &collective = report->collectives[index];
     if (site >= 0)
-      predictions[site] = &report->collectives[index];
+      predictions[site] = {collective.startNs,
+                           collective.endNs - collective.startNs,
+                           collective.exposedNs};
+  }
   return predictions;
 }
 
@@ -108,25 +110,19 @@ static void printCollectives(const MeasuredStep &step, raw_ostream &os) {
   TextTable<9> table(3, {"collective", "kind", "group", "predicted start",
                          "measured", "predicted duration", "measured",
                          "predicted exposed", "measured"});
-  std::vector<const CollectiveReport *> predictions =
-      getPredictions(*step.program);
-  for (auto [site, predicted, measured] : llvm::zip_equal(
-           step.program->getSites().sites, predictions, step.summary.sites)) {
+  for (auto [site, predicted, measured] :
+       llvm::zip_equal(step.program->getSites().sites,
+                       getPredictions(*step.program), step.summary.sites)) {
     // Of a step with a steady state, not all functions are called.
     if (step.program->getPlan().repetitions && measured.startNs < 0)
       continue;
-    const CollectiveReport *report = predicted;
-    auto predict = [&](auto get) {
-      return report ? Number(get(*report)) : std::nullopt;
-    };
-    table.add(
-        {shorten(site.name), site.kind, site.getStreamName(),
-         formatTimeOrNone(predict([](auto &c) { return c.startNs; })),
-         formatTimeOrNone(measured.startNs),
-         formatTimeOrNone(predict([](auto &c) { return c.endNs - c.startNs; })),
-         formatTimeOrNone(measured.durationNs),
-         formatTimeOrNone(predict([](auto &c) { return c.exposedNs; })),
-         formatTimeOrNone(measured.exposedNs)});
+    table.add({shorten(site.name), site.kind, site.getStreamName(),
+               formatTimeOrNone(predicted.startNs),
+               formatTimeOrNone(measured.startNs),
+               formatTimeOrNone(predicted.durationNs),
+               formatTimeOrNone(measured.durationNs),
+               formatTimeOrNone(predicted.exposedNs),
+               formatTimeOrNone(measured.exposedNs)});
   }
   table.print(os);
 }
@@ -160,14 +156,14 @@ void mlir::commsched::run::printTable(const MeasuredStep &step,
 // JSON
 //===----------------------------------------------------------------------===//
 
-static void printTimes(json::OStream &stream, StringRef key, Number startNs,
-                       Number durationNs, Number exposedNs) {
-  if (!startNs || *startNs < 0)
+static void printTimes(json::OStream &stream, StringRef key,
+                       const SiteTimes &times) {
+  if (times.startNs < 0)
     return stream.attribute(key, nullptr);
   stream.attributeObject(key, [&] {
-    stream.attribute("start_ns", *startNs);
-    stream.attribute("duration_ns", *durationNs);
-    stream.attribute("exposed_ns", *exposedNs);
+    stream.attribute("start_ns", times.startNs);
+    stream.attribute("duration_ns", times.durationNs);
+    stream.attribute("exposed_ns", times.exposedNs);
   });
 }
 
@@ -213,26 +209,21 @@ void mlir::commsched::run::printJson(const MeasuredStep &step,
         stream.attribute("predicted", nullptr);
       stream.attribute("measured", step.evidence);
     });
-    std::vector<const CollectiveReport *> predictions = getPredictions(program);
+    std::vector<SiteTimes> predictions = getPredictions(program);
     stream.attributeArray("collectives", [&] {
       for (auto [site, predicted, measured] : llvm::zip_equal(
-               program.getSites().sites, predictions, step.summary.sites))
-        stream.object(
-            [&, &site = site, &measured = measured, report = predicted] {
-              stream.attribute("name", site.name);
-              stream.attribute("kind", site.kind);
-              stream.attribute("group", site.group);
-              if (!site.implementation.empty())
-                stream.attribute("implementation", site.implementation);
-              stream.attribute("location", site.location);
-              if (report)
-                printTimes(stream, "predicted", report->startNs,
-                           report->endNs - report->startNs, report->exposedNs);
-              else
-                stream.attribute("predicted", nullptr);
-              printTimes(stream, "measured", measured.startNs,
-                         measured.durationNs, measured.exposedNs);
-            });
+               program.getSites().sites, predictions, step.summary.sites)) {
+        stream.objectBegin();
+        stream.attribute("name", site.name);
+        stream.attribute("kind", site.kind);
+        stream.attribute("group", site.group);
+        if (!site.implementation.empty())
+          stream.attribute("implementation", site.implementation);
+        stream.attribute("location", site.location);
+        printTimes(stream, "predicted", predicted);
+        printTimes(stream, "measured", measured);
+        stream.objectEnd();
+      }
     });
   });
   os << "\n";

@@ -38,15 +38,15 @@ static void reportError(const std::optional<commsched_launcher> &launcher,
 
 /// Compiles what is to run.
 static llvm::Expected<std::vector<std::unique_ptr<CompiledProgram>>>
-createPrograms(MLIRContext &context, const Settings &settings,
-               ProgressLine &progress) {
+createPrograms(MLIRContext &context, const Settings &settings) {
   std::vector<std::unique_ptr<CompiledProgram>> programs;
   ProgramOptions options{settings.entry, settings.iterations, settings.profile,
                          settings.optLevel};
   for (StringRef path : {settings.compared, settings.program}) {
     if (path.empty())
       continue;
-    progress.begin(("compiling '" + path + "'").str());
+    if (!settings.launcher || settings.launcher->rank == 0)
+      reportProgress(settings, "compiling '" + path + "'");
     llvm::Expected<std::unique_ptr<CompiledProgram>> program =
         CompiledProgram::create(context, path, options);
     if (!program)
@@ -99,10 +99,8 @@ int mlir::commsched::runMain(int argc, char **argv) {
   // Ranks share the processors with each other.
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
 
-  ProgressLine progress(/*shown=*/!launcher || launcher->rank == 0,
-                        settings->progress);
   llvm::Expected<std::vector<std::unique_ptr<CompiledProgram>>> programs =
-      createPrograms(context, *settings, progress);
+      createPrograms(context, *settings);
   if (!programs) {
     reportError(launcher, programs.takeError());
     return EXIT_FAILURE;
@@ -110,7 +108,6 @@ int mlir::commsched::runMain(int argc, char **argv) {
   Job job;
   job.settings = &*settings;
   job.name = "commsched-run";
-  job.progress = &progress;
   for (const std::unique_ptr<CompiledProgram> &program : *programs)
     job.programs.push_back(program.get());
   return runRanks(job) ? EXIT_SUCCESS : EXIT_FAILURE;
