@@ -31,40 +31,12 @@ using Layout = BucketMemory::Layout;
 /// Two gathers of 100 and 200 bytes from shards of 10 and 20 that are cast
 /// before, and a user of each.
 struct Gathers {
-  static constexpr NodeId castA = 0, startA = 1, castB = 2, startB = 3,
-                          waitA = 4, useA = 5, waitB = 6, useB = 7,
-                          overwrite = 8;
-  /// A shard of A that is cast.
-  static constexpr BufferId shardA = 2;
-  Problem problem;
-  std::vector<Bucket> buckets = {{0, {startA, startB}, 0}};
-
-  Gathers() {
-    addCompute(problem, 1);
-    addStart(problem, 10, {castA});
-    addCompute(problem, 1);
-    addStart(problem, 10, {castB});
-    problem.addWait(startA);
-    addCompute(problem, 5, {waitA});
-    problem.addWait(startB);
-    addCompute(problem, 5, {waitB});
-    addCompute(problem, 1);
-    problem.addDependence(castA, overwrite, DependenceKind::Memory);
-    add(40, noNode, {castA, overwrite}, false);
-    add(80, noNode, {castB});
-    add(10, castA, {startA, waitA});
-    add(20, castB, {startB, waitB});
-    add(100, startA, {waitA, useA});
-    add(200, startB, {waitB, useB});
-    problem.finalize();
-  }
-
-  void add(int64_t bytes, NodeId producer, std::initializer_list<NodeId> users,
-           bool freed = true) {
-    BufferId buffer = problem.addBuffer(bytes, producer, freed);
-    for (NodeId user : users)
-      problem.addUse(buffer, user);
-  }
+  TextProblem problem = TextProblem(R"(
+    a = arg 40!; b = arg 80; castA = 1 a -> 10; startA = start 10 castA -> 100
+    castB = 1 b -> 20; startB = start 10 castB -> 200; wait startA
+    useA = 5 startA'; wait startB; useB = 5 startB'
+    overwrite = 1 memory:castA use:a)");
+  std::vector<Bucket> buckets = {{0, problem.list("startA startB"), 0}};
 
   Result<BucketedProblem> merge(const BucketCost &cost) const {
     return BucketedProblem::create(problem, buckets, {cost},
@@ -132,12 +104,13 @@ TEST(BucketMemory, RejectsWhatCannotBe) {
   EXPECT_EQ(error({0, 1, 0, {0}, {}}),
             "bucket 0 absorbs node 0 (compute), but copies nothing");
   BucketCost absorbing = {1, 1, 0, {0}, {Layout::Viewed, 30, 300}};
-  gathers.problem.addUse(Gathers::shardA, Gathers::useB);
+  gathers.problem.addUse(gathers.problem.bufferOf("castA"),
+                         gathers.problem["useB"]);
   gathers.problem.finalize();
   EXPECT_EQ(error(absorbing), "bucket 0 absorbs node 0 (compute), whose buffer "
                               "2 node 7 (compute) uses");
   gathers = Gathers();
-  gathers.add(1, Gathers::castA, {}, false);
+  gathers.problem.addBuffer(1, gathers.problem["castA"], /*freed=*/false);
   gathers.problem.finalize();
   EXPECT_EQ(error(absorbing), "bucket 0 absorbs node 0 (compute), whose buffer "
                               "6 stays to the end");

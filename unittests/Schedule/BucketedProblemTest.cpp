@@ -82,125 +82,62 @@ std::string place(const Problem &problem,
 }
 
 /// `count` layers of gather, wait, and computation on the wait.
-Problem makeGathers(int count) {
-  Problem problem;
-  for (int i = 0; i < count; ++i) {
-    NodeId start = addStart(problem, 10);
-    addCompute(problem, 10, {problem.addWait(start)});
-    problem.setExpensive(start + 2);
-  }
-  problem.finalize();
-  return problem;
+TextProblem makeGathers(int count) {
+  return repeat(count, "g$ = start 10; wait g$; c$ = mm 10 g$'");
 }
 
 TEST(BucketedProblem, AGatherComesFirstAndIsWaitedForWhereItIsNeeded) {
-  Problem problem = makeGathers(2);
-  EXPECT_EQ(place(problem, {{0, 3}}), "start0 wait0 2 5");
+  EXPECT_EQ(place(makeGathers(2), {{0, 3}}), "start0 wait0 2 5");
   // An operation that needs neither stays where it was.
-  Problem apart;
-  NodeId first = addStart(apart, 10);
-  NodeId wait = apart.addWait(first);
-  addCompute(apart, 10);
-  NodeId second = addStart(apart, 10);
-  NodeId wait2 = apart.addWait(second);
-  addCompute(apart, 10);
-  addCompute(apart, 10, {wait2});
-  addCompute(apart, 10, {wait});
-  apart.finalize();
-  EXPECT_EQ(place(apart, {{0, 3}}), "start0 2 5 wait0 6 7");
+  EXPECT_EQ(place(TextProblem("a = start 10; wait a; x = 10; b = start 10; "
+                              "wait b; y = 10; useB = 10 b'; useA = 10 a'"),
+                  {{0, 3}}),
+            "start0 2 5 wait0 6 7");
 }
 
 TEST(BucketedProblem, CheapInputsComeUp) {
-  // 0: gather, 1: wait, 2: mm, 3, 4: two steps of a cast, 5: gather of it.
-  auto build = [](NodeId expensive, NodeId other, bool isBarrier) {
-    Problem problem;
-    NodeId first = addStart(problem, 10);
-    problem.addWait(first);
-    addCompute(problem, 10);
-    NodeId cast = addCompute(problem, 1);
-    NodeId cast2 = addCompute(problem, 1, {cast});
-    NodeId second = addStart(problem, 10, {cast2});
-    problem.addWait(second);
-    problem.setExpensive(2);
-    if (expensive != noNode)
-      problem.setExpensive(expensive);
-    if (other != noNode)
-      problem.addDependence(other, cast, DependenceKind::Data);
-    if (isBarrier)
-      problem.addDependence(cast2, second, DependenceKind::Barrier);
-    problem.finalize();
-    return problem;
+  // The gather, its wait, a product, two steps of a cast, the gather of it.
+  auto build = [](const std::string &steps) {
+    return TextProblem("a = start 10; wait a; c = mm 10;" + steps + "; wait b");
   };
-  EXPECT_EQ(place(build(noNode, noNode, false), {{0, 5}}),
+  EXPECT_EQ(place(build("d = 1; e = 1 d; b = start 10 e"), {{0, 5}}),
             "3 4 start0 2 wait0");
-  // Expensive operations stay, and so do their successors.
-  EXPECT_EQ(place(build(4, noNode, false), {{0, 5}}), "2 3 4 start0 wait0");
-  EXPECT_EQ(place(build(3, noNode, false), {{0, 5}}), "2 3 4 start0 wait0");
-  EXPECT_EQ(place(build(noNode, 2, false), {{0, 5}}), "2 3 4 start0 wait0");
-  // So does what may communicate.
-  EXPECT_EQ(place(build(noNode, noNode, true), {{0, 5}}), "2 3 4 start0 wait0");
+  // Expensive operations stay, and so do their successors. So does what may
+  // communicate.
+  for (const char *steps :
+       {"d = 1; e = mm 1 d; b = start 10 e",
+        "d = mm 1; e = 1 d; b = start 10 e", "d = 1 c; e = 1 d; b = start 10 e",
+        "d = 1; e = 1 d; b = start 10 e barrier:e"})
+    EXPECT_EQ(place(build(steps), {{0, 5}}), "2 3 4 start0 wait0") << steps;
 }
 
 TEST(BucketedProblem, CheapInputsComeUpAsFarAsTheyCan) {
   // The start has to come after the mm; the cast between does not hold it.
-  Problem problem;
-  NodeId first = addStart(problem, 10);
-  NodeId mm = addCompute(problem, 10);
-  problem.setExpensive(mm);
-  NodeId second = addStart(problem, 10, {mm});
-  addCompute(problem, 10);
-  NodeId cast = addCompute(problem, 1);
-  NodeId third = addStart(problem, 10, {cast});
-  for (NodeId start : {first, second, third})
-    problem.addWait(start);
-  problem.finalize();
-  EXPECT_EQ(place(problem, {{first, second, third}}), "1 4 start0 3 wait0");
+  EXPECT_EQ(place(TextProblem(R"(
+              a = start 10; c = mm 10; b = start 10 c; x = 10; cast = 1
+              d = start 10 cast; wait a; wait b; wait d)"),
+                  {{0, 2, 5}}),
+            "1 4 start0 3 wait0");
 }
 
 TEST(BucketedProblem, BarriersStayBetween) {
   // A barrier that the second start comes after: as if all members did.
-  Problem problem;
-  NodeId first = addStart(problem, 10);
-  NodeId wait = problem.addWait(first);
-  addCompute(problem, 10);
-  NodeId barrier = problem.addNode(NodeKind::Blocking, 5, 1);
-  problem.addDependence(wait, barrier, DependenceKind::Barrier);
-  NodeId second = addStart(problem, 10);
-  problem.addDependence(barrier, second, DependenceKind::Barrier);
-  problem.addWait(second);
-  problem.finalize();
-  Result<BucketedProblem> bucketed =
-      BucketedProblem::create(problem, {{0, {first, second}, 0}}, {uncopied});
-  EXPECT_EQ(bucketed.error(),
+  TextProblem problem(R"(
+    a = start 10; wait a; c = 10; fence = blocking 5@1 barrier:a'
+    b = start 10 barrier:fence; wait b)");
+  EXPECT_EQ(BucketedProblem::create(problem, {{0, problem.list("a b"), 0}},
+                                    {uncopied})
+                .error(),
             "the buckets make a program that is not valid: dependences form a "
             "cycle of 3 nodes: node 0 (start) -> node 1 (wait) -> node 3 "
             "(blocking) -> node 0 (start)");
 
   // If only the wait has to come after it, they can be one, before it.
-  Problem other;
-  first = addStart(other, 10);
-  addCompute(other, 10);
-  barrier = other.addNode(NodeKind::Blocking, 5, 1);
-  second = addStart(other, 10);
-  wait = other.addWait(first);
-  NodeId wait2 = other.addWait(second);
-  for (NodeId node : {wait, wait2})
-    other.addDependence(barrier, node, DependenceKind::Barrier);
-  other.finalize();
-  EXPECT_EQ(place(other, {{first, second}}), "start0 1 2 wait0");
-}
-
-/// Layers of mm, reduction, wait and what `tail` adds of it; an mm at the end.
-template <typename TailFn> Problem makeReductions(int count, TailFn tail) {
-  Problem problem;
-  for (int i = 0; i < count; ++i) {
-    NodeId mm = addCompute(problem, 10);
-    problem.setExpensive(mm);
-    tail(problem, problem.addWait(addStart(problem, 10, {mm})));
-  }
-  problem.setExpensive(addCompute(problem, 10));
-  problem.finalize();
-  return problem;
+  EXPECT_EQ(place(TextProblem(R"(
+              a = start 10; c = 10; fence = blocking 5@1; b = start 10
+              wait a barrier:fence; wait b barrier:fence)"),
+                  {{0, 3}}),
+            "start0 1 2 wait0");
 }
 
 TEST(BucketedProblem, ExpandsWithMembersSideBySide) {

@@ -91,11 +91,10 @@ TEST(Bucketing, FormsNothingOfNothing) {
 }
 
 TEST(Bucketing, PutsEqualsOfTwoChainsTogether) {
-  // A, B after A, C, D after C.
-  Problem problem;
-  NodeId a = addCollective(problem), b = addCollective(problem, {a + 1});
-  NodeId c = addCollective(problem), d = addCollective(problem, {c + 1});
-  problem.finalize();
+  TextProblem problem(R"(
+    a = start 1; wait a; b = start 1 a'; wait b; c = start 1; wait c
+    d = start 1 c'; wait d)");
+  NodeId a = problem["a"], b = problem["b"], c = problem["c"], d = problem["d"];
   Bucketing bucketing =
       form(problem, {{a, 0, 1}, {b, 0, 2}, {c, 0, 4}, {d, 0, 8}});
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{a, c}, {b, d}}));

@@ -27,46 +27,29 @@ namespace {
 /// Two chunks of a scatter, a short computation, a gather and two
 /// products.
 struct TwoChunks {
-  Problem problem;
-  NodeId scatter[2], gather[2];
-
-  TwoChunks() {
-    NodeId last[2];
-    for (int chunk : {0, 1})
-      scatter[chunk] = addStart(problem, 10);
-    for (int chunk : {0, 1}) {
-      NodeId wait = problem.addWait(scatter[chunk]);
-      NodeId normalization = addCompute(problem, 1, {wait});
-      gather[chunk] = addStart(problem, 10, {normalization});
-      last[chunk] = problem.addWait(gather[chunk]);
-    }
-    for (int chunk : {0, 1})
-      for (int product = 0; product < 2; ++product)
-        addCompute(problem, 10, {last[chunk]});
-    problem.finalize();
-  }
+  TextProblem problem =
+      TextProblem("s0 = start 10; s1 = start 10;" +
+                  repeat(2, "wait s$; n$ = 1 s$'; g$ = start 10 n$; wait g$") +
+                  repeat(2, "x$ = 10 g$'; y$ = 10 g$'"));
+  Order list(const char *names) const { return problem.list(names); }
 };
 
 TEST(CollectiveOrders, StreamsWaitForTheNextCollectiveOfTheirOrder) {
   TwoChunks chunks;
   const Problem &problem = chunks.problem;
-  auto [s0, s1] = chunks.scatter;
-  auto [g0, g1] = chunks.gather;
   // The first product begins at 30, or at 21.
-  EXPECT_EQ(scheduleByStarts(problem, {s0, s1, g0, g1})->stepNs, 70);
+  EXPECT_EQ(scheduleByStarts(problem, chunks.list("s0 s1 g0 g1"))->stepNs, 70);
   std::optional<RankedOrder> found =
-      scheduleByStarts(problem, {s0, g0, s1, g1});
+      scheduleByStarts(problem, chunks.list("s0 g0 s1 g1"));
   EXPECT_EQ(found->stepNs, 62);
   EXPECT_TRUE(verify(problem, found->order));
   EXPECT_EQ(simulate(problem, found->order)->stepNs, 62);
-  EXPECT_EQ(listStarts(problem, found->order), (Order{s0, g0, s1, g1}));
+  EXPECT_EQ(listStarts(problem, found->order), chunks.list("s0 g0 s1 g1"));
 }
 
 TEST(CollectiveOrders, ContradictionsToDependencesAreFound) {
   TwoChunks chunks;
-  auto [s0, s1] = chunks.scatter;
-  auto [g0, g1] = chunks.gather;
-  EXPECT_FALSE(scheduleByStarts(chunks.problem, {g0, s0, s1, g1}));
+  EXPECT_FALSE(scheduleByStarts(chunks.problem, chunks.list("g0 s0 s1 g1")));
 }
 
 TEST(CollectiveOrders, AnIdleStreamMayBeBetter) {

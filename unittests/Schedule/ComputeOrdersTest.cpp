@@ -25,125 +25,61 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-StepStructure analyze(Problem &problem) {
-  const Status &status = problem.finalize();
-  EXPECT_TRUE(status) << status.error();
-  return *StepStructure::create(problem);
-}
-
-/// Two layers of a backward, each with the gradient of its input and of its
-/// weight. Only the last weight gradient is reduced, in 100 ns.
-struct BackwardExample {
-  Problem problem;
-  NodeId input0 = addCompute(problem, 50);
-  NodeId weight0 = addCompute(problem, 50, {input0});
-  NodeId input1 = addCompute(problem, 50, {input0});
-  NodeId weight1 = addCompute(problem, 50, {input1});
-  NodeId reduction = addStart(problem, 100, {weight1});
-  NodeId wait = problem.addWait(reduction);
-
-  BackwardExample() {
-    for (NodeId node : {input0, weight0, input1, weight1})
-      problem.setExpensive(node);
-  }
-};
-
 TEST(ComputeOrders, TheEndIsFilledBesideTheLastCollective) {
-  BackwardExample example;
-  StepStructure structure = analyze(example.problem);
-  Order program{example.input0, example.weight0, example.input1,
-                example.weight1};
+  // Two layers of a backward, each with the gradient of its input and of its
+  // weight. Only the last weight gradient is reduced, in 100 ns.
+  TextProblem problem(R"(
+    input0 = mm 50; weight0 = mm 50 input0; input1 = mm 50 input0
+    weight1 = mm 50 input1; reduction = start 100 weight1; wait reduction)");
+  StepStructure structure = *StepStructure::create(problem);
+  Order program = problem.list("input0 weight0 input1 weight1");
   EXPECT_EQ(getProgramComputeOrder(structure), program);
-  EXPECT_EQ(fillEnd(structure, 0), (Order{example.input0, example.input1,
-                                          example.weight1, example.weight0}));
+  EXPECT_EQ(problem.tell(fillEnd(structure, 0)),
+            "input0 input1 weight1 weight0");
   // All of the reduction may stick out.
   EXPECT_EQ(fillEnd(structure, 100), program);
   EXPECT_EQ(fillEnd(structure, std::numeric_limits<int64_t>::max()), program);
 }
 
-/// An exchange of 100 ns between two operations, with one in front and one
-/// behind that have nothing to do with it; `between` operations of 10 ns keep
-/// them away from it.
-struct ExchangeExample {
-  explicit ExchangeExample(bool hasFront, bool hasBack, int between = 0) {
-    if (hasFront)
-      front = addCompute(problem, 100);
-    first = addCompute(problem, 10);
-    for (int i = 0; i < between; ++i)
-      first = addCompute(problem, 10, {first});
-    exchange = addStart(problem, 100, {first});
-    wait = problem.addWait(exchange);
-    last = second = addCompute(problem, 10, {wait});
-    for (int i = 0; i < between; ++i)
-      last = addCompute(problem, 10, {last});
-    if (hasBack)
-      back = addCompute(problem, 100);
-    // Direct successors of an exchange would move along with it.
-    for (NodeId node = 0; node < problem.numNodes(); ++node)
-      if (problem.kind(node) == NodeKind::Compute)
-        problem.setExpensive(node);
-  }
+std::string fill(const std::string &text, int32_t maxDistance) {
+  TextProblem problem(text);
+  StepStructure structure = *StepStructure::create(problem);
+  Order program = programOrder(problem);
+  return problem.tell(
+      fillStalls(structure, program, *simulate(problem, program), maxDistance));
+}
 
-  Order fill(int32_t maxDistance) {
-    StepStructure structure = analyze(problem);
-    Order program = programOrder(problem);
-    return fillStalls(structure, program, *simulate(problem, program),
-                      maxDistance);
-  }
-
-  Problem problem;
-  NodeId front = noNode, first = noNode, exchange = noNode, wait = noNode,
-         second = noNode, last = noNode, back = noNode;
-};
+// An exchange of 100 ns between two operations, with one in front and one
+// behind that have nothing to do with it; in the long form two operations of 10
+// ns keep them away from it. Direct successors of an exchange would move along
+// with it unless they are expensive.
+const std::string front = "front = mm 100;", back = "back = mm 100;";
+const std::string exchange =
+    "a = mm 10; s = start 100 a; wait s; d = mm 10 s';";
+const std::string farExchange = R"(
+  a = mm 10; b = mm 10 a; c = mm 10 b; s = start 100 c; wait s; d = mm 10 s'
+  e = mm 10 d; f = mm 10 e;)";
 
 TEST(ComputeOrders, StallsAreFilledFromTheFront) {
-  ExchangeExample example(/*hasFront=*/true, /*hasBack=*/false);
-  EXPECT_EQ(example.fill(1),
-            (Order{example.first, example.front, example.second}));
-  ExchangeExample far(/*hasFront=*/true, /*hasBack=*/false, /*between=*/2);
-  NodeId first = far.front + 1, second = far.second;
-  EXPECT_EQ(far.fill(2), (Order{far.front, first, first + 1, first + 2, second,
-                                second + 1, second + 2}));
-  EXPECT_EQ(far.fill(3), (Order{first, first + 1, first + 2, far.front, second,
-                                second + 1, second + 2}));
+  EXPECT_EQ(fill(front + exchange, 1), "a front d");
+  EXPECT_EQ(fill(front + farExchange, 2), "front a b c d e f");
+  EXPECT_EQ(fill(front + farExchange, 3), "a b c front d e f");
 }
 
 TEST(ComputeOrders, StallsAreFilledFromBehind) {
-  ExchangeExample example(/*hasFront=*/false, /*hasBack=*/true);
-  EXPECT_EQ(example.fill(2),
-            (Order{example.first, example.back, example.second}));
-  ExchangeExample far(/*hasFront=*/false, /*hasBack=*/true, /*between=*/2);
-  NodeId second = far.second;
-  EXPECT_EQ(far.fill(3),
-            (Order{0, 1, 2, second, second + 1, second + 2, far.back}));
-  EXPECT_EQ(far.fill(4),
-            (Order{0, 1, 2, far.back, second, second + 1, second + 2}));
+  EXPECT_EQ(fill(exchange + back, 2), "a back d");
+  EXPECT_EQ(fill(farExchange + back, 3), "a b c d e f back");
+  EXPECT_EQ(fill(farExchange + back, 4), "a b c back d e f");
 }
 
 TEST(ComputeOrders, OneFillingIsEnough) {
   // The operation in front is taken, and fills the stall.
-  ExchangeExample example(/*hasFront=*/true, /*hasBack=*/true);
-  EXPECT_EQ(example.fill(8), (Order{example.first, example.front,
-                                    example.second, example.back}));
+  EXPECT_EQ(fill(front + exchange + back, 8), "a front d back");
 }
 
 TEST(ComputeOrders, WhatIsMuchLongerThanTheStallStays) {
-  auto move = [](int64_t frontNs) {
-    Problem problem;
-    NodeId front = addCompute(problem, frontNs);
-    NodeId first = addCompute(problem, 10);
-    NodeId exchange = addStart(problem, 100, {first});
-    NodeId second = addCompute(problem, 10, {problem.addWait(exchange)});
-    for (NodeId node : {front, first, second})
-      problem.setExpensive(node);
-    StepStructure structure = analyze(problem);
-    Order program = programOrder(problem);
-    Order order = fillStalls(structure, program, *simulate(problem, program),
-                             /*maxDistance=*/8);
-    return order.front() == first;
-  };
-  EXPECT_TRUE(move(200));
-  EXPECT_FALSE(move(201));
+  EXPECT_EQ(fill("front = mm 200;" + exchange, 8), "a front d");
+  EXPECT_EQ(fill("front = mm 201;" + exchange, 8), "front a d");
 }
 
 /// `computeOrder` has the operations of the compute order, and dependences

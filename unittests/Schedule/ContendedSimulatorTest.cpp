@@ -23,19 +23,11 @@ using mlir::commsched::testing::Seeds;
 namespace {
 
 /// Simulates the program, which has to work.
-Timeline run(Problem &problem, const Contention &contention) {
-  problem.finalize();
+Timeline run(const Problem &problem, const Contention &contention) {
   Result<Timeline> timeline =
       simulate(problem, programOrder(problem), contention);
   EXPECT_TRUE(timeline) << timeline.error();
   return timeline ? *timeline : Timeline();
-}
-
-/// Adds a start for each cost, on streams 0, 1, ….
-void addStarts(Problem &problem, std::initializer_list<int64_t> costs) {
-  StreamId stream = 0;
-  for (int64_t cost : costs)
-    addStart(problem, cost, {}, stream++);
 }
 
 Contention sharing(std::vector<int32_t> links) {
@@ -56,10 +48,8 @@ Contention slowingDown(std::vector<int64_t> ppm) {
 
 TEST(ContendedSimulator, CollectivesShareALink) {
   // Three until 3, two until 5, one until 6.
-  Problem problem;
-  addStarts(problem, {1, 2, 3});
-  for (NodeId start : {0, 1, 2})
-    problem.addWait(start);
+  TextProblem problem(
+      "a = start 1; b = start 2@1; c = start 3@2; wait a; wait b; wait c");
   Timeline timeline = run(problem, sharing({0, 0, 0}));
   EXPECT_EQ(timeline.endNs, (std::vector<int64_t>{3, 5, 6, 3, 5, 6}));
   EXPECT_EQ(timeline.beginNs, (std::vector<int64_t>{0, 0, 0, 0, 3, 5}));
@@ -74,11 +64,8 @@ TEST(ContendedSimulator, CollectivesShareALink) {
 TEST(ContendedSimulator, TheLargestSlowdownInFlightApplies) {
   // Half speed until 20, then two thirds until 30, and full speed: 10 ns and
   // 6 2/3 ns of work, and 23 1/3 ns of the rest.
-  Problem problem;
-  addStarts(problem, {20, 30, 10});
-  addCompute(problem, 40);
-  for (NodeId start : {0, 1, 2})
-    problem.addWait(start);
+  TextProblem problem(R"(a = start 20; b = start 30@1; c = start 10@2; d = 40
+                         wait a; wait b; wait c)");
   Timeline timeline = run(problem, slowingDown({1'000'000, 500'000, 500'000}));
   EXPECT_EQ(timeline.endNs[3], 54);
   EXPECT_EQ(timeline.slowdownNs, 14);
@@ -90,11 +77,9 @@ TEST(ContendedSimulator, TheLargestSlowdownInFlightApplies) {
 
 TEST(ContendedSimulator, LargeCostsDoNotOverflow) {
   constexpr int64_t large = int64_t(1) << 59;
-  Problem problem;
-  addStarts(problem, {large, large});
-  addCompute(problem, large);
-  problem.addWait(0);
-  problem.addWait(1);
+  const std::string cost = std::to_string(large);
+  TextProblem problem("a = start " + cost + "; b = start " + cost +
+                      "@1; c = " + cost + "; wait a; wait b");
   Contention contention = sharing({0, 0});
   contention.slowdownPpm = {3'000'000, 3'000'000};
   Timeline timeline = run(problem, contention);
@@ -140,11 +125,7 @@ TEST(ContendedSimulator, ChecksTheContention) {
   EXPECT_EQ(errorOf(sharing({-1})), "");
   EXPECT_EQ(errorOf(sharing({0, 0})), "");
 
-  Problem two;
-  addStarts(two, {1, 1});
-  two.addWait(0);
-  two.addWait(1);
-  ASSERT_TRUE(two.finalize());
+  TextProblem two("a = start 1; b = start 1@1; wait a; wait b");
   EXPECT_EQ(check(sharing({0}), two).error(),
             "there are links for 1 streams, but the problem has 2");
   EXPECT_EQ(check(slowingDown({5}), two).error(),

@@ -77,12 +77,7 @@ TEST(ConvexSets, NeverTakesTwoLabelsNorMakesThemACycle) {
   EXPECT_EQ(formMembers(makeChain(4), {0, 1, 0, 1}),
             Members({{0}, {1}, {2}, {3}}));
   // 0 -> 1 and 2 -> 3, crosswise: whichever label comes first is whole.
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1, {0});
-  addCompute(problem, 1);
-  addCompute(problem, 1, {2});
-  problem.finalize();
+  TextProblem problem("a = 1; b = 1 a; c = 1; d = 1 c");
   std::vector<ConvexSet> sets = form(problem, {0, 1, 1, 0});
   ASSERT_EQ(sets.size(), 3u);
   EXPECT_EQ(sets[0].label, 0);

@@ -8,26 +8,19 @@
 
 #include "CommSched/Schedule/Cyclic/CyclicProblem.h"
 
+#include "TestProblems.h"
+
 #include <gtest/gtest.h>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
 /// gather, its wait, computation that uses what was gathered.
 Problem makeLayer() {
-  Problem body;
-  NodeId start = body.addNode(NodeKind::Start, 30, 0);
-  NodeId wait = body.addWait(start);
-  NodeId compute = body.addNode(NodeKind::Compute, 50);
-  body.addDependence(wait, compute, DependenceKind::Data);
-  BufferId weight = body.addBuffer(1000, start, /*freed=*/true);
-  body.addUse(weight, compute);
-  BufferId activation = body.addBuffer(10, compute, /*freed=*/false);
-  (void)activation;
-  body.finalize();
-  return body;
+  return TextProblem("g = start 30 -> 1000; wait g; c = 50 g' -> 10!");
 }
 
 std::string getError(const Status &status) { return status.error(); }
@@ -50,32 +43,16 @@ TEST(CyclicProblem, ErrorsNameOperationsAndDistances) {
             "but there are 2 buffers");
 }
 
-TEST(CyclicProblem, ACircleWithinARepetitionIsPrinted) {
-  Problem body;
-  body.addNode(NodeKind::Compute, 1);
-  body.addNode(NodeKind::Compute, 1);
-  body.addDependence(0, 1, DependenceKind::Data);
-  body.addDependence(1, 0, DependenceKind::Memory);
-  body.finalize();
-  EXPECT_EQ(getError(CyclicProblem(body).check()),
+TEST(CyclicProblem, ErrorsOfBodiesAreNamed) {
+  auto errorOf = [](const char *body) {
+    return getError(CyclicProblem(TextProblem(body)).check());
+  };
+  EXPECT_EQ(errorOf("a = 1 memory:b; b = 1 a"),
             "dependences form a cycle of 2 nodes: node 0 (compute) -> node 1 "
             "(compute) -> node 0 (compute)");
-}
-
-TEST(CyclicProblem, BuffersOfEachRepetitionNeedAProducer) {
-  Problem body;
-  body.addNode(NodeKind::Compute, 1);
-  body.addBuffer(8, noNode, /*freed=*/true);
-  body.finalize();
-  EXPECT_EQ(getError(CyclicProblem(body).check()),
+  EXPECT_EQ(errorOf("a = 1; x = arg 8"),
             "buffer 0 is freed, but no operation makes it in each repetition");
-}
-
-TEST(CyclicProblem, SumsOfManyRepetitionsFit) {
-  Problem body;
-  body.addNode(NodeKind::Compute, int64_t(1) << 50);
-  body.finalize();
-  EXPECT_EQ(getError(CyclicProblem(body).check()),
+  EXPECT_EQ(errorOf("a = 1125899906842624"),
             "the sum of all costs is 1125899906842624, of which 65536 "
             "repetitions do not fit 64 bits");
 }

@@ -10,6 +10,7 @@
 
 #include "../Seeds.h"
 #include "RandomCyclicProblem.h"
+#include "TestProblems.h"
 
 #include <gtest/gtest.h>
 
@@ -22,64 +23,29 @@ using mlir::commsched::testing::Seeds;
 
 namespace {
 
-/// Builds training steps with parameters that are sharded: gathered for the
-/// forward and for the backward of a layer, gradients reduced, shards updated.
-class TrainingStep {
-public:
-  explicit TrainingStep(int32_t numLayers) : numLayers(numLayers) {}
-
-  int64_t forwardNs = 100, backwardNs = 200, updateNs = 20, gatherNs = 60,
-          scatterNs = 80;
-
-  CyclicProblem build() {
-    NodeId last = noNode;
-    for (int32_t layer = 0; layer < numLayers; ++layer)
-      last = addProduct(forwardNs, last, gather(layer));
-    std::vector<NodeId> scatters(numLayers);
-    for (int32_t layer = numLayers; layer-- > 0;) {
-      last = addProduct(backwardNs, last, gather(layer));
-      NodeId start = body.addNode(NodeKind::Start, scatterNs, 0);
-      body.addDependence(last, start, DependenceKind::Data);
-      scatters[layer] = body.addWait(start);
-      body.addBuffer(125, start, /*freed=*/true);
-    }
-    std::vector<NodeId> updates;
-    for (int32_t layer = 0; layer < numLayers; ++layer) {
-      NodeId update = body.addNode(NodeKind::Compute, updateNs);
-      body.addDependence(scatters[layer], update, DependenceKind::Data);
-      updates.push_back(update);
-    }
-    body.finalize();
-    CyclicProblem problem(std::move(body));
-    for (auto [layer, start] : gathers)
-      problem.addDependence(updates[layer], start, DependenceKind::Data, 1);
-    return problem;
+/// A training step with parameters that are sharded: gathered for the forward
+/// and for the backward of a layer, gradients reduced, shards updated.
+CyclicProblem makeTrainingStep(int32_t numLayers) {
+  std::string last = std::to_string(numLayers - 1), text = repeat(numLayers, R"(
+    f$ = start 60 -> 1000; wait f$; forward$ = 100 f$' forward^)");
+  text = "forward-1 = arg 0!;" + text;
+  std::string behind = "forward" + last;
+  for (int32_t layer = numLayers; layer-- > 0;) {
+    std::string id = std::to_string(layer);
+    text += "b" + id + " = start 60 -> 1000; wait b" + id + "; backward" + id +
+            " = 200 b" + id + "' " + behind + "; s" + id +
+            " = start 80 backward" + id + " -> 125; wait s" + id + ";";
+    behind = "backward" + id;
   }
-
-private:
-  NodeId gather(int32_t layer) {
-    NodeId start = body.addNode(NodeKind::Start, gatherNs, 0);
-    gathers.push_back({layer, start});
-    NodeId wait = body.addWait(start);
-    weight = body.addBuffer(1000, start, /*freed=*/true);
-    body.addUse(weight, wait);
-    return wait;
-  }
-
-  NodeId addProduct(int64_t costNs, NodeId last, NodeId wait) {
-    NodeId product = body.addNode(NodeKind::Compute, costNs);
-    body.addDependence(wait, product, DependenceKind::Data);
-    body.addUse(weight, product);
-    if (last != noNode)
-      body.addDependence(last, product, DependenceKind::Data);
-    return product;
-  }
-
-  Problem body;
-  int32_t numLayers;
-  std::vector<std::pair<int32_t, NodeId>> gathers;
-  BufferId weight = 0;
-};
+  TextProblem body(text + repeat(numLayers, "update$ = 20 data:s$'"));
+  CyclicProblem problem(body);
+  for (int32_t layer = 0; layer < numLayers; ++layer)
+    for (const char *gather : {"f", "b"})
+      problem.addDependence(body["update" + std::to_string(layer)],
+                            body[gather + std::to_string(layer)],
+                            DependenceKind::Data, 1);
+  return problem;
+}
 
 CyclicSchedule scheduleWell(const CyclicProblem &problem,
                             const CyclicSchedulerOptions &options = {}) {
@@ -90,40 +56,32 @@ CyclicSchedule scheduleWell(const CyclicProblem &problem,
   return *schedule;
 }
 
+/// A loop whose computation `c` depends on that of the repetition before.
+CyclicProblem makeLoop(const char *text) {
+  TextProblem body(text);
+  CyclicProblem problem(body);
+  problem.addDependence(body["c"], body["c"], DependenceKind::Data, 1);
+  return problem;
+}
+
 TEST(CyclicScheduler, ALoopOverLayersGathersThePeriodBefore) {
-  Problem body;
-  NodeId start = body.addNode(NodeKind::Start, 30, 0);
-  NodeId wait = body.addWait(start);
-  NodeId compute = body.addNode(NodeKind::Compute, 50);
-  body.addDependence(wait, compute, DependenceKind::Data);
-  body.finalize();
-  CyclicProblem problem(std::move(body));
-  problem.addDependence(compute, compute, DependenceKind::Data, 1);
-  CyclicSchedule schedule = scheduleWell(problem);
+  CyclicSchedule schedule =
+      scheduleWell(makeLoop("g = start 30; wait g; c = 50 g'"));
   EXPECT_EQ(schedule.periodNs, 50);
   EXPECT_EQ(schedule.order.stages, std::vector<int32_t>({0, 0, 1}));
 }
 
 TEST(CyclicScheduler, ALoopWithGathersAndScattersRunsThreeRepetitionsAtOnce) {
-  Problem body;
-  NodeId gather = body.addNode(NodeKind::Start, 40, 0);
-  NodeId gathered = body.addWait(gather);
-  NodeId compute = body.addNode(NodeKind::Compute, 100);
-  NodeId scatter = body.addNode(NodeKind::Start, 50, 0);
-  NodeId scattered = body.addWait(scatter);
-  NodeId store = body.addNode(NodeKind::Compute, 1);
-  body.addDependence(gathered, compute, DependenceKind::Data);
-  body.addDependence(compute, scatter, DependenceKind::Data);
-  body.addDependence(scattered, store, DependenceKind::Data);
-  body.finalize();
-  CyclicProblem problem(std::move(body));
-  problem.addDependence(compute, compute, DependenceKind::Data, 1);
-  EXPECT_EQ(scheduleWell(problem).periodNs, 101);
+  EXPECT_EQ(scheduleWell(makeLoop(R"(
+              g = start 40; wait g; c = 100 g'; s = start 50 c; wait s
+              store = 1 s')"))
+                .periodNs,
+            101);
 }
 
 TEST(CyclicScheduler, TheOptimizerHidesLastScattersAndFirstGathers) {
   for (int32_t numLayers : {3, 8, 40}) {
-    CyclicProblem problem = TrainingStep(numLayers).build();
+    CyclicProblem problem = makeTrainingStep(numLayers);
     Result<PeriodBound> bound = computePeriodBound(problem);
     ASSERT_TRUE(bound);
     int64_t serialNs = simulatePeriod(problem, programOrder(problem))->periodNs;
@@ -134,7 +92,7 @@ TEST(CyclicScheduler, TheOptimizerHidesLastScattersAndFirstGathers) {
 }
 
 TEST(CyclicScheduler, TheLimitHoldsOverTheWholeRun) {
-  CyclicProblem problem = TrainingStep(8).build();
+  CyclicProblem problem = makeTrainingStep(8);
   int64_t lastNs = std::numeric_limits<int64_t>::max();
   for (int64_t limitBytes : {1200, 2400, 5000, 50000}) {
     CyclicSchedulerOptions options;
@@ -148,7 +106,7 @@ TEST(CyclicScheduler, TheLimitHoldsOverTheWholeRun) {
 }
 
 TEST(CyclicScheduler, DepthOneKeepsRepetitionsApart) {
-  CyclicProblem problem = TrainingStep(4).build();
+  CyclicProblem problem = makeTrainingStep(4);
   CyclicSchedulerOptions options;
   options.maxDepth = 1;
   EXPECT_EQ(scheduleWell(problem, options).order.depth(), 1);

@@ -64,22 +64,15 @@ TEST(EditableSchedule, RejectsWhatItCannotHold) {
 }
 
 TEST(EditableSchedule, EmptyProblemHoldsItsArguments) {
-  Problem problem;
-  problem.addBuffer(5, noNode, false);
-  problem.finalize();
+  TextProblem problem("x = arg 5!");
   Result<EditableSchedule> schedule = EditableSchedule::create(problem, {});
   ASSERT_TRUE(schedule);
   EXPECT_EQ(schedule->peakBytes(), 5);
 }
 
 TEST(EditableSchedule, LastUsesFollowInBothDirections) {
-  Problem problem;
-  for (int i = 0; i < 4; ++i)
-    addCompute(problem, 1);
-  BufferId buffer = problem.addBuffer(8, 0, true);
-  problem.addUse(buffer, 1);
-  problem.addUse(buffer, 3);
-  problem.finalize();
+  TextProblem problem("a = 1 -> 8; b = 1 use:a; c = 1; d = 1 use:a");
+  BufferId buffer = problem.bufferOf("a");
   Result<EditableSchedule> schedule =
       EditableSchedule::create(problem, {0, 1, 2, 3});
   ASSERT_TRUE(schedule);
@@ -93,16 +86,11 @@ TEST(EditableSchedule, LastUsesFollowInBothDirections) {
 
 TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
   // `late` uses the buffer last, below the peak that `large` makes.
-  Problem problem;
-  NodeId make = addCompute(problem, 1);
-  NodeId early = addCompute(problem, 1, {make});
-  NodeId late = addCompute(problem, 1, {early});
-  NodeId large = addCompute(problem, 1, {late});
-  BufferId buffer = problem.addBuffer(8, make, /*freed=*/true);
-  problem.addUse(buffer, early);
-  problem.addUse(buffer, late);
-  problem.addBuffer(100, large, /*freed=*/true);
-  problem.finalize();
+  TextProblem problem(R"(
+    make = 1 -> 8; early = 1 make; late = 1 early use:make
+    large = 1 late -> 100)");
+  NodeId early = problem["early"];
+  BufferId buffer = problem.bufferOf("make");
   Result<EditableSchedule> schedule =
       EditableSchedule::create(problem, programOrder(problem));
   ASSERT_TRUE(schedule) << schedule.error();

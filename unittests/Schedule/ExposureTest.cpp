@@ -25,85 +25,65 @@ using mlir::commsched::testing::Seeds;
 
 namespace {
 
-/// The exposure of `node` in the program's order.
-Exposure exposureOf(const Problem &problem, NodeId node,
-                    ExposureWalk walk = ExposureWalk::FromStart) {
-  return computeExposure(problem, programOrder(problem), walk)[node];
-}
+/// The exposures in the order of the program.
+struct Exposures {
+  Exposures(const std::string &text)
+      : problem(text), fromStart(computeExposure(problem, programOrder(problem),
+                                                 ExposureWalk::FromStart)),
+        fromWait(computeExposure(problem, programOrder(problem),
+                                 ExposureWalk::FromWait)) {}
+
+  const Exposure &of(const std::string &name) const {
+    return fromStart[problem[name]];
+  }
+  /// The computation from the start on, and back from the wait.
+  std::pair<int64_t, int64_t> computed(const std::string &name) const {
+    return {of(name).computeNs, fromWait[problem[name]].computeNs};
+  }
+
+  TextProblem problem;
+  std::vector<Exposure> fromStart, fromWait;
+};
+
+using Ns = std::pair<int64_t, int64_t>;
 
 TEST(Exposure, WindowEndsAtItsOwnWait) {
-  Problem problem;
-  addCompute(problem, 1);
-  NodeId start = addStart(problem, 10);
-  NodeId compute = addCompute(problem, 4);
-  NodeId wait = problem.addWait(start);
-  addCompute(problem, 8);
-  problem.finalize();
-  EXPECT_EQ(exposureOf(problem, start).commNs, 10);
-  EXPECT_EQ(exposureOf(problem, start).computeNs, 4);
-  EXPECT_EQ(exposureOf(problem, start).exposedNs(), 6);
-  for (NodeId node : {compute, wait}) {
-    EXPECT_EQ(exposureOf(problem, node).commNs, 0);
-    EXPECT_EQ(exposureOf(problem, node).computeNs, 0);
+  Exposures exposures("a = 1; s = start 10; b = 4; wait s; c = 8");
+  EXPECT_EQ(exposures.of("s").commNs, 10);
+  EXPECT_EQ(exposures.of("s").computeNs, 4);
+  EXPECT_EQ(exposures.of("s").exposedNs(), 6);
+  for (const char *name : {"b", "s'"}) {
+    EXPECT_EQ(exposures.of(name).commNs, 0);
+    EXPECT_EQ(exposures.of(name).computeNs, 0);
   }
-}
-
-TEST(Exposure, IsNegativeWhereComputationIsLeftOver) {
-  Problem problem;
-  NodeId start = addStart(problem, 10);
-  addCompute(problem, 25);
-  problem.addWait(start);
-  problem.finalize();
-  EXPECT_EQ(exposureOf(problem, start).exposedNs(), -15);
+  // Negative where computation is left over.
+  EXPECT_EQ(Exposures("s = start 10; b = 25; wait s").of("s").exposedNs(), -15);
 }
 
 TEST(Exposure, WindowEndsAtTheWaitOfALaterCollectiveOfItsStream) {
-  // A stream works in order: when the second is over, the first is.
-  Problem problem;
-  NodeId first = addStart(problem, 10);
-  addCompute(problem, 1);
-  NodeId second = addStart(problem, 10);
-  addCompute(problem, 2);
-  problem.addWait(second);
-  addCompute(problem, 4);
-  problem.addWait(first);
-  problem.finalize();
-  EXPECT_EQ(exposureOf(problem, first).computeNs, 3);
-  EXPECT_EQ(exposureOf(problem, second).computeNs, 2);
-  // From its wait, what follows the second hides that one.
-  EXPECT_EQ(exposureOf(problem, first, ExposureWalk::FromWait).computeNs, 1);
-  EXPECT_EQ(exposureOf(problem, second, ExposureWalk::FromWait).computeNs, 2);
+  // A stream works in order: when the second is over, the first is. From its
+  // wait, what follows the second hides that one.
+  Exposures exposures(R"(
+    s = start 10; a = 1; t = start 10; b = 2; wait t; c = 4; wait s)");
+  EXPECT_EQ(exposures.computed("s"), Ns(3, 1));
+  EXPECT_EQ(exposures.computed("t"), Ns(2, 2));
 }
 
 TEST(Exposure, WindowPassesTheWaitOfALaterCollectiveOfAnotherStream) {
-  Problem problem;
-  NodeId first = addStart(problem, 10);
-  addCompute(problem, 1);
-  NodeId second = addStart(problem, 10, {}, /*stream=*/1);
-  addCompute(problem, 2);
-  problem.addWait(second);
-  addCompute(problem, 4);
-  problem.addWait(first);
-  problem.finalize();
-  EXPECT_EQ(exposureOf(problem, first).computeNs, 7);
-  EXPECT_EQ(exposureOf(problem, second).computeNs, 2);
   // From the wait streams do not matter.
-  EXPECT_EQ(exposureOf(problem, first, ExposureWalk::FromWait).computeNs, 1);
+  Exposures exposures(R"(
+    s = start 10; a = 1; t = start 10@1; b = 2; wait t; c = 4; wait s)");
+  EXPECT_EQ(exposures.computed("s"), Ns(7, 1));
+  EXPECT_EQ(exposures.of("t").computeNs, 2);
 }
 
 TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
-  Problem problem;
-  NodeId start = addStart(problem, 10);
-  addCompute(problem, 1);
-  NodeId barrier = problem.addNode(NodeKind::Blocking, 7, /*stream=*/1);
-  addCompute(problem, 2);
-  problem.addWait(start);
-  problem.finalize();
-  EXPECT_EQ(exposureOf(problem, start).computeNs, 1);
-  EXPECT_EQ(exposureOf(problem, start, ExposureWalk::FromWait).computeNs, 1);
-  EXPECT_EQ(exposureOf(problem, start).windowEnd, barrier);
-  EXPECT_EQ(exposureOf(problem, barrier).commNs, 7);
-  EXPECT_EQ(exposureOf(problem, barrier).computeNs, 0);
+  Exposures exposures(
+      "s = start 10; a = 1; barrier = blocking 7@1; b = 2; wait s");
+  EXPECT_EQ(exposures.computed("s"), Ns(1, 1));
+  EXPECT_EQ(exposures.of("s").windowEnd, exposures.problem["barrier"]);
+  EXPECT_EQ(exposures.of("barrier").commNs, 7);
+  EXPECT_EQ(exposures.of("barrier").computeNs, 0);
 }
 
 TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {

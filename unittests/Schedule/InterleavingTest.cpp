@@ -13,6 +13,7 @@
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Verify.h"
+#include "TestProblems.h"
 
 #include <gtest/gtest.h>
 
@@ -20,6 +21,7 @@
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::schedule::testing;
 using mlir::commsched::testing::Random;
 using mlir::commsched::testing::Seeds;
 
@@ -151,38 +153,23 @@ std::array<Order, 2> split(const Order &order, NodeId numFirst) {
 } // namespace
 
 TEST(Interleaving, ComputationOfOneHidesCommunicationOfTheOther) {
-  TwoPrograms pair;
-  ChainWriter first(pair.problem);
-  first.communicate(100, 10, 0);
-  first.compute(100, 10);
-  pair.numFirst = pair.problem.numNodes();
-  ChainWriter second(pair.problem);
-  second.compute(100, 10);
-  second.communicate(100, 10, 1);
-  pair.problem.finalize();
-  Result<ProgramSequence> sequence =
-      chooseSequence(pair.problem, pair.numFirst);
+  TextProblem problem(R"(
+    x = arg 10; s = start 100 x -> 10; wait s; a = 100 s' -> 10
+    y = arg 10; b = 100 y -> 10; t = start 100@1 b -> 10; wait t)");
+  Result<ProgramSequence> sequence = chooseSequence(problem, problem["b"]);
   ASSERT_TRUE(sequence) << sequence.error();
   Result<Interleaving> result =
-      interleave(pair.problem, pair.numFirst, *sequence, {});
+      interleave(problem, problem["b"], *sequence, {});
   ASSERT_TRUE(result) << result.error();
   EXPECT_EQ(result->sequence.stepNs, 400);
   EXPECT_EQ(result->merged.stepNs, 200);
 }
 
 TEST(Interleaving, TheProgramThatFreesComesFirst) {
-  TwoPrograms pair;
-  ChainWriter first(pair.problem);
-  BufferId kept =
-      pair.problem.addBuffer(500, first.compute(10, 10), /*freed=*/false);
-  (void)kept;
-  pair.numFirst = pair.problem.numNodes();
-  BufferId saved = pair.problem.addBuffer(500, noNode, /*freed=*/true);
-  ChainWriter second(pair.problem);
-  pair.problem.addUse(saved, second.compute(10, 10));
-  pair.problem.finalize();
-  Result<ProgramSequence> sequence =
-      chooseSequence(pair.problem, pair.numFirst);
+  TextProblem problem(R"(
+    x = arg 10; y = arg 10; saved = arg 500; a = 10 x -> 10 500!
+    b = 10 y saved -> 10)");
+  Result<ProgramSequence> sequence = chooseSequence(problem, problem["b"]);
   ASSERT_TRUE(sequence) << sequence.error();
   EXPECT_TRUE(sequence->isSecondFirst);
   EXPECT_EQ(sequence->peakBytes, 530);
@@ -215,31 +202,15 @@ TEST(Interleaving, BadNumbersOfOperationsAreErrors) {
 }
 
 TEST(Interleaving, WhatFreesComesAsSoonAsItIsReady) {
-  Problem problem;
-  NodeId first = problem.addNode(NodeKind::Compute, 10);
-  NodeId start = problem.addNode(NodeKind::Start, 10, 0);
-  NodeId wait = problem.addWait(start);
-  NodeId next = problem.addNode(NodeKind::Compute, 10);
-  NodeId view = problem.addNode(NodeKind::Compute, 0);
-  NodeId freeing = problem.addNode(NodeKind::Compute, 10);
-  NodeId raising = problem.addNode(NodeKind::Compute, 10);
-  BufferId saved = problem.addBuffer(100, noNode, /*freed=*/true);
-  BufferId gradient = problem.addBuffer(10, freeing, /*freed=*/false);
-  problem.addBuffer(10, raising, /*freed=*/false);
-  for (NodeId user : {first, view, freeing})
-    problem.addUse(saved, user);
-  problem.addUse(gradient, raising);
-  problem.addDependence(first, start, DependenceKind::Data);
-  problem.addDependence(first, view, DependenceKind::Data);
-  problem.addDependence(view, freeing, DependenceKind::Data);
-  problem.addDependence(wait, next, DependenceKind::Data);
-  problem.addDependence(freeing, raising, DependenceKind::Data);
-  problem.finalize();
-  EXPECT_EQ(freeEarly(problem, problem.programOrder()),
-            Order({first, view, freeing, start, wait, next, raising}));
+  TextProblem problem(R"(
+    saved = arg 100; first = 10 saved; s = start 10 first; wait s; next = 10 s'
+    view = 0 first saved; freeing = 10 view saved -> 10!
+    raising = 10 freeing -> 10!)");
+  EXPECT_EQ(problem.tell(freeEarly(problem, problem.programOrder())),
+            "first view freeing s s' next raising");
   // Another program holds it, too.
-  EXPECT_EQ(freeEarly(problem, {first, start, wait, next, freeing, raising}),
-            Order({first, start, wait, next, freeing, raising}));
+  Order held = problem.list("first s s' next freeing raising");
+  EXPECT_EQ(freeEarly(problem, held), held);
 }
 
 TEST(Interleaving, OrdersThatFreeEarlyAreLegal) {

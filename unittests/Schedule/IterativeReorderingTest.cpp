@@ -8,15 +8,22 @@
 
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 
+#include "../Seeds.h"
+#include "CommSched/Schedule/Model/Verify.h"
+#include "RandomProblem.h"
+#include "ReferenceIterativeReordering.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <random>
 
 #include <cmath>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -34,84 +41,63 @@ IterativeReordering sinkWaits(const Problem &problem,
   return expectResult(sinkWaitsIteratively(problem, options));
 }
 
+/// How far a collective was moved, and what stopped it.
+std::string tell(const TextProblem &problem, const CollectiveMoves &moves) {
+  const char *limit = moves.limit == MoveLimit::None         ? "nothing"
+                      : moves.limit == MoveLimit::Collective ? "collective"
+                                                             : "other";
+  return problem.tell({moves.node}) + " " + std::to_string(moves.moves) + " " +
+         limit + " " +
+         (moves.obstacle == noNode ? "" : problem.tell({moves.obstacle}));
+}
+
 TEST(ReorderComms, RaisesToTheTop) {
-  Problem problem;
-  NodeId before = addCompute(problem, 1);
-  NodeId other = addCompute(problem, 1, {before});
-  NodeId start = addStart(problem, 1);
-  NodeId wait = problem.addWait(start);
-  problem.finalize();
+  TextProblem problem("a = 1; b = 1 a; s = start 1; wait s");
   IterativeReordering result = raiseStarts(problem);
-  EXPECT_EQ(result.order, (Order{start, before, other, wait}));
+  EXPECT_EQ(problem.tell(result.order), "s a b s'");
   ASSERT_EQ(result.collectives.size(), 1u);
-  EXPECT_EQ(result.collectives[0].node, start);
-  EXPECT_EQ(result.collectives[0].moves, 2);
+  EXPECT_EQ(tell(problem, result.collectives[0]), "s 2 nothing ");
   EXPECT_EQ(result.collectives[0].grouped, 0);
-  EXPECT_EQ(result.collectives[0].limit, MoveLimit::None);
-  EXPECT_EQ(result.collectives[0].obstacle, noNode);
 }
 
 TEST(SinkWaitsIteratively, SinksToTheNextStart) {
-  Problem problem;
-  NodeId start = addStart(problem, 1);
-  NodeId wait = problem.addWait(start);
-  NodeId mm = addCompute(problem, 1);
-  NodeId next = addStart(problem, 1);
-  NodeId last = addCompute(problem, 1);
-  NodeId nextWait = problem.addWait(next);
-  problem.finalize();
+  TextProblem problem(
+      "s = start 1; wait s; mm = 1; t = start 1; a = 1; wait t");
   IterativeReordering result = sinkWaits(problem);
-  EXPECT_EQ(result.order, (Order{start, mm, wait, next, last, nextWait}));
+  EXPECT_EQ(problem.tell(result.order), "s mm s' t a t'");
   ASSERT_EQ(result.collectives.size(), 2u);
   // The last of the program comes first.
-  EXPECT_EQ(result.collectives[0].node, nextWait);
-  EXPECT_EQ(result.collectives[0].limit, MoveLimit::None);
-  EXPECT_EQ(result.collectives[1].node, wait);
-  EXPECT_EQ(result.collectives[1].moves, 1);
-  EXPECT_EQ(result.collectives[1].limit, MoveLimit::Collective);
-  EXPECT_EQ(result.collectives[1].obstacle, next);
+  EXPECT_EQ(tell(problem, result.collectives[0]), "t' 0 nothing ");
+  EXPECT_EQ(tell(problem, result.collectives[1]), "s' 1 collective t");
 
   IterativeReorderingOptions passStarts;
   passStarts.withCollectives = true;
-  result = sinkWaits(problem, passStarts);
-  EXPECT_EQ(result.order, (Order{start, mm, next, last, nextWait, wait}));
+  EXPECT_EQ(problem.tell(sinkWaits(problem, passStarts).order),
+            "s mm t a t' s'");
 }
 
 TEST(IterativeReordering, WithoutCollectivesNothingHappens) {
-  Problem problem;
-  addCompute(problem, 1);
-  problem.addNode(NodeKind::Blocking, 1, 0);
-  problem.finalize();
-  for (const IterativeReordering &result :
-       {raiseStarts(problem), sinkWaits(problem)}) {
-    EXPECT_EQ(result.order, programOrder(problem));
-    EXPECT_TRUE(result.collectives.empty());
+  for (const char *text : {"a = 1; barrier = blocking 1", ""}) {
+    TextProblem problem(text);
+    for (const IterativeReordering &result :
+         {raiseStarts(problem), sinkWaits(problem)}) {
+      EXPECT_EQ(result.order, programOrder(problem));
+      EXPECT_TRUE(result.collectives.empty());
+    }
   }
-  Problem empty;
-  empty.finalize();
-  EXPECT_TRUE(raiseStarts(empty).order.empty());
-  EXPECT_TRUE(sinkWaits(empty).order.empty());
 }
 
 TEST(IterativeReordering, RejectsWhatItCannotStartFrom) {
-  Problem open;
-  EXPECT_EQ(reorderComms(open, {}).error(), "the problem is not finalized");
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1);
-  problem.addDependence(1, 0, DependenceKind::Data);
-  problem.finalize();
-  EXPECT_EQ(sinkWaitsIteratively(problem, {}).error(),
+  EXPECT_EQ(reorderComms(Problem(), {}).error(),
+            "the problem is not finalized");
+  EXPECT_EQ(sinkWaitsIteratively(TextProblem("a = 1 b; b = 1"), {}).error(),
             "the program is not a legal order: node 0 (compute) at position 0 "
             "comes before node 1 (compute) at position 1, on which it depends "
             "(data)");
 }
 
 TEST(IterativeReordering, RejectsMultipliersThatMakeNoTimes) {
-  Problem problem;
-  problem.addWait(addStart(problem, 10));
-  addCompute(problem, 10);
-  problem.finalize();
+  TextProblem problem("s = start 10; wait s; a = 10");
   for (double bad : {-1.0, std::nan(""), 1e18}) {
     IterativeReorderingOptions options;
     options.commMultiplier = bad;
@@ -126,6 +112,202 @@ TEST(IterativeReordering, RejectsMultipliersThatMakeNoTimes) {
     EXPECT_EQ(result.error().find("node 2 (compute) takes "), 0u)
         << result.error();
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Random problems
+//===----------------------------------------------------------------------===//
+
+class Draw {
+public:
+  explicit Draw(uint64_t seed) : engine(seed) {}
+  int64_t below(int64_t bound) {
+    return static_cast<int64_t>(engine() % static_cast<uint64_t>(bound));
+  }
+  bool percent(int64_t chance) { return below(100) < chance; }
+  template <typename T> T oneOf(std::initializer_list<T> values) {
+    return values.begin()[below(static_cast<int64_t>(values.size()))];
+  }
+
+private:
+  std::mt19937_64 engine;
+};
+
+Problem drawProblem(uint64_t seed, Draw &draw, int32_t maxNodes) {
+  RandomProblemOptions options;
+  options.maxNodes = maxNodes;
+  options.expensivePercent = draw.oneOf({0, 10, 40});
+  options.impliedPercent = draw.oneOf({0, 0, 30});
+  options.unevenBuffers = draw.percent(50);
+  return makeRandomProblem(seed, options);
+}
+
+int64_t drawLimit(Draw &draw, int64_t peakBytes) {
+  int64_t dice = draw.below(100);
+  if (dice < 15)
+    return std::numeric_limits<int64_t>::max();
+  if (dice < 30)
+    return draw.below(peakBytes + 1);
+  return peakBytes + draw.below(peakBytes / 2 + 1);
+}
+
+IterativeReorderingOptions drawOptions(Draw &draw, int64_t peakBytes) {
+  IterativeReorderingOptions options;
+  options.limitBytes = drawLimit(draw, peakBytes);
+  options.useRuntimeEstimations = draw.percent(50);
+  options.extraOverlap = draw.oneOf({0.0, 0.5, 0.5, 3.0, -0.5});
+  options.commMultiplier = draw.oneOf({1.0, 2.0, 2.5, 0.0});
+  options.computeMultiplier = draw.oneOf({1.0, 1.0, 0.5, 3.0});
+  options.reorderCollectives = draw.percent(70);
+  options.withCollectives = draw.percent(40);
+  if (draw.percent(10))
+    options.maxCollectives = draw.below(4);
+  if (draw.percent(20))
+    options.maxGroupSize = draw.below(4);
+  return options;
+}
+
+std::string describe(const IterativeReorderingOptions &options, bool up) {
+  auto number = [](auto value) { return std::to_string(value); };
+  return std::string(up ? "reorderComms" : "sinkWaitsIteratively") + " limit " +
+         number(options.limitBytes) + " estimations " +
+         number(options.useRuntimeEstimations) + " extra " +
+         number(options.extraOverlap) + " multipliers " +
+         number(options.commMultiplier) + " " +
+         number(options.computeMultiplier) + " reorder " +
+         number(options.reorderCollectives) + " with " +
+         number(options.withCollectives) + " max " +
+         number(options.maxCollectives.value_or(-1)) + " group " +
+         number(options.maxGroupSize);
+}
+
+Result<IterativeReordering> solve(const Problem &problem,
+                                  const IterativeReorderingOptions &options,
+                                  bool up) {
+  return up ? reorderComms(problem, options)
+            : sinkWaitsIteratively(problem, options);
+}
+
+void expectSame(const IterativeReordering &actual,
+                const IterativeReordering &expected) {
+  ASSERT_EQ(actual.collectives.size(), expected.collectives.size());
+  for (size_t i = 0; i < actual.collectives.size(); ++i) {
+    const CollectiveMoves &moved = actual.collectives[i];
+    const CollectiveMoves &other = expected.collectives[i];
+    SCOPED_TRACE("node " + std::to_string(other.node));
+    ASSERT_EQ(moved.node, other.node);
+    ASSERT_EQ(moved.limit, other.limit);
+    ASSERT_EQ(moved.obstacle, other.obstacle);
+    ASSERT_EQ(moved.moves, other.moves);
+    ASSERT_EQ(moved.grouped, other.grouped);
+    ASSERT_EQ(moved.dependence, other.dependence);
+    ASSERT_EQ(moved.neededBytes, other.neededBytes);
+  }
+  ASSERT_EQ(actual.order, expected.order);
+  ASSERT_EQ(actual.oldPeakBytes, expected.oldPeakBytes);
+  ASSERT_EQ(actual.newPeakBytes, expected.newPeakBytes);
+}
+
+/// How often each thing happened, so that a test knows that it saw it.
+struct Seen {
+  std::map<MoveLimit, int64_t> limits;
+  std::map<DependenceKind, int64_t> dependences;
+  int64_t moves = 0;
+  int64_t grouped = 0;
+  /// Runs from a result that changed nothing more.
+  int64_t repeated = 0;
+};
+
+/// Solves one problem in one direction, and checks all that holds for it.
+void check(const Problem &problem, const IterativeReorderingOptions &options,
+           bool up, Seen &seen) {
+  SCOPED_TRACE(describe(options, up));
+  Result<IterativeReordering> result = solve(problem, options, up);
+  ASSERT_TRUE(result) << result.error();
+  expectSame(*result, ReferenceIterativeReordering(problem, options, up).run());
+  if (::testing::Test::HasFatalFailure())
+    return;
+  ASSERT_TRUE(verify(problem, result->order));
+  Result<MemoryTimeline> memory = simulateMemory(problem, result->order);
+  ASSERT_TRUE(memory) << memory.error();
+  ASSERT_LE(memory->peakBytes,
+            std::max(options.limitBytes, result->oldPeakBytes));
+
+  Result<IterativeReordering> again = solve(problem, options, up);
+  ASSERT_TRUE(again) << again.error();
+  expectSame(*again, *result);
+  IterativeReorderingOptions recomputing = options;
+  recomputing.recomputeMemory = true;
+  Result<IterativeReordering> checked = solve(problem, recomputing, up);
+  ASSERT_TRUE(checked) << checked.error();
+  expectSame(*checked, *result);
+
+  // Without other starts in between, and without windows that others change,
+  // each has gone as far as it can.
+  if (up && !options.reorderCollectives && !options.useRuntimeEstimations) {
+    Result<IterativeReordering> second =
+        solve(renumber(problem, result->order), options, up);
+    ASSERT_TRUE(second) << second.error();
+    ASSERT_EQ(second->order, programOrder(problem));
+    ++seen.repeated;
+  }
+
+  for (const CollectiveMoves &moved : result->collectives) {
+    ++seen.limits[moved.limit];
+    if (moved.limit == MoveLimit::Dependence)
+      ++seen.dependences[moved.dependence];
+    seen.moves += moved.moves;
+    seen.grouped += moved.grouped;
+  }
+}
+
+void checkMany(uint64_t numProblems, int32_t maxNodes) {
+  Seen seen[2];
+  Seeds seeds(numProblems);
+  for (uint64_t seed : seeds) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Draw draw(seed);
+    Problem problem = drawProblem(seed, draw, maxNodes);
+    ASSERT_TRUE(problem.check());
+    int64_t peakBytes =
+        simulateMemory(problem, programOrder(problem))->peakBytes;
+    IterativeReorderingOptions options = drawOptions(draw, peakBytes);
+    for (bool up : {true, false}) {
+      check(problem, options, up, seen[up]);
+      if (::testing::Test::HasFatalFailure())
+        return;
+    }
+  }
+  // Nothing of what may happen was left out of many.
+  if (seeds.size() < 1000)
+    return;
+  int64_t some = seeds.size() / 200;
+  EXPECT_GT(seen[true].repeated, some);
+  for (bool up : {true, false}) {
+    SCOPED_TRACE(up ? "up" : "down");
+    EXPECT_GT(seen[up].moves, some);
+    EXPECT_GT(seen[up].grouped, some);
+    for (MoveLimit limit :
+         {MoveLimit::None, MoveLimit::Dependence, MoveLimit::GroupSize,
+          MoveLimit::Collective, MoveLimit::Memory, MoveLimit::Hidden,
+          MoveLimit::Exposure}) {
+      // On the way down only groups with blocking collectives expose others.
+      bool isRare = !up && limit == MoveLimit::Exposure;
+      EXPECT_GT(seen[up].limits[limit], isRare ? 0 : some)
+          << "limit " << static_cast<int>(limit);
+    }
+    for (DependenceKind kind : {DependenceKind::Data, DependenceKind::Memory,
+                                DependenceKind::Order, DependenceKind::Barrier})
+      EXPECT_GT(seen[up].dependences[kind], some) << toString(kind);
+  }
+}
+
+TEST(IterativeReordering, AgreesWithOneSwapAtATime) {
+  checkMany(/*numProblems=*/4000, /*maxNodes=*/40);
+}
+
+TEST(IterativeReordering, AgreesWithOneSwapAtATimeOnLargerProblems) {
+  checkMany(/*numProblems=*/60, /*maxNodes=*/150);
 }
 
 } // namespace

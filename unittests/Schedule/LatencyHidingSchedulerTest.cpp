@@ -28,23 +28,24 @@ using mlir::commsched::testing::Seeds;
 
 namespace {
 
-/// A collective: its start and its wait.
-struct Pair {
-  NodeId start;
-  NodeId wait;
-};
-
-Pair addPair(Problem &problem, int64_t costNs,
-             std::initializer_list<NodeId> operands = {}, StreamId stream = 0) {
-  NodeId start = addStart(problem, costNs, operands, stream);
-  return {start, problem.addWait(start)};
-}
-
-Order schedule(Problem &problem, LatencyHidingOptions options = {}) {
-  EXPECT_TRUE(problem.finalize());
+Order scheduleNodes(const Problem &problem,
+                    const LatencyHidingOptions &options = {}) {
   Result<LatencyHidingSchedule> result = hideLatency(problem, options);
   EXPECT_TRUE(result) << result.error();
   return result ? result->order : Order();
+}
+
+std::string tellHidden(const TextProblem &problem,
+                       const LatencyHidingOptions &options = {}) {
+  return problem.tell(scheduleNodes(problem, options));
+}
+
+/// Whether the first of two operations comes first in the schedule.
+bool isFirst(const TextProblem &problem, const std::string &first,
+             const std::string &second,
+             const LatencyHidingOptions &options = {}) {
+  Positions at = *invert(problem, scheduleNodes(problem, options));
+  return at[problem[first]] < at[problem[second]];
 }
 
 /// The largest number of collectives of one stream between start and wait.
@@ -65,83 +66,52 @@ int32_t countInFlight(const Problem &problem, const Order &order) {
 //===----------------------------------------------------------------------===//
 
 TEST(LatencyHidingScheduler, PutsAllComputeIntoTheWindow) {
-  Problem problem;
-  Pair gather = addPair(problem, 50);
-  NodeId first = addCompute(problem, 40);
-  NodeId second = addCompute(problem, 40);
-  NodeId root = addCompute(problem, 1, {gather.wait, first, second});
-  EXPECT_EQ(schedule(problem),
-            (Order{gather.start, first, second, gather.wait, root}));
+  EXPECT_EQ(
+      tellHidden({"g = start 50; wait g; a = 40; b = 40; root = 1 g' a b"}),
+      "g a b g' root");
 }
 
 TEST(LatencyHidingScheduler, SharesComputeBetweenWindows) {
-  Problem problem;
-  Pair one = addPair(problem, 50), two = addPair(problem, 50);
-  NodeId first = addCompute(problem, 60);
-  NodeId second = addCompute(problem, 60);
-  NodeId root = addCompute(problem, 1, {one.wait, two.wait, first, second});
-  EXPECT_EQ(schedule(problem), (Order{one.start, first, one.wait, two.start,
-                                      second, two.wait, root}));
+  EXPECT_EQ(tellHidden({R"(g = start 50; wait g; h = start 50; wait h; a = 60
+                         b = 60; root = 1 g' h' a b)"}),
+            "g a g' h b h' root");
 }
 
 TEST(LatencyHidingScheduler, ViewsDoNotOpenAWindow) {
-  Problem problem;
-  Pair gather = addPair(problem, 50);
-  NodeId view = addCompute(problem, 0, {gather.wait});
-  NodeId product = addCompute(problem, 60);
-  NodeId root = addCompute(problem, 1, {view, product});
-  EXPECT_EQ(schedule(problem),
-            (Order{gather.start, product, gather.wait, view, root}));
+  EXPECT_EQ(tellHidden({"g = start 50; wait g; view = 0 g'; product = 60; "
+                        "root = 1 view product"}),
+            "g product g' view root");
 }
 
 TEST(LatencyHidingScheduler, OneCollectiveOfAStreamIsInFlight) {
-  Problem problem;
-  std::vector<Pair> pairs;
-  NodeId sum = addCompute(problem, 1);
-  for (int layer = 0; layer < 3; ++layer) {
-    pairs.push_back(addPair(problem, 50));
-    NodeId product = addCompute(problem, 60, {sum});
-    sum = addCompute(problem, 1, {product, pairs.back().wait});
-  }
-  Order order = schedule(problem);
+  TextProblem problem("sum-1 = 1;" + repeat(3, R"(
+    g$ = start 50; wait g$; product$ = 60 sum^; sum$ = 1 product$ g$')"));
+  Order order = scheduleNodes(problem);
   EXPECT_EQ(countInFlight(problem, order), 1);
-  Positions at = *invert(problem, order);
-  for (int layer = 0; layer < 2; ++layer)
-    EXPECT_LT(at[pairs[layer].wait], at[pairs[layer + 1].start]);
+  EXPECT_TRUE(isFirst(problem, "g0'", "g1"));
+  EXPECT_TRUE(isFirst(problem, "g1'", "g2"));
   // Every window holds the product of its layer.
   EXPECT_EQ(simulate(problem, order)->exposedCommNs, 0);
 }
 
 TEST(LatencyHidingScheduler, NothingToHideBehindMovesNothing) {
-  Problem problem;
-  NodeId source = addCompute(problem, 1);
-  Pair permute = addPair(problem, 50, {source});
-  EXPECT_EQ(schedule(problem), (Order{source, permute.start, permute.wait}));
+  EXPECT_EQ(tellHidden({"source = 1; p = start 50 source; wait p"}),
+            "source p p'");
 }
 
 TEST(LatencyHidingScheduler, ADependentCollectiveFollowsTheFirst) {
-  Problem problem;
-  NodeId source = addCompute(problem, 10);
-  Pair one = addPair(problem, 50, {source});
-  Pair two = addPair(problem, 50, {one.wait});
-  NodeId user = addCompute(problem, 10, {two.wait});
-  EXPECT_EQ(schedule(problem),
-            (Order{source, one.start, one.wait, two.start, two.wait, user}));
+  EXPECT_EQ(tellHidden({"source = 10; g = start 50 source; wait g; "
+                        "h = start 50 g'; wait h; user = 10 h'"}),
+            "source g g' h h' user");
 }
 
 TEST(LatencyHidingScheduler, AsManyAreInFlightAsAllowed) {
+  TextProblem problem("product = 100;" + repeat(5, "g$ = start 50; wait g$") +
+                      "root = 1 product g0' g1' g2' g3' g4'");
   for (int32_t limit = 1; limit <= 6; ++limit) {
-    Problem problem;
-    std::vector<Pair> pairs;
-    NodeId product = addCompute(problem, 100);
-    for (int i = 0; i < 5; ++i)
-      pairs.push_back(addPair(problem, 50));
-    NodeId root = addCompute(problem, 1, {product});
-    for (Pair pair : pairs)
-      problem.addDependence(pair.wait, root, DependenceKind::Data);
     LatencyHidingOptions options;
     options.maxInFlight = limit;
-    Order order = schedule(problem, options);
+    Order order = scheduleNodes(problem, options);
     EXPECT_EQ(countInFlight(problem, order), std::min(limit, 5));
     if (limit >= 5) {
       for (int i = 0; i < 5; ++i)
@@ -151,52 +121,32 @@ TEST(LatencyHidingScheduler, AsManyAreInFlightAsAllowed) {
 }
 
 TEST(LatencyHidingScheduler, TwoWindowsOfTwoShareTheCompute) {
-  Problem problem;
-  Pair pairs[4];
-  for (Pair &pair : pairs)
-    pair = addPair(problem, 50);
-  NodeId first = addCompute(problem, 60, {});
-  NodeId second = addCompute(problem, 60, {first});
-  addCompute(
-      problem, 1,
-      {pairs[0].wait, pairs[1].wait, pairs[2].wait, pairs[3].wait, second});
+  TextProblem problem(repeat(4, "g$ = start 50; wait g$") +
+                      "a = 60; b = 60 a; root = 1 g0' g1' g2' g3' b");
   LatencyHidingOptions options;
   options.maxInFlight = 2;
-  Order order = schedule(problem, options);
-  Positions at = *invert(problem, order);
-  auto isAround = [&](Pair pair, NodeId node) {
-    return at[pair.start] < at[node] && at[node] < at[pair.wait];
-  };
-  EXPECT_TRUE(isAround(pairs[0], first) && isAround(pairs[1], first));
-  EXPECT_TRUE(isAround(pairs[2], second) && isAround(pairs[3], second));
-  EXPECT_EQ(countInFlight(problem, order), 2);
+  for (const char *name : {"g0", "g1", "g2", "g3"}) {
+    const char *within = name < std::string("g2") ? "a" : "b";
+    EXPECT_TRUE(isFirst(problem, name, within, options)) << name;
+    EXPECT_TRUE(isFirst(problem, within, name + std::string("'"), options));
+  }
+  EXPECT_EQ(countInFlight(problem, scheduleNodes(problem, options)), 2);
 }
 
 TEST(LatencyHidingScheduler, WhatTakesLongerStartsEarlier) {
-  for (bool isFirstLarge : {false, true}) {
-    Problem problem;
-    Pair one = addPair(problem, isFirstLarge ? 80 : 20, {}, 0);
-    Pair two = addPair(problem, isFirstLarge ? 20 : 80, {}, 1);
-    NodeId product = addCompute(problem, 30);
-    addCompute(problem, 1, {one.wait, two.wait, product});
-    Order order = schedule(problem);
-    EXPECT_EQ(order[0], isFirstLarge ? one.start : two.start);
-    EXPECT_EQ(order[1], isFirstLarge ? two.start : one.start);
-  }
+  const std::string rest = "; wait g; wait h; product = 30; "
+                           "root = 1 g' h' product";
+  EXPECT_TRUE(isFirst("g = start 80; h = start 20@1" + rest, "g", "h"));
+  EXPECT_TRUE(isFirst("g = start 20; h = start 80@1" + rest, "h", "g"));
 }
 
 TEST(LatencyHidingScheduler, ABlockingCollectiveNeedsAPlaceInTheStream) {
-  for (StreamId stream : {0, 1}) {
-    Problem problem;
-    Pair gather = addPair(problem, 50);
-    NodeId barrier = problem.addNode(NodeKind::Blocking, 30, stream);
-    NodeId root = addCompute(problem, 1, {gather.wait, barrier});
-    Order order = schedule(problem);
-    Order expected = stream == 0
-                         ? Order{barrier, gather.start, gather.wait, root}
-                         : Order{gather.start, barrier, gather.wait, root};
-    EXPECT_EQ(order, expected);
-  }
+  EXPECT_EQ(tellHidden({"g = start 50; wait g; barrier = blocking 30; "
+                        "root = 1 g' barrier"}),
+            "barrier g g' root");
+  EXPECT_EQ(tellHidden({"g = start 50; wait g; barrier = blocking 30@1; "
+                        "root = 1 g' barrier"}),
+            "g barrier g' root");
 }
 
 //===----------------------------------------------------------------------===//
@@ -205,173 +155,96 @@ TEST(LatencyHidingScheduler, ABlockingCollectiveNeedsAPlaceInTheStream) {
 //===----------------------------------------------------------------------===//
 
 TEST(LatencyHidingScheduler, AStartAfterNoCollectiveComesEarly) {
-  Problem problem;
-  NodeId first = addCompute(problem, 20), second = addCompute(problem, 20);
-  Pair gather = addPair(problem, 10);
-  EXPECT_EQ(schedule(problem),
-            (Order{gather.start, first, second, gather.wait}));
+  EXPECT_EQ(tellHidden({"a = 20; b = 20; g = start 10; wait g"}), "g a b g'");
 }
 
 TEST(LatencyHidingScheduler, WhatFollowsCollectivesComesLate) {
-  Problem problem;
-  Pair gather = addPair(problem, 10);
-  NodeId user = addCompute(problem, 20, {gather.wait});
-  NodeId end = addCompute(problem, 20, {user});
-  NodeId other = addCompute(problem, 20);
-  Positions at = *invert(problem, schedule(problem));
-  EXPECT_LT(at[other], at[end]);
+  EXPECT_TRUE(isFirst({"g = start 10; wait g; user = 20 g'; end = 20 user; "
+                       "other = 20"},
+                      "other", "end"));
 }
 
 TEST(LatencyHidingScheduler, ComputeThatFillsTheWindowGoesFirst) {
-  Problem problem;
-  NodeId large = addCompute(problem, 50), small = addCompute(problem, 10);
-  Pair gather = addPair(problem, 50);
-  EXPECT_EQ(schedule(problem),
-            (Order{gather.start, small, large, gather.wait}));
+  EXPECT_EQ(tellHidden({"large = 50; small = 10; g = start 50; wait g"}),
+            "g small large g'");
 }
 
 TEST(LatencyHidingScheduler, WhatUsesAWaitComesLate) {
-  Problem problem;
-  Pair gather = addPair(problem, 10);
-  NodeId user = addCompute(problem, 20, {gather.wait});
-  NodeId middle = addCompute(problem, 20, {gather.wait});
-  NodeId indirect = addCompute(problem, 20, {middle});
-  Positions at = *invert(problem, schedule(problem));
-  EXPECT_LT(at[indirect], at[user]);
+  EXPECT_TRUE(isFirst({"g = start 10; wait g; user = 20 g'; middle = 20 g'; "
+                       "indirect = 20 middle"},
+                      "indirect", "user"));
 }
 
 TEST(LatencyHidingScheduler, WhatMakesMoreReadyComesLate) {
-  Problem problem;
-  NodeId one = addCompute(problem, 20), two = addCompute(problem, 20);
-  NodeId both = addCompute(problem, 20, {one, two});
-  NodeId three = addCompute(problem, 20);
-  NodeId single = addCompute(problem, 20, {three});
-  Positions at = *invert(problem, schedule(problem));
-  EXPECT_LT(at[single], at[both]);
+  EXPECT_TRUE(isFirst({"a = 20; b = 20; both = 20 a b; c = 20; single = 20 c"},
+                      "single", "both"));
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
-/// Adds a buffer that `producer` makes and `user` is the last to use.
-void addBuffer(Problem &problem, int64_t bytes, NodeId producer, NodeId user) {
-  problem.addUse(problem.addBuffer(bytes, producer, true), user);
+LatencyHidingOptions within(std::optional<int64_t> limitBytes,
+                            int32_t numReruns = 0) {
+  LatencyHidingOptions options;
+  options.limitBytes = limitBytes;
+  options.numReruns = numReruns;
+  return options;
 }
 
 TEST(LatencyHidingScheduler, UnderPressureWhatLiesDeepestAndFreesGoesLast) {
-  Problem problem;
-  auto addChain = [&](int length) {
-    NodeId last = addCompute(problem, 10);
-    for (int i = 1; i < length; ++i)
-      last = addCompute(problem, 10, {last});
-    return last;
-  };
-  NodeId g = addChain(3), h = addChain(2), f = addChain(1);
-  NodeId deepest = addChain(4);
-  NodeId root = addCompute(problem, 10, {f, g, h, deepest});
-  for (NodeId node : {f, g, h})
-    addBuffer(problem, 8, node, root);
   // The deepest operation needs memory.
-  addBuffer(problem, 1, noNode, deepest);
-  LatencyHidingOptions options;
-  options.limitBytes = 0;
+  TextProblem problem(R"(
+    g0 = 10; g1 = 10 g0; g = 10 g1 -> 8; h0 = 10; h = 10 h0 -> 8; f = 10 -> 8
+    d0 = 10; d1 = 10 d0; d2 = 10 d1; w = arg 1; deepest = 10 d2 w
+    root = 10 f g h deepest)");
+  LatencyHidingOptions options = within(0);
   options.reducesPressureByDepth = true;
-  Order order = schedule(problem, options);
-  Positions at = *invert(problem, order);
-  EXPECT_LT(at[deepest], at[f]);
-  EXPECT_LT(at[f], at[h]);
-  EXPECT_LT(at[h], at[g]);
+  EXPECT_TRUE(isFirst(problem, "deepest", "f", options));
+  EXPECT_TRUE(isFirst(problem, "f", "h", options));
+  EXPECT_TRUE(isFirst(problem, "h", "g", options));
 }
 
 TEST(LatencyHidingScheduler, OverTheLimitWhatFreesMostGoesLast) {
-  Problem problem;
-  NodeId much = addCompute(problem, 10), little = addCompute(problem, 10);
-  NodeId root = addCompute(problem, 10, {much, little});
-  addBuffer(problem, 20, much, root);
-  addBuffer(problem, 10, little, root);
-  LatencyHidingOptions options;
-  EXPECT_EQ(schedule(problem, options), (Order{much, little, root}));
-  options.limitBytes = 0;
-  EXPECT_EQ(schedule(problem, options), (Order{little, much, root}));
+  TextProblem problem("much = 10 -> 20; little = 10 -> 10; "
+                      "root = 10 much little");
+  EXPECT_EQ(tellHidden(problem), "much little root");
+  EXPECT_EQ(tellHidden(problem, within(0)), "little much root");
 }
 
 TEST(LatencyHidingScheduler, NearTheLimitWhatFreesGoesLast) {
-  Problem problem;
-  NodeId freeing = addCompute(problem, 10), other = addCompute(problem, 10);
-  NodeId root = addCompute(problem, 10, {freeing, other});
-  addBuffer(problem, 10, freeing, root);
-  LatencyHidingOptions options;
-  options.limitBytes = 20;
-  EXPECT_EQ(schedule(problem, options), (Order{freeing, other, root}));
-  options.limitBytes = 15;
-  EXPECT_EQ(schedule(problem, options), (Order{other, freeing, root}));
+  TextProblem problem("freeing = 10 -> 10; other = 10; "
+                      "root = 10 freeing other");
+  EXPECT_EQ(tellHidden(problem, within(20)), "freeing other root");
+  EXPECT_EQ(tellHidden(problem, within(15)), "other freeing root");
 }
 
 /// A gather that may start before or after an operation that needs much.
-struct Pressure {
-  Problem problem;
-  Pair gather;
-  NodeId large, small, root;
-
-  Pressure() {
-    gather = addPair(problem, 50);
-    large = addCompute(problem, 60);
-    small = addCompute(problem, 10, {large});
-    root = addCompute(problem, 1, {gather.wait, small});
-    addBuffer(problem, 80, large, small);
-    addBuffer(problem, 10, small, root);
-    BufferId gathered = problem.addBuffer(40, gather.start, true);
-    problem.addUse(gathered, gather.wait);
-    problem.addUse(gathered, root);
-    problem.finalize();
-  }
-
-  Order early() const {
-    return {gather.start, large, small, gather.wait, root};
-  }
-  Order late() const { return {large, small, gather.start, gather.wait, root}; }
-};
-
-TEST(LatencyHidingScheduler, WithoutALimitMemoryDoesNotCount) {
-  Pressure p;
-  Result<LatencyHidingSchedule> result = hideLatency(p.problem, {});
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->order, p.early());
-  EXPECT_EQ(result->peakBytes, 130);
-}
+const std::string pressure = R"(
+  g = start 50 -> 40; wait g; large = 60 -> 80; small = 10 large -> 10
+  root = 1 g' small)";
 
 TEST(LatencyHidingScheduler, MemoryCountsFromHalfOfTheLimit) {
+  TextProblem problem(pressure);
+  const std::string early = "g large small g' root";
+  const std::string late = "large small g g' root";
+  EXPECT_EQ(tellHidden(problem), early);
+  EXPECT_EQ(hideLatency(problem, {})->peakBytes, 130);
   // Once the root is there, 50 bytes are live.
-  Pressure p;
-  LatencyHidingOptions options;
-  options.limitBytes = 100;
-  EXPECT_EQ(hideLatency(p.problem, options)->order, p.early());
-  options.limitBytes = 99;
-  EXPECT_EQ(hideLatency(p.problem, options)->order, p.late());
-}
-
-TEST(LatencyHidingScheduler, AnotherRunHasNineTenthsOfTheLimit) {
-  Pressure p;
-  LatencyHidingOptions options;
-  options.limitBytes = 100;
-  options.numReruns = 3;
-  Result<LatencyHidingSchedule> result = hideLatency(p.problem, options);
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->order, p.late());
-  EXPECT_EQ(result->peakBytes, 90);
-  EXPECT_EQ(result->numReruns, 1);
+  EXPECT_EQ(tellHidden(problem, within(100)), early);
+  EXPECT_EQ(tellHidden(problem, within(99)), late);
+  // Another run has nine tenths of the limit.
+  EXPECT_EQ(tellHidden(problem, within(100, 3)), late);
 }
 
 TEST(LatencyHidingScheduler, ReasonsToRunAgainEnd) {
-  Pressure p;
-  LatencyHidingOptions options;
-  options.limitBytes = 80;
-  options.numReruns = 3;
-  Result<LatencyHidingSchedule> result = hideLatency(p.problem, options);
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->peakBytes, 90);
-  EXPECT_EQ(result->numReruns, 3);
+  for (auto [limitBytes, numReruns] : {std::pair(100, 1), {80, 3}}) {
+    Result<LatencyHidingSchedule> result =
+        hideLatency(TextProblem(pressure), within(limitBytes, 3));
+    ASSERT_TRUE(result) << result.error();
+    EXPECT_EQ(result->peakBytes, 90);
+    EXPECT_EQ(result->numReruns, numReruns);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -411,30 +284,19 @@ TEST(LatencyHidingScheduler, AnyPreferencesGiveALegalSchedule) {
 }
 
 TEST(LatencyHidingScheduler, PreferencesComeFirst) {
-  Problem problem;
-  for (int i = 0; i < 4; ++i)
-    addCompute(problem, 10);
   LatencyHidingOptions options;
   options.preferences = {3, 1, 4, 2};
-  EXPECT_EQ(schedule(problem, options), (Order{1, 3, 0, 2}));
+  EXPECT_EQ(tellHidden({"a = 10; b = 10; c = 10; d = 10"}, options), "b d a c");
 }
 
 TEST(LatencyHidingScheduler, HidesTheGathersOfALargeProgram) {
-  Problem problem;
-  NodeId last = addCompute(problem, 1);
-  std::vector<Pair> scatters;
-  for (int layer = 0; layer < 1000; ++layer) {
-    Pair gather = addPair(problem, 50);
-    last = addCompute(problem, 100, {last, gather.wait});
-    addBuffer(problem, 100, gather.start, last);
-    scatters.push_back(addPair(problem, 40, {last}, 1));
-  }
-  ASSERT_TRUE(problem.finalize());
-  for (bool isLimited : {false, true}) {
-    LatencyHidingOptions options;
-    if (isLimited)
-      options.limitBytes = 200;
-    Result<LatencyHidingSchedule> result = hideLatency(problem, options);
+  TextProblem problem("last-1 = 1;" + repeat(1000, R"(
+    g$ = start 50 -> 100; wait g$; last$ = 100 last^ g$'
+    s$ = start 40@1 last$; wait s$)"));
+  for (std::optional<int64_t> limitBytes :
+       {std::optional<int64_t>(), std::optional<int64_t>(200)}) {
+    Result<LatencyHidingSchedule> result =
+        hideLatency(problem, within(limitBytes));
     ASSERT_TRUE(result) << result.error();
     // All but the first gather and the last reduce-scatter.
     EXPECT_LE(simulate(problem, result->order)->exposedCommNs, 50 + 40);
@@ -442,9 +304,7 @@ TEST(LatencyHidingScheduler, HidesTheGathersOfALargeProgram) {
 }
 
 TEST(LatencyHidingScheduler, RefusesOptionsThatMeanNothing) {
-  Problem problem;
-  addCompute(problem, 1);
-  problem.finalize();
+  TextProblem problem("a = 1");
   LatencyHidingOptions options;
   options.maxInFlight = 0;
   EXPECT_EQ(hideLatency(problem, options).error(),

@@ -19,6 +19,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
@@ -45,58 +47,37 @@ TEST(ListScheduler, KeepsTheProgramWithoutAnAim) {
   }
 }
 
+std::string tellListed(const TextProblem &problem,
+                       ListSchedulerOptions options) {
+  return problem.tell(listSchedule(problem, options));
+}
+
 TEST(ListScheduler, RaisesACollectiveAboveComputeThatItDoesNotNeed) {
-  // mm, relu, mm2, all_reduce(mm), wait, mm3
-  Problem problem;
-  NodeId mm = addCompute(problem, 10);
-  NodeId relu = addCompute(problem, 1, {mm});
-  NodeId mm2 = addCompute(problem, 10, {relu});
-  NodeId start = addStart(problem, 10, {mm});
-  NodeId wait = problem.addWait(start);
-  NodeId mm3 = addCompute(problem, 10, {mm2, wait});
-  problem.finalize();
-  EXPECT_EQ(listSchedule(problem, raise),
-            (Order{mm, start, relu, mm2, wait, mm3}));
+  EXPECT_EQ(tellListed({R"(mm = 10; relu = 1 mm; mm2 = 10 relu
+                             s = start 10 mm; wait s; mm3 = 10 mm2 s')"},
+                       raise),
+            "mm s relu mm2 s' mm3");
 }
 
 TEST(ListScheduler, SinksAWaitBelowComputeThatDoesNotNeedIt) {
-  Problem problem;
-  NodeId start = addStart(problem, 10);
-  NodeId wait = problem.addWait(start);
-  NodeId mm = addCompute(problem, 10);
-  NodeId user = addCompute(problem, 10, {mm, wait});
-  NodeId other = addCompute(problem, 10, {mm});
-  problem.finalize();
-  EXPECT_EQ(listSchedule(problem, sink), (Order{start, mm, other, wait, user}));
+  TextProblem problem("s = start 10; wait s; mm = 10; user = 10 mm s'; "
+                      "other = 10 mm");
+  EXPECT_EQ(tellListed(problem, sink), "s mm other s' user");
   // Nothing to raise: it is first already.
   EXPECT_EQ(listSchedule(problem, raise), programOrder(problem));
 }
 
 TEST(ListScheduler, RaisingIsStrongerThanSinking) {
   // The second collective needs the first one's result.
-  Problem problem;
-  NodeId first = addStart(problem, 10);
-  NodeId mm = addCompute(problem, 10);
-  NodeId wait = problem.addWait(first);
-  NodeId second = addStart(problem, 10, {wait});
-  NodeId wait2 = problem.addWait(second);
-  problem.finalize();
-  EXPECT_EQ(listSchedule(problem, {true, true, false}),
-            (Order{first, wait, second, mm, wait2}));
-  EXPECT_EQ(listSchedule(problem, sink),
-            (Order{first, mm, wait, second, wait2}));
+  TextProblem problem("a = start 10; mm = 10; wait a; b = start 10 a'; wait b");
+  EXPECT_EQ(tellListed(problem, {true, true, false}), "a a' b mm b'");
+  EXPECT_EQ(tellListed(problem, sink), "a mm a' b b'");
 }
 
 TEST(ListScheduler, CollectivesAreRaisedInTheirOrder) {
   // The second in the program leads to nothing, and still stays second.
-  Problem problem;
-  NodeId mm = addCompute(problem, 10);
-  NodeId first = addStart(problem, 10, {mm});
-  NodeId mm2 = addCompute(problem, 10);
-  NodeId second = addStart(problem, 10, {mm2});
-  problem.addWait(second);
-  problem.addWait(first);
-  problem.finalize();
+  TextProblem problem(
+      "mm = 10; a = start 10 mm; mm2 = 10; b = start 10 mm2; wait b; wait a");
   EXPECT_EQ(listSchedule(problem, raise), programOrder(problem));
 }
 
@@ -104,60 +85,39 @@ TEST(ListScheduler, PutsComputeBesideACollectiveNeededSoonestFirst) {
   // Beside the first all_reduce: first what only the second one needs (relu,
   // mm2), then what neither needs (mm1); what needs the first comes behind its
   // wait.
-  Problem problem;
-  NodeId reduce1 = addStart(problem, 100);
-  NodeId mm1 = addCompute(problem, 10);
-  NodeId relu = addCompute(problem, 1);
-  NodeId mm2 = addCompute(problem, 10, {relu});
-  NodeId wait1 = problem.addWait(reduce1);
-  NodeId mul = addCompute(problem, 1, {relu, mm2, wait1});
-  NodeId reduce2 = addStart(problem, 100, {mul});
-  NodeId wait2 = problem.addWait(reduce2);
-  NodeId mm3 = addCompute(problem, 10, {mm2, wait1, wait2, mm1});
-  problem.finalize();
-  EXPECT_EQ(listSchedule(problem, overlap),
-            (Order{reduce1, relu, mm2, mm1, wait1, mul, reduce2, wait2, mm3}));
+  EXPECT_EQ(tellListed({R"(a = start 100; mm1 = 10; relu = 1; mm2 = 10 relu
+                             wait a; mul = 1 relu mm2 a'; b = start 100 mul
+                             wait b; mm3 = 10 mm2 a' b' mm1)"},
+                       overlap),
+            "a relu mm2 mm1 a' mul b b' mm3");
 }
 
 TEST(ListScheduler, StopsPuttingComputeBesideWhenItCoversTheCollective) {
-  auto build = [](int64_t gatherNs) {
-    Problem problem;
-    addStart(problem, gatherNs);
-    problem.addWait(0);
-    addStart(problem, 5, {1});
-    problem.addWait(2);
-    for (int i = 0; i < 3; ++i)
-      addCompute(problem, 10);
-    problem.finalize();
-    return problem;
+  auto build = [](const std::string &gatherNs) {
+    return TextProblem("a = start " + gatherNs +
+                       "; wait a; b = start 5 a'; wait b; x = 10; y = 10; "
+                       "z = 10");
   };
   // Two of the three cover 20 exactly; 21 takes the third; 0 takes none.
-  EXPECT_EQ(listSchedule(build(20), overlap), (Order{0, 4, 5, 1, 2, 6, 3}));
-  EXPECT_EQ(listSchedule(build(21), overlap), (Order{0, 4, 5, 6, 1, 2, 3}));
-  EXPECT_EQ(listSchedule(build(0), overlap), (Order{0, 1, 2, 4, 5, 6, 3}));
+  EXPECT_EQ(tellListed(build("20"), overlap), "a x y a' b z b'");
+  EXPECT_EQ(tellListed(build("21"), overlap), "a x y z a' b b'");
+  EXPECT_EQ(tellListed(build("0"), overlap), "a a' b x y z b'");
 }
 
 TEST(ListScheduler, PutsComputationBehindABlockingCollective) {
   // Nothing runs beside it, but the reference makes no difference.
-  Problem problem;
-  NodeId barrier = problem.addNode(NodeKind::Blocking, 100, 0);
-  NodeId start = addStart(problem, 10);
-  problem.addDependence(barrier, start, DependenceKind::Order);
-  NodeId wait = problem.addWait(start);
-  NodeId mm = addCompute(problem, 10);
-  problem.finalize();
-  EXPECT_EQ(listSchedule(problem, overlap), (Order{barrier, mm, start, wait}));
+  EXPECT_EQ(tellListed({"barrier = blocking 100; s = start 10 order:barrier; "
+                        "wait s; mm = 10"},
+                       overlap),
+            "barrier mm s s'");
 }
 
 TEST(ListScheduler, ReportsTheProblemsOwnError) {
-  Problem problem;
-  EXPECT_EQ(ListScheduler(overlap).run(problem).error(),
+  EXPECT_EQ(ListScheduler(overlap).run(Problem()).error(),
             "the problem is not finalized");
-  addCompute(problem, 1);
-  addCompute(problem, 1, {0});
-  problem.addDependence(1, 0, DependenceKind::Memory);
-  problem.finalize();
-  EXPECT_EQ(ListScheduler(overlap).run(problem).error(),
+  EXPECT_EQ(ListScheduler(overlap)
+                .run(TextProblem("a = 1 memory:b; b = 1 a"))
+                .error(),
             "dependences form a cycle of 2 nodes: node 0 (compute) -> node 1 "
             "(compute) -> node 0 (compute)");
 }
@@ -198,5 +158,73 @@ TEST_P(ListSchedulerRandom, AgreesWithTheReference) {
 
 INSTANTIATE_TEST_SUITE_P(AllOptions, ListSchedulerRandom,
                          ::testing::Range(0, 8));
+
+//===----------------------------------------------------------------------===//
+// How far operations can move
+//===----------------------------------------------------------------------===//
+
+TEST(LimitingFactor, NamesTheNearestNeighbourAndTheReason) {
+  TextProblem problem(R"(
+    early = 1; late = 1; s = start 1 early order:late memory:late; wait s
+    fence = 1 barrier:s)");
+  auto tell = [&](std::optional<DependenceEnd> end) {
+    return end ? problem.tell({end->node}) + " " + toString(end->kind) : "";
+  };
+  Positions positions = *invert(problem, {0, 1, 2, 3, 4});
+  EXPECT_EQ(tell(limitEarlier(problem, positions, problem["s"])),
+            "late memory");
+  EXPECT_EQ(tell(limitLater(problem, positions, problem["s"])), "s' data");
+
+  // In another order, others are the nearest.
+  positions = *invert(problem, {1, 0, 2, 4, 3});
+  EXPECT_EQ(tell(limitEarlier(problem, positions, problem["s"])), "early data");
+  EXPECT_EQ(tell(limitLater(problem, positions, problem["s"])),
+            "fence barrier");
+  EXPECT_FALSE(limitEarlier(problem, positions, problem["early"]));
+  EXPECT_FALSE(limitLater(problem, positions, problem["s'"]));
+}
+
+/// Moving up to the limit is legal, and past it is not.
+TEST(LimitingFactor, IsExactlyHowFarAnOperationCanMove) {
+  RandomProblemOptions options;
+  options.maxNodes = 20;
+  auto move = [](Order order, int32_t from, int32_t to) {
+    if (from < to)
+      std::rotate(order.begin() + from, order.begin() + from + 1,
+                  order.begin() + to + 1);
+    else
+      std::rotate(order.begin() + to, order.begin() + from,
+                  order.begin() + from + 1);
+    return order;
+  };
+  for (uint64_t seed : Seeds(300)) {
+    Problem problem = makeRandomProblem(seed, options);
+    Order order = makeRandomOrder(seed, problem);
+    Result<Positions> positions = invert(problem, order);
+    ASSERT_TRUE(positions) << positions.error();
+    int32_t last = problem.numNodes() - 1;
+    for (NodeId node : order) {
+      int32_t position = (*positions)[node];
+      std::optional<DependenceEnd> before =
+          limitEarlier(problem, *positions, node);
+      int32_t first = before ? (*positions)[before->node] + 1 : 0;
+      EXPECT_TRUE(verify(problem, move(order, position, first)))
+          << "seed " << seed << ", node " << node;
+      if (before) {
+        EXPECT_FALSE(verify(problem, move(order, position, first - 1)))
+            << "seed " << seed << ", node " << node;
+      }
+      std::optional<DependenceEnd> after =
+          limitLater(problem, *positions, node);
+      int32_t final = after ? (*positions)[after->node] - 1 : last;
+      EXPECT_TRUE(verify(problem, move(order, position, final)))
+          << "seed " << seed << ", node " << node;
+      if (after) {
+        EXPECT_FALSE(verify(problem, move(order, position, final + 1)))
+            << "seed " << seed << ", node " << node;
+      }
+    }
+  }
+}
 
 } // namespace

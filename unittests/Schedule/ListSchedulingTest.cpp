@@ -26,60 +26,43 @@ using mlir::commsched::testing::Seeds;
 namespace {
 
 TEST(ListScheduling, ReadyComputationPassesWhatWaits) {
-  Problem problem;
-  NodeId start = addStart(problem, 10);
-  NodeId wait = problem.addWait(start);
-  NodeId user = addCompute(problem, 5, {wait});
-  NodeId other = addCompute(problem, 8);
-  problem.finalize();
+  TextProblem problem("s = start 10; wait s; user = 5 s'; other = 8");
   RankedOrder found = scheduleByRank(problem, rankByProgram(problem));
-  EXPECT_EQ(found.order, (Order{start, other, wait, user}));
+  EXPECT_EQ(problem.tell(found.order), "s other s' user");
   EXPECT_EQ(found.stepNs, 15);
   // Not beyond the window.
   found = scheduleByRank(problem, rankByProgram(problem), {1, {}});
-  EXPECT_EQ(found.order, (Order{start, wait, user, other}));
+  EXPECT_EQ(problem.tell(found.order), "s s' user other");
   EXPECT_EQ(found.stepNs, 23);
 }
 
 TEST(ListScheduling, FirstChunkIsIssuedBeforeTheSecondIsComputed) {
   // Of two chunks, products and what prepares the exchange.
-  Problem problem;
-  NodeId product = addCompute(problem, 100);
-  NodeId prepare = addCompute(problem, 5, {product});
-  NodeId start = addStart(problem, 50, {prepare});
-  NodeId product2 = addCompute(problem, 100);
-  NodeId prepare2 = addCompute(problem, 5, {product2});
-  NodeId start2 = addStart(problem, 50, {prepare2});
-  NodeId wait = problem.addWait(start), wait2 = problem.addWait(start2);
-  problem.finalize();
+  TextProblem problem(R"(
+    a = 100; prepareA = 5 a; s = start 50 prepareA; b = 100; prepareB = 5 b
+    t = start 50 prepareB; wait s; wait t)");
   RankedOrder found = scheduleByRank(problem, rankByTail(problem));
-  EXPECT_EQ(found.order, (Order{product, prepare, start, product2, wait,
-                                prepare2, start2, wait2}));
+  EXPECT_EQ(problem.tell(found.order), "a prepareA s b s' prepareB t t'");
   EXPECT_EQ(found.stepNs, 260);
 }
 
 TEST(ListScheduling, CollectivesAreIssuedWhenTheirStreamIsFree) {
   // The second collective is ready first, but ranks behind the third one, which
   // is ready when the stream is free.
-  Problem problem;
-  NodeId first = addStart(problem, 10);
-  NodeId second = addStart(problem, 10);
-  NodeId product = addCompute(problem, 4);
-  NodeId third = addStart(problem, 10, {product});
-  NodeId product2 = addCompute(problem, 20);
-  for (NodeId start : {first, second, third})
-    problem.addWait(start);
-  problem.finalize();
+  TextProblem problem(R"(
+    s = start 10; t = start 10; a = 4; u = start 10 a; b = 20; wait s; wait t
+    wait u)");
   std::vector<int64_t> ranks = {0, 2, 0, 1, 3, 4, 5, 6};
-  RankedOrder found = scheduleByRank(problem, ranks);
-  EXPECT_EQ(Order(found.order.begin(), found.order.begin() + 5),
-            (Order{first, product, third, second, product2}));
-  // One that is fixed keeps its place.
+  auto tellFirst = [&](const ListWindow &window) {
+    Order order = scheduleByRank(problem, ranks, window).order;
+    order.resize(5);
+    return problem.tell(order);
+  };
   ListWindow window;
+  EXPECT_EQ(tellFirst(window), "s a u t b");
+  // One that is fixed keeps its place.
   window.isFixed = {false, true, false, false, false, false, false, false};
-  found = scheduleByRank(problem, ranks, window);
-  EXPECT_EQ(Order(found.order.begin(), found.order.begin() + 5),
-            (Order{first, second, product, third, product2}));
+  EXPECT_EQ(tellFirst(window), "s t a u b");
 }
 
 TEST(ListScheduling, TheTimeIsThatOfTheSimulation) {
@@ -103,27 +86,18 @@ TEST(ListScheduling, TheTimeIsThatOfTheSimulation) {
   }
 }
 
-/// The backward of layers with tensor parallelism: a gather, the product of the
-/// weight gradient, that of the other gradient, and a scatter of it.
-Problem makeLayers(int32_t numLayers) {
-  Problem problem;
-  NodeId gradient = addCompute(problem, 10);
-  for (int32_t layer = 0; layer < numLayers; ++layer) {
-    NodeId gathered = problem.addWait(addStart(problem, 40, {gradient}));
-    addCompute(problem, 100, {gathered});
-    NodeId product = addCompute(problem, 100, {gathered});
-    problem.setExpensive(product);
-    // Views and the like.
-    for (int32_t i = 0; i < 30; ++i)
-      product = addCompute(problem, 0, {product});
-    gradient = problem.addWait(addStart(problem, 40, {product}));
-  }
-  problem.finalize();
-  return problem;
-}
-
 TEST(ListScheduling, WeightGradientsRunBesideCollectivesOfOtherLayers) {
-  Problem problem = makeLayers(8);
+  // The backward of layers with tensor parallelism: a gather, the product of
+  // the weight gradient, that of the other gradient, views and the like, and a
+  // scatter of it.
+  std::string views;
+  for (int i = 0; i < 30; ++i)
+    views +=
+        "v$." + std::to_string(i + 1) + " = 0 v$." + std::to_string(i) + ";";
+  TextProblem problem("s-1' = 10;" +
+                      repeat(8, "g$ = start 40 s^'; wait g$; w$ = 100 g$';"
+                                "v$.0 = mm 100 g$';" +
+                                    views + "s$ = start 40 v$.30; wait s$"));
   StepSchedulerOptions options;
   options.effort = 0;
   Result<StepSchedule> schedule = scheduleStep(problem, options);
@@ -135,11 +109,9 @@ TEST(ListScheduling, WeightGradientsRunBesideCollectivesOfOtherLayers) {
 }
 
 TEST(ListScheduling, TailsFollowTheEndsOfCollectives) {
-  Problem problem;
-  NodeId start = addStart(problem, 40);
-  NodeId beside = addCompute(problem, 7, {start});
-  NodeId last = addCompute(problem, 5, {problem.addWait(start)});
-  problem.finalize();
+  TextProblem problem("s = start 40; beside = 7 s; wait s; last = 5 s'");
+  NodeId start = problem["s"], beside = problem["beside"],
+         last = problem["last"];
   std::vector<int64_t> tails = computeTails(problem), ranks;
   EXPECT_EQ(tails[start], 5);
   EXPECT_EQ(tails[beside], 0);

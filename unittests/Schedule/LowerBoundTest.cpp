@@ -1,4 +1,4 @@
-//===- LowerBoundTest.cpp - Tests of bounds against all orders ------------===//
+//===- LowerBoundTest.cpp - Bounds against optimal steps -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,10 +8,9 @@
 
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 
+#include "../Random.h"
 #include "../Seeds.h"
-#include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "CommSched/Schedule/Model/Simulator.h"
-
 #include "RandomProblem.h"
 #include "ReferenceBestStep.h"
 #include "TestProblems.h"
@@ -20,8 +19,8 @@
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::testing;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -38,50 +37,29 @@ TEST(LowerBound, TimelineExample) {
 }
 
 TEST(LowerBound, EachPartCanBeTheLargest) {
-  Problem compute;
-  addCompute(compute, 10);
-  addCompute(compute, 10);
-  compute.finalize();
-  EXPECT_EQ(computeLowerBound(compute)->ns(), 20);
-  EXPECT_EQ(computeLowerBound(compute)->criticalPathNs, 10);
-  EXPECT_EQ(computeLowerBound(compute)->busiestStream, noStream);
-
-  Problem streams;
-  for (StreamId stream : {0, 1, 1})
-    streams.addWait(addStart(streams, 10, {}, stream));
-  streams.finalize();
-  EXPECT_EQ(computeLowerBound(streams)->ns(), 20);
-  EXPECT_EQ(computeLowerBound(streams)->busiestStream, 1);
-
-  Problem chain;
-  NodeId first = addCompute(chain, 10);
-  NodeId start = addStart(chain, 30, {first});
-  addCompute(chain, 5, {chain.addWait(start)});
-  chain.finalize();
-  EXPECT_EQ(computeLowerBound(chain)->criticalPathNs, 45);
-  EXPECT_EQ(computeLowerBound(chain)->ns(), 45);
+  Result<LowerBound> bound = computeLowerBound(TextProblem("a = 10; b = 10"));
+  EXPECT_EQ(bound->ns(), 20);
+  EXPECT_EQ(bound->criticalPathNs, 10);
+  EXPECT_EQ(bound->busiestStream, noStream);
+  bound = computeLowerBound(TextProblem(R"(
+    a = start 10; wait a; b = start 10@1; wait b; c = start 10@1; wait c)"));
+  EXPECT_EQ(bound->ns(), 20);
+  EXPECT_EQ(bound->busiestStream, 1);
+  bound = computeLowerBound(
+      TextProblem("a = 10; s = start 30 a; wait s; b = 5 s'"));
+  EXPECT_EQ(bound->criticalPathNs, 45);
+  EXPECT_EQ(bound->ns(), 45);
 }
 
 TEST(LowerBound, OrderAfterAStartCarriesNoTime) {
   // The second start issues at once, on a stream of its own.
-  Problem problem;
-  NodeId first = addStart(problem, 30, {}, 0);
-  NodeId second = addStart(problem, 30, {}, 1);
-  problem.addDependence(first, second, DependenceKind::Order);
-  problem.addWait(first);
-  problem.addWait(second);
-  problem.finalize();
+  TextProblem problem("a = start 30; b = start 30@1 order:a; wait a; wait b");
   EXPECT_EQ(computeLowerBound(problem)->criticalPathNs, 30);
   EXPECT_EQ(simulate(problem, programOrder(problem))->stepNs, 30);
 }
 
 TEST(LowerBound, OrderAfterABlockingCarriesItsTime) {
-  Problem problem;
-  problem.addNode(NodeKind::Blocking, 30, 0);
-  NodeId start = addStart(problem, 30, {}, 1);
-  problem.addDependence(0, start, DependenceKind::Order);
-  problem.addWait(start);
-  problem.finalize();
+  TextProblem problem("a = blocking 30; b = start 30@1 order:a; wait b");
   EXPECT_EQ(computeLowerBound(problem)->criticalPathNs, 60);
   EXPECT_EQ(simulate(problem, programOrder(problem))->stepNs, 60);
 }
@@ -119,6 +97,285 @@ TEST(LowerBound, LargeProblemsKeepAboveIt) {
     Order order = makeRandomOrder(seed, problem);
     EXPECT_LE(bound->ns(), simulate(problem, order)->stepNs) << "seed " << seed;
   }
+}
+
+/// The bound of a problem that has one.
+TightLowerBound getBound(const Problem &problem) {
+  Result<TightLowerBound> bound = computeTightLowerBound(problem);
+  EXPECT_TRUE(bound) << bound.error();
+  return *bound;
+}
+
+void expectBound(const Problem &problem, int64_t ns, BoundKind kind,
+                 StreamId stream = noStream) {
+  TightLowerBound bound = getBound(problem);
+  EXPECT_EQ(bound.ns, ns);
+  EXPECT_EQ(bound.kind, kind);
+  EXPECT_EQ(bound.stream, stream);
+}
+
+TEST(TightLowerBound, TimelineExample) {
+  // Both gathers, the shorter tail of 20 last; the plain bound is 150.
+  TimelineExample example;
+  expectBound(example.problem, 170, BoundKind::Stream, 0);
+  EXPECT_EQ(ReferenceBestStep(example.problem).stepNs, 170);
+}
+
+TEST(TightLowerBound, SaysWhatLimits) {
+  expectBound(TextProblem(""), 0, BoundKind::Computation);
+  expectBound(TextProblem("a = 10; b = 10 a"), 20, BoundKind::Computation);
+  expectBound(TextProblem(R"(a = start 10; wait a; b = start 10@1; wait b
+                             c = start 10@1; wait c)"),
+              20, BoundKind::Stream, 1);
+  expectBound(TextProblem("a = 10; s = start 30 a; wait s; b = 5 s'"), 45,
+              BoundKind::CriticalPath);
+  // Both have 20 to run.
+  expectBound(TextProblem("a = 20; s = start 20; wait s"), 20,
+              BoundKind::Computation);
+  // A Blocking is on both machines: 5 + 10 on each, and neither waits.
+  expectBound(TextProblem("a = 5; b = blocking 10"), 15,
+              BoundKind::Computation);
+}
+
+TEST(TightLowerBound, ReportsTheProblemsOwnError) {
+  Problem problem;
+  EXPECT_EQ(computeTightLowerBound(problem).error(),
+            "the problem is not finalized");
+}
+
+TEST(TightLowerBound, ComputationWaitsForItsFirstGatherAndItsLastReduction) {
+  // 10 before, 3 computations of 20 that no chain connects, 7 after.
+  TextProblem problem("g = start 10; wait g;" +
+                      repeat(3, "a$ = 20 g'; s$ = start 7 a$; wait s$"));
+  EXPECT_EQ(computeLowerBound(problem)->ns(), 60);
+  expectBound(problem, 77, BoundKind::Computation);
+  EXPECT_EQ(ReferenceBestStep(problem).stepNs, 77);
+}
+
+TEST(TightLowerBound, HeadsCountAllThatPrecedes) {
+  // Behind `first` come two operations of 20 ns, on the compute stream or on
+  // stream 2. The second has other predecessors, which take no time or run
+  // beside the predecessors of `first`, and that receive its ancestors instead:
+  // the tail of `first` is that of one, and the heads of both must show it.
+  const std::string computes = R"(
+    shallow = 0; none = 0; deep = 9 none; c = 20 first
+    d = 20 first shallow deep)";
+  const std::string starts = R"(
+    shallow = 0; none = 0; deep = 9 none; c = start 20@2 first; wait c
+    d = start 20@2 first shallow deep; wait d)";
+  // 20 until both are gathered.
+  TextProblem gathers("a = start 10; wait a; b = start 10; wait b; "
+                      "first = 5 a' b'" +
+                      computes);
+  expectBound(gathers, 65, BoundKind::Computation);
+  EXPECT_EQ(ReferenceBestStep(gathers).stepNs, 65);
+  // 20 on the compute stream, although on streams of their own.
+  TextProblem blockings("a = blocking 10; b = blocking 10@1; first = 5 a b" +
+                        starts);
+  expectBound(blockings, 65, BoundKind::Stream, 2);
+  EXPECT_EQ(ReferenceBestStep(blockings).stepNs, 65);
+  // The first gather is ahead on the stream of the second.
+  TextProblem ordered("a = start 10; b = start 10 order:a; wait a; wait b; "
+                      "first = 5 b'" +
+                      computes);
+  expectBound(ordered, 65, BoundKind::Computation);
+  EXPECT_EQ(ReferenceBestStep(ordered).stepNs, 65);
+}
+
+TEST(TightLowerBound, TailsCountWhatIsBehindOnTheStream) {
+  // The second collective, and 30 behind it, begin when the first has ended.
+  // The operations behind b hear of the second product instead.
+  TextProblem problem(R"(
+    both = 5 a b; a = 20; b = 20; x = 0 b; y = 1 b; z = 90 b
+    s = start 50 both; t = start 50 order:s; wait s; wait t; last = 30 t')");
+  EXPECT_EQ(getBound(problem).ns, 175);
+  EXPECT_EQ(ReferenceBestStep(problem).stepNs, 175);
+}
+
+/// A chain of layers, each with weights to gather before it, and each with
+/// gradients to reduce behind it on another stream. A layer is a sum of several
+/// products side by side, behind a norm; one of the products is a Blocking.
+struct Layers {
+  Problem problem;
+  Order order;
+  /// The optimum: three machines that each take the layers in turn.
+  int64_t bestNs = 0;
+
+  Layers(uint64_t seed, int64_t numProducts, bool reduce) : random(seed) {
+    int64_t numLayers = 1 + random.below(12);
+    for (int64_t k = 0; k < numLayers; ++k)
+      order.push_back(addStart(problem, random.below(20)));
+    Order reductions;
+    int64_t gathered = 0;
+    int64_t computed = 0;
+    for (int64_t k = 0; k < numLayers; ++k) {
+      gathered += problem.costNs(order[k]);
+      computed = std::max(gathered, computed) + addLayer(order[k], numProducts);
+      if (!reduce)
+        continue;
+      reductions.push_back(addStart(problem, random.below(20), {last}, 1));
+      order.push_back(reductions.back());
+      bestNs = std::max(bestNs, computed) + problem.costNs(order.back());
+    }
+    bestNs = std::max(bestNs, computed);
+    for (NodeId start : reductions)
+      order.push_back(problem.addWait(start));
+    problem.finalize();
+  }
+
+private:
+  /// Adds the layer behind a gather. Returns the time of its computation.
+  int64_t addLayer(NodeId gather, int64_t numProducts) {
+    order.push_back(problem.addWait(gather));
+    NodeId norm = add(NodeKind::Compute, {order.back()});
+    if (last != noNode)
+      problem.addDependence(last, norm, DependenceKind::Data);
+    int64_t costNs = problem.costNs(norm);
+    Order products;
+    for (int64_t i = 0; i < numProducts; ++i) {
+      products.push_back(
+          add(i == 2 ? NodeKind::Blocking : NodeKind::Compute, {norm}));
+      costNs += problem.costNs(products.back());
+    }
+    last = add(NodeKind::Compute, products);
+    return costNs + problem.costNs(last);
+  }
+
+  NodeId add(NodeKind kind, const Order &operands) {
+    NodeId node = problem.addNode(kind, random.below(8),
+                                  kind == NodeKind::Blocking ? 2 : noStream);
+    for (NodeId operand : operands)
+      problem.addDependence(operand, node, DependenceKind::Data);
+    order.push_back(node);
+    return node;
+  }
+
+  Random random;
+  NodeId last = noNode;
+};
+
+TEST(TightLowerBound, IsTheOptimumOfAChain) {
+  int better = 0;
+  for (uint64_t seed : Seeds(300))
+    for (int64_t numProducts : {1, 2, 5})
+      for (bool reduce : {false, true}) {
+        Layers layers(seed, numProducts, reduce);
+        EXPECT_EQ(getBound(layers.problem).ns, layers.bestNs)
+            << "seed " << seed << ", " << numProducts << " products, reduce "
+            << reduce;
+        EXPECT_EQ(simulate(layers.problem, layers.order)->stepNs,
+                  layers.bestNs);
+        better += computeLowerBound(layers.problem)->ns() < layers.bestNs;
+      }
+  EXPECT_GT(better, 300);
+}
+
+TEST(TightLowerBound, IsTheOptimumOfLayersThatSplitAtOnce) {
+  // Four products need the same weights, with no norm before them.
+  Problem problem;
+  Order starts;
+  for (int64_t costNs : {9, 25, 3, 14})
+    starts.push_back(addStart(problem, costNs));
+  NodeId last = addCompute(problem, 3);
+  int64_t gatheredNs = 0;
+  int64_t clock = 3;
+  for (NodeId start : starts) {
+    NodeId wait = problem.addWait(start);
+    Order products;
+    for (int64_t costNs : {4, 5, 1, 3})
+      products.push_back(addCompute(problem, costNs, {last, wait}));
+    last = addCompute(problem, 1);
+    for (NodeId product : products)
+      problem.addDependence(product, last, DependenceKind::Data);
+    gatheredNs += problem.costNs(start);
+    clock = std::max(clock, gatheredNs) + 14;
+  }
+  problem.finalize();
+  EXPECT_EQ(getBound(problem).ns, clock);
+}
+
+TEST(TightLowerBound, NoOrderBeatsItAndManyReachIt) {
+  int reached = 0;
+  int reachedByPlain = 0;
+  Seeds seeds(2000);
+  for (uint64_t seed : seeds) {
+    RandomProblemOptions options;
+    options.maxNodes = 12;
+    options.maxStreams = 2;
+    options.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    ReferenceBestStep best(problem);
+    ASSERT_EQ(simulate(problem, best.order)->stepNs, best.stepNs);
+    TightLowerBound bound = getBound(problem);
+    int64_t plainNs = computeLowerBound(problem)->ns();
+    EXPECT_LE(bound.ns, best.stepNs) << "seed " << seed;
+    EXPECT_GE(bound.ns, plainNs) << "seed " << seed;
+    EXPECT_EQ(bound.kind == BoundKind::Stream, bound.stream != noStream);
+    reached += bound.ns == best.stepNs;
+    reachedByPlain += plainNs == best.stepNs;
+  }
+  // 1,982 of the first 2,000, where the plain bound reaches 1,504.
+  EXPECT_GT(reached * 100, seeds.size() * 97);
+  EXPECT_LT(reachedByPlain * 100, seeds.size() * 80);
+}
+
+TEST(TightLowerBound, ContentionKeepsAboveIt) {
+  int slower = 0;
+  for (uint64_t seed : Seeds(500)) {
+    RandomProblemOptions options;
+    options.maxNodes = 12;
+    options.maxCostNs = 1000;
+    Problem problem = makeRandomProblem(seed, options);
+    ReferenceBestStep best(problem);
+    Contention contention;
+    contention.slowdownPpm.assign(problem.numStreams(),
+                                  1'000 * Random(seed).below(400));
+    if (seed % 2)
+      contention.links.assign(problem.numStreams(), 0);
+    else if (problem.numStreams() > 1)
+      contention.exclusive.push_back({0, 1});
+    Result<Timeline> timeline = simulate(problem, best.order, contention);
+    ASSERT_TRUE(timeline) << timeline.error();
+    EXPECT_GE(timeline->stepNs, getBound(problem).ns) << "seed " << seed;
+    slower += timeline->stepNs > best.stepNs;
+  }
+  EXPECT_GT(slower, 60);
+}
+
+TEST(TightLowerBound, LargeProblemsKeepAboveIt) {
+  for (uint64_t seed : Seeds(500)) {
+    RandomProblemOptions options;
+    options.maxNodes = 300;
+    options.shuffleProgram = seed % 2;
+    Problem problem = makeRandomProblem(seed, options);
+    TightLowerBound bound = getBound(problem);
+    EXPECT_GE(bound.ns, computeLowerBound(problem)->ns()) << "seed " << seed;
+    EXPECT_LE(bound.ns,
+              simulate(problem, makeRandomOrder(seed, problem))->stepNs)
+        << "seed " << seed;
+  }
+}
+
+TEST(TightLowerBound, ManyPeriodsTakeNoQuadraticTime) {
+  // Collectives that a chain of computations starts, far from each other; one
+  // after the other they are joined.
+  Problem problem;
+  NodeId compute = noNode;
+  NodeId join = noNode;
+  constexpr int32_t size = 100000;
+  for (int32_t i = 0; i < size; ++i) {
+    NodeId next = addCompute(problem, 10);
+    NodeId wait = problem.addWait(addStart(problem, 1, {next}));
+    NodeId both = addCompute(problem, 0, {wait});
+    if (i > 0) {
+      problem.addDependence(compute, next, DependenceKind::Data);
+      problem.addDependence(join, both, DependenceKind::Data);
+    }
+    compute = next;
+    join = both;
+  }
+  problem.finalize();
+  EXPECT_EQ(getBound(problem).ns, 10 * size + 1);
 }
 
 } // namespace

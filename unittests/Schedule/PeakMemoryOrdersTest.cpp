@@ -57,43 +57,13 @@ std::vector<int64_t> peaks(const Problem &problem) {
   return bytes;
 }
 
-/// Adds an operation that makes one buffer and reads the last buffers that
-/// others have made.
-class Writer {
-public:
-  explicit Writer(Problem &problem) : problem(problem) {}
-
-  NodeId add(int64_t bytes, bool freed,
-             std::initializer_list<NodeId> operands = {}) {
-    NodeId node = addCompute(problem, 1, operands);
-    for (NodeId operand : operands)
-      problem.addUse(madeBy[operand], node);
-    madeBy[node] = problem.addBuffer(bytes, node, freed);
-    return node;
-  }
-
-private:
-  Problem &problem;
-  std::map<NodeId, BufferId> madeBy;
-};
-
 /// Two products of one input and a product of each, summed; the first two are
 /// returned, for the backward pass, and the sum.
 Problem makeTwoBranches() {
-  Problem problem;
-  Writer writer(problem);
-  problem.addBuffer(8192, noNode, false);
-  NodeId wide1 = writer.add(81920, false);
-  NodeId narrow1 = writer.add(8192, false);
-  NodeId narrow2 = writer.add(8192, true, {wide1});
-  NodeId wide2 = writer.add(81920, true, {narrow1});
-  NodeId sum1 = writer.add(4, true, {narrow2});
-  NodeId sum2 = writer.add(40, true, {wide2});
-  writer.add(4, false, {sum1, sum2});
-  problem.addUse(0, wide1);
-  problem.addUse(0, narrow1);
-  problem.finalize();
-  return problem;
+  return TextProblem(R"(
+    x = arg 8192!; wide1 = 1 x -> 81920!; narrow1 = 1 x -> 8192!
+    narrow2 = 1 wide1 -> 8192; wide2 = 1 narrow1 -> 81920
+    sum1 = 1 narrow2 -> 4; sum2 = 1 wide2 -> 40; sum = 1 sum1 sum2 -> 4!)");
 }
 
 /// The orders are those that PyTorch's tests expect of this program.
@@ -146,20 +116,13 @@ TEST(PeakMemoryOrders, ArgumentsThatStayChangeNoOrder) {
 }
 
 TEST(PeakMemoryOrders, NoOperationReadsWhatItMakes) {
-  Problem problem;
-  Writer writer(problem);
-  writer.add(9, true);
-  NodeId small = writer.add(8, true);
-  problem.addUse(1, small);
-  problem.finalize();
+  TextProblem problem("large = 1 -> 9; small = 1 use:small -> 8");
   EXPECT_EQ(expectOrder(sortDepthFirst(problem)), (Order{1, 0}));
   EXPECT_EQ(expectOrder(sortLeastPeakMemoryFirst(problem)), (Order{1, 0}));
 }
 
 TEST(PeakMemoryOrders, NothingToOrder) {
-  Problem problem;
-  problem.addBuffer(5, noNode, true);
-  problem.finalize();
+  TextProblem problem("x = arg 5");
   EXPECT_EQ(peaks(problem), (std::vector<int64_t>{5, 5, 5, 5}));
   EXPECT_EQ(choose(problem), incoming);
 }
@@ -174,11 +137,7 @@ TEST(PeakMemoryOrders, ReportsTheProblemsOwnError) {
 }
 
 TEST(PeakMemoryOrders, RejectsAProgramInAnIllegalOrder) {
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1);
-  problem.addDependence(1, 0, DependenceKind::Data);
-  problem.finalize();
+  TextProblem problem("a = 1 b; b = 1");
   EXPECT_EQ(choosePeakMemoryOrder(problem).error(),
             "node 0 (compute) at position 0 comes before node 1 (compute) at "
             "position 1, on which it depends (data)");
@@ -186,15 +145,11 @@ TEST(PeakMemoryOrders, RejectsAProgramInAnIllegalOrder) {
 }
 
 TEST(PeakMemoryOrders, RejectsAUseThatDependsOnNothing) {
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1);
-  problem.addUse(problem.addBuffer(8, 0, true), 1);
-  problem.finalize();
-  EXPECT_EQ(sortLeastPeakMemoryFirst(problem).error(),
-            "the sort by least peak memory made an invalid order: node 1 "
-            "(compute) at position 0 uses buffer 0 before node 0 (compute) at "
-            "position 1 makes it");
+  EXPECT_EQ(
+      sortLeastPeakMemoryFirst(TextProblem("a = 1 -> 8; b = 1 use:a")).error(),
+      "the sort by least peak memory made an invalid order: node 1 (compute) "
+      "at position 0 uses buffer 0 before node 0 (compute) at position 1 makes "
+      "it");
 }
 
 /// Everything ready at once, and one chain: neither may take the square of the

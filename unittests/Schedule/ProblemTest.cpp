@@ -14,16 +14,12 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 using mlir::commsched::testing::Seeds;
 
 namespace {
-
-constexpr int64_t maxInt64 = std::numeric_limits<int64_t>::max();
 
 /// Finalizes `problem` and expects exactly this error.
 void expectError(Problem &problem, const std::string &text) {
@@ -45,19 +41,14 @@ template <typename T> std::vector<T> toVector(ArrayView<T> view) {
 }
 
 TEST(Problem, GivesBackWhatWasAdded) {
-  Problem problem;
-  NodeId start = addStart(problem, 7, {}, 1);
-  NodeId compute = addCompute(problem, 5);
-  NodeId wait = problem.addWait(start);
-  NodeId barrier = problem.addNode(NodeKind::Blocking, 3, 0);
-  problem.addDependence(compute, wait, DependenceKind::Memory);
-  problem.addDependence(wait, barrier, DependenceKind::Barrier);
-  BufferId argument = problem.addBuffer(10, noNode, true);
-  BufferId made = problem.addBuffer(20, compute, false);
-  problem.addUse(argument, start);
-  problem.addUse(argument, wait);
-  problem.addUse(made, wait);
-  ASSERT_TRUE(problem.finalize()) << problem.check().error();
+  TextProblem problem(R"(
+    argument = arg 10; s = start 7@1 argument; c = 5 -> 20!
+    wait s memory:c use:c; barrier = blocking 3 barrier:s')");
+  NodeId start = problem["s"], compute = problem["c"], wait = problem["s'"],
+         barrier = problem["barrier"];
+  BufferId argument = problem.bufferOf("argument"),
+           made = problem.bufferOf("c");
+  ASSERT_TRUE(problem.check()) << problem.check().error();
 
   EXPECT_EQ(problem.numNodes(), 4);
   EXPECT_EQ(problem.numStreams(), 2);
@@ -127,146 +118,80 @@ TEST(Problem, RecoversFromAnErrorByMoreAdditions) {
 }
 
 TEST(Problem, ParallelDependencesAreKept) {
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1, {0, 0});
-  problem.addDependence(0, 1, DependenceKind::Order);
-  ASSERT_TRUE(problem.finalize());
-  EXPECT_EQ(problem.predecessors(1).size(), 3u);
+  TextProblem problem("a = 1; b = 1 a a order:a");
+  ASSERT_TRUE(problem.check());
+  EXPECT_EQ(problem.predecessors(problem["b"]).size(), 3u);
 }
 
-TEST(ProblemCheck, NegativeCost) {
-  Problem problem;
-  addCompute(problem, 4);
-  addCompute(problem, -5);
-  expectError(problem, "node 1 (compute) has a negative cost of -5 ns");
-}
-
-TEST(ProblemCheck, SumOfCostsOverflows) {
-  Problem problem;
-  addCompute(problem, maxInt64 - 1);
-  addCompute(problem, 1);
-  EXPECT_TRUE(problem.finalize());
-  addCompute(problem, 1);
-  expectError(problem, "the sum of the costs up to node 2 (compute), which "
-                       "adds 1 ns, does not fit 64 bits");
-}
-
-TEST(ProblemCheck, WaitWithCost) {
-  Problem problem;
-  addStart(problem, 1);
-  problem.addNode(NodeKind::Wait, 9);
-  expectError(problem, "node 1 (wait) has a cost of 9 ns, but the time of a "
-                       "collective belongs to its start");
-}
-
-TEST(ProblemCheck, Streams) {
-  Problem compute;
-  compute.addNode(NodeKind::Compute, 1, 2);
-  expectError(compute, "node 0 (compute) is on stream 2, but only a start or a "
-                       "blocking collective is on a stream");
-  Problem missing;
-  missing.addNode(NodeKind::Blocking, 1);
-  expectError(missing,
-              "node 0 (blocking) is a collective on stream -1, but streams are "
-              "numbered from 0 to 1048575");
-  Problem last;
-  last.addNode(NodeKind::Blocking, 1, maxStreams - 1);
-  EXPECT_TRUE(last.finalize());
+TEST(ProblemCheck, LargestSumsAndStreamsFit) {
+  TextProblem problem("a = 9223372036854775806; b = 1");
+  EXPECT_TRUE(problem.check());
+  TextProblem last("a = blocking 1@1048575");
+  EXPECT_TRUE(last.check());
   EXPECT_EQ(last.numStreams(), maxStreams);
-  Problem huge;
-  huge.addNode(NodeKind::Blocking, 1, maxStreams);
-  expectError(
-      huge, "node 0 (blocking) is a collective on stream 1048576, but streams "
-            "are numbered from 0 to 1048575");
 }
 
-TEST(ProblemCheck, WaitsAndStartsArePairs) {
-  Problem twice;
-  NodeId start = addStart(twice, 1);
-  twice.addWait(start);
-  twice.addWait(start);
-  expectError(twice,
-              "node 0 (start) has two waits, node 1 (wait) and node 2 (wait)");
-  Problem noStart;
-  noStart.addNode(NodeKind::Wait, 0);
-  expectError(noStart, "node 0 (wait) has no start");
-  Problem notAStart;
-  addCompute(notAStart, 1);
-  notAStart.addWait(0);
-  expectError(notAStart, "node 1 (wait) waits for node 0 (compute), which is "
-                         "not a start");
-  Problem outside;
-  outside.addWait(5);
-  expectError(outside,
-              "node 0 (wait) waits for node 5; the problem has 1 nodes");
-  Problem later;
-  later.addWait(1);
-  addStart(later, 1);
-  expectError(later,
-              "node 0 (wait) waits for node 1 (start), which comes later");
+struct ErrorCase {
+  const char *text;
+  const char *error;
+};
+
+TEST(ProblemCheck, NamesWhatIsWrong) {
+  const ErrorCase cases[] = {
+      {"a = 4; b = -5", "node 1 (compute) has a negative cost of -5 ns"},
+      {"a = 9223372036854775806; b = 1; c = 1",
+       "the sum of the costs up to node 2 (compute), which adds 1 ns, does not "
+       "fit 64 bits"},
+      // Streams.
+      {"a = 1@2", "node 0 (compute) is on stream 2, but only a start or a "
+                  "blocking collective is on a stream"},
+      {"a = blocking 1@-1",
+       "node 0 (blocking) is a collective on stream -1, but streams are "
+       "numbered from 0 to 1048575"},
+      {"a = blocking 1@1048576",
+       "node 0 (blocking) is a collective on stream 1048576, but streams are "
+       "numbered from 0 to 1048575"},
+      // Pairs of starts and waits.
+      {"s = start 1; wait s; wait #0",
+       "node 0 (start) has two waits, node 1 (wait) and node 2 (wait)"},
+      {"wait #-1", "node 0 (wait) has no start"},
+      {"a = 1; wait a", "node 1 (wait) waits for node 0 (compute), which is "
+                        "not a start"},
+      {"wait #5", "node 0 (wait) waits for node 5; the problem has 1 nodes"},
+      {"wait s; s = start 1",
+       "node 0 (wait) waits for node 1 (start), which comes later"},
+      // Dependences.
+      {"a = 1 memory:#7",
+       "memory dependence of node 0 (compute) on node 7 names a node that does "
+       "not exist; the problem has 1 nodes"},
+      {"a = 1 order:a", "node 0 (compute) depends on itself (order)"},
+      // One operation is behind the cycle, but not on it.
+      {"a = 1; b = 1 d; c = 1 e; d = 1 order:c; e = 1 a memory:d; f = 1",
+       "dependences form a cycle of 3 nodes: node 2 (compute) -> node 3 "
+       "(compute) -> node 4 (compute) -> node 2 (compute)"},
+      // Buffers.
+      {"a = arg -1", "buffer 0 has a negative size of -1 bytes"},
+      {"a = arg 9223372036854775807; b = arg 2",
+       "the sum of the sizes up to buffer 1, which adds 2 bytes, does not fit "
+       "64 bits"}};
+  for (const ErrorCase &wrong : cases) {
+    TextProblem problem(wrong.text);
+    EXPECT_EQ(problem.check().error(), wrong.error) << wrong.text;
+  }
 }
 
-TEST(ProblemCheck, DependencesNameNodes) {
-  Problem outside;
-  addCompute(outside, 1);
-  outside.addDependence(7, 0, DependenceKind::Memory);
-  expectError(outside,
-              "memory dependence of node 0 (compute) on node 7 names a node "
-              "that does not exist; the problem has 1 nodes");
+TEST(ProblemCheck, WhatNoTextSays) {
+  Problem costly;
+  addStart(costly, 1);
+  costly.addNode(NodeKind::Wait, 9);
+  expectError(costly, "node 1 (wait) has a cost of 9 ns, but the time of a "
+                      "collective belongs to its start");
   Problem negative;
   addCompute(negative, 1);
   negative.addDependence(0, -3, DependenceKind::Data);
   expectError(negative,
               "data dependence of node -3 on node 0 (compute) names a node "
               "that does not exist; the problem has 1 nodes");
-  Problem self;
-  addCompute(self, 1);
-  self.addDependence(0, 0, DependenceKind::Order);
-  expectError(self, "node 0 (compute) depends on itself (order)");
-}
-
-TEST(ProblemCheck, CycleIsNamed) {
-  Problem problem;
-  for (int i = 0; i < 6; ++i)
-    addCompute(problem, 1);
-  problem.addDependence(0, 4, DependenceKind::Data);
-  problem.addDependence(4, 2, DependenceKind::Data);
-  problem.addDependence(2, 3, DependenceKind::Order);
-  problem.addDependence(3, 4, DependenceKind::Memory);
-  // Behind the cycle, but not on it.
-  problem.addDependence(3, 1, DependenceKind::Data);
-  expectError(problem,
-              "dependences form a cycle of 3 nodes: node 2 (compute) -> node 3 "
-              "(compute) -> node 4 (compute) -> node 2 (compute)");
-}
-
-TEST(ProblemCheck, LongCycleIsCut) {
-  Problem problem;
-  for (NodeId node = 0; node < 100; ++node) {
-    addCompute(problem, 1);
-    problem.addDependence(node, (node + 1) % 100, DependenceKind::Data);
-  }
-  const Status &status = problem.finalize();
-  ASSERT_FALSE(status);
-  EXPECT_EQ(
-      status.error().find("dependences form a cycle of 100 nodes: node 0"), 0u)
-      << status.error();
-  EXPECT_NE(status.error().find("node 7 (compute) -> ... -> node 0"),
-            std::string::npos)
-      << status.error();
-  EXPECT_TRUE(problem.topologicalOrder().empty());
-}
-
-TEST(ProblemCheck, Buffers) {
-  Problem negative;
-  negative.addBuffer(-1, noNode, true);
-  expectError(negative, "buffer 0 has a negative size of -1 bytes");
-  Problem overflow;
-  overflow.addBuffer(maxInt64, noNode, true);
-  overflow.addBuffer(2, noNode, true);
-  expectError(overflow, "the sum of the sizes up to buffer 1, which adds 2 "
-                        "bytes, does not fit 64 bits");
   Problem producer;
   producer.addBuffer(1, 3, true);
   expectError(producer, "buffer 0 is made by node 3; the problem has 0 nodes");
@@ -279,6 +204,19 @@ TEST(ProblemCheck, Buffers) {
   user.addBuffer(1, noNode, true);
   user.addUse(0, -2);
   expectError(user, "buffer 0 is used by node -2; the problem has 0 nodes");
+}
+
+TEST(ProblemCheck, LongCycleIsCut) {
+  TextProblem problem(repeat(99, "n$ = 1 n^;") + "n-1 = 1 n98");
+  const Status &status = problem.check();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(
+      status.error().find("dependences form a cycle of 100 nodes: node 0"), 0u)
+      << status.error();
+  EXPECT_NE(status.error().find("node 7 (compute) -> ... -> node 0"),
+            std::string::npos)
+      << status.error();
+  EXPECT_TRUE(problem.topologicalOrder().empty());
 }
 
 TEST(Problem, TopologicalOrderRespectsAllDependences) {
@@ -305,6 +243,72 @@ TEST(Problem, TopologicalOrderRespectsAllDependences) {
     }
   }
   EXPECT_GT(backwards, 0);
+}
+
+//===----------------------------------------------------------------------===//
+// Problems as text
+//===----------------------------------------------------------------------===//
+
+std::vector<BufferId> usedBy(const TextProblem &problem,
+                             const std::string &name) {
+  return toVector(problem.buffersUsedBy(problem[name]));
+}
+
+TEST(ProblemText, SaysWhatABuilderWould) {
+  TextProblem problem(R"(
+    w = arg 64!
+    a = mm 10 w later -> 8 9!; view = 0 a -> a
+    s = start 20@3 view memory:a -> 7; wait s; b = blocking 5 data:s'
+
+    c = 1 use:s data:s'; later = 2)");
+  ASSERT_TRUE(problem.check()) << problem.check().error();
+  EXPECT_EQ(problem.tell(problem.programOrder()), "a view s s' b c later");
+  EXPECT_EQ(problem.list("c s'"), (Order{5, 3}));
+  EXPECT_TRUE(problem.isExpensive(0));
+  EXPECT_EQ(problem.costNs(2), 20);
+  EXPECT_EQ(problem.stream(2), 3);
+  EXPECT_EQ(problem.startOf(3), 2);
+  EXPECT_EQ(problem.kind(4), NodeKind::Blocking);
+  EXPECT_EQ(problem.stream(4), 0);
+  ASSERT_EQ(problem.numBuffers(), 4);
+  EXPECT_FALSE(problem.buffer(0).freed);
+  EXPECT_EQ(problem.buffer(0).producer, noNode);
+  EXPECT_TRUE(problem.buffer(1).freed);
+  EXPECT_EQ(problem.buffer(2).bytes, 9);
+  EXPECT_FALSE(problem.buffer(2).freed);
+  EXPECT_EQ(problem.buffer(3).producer, 2);
+  // Of two results the first; views pass on what they show, and waits use what
+  // their starts do.
+  using Ids = std::vector<BufferId>;
+  EXPECT_EQ(usedBy(problem, "a"), Ids{0});
+  EXPECT_EQ(usedBy(problem, "view"), Ids{1});
+  EXPECT_EQ(usedBy(problem, "s'"), (Ids{1, 3}));
+  EXPECT_EQ(usedBy(problem, "b"), Ids{});
+  EXPECT_EQ(usedBy(problem, "c"), Ids{3});
+  EXPECT_EQ(nodesOf(problem.predecessors(0)), std::vector<NodeId>{6});
+  EXPECT_EQ(nodesOf(problem.predecessors(2)), (std::vector<NodeId>{1, 0}));
+  EXPECT_EQ(problem.predecessors(2)[1].kind, DependenceKind::Memory);
+  EXPECT_EQ(nodesOf(problem.predecessors(5)), std::vector<NodeId>{3});
+  EXPECT_EQ(repeat(2, "n$ = 1 n^"), "n0 = 1 n-1;n1 = 1 n0;");
+}
+
+TEST(ProblemText, NamesTheLineOfWhatIsWrong) {
+  const ErrorCase cases[] = {
+      {"a = 1\nb 2", "line 2: a statement begins with 'NAME =' or 'wait'"},
+      {"a = 1; a = 2", "line 1: there is another 'a'"},
+      {"a = arg 1\n\na = 2", "line 3: there is another 'a'"},
+      {"a =", "line 1: '' is no kind and no time"},
+      {"a = fast 1", "line 1: 'fast' is no kind and no time"},
+      {"a = start 1x", "line 1: '1x' is no kind and no time"},
+      {"a = start 1@x", "line 1: '1@x' names no stream"},
+      {"wait s", "line 1: no operation is named 's'"},
+      {"a = 1 b", "line 1: there is no 'b'"},
+      {"a = 1; b = 1 use:a", "line 1: there is no 'use:a'"},
+      {"a = 1; b = 1 weak:a", "line 1: 'weak' is no kind of a dependence"},
+      {"a = 1 -> x", "line 1: 'x' is no size and has no buffer"}};
+  for (const ErrorCase &wrong : cases)
+    EXPECT_EQ(TextProblem().read(wrong.text).error(), wrong.error)
+        << wrong.text;
 }
 
 } // namespace

@@ -29,15 +29,9 @@ namespace {
 
 /// Starts on streams 0, 1, 0, a barrier on stream 1, a start on it, the waits.
 Problem makeFiveCollectives() {
-  Problem problem;
-  addStart(problem, 1, {}, 0);
-  addStart(problem, 1, {}, 1);
-  addStart(problem, 1, {}, 0);
-  problem.addNode(NodeKind::Blocking, 1, 1);
-  addStart(problem, 1, {}, 1);
-  for (NodeId start : {0, 1, 2, 4})
-    problem.addWait(start);
-  return problem;
+  return TextProblem(R"(
+    a = start 1; b = start 1@1; c = start 1; d = blocking 1@1; e = start 1@1
+    wait a; wait b; wait c; wait e)");
 }
 
 std::vector<std::pair<NodeId, NodeId>> orderEdges(const Problem &problem) {
@@ -73,27 +67,19 @@ TEST(CollectiveOrder, OverAllStreams) {
 }
 
 TEST(CollectiveOrder, LeavesBadStreamsToTheCheck) {
-  Problem problem;
-  problem.addNode(NodeKind::Blocking, 1, -5);
-  problem.addNode(NodeKind::Blocking, 1, maxStreams);
+  TextProblem problem("a = blocking 1@-5; b = blocking 1@1048576");
   addCollectiveOrder(problem, CollectiveOrderScope::Stream);
   EXPECT_FALSE(problem.finalize());
   EXPECT_EQ(problem.numDependences(), 0u);
 }
 
 TEST(Renumbering, NumbersAsInTheOrder) {
-  Problem problem;
-  NodeId product = addCompute(problem, 60);
-  NodeId gather = addStart(problem, 100, {}, /*stream=*/2);
-  NodeId wait = problem.addWait(gather);
-  NodeId sum = addCompute(problem, 30, {product, wait});
-  problem.setExpensive(product);
-  problem.addDependence(product, sum, DependenceKind::Memory);
-  BufferId result = problem.addBuffer(8, product, /*freed=*/true);
-  problem.addUse(result, sum);
-  problem.finalize();
+  TextProblem problem(R"(
+    product = mm 60 -> 8; g = start 100@2; wait g
+    sum = 30 product g' memory:product)");
+  BufferId result = problem.bufferOf("product");
 
-  Problem program = renumber(problem, {gather, product, wait, sum});
+  Problem program = renumber(problem, problem.list("g product g' sum"));
   ASSERT_TRUE(program.check()) << program.check().error();
   EXPECT_EQ(program.kind(0), NodeKind::Start);
   EXPECT_EQ(program.stream(0), 2);

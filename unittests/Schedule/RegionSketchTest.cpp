@@ -21,21 +21,19 @@ namespace {
 /// A product on what a gather on stream 3 delivers, between two operations that
 /// are in no region.
 struct GatherAndProduct {
-  Problem problem;
+  TextProblem problem;
   SplitSpec spec;
 
-  GatherAndProduct(int64_t gatherNs, int64_t productNs, int32_t chunks) {
-    NodeId input = addCompute(problem, 1000);
-    NodeId gather = addStart(problem, gatherNs, {input}, /*stream=*/3);
-    NodeId wait = problem.addWait(gather);
-    NodeId mm = addCompute(problem, productNs, {wait});
-    NodeId use = addCompute(problem, 1000, {mm});
-    BufferId product = problem.addBuffer(8, mm, /*freed=*/true);
-    problem.addUse(product, use);
-    problem.finalize();
+  GatherAndProduct(int64_t gatherNs, int64_t productNs, int32_t chunks)
+      : problem("input = 1000; g = start " + std::to_string(gatherNs) +
+                "@3 input; wait g; mm = " + std::to_string(productNs) +
+                " g' -> 8; use = 1000 mm") {
+    NodeId gather = problem["g"], mm = problem["mm"], use = problem["use"];
+    BufferId product = problem.bufferOf("mm");
     spec.chunks = chunks;
-    spec.members = {
-        {gather, gatherNs / chunks}, {wait, 0}, {mm, productNs / chunks}};
+    spec.members = {{gather, gatherNs / chunks},
+                    {problem["g'"], 0},
+                    {mm, productNs / chunks}};
     spec.buffers = {{product, 8 / chunks}};
     spec.wholes = {{mm, product, 3, 8, true, {use}}};
   }

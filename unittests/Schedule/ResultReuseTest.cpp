@@ -145,20 +145,11 @@ TEST(ResultReuse, RefusesBadCandidates) {
   EXPECT_EQ(reuseResults(Problem(), {}).error(),
             "the problem is not finalized");
 
-  Problem bad;
-  addStart(bad, 1);
-  bad.addWait(0);
-  addStart(bad, 1);
-  bad.addBuffer(1, 2, true);
-  bad.addUse(0, addCompute(bad, 1, {2}));
-  bad.addWait(2);
-  addStart(bad, 1);
-  bad.addBuffer(2, 5, true);
-  bad.addWait(5);
-  addStart(bad, 1);
-  bad.addBuffer(3, 7, true);
-  bad.addWait(7);
-  bad.finalize();
+  // Of starts that make no buffer, one whose result is read before its wait,
+  // and others.
+  TextProblem bad(R"(
+    a = start 1; wait a; b = start 1 -> 1; early = 1 b; wait b
+    c = start 1 -> 2; wait c; d = start 1 -> 3; wait d)");
   auto badError = [&](std::vector<NodeId> starts) {
     return reuseResults(bad, {{std::move(starts)},
                               std::vector<bool>(bad.numNodes(), false)})

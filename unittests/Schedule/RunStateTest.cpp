@@ -97,25 +97,19 @@ TEST(RunState, AgreesWithTheReferenceOnRandomProblems) {
 }
 
 TEST(RunState, StepEndsWhenAllStreamsAreIdle) {
-  Problem problem;
-  NodeId start = addStart(problem, 200);
-  NodeId wait = problem.addWait(start);
-  NodeId compute = addCompute(problem, 50);
-  problem.finalize();
+  TextProblem problem("s = start 200; wait s; a = 50");
   Clocks clocks(problem);
-  clocks.issue(start);
-  clocks.issue(compute);
+  clocks.issue(problem["s"]);
+  clocks.issue(problem["a"]);
   EXPECT_EQ(clocks.nowNs(), 50);
   EXPECT_EQ(clocks.stepNs(), 200);
-  clocks.issue(wait);
+  clocks.issue(problem["s'"]);
   EXPECT_EQ(clocks.nowNs(), 200);
 }
 
 TEST(RunState, HeldStreamsAndOtherDurations) {
-  Problem problem;
-  NodeId start = addStart(problem, 200);
-  NodeId wait = problem.addWait(start);
-  problem.finalize();
+  TextProblem problem("s = start 200; wait s");
+  NodeId start = problem["s"], wait = problem["s'"];
   Clocks clocks(problem);
   clocks.holdStream(problem.stream(start), 70);
   // A hold that ends earlier changes nothing.

@@ -100,56 +100,36 @@ TEST(SimpleOverlap, KeepsItsPromises) {
 }
 
 TEST(SimpleOverlap, StopsAtTheNeighboursThatMatter) {
-  // 0: compute, 1: compute, 2: start, 3: wait, 4: compute, 5: compute on 3.
-  Problem problem;
-  NodeId source = addCompute(problem, 1);
-  addCompute(problem, 5);
-  NodeId start = addStart(problem, 4, {source});
-  NodeId wait = problem.addWait(start);
-  addCompute(problem, 5);
-  NodeId user = addCompute(problem, 1);
-  problem.addDependence(wait, user, DependenceKind::Data);
-  problem.finalize();
+  TextProblem problem(
+      "source = 1; a = 5; s = start 4 source; wait s; b = 5; user = 1 s'");
   Result<IterativeReordering> result = overlapSimply(problem);
   ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->order, (Order{0, 2, 1, 4, 3, 5}));
+  EXPECT_EQ(problem.tell(result->order), "source s a b s' user");
   ASSERT_EQ(result->collectives.size(), 2u);
-  EXPECT_EQ(result->collectives[0].node, start);
-  EXPECT_EQ(result->collectives[0].moves, 1);
-  EXPECT_EQ(result->collectives[0].limit, MoveLimit::Dependence);
-  EXPECT_EQ(result->collectives[0].obstacle, source);
-  EXPECT_EQ(result->collectives[1].node, wait);
-  EXPECT_EQ(result->collectives[1].moves, 1);
-  EXPECT_EQ(result->collectives[1].obstacle, user);
+  const CollectiveMoves &start = result->collectives[0],
+                        &wait = result->collectives[1];
+  EXPECT_EQ(problem.tell({start.node, start.obstacle}), "s source");
+  EXPECT_EQ(start.moves, 1);
+  EXPECT_EQ(start.limit, MoveLimit::Dependence);
+  EXPECT_EQ(problem.tell({wait.node, wait.obstacle}), "s' user");
+  EXPECT_EQ(wait.moves, 1);
 }
 
 TEST(SimpleOverlap, NeverExceedsTheProgramsPeak) {
   // The start makes 8 bytes, and so does the operation above it, which frees
   // them at once: to pass it takes 16.
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 5);
-  NodeId start = addStart(problem, 4, {});
-  NodeId wait = problem.addWait(start);
-  problem.addBuffer(8, 1, true);
-  problem.addUse(problem.addBuffer(8, start, true), wait);
-  problem.finalize();
+  TextProblem problem("a = 1; b = 5 -> 8; s = start 4 -> 8; wait s");
   Result<IterativeReordering> result = overlapSimply(problem);
   ASSERT_TRUE(result) << result.error();
   EXPECT_EQ(result->order, programOrder(problem));
   EXPECT_EQ(result->collectives[0].limit, MoveLimit::Memory);
-  EXPECT_EQ(result->collectives[0].obstacle, 1);
+  EXPECT_EQ(result->collectives[0].obstacle, problem["b"]);
   EXPECT_EQ(result->collectives[0].neededBytes, 16);
   EXPECT_EQ(result->newPeakBytes, 8);
 }
 
 TEST(SimpleOverlap, AWaitGoesNotBehindOtherWaitsOnly) {
-  Problem problem;
-  NodeId first = addStart(problem, 4, {});
-  NodeId second = addStart(problem, 4, {});
-  problem.addWait(first);
-  problem.addWait(second);
-  problem.finalize();
+  TextProblem problem("s = start 4; t = start 4; wait s; wait t");
   Result<IterativeReordering> result = overlapSimply(problem);
   ASSERT_TRUE(result) << result.error();
   EXPECT_EQ(result->order, programOrder(problem));
@@ -158,12 +138,7 @@ TEST(SimpleOverlap, AWaitGoesNotBehindOtherWaitsOnly) {
 }
 
 TEST(SimpleOverlap, RejectsAProgramOutOfOrder) {
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1);
-  problem.addDependence(1, 0, DependenceKind::Data);
-  problem.finalize();
-  EXPECT_EQ(overlapSimply(problem).error(),
+  EXPECT_EQ(overlapSimply(TextProblem("a = 1 b; b = 1")).error(),
             "the program is not a legal order: node 0 (compute) at position 0 "
             "comes before node 1 (compute) at position 1, on which it depends "
             "(data)");

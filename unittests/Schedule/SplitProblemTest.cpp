@@ -36,21 +36,11 @@ struct Block {
   Problem problem;
   SplitSpec spec;
 
-  explicit Block(int32_t chunks = 2) {
-    addCompute(problem, 10);
-    addStart(problem, 40, {input});
-    problem.addWait(gather);
-    addCompute(problem, 100, {waitGather});
-    problem.setExpensive(mm);
-    addStart(problem, 60, {mm});
-    problem.addWait(scatter);
-    addCompute(problem, 10, {waitScatter});
-    addBuffer(8, input, {gather, waitGather});
-    addBuffer(32, gather, {waitGather, mm});
-    addBuffer(64, mm, {scatter, waitScatter});
-    addBuffer(16, scatter, {waitScatter, use});
-    addBuffer(16, use, {});
-    problem.finalize();
+  explicit Block(int32_t chunks = 2)
+      : problem(TextProblem(R"(
+          input = 10 -> 8; g = start 40 input -> 32; wait g
+          mm = mm 100 g' -> 64; s = start 60 mm -> 16; wait s
+          use = 10 s' -> 16)")) {
     spec.chunks = chunks;
     spec.members = {{gather, 25},
                     {waitGather, 0},
@@ -68,14 +58,6 @@ struct Block {
     Result<SplitProblem> result = SplitProblem::create(problem, {spec});
     EXPECT_TRUE(result) << result.error();
     return *result;
-  }
-
-private:
-  void addBuffer(int64_t bytes, NodeId producer,
-                 std::initializer_list<NodeId> users) {
-    BufferId buffer = problem.addBuffer(bytes, producer, /*freed=*/true);
-    for (NodeId user : users)
-      problem.addUse(buffer, user);
   }
 };
 
@@ -154,22 +136,6 @@ TEST(SplitProblem, ChunksAreWrittenIntoTheirWhole) {
     ArrayView<BufferId> used = problem.buffersUsedBy(node);
     EXPECT_NE(std::find(used.begin(), used.end(), whole), used.end());
   }
-
-  block.spec.wholes.back().costNs = 3;
-  Result<SplitProblem> costly =
-      SplitProblem::create(block.problem, {block.spec});
-  ASSERT_FALSE(costly);
-  EXPECT_EQ(costly.error(), "whole 1 of region 0 costs 3 ns, but its chunks "
-                            "are parts of it");
-  block.spec.wholes.back() = block.spec.wholes.front();
-  block.spec.wholes.back().costNs = 0;
-  block.spec.wholes.back().isWritten = true;
-  Result<SplitProblem> delivered =
-      SplitProblem::create(block.problem, {block.spec});
-  ASSERT_FALSE(delivered);
-  EXPECT_EQ(delivered.error(),
-            "whole 1 of region 0 has chunks that are parts of buffer 3, which "
-            "no Compute of the region makes");
 }
 
 TEST(SplitProblem, NodesAreFoundBothWays) {
@@ -198,36 +164,13 @@ TEST(SplitProblem, NodesAreFoundBothWays) {
 
 TEST(SplitProblem, MemoryIsThatOfTheWrittenProgram) {
   // The same program by hand.
-  Problem written;
-  auto allocate = [&](NodeId node, int64_t bytes) {
-    written.addBuffer(bytes, node, /*freed=*/true);
-    return node;
-  };
-  NodeId input = allocate(addCompute(written, 10), 8);
-  NodeId slice0 = allocate(addCompute(written, 1, {input}), 4);
-  NodeId gather0 = allocate(addStart(written, 25, {slice0}), 16);
-  NodeId slice1 = allocate(addCompute(written, 1, {input}), 4);
-  NodeId gather1 = allocate(addStart(written, 25, {slice1}), 16);
-  NodeId arrived0 = written.addWait(gather0);
-  NodeId mm0 = allocate(addCompute(written, 55, {arrived0}), 32);
-  NodeId scatter0 = allocate(addStart(written, 35, {mm0}), 8);
-  NodeId arrived1 = written.addWait(gather1);
-  NodeId mm1 = allocate(addCompute(written, 55, {arrived1}), 32);
-  NodeId scatter1 = allocate(addStart(written, 35, {mm1}), 8);
-  NodeId done0 = written.addWait(scatter0);
-  NodeId done1 = written.addWait(scatter1);
-  NodeId whole = allocate(addCompute(written, 2, {done0, done1}), 16);
-  allocate(addCompute(written, 10, {whole}), 16);
-  const std::pair<BufferId, std::vector<NodeId>> uses[] = {
-      {0, {slice0, slice1}}, {1, {gather0, arrived0}},
-      {2, {arrived0, mm0}},  {3, {gather1, arrived1}},
-      {4, {arrived1, mm1}},  {5, {scatter0, done0}},
-      {6, {done0, whole}},   {7, {scatter1, done1}},
-      {8, {done1, whole}},   {9, {whole + 1}}};
-  for (const auto &[buffer, users] : uses)
-    for (NodeId user : users)
-      written.addUse(buffer, user);
-  ASSERT_TRUE(written.finalize());
+  TextProblem written(R"(
+    input = 10 -> 8; slice0 = 1 input -> 4; g0 = start 25 slice0 -> 16
+    slice1 = 1 input -> 4; g1 = start 25 slice1 -> 16; wait g0
+    mm0 = 55 g0' -> 32; s0 = start 35 mm0 -> 8; wait g1; mm1 = 55 g1' -> 32
+    s1 = start 35 mm1 -> 8; wait s0; wait s1; whole = 2 s0' s1' -> 16
+    use = 10 whole -> 16)");
+  ASSERT_TRUE(written.check());
 
   SplitProblem split = Block().split();
   Result<MemoryTimeline> expected =
@@ -256,38 +199,23 @@ TEST(SplitProblem, MemoryIsThatOfTheWrittenProgram) {
 TEST(SplitProblem, SectionsEndWhereAllChunksAreNeeded) {
   // Two products whose results nothing but the next one needs, and a cheap
   // operation of the region behind another one that needs the first whole.
-  auto build = [](bool needsWhole) {
-    Problem problem;
-    NodeId mm = addCompute(problem, 10);
-    NodeId mm2 = addCompute(problem, 10, {mm});
-    NodeId other = addCompute(problem, 1);
-    NodeId mm3 = addCompute(problem, 10, {mm2});
-    if (needsWhole)
-      problem.addDependence(mm, other, DependenceKind::Data);
-    problem.finalize();
+  auto tellSplit = [](const char *other) {
+    TextProblem problem("mm = 10; mm2 = 10 mm; other = 1 " +
+                        std::string(other) + "; mm3 = 10 mm2");
     SplitSpec spec;
-    spec.members = {{mm, 5}, {mm2, 5}, {mm3, 5}};
-    return std::pair(problem, spec);
+    spec.members = {{0, 5}, {1, 5}, {3, 5}};
+    return tell(*SplitProblem::create(problem, {spec}));
   };
-  auto [apart, spec] = build(false);
-  EXPECT_EQ(tell(*SplitProblem::create(apart, {spec})),
-            "0.0 1.0 2 3.0 0.1 1.1 3.1");
-  auto [needed, same] = build(true);
-  EXPECT_EQ(tell(*SplitProblem::create(needed, {same})),
-            "0.0 1.0 0.1 1.1 2 3.0 3.1");
+  EXPECT_EQ(tellSplit(""), "0.0 1.0 2 3.0 0.1 1.1 3.1");
+  EXPECT_EQ(tellSplit("mm"), "0.0 1.0 0.1 1.1 2 3.0 3.1");
 }
 
 TEST(SplitProblem, RegionsFollowOnEachOther) {
   // What the first region computes is scattered by the second one, in another
   // number of chunks.
-  Problem problem;
-  NodeId mm = addCompute(problem, 10);
-  NodeId scatter = addStart(problem, 10, {mm});
-  NodeId wait = problem.addWait(scatter);
-  BufferId product = problem.addBuffer(60, mm, true);
-  problem.addUse(product, scatter);
-  problem.addUse(product, wait);
-  problem.finalize();
+  TextProblem problem("mm = 10 -> 60; s = start 10 mm; wait s");
+  NodeId mm = problem["mm"], scatter = problem["s"], wait = problem["s'"];
+  BufferId product = problem.bufferOf("mm");
   SplitSpec first, second;
   first.members = {{mm, 5}};
   first.buffers = {{product, 30}};
@@ -338,53 +266,53 @@ std::string errorOf(const Problem &problem,
   return SplitProblem::create(problem, specs).error();
 }
 
-/// The error for the block with a change of its region.
-template <typename ChangeFn> std::string errorAfter(ChangeFn change) {
-  Block block;
-  change(block.spec);
-  return errorOf(block.problem, {block.spec});
+/// A change of the block's region, and the error for it.
+struct WrongSpec {
+  void (*change)(SplitSpec &);
+  const char *error;
+};
+
+template <size_t count> void expectErrors(const WrongSpec (&cases)[count]) {
+  for (const WrongSpec &wrong : cases) {
+    Block block;
+    wrong.change(block.spec);
+    EXPECT_EQ(errorOf(block.problem, {block.spec}), wrong.error);
+  }
 }
 
 TEST(SplitProblem, WrongMembersAreErrors) {
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.chunks = 1; }),
-            "region 0 has 1 chunks; there can be 2 to 64");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.chunks = 65; }),
-            "region 0 has 65 chunks; there can be 2 to 64");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.members.clear(); }),
-            "region 0 has no members");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.members[0].node = 7; }),
-            "region 0 has node 7; the problem has 7 nodes");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) {
-              std::swap(spec.members[0], spec.members[1]);
-            }),
-            "region 0 has node 1 (start) after node 2 (wait); members are in "
-            "ascending order");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) {
-              spec.members.erase(spec.members.begin());
-            }),
-            "region 0 has node 2 (wait) without node 1 (start)");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.members.pop_back(); }),
-            "region 0 has node 4 (start) without node 5 (wait)");
-  EXPECT_EQ(
-      errorAfter([](SplitSpec &spec) { spec.members[2].chunkCostNs = -3; }),
-      "a chunk of node 3 (compute) has a negative cost of -3 ns");
-  EXPECT_EQ(
-      errorAfter([](SplitSpec &spec) { spec.members[1].chunkCostNs = 3; }),
-      "a chunk of node 2 (wait) has a cost of 3 ns, but the time of a "
-      "collective belongs to its start");
-  EXPECT_EQ(
-      errorAfter([](SplitSpec &spec) {
-        spec.members[2].chunkCostNs =
-            std::numeric_limits<int64_t>::max() / 2 + 1;
-      })
-          .rfind("the regions make a program that is not valid: the sum of "
-                 "the costs",
-                 0),
-      0u);
+  expectErrors(
+      {{[](SplitSpec &spec) { spec.chunks = 1; },
+        "region 0 has 1 chunks; there can be 2 to 64"},
+       {[](SplitSpec &spec) { spec.chunks = 65; },
+        "region 0 has 65 chunks; there can be 2 to 64"},
+       {[](SplitSpec &spec) { spec.members.clear(); },
+        "region 0 has no members"},
+       {[](SplitSpec &spec) { spec.members[0].node = 7; },
+        "region 0 has node 7; the problem has 7 nodes"},
+       {[](SplitSpec &spec) { std::swap(spec.members[0], spec.members[1]); },
+        "region 0 has node 1 (start) after node 2 (wait); members are in "
+        "ascending order"},
+       {[](SplitSpec &spec) { spec.members.erase(spec.members.begin()); },
+        "region 0 has node 2 (wait) without node 1 (start)"},
+       {[](SplitSpec &spec) { spec.members.pop_back(); },
+        "region 0 has node 4 (start) without node 5 (wait)"},
+       {[](SplitSpec &spec) { spec.members[2].chunkCostNs = -3; },
+        "a chunk of node 3 (compute) has a negative cost of -3 ns"},
+       {[](SplitSpec &spec) { spec.members[1].chunkCostNs = 3; },
+        "a chunk of node 2 (wait) has a cost of 3 ns, but the time of a "
+        "collective belongs to its start"}});
 
   Block block;
   EXPECT_EQ(errorOf(block.problem, {block.spec, block.spec}),
             "node 1 (start) is in region 0 and again in region 1");
+  SplitSpec large = block.spec;
+  large.members[2].chunkCostNs = std::numeric_limits<int64_t>::max() / 2 + 1;
+  EXPECT_EQ(errorOf(block.problem, {large})
+                .rfind("the regions make a program that is not valid: the sum "
+                       "of the costs",
+                       0),
+            0u);
   NodeId barrier = block.problem.addNode(NodeKind::Blocking, 1, 0);
   EXPECT_EQ(errorOf(block.problem, {block.spec}),
             "the problem was changed after it was finalized");
@@ -395,77 +323,88 @@ TEST(SplitProblem, WrongMembersAreErrors) {
 }
 
 TEST(SplitProblem, WrongBuffersAreErrors) {
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers[0].buffer = 5; }),
-            "region 0 splits buffer 5; the problem has 5 buffers");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers[0].buffer = 0; }),
-            "region 0 splits buffer 0, which no member of it makes");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers[0].buffer = 2; }),
-            "region 0 splits buffer 2 twice");
-  EXPECT_EQ(errorAfter([](SplitSpec &spec) { spec.buffers.pop_back(); }),
-            "region 0 has node 4 (start), but does not split its buffer 3");
-  EXPECT_EQ(
-      errorAfter([](SplitSpec &spec) { spec.buffers[0].chunkBytes = -1; }),
-      "a chunk of buffer 1 has a negative size of -1 bytes");
+  expectErrors(
+      {{[](SplitSpec &spec) { spec.buffers[0].buffer = 5; },
+        "region 0 splits buffer 5; the problem has 5 buffers"},
+       {[](SplitSpec &spec) { spec.buffers[0].buffer = 0; },
+        "region 0 splits buffer 0, which no member of it makes"},
+       {[](SplitSpec &spec) { spec.buffers[0].buffer = 2; },
+        "region 0 splits buffer 2 twice"},
+       {[](SplitSpec &spec) { spec.buffers.pop_back(); },
+        "region 0 has node 4 (start), but does not split its buffer 3"},
+       {[](SplitSpec &spec) { spec.buffers[0].chunkBytes = -1; },
+        "a chunk of buffer 1 has a negative size of -1 bytes"}});
 }
 
 TEST(SplitProblem, WrongWholesAreErrors) {
-  auto errorWith = [](auto change) {
-    return errorAfter([&](SplitSpec &spec) { change(spec.wholes[0]); });
-  };
-  using Whole = SplitSpec::Whole;
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.producer = noNode; }),
-            "whole 0 of region 0 has no producer");
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.producer = 7; }),
-            "whole 0 of region 0 has node 7 as its producer; the problem has 7 "
-            "nodes");
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.source = 5; }),
-            "whole 0 of region 0 reads buffer 5; the problem has 5 buffers");
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.source = Block::gathered; }),
-            "whole 0 of region 0 reads buffer 1, which node 5 (wait) neither "
-            "makes nor uses");
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.costNs = -1; }),
-            "whole 0 of region 0 has a negative cost of -1 ns");
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.bytes = -1; }),
-            "whole 0 of region 0 has a negative size of -1 bytes");
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.users = {7}; }),
-            "whole 0 of region 0 has node 7 as a user; the problem has 7 "
-            "nodes");
-  EXPECT_EQ(errorWith([](Whole &whole) { whole.users = {0}; }),
-            "whole 0 of region 0 has node 0 (compute) as a user, which does "
-            "not depend on node 5 (wait)");
-  EXPECT_EQ(errorWith([](Whole &whole) {
-              whole.producer = Block::use;
-              whole.users.clear();
-            }),
-            "whole 0 of region 0 has node 6 (compute) as its producer, which "
-            "is no member of the region");
+  expectErrors(
+      {{[](SplitSpec &spec) { spec.wholes[0].producer = noNode; },
+        "whole 0 of region 0 has no producer"},
+       {[](SplitSpec &spec) { spec.wholes[0].producer = 7; },
+        "whole 0 of region 0 has node 7 as its producer; the problem has 7 "
+        "nodes"},
+       {[](SplitSpec &spec) { spec.wholes[0].source = 5; },
+        "whole 0 of region 0 reads buffer 5; the problem has 5 buffers"},
+       {[](SplitSpec &spec) { spec.wholes[0].source = Block::gathered; },
+        "whole 0 of region 0 reads buffer 1, which node 5 (wait) neither "
+        "makes nor uses"},
+       {[](SplitSpec &spec) { spec.wholes[0].costNs = -1; },
+        "whole 0 of region 0 has a negative cost of -1 ns"},
+       {[](SplitSpec &spec) { spec.wholes[0].bytes = -1; },
+        "whole 0 of region 0 has a negative size of -1 bytes"},
+       {[](SplitSpec &spec) { spec.wholes[0].users = {7}; },
+        "whole 0 of region 0 has node 7 as a user; the problem has 7 nodes"},
+       {[](SplitSpec &spec) { spec.wholes[0].users = {0}; },
+        "whole 0 of region 0 has node 0 (compute) as a user, which does not "
+        "depend on node 5 (wait)"},
+       {[](SplitSpec &spec) {
+          spec.wholes[0].producer = Block::use;
+          spec.wholes[0].users.clear();
+        },
+        "whole 0 of region 0 has node 6 (compute) as its producer, which is "
+        "no member of the region"},
+       // Chunks that are parts of a whole.
+       {[](SplitSpec &spec) {
+          spec.wholes.push_back({Block::mm,
+                                 Block::product,
+                                 3,
+                                 64,
+                                 true,
+                                 {},
+                                 /*isWritten=*/true});
+        },
+        "whole 1 of region 0 costs 3 ns, but its chunks are parts of it"},
+       {[](SplitSpec &spec) {
+          spec.wholes.push_back(spec.wholes.front());
+          spec.wholes.back().costNs = 0;
+          spec.wholes.back().isWritten = true;
+        },
+        "whole 1 of region 0 has chunks that are parts of buffer 3, which no "
+        "Compute of the region makes"}});
 }
 
 TEST(SplitProblem, WrongSlicesAreErrors) {
-  auto errorWith = [](auto change) {
-    return errorAfter([&](SplitSpec &spec) { change(spec.slices[0]); });
-  };
-  using Slice = SplitSpec::Slice;
-  EXPECT_EQ(errorWith([](Slice &slice) { slice.producer = noNode; }),
-            "slice 0 of region 0 reads buffer 0, which node 0 (compute) makes, "
-            "but has no producer");
-  EXPECT_EQ(errorWith([](Slice &slice) { slice.users.clear(); }),
-            "slice 0 of region 0 has no users");
-  EXPECT_EQ(errorWith([](Slice &slice) { slice.users = {3}; }),
-            "slice 0 of region 0 has node 3 (compute) as a user, which does "
-            "not depend on node 0 (compute)");
-  EXPECT_EQ(errorWith([](Slice &slice) { slice.costNs = -2; }),
-            "slice 0 of region 0 has a negative cost of -2 ns");
-  EXPECT_EQ(errorWith([](Slice &slice) {
-              slice = {Block::waitScatter, Block::scattered, 1, 1, {6}};
-            }),
-            "slice 0 of region 0 has node 6 (compute) as a user, which is no "
-            "member of the region");
-  EXPECT_EQ(errorWith([](Slice &slice) {
-              slice = {Block::mm, Block::product, 1, 1, {Block::scatter}};
-            }),
-            "slice 0 of region 0 has a value of node 3 (compute), which is a "
-            "member, but no whole that node 4 (start) uses");
+  expectErrors(
+      {{[](SplitSpec &spec) { spec.slices[0].producer = noNode; },
+        "slice 0 of region 0 reads buffer 0, which node 0 (compute) makes, "
+        "but has no producer"},
+       {[](SplitSpec &spec) { spec.slices[0].users.clear(); },
+        "slice 0 of region 0 has no users"},
+       {[](SplitSpec &spec) { spec.slices[0].users = {3}; },
+        "slice 0 of region 0 has node 3 (compute) as a user, which does not "
+        "depend on node 0 (compute)"},
+       {[](SplitSpec &spec) { spec.slices[0].costNs = -2; },
+        "slice 0 of region 0 has a negative cost of -2 ns"},
+       {[](SplitSpec &spec) {
+          spec.slices[0] = {Block::waitScatter, Block::scattered, 1, 1, {6}};
+        },
+        "slice 0 of region 0 has node 6 (compute) as a user, which is no "
+        "member of the region"},
+       {[](SplitSpec &spec) {
+          spec.slices[0] = {Block::mm, Block::product, 1, 1, {Block::scatter}};
+        },
+        "slice 0 of region 0 has a value of node 3 (compute), which is a "
+        "member, but no whole that node 4 (start) uses"}});
   // An argument that the user does not use.
   Block block;
   BufferId argument = block.problem.addBuffer(8, noNode, false);
@@ -477,22 +416,18 @@ TEST(SplitProblem, WrongSlicesAreErrors) {
 }
 
 TEST(SplitProblem, UsesWithoutADependenceAreRespected) {
-  // The use alone says that 1 comes after 0, and 2 after 3.
-  auto build = [](bool isImpossible) {
-    Problem problem;
-    NodeId maker = addCompute(problem, 1);
-    NodeId user = addCompute(problem, 1);
-    problem.addUse(problem.addBuffer(4, maker, true), user);
-    if (isImpossible)
-      problem.addDependence(user, maker, DependenceKind::Order);
-    problem.finalize();
+  // The use alone says that the user comes after the maker.
+  auto build = [](const char *operand) {
     SplitSpec spec;
-    spec.members = {{maker, 1}};
+    spec.members = {{0, 1}};
     spec.buffers = {{0, 2}};
-    return SplitProblem::create(problem, {spec});
+    return SplitProblem::create(TextProblem("maker = 1 " +
+                                            std::string(operand) +
+                                            " -> 4; user = 1 use:maker"),
+                                {spec});
   };
-  EXPECT_TRUE(build(false));
-  EXPECT_EQ(build(true).error(),
+  EXPECT_TRUE(build(""));
+  EXPECT_EQ(build("order:user").error(),
             "the problem has no legal order: a node uses a buffer before the "
             "node that makes it can run");
 }

@@ -10,6 +10,7 @@
 
 #include "../Seeds.h"
 #include "RandomCyclicProblem.h"
+#include "TestProblems.h"
 
 #include <gtest/gtest.h>
 
@@ -31,65 +32,30 @@ std::optional<CyclicOrder> fillProgram(const CyclicProblem &problem,
 
 /// Two layers of a backward: the gradients of inputs are a chain, those of
 /// weights hang from it. The reduction at its end stalls.
-struct Backward {
-  Backward() {
-    inputs = body.addNode(NodeKind::Compute, 100);
-    early = addWeights(inputs);
-    update = body.addNode(NodeKind::Compute, 1);
-    body.addDependence(early, update, DependenceKind::Data);
-    moreInputs = body.addNode(NodeKind::Compute, 100);
-    body.addDependence(inputs, moreInputs, DependenceKind::Data);
-    late = addWeights(moreInputs);
-    scatter = body.addNode(NodeKind::Start, 70, 0);
-    body.addDependence(moreInputs, scatter, DependenceKind::Data);
-    wait = body.addWait(scatter);
-    last = body.addNode(NodeKind::Compute, 10);
-    body.addDependence(wait, last, DependenceKind::Data);
-    body.finalize();
-  }
-
-  NodeId addWeights(NodeId from) {
-    NodeId weights = body.addNode(NodeKind::Compute, 50);
-    body.addDependence(from, weights, DependenceKind::Data);
-    return weights;
-  }
-
-  Problem body;
-  NodeId inputs, early, update, moreInputs, late, scatter, wait, last;
-};
+const char *const backward = R"(
+  a = 100; early = 50 a; update = 1 early; b = 100 a; late = 50 b
+  s = start 70 b; wait s; last = 10 s')";
 
 TEST(StallFilling, TakesTheNearestComputationThatNothingWaitsFor) {
-  Backward step;
-  CyclicProblem problem(step.body);
+  TextProblem body(backward);
+  CyclicProblem problem(body);
   std::optional<CyclicOrder> filled = fillProgram(problem);
   ASSERT_TRUE(filled);
   // The update follows what it depends on, behind the stall.
-  EXPECT_EQ(filled->order,
-            (Order{step.inputs, step.moreInputs, step.scatter, step.early,
-                   step.late, step.wait, step.update, step.last}));
+  EXPECT_EQ(body.tell(filled->order), "a b s early late s' update last");
   Result<PeriodTimeline> period = simulatePeriod(problem, *filled);
   ASSERT_TRUE(bool(period));
   EXPECT_EQ(period->periodNs, 311);
-}
 
-TEST(StallFilling, LeavesWhatIsNearer) {
-  Backward step;
-  std::optional<CyclicOrder> filled =
-      fillProgram(CyclicProblem(step.body), /*distanceNs=*/120);
+  // What is nearer stays.
+  filled = fillProgram(problem, /*distanceNs=*/120);
   ASSERT_TRUE(filled);
-  EXPECT_EQ(filled->order,
-            (Order{step.inputs, step.moreInputs, step.late, step.scatter,
-                   step.early, step.wait, step.update, step.last}));
-  EXPECT_FALSE(fillProgram(CyclicProblem(step.body), /*distanceNs=*/1000));
+  EXPECT_EQ(body.tell(filled->order), "a b late s early s' update last");
+  EXPECT_FALSE(fillProgram(problem, /*distanceNs=*/1000));
 }
 
 TEST(StallFilling, WithoutAStallNothingMoves) {
-  Problem body;
-  NodeId first = body.addNode(NodeKind::Compute, 10);
-  NodeId second = body.addNode(NodeKind::Compute, 10);
-  body.addDependence(first, second, DependenceKind::Data);
-  body.finalize();
-  EXPECT_FALSE(fillProgram(CyclicProblem(std::move(body))));
+  EXPECT_FALSE(fillProgram(CyclicProblem(TextProblem("a = 10; b = 10 a"))));
 }
 
 TEST(StallFilling, RandomOrdersRemainLegal) {

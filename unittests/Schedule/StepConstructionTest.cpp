@@ -8,276 +8,268 @@
 
 #include "Step/StepConstruction.h"
 
+#include "../Random.h"
+#include "../Seeds.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
+#include "RandomProblem.h"
+#include "RandomStep.h"
 #include "Step/ComputeOrders.h"
-#include "StepBuilder.h"
 #include "TestProblems.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
+using namespace mlir::commsched::testing;
 
 namespace {
 
-/// Constructs orders of a problem that is finalized.
+/// Constructs orders of a problem.
 class Constructor {
 public:
-  explicit Constructor(Problem &problem) {
-    const Status &status = problem.finalize();
-    EXPECT_TRUE(status) << status.error();
-    structure = *StepStructure::create(problem);
-    construction.emplace(*structure, getProgramComputeOrder(*structure));
-  }
+  Constructor(const std::string &text)
+      : problem(text), structure(*StepStructure::create(problem)),
+        construction(structure, getProgramComputeOrder(structure)) {}
 
-  Order construct(const ConstructionOptions &options = {}) const {
-    return construction->construct(options).order;
+  std::string construct(const ConstructionOptions &options = {}) const {
+    return problem.tell(construction.construct(options).order);
   }
-  const Order &alapOrder() const { return construction->alapOrder(); }
+  std::string constructAhead(int64_t lookAheadNs) const {
+    ConstructionOptions options;
+    options.lookAheadNs = lookAheadNs;
+    return construct(options);
+  }
+  std::string constructWithin(int64_t limitBytes) const {
+    ConstructionOptions options;
+    options.limitBytes = limitBytes;
+    return construct(options);
+  }
+  std::string alapOrder() const {
+    return problem.tell(construction.alapOrder());
+  }
 
 private:
-  std::optional<StepStructure> structure;
-  std::optional<StepConstruction> construction;
+  TextProblem problem;
+  StepStructure structure;
+  StepConstruction construction;
 };
-
-struct Gather {
-  NodeId start, wait;
-};
-
-/// Adds a gather of 80 bytes.
-Gather addGather(Problem &problem, int64_t costNs, StreamId stream = 0) {
-  NodeId start = addStart(problem, costNs, {}, stream);
-  NodeId wait = problem.addWait(start);
-  problem.addUse(problem.addBuffer(80, start, /*freed=*/true), wait);
-  return {start, wait};
-}
 
 /// Four products in a row of 100 ns each, the last of which needs a gather.
-struct PrefetchExample {
-  explicit PrefetchExample(int64_t gatherNs = 100) {
-    chain.push_back(addCompute(problem, 100));
-    for (int i = 1; i < 3; ++i)
-      chain.push_back(addCompute(problem, 100, {chain.back()}));
-    gather = addStart(problem, gatherNs);
-    wait = problem.addWait(gather);
-    chain.push_back(addCompute(problem, 100, {chain.back(), wait}));
-    problem.addBuffer(10, noNode, /*freed=*/false);
-    BufferId weight = problem.addBuffer(80, gather, /*freed=*/true);
-    problem.addUse(weight, wait);
-    problem.addUse(weight, chain.back());
-  }
-
-  Problem problem;
-  Order chain;
-  NodeId gather, wait;
-};
+const std::string prefetch = R"(
+  a = 100; b = 100 a; c = 100 b; g = start 100 -> 80; wait g; d = 100 c g'
+  other = arg 10!;)";
 
 TEST(StepConstruction, LastMinuteIssuesDirectlyBeforeTheNeed) {
-  StepBuilder step;
-  Tensor input = step.addArgument(10);
-  Tensor cast = step.compute(5, 20, {step.addArgument(10)});
-  Started gather = step.start(100, 80, cast);
-  Tensor weight = step.wait(gather);
-  Tensor first = step.multiply(100, 40, {input});
-  Tensor second = step.multiply(100, 40, {first, weight});
-  Started scatter = step.start(100, 10, second);
-  Tensor third = step.finish(100, 40, {first});
-  Tensor shard = step.wait(scatter);
-  Tensor update = step.finish(5, 10, {shard});
   // Operations that lower the memory run as early as possible, with their
   // successors.
-  EXPECT_EQ(
-      Constructor(step.problem).alapOrder(),
-      (Order{first.node, cast.node, gather.start, weight.node, second.node,
-             scatter.start, shard.node, update.node, third.node}));
+  EXPECT_EQ(Constructor(R"(
+              x = arg 10!; y = arg 10!; cast = 5 y -> 20
+              g = start 100 cast -> 80; wait g; a = mm 100 x -> 40
+              b = mm 100 a g' -> 40; s = start 100 b -> 10; c = 100 a -> 40!
+              wait s; update = 5 s' -> 10!)")
+                .alapOrder(),
+            "a cast g g' b s s' update c");
 }
 
 TEST(StepConstruction, GathersStartAsLateAsIsSafe) {
-  PrefetchExample example;
-  const Order &c = example.chain;
-  NodeId gather = example.gather, wait = example.wait;
-  Constructor constructor(example.problem);
-  auto constructAhead = [&](int64_t lookAheadNs) {
-    ConstructionOptions options;
-    options.lookAheadNs = lookAheadNs;
-    return constructor.construct(options);
-  };
+  Constructor constructor(prefetch);
   // It has to start at 200.
-  EXPECT_EQ(constructAhead(0), (Order{c[0], c[1], gather, c[2], wait, c[3]}));
-  EXPECT_EQ(constructAhead(99), (Order{c[0], c[1], gather, c[2], wait, c[3]}));
-  EXPECT_EQ(constructAhead(100), (Order{c[0], gather, c[1], c[2], wait, c[3]}));
-  EXPECT_EQ(constructAhead(200), (Order{gather, c[0], c[1], c[2], wait, c[3]}));
-}
-
-TEST(StepConstruction, SlackStartsGathersEarlier) {
-  PrefetchExample example;
-  const Order &c = example.chain;
+  EXPECT_EQ(constructor.constructAhead(0), "a b g c g' d");
+  EXPECT_EQ(constructor.constructAhead(99), "a b g c g' d");
+  EXPECT_EQ(constructor.constructAhead(100), "a g b c g' d");
+  EXPECT_EQ(constructor.constructAhead(200), "g a b c g' d");
+  // Or earlier, with slack.
   ConstructionOptions options;
   options.lookAheadNs = 0;
   options.slackPercent = 100;
-  EXPECT_EQ(Constructor(example.problem).construct(options),
-            (Order{c[0], example.gather, c[1], c[2], example.wait, c[3]}));
+  EXPECT_EQ(constructor.construct(options), "a g b c g' d");
 }
 
 TEST(StepConstruction, TheNextGatherLimitsTheOneBefore) {
   // The one for the fourth product has to start at 100, the other one, though
   // it is only needed at 200, at 0.
-  PrefetchExample example(200);
-  const Order &c = example.chain;
-  Problem &problem = example.problem;
-  auto [other, otherWait] = addGather(problem, 100);
-  problem.addDependence(otherWait, c[2], DependenceKind::Data);
-  ConstructionOptions options;
-  options.lookAheadNs = 0;
-  EXPECT_EQ(Constructor(problem).construct(options),
-            (Order{other, c[0], example.gather, c[1], otherWait, c[2],
-                   example.wait, c[3]}));
+  EXPECT_EQ(Constructor(R"(
+              a = 100; b = 100 a; c = 100 b h'; g = start 200 -> 80; wait g
+              d = 100 c g'; h = start 100 -> 80; wait h; other = arg 10!)")
+                .constructAhead(0),
+            "h a g b h' c g' d");
 }
 
 TEST(StepConstruction, TheLimitDelaysAGatherByOneOperation) {
-  PrefetchExample example;
-  const Order &c = example.chain;
   // Only the first needs room for itself.
-  example.problem.addBuffer(100, c[0], /*freed=*/true);
-  Constructor constructor(example.problem);
-  ConstructionOptions options;
-  options.limitBytes = 10 + 100 + 80;
-  EXPECT_EQ(constructor.construct(options),
-            (Order{example.gather, c[0], c[1], c[2], example.wait, c[3]}));
-  --options.limitBytes;
-  EXPECT_EQ(constructor.construct(options),
-            (Order{c[0], example.gather, c[1], c[2], example.wait, c[3]}));
+  Constructor constructor(R"(
+    a = 100 -> 100; b = 100 data:a; c = 100 b; g = start 100 -> 80; wait g
+    d = 100 c g'; other = arg 10!)");
+  EXPECT_EQ(constructor.constructWithin(10 + 100 + 80), "g a b c g' d");
+  EXPECT_EQ(constructor.constructWithin(10 + 100 + 79), "a g b c g' d");
 }
 
 TEST(StepConstruction, ScattersGoIntoTheGapBeforeTheNextGather) {
-  auto build = [](int64_t releasingNs, PrefetchExample &example) {
-    Problem &problem = example.problem;
-    NodeId scatter = addStart(problem, releasingNs, {example.chain[0]});
-    problem.addWait(scatter);
-    ConstructionOptions options;
-    options.lookAheadNs = 0;
-    return Constructor(problem).construct(options);
-  };
   // From 100 to 200, where the gather has to start.
-  PrefetchExample fitting;
-  const Order &c = fitting.chain;
-  NodeId gather = fitting.gather, wait = fitting.wait;
-  Order order = build(100, fitting);
-  NodeId scatter = wait + 2, scatterWait = wait + 3;
-  EXPECT_EQ(order, (Order{c[0], scatter, c[1], scatterWait, gather, c[2], wait,
-                          c[3]}));
+  EXPECT_EQ(Constructor(prefetch + "s = start 100 a; wait s").constructAhead(0),
+            "a s b s' g c g' d");
   // One that is longer comes behind it, and the gather is no later than it has
   // to be. Collectives with unused results are complete at the end.
-  PrefetchExample longer;
-  EXPECT_EQ(build(101, longer), (Order{c[0], gather, c[1], scatter, c[2], wait,
-                                       c[3], scatterWait}));
+  EXPECT_EQ(Constructor(prefetch + "s = start 101 a; wait s").constructAhead(0),
+            "a g b s c g' d s'");
 }
 
 /// A gradient of 100 bytes from the first of three operations, which is
 /// scattered to 25; the last needs 60 bytes for itself.
-struct ScatterExample {
-  explicit ScatterExample(int64_t releasingNs) {
-    first = step.multiply(100, 100, {});
-    scatter = step.start(releasingNs, 25, first);
-    shard = step.wait(scatter);
-    second = step.finish(100, 0, {});
-    third = step.finish(100, 0, {second});
-    step.addScratch(third, 60);
-  }
-
-  StepBuilder step;
-  Tensor first, second, third, shard;
-  Started scatter;
-};
+std::string scattering(int64_t scatterNs) {
+  return "a = mm 100 -> 100; s = start " + std::to_string(scatterNs) +
+         " a -> 25; wait s; b = 100 -> 0!; c = 100 b -> 0! 60;";
+}
 
 TEST(StepConstruction, WaitsForScattersWhenThatCostsNothing) {
-  ScatterExample during(100);
-  EXPECT_EQ(Constructor(during.step.problem).construct(),
-            (Order{during.first.node, during.scatter.start, during.second.node,
-                   during.shard.node, during.third.node}));
-  ScatterExample longer(101);
-  EXPECT_EQ(Constructor(longer.step.problem).construct(),
-            (Order{longer.first.node, longer.scatter.start, longer.second.node,
-                   longer.third.node, longer.shard.node}));
+  EXPECT_EQ(Constructor(scattering(100)).construct(), "a s b s' c");
+  EXPECT_EQ(Constructor(scattering(101)).construct(), "a s b c s'");
 }
 
 TEST(StepConstruction, WaitsForScattersWhenTheMemoryIsNeeded) {
-  ScatterExample example(1000);
-  Constructor constructor(example.step.problem);
-  ConstructionOptions options;
-  options.limitBytes = 100 + 25 + 60;
-  EXPECT_EQ(constructor.construct(options).back(), example.shard.node);
-  --options.limitBytes;
-  EXPECT_EQ(
-      constructor.construct(options),
-      (Order{example.first.node, example.scatter.start, example.second.node,
-             example.shard.node, example.third.node}));
+  Constructor constructor(scattering(1000));
+  EXPECT_EQ(constructor.constructWithin(100 + 25 + 60), "a s b c s'");
+  EXPECT_EQ(constructor.constructWithin(100 + 25 + 59), "a s b s' c");
 }
 
 TEST(StepConstruction, LeavesRoomForWhatScattersHold) {
-  ScatterExample example(150);
-  StepBuilder &step = example.step;
-  Started gather = step.start(100, 80, step.addArgument(0));
-  Tensor weight = step.wait(gather);
-  Tensor fourth = step.finish(100, 0, {example.third, weight});
-  ConstructionOptions options;
   // The third has room beside the scatter, or beside the gather.
-  options.limitBytes = 100 + 25 + 60;
-  EXPECT_EQ(Constructor(step.problem).construct(options),
-            (Order{example.first.node, example.scatter.start,
-                   example.second.node, example.third.node, example.shard.node,
-                   gather.start, weight.node, fourth.node}));
+  EXPECT_EQ(Constructor(scattering(150) + "x = arg 0!; g = start 100 x -> 80; "
+                                          "wait g; d = 100 c g' -> 0!")
+                .constructWithin(100 + 25 + 60),
+            "a s b c s' g g' d");
 }
 
 TEST(StepConstruction, CountsWhatTheNextOperationNeedsOnce) {
-  StepBuilder step;
-  Tensor first = step.multiply(100, 100, {});
-  Started scatter = step.start(1000, 25, first, /*stream=*/1);
-  Tensor shard = step.wait(scatter);
-  Started gather = step.start(1, 80, step.addArgument(0));
-  Tensor weight = step.wait(gather);
-  Tensor second = step.multiply(100, 0, {weight});
-  Constructor constructor(step.problem);
   ConstructionOptions options;
   options.lookAheadNs = 0;
   // The limit allows for the weight beside the scatter, so no wait is needed.
   options.limitBytes = 100 + 25 + 80;
-  EXPECT_EQ(constructor.construct(options),
-            (Order{first.node, gather.start, scatter.start, weight.node,
-                   second.node, shard.node}));
+  EXPECT_EQ(Constructor(R"(
+              a = mm 100 -> 100; s = start 1000@1 a -> 25; wait s; x = arg 0!
+              g = start 1 x -> 80; wait g; b = mm 100 g' -> 0)")
+                .construct(options),
+            "a g s g' b s'");
 }
 
 TEST(StepConstruction, ReducesAcrossReplicasBesideTheNextOperation) {
-  StepBuilder step;
-  Tensor first = step.multiply(100, 80, {});
-  Started scatter = step.start(60, 20, first, /*stream=*/0);
-  Tensor shard = step.wait(scatter);
-  Started reduction = step.start(60, 20, shard, /*stream=*/1);
-  Tensor sum = step.wait(reduction);
-  Tensor second = step.finish(100, 10, {step.addArgument(10)});
-  Tensor third = step.finish(100, 10, {second});
-  Tensor fourth = step.finish(100, 10, {third});
-  EXPECT_EQ(Constructor(step.problem).construct(),
-            (Order{first.node, scatter.start, second.node, shard.node,
-                   reduction.start, third.node, sum.node, fourth.node}));
+  EXPECT_EQ(Constructor(R"(
+              a = mm 100 -> 80; s = start 60 a -> 20; wait s
+              r = start 60@1 s' -> 20; wait r; x = arg 10!; b = 100 x -> 10!
+              c = 100 b -> 10!; d = 100 c -> 10!)")
+                .construct(),
+            "a s b s' r c r' d");
 }
 
 TEST(StepConstruction, ExclusiveStreamsTakeTurns) {
   // With two streams of their own both would be over at 100.
-  Problem problem;
-  auto [a, waitA] = addGather(problem, 100, /*stream=*/0);
-  auto [b, waitB] = addGather(problem, 100, /*stream=*/1);
-  NodeId first = addCompute(problem, 100);
-  NodeId second = addCompute(problem, 100, {first, waitA});
-  NodeId third = addCompute(problem, 100, {second, waitB});
-  Constructor constructor(problem);
-  EXPECT_EQ(constructor.construct(),
-            (Order{a, b, first, waitA, second, waitB, third}));
+  Constructor constructor(R"(
+    g = start 100 -> 80; wait g; h = start 100@1 -> 80; wait h; a = 100
+    b = 100 a data:g'; c = 100 b data:h')");
+  EXPECT_EQ(constructor.construct(), "g h a g' b h' c");
   ConstructionOptions options;
   options.contention.exclusive = {{0, 1}};
   // The second would only queue until the first operation is over.
-  EXPECT_EQ(constructor.construct(options),
-            (Order{a, first, b, waitA, second, waitB, third}));
+  EXPECT_EQ(constructor.construct(options), "g a h g' b h' c");
+}
+
+//===----------------------------------------------------------------------===//
+// Random problems
+//===----------------------------------------------------------------------===//
+
+TEST(StepConstruction, PipelinesAChainOfGathers) {
+  for (uint64_t seed : Seeds(200)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    Problem problem;
+    std::vector<int64_t> gathersNs, productsNs;
+    NodeId last = noNode;
+    for (int64_t i = 0, size = 1 + random.below(12); i < size; ++i) {
+      gathersNs.push_back(random.below(100));
+      productsNs.push_back(random.below(100));
+      NodeId gather = addStart(problem, gathersNs.back());
+      NodeId wait = problem.addWait(gather);
+      problem.addUse(problem.addBuffer(80, gather, /*freed=*/true), wait);
+      NodeId product = addCompute(problem, productsNs.back(), {wait});
+      problem.setExpensive(product);
+      if (last != noNode)
+        problem.addDependence(last, product, DependenceKind::Data);
+      last = product;
+    }
+    // A flow shop of two machines with a fixed order: some gather has kept its
+    // stream busy until then, and products the compute stream from then on.
+    int64_t gatheredNs = 0, optimumNs = 0;
+    for (size_t i = 0; i < gathersNs.size(); ++i) {
+      gatheredNs += gathersNs[i];
+      int64_t restNs = 0;
+      for (size_t j = i; j < productsNs.size(); ++j)
+        restNs += productsNs[j];
+      optimumNs = std::max(optimumNs, gatheredNs + restNs);
+    }
+    ASSERT_TRUE(problem.finalize());
+    StepStructure structure = *StepStructure::create(problem);
+    Order order = StepConstruction(structure, getProgramComputeOrder(structure))
+                      .construct({})
+                      .order;
+    ASSERT_TRUE(verify(problem, order));
+    ASSERT_EQ(simulate(problem, order)->stepNs, optimumNs);
+  }
+}
+
+/// Whether `part` is what is left of `order` without the others.
+bool isSubsequence(const Order &part, const Order &order) {
+  size_t found = 0;
+  for (NodeId node : order)
+    found += found < part.size() && part[found] == node;
+  return found == part.size();
+}
+
+TEST(StepConstruction, IsAlwaysLegal) {
+  int numWithin = 0, numLimited = 0;
+  for (uint64_t seed : Seeds(600)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Problem problem =
+        seed % 2 ? makeRandomStep(seed, 4) : makeRandomProblem(seed, {});
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      if (problem.kind(node) == NodeKind::Compute && problem.costNs(node) > 16)
+        problem.setExpensive(node);
+    StepStructure structure = *StepStructure::create(problem);
+    Order computeOrder = getProgramComputeOrder(structure);
+    StepConstruction construction(structure, computeOrder);
+    ASSERT_TRUE(verify(problem, construction.alapOrder()));
+    // The random problems have waits that need computation, which is not what
+    // steps are like: waiting early then brings that computation forward.
+    bool isStep = seed % 2;
+    if (isStep) {
+      ASSERT_TRUE(isSubsequence(computeOrder, construction.alapOrder()));
+    }
+    int64_t leastBytes =
+        simulateMemory(problem, construction.alapOrder())->peakBytes;
+    Random random(seed);
+    for (int64_t percent : {90, 100, 110, 1000}) {
+      ConstructionOptions options;
+      options.limitBytes = leastBytes * percent / 100;
+      options.lookAheadNs = random.below(400);
+      options.slackPercent = static_cast<int32_t>(random.below(100));
+      ConstructedOrder result = construction.construct(options);
+      ASSERT_TRUE(verify(problem, result.order));
+      if (isStep) {
+        ASSERT_TRUE(isSubsequence(computeOrder, result.order));
+      }
+      ASSERT_LE(simulate(problem, result.order)->stepNs, result.stepNs);
+      if (percent < 100 || !isStep)
+        continue;
+      ++numLimited;
+      numWithin += simulateMemory(problem, result.order)->peakBytes <=
+                   options.limitBytes;
+    }
+  }
+  // Estimates may be wrong, but not often.
+  EXPECT_GT(numWithin * 100, numLimited * 90);
 }
 
 } // namespace

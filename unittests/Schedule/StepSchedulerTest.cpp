@@ -14,7 +14,6 @@
 #include "CommSched/Schedule/Model/Verify.h"
 #include "RandomStep.h"
 #include "Step/ListScheduling.h"
-#include "StepBuilder.h"
 #include "TestProblems.h"
 
 #include <algorithm>
@@ -35,36 +34,36 @@ StepSchedulerOptions withLittleEffort() {
 }
 
 StepSchedule
-schedule(Problem &problem,
+schedule(const Problem &problem,
          const StepSchedulerOptions &options = withLittleEffort()) {
-  const Status &status = problem.finalize();
-  EXPECT_TRUE(status) << status.error();
-  return *scheduleStep(problem, options);
+  Result<StepSchedule> result = scheduleStep(problem, options);
+  EXPECT_TRUE(result) << result.error();
+  return *result;
 }
 
 TEST(StepScheduler, KeepsAProgramThatCannotBeBettered) {
-  Problem problem;
-  NodeId gather = addStart(problem, 100);
-  addCompute(problem, 100);
-  addCompute(problem, 10, {problem.addWait(gather)});
-  StepSchedule best = schedule(problem);
-  EXPECT_EQ(best.origin, ScheduleOrigin::Program);
-  EXPECT_EQ(best.order, programOrder(problem));
-  EXPECT_EQ(best.stepNs, 110);
-
-  Problem empty;
-  EXPECT_EQ(schedule(empty).stepNs, 0);
+  // Of one gather that is hidden, without anything to hide a collective, and
+  // without operations.
+  for (auto [text, stepNs] :
+       {std::pair("g = start 100; a = 100; wait g; b = 10 g'", 110),
+        {"a = 10; g = start 100 a; wait g; b = 10 g'", 120},
+        {R"(a = 10; g = start 100 a; wait g; h = start 100 g'; wait h
+            b = 10 h')",
+         220},
+        {"", 0}}) {
+    TextProblem problem(text);
+    StepSchedule best = schedule(problem);
+    EXPECT_EQ(best.origin, ScheduleOrigin::Program);
+    EXPECT_EQ(best.order, programOrder(problem));
+    EXPECT_EQ(best.stepNs, stepNs);
+  }
 }
 
 TEST(StepScheduler, TakesSimpleOverlapThatIsAsGood) {
-  Problem problem;
-  NodeId first = addCompute(problem, 100);
-  NodeId gather = addStart(problem, 100);
-  NodeId wait = problem.addWait(gather);
-  NodeId last = addCompute(problem, 10, {wait, first});
+  TextProblem problem("a = 100; g = start 100; wait g; last = 10 g' a");
   StepSchedule best = schedule(problem);
   EXPECT_EQ(best.origin, ScheduleOrigin::SimpleOverlap);
-  EXPECT_EQ(best.order, (Order{gather, first, wait, last}));
+  EXPECT_EQ(problem.tell(best.order), "g a g' last");
   EXPECT_EQ(best.stepNs, 110);
 }
 
@@ -85,49 +84,44 @@ TEST(StepScheduler, IsAsShortAsListScheduling) {
   }
 }
 
+/// Whether the operations come in this order.
+bool areInOrder(const TextProblem &problem, const Order &order,
+                const std::string &names) {
+  Positions positions = *invert(problem, order);
+  Order nodes = problem.list(names);
+  return std::is_sorted(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
+    return positions[a] < positions[b];
+  });
+}
+
 TEST(StepScheduler, ConstructsWhatTheProgramIsTooStiffFor) {
   // A gather that is needed first comes behind one that is needed last.
-  Problem problem;
-  NodeId second = addStart(problem, 100);
-  NodeId first = addStart(problem, 100);
-  NodeId needsFirst = addCompute(problem, 100, {problem.addWait(first)});
-  NodeId needsSecond =
-      addCompute(problem, 100, {problem.addWait(second), needsFirst});
+  TextProblem problem(R"(
+    second = start 100; first = start 100; wait first; needsFirst = 100 first'
+    wait second; needsSecond = 100 second' needsFirst)");
   StepSchedule best = schedule(problem);
   EXPECT_EQ(best.origin, ScheduleOrigin::Constructed);
-  Positions positions = *invert(problem, best.order);
-  EXPECT_LT(positions[first], positions[second]);
-  EXPECT_LT(positions[needsFirst], positions[needsSecond]);
+  EXPECT_TRUE(areInOrder(problem, best.order, "first second"));
+  EXPECT_TRUE(areInOrder(problem, best.order, "needsFirst needsSecond"));
   EXPECT_EQ(best.stepNs, 300);
 }
 
-/// Two values of 100 bytes each from one operation each; what needs them leaves
-/// 10. The program makes both first.
-struct HungryExample {
-  HungryExample() {
-    Tensor input = step.addArgument(10);
-    Tensor a = step.compute(10, 100, {input}),
-           b = step.compute(10, 100, {input});
-    Tensor gathered = step.wait(step.start(50, 40, input));
-    Tensor fromA = step.compute(10, 10, {a});
-    Tensor fromB = step.compute(10, 10, {b});
-    step.finish(10, 10, {fromA, fromB, gathered});
-  }
-  StepBuilder step;
-};
-
 TEST(StepScheduler, TakesTheLeastMemoryIfNothingFits) {
-  HungryExample example;
+  // Two values of 100 bytes each from one operation each; what needs them
+  // leaves 10. The program makes both first.
+  TextProblem problem(R"(
+    x = arg 10!; a = 10 x -> 100; b = 10 x -> 100; g = start 50 x -> 40; wait g
+    fromA = 10 a -> 10; fromB = 10 b -> 10; last = 10 fromA fromB g' -> 10!)");
   StepSchedulerOptions options = withLittleEffort();
   options.limitBytes = 1;
-  StepSchedule best = schedule(example.step.problem, options);
+  StepSchedule best = schedule(problem, options);
   EXPECT_EQ(best.origin, ScheduleOrigin::LeastMemory);
   EXPECT_FALSE(best.fits(options.limitBytes));
   // Input, one value with what it leaves, and what the other one left.
   EXPECT_EQ(best.peakBytes, 10 + 100 + 10 + 10);
   // With that for a limit it is met.
   options.limitBytes = best.peakBytes;
-  EXPECT_TRUE(schedule(example.step.problem, options).fits(best.peakBytes));
+  EXPECT_TRUE(schedule(problem, options).fits(best.peakBytes));
 }
 
 TEST(StepScheduler, TakesNoBadProblem) {
@@ -135,10 +129,7 @@ TEST(StepScheduler, TakesNoBadProblem) {
   EXPECT_FALSE(scheduleStep(open, {}));
   EXPECT_FALSE(scheduleStepOnce(open, {}));
   EXPECT_FALSE(sketchStep(open, {}));
-  Problem backwards;
-  NodeId first = addCompute(backwards, 1), second = addCompute(backwards, 1);
-  backwards.addDependence(second, first, DependenceKind::Data);
-  ASSERT_TRUE(backwards.finalize());
+  TextProblem backwards("a = 1 b; b = 1");
   Result<StepSchedule> result = scheduleStep(backwards, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().find("the program is not a legal order: "), 0u)
@@ -195,71 +186,28 @@ TEST(StepScheduler, OneRunMakesASchedule) {
   EXPECT_LT(numWorse, seeds.size() / 4);
 }
 
-/// Whether the operations come in this order.
-bool areInOrder(const Problem &problem, const Order &order,
-                std::initializer_list<NodeId> nodes) {
-  Positions positions = *invert(problem, order);
-  return std::is_sorted(nodes.begin(), nodes.end(), [&](NodeId a, NodeId b) {
-    return positions[a] < positions[b];
-  });
-}
-
-TEST(StepScheduler, HidesAGatherBehindAllThatIsIndependent) {
-  Problem problem;
-  NodeId first = addCompute(problem, 60), second = addCompute(problem, 60);
-  NodeId gather = addStart(problem, 120);
-  NodeId wait = problem.addWait(gather);
-  NodeId root = addCompute(problem, 10, {wait, first, second});
-  StepSchedule best = schedule(problem);
-  EXPECT_EQ(best.order, (Order{gather, first, second, wait, root}));
-}
-
-TEST(StepScheduler, SharesComputationAmongGathers) {
-  Problem problem;
-  NodeId first = addCompute(problem, 100), second = addCompute(problem, 100);
-  NodeId waitA = problem.addWait(addStart(problem, 100));
-  NodeId waitB = problem.addWait(addStart(problem, 100));
-  addCompute(problem, 10, {waitA, waitB, first, second});
-  EXPECT_EQ(schedule(problem).stepNs, 210);
-}
-
-TEST(StepScheduler, LeavesACollectiveWithNothingBesideIt) {
-  Problem problem;
-  NodeId operand = addCompute(problem, 10);
-  NodeId exchange = addStart(problem, 100, {operand});
-  addCompute(problem, 10, {problem.addWait(exchange)});
-  EXPECT_EQ(schedule(problem).origin, ScheduleOrigin::Program);
-}
-
-TEST(StepScheduler, LeavesCollectivesInARow) {
-  Problem problem;
-  NodeId operand = addCompute(problem, 10);
-  NodeId first = addStart(problem, 100, {operand});
-  NodeId second = addStart(problem, 100, {problem.addWait(first)});
-  addCompute(problem, 10, {problem.addWait(second)});
-  StepSchedule best = schedule(problem);
-  EXPECT_EQ(best.origin, ScheduleOrigin::Program);
-  EXPECT_EQ(best.stepNs, 220);
+TEST(StepScheduler, HidesGathersBehindAllThatIsIndependent) {
+  TextProblem problem(R"(a = 60; b = 60; g = start 120; wait g
+                         root = 10 g' a b)");
+  EXPECT_EQ(problem.tell(schedule(problem).order), "g a b g' root");
+  EXPECT_EQ(schedule(TextProblem(R"(
+              a = 100; b = 100; g = start 100; wait g; h = start 100; wait h
+              root = 10 g' h' a b)"))
+                .stepNs,
+            210);
 }
 
 TEST(StepScheduler, StartsTheOneFirstThatStallsLess) {
-  Problem problem;
-  NodeId small = addStart(problem, 20), large = addStart(problem, 100);
-  addCompute(problem, 100);
-  addCompute(problem, 10, {problem.addWait(small)});
-  addCompute(problem, 80, {problem.addWait(large)});
+  TextProblem problem(R"(
+    small = start 20; large = start 100; a = 100; wait small; b = 10 small'
+    wait large; c = 80 large')");
   StepSchedule best = schedule(problem);
-  EXPECT_TRUE(areInOrder(problem, best.order, {large, small}));
+  EXPECT_TRUE(areInOrder(problem, best.order, "large small"));
   EXPECT_EQ(best.stepNs, 190);
 }
 
 TEST(StepScheduler, OverlapsOnlyStreamsThatMayRunAtOnce) {
-  Problem problem;
-  constexpr int32_t numLayers = 3;
-  for (StreamId stream = 0; stream < numLayers; ++stream) {
-    NodeId gather = addStart(problem, 100, {}, stream);
-    addCompute(problem, 10, {problem.addWait(gather)});
-  }
+  TextProblem problem(repeat(3, "g$ = start 100@$; wait g$; a$ = 10 g$'"));
   EXPECT_EQ(schedule(problem).stepNs, 130);
   StepSchedulerOptions options = withLittleEffort();
   options.contention.exclusive = {{0, 1}, {0, 2}, {1, 2}};
@@ -277,23 +225,11 @@ TEST(StepScheduler, OverlapsOnlyStreamsThatMayRunAtOnce) {
 TEST(StepScheduler, FillsStallsWithWeightGradients) {
   // A backward: each layer's exchange holds up the next, while the gradients
   // of the weights are there for what would stand still.
-  StepBuilder step;
-  constexpr int numLayers = 6;
-  std::vector<NodeId> inputs, weights;
-  Tensor gradient = step.addArgument(100);
-  for (int layer = 0; layer < numLayers; ++layer) {
-    Tensor activation = step.addArgument(100);
-    Tensor below = step.multiply(100, 100, {gradient, activation});
-    Tensor weight = step.multiply(100, 200, {gradient, activation});
-    Tensor shard = step.wait(step.start(50, 50, weight, /*stream=*/0));
-    step.finish(5, 50, {shard});
-    inputs.push_back(below.node);
-    weights.push_back(weight.node);
-    gradient = step.wait(step.start(100, 100, below, /*stream=*/1));
-  }
-  step.finish(5, 100, {gradient});
-  Problem &problem = step.problem;
-  problem.finalize();
+  TextProblem problem("x-1' = arg 100!;" + repeat(6, R"(
+    activation$ = arg 100!; below$ = mm 100 x^' activation$ -> 100
+    weight$ = mm 100 x^' activation$ -> 200; s$ = start 50 weight$ -> 50
+    wait s$; shard$ = 5 s$' -> 50!; x$ = start 100@1 below$ -> 100; wait x$)") +
+                      "last = 5 x5' -> 100!");
   Order program = programOrder(problem);
   StepSchedulerOptions options = withLittleEffort();
   options.slackPercent = 0;
@@ -304,9 +240,9 @@ TEST(StepScheduler, FillsStallsWithWeightGradients) {
   // The time of all computation, and the exposed rest at the end.
   EXPECT_LE(best.stepNs, simulate(problem, program)->computeNs + 100);
   // No gradient is left for much later, so that what it reads can go.
-  Positions positions = *invert(problem, best.order);
-  for (int layer = 0; layer + 3 < numLayers; ++layer)
-    EXPECT_LT(positions[weights[layer]], positions[inputs[layer + 3]]);
+  for (const char *names :
+       {"weight0 below3", "weight1 below4", "weight2 below5"})
+    EXPECT_TRUE(areInOrder(problem, best.order, names)) << names;
 }
 
 TEST(StepScheduler, IsTheSameEveryTime) {
@@ -320,14 +256,12 @@ TEST(StepScheduler, IsTheSameEveryTime) {
 }
 
 TEST(StepScheduler, TakesCollectivesOfNoTimeAndNoSize) {
-  StepBuilder step;
-  Tensor value = step.multiply(100, 0, {step.addArgument(0)});
-  Tensor gathered = step.wait(step.start(0, 0, value));
-  step.finish(0, 0, {gathered});
-  step.wait(step.start(0, 0, step.addArgument(0)));
+  TextProblem problem(R"(
+    x = arg 0!; a = mm 100 x -> 0; g = start 0 a -> 0; wait g; b = 0 g' -> 0!
+    y = arg 0!; h = start 0 y -> 0; wait h)");
   StepSchedulerOptions options = withLittleEffort();
   options.limitBytes = 0;
-  StepSchedule best = schedule(step.problem, options);
+  StepSchedule best = schedule(problem, options);
   EXPECT_EQ(best.origin, ScheduleOrigin::Program);
   EXPECT_EQ(best.stepNs, 100);
   EXPECT_EQ(best.peakBytes, 0);
@@ -335,19 +269,18 @@ TEST(StepScheduler, TakesCollectivesOfNoTimeAndNoSize) {
 
 TEST(StepScheduler, PipelinesAChainOfGathers) {
   // The program gathers directly before each product.
-  const std::vector<int64_t> gathersNs{70, 20, 90, 160, 10, 40},
-      productsNs{100, 30, 120, 60, 80, 50};
-  StepBuilder step;
-  Tensor value = step.addArgument(10);
-  for (size_t i = 0; i < gathersNs.size(); ++i) {
-    Tensor weight =
-        step.wait(step.start(gathersNs[i], 80, step.addArgument(20)));
-    value = step.compute(productsNs[i], 10, {value, weight});
-  }
+  TextProblem problem(R"(
+    p-1 = arg 10!; w = arg 20!
+    g0 = start 70 w -> 80; wait g0; p0 = 100 p-1 g0' -> 10
+    g1 = start 20 w -> 80; wait g1; p1 = 30 p0 g1' -> 10
+    g2 = start 90 w -> 80; wait g2; p2 = 120 p1 g2' -> 10
+    g3 = start 160 w -> 80; wait g3; p3 = 60 p2 g3' -> 10
+    g4 = start 10 w -> 80; wait g4; p4 = 80 p3 g4' -> 10
+    g5 = start 40 w -> 80; wait g5; p5 = 50 p4 g5' -> 10)");
   // Until the fourth is gathered 340 ns pass; it and the rest take 190.
   StepSchedulerOptions options = withLittleEffort();
   options.slackPercent = 0;
-  EXPECT_EQ(schedule(step.problem, options).stepNs, 530);
+  EXPECT_EQ(schedule(problem, options).stepNs, 530);
 }
 
 } // namespace

@@ -8,7 +8,6 @@
 
 #include "Step/StepStructure.h"
 
-#include "StepBuilder.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
@@ -19,215 +18,172 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-/// The structure of what was built, which has to live on.
-StepStructure analyze(StepBuilder &step) {
-  const Status &status = step.problem.finalize();
-  EXPECT_TRUE(status) << status.error();
-  return *StepStructure::create(step.problem);
-}
+/// A problem, its structure, and how the operations of a name stand in it.
+struct Analysis {
+  Analysis(const std::string &text)
+      : problem(text), structure(*StepStructure::create(problem)) {}
 
-/// A shard that is cast, gathered, viewed and multiplied by an argument.
-struct GatherExample {
-  StepBuilder step;
-  Tensor shard = step.addArgument(10);
-  Tensor cast = step.compute(5, 20, {shard});
-  Started gather = step.start(100, 80, cast);
-  Tensor weight = step.wait(gather);
-  Tensor view = step.view(weight);
-  Tensor product = step.finish(100, 40, {view, step.addArgument(10)});
+  const MovableCollective &collective(CollectiveId id) const {
+    return structure.collective(id);
+  }
+  std::string preparation(CollectiveId id) const {
+    return problem.tell(structure.collective(id).preparation);
+  }
+  /// The operations in the compute order.
+  std::string computed() const {
+    Order order;
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      if (structure.isInComputeOrder(node))
+        order.push_back(node);
+    return problem.tell(order);
+  }
+  std::vector<CollectiveId> successors(const std::string &name) const {
+    ArrayView<CollectiveId> view = structure.successors(problem[name]);
+    return {view.begin(), view.end()};
+  }
+
+  TextProblem problem;
+  StepStructure structure;
 };
 
+using Ids = std::vector<CollectiveId>;
+
+/// A shard that is cast, gathered, viewed and multiplied by an argument.
+const std::string gathering = R"(
+  shard = arg 10!; cast = 5 shard -> 20; g = start 100 cast -> 80; wait g
+  view = 0 g' -> g'; x = arg 10!; product = 100 view x -> 40!;)";
+
 TEST(StepStructure, CastsBeforeGathersPrepareThem) {
-  GatherExample example;
-  StepStructure structure = analyze(example.step);
+  Analysis example(gathering);
+  const StepStructure &structure = example.structure;
+  const TextProblem &problem = example.problem;
   ASSERT_EQ(structure.numCollectives(), 1);
   const MovableCollective &gather = structure.collective(0);
-  EXPECT_EQ(gather.start, example.gather.start);
-  EXPECT_EQ(gather.wait, example.weight.node);
-  EXPECT_EQ(gather.preparation, (Order{example.cast.node}));
-  EXPECT_TRUE(structure.isPreparation(example.cast.node));
-  EXPECT_EQ(structure.collectiveOf(example.gather.start), 0);
-  EXPECT_EQ(structure.collectiveOf(example.weight.node), 0);
-  EXPECT_EQ(structure.collectiveOf(example.cast.node), noCollective);
+  EXPECT_EQ(problem.tell({gather.start, gather.wait}), "g g'");
+  EXPECT_EQ(example.preparation(0), "cast");
+  EXPECT_TRUE(structure.isPreparation(problem["cast"]));
+  EXPECT_FALSE(structure.isPreparation(problem["product"]));
+  EXPECT_EQ(structure.collectiveOf(gather.start), 0);
+  EXPECT_EQ(structure.collectiveOf(gather.wait), 0);
+  EXPECT_EQ(structure.collectiveOf(problem["cast"]), noCollective);
   // The result of the cast is in flight until the wait.
   EXPECT_EQ(gather.issuedBytes, 100);
   EXPECT_EQ(gather.issuingBytes, 100);
   EXPECT_FALSE(gather.isReleasing);
   EXPECT_EQ(gather.numPredecessors, 0);
-  for (NodeId node : {example.cast.node, example.gather.start,
-                      example.weight.node, example.view.node})
-    EXPECT_FALSE(structure.isInComputeOrder(node)) << node;
-  EXPECT_TRUE(structure.isInComputeOrder(example.product.node));
-  EXPECT_FALSE(structure.isPreparation(example.product.node));
+  EXPECT_EQ(example.computed(), "product");
 }
 
-/// A gradient that is cast from `gradientBytes` to `castBytes`, scattered, and
-/// taken by an update that takes `updateNs`.
-struct StructureExample {
-  StructureExample(int64_t gradientBytes, int64_t castBytes, int64_t updateNs)
-      : gradient(step.multiply(100, gradientBytes, {step.addArgument(10)})),
-        cast(step.compute(5, castBytes, {gradient})),
-        scatter(step.start(100, castBytes / 4, cast)),
-        shard(step.wait(scatter)), update(step.finish(updateNs, 10, {shard})) {}
-
-  StepBuilder step;
-  Tensor gradient, cast;
-  Started scatter;
-  Tensor shard, update;
-};
+/// A gradient of 80 bytes that is cast, scattered, and taken by an update.
+std::string castAndScatter(int64_t castBytes, int64_t updateNs = 20) {
+  return "x = arg 10!; gradient = mm 100 x -> 80; cast = 5 gradient -> " +
+         std::to_string(castBytes) + "; s = start 100 cast -> " +
+         std::to_string(castBytes / 4) +
+         "; wait s; update = " + std::to_string(updateNs) + " s' -> 10!;";
+}
 
 TEST(StepStructure, WideningCastsPrepareReduceScatters) {
-  StructureExample example(80, 160, 20);
-  StepStructure structure = analyze(example.step);
-  const MovableCollective &scatter = structure.collective(0);
-  EXPECT_EQ(scatter.preparation, (Order{example.cast.node}));
+  Analysis example(castAndScatter(160));
+  const MovableCollective &scatter = example.collective(0);
+  EXPECT_EQ(example.preparation(0), "cast");
   // 160 cast and 40 received; the gradient goes with the cast.
   EXPECT_EQ(scatter.issuingBytes, 200);
   EXPECT_EQ(scatter.issuedBytes, 120);
   EXPECT_TRUE(scatter.isReleasing);
   EXPECT_EQ(scatter.numPredecessors, 1);
-  ASSERT_EQ(structure.successors(example.gradient.node).size(), 1u);
-  EXPECT_EQ(structure.successors(example.gradient.node)[0], 0);
-  EXPECT_EQ(structure.successors(example.cast.node).size(), 0u);
+  EXPECT_EQ(example.successors("gradient"), Ids{0});
+  EXPECT_EQ(example.successors("cast"), Ids{});
 }
 
 TEST(StepStructure, NarrowingCastsStay) {
-  StructureExample example(80, 40, 20);
-  StepStructure structure = analyze(example.step);
-  EXPECT_TRUE(structure.collective(0).preparation.empty());
-  EXPECT_TRUE(structure.isInComputeOrder(example.cast.node));
-  EXPECT_EQ(structure.collective(0).issuedBytes, 10);
-  EXPECT_EQ(structure.successors(example.cast.node).size(), 1u);
+  Analysis example(castAndScatter(40));
+  EXPECT_EQ(example.preparation(0), "");
+  EXPECT_EQ(example.computed(), "gradient cast");
+  EXPECT_EQ(example.collective(0).issuedBytes, 10);
+  EXPECT_EQ(example.successors("cast").size(), 1u);
 
   // One whose operand is needed elsewhere frees nothing.
-  StructureExample shared(80, 40, 20);
-  shared.step.finish(10, 8, {shared.gradient});
-  EXPECT_TRUE(analyze(shared.step).isPreparation(shared.cast.node));
-}
-
-TEST(StepStructure, CastsOfOneSizePrepare) {
-  StructureExample example(80, 80, 20);
-  EXPECT_TRUE(analyze(example.step).isPreparation(example.cast.node));
+  EXPECT_EQ(
+      Analysis(castAndScatter(40) + "other = 10 gradient -> 8!").preparation(0),
+      "cast");
+  // Those of one size prepare.
+  EXPECT_EQ(Analysis(castAndScatter(80)).preparation(0), "cast");
 }
 
 TEST(StepStructure, WhatIsExpensiveOrABarrierStays) {
-  GatherExample expensive;
-  expensive.step.problem.setExpensive(expensive.cast.node);
-  expensive.step.problem.setExpensive(expensive.view.node);
-  StepStructure structure = analyze(expensive.step);
-  EXPECT_TRUE(structure.isInComputeOrder(expensive.cast.node));
-  EXPECT_TRUE(structure.isInComputeOrder(expensive.view.node));
-  EXPECT_TRUE(structure.collective(0).preparation.empty());
-
-  GatherExample fenced;
-  fenced.step.problem.addDependence(fenced.cast.node, fenced.product.node,
-                                    DependenceKind::Barrier);
-  EXPECT_TRUE(analyze(fenced.step).isInComputeOrder(fenced.cast.node));
+  Analysis expensive(R"(
+    shard = arg 10!; cast = mm 5 shard -> 20; g = start 100 cast -> 80; wait g
+    view = mm 0 g' -> g'; x = arg 10!; product = 100 view x -> 40!)");
+  EXPECT_EQ(expensive.computed(), "cast view product");
+  EXPECT_EQ(expensive.preparation(0), "");
+  EXPECT_EQ(Analysis(gathering + "last = 1 barrier:cast").computed(),
+            "cast product last");
 }
 
 TEST(StepStructure, BranchesJoinOnlyDirectlyBeforeTheStart) {
-  StepBuilder step;
-  Tensor a = step.multiply(50, 40, {step.addArgument(10)});
-  Tensor b = step.multiply(50, 40, {step.addArgument(10)});
-  Tensor packed = step.compute(5, 80, {a, b});
-  step.wait(step.start(100, 20, packed));
-  Tensor sum = step.compute(5, 80, {a, b});
-  Tensor cast = step.compute(5, 160, {sum});
-  step.wait(step.start(100, 40, cast));
-  StepStructure structure = analyze(step);
-  EXPECT_EQ(structure.collective(0).preparation, (Order{packed.node}));
-  EXPECT_EQ(structure.collective(0).numPredecessors, 2);
-  EXPECT_EQ(structure.collective(1).preparation, (Order{cast.node}));
-  EXPECT_TRUE(structure.isInComputeOrder(sum.node));
+  Analysis example(R"(
+    x = arg 10!; a = mm 50 x -> 40; b = mm 50 x -> 40; packed = 5 a b -> 80
+    s = start 100 packed -> 20; wait s; sum = 5 a b -> 80; cast = 5 sum -> 160
+    t = start 100 cast -> 40; wait t)");
+  EXPECT_EQ(example.preparation(0), "packed");
+  EXPECT_EQ(example.collective(0).numPredecessors, 2);
+  EXPECT_EQ(example.preparation(1), "cast");
+  EXPECT_EQ(example.computed(), "a b sum");
 }
 
 TEST(StepStructure, PreparationIsAChainForOneStart) {
-  StepBuilder step;
-  Tensor gradient = step.multiply(50, 40, {step.addArgument(10)});
-  Tensor view = step.view(gradient);
-  Tensor cast = step.compute(5, 80, {view});
-  step.wait(step.start(100, 20, cast));
-  // One that two starts need goes with none of them.
-  Tensor shared = step.compute(5, 40, {step.addArgument(10)});
-  step.wait(step.start(100, 20, shared));
-  step.wait(step.start(100, 20, shared, /*stream=*/1));
-  // Nor does one that computation needs as well.
-  Tensor used = step.compute(5, 40, {step.addArgument(10)});
-  step.wait(step.start(100, 20, used));
-  step.finish(50, 8, {used});
-  StepStructure structure = analyze(step);
-  EXPECT_EQ(structure.collective(0).preparation, (Order{view.node, cast.node}));
-  EXPECT_TRUE(structure.isInComputeOrder(shared.node));
-  EXPECT_TRUE(structure.isInComputeOrder(used.node));
+  // One that two starts need goes with none of them; nor does one that
+  // computation needs as well.
+  Analysis example(R"(
+    x = arg 10!; y = arg 10!; z = arg 10!; gradient = mm 50 x -> 40
+    view = 0 gradient -> gradient; cast = 5 view -> 80
+    s = start 100 cast -> 20; wait s; shared = 5 y -> 40
+    t = start 100 shared -> 20; wait t; u = start 100@1 shared -> 20; wait u
+    used = 5 z -> 40; v = start 100 used -> 20; wait v; last = 50 used -> 8!)");
+  EXPECT_EQ(example.preparation(0), "view cast");
+  EXPECT_EQ(example.computed(), "gradient shared used last");
 }
 
 TEST(StepStructure, ShortWorkOnOneResultFollows) {
-  for (int64_t updateNs : {0, 50, 51}) {
-    StructureExample example(80, 160, updateNs);
-    EXPECT_EQ(analyze(example.step).isInComputeOrder(example.update.node),
-              updateNs > 50);
-  }
-
-  StepBuilder step;
-  Tensor operand = step.addArgument(10);
-  Tensor product = step.multiply(100, 10, {operand});
-  Tensor a = step.wait(step.start(100, 40, operand));
-  Tensor b = step.wait(step.start(100, 40, operand));
-  Tensor copy = step.compute(20, 40, {step.view(a)});
-  Tensor joined = step.compute(20, 40, {copy, a});
-  Tensor ofBoth = step.compute(20, 40, {a, b});
-  Tensor withProduct = step.compute(20, 40, {product, b});
-  Tensor behindBoth = step.compute(20, 40, {ofBoth});
-  StepStructure structure = analyze(step);
-  EXPECT_FALSE(structure.isInComputeOrder(copy.node));
-  EXPECT_FALSE(structure.isInComputeOrder(joined.node));
-  EXPECT_TRUE(structure.isInComputeOrder(ofBoth.node));
-  EXPECT_TRUE(structure.isInComputeOrder(withProduct.node));
-  EXPECT_TRUE(structure.isInComputeOrder(behindBoth.node));
+  for (int64_t updateNs : {0, 50, 51})
+    EXPECT_EQ(Analysis(castAndScatter(160, updateNs)).computed(),
+              updateNs > 50 ? "gradient update" : "gradient");
   // An operation without predecessors follows nothing.
-  EXPECT_TRUE(structure.isInComputeOrder(product.node));
+  EXPECT_EQ(Analysis(R"(
+              x = arg 10!; product = mm 100 x -> 10; a = start 100 x -> 40
+              wait a; b = start 100 x -> 40; wait b; view = 0 a' -> a'
+              copy = 20 view -> 40; joined = 20 copy a' -> 40
+              ofBoth = 20 a' b' -> 40; withProduct = 20 product b' -> 40
+              behindBoth = 20 ofBoth -> 40)")
+                .computed(),
+            "product ofBoth withProduct behindBoth");
 }
 
 TEST(StepStructure, CountsWhatIsAwaitedOnce) {
-  StepBuilder step;
-  Tensor gradient = step.multiply(50, 40, {step.addArgument(10)});
-  Tensor cast = step.compute(5, 80, {gradient});
-  Started first = step.start(100, 20, cast);
-  Started second = step.start(100, 20, step.addArgument(10));
-  step.wait(first);
-  step.wait(second);
-  Problem &problem = step.problem;
-  problem.addDependence(gradient.node, cast.node, DependenceKind::Memory);
-  problem.addDependence(gradient.node, first.start, DependenceKind::Memory);
-  problem.addDependence(gradient.node, second.start, DependenceKind::Memory);
-  problem.addDependence(first.start, second.start, DependenceKind::Order);
-  StepStructure structure = analyze(step);
-  EXPECT_EQ(structure.collective(0).numPredecessors, 1);
-  EXPECT_EQ(structure.collective(1).numPredecessors, 2);
-  ArrayView<CollectiveId> successors = structure.successors(gradient.node);
-  EXPECT_EQ(std::vector<CollectiveId>(successors.begin(), successors.end()),
-            (std::vector<CollectiveId>{0, 1}));
-  ASSERT_EQ(structure.successors(first.start).size(), 1u);
-  EXPECT_EQ(structure.successors(first.start)[0], 1);
+  Analysis example(R"(
+    x = arg 10!; gradient = mm 50 x -> 40
+    cast = 5 gradient memory:gradient -> 80
+    a = start 100 cast memory:gradient -> 20
+    b = start 100 x memory:gradient order:a -> 20; wait a; wait b)");
+  EXPECT_EQ(example.collective(0).numPredecessors, 1);
+  EXPECT_EQ(example.collective(1).numPredecessors, 2);
+  EXPECT_EQ(example.successors("gradient"), (Ids{0, 1}));
+  EXPECT_EQ(example.successors("a"), Ids{1});
 }
 
 TEST(StepStructure, WhatFreesAsMuchAsItDeliversIsEager) {
-  auto isReleasing = [](int64_t sent, int64_t received, bool isSentUsed,
-                        bool isReceivedUsed) {
-    StepBuilder step;
-    Tensor value = step.multiply(100, sent, {step.addArgument(10)});
-    Tensor result = step.wait(step.start(100, received, value));
-    if (isSentUsed)
-      step.finish(100, 10, {value});
-    if (isReceivedUsed)
-      step.finish(100, 10, {result});
-    return analyze(step).collective(0).isReleasing;
+  auto isReleasing = [](const std::string &received, const std::string &rest) {
+    return Analysis("x = arg 10!; value = mm 100 x -> 80; s = start 100 value "
+                    "-> " +
+                    received + "; wait s;" + rest)
+        .collective(0)
+        .isReleasing;
   };
-  EXPECT_TRUE(isReleasing(80, 80, false, true));
-  EXPECT_FALSE(isReleasing(80, 81, false, true));
-  EXPECT_FALSE(isReleasing(80, 80, true, true));
+  EXPECT_TRUE(isReleasing("80", "a = 100 s' -> 10!"));
+  EXPECT_FALSE(isReleasing("81", "a = 100 s' -> 10!"));
+  EXPECT_FALSE(isReleasing("80", "a = 100 value -> 10!; b = 100 s' -> 10!"));
   // Nothing needs it, whatever it delivers.
-  EXPECT_TRUE(isReleasing(80, 81, false, false));
+  EXPECT_TRUE(isReleasing("81", ""));
 }
 
 TEST(StepStructure, TakesNoBadProblem) {

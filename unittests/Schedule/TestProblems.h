@@ -15,6 +15,7 @@
 
 #include "CommSched/Schedule/Model/Problem.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "ProblemText.h"
 
 #include <initializer_list>
 #include <numeric>

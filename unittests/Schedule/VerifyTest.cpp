@@ -27,9 +27,7 @@ TEST(Verify, AcceptsLegalOrders) {
   TimelineExample example;
   EXPECT_TRUE(verify(example.problem, programOrder(example.problem)));
   EXPECT_TRUE(verify(example.problem, {1, 2, 0, 3, 4, 5, 6}));
-  Problem empty;
-  empty.finalize();
-  EXPECT_TRUE(verify(empty, {}));
+  EXPECT_TRUE(verify(TextProblem(""), {}));
 }
 
 TEST(Verify, RejectsWhatIsNoPermutation) {
@@ -56,12 +54,7 @@ TEST(Verify, RejectsBrokenDependences) {
 }
 
 TEST(Verify, RejectsUseBeforeTheBufferIsMade) {
-  Problem problem;
-  addCompute(problem, 1);
-  addCompute(problem, 1);
-  BufferId buffer = problem.addBuffer(8, 0, true);
-  problem.addUse(buffer, 1);
-  problem.finalize();
+  TextProblem problem("a = 1 -> 8; b = 1 use:a");
   EXPECT_TRUE(verify(problem, {0, 1}));
   EXPECT_EQ(verify(problem, {1, 0}).error(),
             "node 1 (compute) at position 0 uses buffer 0 before node 0 "
