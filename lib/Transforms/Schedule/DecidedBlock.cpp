@@ -324,8 +324,14 @@ static NotSplitReasons remarkDecision(func::FuncOp function,
   remarkSchedule(function, scheduler, block.schedule);
   remarkSplitRegions(function, scheduler, block.schedule);
   NotSplitReasons notSplit = explainNotSplit(scheduler, block.schedule);
-  remarkMerging(function, scheduler.getReaderOf(block.schedule),
-                block.schedule);
+  const BlockSearch &reader = scheduler.getReaderOf(block.schedule);
+  remarkMerging(function, reader, block.schedule);
+  // A merged collective may get the address of a member.
+  if (block.schedule.buckets)
+    for (const schedule::Bucket &bucket :
+         block.schedule.buckets->bucketing.buckets)
+      for (NodeId start : bucket.starts)
+        notSplit.erase(reader.getProblem().getOperation(start));
   return notSplit;
 }
 
