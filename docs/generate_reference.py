@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the reference pages from TableGen files and pipeline declarations.
+"""Writes the reference pages from TableGen files.
 
 The dialect pages are mlir-tblgen's, in a form that reads well in a repository:
 without markers of one site generator, with one title a page, and with the
@@ -20,12 +20,11 @@ RUNTIME_DIALECT = "include/CommSched/Dialect/Runtime/CommSchedRtOps.td"
 INTERFACES = "include/CommSched/Interfaces/CommSchedInterfaces.td"
 TRANSFORMS = "include/CommSched/Transforms/Passes.td"
 CONVERSIONS = "include/CommSched/Conversion/Passes.td"
-# A header with the options and the build function of pipelines, and the source
+PIPELINES = "include/CommSched/Transforms/Pipelines.td"
+# A header with the build functions of pipelines without options, and the source
 # that registers them.
-PIPELINES = [
-    ("include/CommSched/Transforms/Pipelines.h", "lib/Transforms/Pipelines.cpp"),
-    ("include/CommSched/Conversion/Pipelines.h", "lib/Conversion/Pipelines.cpp"),
-]
+LOWERINGS = ("include/CommSched/Conversion/Pipelines.h",
+             "lib/Conversion/Pipelines.cpp")
 # The sections of the page of passes: TableGen file (without .td) and title.
 SECTIONS = {
     "Schedule": "Scheduling",
@@ -110,25 +109,8 @@ def joined_literals(text):
                    for part in re.findall(r'"((?:[^"\\]|\\.)*)"', text))
 
 
-def shared_values():
-    """{function: values} of the functions in headers that list enum values."""
-    values = {}
-    for header in sorted((ROOT / "include/CommSched").glob("*/*.h")):
-        for match in re.finditer(r"(get\w+Values)\(\) \{(.*?)\n\s*\}",
-                                 header.read_text(encoding="utf-8"), re.DOTALL):
-            values[match[1]] = own_values(match[2])
-    return values
-
-
 def enum_values(flags):
-    """[(C++ name, option text, description)] of the values that `flags` list,
-    in place or by a function."""
-    call = re.search(r"(get\w+Values)\(\)", flags)
-    return shared_values()[call[1]] if call else own_values(flags)
-
-
-def own_values(flags):
-    """The same of the clEnumValN in `flags`."""
+    """[(C++ name, option text, description)] of the values that `flags` list."""
     return [(match[1].split("::")[-1], match[2], joined_literals(match[3]))
             for match in re.finditer(
                 r'clEnumValN\(\s*([\w:]+)\s*,\s*"([^"]*)"\s*,((?:\s*"(?:[^"\\]|\\.)*")+)',
@@ -170,9 +152,8 @@ def plain_type(cpp_type, is_list):
     return f"list of {name}" if is_list else name
 
 
-def pass_section(records, name):
-    """The reference of one pass."""
-    record = records[name]
+def record_table(records, record):
+    """The options of a pass or pipeline; none if it has none."""
     rows = []
     for reference in record["options"]:
         option = records[reference["def"]]
@@ -182,6 +163,12 @@ def pass_section(records, name):
                                 "ListOption" in option["!superclasses"]),
                      default_text(option.get("defaultValue", ""), values),
                      option["description"], values))
+    return [option_table(rows)] if rows else []
+
+
+def pass_section(records, name):
+    """The reference of one pass."""
+    record = records[name]
     anchor = re.search(r"(\w+)Op$|(\w+)>$", record["baseClass"])
     parts = [f"### `-{record['argument']}`", f"_{sentence(record['summary'])}_"]
     if anchor:
@@ -190,8 +177,7 @@ def pass_section(records, name):
         if operation:
             parts.append(f"Runs on `{operation}`.")
     parts.append(dedent(record["description"]))
-    if rows:
-        parts.append(option_table(rows))
+    parts += record_table(records, record)
     statistics = [records[reference["def"]] for reference in record["statistics"]]
     if statistics:
         parts.append("\n".join(
@@ -219,31 +205,6 @@ def pass_sections(records):
     return parts
 
 
-def pipeline_options(header):
-    """{struct: rows of option_table} of a header that declares pipelines."""
-    structs = {}
-    declarations = re.split(r"\nstruct (?=\w+)", header)[1:]
-    for text in declarations:
-        struct = re.match(r"\w+", text)[0]
-        text = text[:text.index("\n};")]
-        rows = []
-        for match in re.finditer(
-                r"(List)?Option<([\w:]+)> \w+\{(.*?)\};", text, re.DOTALL):
-            body = match[3]
-            name = re.search(r'\*this,\s*"([^"]+)"', body)[1]
-            description = joined_literals(
-                re.search(r"cl::desc\(((?:\s*\"(?:[^\"\\]|\\.)*\")+)\)", body)[1])
-            values = enum_values(body)
-            init = re.search(r"cl::init\(\s*(.*?)\)\s*(?:,|$)", body, re.DOTALL)
-            rows.append((name, plain_type(match[2], bool(match[1])),
-                         default_text(init[1], values) if init else "",
-                         description, values))
-        for base in re.findall(r"public (\w+)", text[:text.index("{")]):
-            rows += structs.get(base, [])
-        structs[struct] = rows
-    return structs
-
-
 def build_comments(header):
     """{build function: its documentation} of a header that declares pipelines."""
     return {
@@ -254,23 +215,29 @@ def build_comments(header):
     }
 
 
-def pipeline_sections():
+def pipeline_section(name, summary, *parts):
+    return "\n\n".join([f"## `--{name}`", f"_{sentence(summary)}_", *parts])
+
+
+def pipeline_sections(records):
     """The reference of all registered pipelines."""
     sections = []
-    for header_path, source_path in PIPELINES:
-        header = (ROOT / header_path).read_text(encoding="utf-8")
-        source = (ROOT / source_path).read_text(encoding="utf-8")
-        options, comments = pipeline_options(header), build_comments(header)
-        for match in re.finditer(
-                r"PassPipelineRegistration<(\w*)>\s*\(\s*\"([\w-]+)\",\s*"
-                r"((?:\"(?:[^\"\\]|\\.)*\"\s*)+),\s*(?:\[\][^{]*\{\s*)?(\w+)",
-                source):
-            struct, name, summary, build = match.groups()
-            parts = [f"## `--{name}`", f"_{sentence(joined_literals(summary))}_",
-                     comments[build]]
-            if options.get(struct):
-                parts.append(option_table(options[struct]))
-            sections.append("\n\n".join(parts))
+    for name in sorted(records["!instanceof"]["CommSched_Pipeline"],
+                       key=lambda name: records[name]["argument"]):
+        record = records[name]
+        sections.append(pipeline_section(
+            record["argument"], record["summary"], dedent(record["description"]),
+            *record_table(records, record)))
+    header, source = ((ROOT / path).read_text(encoding="utf-8")
+                      for path in LOWERINGS)
+    comments = build_comments(header)
+    for match in re.finditer(
+            r"PassPipelineRegistration<>\s*\(\s*\"([\w-]+)\",\s*"
+            r"((?:\"(?:[^\"\\]|\\.)*\"\s*)+),\s*(?:\[\][^{]*\{\s*)?(\w+)",
+            source):
+        name, summary, build = match.groups()
+        sections.append(pipeline_section(name, joined_literals(summary),
+                                         comments[build]))
     return sections
 
 
@@ -305,11 +272,11 @@ def make_pages(run):
               sorted(conversions["!instanceof"]["PassBase"],
                      key=lambda name: conversions[name]["argument"])]),
         "pipelines.md": page(
-            "# Pipelines\n\n", " and ".join(header for header, _ in PIPELINES),
+            "# Pipelines\n\n", f"{PIPELINES} and {LOWERINGS[0]}",
             "Every pipeline is a flag of `commsched-opt` and a name in "
             "`--pass-pipeline`. `--dump-pass-pipeline` prints the passes that "
             "it consists of, with all of their options.",
-            *pipeline_sections()),
+            *pipeline_sections(records(PIPELINES))),
     }
 
 

@@ -48,7 +48,8 @@ BUDGET = "memory-budget=5%"
 def find_ways(program: str) -> dict:
     """Label -> pipeline. `program` is the text of the step."""
     by_block = f"mode=auto plan={plans.find_plan(program)}"
-    schedule = "func.func(commsched-schedule{{memory-budget=5% slack={}}})"
+    schedule = ("commsched-set-costs{{slack={}}},"
+                "func.func(commsched-schedule{{memory-budget=5%}})")
     return {
         "Inductor's passes": "commsched-inductor-pipeline",
         "buckets by block": plans.buckets(by_block),

@@ -91,6 +91,19 @@ static constexpr TargetField fieldTable[] = {
      "first bytes at half speed, NVLS and point to point inside a node"},
     {"net_fill_bytes", &Target::netFillBytes, 0, unbounded, true,
      "first bytes at half speed across nodes, for each doubling of nodes"},
+    {"exclusive_groups", &Target::exclusiveGroups, 0, 1, true,
+     "1: groups that share more than one device are never in flight together"},
+    {"link_sharing", &Target::linkSharing, 0, 1, true,
+     "1: groups on the same link share its bandwidth"},
+    {"link_sharing_d2h", &Target::linkSharingD2h, 0, 1, true,
+     "1: so do transfers to the host, with groups across nodes"},
+    {"link_sharing_h2d", &Target::linkSharingH2d, 0, 1, true,
+     "1: so do transfers from the host, with groups across nodes"},
+    {"compute_slowdown", &Target::computeSlowdown, 0, 999, false,
+     "by which part of its time computation takes longer beside a collective"},
+    {"slack_percent", &Target::slackPercent, -1, 1000, true,
+     "what collectives are taken to be longer; -1: as the profile says, else "
+     "40"},
 };
 
 llvm::ArrayRef<TargetField> cost::targetFields() { return fieldTable; }

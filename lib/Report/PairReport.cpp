@@ -499,10 +499,8 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
   const Problem &problem = (*both)->getProblem();
   Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
-  ContentionOptions contended = options.contention;
-  contended.implementations = &costs.getTarget().implementations;
   FailureOr<GroupContention> groups =
-      computeContention((*both)->getStreams(), contended, symbolTables);
+      computeContention((*both)->getStreams(), costs.getTarget(), symbolTables);
   if (failed(groups))
     return failure();
   Result<Timeline> timeline = simulate(problem, order, groups->contention);

@@ -243,10 +243,7 @@ FailureOr<std::optional<StepReport>> mlir::commsched::simulateRepetitions(
     func::FuncOp step, std::optional<StepReport> report, OperationCosts &costs,
     std::string &reason, const SimulationOptions &options) {
   using Outcome = std::optional<StepReport>;
-  const ContentionOptions &contention = options.contention;
-  if (contention.exclusiveGroups || contention.computeSlowdown > 0 ||
-      contention.linkSharing != LinkSharing::None ||
-      costs.getTarget().implementations.isListed()) {
+  if (costs.getTarget().hasContention()) {
     reason = "contention between repetitions is not modelled";
     return Outcome();
   }

@@ -94,7 +94,7 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
   Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
   FailureOr<GroupContention> groups =
-      computeContention(block, options.contention, symbolTables);
+      computeContention(block, costs.getTarget(), symbolTables);
   FailureOr<Problem> least =
       makeLeastProblem(function.getFunctionBody().front(), costs);
   if (failed(groups) || failed(least))
@@ -154,10 +154,7 @@ mlir::commsched::simulateFunction(FunctionOpInterface function,
     return failure();
   if (std::optional<BlockObstacle> obstacle = getObstacle(*block))
     return decline(std::move(obstacle->reason));
-  SimulationOptions simulation = options;
-  simulation.contention.implementations = &costs.getTarget().implementations;
-  FailureOr<StepReport> report =
-      reportStep(function, *block, costs, simulation);
+  FailureOr<StepReport> report = reportStep(function, *block, costs, options);
   if (failed(report))
     return failure();
   if (function->getContext()->getRemarkEngine())

@@ -7,12 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Transforms/PassOptionEnums.h"
-#include "CommSched/CostModel/Target.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/ErrorHandling.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
-using mlir::commsched::detail::NamedValue;
-using schedule::PeakMemoryMethod;
+
+#include "CommSched/Transforms/PassOptionEnums.cpp.inc"
 
 std::optional<schedule::SegmentKind>
 mlir::commsched::getSegmentKind(AllocatorModel model) {
@@ -34,39 +35,4 @@ mlir::commsched::findBucketCapError(double megabytes) {
     return std::nullopt;
   return "must be of sizes above 0 and up to 1e12, but has " +
          std::to_string(megabytes);
-}
-
-ArrayRef<NamedValue<ActivationType>>
-mlir::commsched::detail::getNamedValues(ActivationType) {
-  static constexpr NamedValue<ActivationType> values[] = {
-      {"bf16", ActivationType::BF16},
-      {"f16", ActivationType::F16},
-      {"f32", ActivationType::F32},
-      {"f64", ActivationType::F64},
-  };
-  return values;
-}
-
-ArrayRef<NamedValue<InductorPass>>
-mlir::commsched::detail::getNamedValues(InductorPass) {
-  static constexpr NamedValue<InductorPass> values[] = {
-      {"sink_waits", InductorPass::SinkWaits},
-      {"raise_comms", InductorPass::RaiseComms},
-      {"reorder_compute_for_overlap", InductorPass::ReorderComputeForOverlap},
-      {"reorder_communication_preserving_peak_memory",
-       InductorPass::ReorderCommunicationPreservingPeakMemory},
-      {"sink_waits_iterative", InductorPass::SinkWaitsIterative},
-      {"simple_overlap", InductorPass::SimpleOverlap},
-  };
-  return values;
-}
-
-ArrayRef<NamedValue<PeakMemoryMethod>>
-mlir::commsched::detail::getNamedValues(PeakMemoryMethod) {
-  static constexpr NamedValue<PeakMemoryMethod> values[] = {
-      {"lpmf", PeakMemoryMethod::LeastPeakMemoryFirst},
-      {"bfs", PeakMemoryMethod::BreadthFirst},
-      {"dfs", PeakMemoryMethod::DepthFirst},
-  };
-  return values;
 }

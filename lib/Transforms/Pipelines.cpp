@@ -11,8 +11,19 @@
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
 
+namespace mlir::commsched {
+#define GEN_PASS_DEF_INDUCTORPIPELINE
+#define GEN_PASS_DEF_PIPELINE
+#define GEN_PASS_DEF_TRAININGPIPELINE
+#include "CommSched/Transforms/Pipelines.h.inc"
+} // namespace mlir::commsched
+
 using namespace mlir;
 using namespace mlir::commsched;
+
+//===----------------------------------------------------------------------===//
+// What pipelines have in common
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -30,20 +41,116 @@ struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
   std::string problem;
 };
 
+/// A pipeline, whose options TableGen declares as if it were a pass: `Base`.
+template <typename Base> class PipelineWithOptions : public Base {
+public:
+  using Base::Base;
+
+  virtual void build(OpPassManager &manager) const = 0;
+
+  /// The set of the options, which a pass keeps to itself; each of them knows
+  /// the set that it is in.
+  const mlir::detail::PassOptions &getOptions() const {
+    return (const mlir::detail::PassOptions &)**this->target.Subs.begin();
+  }
+
+  void runOnOperation() final { llvm_unreachable("not a pass"); }
+
+protected:
+  /// Adds the pass that the options of costs are short for, if one is given.
+  void addCosts(OpPassManager &manager, SetCostsOptions costs = {}) const {
+    costs.target = this->target;
+    costs.profile = this->profile;
+    SetCostsOptions none;
+    if (!costs.target.empty() || !costs.profile.empty() ||
+        costs.slack != none.slack || costs.exclusiveGroups ||
+        costs.linkSharing != none.linkSharing || costs.computeSlowdown != 0)
+      manager.addPass(createSetCosts(std::move(costs)));
+  }
+
+  /// Adds an error about the first of `options` that is given, if any is, and
+  /// returns whether there is one.
+  bool refuse(OpPassManager &manager,
+              ArrayRef<const llvm::cl::Option *> options,
+              const Twine &why) const {
+    for (const llvm::cl::Option *option : options)
+      if (option->getNumOccurrences() > 0) {
+        refuse(manager, *option, why);
+        return true;
+      }
+    return false;
+  }
+  void refuse(OpPassManager &manager, const llvm::cl::Option &option,
+              const Twine &why) const {
+    manager.addPass(std::make_unique<RefuseOptions>(
+        "option '" + option.ArgStr + "' of pipeline '" + this->getArgument() +
+        "' " + why));
+  }
+};
+
+/// A pipeline that ends with commsched-schedule.
+template <typename Base>
+class SchedulingPipeline : public PipelineWithOptions<Base> {
+public:
+  using PipelineWithOptions<Base>::PipelineWithOptions;
+
+protected:
+  void addCosts(OpPassManager &manager) const {
+    SetCostsOptions costs;
+    costs.slack = this->slack;
+    costs.exclusiveGroups = this->exclusiveGroups;
+    costs.linkSharing = this->linkSharing;
+    costs.computeSlowdown = this->computeSlowdown;
+    PipelineWithOptions<Base>::addCosts(manager, std::move(costs));
+  }
+
+  /// The options of a pass that schedules.
+  template <typename Options> Options makeOptions() const {
+    Options options;
+    options.memoryBudget = this->memoryBudget;
+    options.buckets = this->buckets;
+    options.mode = this->mode;
+    options.bitwise = this->bitwise;
+    options.split = this->split;
+    options.maxChunks = this->maxChunks;
+    return options;
+  }
+
+  /// Likewise, and of one that knows what the allocator reserves.
+  template <typename Options> Options makeStrictOptions() const {
+    Options options = makeOptions<Options>();
+    options.budgetOn = this->budgetOn;
+    options.allocator = this->allocator;
+    options.strict = this->strict;
+    options.reservedBytes = this->reservedBytes;
+    return options;
+  }
+};
+
 } // namespace
 
-/// Adds the pass that the options `target` and `profile` are short for.
-static void addCosts(OpPassManager &manager, const CostOptions &options) {
-  if (options.target.empty() && options.profile.empty())
-    return;
-  SetCostsOptions costs;
-  costs.target = options.target;
-  costs.profile = options.profile;
-  manager.addPass(createSetCosts(std::move(costs)));
-}
+//===----------------------------------------------------------------------===//
+// PyTorch Inductor's passes
+//===----------------------------------------------------------------------===//
 
-static std::unique_ptr<Pass>
-createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {
+namespace {
+
+struct InductorPipeline
+    : PipelineWithOptions<
+          mlir::commsched::impl::InductorPipelineBase<InductorPipeline>> {
+  using PipelineWithOptions::PipelineWithOptions;
+
+  void build(OpPassManager &manager) const override;
+
+private:
+  std::unique_ptr<Pass> createPass(InductorPass pass) const;
+  /// The options of a bucketing pass that merges like PyTorch Inductor.
+  template <typename Options> Options makeBuckets(InductorBuckets kind) const;
+};
+
+} // namespace
+
+std::unique_ptr<Pass> InductorPipeline::createPass(InductorPass pass) const {
   switch (pass) {
   case InductorPass::SinkWaits:
     return createSinkWaits();
@@ -52,14 +159,14 @@ createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {
   case InductorPass::ReorderComputeForOverlap:
     return createReorderComputeForOverlap();
   case InductorPass::ReorderCommunicationPreservingPeakMemory: {
-    ReorderCommsPreservingPeakMemoryOptions passOptions;
-    passOptions.memoryBudget = options.memoryBudget;
-    return createReorderCommsPreservingPeakMemory(std::move(passOptions));
+    ReorderCommsPreservingPeakMemoryOptions options;
+    options.memoryBudget = memoryBudget;
+    return createReorderCommsPreservingPeakMemory(std::move(options));
   }
   case InductorPass::SinkWaitsIterative: {
-    SinkWaitsIterativeOptions passOptions;
-    passOptions.memoryBudget = options.memoryBudget;
-    return createSinkWaitsIterative(std::move(passOptions));
+    SinkWaitsIterativeOptions options;
+    options.memoryBudget = memoryBudget;
+    return createSinkWaitsIterative(std::move(options));
   }
   case InductorPass::SimpleOverlap:
     return createSimpleOverlap();
@@ -67,223 +174,205 @@ createInductorPass(InductorPass pass, const InductorPipelineOptions &options) {
   llvm_unreachable("unknown pass");
 }
 
-static_assert(defaultBucketCapMb == 2000, "Pipelines.h names the default cap");
+static_assert(defaultBucketCapMb == 2000, "Pipelines.td names the default cap");
 
-/// The options of a bucketing pass that merges like PyTorch Inductor.
-template <typename PassOptions>
-static PassOptions makeInductorBuckets(InductorBuckets buckets, double capMb) {
-  PassOptions options;
-  options.capMb = {capMb};
-  options.fsdpOnly = buckets == InductorBuckets::OnlyFsdp;
+template <typename Options>
+Options InductorPipeline::makeBuckets(InductorBuckets kind) const {
+  Options options;
+  options.capMb = {bucketCapMb};
+  options.fsdpOnly = kind == InductorBuckets::OnlyFsdp;
   return options;
 }
 
-void mlir::commsched::buildInductorPipeline(
-    OpPassManager &manager, const InductorPipelineOptions &options) {
-  addCosts(manager, options);
-  double cap = options.bucketCapMb;
+void InductorPipeline::build(OpPassManager &manager) const {
+  addCosts(manager);
   // Also where nothing is merged, and no bucketing pass reads it.
-  if (std::optional<std::string> error = findBucketCapError(cap)) {
-    manager.addPass(std::make_unique<RefuseOptions>(
-        "option '" + options.bucketCapMb.ArgStr +
-        "' of pipeline 'commsched-inductor-pipeline' " + *error));
-    return;
-  }
+  if (std::optional<std::string> error = findBucketCapError(bucketCapMb))
+    return refuse(manager, bucketCapMb, *error);
   OpPassManager &functions = manager.nest<func::FuncOp>();
-  if (options.bucketAllGathers != InductorBuckets::None)
-    functions.addPass(
-        createBucketAllGather(makeInductorBuckets<BucketAllGatherOptions>(
-            options.bucketAllGathers, cap)));
-  if (options.bucketReduceScatters != InductorBuckets::None)
+  if (bucketAllGathers != InductorBuckets::None)
+    functions.addPass(createBucketAllGather(
+        makeBuckets<BucketAllGatherOptions>(bucketAllGathers)));
+  if (bucketReduceScatters != InductorBuckets::None)
     functions.addPass(createBucketReduceScatter(
-        makeInductorBuckets<BucketReduceScatterOptions>(
-            options.bucketReduceScatters, cap)));
-  if (options.bucketAllReduces != InductorBuckets::None)
-    functions.addPass(
-        createBucketAllReduce(makeInductorBuckets<BucketAllReduceOptions>(
-            options.bucketAllReduces, cap)));
-  if (options.orderCollectives)
+        makeBuckets<BucketReduceScatterOptions>(bucketReduceScatters)));
+  if (bucketAllReduces != InductorBuckets::None)
+    functions.addPass(createBucketAllReduce(
+        makeBuckets<BucketAllReduceOptions>(bucketAllReduces)));
+  if (orderCollectives)
     functions.addPass(createOrderCollectives());
-  if (options.reorderForPeakMemory)
+  if (reorderForPeakMemory)
     functions.addPass(createReorderForPeakMemory());
-  for (InductorPass pass : options.passes)
-    functions.addPass(createInductorPass(pass, options));
+  SmallVector<InductorPass> chosen(passes.begin(), passes.end());
+  if (chosen.empty())
+    chosen = {InductorPass::ReorderCommunicationPreservingPeakMemory,
+              InductorPass::SinkWaitsIterative,
+              InductorPass::ReorderCommunicationPreservingPeakMemory};
+  for (InductorPass pass : chosen)
+    functions.addPass(createPass(pass));
 }
+
+//===----------------------------------------------------------------------===//
+// The best that CommSched has
+//===----------------------------------------------------------------------===//
 
 static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
-              "Pipelines.h names the slack without a profile");
+              "Options.td names the slack without a profile");
 
-/// Sets the options that pipelines and passes have in common, but `strict`.
-template <typename Options>
-static void passOn(const SchedulingPipelineOptions &from, Options &to) {
-  to.buckets = from.buckets;
-  to.mode = from.mode;
-  to.bitwise = from.bitwise;
-  to.split = from.split;
-  to.maxChunks = from.maxChunks;
-  to.slack = from.slack;
-  to.exclusiveGroups = from.exclusiveGroups;
-  to.linkSharing = from.linkSharing;
-  to.computeSlowdown = from.computeSlowdown;
-}
+namespace {
 
-/// An option that was given and that test-commsched-steady-state does not have.
-static std::optional<StringRef>
-findOptionWithoutRepetitions(const PipelineOptions &options) {
-  const llvm::cl::Option *unknown[] = {
-      &options.budgetOn, &options.reservedBytes, &options.exclusiveGroups,
-      &options.linkSharing, &options.computeSlowdown};
-  for (const llvm::cl::Option *option : unknown)
-    if (option->getNumOccurrences() > 0)
-      return option->ArgStr;
-  return std::nullopt;
-}
+struct Pipeline
+    : SchedulingPipeline<mlir::commsched::impl::PipelineBase<Pipeline>> {
+  using SchedulingPipeline::SchedulingPipeline;
 
-/// Adds the choice of implementations, if it is wanted, but where a budget
-/// limits more than the live bytes of the program, which the pass does not
-/// know.
-static void addChoice(OpPassManager &functions,
-                      const PipelineOptions &options) {
-  if (!options.chooseImplementations ||
-      options.budgetOn == BudgetOn::Reserved ||
-      options.reservedBytes.getNumOccurrences() > 0)
+  void build(OpPassManager &manager) const override;
+
+private:
+  /// Adds the choice of implementations, if it is wanted, but where a budget
+  /// limits more than the live bytes of the program, which the pass does not
+  /// know.
+  void addChoice(OpPassManager &functions) const;
+};
+
+} // namespace
+
+void Pipeline::addChoice(OpPassManager &functions) const {
+  if (!chooseImplementations || budgetOn == BudgetOn::Reserved ||
+      reservedBytes.getNumOccurrences() > 0)
     return;
   ChooseImplementationsOptions choice;
-  choice.memoryBudget = options.memoryBudget;
-  choice.slack = options.slack;
-  choice.exclusiveGroups = options.exclusiveGroups;
-  choice.linkSharing = options.linkSharing;
-  choice.computeSlowdown = options.computeSlowdown;
+  choice.memoryBudget = memoryBudget;
   functions.addPass(createChooseImplementations(std::move(choice)));
 }
 
-void mlir::commsched::buildPipeline(OpPassManager &manager,
-                                    const PipelineOptions &options) {
-  addCosts(manager, options);
-  if (options.steadyState) {
-    if (std::optional<StringRef> other =
-            findOptionWithoutRepetitions(options)) {
-      manager.addPass(std::make_unique<RefuseOptions>(
-          "option '" + *other +
-          "' of pipeline 'commsched-pipeline' cannot be given beside "
-          "'steady-state'"));
+void Pipeline::build(OpPassManager &manager) const {
+  addCosts(manager);
+  if (steadyState) {
+    // test-commsched-steady-state does not have these.
+    if (refuse(manager,
+               {&budgetOn, &reservedBytes, &exclusiveGroups, &linkSharing,
+                &computeSlowdown},
+               "cannot be given beside 'steady-state'"))
       return;
-    }
     manager.addPass(createMergeStep());
   }
   OpPassManager *functions = &manager.nest<func::FuncOp>();
   functions->addPass(createInferSizeHints());
   functions->addPass(createRemoveUnshardedParamUsage());
   functions->addPass(createReinplaceAllGather());
-  if (!options.frontier.empty()) {
-    FrontierOptions frontier;
-    frontier.memoryBudget = options.memoryBudget;
-    passOn(options, frontier);
-    frontier.file = options.frontier;
-    manager.addPass(createFrontier(std::move(frontier)));
+  if (!frontier.empty()) {
+    auto options = makeOptions<FrontierOptions>();
+    options.file = frontier;
+    manager.addPass(createFrontier(std::move(options)));
     functions = &manager.nest<func::FuncOp>();
   }
-  ScheduleOptions schedule;
-  schedule.memoryBudget = options.memoryBudget;
-  schedule.strict = options.strict;
-  schedule.budgetOn = options.budgetOn;
-  schedule.allocator = options.allocator;
-  schedule.reservedBytes = options.reservedBytes;
-  passOn(options, schedule);
-  if (options.pipelineLoops) {
+  auto schedule = makeStrictOptions<ScheduleOptions>();
+  if (pipelineLoops) {
     schedule.blocks = ScheduledBlocks::Nested;
     functions->addPass(createSchedule(schedule));
     PipelineLoopsOptions loops;
-    loops.memoryBudget = options.memoryBudget;
-    loops.slack = options.slack;
+    loops.memoryBudget = memoryBudget;
     functions->addPass(createPipelineLoops(std::move(loops)));
     schedule.blocks = ScheduledBlocks::Body;
   }
   functions->addPass(createSchedule(std::move(schedule)));
-  if (!options.steadyState)
-    return addChoice(*functions, options);
+  if (!steadyState)
+    return addChoice(*functions);
   SteadyStateOptions steady;
-  steady.memoryBudget = options.memoryBudget;
-  steady.slack = options.slack;
+  steady.memoryBudget = memoryBudget;
   manager.addPass(createSteadyState(std::move(steady)));
 }
 
-/// Adds an error about the first of `options` that is given, if any is, and
-/// returns whether there is one.
-static bool refuse(OpPassManager &manager,
-                   ArrayRef<const llvm::cl::Option *> options, StringRef why) {
-  for (const llvm::cl::Option *option : options)
-    if (option->getNumOccurrences() > 0) {
-      manager.addPass(std::make_unique<RefuseOptions>(
-          "option '" + option->ArgStr +
-          "' of pipeline 'commsched-training-pipeline' " + why));
-      return true;
-    }
-  return false;
-}
+//===----------------------------------------------------------------------===//
+// From a joint function to two halves
+//===----------------------------------------------------------------------===//
 
-static void buildFittingPipeline(OpPassManager &manager,
-                                 const TrainingPipelineOptions &options) {
-  if (refuse(manager,
-             {&options.activationMemoryBudget, &options.quantizeActivations},
+namespace {
+
+struct TrainingPipeline
+    : SchedulingPipeline<
+          mlir::commsched::impl::TrainingPipelineBase<TrainingPipeline>> {
+  using SchedulingPipeline::SchedulingPipeline;
+
+  void build(OpPassManager &manager) const override;
+
+private:
+  void buildFitting(OpPassManager &manager) const;
+};
+
+} // namespace
+
+void TrainingPipeline::buildFitting(OpPassManager &manager) const {
+  if (refuse(manager, {&activationMemoryBudget, &quantizeActivations},
              "cannot be given beside a 'memory-budget' in bytes, within which "
              "the pipeline chooses what is saved"))
     return;
-  FitMemoryOptions fit;
-  fit.memoryBudget = options.memoryBudget;
-  fit.reservedBytes = options.reservedBytes;
-  fit.hostMemory = options.hostMemory;
-  fit.quantize = options.quantize;
-  fit.frontier = options.frontier;
-  fit.collectives = options.collectives;
-  fit.strict = options.strict;
-  fit.budgetOn = options.budgetOn;
-  fit.allocator = options.allocator;
-  passOn(options, fit);
+  auto fit = makeStrictOptions<FitMemoryOptions>();
+  fit.hostMemory = hostMemory;
+  fit.quantize = quantize;
+  fit.frontier = frontier;
+  fit.collectives = collectives;
   manager.addPass(createFitMemory(std::move(fit)));
   manager.addPass(createVerifyPartition());
 }
 
-void mlir::commsched::buildTrainingPipeline(
-    OpPassManager &manager, const TrainingPipelineOptions &options) {
-  addCosts(manager, options);
-  if (!StringRef(options.memoryBudget).ends_with("%"))
-    return buildFittingPipeline(manager, options);
-  if (refuse(manager,
-             {&options.frontier, &options.hostMemory, &options.quantize,
-              &options.reservedBytes},
+void TrainingPipeline::build(OpPassManager &manager) const {
+  addCosts(manager);
+  if (!StringRef(memoryBudget).ends_with("%"))
+    return buildFitting(manager);
+  if (refuse(manager, {&frontier, &hostMemory, &quantize, &reservedBytes},
              "needs a 'memory-budget' in bytes such as 64GiB, but that is '" +
-                 options.memoryBudget.getValue() + "'"))
+                 memoryBudget.getValue() + "'"))
     return;
   PartitionJointOptions partition;
-  partition.activationMemoryBudget = options.activationMemoryBudget;
-  partition.collectives = options.collectives;
+  partition.activationMemoryBudget = activationMemoryBudget;
+  partition.collectives = collectives;
   partition.runtimeEstimator = RuntimeEstimator::Model;
   manager.addPass(createPartitionJoint(std::move(partition)));
-  if (options.quantizeActivations)
+  if (quantizeActivations)
     manager.addPass(createQuantizeActivations());
   manager.addPass(createVerifyPartition());
-  PipelineOptions schedule;
-  schedule.memoryBudget = options.memoryBudget;
-  schedule.strict = options.strict;
-  schedule.budgetOn = options.budgetOn;
-  schedule.allocator = options.allocator;
-  passOn(options, schedule);
-  buildPipeline(manager, schedule);
+  buildPipeline(manager, makeStrictOptions<PipelineOptions>());
+}
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+void mlir::commsched::buildInductorPipeline(
+    OpPassManager &manager, const InductorPipelineOptions &options) {
+  InductorPipeline(options).build(manager);
+}
+
+void mlir::commsched::buildPipeline(OpPassManager &manager,
+                                    const PipelineOptions &options) {
+  Pipeline(options).build(manager);
+}
+
+void mlir::commsched::buildTrainingPipeline(
+    OpPassManager &manager, const TrainingPipelineOptions &options) {
+  TrainingPipeline(options).build(manager);
+}
+
+template <typename Pipeline> static void registerOne() {
+  Pipeline named;
+  registerPassPipeline(
+      named.getArgument(), named.getDescription(),
+      [](OpPassManager &manager, StringRef options,
+         function_ref<LogicalResult(const Twine &)> errorHandler) {
+        Pipeline pipeline;
+        if (failed(pipeline.initializeOptions(options, errorHandler)))
+          return failure();
+        pipeline.build(manager);
+        return success();
+      },
+      [](function_ref<void(const mlir::detail::PassOptions &)> optionHandler) {
+        optionHandler(Pipeline().getOptions());
+      });
 }
 
 void mlir::commsched::registerPipelines() {
-  PassPipelineRegistration<TrainingPipelineOptions>(
-      "commsched-training-pipeline",
-      "Partition a joint step within a memory budget and schedule both halves",
-      buildTrainingPipeline);
-  PassPipelineRegistration<PipelineOptions>(
-      "commsched-pipeline",
-      "The best that CommSched has: merge collectives, then hide them",
-      buildPipeline);
-  PassPipelineRegistration<InductorPipelineOptions>(
-      "commsched-inductor-pipeline",
-      "What PyTorch Inductor does to communication: merge it, fix its order, "
-      "reorder for peak memory, then the recommended passes",
-      buildInductorPipeline);
+  registerOne<TrainingPipeline>();
+  registerOne<Pipeline>();
+  registerOne<InductorPipeline>();
 }

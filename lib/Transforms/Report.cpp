@@ -74,14 +74,10 @@ private:
 } // namespace
 
 LogicalResult Report::initialize(MLIRContext *context) {
-  simulation.contention = {exclusiveGroups, linkSharing, computeSlowdown};
   simulation.allocator = getSegmentKind(allocator);
   optionError.reset();
-  if (Status status = check(simulation.contention); !status)
-    optionError = makeOptionError(*this, computeSlowdown, status.error());
   if (std::optional<std::string> error =
-          parseByteCount(reservedBytes, otherBytes);
-      error && !optionError)
+          parseByteCount(reservedBytes, otherBytes))
     optionError = makeOptionError(*this, reservedBytes, *error);
   simulation.withBuffers = format == ReportFormat::Html;
   for (const Option<std::string> *option : {&before, &frontier})

@@ -26,7 +26,7 @@
 // REDEFINE: %{options} = bitwise buckets=off compute-slowdown=0.5 exclusive-groups frontier=%t.csv link-sharing max-chunks=4 memory-budget=7%% mode=coalesced slack=7 split=off strict profile=%src/data/cost-tables/h100-8gpu-xla.json target=b200
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
-//      OPTIONS: commsched-set-costs{assume-fusion=false profile={{.+}}.json target=b200},
+//      OPTIONS: commsched-set-costs{assume-fusion=false compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true profile={{.+}}.json slack=7 target=b200},
 //      PASSES: func.func(
 // PASSES-NEXT:   test-commsched-infer-size-hints,
 // PASSES-NEXT:   commsched-remove-unsharded-param-usage,
@@ -34,20 +34,20 @@
 //  OPTIONS-NEXT:   commsched-reinplace-all-gather
 //  OPTIONS-NEXT: ),
 //  OPTIONS-NEXT: commsched-frontier{
-//  OPTIONS-SAME:   bitwise=true buckets=off compute-slowdown={{5.*}} exclusive-groups=true file={{.+}}.csv link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced slack=7 split=off
+//  OPTIONS-SAME:   bitwise=true buckets=off file={{.+}}.csv max-chunks=4 memory-budget=7% mode=coalesced split=off
 //  OPTIONS-NEXT: func.func(
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=nested buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 slack=-1 split=auto strict=false
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=nested buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 slack=7 split=off strict=true
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=nested buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=nested buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
 // PASSES-NEXT:   commsched-pipeline-loops{
-// DEFAULTS-SAME:   memory-budget=5% merge-gathers=true slack=-1
-//  OPTIONS-SAME:   memory-budget=7% merge-gathers=true slack=7
+// DEFAULTS-SAME:   memory-budget=5% merge-gathers=true
+//  OPTIONS-SAME:   memory-budget=7% merge-gathers=true
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=body buckets=auto budget-on=live compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 slack=-1 split=auto strict=false
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=body buckets=off budget-on=live compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 slack=7 split=off strict=true
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=body buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=body buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
 // PASSES-NEXT:   test-commsched-choose-implementations{
-// DEFAULTS-SAME:   compute-slowdown={{0.*}} exclusive-groups=false link-sharing=false memory-budget=5% slack=-1
-//  OPTIONS-SAME:   compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true memory-budget=7% slack=7
+// DEFAULTS-SAME:   memory-budget=5%
+//  OPTIONS-SAME:   memory-budget=7%
 // PASSES-NEXT: )
 
 // It runs by its name in a pipeline as well.

@@ -5,10 +5,6 @@
 // RUN: %{run} --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t
-// Every move compared with a simulation from scratch.
-// REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0 \
-// REDEFINE:   reorder_iterative_debug_memory_recompute=true
-// RUN: %{run} | diff - %t
 
 // How far a start rises is a matter of single bytes: of each pair of functions,
 // the second allows one byte less than the move takes. The budget is what the

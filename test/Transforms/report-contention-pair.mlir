@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --commsched-report="format=json exclusive-groups \
-// RUN:   link-sharing compute-slowdown=0.5" -o /dev/null | FileCheck %s
+// RUN: commsched-opt %s --commsched-set-costs="exclusive-groups link-sharing compute-slowdown=0.5" \
+// RUN:   --commsched-report="format=json" -o /dev/null | FileCheck %s
 
 // Both halves contend alike, and their step takes the sum of both. The groups
 // come in another order in the backward.

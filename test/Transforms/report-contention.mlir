@@ -1,19 +1,23 @@
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=PLAIN
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json exclusive-groups" \
+// RUN:   --commsched-set-costs="exclusive-groups" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=EXCLUSIVE
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json link-sharing" \
+// RUN:   --commsched-set-costs="link-sharing" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=LINKS
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json compute-slowdown=0.25" \
+// RUN:   --commsched-set-costs="compute-slowdown=0.25" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=SLOW
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="exclusive-groups link-sharing compute-slowdown=0.25" \
+// RUN:   --commsched-set-costs="exclusive-groups link-sharing compute-slowdown=0.25" \
+// RUN:   --commsched-report \
 // RUN:   | FileCheck %s --check-prefix=TABLE --strict-whitespace
-// RUN: commsched-opt %s -o /dev/null --commsched-report="format=trace \
-// RUN:   exclusive-groups link-sharing compute-slowdown=0.25" \
+// RUN: commsched-opt %s -o /dev/null --commsched-set-costs="exclusive-groups link-sharing compute-slowdown=0.25" \
+// RUN:   --commsched-report="format=trace" \
 // RUN:   | %python %S/Inputs/check_trace.py | FileCheck %s --check-prefix=TRACE
 
 // The same program with and without what operations that run at once take from

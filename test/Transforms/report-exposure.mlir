@@ -3,7 +3,8 @@
 // RUN: commsched-opt %s --commsched-report -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TABLE
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json exclusive-groups" \
+// RUN:   --commsched-set-costs="exclusive-groups" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=EXCLUSIVE
 
 // What limits each exposed collective, and what would change it.

@@ -1,33 +1,40 @@
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json link-sharing" \
+// RUN:   --commsched-set-costs="link-sharing" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=GROUPS
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json link-sharing=d2h" \
+// RUN:   --commsched-set-costs="link-sharing=d2h" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=OUT
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json link-sharing=h2d" \
+// RUN:   --commsched-set-costs="link-sharing=h2d" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=IN
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json link-sharing=d2h,h2d" \
+// RUN:   --commsched-set-costs="link-sharing=d2h,h2d" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=BOTH
 // RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json compute-slowdown=0.25" \
+// RUN:   --commsched-set-costs="compute-slowdown=0.25" \
+// RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=SLOW
 // RUN: commsched-opt %s -o /dev/null --dump-pass-pipeline \
 // RUN:   --commsched-training-pipeline="link-sharing=h2d,d2h" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=PIPELINE
 // RUN: not commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="link-sharing=d2d" 2>&1 \
+// RUN:   --commsched-set-costs="link-sharing=d2d" \
+// RUN:   --commsched-report 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ERROR
 // RUN: not commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="link-sharing=d2h,d2h" 2>&1 \
+// RUN:   --commsched-set-costs="link-sharing=d2h,d2h" \
+// RUN:   --commsched-report 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TWICE
 
 // What transfers to and from the host take from collectives and computation:
 // nothing, unless link-sharing names their streams. They never slow
 // computation down. All three are issued at 0; 400 ns of computation follow.
 
-// PIPELINE: commsched-schedule{{.*}} link-sharing=d2h,h2d
+// PIPELINE: commsched-set-costs{{.*}} link-sharing=d2h,h2d
 // ERROR: --link-sharing option: Cannot find option named 'd2d'!
 // TWICE: --link-sharing option: Cannot find option named 'd2h,d2h'!
 

@@ -4,7 +4,8 @@
 // RUN:   | FileCheck %s --check-prefix=TABLE
 // RUN: commsched-opt %s --commsched-report=format=trace -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TRACE
-// RUN: commsched-opt %s --commsched-report="format=json exclusive-groups link-sharing" -o /dev/null \
+// RUN: commsched-opt %s --commsched-set-costs="exclusive-groups link-sharing" \
+// RUN:   --commsched-report="format=json" -o /dev/null \
 // RUN:   --verify-diagnostics | FileCheck %s --match-full-lines
 // RUN: commsched-opt %s --commsched-estimate-runtime \
 // RUN:   | FileCheck %s --check-prefix=COST

@@ -49,10 +49,9 @@ def make_iterative(function, name):
     return Counterpart(function, f"func.func(commsched-{name}{{{knobs}}})")
 
 
-def vary(counterpart, prefix, unsafe, together, limit):
+def vary(counterpart, prefix, together, unsafe=None):
     """The same function with other settings, by name."""
     estimations = {f"{prefix}_use_runtime_estimations": True}
-    ordered = {unsafe: False}
     moving = {together: True}
     factors = {
         "reorder_sink_runtime_estimations_comm_mult": 1.0,
@@ -63,19 +62,21 @@ def vary(counterpart, prefix, unsafe, together, limit):
     settings = {
         "budget 0": {f"{prefix}_peak_memory_budget": 0.0},
         "budget 1": {f"{prefix}_peak_memory_budget": 1.0},
-        "ordered": ordered,
         "collectives": moving,
-        "collectives, ordered": {**moving, **ordered},
         "estimations": estimations,
         "estimations, budget 0": {
             **estimations, f"{prefix}_peak_memory_budget": 0.0
         },
-        "estimations, ordered": {**estimations, **ordered},
         "estimations, collectives": {**estimations, **moving},
-        "estimations, collectives, ordered": {**estimations, **moving, **ordered},
         "estimations, factors": {**estimations, **factors},
-        "first 3": {limit: 3},
     }
+    if unsafe:
+        settings |= {
+            f"{name}ordered": {**knobs, unsafe: False}
+            for name, knobs in (
+                ("", {}), ("collectives, ", moving), ("estimations, ", estimations),
+                ("estimations, collectives, ", {**estimations, **moving}))
+        }
     return {
         f"{counterpart.function}[{name}]": replace(
             counterpart, knobs=tuple(knobs.items())
@@ -114,13 +115,10 @@ VARIANTS = {
         passes=LIST_SCHEDULES,
     ),
     **vary(RAISE, "reorder_iterative",
-           "reorder_iterative_unsafe_collectives_reorder",
            "reorder_iterative_group_with_collectives",
-           "reorder_iterative_debug_limit_to_reorder"),
+           "reorder_iterative_unsafe_collectives_reorder"),
     **vary(SINK, "sink_iterative",
-           "sink_waits_iterative_unsafe_collectives_reorder",
-           "sink_waits_iterative_swap_with_collectives",
-           "sink_waits_iterative_debug_limit_to_sink"),
+           "sink_waits_iterative_swap_with_collectives"),
 }
 ALL = {**FUNCTIONS, **VARIANTS}
 # The functions that find what hides a collective.

@@ -38,7 +38,7 @@ protected:
   /// Returns the contention of groups declared as `@g0 declarations[0]` and so
   /// on, each with one barrier.
   FailureOr<GroupContention> compute(ArrayRef<std::string> declarations,
-                                     const ContentionOptions &options) {
+                                     const cost::Target &target) {
     std::string text, body;
     for (auto [index, declaration] : llvm::enumerate(declarations)) {
       std::string name = " @g" + std::to_string(index);
@@ -54,13 +54,13 @@ protected:
     module->walk(
         [&](CollectiveOpInterface barrier) { streams.push_back(barrier); });
     SymbolTableCollection symbolTables;
-    return computeContention(streams, options, symbolTables);
+    return computeContention(streams, target, symbolTables);
   }
 
   Pairs getExclusive(ArrayRef<std::string> declarations) {
-    ContentionOptions options;
-    options.exclusiveGroups = true;
-    FailureOr<GroupContention> result = compute(declarations, options);
+    cost::Target target;
+    target.exclusiveGroups = 1;
+    FailureOr<GroupContention> result = compute(declarations, target);
     EXPECT_TRUE(succeeded(result));
     if (failed(result))
       return {};
@@ -199,14 +199,14 @@ TEST_F(GroupContentions, AgreesWithLookingAtAllPairsOfRanks) {
 }
 
 TEST_F(GroupContentions, LinksInsideAndBetweenNodes) {
-  ContentionOptions options;
-  options.linkSharing = LinkSharing::Groups;
-  options.computeSlowdown = 0.19;
+  cost::Target target;
+  target.linkSharing = 1;
+  target.computeSlowdown = 0.19;
   FailureOr<GroupContention> result =
       compute({"size(8)", "size(16) ranks_per_node(1) stride(8)",
                "size(4) ranks_per_node(4)", "size(4) ranks_per_node(2)",
                "size(1)", "size(16)"},
-              options);
+              target);
   ASSERT_TRUE(succeeded(result));
   EXPECT_EQ(result->contention.links,
             (std::vector<int32_t>{0, 1, 0, 1, -1, 1}));
@@ -237,26 +237,28 @@ TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
       [&](CollectiveOpInterface collective) { streams.push_back(collective); });
   ASSERT_EQ(streams.size(), 4u);
   SymbolTableCollection symbolTables;
-  auto getLinks = [&](LinkSharing sharing) {
-    ContentionOptions options;
-    options.linkSharing = sharing;
+  auto getLinks = [&](double groups, double toHost, double fromHost) {
+    cost::Target target;
+    target.linkSharing = groups;
+    target.linkSharingD2h = toHost;
+    target.linkSharingH2d = fromHost;
     FailureOr<GroupContention> result =
-        computeContention(streams, options, symbolTables);
+        computeContention(streams, target, symbolTables);
     EXPECT_TRUE(succeeded(result) && result->unknownGroups.empty());
     return result->contention.links;
   };
   using Links = std::vector<int32_t>;
-  EXPECT_EQ(getLinks(LinkSharing::None), Links());
-  EXPECT_EQ(getLinks(LinkSharing::Groups), (Links{0, -1, 1, -1}));
-  EXPECT_EQ(getLinks(LinkSharing::GroupsAndToHost), (Links{0, 1, 1, -1}));
-  EXPECT_EQ(getLinks(LinkSharing::GroupsAndFromHost), (Links{0, -1, 1, 1}));
-  EXPECT_EQ(getLinks(LinkSharing::All), (Links{0, 1, 1, 1}));
+  EXPECT_EQ(getLinks(0, 0, 0), Links());
+  EXPECT_EQ(getLinks(1, 0, 0), (Links{0, -1, 1, -1}));
+  EXPECT_EQ(getLinks(0, 1, 0), (Links{0, 1, 1, -1}));
+  EXPECT_EQ(getLinks(1, 0, 1), (Links{0, -1, 1, 1}));
+  EXPECT_EQ(getLinks(1, 1, 1), (Links{0, 1, 1, 1}));
 
   // Copies take no multiprocessors.
-  ContentionOptions options;
-  options.computeSlowdown = 0.19;
+  cost::Target target;
+  target.computeSlowdown = 0.19;
   FailureOr<GroupContention> result =
-      computeContention(streams, options, symbolTables);
+      computeContention(streams, target, symbolTables);
   ASSERT_TRUE(succeeded(result));
   EXPECT_EQ(result->contention.slowdownPpm,
             (std::vector<int64_t>{190'000, 0, 190'000, 0}));
@@ -285,10 +287,10 @@ TEST_F(GroupContentions, Implementations) {
           llvm::cantFail(llvm::json::parse(R"({"nccl": {"tax": 0.25},
             "shy": {"method": "nccl", "tax": 0.125, "stream": "nccl"},
             "own": {"method": "nccl"}})"))));
-  ContentionOptions options;
-  options.implementations = &implementations;
+  cost::Target target;
+  target.implementations = implementations;
   FailureOr<GroupContention> result =
-      computeContention(streams, options, symbolTables);
+      computeContention(streams, target, symbolTables);
   ASSERT_TRUE(succeeded(result));
   using Slowdowns = std::vector<int64_t>;
   EXPECT_EQ(result->contention.slowdownPpm,
@@ -297,16 +299,13 @@ TEST_F(GroupContentions, Implementations) {
   // NVLink and the network are separate.
   EXPECT_EQ(result->contention.links, (std::vector<int32_t>{0, 0, 0, 1}));
 
-  options.computeSlowdown = 0.2;
-  result = computeContention(streams, options, symbolTables);
+  target.computeSlowdown = 0.2;
+  result = computeContention(streams, target, symbolTables);
   ASSERT_TRUE(succeeded(result));
   EXPECT_EQ(result->contention.slowdownPpm,
             (Slowdowns{250'000, 200'000, 200'000, 200'000}));
 
-  cost::Implementations unlisted;
-  options = {};
-  options.implementations = &unlisted;
-  result = computeContention(streams, options, symbolTables);
+  result = computeContention(streams, cost::Target(), symbolTables);
   ASSERT_TRUE(succeeded(result) && result->contention.isNone());
 }
 
@@ -322,32 +321,16 @@ TEST_F(GroupContentions, TooManyGroups) {
     message = diagnostic.str();
     return success();
   });
-  ContentionOptions options;
-  options.linkSharing = LinkSharing::Groups;
+  cost::Target target;
+  target.linkSharing = 1;
   SmallVector<std::string> declarations(maxExclusiveStreams + 1, "size(1)");
-  EXPECT_TRUE(succeeded(compute(declarations, options)));
-  options.exclusiveGroups = true;
-  EXPECT_TRUE(failed(compute(declarations, options)));
+  EXPECT_TRUE(succeeded(compute(declarations, target)));
+  target.exclusiveGroups = 1;
+  EXPECT_TRUE(failed(compute(declarations, target)));
   EXPECT_EQ(message, "'commsched.barrier' op is on group @g4096, one of 4097: "
                      "groups can be exclusive if there are no more than 4096");
   declarations.pop_back();
-  EXPECT_TRUE(succeeded(compute(declarations, options)));
-}
-
-TEST(ContentionOptions, ChecksTheSlowdown) {
-  ContentionOptions options;
-  EXPECT_TRUE(check(options));
-  for (double fine : {0.19, 1e-7, 999.0}) {
-    options.computeSlowdown = fine;
-    EXPECT_TRUE(check(options));
-  }
-  for (double bad : {-1e-9, 999.1, std::numeric_limits<double>::infinity(),
-                     std::numeric_limits<double>::quiet_NaN()}) {
-    options.computeSlowdown = bad;
-    EXPECT_FALSE(check(options)) << bad;
-  }
-  options.computeSlowdown = -0.5;
-  EXPECT_EQ(check(options).error(), "must be from 0 to 999, but is -0.500000");
+  EXPECT_TRUE(succeeded(compute(declarations, target)));
 }
 
 } // namespace

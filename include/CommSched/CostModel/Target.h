@@ -110,8 +110,34 @@ struct Target {
   double fillBytes = 0;
   double netFillBytes = 0;
 
+  // What operations that run at once take from each other.
+  /// 1: groups that share more than one device are never in flight together.
+  double exclusiveGroups = 0;
+  /// 1: groups share the bandwidth of links, and with groups across nodes so do
+  /// transfers to and from the host.
+  double linkSharing = 0;
+  double linkSharingD2h = 0;
+  double linkSharingH2d = 0;
+  /// By which part of its own time a computation takes longer beside a
+  /// collective in flight. Copy engines carry out transfers to and from the
+  /// host, which slow nothing down.
+  double computeSlowdown = 0;
+
+  /// By how many percent longer than they are collectives are taken to be, in
+  /// case that times are off; -1: as the profile says.
+  double slackPercent = -1;
+
   /// How collectives can be carried out. Not one of the numbers.
   Implementations implementations;
+
+  bool sharesLinks() const {
+    return linkSharing != 0 || linkSharingD2h != 0 || linkSharingH2d != 0 ||
+           implementations.isListed();
+  }
+  /// Whether operations that run at once take anything from each other.
+  bool hasContention() const {
+    return exclusiveGroups != 0 || sharesLinks() || computeSlowdown != 0;
+  }
 
   /// Peak rate in operations a second, before `computeEfficiency`. Falls back
   /// to wider types as described above; never 0.

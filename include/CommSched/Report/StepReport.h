@@ -216,15 +216,8 @@ private:
 
 /// What a simulation for a report counts in.
 struct SimulationOptions {
-  SimulationOptions(
-      const ContentionOptions &contention = {},
-      std::optional<schedule::SegmentKind> allocator = std::nullopt)
-      : contention(contention), allocator(allocator) {}
-
-  /// Has passed check().
-  ContentionOptions contention;
   /// The allocator that is modelled, if one is.
-  std::optional<schedule::SegmentKind> allocator;
+  std::optional<schedule::SegmentKind> allocator = std::nullopt;
   /// Whether StepReport::buffers is filled in.
   bool withBuffers = false;
 };

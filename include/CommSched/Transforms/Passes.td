@@ -9,7 +9,7 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_TD
 #define COMMSCHED_TRANSFORMS_PASSES_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
 include "CommSched/Transforms/Passes/Costs.td"
 include "CommSched/Transforms/Passes/Orders.td"
 include "CommSched/Transforms/Passes/Buckets.td"
@@ -21,6 +21,14 @@ include "CommSched/Transforms/Passes/Schedule.td"
 include "CommSched/Transforms/Passes/Split.td"
 include "CommSched/Transforms/Passes/SteadyState.td"
 include "CommSched/Transforms/Passes/Steps.td"
+
+def ReportFormat : OptionEnum<"ReportFormat",
+    "The output format of commsched-report.", [
+      OptionValue<"Table", 0, "table", "for people">,
+      OptionValue<"Json", 1, "json", "one object a line and function">,
+      OptionValue<"Trace", 2, "trace", "Chrome trace event JSON">,
+      OptionValue<"Html", 3, "html", "a page with the timeline">,
+    ]>;
 
 def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
   let summary = "simulate each function and print what its schedule costs";
@@ -35,14 +43,14 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
     that `commsched-frontier` or a pipeline wrote, step times against memory.
 
     The time of an operation is its `commsched.runtime_ns`, and else that of
-    `profile` and `target`, as for `commsched-schedule`. Functions without a
-    body are skipped. Behind the halves of a partition comes the step that runs one after
+    the module's profile and target, as for `commsched-schedule`. Functions
+    without a body are skipped. Behind the halves of a partition comes the step that runs one after
     the other, and what both take together.
 
-    By default operations that run at once take nothing from each other.
-    `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what they
-    do. A group of which it is not known which ranks it has is taken to share
-    devices with every other and to cross nodes, which a remark says.
+    What operations that run at once take from each other is what the module
+    says (`commsched-set-costs`), by default nothing. A group of which it is not
+    known which ranks it has is taken to share devices with every other and to
+    cross nodes, which a remark says.
 
     With an `allocator`, the report also gives what that allocator reserves for
     the step, and how much of it is not live at the peak. `reserved-bytes` is
@@ -55,44 +63,19 @@ def Report : Pass<"commsched-report", "::mlir::ModuleOp"> {
                            "::mlir::commsched::CommSchedDialect",
                            "::mlir::scf::SCFDialect"];
   let options = [
-    Option<"format", "format", "::mlir::commsched::ReportFormat",
-           /*default=*/"::mlir::commsched::ReportFormat::Table",
-           "How to print: table, json, trace or html",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::ReportFormat::Table, "table",
-                          "for people"),
-               clEnumValN(::mlir::commsched::ReportFormat::Json, "json",
-                          "one object a line and function"),
-               clEnumValN(::mlir::commsched::ReportFormat::Trace, "trace",
-                          "Chrome trace event JSON"),
-               clEnumValN(::mlir::commsched::ReportFormat::Html, "html",
-                          "a page with the timeline"))}]>,
+    EnumOption<"format", "format", ReportFormat, "Table",
+               "How to print: table, json, trace or html">,
     Option<"output", "output", "std::string", /*default=*/"\"-\"",
            "File to write; - is standard output">,
     Option<"before", "before", "std::string", /*default=*/"\"\"",
            "File with the module before it was scheduled, for format=html">,
     Option<"frontier", "frontier", "std::string", /*default=*/"\"\"",
            "File with the frontier of the functions, for format=html">,
-    Option<"exclusiveGroups", "exclusive-groups", "bool", /*default=*/"false",
-           "Groups that share more than one device are never in flight "
-           "together">,
-    Option<"linkSharing", "link-sharing", "::mlir::commsched::LinkSharing",
-           /*default=*/"::mlir::commsched::LinkSharing::None",
-           "Groups on the same link share its bandwidth; so do the transfers "
-           "that are named: d2h, h2d or d2h,h2d",
-           "::llvm::cl::ValueOptional, "
-           "::mlir::commsched::getLinkSharingValues()">,
-    Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
-           "By which part of its own time computation takes longer beside a "
-           "collective in flight, such as 0.19">,
-    Option<"allocator", "allocator", "::mlir::commsched::AllocatorModel",
-           /*default=*/"::mlir::commsched::AllocatorModel::None",
-           "The allocator whose reserved memory is reported: none, pytorch or "
-           "pytorch-expandable",
-           "::mlir::commsched::getAllocatorModelValues()">,
-    Option<"reservedBytes", "reserved-bytes", "std::string",
-           /*default=*/"\"0\"",
-           "Memory that the device holds beside the program, such as 12GiB">,
+    EnumOption<"allocator", "allocator", AllocatorModel, "None",
+               "The allocator whose reserved memory is reported: none, pytorch "
+               "or pytorch-expandable">,
+    ReservedBytes<"Memory that the device holds beside the program, such as "
+                  "12GiB">,
   ];
 }
 

@@ -20,21 +20,6 @@ using schedule::Contention;
 using schedule::NodeId;
 using schedule::StreamId;
 
-//===----------------------------------------------------------------------===//
-// Options
-//===----------------------------------------------------------------------===//
-
-static constexpr double millionths = 1e6;
-
-Status mlir::commsched::check(const ContentionOptions &options) {
-  constexpr int64_t most = Contention::maxSlowdownPpm / 1'000'000;
-  // Written so that a NaN fails, too.
-  if (options.computeSlowdown >= 0 && options.computeSlowdown <= most)
-    return Status::success();
-  return Error{"must be from 0 to " + std::to_string(most) + ", but is " +
-               std::to_string(options.computeSlowdown)};
-}
-
 std::string mlir::commsched::explainUnknownGroup(Attribute key) {
   std::string text;
   llvm::raw_string_ostream(text)
@@ -182,14 +167,6 @@ static StreamGroup getGroup(CollectiveOpInterface collective,
   return group;
 }
 
-/// Whether `sharing` includes this direction of transfers.
-static bool names(LinkSharing sharing, StreamAttr transfers) {
-  LinkSharing own = transfers.getName() == OffloadOp::getStreamName()
-                        ? LinkSharing::GroupsAndToHost
-                        : LinkSharing::GroupsAndFromHost;
-  return sharing == LinkSharing::All || sharing == own;
-}
-
 /// Finds the pairs of groups that share more than one device. Marks the groups
 /// whose ranks are unknown.
 static void addExclusive(MutableArrayRef<StreamGroup> groups,
@@ -210,16 +187,18 @@ static void addExclusive(MutableArrayRef<StreamGroup> groups,
 }
 
 /// Assigns each group to the link of its node or that of the network, and each
-/// direction of transfers that `sharing` names to the latter. Marks the groups
+/// direction of transfers that shares links to the latter. Marks the groups
 /// whose placement is unknown.
-static void addLinks(ArrayRef<StreamGroup> groups, LinkSharing sharing,
+static void addLinks(ArrayRef<StreamGroup> groups, const cost::Target &target,
                      Contention &contention, std::vector<bool> &isUnknown) {
   constexpr int32_t ofItsOwn = -1, insideNode = 0, betweenNodes = 1;
   for (auto [stream, group] : llvm::enumerate(groups)) {
     int32_t link = betweenNodes;
-    if (group.transfers)
-      link = names(sharing, group.transfers) ? betweenNodes : ofItsOwn;
-    else if (!group.placement)
+    if (StreamAttr transfers = group.transfers) {
+      bool isOffload = transfers.getName() == OffloadOp::getStreamName();
+      if ((isOffload ? target.linkSharingD2h : target.linkSharingH2d) == 0)
+        link = ofItsOwn;
+    } else if (!group.placement)
       isUnknown[stream] = true;
     else if (group.isAlone())
       link = ofItsOwn;
@@ -227,11 +206,6 @@ static void addLinks(ArrayRef<StreamGroup> groups, LinkSharing sharing,
       link = insideNode;
     contention.links.push_back(link);
   }
-}
-
-/// Whether the target lists implementations.
-static bool areListed(const ContentionOptions &options) {
-  return options.implementations && options.implementations->isListed();
 }
 
 /// The implementation of a stream. One that is not known is an error of all
@@ -245,18 +219,21 @@ getImplementationOf(const ContentionStream &stream,
       implementations.find(stream.implementation.getValue()).value_or(0));
 }
 
-/// By stream the larger of the option's slowdown and the implementation's tax;
+/// By stream the larger of the target's slowdown and the implementation's tax;
 /// nothing if all are 0.
 static void addSlowdowns(ArrayRef<ContentionStream> streams,
-                         const ContentionOptions &options,
-                         Contention &contention) {
-  if (options.computeSlowdown == 0 && !areListed(options))
+                         const cost::Target &target, Contention &contention) {
+  const cost::Implementations &implementations = target.implementations;
+  if (target.computeSlowdown == 0 && !implementations.isListed())
     return;
+  constexpr double millionths = 1e6;
+  static_assert(Contention::maxSlowdownPpm == 999'000'000,
+                "the range of the target's field");
   for (const ContentionStream &stream : streams) {
-    double slowdown = options.computeSlowdown;
-    if (areListed(options))
-      slowdown = std::max(
-          slowdown, getImplementationOf(stream, *options.implementations).tax);
+    double slowdown = target.computeSlowdown;
+    if (implementations.isListed())
+      slowdown =
+          std::max(slowdown, getImplementationOf(stream, implementations).tax);
     CollectiveOpInterface collective = stream.collective;
     bool isTransfer = isa<StreamAttr>(collective.getGroupKey());
     contention.slowdownPpm.push_back(
@@ -266,14 +243,14 @@ static void addSlowdowns(ArrayRef<ContentionStream> streams,
 
 /// Finds the pairs of implementations of one group that have one `stream`.
 static void addExclusiveImplementations(ArrayRef<ContentionStream> streams,
-                                        const ContentionOptions &options,
+                                        const cost::Target &target,
                                         Contention &contention) {
   DenseMap<std::pair<Attribute, StringRef>, SmallVector<StreamId, 2>> together;
   for (auto [index, stream] : llvm::enumerate(streams)) {
     CollectiveOpInterface collective = stream.collective;
-    SmallVector<StreamId, 2> &others = together[{
-        collective.getGroupKey(),
-        getImplementationOf(stream, *options.implementations).stream}];
+    SmallVector<StreamId, 2> &others =
+        together[{collective.getGroupKey(),
+                  getImplementationOf(stream, target.implementations).stream}];
     for (StreamId other : others)
       contention.exclusive.push_back({other, static_cast<StreamId>(index)});
     others.push_back(static_cast<StreamId>(index));
@@ -282,9 +259,9 @@ static void addExclusiveImplementations(ArrayRef<ContentionStream> streams,
 
 FailureOr<GroupContention>
 mlir::commsched::computeContention(ArrayRef<ContentionStream> streams,
-                                   const ContentionOptions &options,
+                                   const cost::Target &target,
                                    SymbolTableCollection &symbolTables) {
-  if (options.exclusiveGroups && streams.size() > maxExclusiveStreams) {
+  if (target.exclusiveGroups != 0 && streams.size() > maxExclusiveStreams) {
     CollectiveOpInterface first = streams[maxExclusiveStreams].collective;
     return first.emitOpError("is on group ")
            << first.getGroupKey() << ", one of " << streams.size()
@@ -292,22 +269,19 @@ mlir::commsched::computeContention(ArrayRef<ContentionStream> streams,
            << maxExclusiveStreams;
   }
   GroupContention result;
-  addSlowdowns(streams, options, result.contention);
-  LinkSharing linkSharing = options.linkSharing;
-  if (areListed(options) && linkSharing == LinkSharing::None)
-    linkSharing = LinkSharing::Groups;
-  if (!options.exclusiveGroups && linkSharing == LinkSharing::None)
+  addSlowdowns(streams, target, result.contention);
+  if (target.exclusiveGroups == 0 && !target.sharesLinks())
     return result;
   SmallVector<StreamGroup> groups;
   for (const ContentionStream &stream : streams)
     groups.push_back(getGroup(stream.collective, symbolTables));
   std::vector<bool> isUnknown(streams.size());
-  if (options.exclusiveGroups)
+  if (target.exclusiveGroups != 0)
     addExclusive(groups, result.contention, isUnknown);
-  else if (areListed(options))
-    addExclusiveImplementations(streams, options, result.contention);
-  if (linkSharing != LinkSharing::None)
-    addLinks(groups, linkSharing, result.contention, isUnknown);
+  else if (target.implementations.isListed())
+    addExclusiveImplementations(streams, target, result.contention);
+  if (target.sharesLinks())
+    addLinks(groups, target, result.contention, isUnknown);
   llvm::SetVector<Attribute> unknownGroups;
   for (auto [stream, unknown] : llvm::zip_equal(streams, isUnknown))
     if (unknown)
@@ -319,9 +293,9 @@ mlir::commsched::computeContention(ArrayRef<ContentionStream> streams,
 
 FailureOr<GroupContention>
 mlir::commsched::computeContention(const BlockProblem &block,
-                                   const ContentionOptions &options,
+                                   const cost::Target &target,
                                    SymbolTableCollection &symbolTables) {
-  return computeContention(getStreamCollectives(block), options, symbolTables);
+  return computeContention(getStreamCollectives(block), target, symbolTables);
 }
 
 SmallVector<ContentionStream>

@@ -265,13 +265,18 @@ static CollectiveCost makeCollectiveCost(const cost::Target &target,
   return profile ? CollectiveCost(target, *profile) : CollectiveCost(target);
 }
 
+static int32_t findSlackPercent(const cost::Target &target,
+                                const cost::MeasuredTable *profile) {
+  if (target.slackPercent >= 0)
+    return static_cast<int32_t>(target.slackPercent);
+  return (profile ? profile->getSlackPercent() : std::nullopt)
+      .value_or(schedule::StepSchedulerOptions::defaultSlackPercent);
+}
+
 OperationCosts::OperationCosts(const cost::Target &target,
                                const cost::MeasuredTable *profile,
                                SymbolTableCollection &symbolTables)
-    : target(target),
-      slackPercent(
-          (profile ? profile->getSlackPercent() : std::nullopt)
-              .value_or(schedule::StepSchedulerOptions::defaultSlackPercent)),
+    : target(target), slackPercent(findSlackPercent(target, profile)),
       collectiveCost(makeCollectiveCost(target, profile)),
       operations(profile ? profile->getOperations() : nullptr),
       products(profile ? profile->getProducts() : cost::MeasuredProducts()),

@@ -206,6 +206,29 @@ withEntry(ArrayRef<DataLayoutEntryInterface> entries, StringAttr key,
   return result;
 }
 
+/// Makes `value` that of `key` for the device. Returns what was there, or null.
+static Attribute setDeviceKey(ModuleOp module, StringRef key, Attribute value) {
+  Builder builder(module.getContext());
+  StringAttr device = builder.getStringAttr(targetDeviceName);
+  StringAttr name = builder.getStringAttr(key);
+  ArrayRef<DataLayoutEntryInterface> devices, fields;
+  Attribute known;
+  if (TargetSystemSpecInterface system = findSystemSpec(module).second) {
+    devices = cast<TargetSystemSpecAttr>(system).getEntries();
+    if (auto spec = system.getDeviceSpecForDeviceID(device)) {
+      fields = cast<TargetDeviceSpecAttr>(*spec).getEntries();
+      if (DataLayoutEntryInterface entry = spec->getSpecForIdentifier(name))
+        known = entry.getValue();
+    }
+  }
+  auto spec = TargetDeviceSpecAttr::get(module.getContext(),
+                                        withEntry(fields, name, value));
+  module->setAttr(DLTIDialect::kTargetSystemDescAttrName,
+                  TargetSystemSpecAttr::get(module.getContext(),
+                                            withEntry(devices, device, spec)));
+  return known;
+}
+
 LogicalResult mlir::commsched::setTarget(ModuleOp module, StringRef preset) {
   if (!cost::getTargetPreset(preset))
     return emitError(module.getLoc(), "there is no target '")
@@ -216,31 +239,24 @@ LogicalResult mlir::commsched::setTarget(ModuleOp module, StringRef preset) {
               "#dlti.target_system_spec<\"GPU\" = #dlti.target_device_spec<"
               "\"commsched.preset\" = \"h100\", \"commsched.memory_gb_s\" = "
               "4000.0>>";
-  Builder builder(module.getContext());
-  StringAttr device = builder.getStringAttr(targetDeviceName);
-  StringAttr key = builder.getStringAttr(presetKey);
-  ArrayRef<DataLayoutEntryInterface> devices, fields;
-  if (TargetSystemSpecInterface system = findSystemSpec(module).second) {
-    devices = cast<TargetSystemSpecAttr>(system).getEntries();
-    if (auto spec = system.getDeviceSpecForDeviceID(device)) {
-      fields = cast<TargetDeviceSpecAttr>(*spec).getEntries();
-      DataLayoutEntryInterface known = spec->getSpecForIdentifier(key);
-      if (known && known.getValue() != builder.getStringAttr(preset)) {
-        std::string before;
-        llvm::raw_string_ostream(before) << known.getValue();
-        remarkReplaced(module, "TargetReplaced",
-                       "the target '" + preset + "' replaces the module's " +
-                           before);
-      }
-    }
+  Attribute value = StringAttr::get(module.getContext(), preset);
+  Attribute known = setDeviceKey(module, presetKey, value);
+  if (known && known != value) {
+    std::string before;
+    llvm::raw_string_ostream(before) << known;
+    remarkReplaced(module, "TargetReplaced",
+                   "the target '" + preset + "' replaces the module's " +
+                       before);
   }
-  auto spec = TargetDeviceSpecAttr::get(
-      module.getContext(),
-      withEntry(fields, key, builder.getStringAttr(preset)));
-  module->setAttr(DLTIDialect::kTargetSystemDescAttrName,
-                  TargetSystemSpecAttr::get(module.getContext(),
-                                            withEntry(devices, device, spec)));
   return success();
+}
+
+void mlir::commsched::setTargetFields(
+    ModuleOp module, ArrayRef<std::pair<StringRef, double>> fields) {
+  Builder builder(module.getContext());
+  for (auto [field, value] : fields)
+    setDeviceKey(module, (keyPrefix + field).str(),
+                 builder.getF64FloatAttr(value));
 }
 
 FailureOr<std::shared_ptr<const cost::MeasuredTable>>

@@ -43,20 +43,17 @@ public:
     pass.options.extraOverlap = this->extraOverlap;
     pass.options.commMultiplier = this->commMultiplier;
     pass.options.computeMultiplier = this->computeMultiplier;
-    pass.options.reorderCollectives = this->unsafeCollectivesReorder;
     pass.options.withCollectives = this->withCollectives;
     pass.options.maxGroupSize = this->maxGroupSize;
-    pass.options.recomputeMemory = this->debugMemoryRecompute;
+    pass.options.reorderCollectives = mayReorderCollectives();
     pass.collectiveOrder =
-        this->unsafeCollectivesReorder ? StreamOrder::Free : StreamOrder::Kept;
+        mayReorderCollectives() ? StreamOrder::Free : StreamOrder::Kept;
     pass.neverLonger = this->neverLonger;
     pass.writeInfo = this->verboseLogging;
     pass.budget.emplace();
     pass.budget->fraction = this->peakMemoryBudget;
     pass.budget->model = this->referenceMemoryModel ? MemoryModel::Reference
                                                     : MemoryModel::Exact;
-    if (this->maxCollectives >= 0)
-      pass.options.maxCollectives = this->maxCollectives;
     optionError = findBadOption();
     return success();
   }
@@ -75,6 +72,7 @@ public:
 
 protected:
   virtual IterativeSolver::Function *getSolver() const = 0;
+  virtual bool mayReorderCollectives() const = 0;
 
 private:
   /// Reads the budget. Returns the first error in the options.
@@ -94,11 +92,6 @@ private:
       if (std::optional<std::string> error =
               parseMemoryBudget(this->memoryBudget, *pass.budget))
         return explain(this->memoryBudget, *error);
-    if (this->maxCollectives < -1)
-      return explain(this->maxCollectives,
-                     "must be a number of collectives or -1 for all of them, "
-                     "but is " +
-                         Twine(this->maxCollectives));
     if (this->maxGroupSize < 0)
       return explain(this->maxGroupSize, "must not be negative, but is " +
                                              Twine(this->maxGroupSize));
@@ -126,6 +119,9 @@ protected:
   IterativeSolver::Function *getSolver() const override {
     return schedule::reorderComms;
   }
+  bool mayReorderCollectives() const override {
+    return unsafeCollectivesReorder;
+  }
 };
 
 struct SinkWaitsIterative
@@ -137,6 +133,8 @@ protected:
   IterativeSolver::Function *getSolver() const override {
     return schedule::sinkWaitsIteratively;
   }
+  /// Those that move with a wait depend on it, and pass no others.
+  bool mayReorderCollectives() const override { return true; }
 };
 
 } // namespace

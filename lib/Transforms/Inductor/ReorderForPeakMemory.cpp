@@ -76,7 +76,9 @@ struct ReorderForPeakMemory
   using ReorderForPeakMemoryBase::ReorderForPeakMemoryBase;
 
   LogicalResult initialize(MLIRContext *context) override {
-    sorts.assign(methods.begin(), methods.end());
+    sorts.clear();
+    for (PeakMemoryOrder order : methods)
+      sorts.push_back(peakMemorySorts[static_cast<size_t>(order)]);
     if (sorts.empty())
       sorts.assign(peakMemorySorts.begin(), peakMemorySorts.end());
     return success();

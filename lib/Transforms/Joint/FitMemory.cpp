@@ -296,7 +296,7 @@ LogicalResult FitMemory::checkPeak(FunctionPair pair, StringRef name,
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
       simulatePair(pair, StepReport(), StepReport(), costs, reason,
-                   {scheduling.contention, scheduling.budgetAllocator});
+                   {scheduling.budgetAllocator});
   if (failed(report))
     return failure();
   if (!*report)

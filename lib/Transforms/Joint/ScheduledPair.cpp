@@ -95,12 +95,10 @@ PairScheduler::applyAndMeasureReserved(const PairDecision &decision,
   for (unsigned half : {0, 1})
     if (hasSchedule(getHalf(half)))
       schedulers[half]->apply(decision.halves[half]);
-  SimulationOptions simulation = options.contention;
-  simulation.allocator = options.budgetAllocator;
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
       simulatePair({halves.forward, halves.backward}, StepReport(),
-                   StepReport(), costs, reason, simulation);
+                   StepReport(), costs, reason, {options.budgetAllocator});
   if (failed(report))
     return failure();
   if (!*report)

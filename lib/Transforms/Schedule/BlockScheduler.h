@@ -53,9 +53,6 @@ struct SchedulingOptions {
   ScheduleBuckets buckets = ScheduleBuckets::Auto;
   MergingOptions merging;
   SplittingOptions splitting;
-  /// None: as the costs say.
-  std::optional<int32_t> slackPercent = 0;
-  ContentionOptions contention;
   /// Whether a time or a size that is not known is an error.
   bool refusesAssumptions = false;
 };

@@ -157,10 +157,9 @@ FailureOr<ImplementationSchedule>
 ChooseImplementations::choose(const BlockScheduler &scheduler,
                               const BlockImplementations &implementations,
                               CostAnalysis &pricing) {
-  ContentionOptions contended = scheduling.contention;
-  contended.implementations = &pricing.getCosts()->getTarget().implementations;
   FailureOr<GroupContention> contention = computeContention(
-      implementations.getStreams(), contended, pricing.getSymbolTables());
+      implementations.getStreams(), pricing.getCosts()->getTarget(),
+      pricing.getSymbolTables());
   if (failed(contention))
     return failure();
   schedule::StepSchedulerOptions options =

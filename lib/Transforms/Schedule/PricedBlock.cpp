@@ -30,10 +30,8 @@ void PricedBlock::remarkAssumptions() {
 }
 
 LogicalResult PricedBlock::readContention() {
-  ContentionOptions contended = options.contention;
-  contended.implementations = &getCosts().getTarget().implementations;
-  FailureOr<GroupContention> groups =
-      computeContention(problem, contended, pricing->getSymbolTables());
+  FailureOr<GroupContention> groups = computeContention(
+      problem, getCosts().getTarget(), pricing->getSymbolTables());
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);
@@ -147,8 +145,7 @@ StepSchedulerOptions PricedBlock::makeStepOptions(int64_t limitBytes) const {
   StepSchedulerOptions stepOptions;
   stepOptions.limitBytes = limitBytes;
   stepOptions.contention = contention;
-  stepOptions.slackPercent =
-      options.slackPercent.value_or(getCosts().getSlackPercent());
+  stepOptions.slackPercent = getCosts().getSlackPercent();
   stepOptions.maxDistance *= distanceFactor;
   return stepOptions;
 }

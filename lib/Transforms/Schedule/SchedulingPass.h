@@ -14,15 +14,14 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
 #define COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
 
-#include "../SlackOption.h"
 #include "BlockScheduler.h"
 #include "CommSched/Analysis/OptionErrors.h"
 
 namespace mlir::commsched {
 
-/// `Base` is what TableGen makes of a CommSched_SchedulingPass, or of another
-/// pass with its options but the memory budget, or but what it merges and
-/// splits: then nothing is.
+/// `Base` is what TableGen makes of a pass with the schedulingOptions of
+/// Schedule.td, or with only some of them: without a memory budget, or without
+/// what it merges and splits, and then nothing is.
 template <typename Base, bool hasBudget = true, bool hasRewriting = true>
 class SchedulingPass : public Base {
 public:
@@ -31,9 +30,6 @@ public:
   LogicalResult initialize(MLIRContext *context) override {
     scheduling = {};
     readRewritingOptions();
-    scheduling.contention.exclusiveGroups = this->exclusiveGroups;
-    scheduling.contention.linkSharing = this->linkSharing;
-    scheduling.contention.computeSlowdown = this->computeSlowdown;
     optionError = findBadOption();
     if (!optionError)
       optionError = readOwnOptions();
@@ -98,18 +94,11 @@ private:
 
   /// Reads the other options. Returns an error message if one makes no sense.
   std::optional<std::string> findBadOption() {
-    auto explain = [&](const llvm::cl::Option &option, const Twine &what) {
-      return makeOptionError(*this, option, what);
-    };
     if constexpr (hasBudget)
       if (std::optional<std::string> error =
               parseMemoryBudget(this->memoryBudget, scheduling.budget))
-        return explain(this->memoryBudget, *error);
-    if (std::optional<std::string> error = findBadRewriting())
-      return error;
-    if (Status status = check(scheduling.contention); !status)
-      return explain(this->computeSlowdown, status.error());
-    return readSlackOption(*this, this->slack, scheduling.slackPercent);
+        return makeOptionError(*this, this->memoryBudget, *error);
+    return findBadRewriting();
   }
 };
 

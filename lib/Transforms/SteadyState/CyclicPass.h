@@ -14,7 +14,6 @@
 #define COMMSCHED_LIB_TRANSFORMS_STEADYSTATE_CYCLICPASS_H
 
 #include "../MemoryBudget.h"
-#include "../SlackOption.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
@@ -22,7 +21,8 @@
 
 namespace mlir::commsched {
 
-/// `Base` is what TableGen makes of a CommSched_CyclicPass.
+/// `Base` is what TableGen makes of a pass with the cyclicOptions of
+/// SteadyState.td.
 template <typename Base> class CyclicPass : public Base {
 public:
   using Base::Base;
@@ -49,7 +49,7 @@ private:
       return makeOptionError(*this, this->maxDepth,
                              "must be from 1 to " + Twine(mostDepth) +
                                  ", but is " + Twine(this->maxDepth));
-    return readSlackOption(*this, this->slack, options.slackPercent);
+    return std::nullopt;
   }
 };
 

@@ -55,8 +55,7 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   CyclicSchedulerOptions with;
   with.maxDepth = options.maxDepth;
   with.mayCrossBoundary = options.mayCarryFutures;
-  with.step.slackPercent =
-      options.slackPercent.value_or(costs.getSlackPercent());
+  with.step.slackPercent = costs.getSlackPercent();
   with.step.limitBytes = result.limitBytes;
   Result<CyclicSchedule> schedule = scheduleCyclic(cyclic, with);
   if (!schedule)

@@ -29,8 +29,6 @@ struct LoopSchedulingOptions {
   /// it.
   MemoryBudget budget;
   int32_t maxDepth = 1;
-  /// None: as the costs say.
-  std::optional<int32_t> slackPercent = 0;
   /// Whether a collective may be in flight from one iteration to the next.
   bool mayCarryFutures = true;
 };

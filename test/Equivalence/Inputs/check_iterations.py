@@ -39,7 +39,8 @@ STEPS = {
 }
 PIPELINES = [
     f"{STEADY}{{memory-budget=200% max-depth=4}}",
-    f"func.func(commsched-schedule),{STEADY}{{memory-budget=50% slack=0}}",
+    "func.func(commsched-schedule),commsched-set-costs{slack=0},"
+    f"{STEADY}{{memory-budget=50%}}",
     f"commsched-pipeline,{STEADY}{{memory-budget=100%}}",
 ]
 # For steps of several functions. Without a merge, the functions stay apart.
@@ -52,7 +53,8 @@ LINKED_PIPELINES = [
 ]
 LOOP_PIPELINES = [
     f"func.func({LOOPS}{{memory-budget=200%}})",
-    f"func.func({LOOPS}{{memory-budget=400% max-depth=4 slack=0}})",
+    "commsched-set-costs{slack=0},"
+    f"func.func({LOOPS}{{memory-budget=400% max-depth=4}})",
     f"commsched-pipeline,func.func({LOOPS}{{memory-budget=50%}})",
     f"func.func({LOOPS}{{memory-budget=200% unroll=4}})",
     f"func.func({LOOPS}{{memory-budget=100% unroll=8 max-depth=2}})",

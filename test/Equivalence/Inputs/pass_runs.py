@@ -103,6 +103,8 @@ MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-set-costs", "comms
                  "test-commsched-split-backward",
                  "test-commsched-verify-partition", "commsched-sync-partition",
                  "commsched-quantize-activations", "test-commsched-steady-state"}
+CONTENTION = ("slack=5 exclusive-groups link-sharing "
+              "compute-slowdown=0.19")
 COSTS = "target=b200 profile=%src/data/cost-tables/h100-8gpu-xla.json"
 UNITS = "plan=embedding;layers.0;layers.[1-9]*;output"
 
@@ -137,7 +139,7 @@ RUNS = [
     *make_runs("commsched-order-collectives", "", marks=True),
     *make_runs("test-commsched-annotate-fsdp", "", marks=True),
     *make_runs("test-commsched-infer-size-hints", "", steps=()),
-    *make_runs("commsched-set-costs", COSTS, "assume-fusion",
+    *make_runs("commsched-set-costs", COSTS, "assume-fusion", CONTENTION,
                steps=("mixed",), marks=True),
     *make_runs("commsched-estimate-runtime", "", COSTS.partition(" ")[2],
                "model=nccl", marks=True),
@@ -145,19 +147,16 @@ RUNS = [
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",
-               "output=%folder/report exclusive-groups link-sharing "
-               "compute-slowdown=0.19", "allocator=pytorch reserved-bytes=1GiB",
+               "allocator=pytorch reserved-bytes=1GiB",
                "format=html output=%folder/page before=%src/examples/overview.mlir "
                "frontier=%src/docs/results/data/memory/llama3-8b-dp64.csv",
                steps=()),
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "
                "split=off max-chunks=2 "
-               "mode=copy slack=5 bitwise exclusive-groups link-sharing "
-               "compute-slowdown=0.19", steps=()),
+               "mode=copy bitwise", steps=()),
     *make_runs("test-commsched-choose-implementations", "memory-budget=10%",
-               "memory-budget=10% slack=5 exclusive-groups link-sharing "
-               "compute-slowdown=0.19", steps=("implementations",),
+               steps=("implementations",),
                after="commsched-set-costs{profile="
                "%src/testsupport/implementations.json}"),
     *make_runs("commsched-dump-problem", "file=%folder/problem.json",
@@ -167,10 +166,10 @@ RUNS = [
     *make_runs("commsched-export-json", "file=%folder/program.json",
                steps=()),
     *make_runs("commsched-pipeline-loops",
-               "memory-budget=20% max-depth=4 slack=5 "
+               "memory-budget=20% max-depth=4 "
                "merge-gathers=false unroll=4", steps=()),
     *make_runs("test-commsched-steady-state",
-               "memory-budget=20% max-depth=4 slack=5", steps=()),
+               "memory-budget=20% max-depth=4", steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
         "activation-memory-budget=0.5 memory-budget-solver=greedy "
@@ -234,27 +233,22 @@ RUNS = [
     *make_runs(
         "commsched-reorder-comms-preserving-peak-memory", "memory-budget=10%",
         "reorder_iterative_peak_memory_budget=0.2 reference-memory-model "
-        "reorder_iterative_group_with_collectives "
-        "reorder_iterative_debug_memory_recompute",
-        "reorder_iterative_unsafe_collectives_reorder "
-        "reorder_iterative_debug_limit_to_reorder=10",
+        "reorder_iterative_group_with_collectives",
+        "reorder_iterative_unsafe_collectives_reorder",
         "reorder_iterative_use_runtime_estimations "
         f"reorder_iterative_extra_comm_comp_overlap=0.5 {ITERATIVE}"),
     *make_runs(
         "commsched-sink-waits-iterative", "memory-budget=10%",
         "sink_iterative_peak_memory_budget=0.2 reference-memory-model "
-        "sink_waits_iterative_swap_with_collectives "
-        "sink_waits_iterative_unsafe_collectives_reorder=false "
-        "reorder_iterative_debug_memory_recompute",
-        "sink_waits_iterative_debug_limit_to_sink=10",
+        "sink_waits_iterative_swap_with_collectives",
         "sink_iterative_use_runtime_estimations "
         f"sink_iterative_extra_comm_comp_overlap=0.5 {ITERATIVE}"),
 
     *make_runs(
         "commsched-schedule", "",
-        "memory-budget=10% buckets=off slack=5",
-        "memory-budget=50% exclusive-groups link-sharing "
-        "compute-slowdown=0.19", steps=SCHEDULED),
+        "memory-budget=10% buckets=off", steps=SCHEDULED),
+    *make_runs("commsched-schedule", "memory-budget=50%", steps=SCHEDULED,
+               after=f"commsched-set-costs{{{CONTENTION}}}"),
     *make_runs("commsched-schedule", "memory-budget=20% blocks=nested",
                "memory-budget=20% blocks=body", steps=("fsdp", "mixed")),
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict",
@@ -269,8 +263,7 @@ RUNS = [
     *make_runs(
         "commsched-interleave", "first=@step second=@step name=both",
         "first=@step second=@step name=both share=none memory-budget=50% bitwise "
-        "split=off max-chunks=2 slack=5 exclusive-groups link-sharing "
-        "compute-slowdown=0.19 buckets=off",
+        "split=off max-chunks=2 buckets=off",
         steps=("fsdp", "experts")),
     *make_runs(
         "commsched-interleave",
@@ -282,8 +275,7 @@ RUNS = [
         steps=()),
     # On linked functions, by test/Transforms/Step.
     Run("commsched-accumulate-gradients", "micro-batches=4 name=batches "
-        "memory-budget=50% bitwise split=off max-chunks=2 slack=5 exclusive-groups "
-        "link-sharing compute-slowdown=0.19 buckets=off "
+        "memory-budget=50% bitwise split=off max-chunks=2 buckets=off "
         "mode=coalesced", steps=()),
     Run("test-commsched-merge-step", "name=whole", steps=()),
     *make_runs("commsched-pipeline", "",
@@ -294,8 +286,8 @@ RUNS = [
                steps=("fsdp",)),
     *make_runs("commsched-pipeline", f"{COSTS} "
                "frontier=%folder/frontier.csv",
-               "buckets=off split=off slack=5 exclusive-groups link-sharing "
-               "compute-slowdown=0.19 choose-implementations=false",
+               f"buckets=off split=off {CONTENTION} "
+               "choose-implementations=false",
                "mode=coalesced memory-budget=2GiB strict budget-on=reserved "
                "allocator=pytorch reserved-bytes=1GiB"),
     *make_runs(
@@ -316,8 +308,7 @@ RUNS = [
         "quantize-activations memory-budget=10% bitwise split=auto "
         "max-chunks=4",
         "memory-budget=1GiB",
-        "buckets=off slack=5 exclusive-groups link-sharing "
-        "compute-slowdown=0.19",
+        f"buckets=off {CONTENTION}",
         f"mode=copy memory-budget=1000000000 strict {COSTS}",
         "memory-budget=1GiB reserved-bytes=1KiB host-memory=1GiB "
         "quantize=auto",
@@ -327,8 +318,7 @@ RUNS = [
         "test-commsched-fit-memory",
         "memory-budget=1GiB host-memory=1GiB quantize=auto",
         "memory-budget=1GiB reserved-bytes=1KiB collectives=recompute "
-        "buckets=off split=off slack=5 exclusive-groups link-sharing "
-        "compute-slowdown=0.19",
+        "buckets=off split=off",
         "memory-budget=1GiB mode=copy bitwise max-chunks=4 strict",
         "memory-budget=1GiB budget-on=reserved allocator=pytorch",
         steps=("joint",)),

@@ -126,7 +126,7 @@ CASES = {
     "sink, estimates": Case(
         functions(f"{SINK}{{memory-budget=7.5% {SINK_ESTIMATE} {VERBOSE}}}"),
         percent(7.5), "waits"),
-    "schedule": Case(functions(SCHEDULE + "}"), percent(0),
+    "schedule": Case(functions(SCHEDULE + "memory-budget=0%}"), percent(0),
                      is_slower_allowed=False, remarks=True),
     "schedule, 10 %": Case(functions(SCHEDULE + "memory-budget=10%}"),
                            percent(10), is_slower_allowed=False),

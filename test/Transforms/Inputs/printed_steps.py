@@ -132,7 +132,8 @@ class Tool:
         pipeline += "," if pipeline else ""
         printed, messages = self.run(
             source, pipeline + "commsched-report{format=json}", *options)
-        report, _, text = printed.decode().partition("module {\n")
+        report, _, text = printed.decode().partition("module ")
+        text = text.partition("\n")[2]
         reports = map(json.loads, report.splitlines())
         output = Output(text, {}, {}, {}, {r["function"]: r for r in reports},
                         messages)

@@ -1,4 +1,4 @@
-// DEFINE: %{options} =
+// DEFINE: %{options} = memory-budget=0%%
 // DEFINE: %{run} = commsched-opt %s --commsched-schedule="%{options}" \
 // DEFINE:   --remark-policy=all --remark-format=emitRemark \
 // DEFINE:   --remarks-filter=commsched -o %t
@@ -21,7 +21,7 @@
 // percentage is held to the same budget, and one with a smaller percentage to
 // less.
 // RUN: commsched-opt %t --commsched-schedule="memory-budget=10%%" | diff %t -
-// RUN: commsched-opt %t --commsched-schedule --remark-policy=all \
+// RUN: commsched-opt %t --commsched-schedule=memory-budget=0%% --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SECOND
 

@@ -1,6 +1,6 @@
 // RUN: commsched-test-opt %s -o /dev/null --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched \
-// RUN:   --commsched-schedule=exclusive-groups 2>&1 | FileCheck %s
+// RUN:   --commsched-set-costs=exclusive-groups --commsched-schedule 2>&1 | FileCheck %s
 // RUN: commsched-test-opt %s -o /dev/null --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched \
 // RUN:   --commsched-schedule 2>&1 | FileCheck %s --check-prefix=FREE

@@ -1,5 +1,5 @@
 // DEFINE: %{options} =
-// DEFINE: %{run} = commsched-opt %s --commsched-schedule="%{options}" \
+// DEFINE: %{run} = commsched-opt %s --commsched-set-costs="%{options}" --commsched-schedule \
 // DEFINE:   --remark-policy=all --remark-format=emitRemark \
 // DEFINE:   --remarks-filter=commsched -o /dev/null
 
@@ -11,7 +11,7 @@
 // REDEFINE: %{options} = compute-slowdown=0.5
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=SLOWDOWN
 
-// What runs at once takes from each other, as the options say: computation beside
+// What runs at once takes from each other, as the module says: computation beside
 // a collective gets two thirds of its time done.
 
 commsched.group @one size(2)

@@ -12,7 +12,7 @@
 // Why collectives are not hidden, and why they are not merged.
 
 // REDEFINE: %{file} = exposed
-// REDEFINE: %{options} = buckets=off
+// REDEFINE: %{options} = buckets=off memory-budget=0%%
 // RUN: %{run} EXPOSED
 // REDEFINE: %{options} = buckets=off memory-budget=159
 // RUN: %{run} BUDGET
@@ -20,7 +20,7 @@
 // RUN: %{run} ENOUGH
 
 // REDEFINE: %{file} = merged
-// REDEFINE: %{options} =
+// REDEFINE: %{options} = memory-budget=0%%
 // RUN: %{run} MERGED
 // What is said of the merged program is what the report says of the result.
 // RUN: commsched-opt %t/scheduled.mlir --commsched-report=format=json \

@@ -1,13 +1,15 @@
-// The slack of a profile is that of the pass, unless an option gives another one:
+// The slack of a profile is that of the pass, unless the module says another one:
 // with slack a gather starts earlier.
 
 // RUN: split-file %s %t
-// RUN: commsched-opt %t/step.mlir --commsched-schedule="buckets=off memory-budget=50%% slack=100" -o %t/100.mlir
-// RUN: commsched-opt %t/step.mlir --commsched-schedule="buckets=off memory-budget=50%% slack=0" -o %t/0.mlir
+// RUN: commsched-opt %t/step.mlir --commsched-set-costs=slack=100 --commsched-schedule="buckets=off memory-budget=50%%" \
+// RUN:   | sed 's/module attributes.*/module {/' > %t/100.mlir
+// RUN: commsched-opt %t/step.mlir --commsched-set-costs=slack=0 --commsched-schedule="buckets=off memory-budget=50%%" \
+// RUN:   | sed 's/module attributes.*/module {/' > %t/0.mlir
 // RUN: not diff %t/0.mlir %t/100.mlir > /dev/null
 // RUN: commsched-opt %t/step.mlir --commsched-set-costs=profile=%t/slack.json --commsched-schedule="buckets=off memory-budget=50%%" \
 // RUN:   | sed 's/module attributes.*/module {/' | diff %t/100.mlir -
-// RUN: commsched-opt %t/step.mlir --commsched-set-costs=profile=%t/slack.json --commsched-schedule="buckets=off memory-budget=50%% slack=0" \
+// RUN: commsched-opt %t/step.mlir --commsched-set-costs="profile=%t/slack.json slack=0" --commsched-schedule="buckets=off memory-budget=50%%" \
 // RUN:   | sed 's/module attributes.*/module {/' | diff %t/0.mlir -
 
 //--- slack.json

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-schedule -o %t --remark-policy=all \
+// RUN: commsched-opt %s --commsched-schedule=memory-budget=0%% -o %t --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK \
 // RUN:       --implicit-check-not=CollectiveNotSplit

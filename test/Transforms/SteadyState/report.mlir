@@ -5,7 +5,7 @@
 // RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
 // RUN:   --commsched-report=format=trace -o /dev/null | FileCheck %s --check-prefix=TRACE
 // RUN: commsched-opt %s --test-commsched-steady-state="memory-budget=200%% max-depth=2" \
-// RUN:   --commsched-report=compute-slowdown=0.5 -o /dev/null --remarks-filter=commsched 2>&1 \
+// RUN:   --commsched-set-costs=compute-slowdown=0.5 --commsched-report -o /dev/null --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SLOW
 
 // A step has the period of its program; its steady state has that of what

@@ -1,10 +1,8 @@
 // RUN: commsched-opt %s --test-commsched-steady-state --remarks-filter=commsched \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s
 // RUN: not commsched-opt %s --test-commsched-steady-state=max-depth=9 2>&1 | FileCheck %s --check-prefix=DEPTH
-// RUN: not commsched-opt %s --test-commsched-steady-state=slack=-2 2>&1 | FileCheck %s --check-prefix=SLACK
 
 // DEPTH: option 'max-depth' of pass 'test-commsched-steady-state' must be from 1 to 8, but is 9
-// SLACK: option 'slack' of pass 'test-commsched-steady-state' must be a percentage from 0 to 1000, or -1, but is -2
 
 func.func @unpriced(
     %m: tensor<4xf32> {commsched.source = {function = @unpriced, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {

@@ -17,41 +17,11 @@
 #define COMMSCHED_ANALYSIS_COSTS_GROUPCONTENTION_H
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/CostModel/Implementations.h"
+#include "CommSched/CostModel/Target.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 
 namespace mlir::commsched {
-
-/// Which streams share the links of a rank.
-enum class LinkSharing {
-  None,
-  /// Groups share the link inside their node, or the link to the network.
-  Groups,
-  /// Groups, and transfers to the host with the groups that cross nodes.
-  GroupsAndToHost,
-  /// Groups, and transfers from the host with the groups that cross nodes.
-  GroupsAndFromHost,
-  /// Groups, and transfers in both directions.
-  All,
-};
-
-/// The contention that the time model includes. By default all streams run
-/// independently.
-struct ContentionOptions {
-  /// Groups that share more than one device are never in flight together.
-  bool exclusiveGroups = false;
-  /// Which streams share the bandwidth of links.
-  LinkSharing linkSharing = LinkSharing::None;
-  /// The slowdown of a computation beside a collective in flight, as a fraction
-  /// of its own time, such as 0.19; see check(). Copy engines carry out
-  /// transfers to and from the host, which slow nothing down.
-  double computeSlowdown = 0;
-  /// The implementations of the target; null or not listed: NCCL only. Those
-  /// that are listed slow computation down by their taxes, and groups share
-  /// links even if the option does not say so.
-  const cost::Implementations *implementations = nullptr;
-};
 
 /// A stream: the group of a collective, and an implementation.
 struct ContentionStream {
@@ -65,11 +35,6 @@ struct ContentionStream {
   /// Its name; null for NCCL as it decides.
   StringAttr implementation;
 };
-
-/// Checks that the slowdown is between 0 and the maximum of the simulation; the
-/// other options are always valid. The error is the text after the option's
-/// name.
-Status check(const ContentionOptions &options);
 
 struct GroupContention {
   schedule::Contention contention;
@@ -87,7 +52,9 @@ std::string explainUnknownGroup(Attribute key);
 /// compared.
 inline constexpr size_t maxExclusiveStreams = 4096;
 
-/// Computes the contention between streams.
+/// Computes the contention between streams that `target` says that there is.
+/// Where it lists implementations, those slow computation down by their taxes,
+/// and groups share links.
 ///
 /// Two groups are exclusive if some two ranks are in one row of the first and
 /// also in one row of the second. For groups by stride that is a formula; a
@@ -97,16 +64,16 @@ inline constexpr size_t maxExclusiveStreams = 4096;
 /// each group that it uses. So all groups inside a node share the rank's link
 /// to the other ranks of its node, and all groups that cross nodes share its
 /// link to the network. A group of one rank shares nothing. A transfer to or
-/// from the host is on the link to the network if the option names it, and else
+/// from the host is on the link to the network if the target says so, and else
 /// shares nothing.
 ///
 /// Two implementations of one group are exclusive if they have one `stream`.
 ///
-/// `options` have passed check(). Emits an error if groups are to be exclusive
-/// and there are more than maxExclusiveStreams.
+/// Emits an error if groups are to be exclusive and there are more than
+/// maxExclusiveStreams.
 FailureOr<GroupContention>
 computeContention(ArrayRef<ContentionStream> streams,
-                  const ContentionOptions &options,
+                  const cost::Target &target,
                   SymbolTableCollection &symbolTables);
 
 /// The first collective of each stream.
@@ -114,7 +81,7 @@ SmallVector<ContentionStream> getStreamCollectives(const BlockProblem &block);
 
 /// The same for the streams of a block.
 FailureOr<GroupContention>
-computeContention(const BlockProblem &block, const ContentionOptions &options,
+computeContention(const BlockProblem &block, const cost::Target &target,
                   SymbolTableCollection &symbolTables);
 
 } // namespace mlir::commsched

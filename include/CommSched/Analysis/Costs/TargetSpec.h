@@ -52,6 +52,10 @@ getProfile(Operation *from);
 /// is no such preset, and a remark if it replaces another one.
 LogicalResult setTarget(ModuleOp module, StringRef preset);
 
+/// Makes the given fields of the target those of the module's specification.
+void setTargetFields(ModuleOp module,
+                     ArrayRef<std::pair<StringRef, double>> fields);
+
 /// Makes the content of the file `path` the module's profile, and puts what it
 /// has measured of single operations onto them. Emits an error if `user`, a
 /// pass or a tool with the option `profile`, cannot use the file, a remark if

@@ -9,7 +9,7 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_BUCKETS_TD
 #define COMMSCHED_TRANSFORMS_PASSES_BUCKETS_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
 
 class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
   list<Option> capOptions = [
@@ -24,10 +24,8 @@ class CommSched_BucketPass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
            "group, by the cost model">,
   ];
   list<Option> modeOption = [
-    Option<"mode", "mode", "::mlir::commsched::BucketModeOption",
-           /*default=*/"::mlir::commsched::BucketModeOption::Copy",
-           "How members travel: copy, coalesced or auto",
-           "::mlir::commsched::getBucketModeValues()">,
+    EnumOption<"mode", "mode", BucketModeOption, "Copy",
+               "How members travel: copy, coalesced or auto">,
   ];
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",

@@ -9,13 +9,14 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_COSTS_TD
 #define COMMSCHED_TRANSFORMS_PASSES_COSTS_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
 
 def SetCosts : Pass<"commsched-set-costs", "::mlir::ModuleOp"> {
   let summary = "write the target and the measured profile on the module";
   let description = [{
     What this pass writes holds for every pass, report and export that follows.
-    The options `target` and `profile` of pipelines are short for it.
+    All options but `assume-fusion` are those of pipelines, too, where they are
+    short for it.
 
     `target` becomes the key `commsched.preset` of the device "GPU" in the
     module's DLTI target system specification. The device's other `commsched.`
@@ -33,21 +34,27 @@ def SetCosts : Pass<"commsched-set-costs", "::mlir::ModuleOp"> {
     Where the module already has another preset or profile, the option wins,
     which a remark says.
 
+    `slack`, `exclusive-groups`, `link-sharing` and `compute-slowdown` become the
+    keys of the device of those names, such as `commsched.compute_slowdown`.
+    docs/guide/model.md says what they do. One that is not given leaves what the
+    module says.
+
     With `assume-fusion`, operations that a later compiler, such as XLA, fuses
     get the times of the kernels that it makes of them:
     `commsched-assume-fusion` says which.
   }];
-  let options = [
-    Option<"target", "target", "std::string", /*default=*/"",
-           "Preset of the device: a100, h100, h200, gh200 or b200">,
-    Option<"profile", "profile", "std::string", /*default=*/"",
-           "JSON file of measured times">,
+  let options = !listconcat(costOptions, contentionOptions, [
     Option<"assumeFusion", "assume-fusion", "bool", /*default=*/"false",
            "Price operations as a later compiler, such as XLA, fuses them">,
-  ];
+  ]);
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect", "::mlir::DLTIDialect"];
 }
+
+def CollectiveModel : OptionEnum<"CollectiveModel",
+    "The models of the time of a collective.", [
+      OptionValue<"Nccl", 0, "nccl", "NCCL's algorithms and protocols">,
+    ]>;
 
 def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp"> {
   let summary = "write the estimated time of every operation on it";
@@ -70,13 +77,9 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
   let options = [
     Option<"profile", "profile", "std::string", /*default=*/"",
            "JSON file of measured times, instead of the module's profile">,
-    Option<"model", "model", "::mlir::commsched::CollectiveModel",
-           /*default=*/"::mlir::commsched::CollectiveModel::Nccl",
-           "Model of the time of a collective that the profile does not "
-           "cover: nccl",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::CollectiveModel::Nccl, "nccl",
-                          "NCCL's algorithms and protocols"))}]>,
+    EnumOption<"model", "model", CollectiveModel, "Nccl",
+               "Model of the time of a collective that the profile does not "
+               "cover: nccl">,
   ];
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }

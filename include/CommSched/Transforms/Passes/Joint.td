@@ -9,7 +9,27 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_JOINT_TD
 #define COMMSCHED_TRANSFORMS_PASSES_JOINT_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
+
+def PartitionStrategy : OptionEnum<"PartitionStrategy",
+    "How commsched-partition-joint chooses what the forward saves.", [
+      OptionValue<"Default", 0, "default",
+                  "what eager execution saves; min-cut if an operation is "
+                  "tagged for recomputation">,
+      OptionValue<"MinCut", 1, "min-cut", "few bytes, within the budget">,
+    ]>;
+
+def RuntimeEstimator : OptionEnum<"RuntimeEstimator",
+    "The unit in which commsched-partition-joint measures recomputation.", [
+      OptionValue<"Flops", 0, "flops", "floating-point operations">,
+      OptionValue<"Model", 1, "model", "nanoseconds, pinned or estimated">,
+      OptionValue<"Testing", 2, "testing", "1 for every operation">,
+    ]>;
+
+def KnapsackSolver : OptionValues<"partition::KnapsackSolver", [
+      OptionValue<"DynamicProgramming", 0, "dp", "dynamic programming">,
+      OptionValue<"Greedy", 1, "greedy", "by gain per byte">,
+    ]>;
 
 def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
   let summary = "split a joint function into a forward and a backward";
@@ -67,16 +87,8 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     saved view keeps its whole storage.
   }];
   let options = [
-    Option<"strategy", "strategy", "::mlir::commsched::PartitionStrategy",
-           /*default=*/"::mlir::commsched::PartitionStrategy::MinCut",
-           "How to choose what the forward saves: default or min-cut",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::PartitionStrategy::Default,
-                          "default",
-                          "what eager execution saves; min-cut if an "
-                          "operation is tagged for recomputation"),
-               clEnumValN(::mlir::commsched::PartitionStrategy::MinCut,
-                          "min-cut", "few bytes, within the budget"))}]>,
+    EnumOption<"strategy", "strategy", PartitionStrategy, "MinCut",
+               "How to choose what the forward saves: default or min-cut">,
     Option<"activationMemoryBudget", "activation-memory-budget", "double",
            /*default=*/"1.0",
            "Fraction from 0 to 1 of the activation bytes of the minimum cut "
@@ -84,37 +96,14 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
            "Limit on the live bytes of the step, such as 68719476736, 64GiB or "
            "640MB">,
-    Option<"memoryBudgetSolver", "memory-budget-solver",
-           "::mlir::commsched::partition::KnapsackSolver",
-           /*default=*/"::mlir::commsched::partition::KnapsackSolver::DynamicProgramming",
-           "Which knapsack solver divides the budget: dp or greedy",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::partition::KnapsackSolver::DynamicProgramming, "dp",
-                          "dynamic programming"),
-               clEnumValN(::mlir::commsched::partition::KnapsackSolver::Greedy, "greedy",
-                          "by gain per byte"))}]>,
-    Option<"runtimeEstimator", "runtime-estimator",
-           "::mlir::commsched::RuntimeEstimator",
-           /*default=*/"::mlir::commsched::RuntimeEstimator::Flops",
-           "What computing an operation again is measured in: flops, model or "
-           "testing; collectives=cost needs model and takes it",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::RuntimeEstimator::Flops, "flops",
-                          "floating-point operations"),
-               clEnumValN(::mlir::commsched::RuntimeEstimator::Model, "model",
-                          "nanoseconds, pinned or estimated"),
-               clEnumValN(::mlir::commsched::RuntimeEstimator::Testing,
-                          "testing", "1 for every operation"))}]>,
-    Option<"collectives", "collectives", "::mlir::commsched::partition::CollectivePolicy",
-           /*default=*/"::mlir::commsched::partition::CollectivePolicy::Save",
-           "What becomes of gathered parameters: save, recompute or cost",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Save, "save",
-                          "keep them"),
-               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Recompute, "recompute",
-                          "gather them again"),
-               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Cost, "cost",
-                          "whichever is worth it"))}]>,
+    EnumOption<"memoryBudgetSolver", "memory-budget-solver", KnapsackSolver,
+               "DynamicProgramming",
+               "Which knapsack solver divides the budget: dp or greedy">,
+    EnumOption<"runtimeEstimator", "runtime-estimator", RuntimeEstimator,
+               "Flops",
+               "What computing an operation again is measured in: flops, model "
+               "or testing; collectives=cost needs model and takes it">,
+    CollectivesOption<"Save">,
     Option<"banRecomputeUsedFarApart", "ban-recompute-used-far-apart", "bool",
            /*default=*/"true",
            "Do not repeat what could be computed with one user of its operand, "
@@ -225,6 +214,20 @@ def VerifyPartition : Pass<"test-commsched-verify-partition", "::mlir::ModuleOp"
   }];
 }
 
+def ActivationType : OptionEnum<"ActivationType",
+    "The element types of activations that commsched-quantize-activations can "
+    "convert.", [
+      OptionValue<"BF16", 0, "bf16">, OptionValue<"F16", 1, "f16">,
+      OptionValue<"F32", 2, "f32">, OptionValue<"F64", 3, "f64">,
+    ]>;
+
+def QuantType : OptionEnum<"QuantType",
+    "The element types that it converts them to.", [
+      OptionValue<"F8E5M2", 0, "f8E5M2", "5 bits of exponent, with infinities">,
+      OptionValue<"F8E4M3FN", 1, "f8E4M3FN",
+                  "4 bits of exponent, without infinities">,
+    ]>;
+
 def QuantizeActivations
     : Pass<"commsched-quantize-activations", "::mlir::ModuleOp"> {
   let summary = "save large activations in 8-bit floating-point types";
@@ -273,19 +276,13 @@ def QuantizeActivations
   }];
   let options = [
     ListOption<"allowedDtypes", "allowed-dtypes",
-               "::mlir::commsched::ActivationType",
+               ActivationType.type,
                "Element types of what is converted, of bf16, f16, f32, f64 "
                "(default: bf16)">,
     Option<"sizeInMb", "size-in-mb", "double", /*default=*/"100",
            "Smallest size of what is converted, in units of 2^20 bytes">,
-    Option<"quantType", "quant-type", "::mlir::commsched::QuantType",
-           /*default=*/"::mlir::commsched::QuantType::F8E5M2",
-           "Type to convert to: f8E5M2 or f8E4M3FN",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::QuantType::F8E5M2, "f8E5M2",
-                          "5 bits of exponent, with infinities"),
-               clEnumValN(::mlir::commsched::QuantType::F8E4M3FN, "f8E4M3FN",
-                          "4 bits of exponent, without infinities"))}]>,
+    EnumOption<"quantType", "quant-type", QuantType, "F8E5M2",
+               "Type to convert to: f8E5M2 or f8E4M3FN">,
     Option<"useScaling", "use-scaling", "bool", /*default=*/"true",
            "Scale each row to the range of the type">,
     Option<"excludePrimals", "exclude-primals", "bool", /*default=*/"false",

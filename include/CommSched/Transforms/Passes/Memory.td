@@ -9,10 +9,9 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_MEMORY_TD
 #define COMMSCHED_TRANSFORMS_PASSES_MEMORY_TD
 
-include "CommSched/Transforms/Passes/Schedule.td"
+include "CommSched/Transforms/Passes/Options.td"
 
-def FitMemory : CommSched_SchedulingPass<"test-commsched-fit-memory",
-                                         "::mlir::ModuleOp"> {
+def FitMemory : Pass<"test-commsched-fit-memory", "::mlir::ModuleOp"> {
   let summary = "make the shortest step of a joint function that fits a device";
   let description = [{
     Splits every joint function into a forward and a backward, as
@@ -73,36 +72,9 @@ def FitMemory : CommSched_SchedulingPass<"test-commsched-fit-memory",
     Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
            "Memory that the step may take: bytes such as 85899345920, 4.5GiB "
            "or 80GB">,
-    Option<"reservedBytes", "reserved-bytes", "std::string",
-           /*default=*/"\"0\"",
-           "What of it is not the program's, such as 12GiB">,
-    Option<"hostMemory", "host-memory", "std::string", /*default=*/"\"0\"",
-           "Pinned memory of the host that saved values may take, such as "
-           "512GiB">,
-    Option<"quantize", "quantize", "::mlir::commsched::QuantizeChoice",
-           /*default=*/"::mlir::commsched::QuantizeChoice::Off",
-           "Whether saved activations may be kept in 8 bits, which changes "
-           "results: off or auto",
-           "::mlir::commsched::getQuantizeChoiceValues()">,
-    Option<"collectives", "collectives",
-           "::mlir::commsched::partition::CollectivePolicy",
-           /*default=*/"::mlir::commsched::partition::CollectivePolicy::Cost",
-           "What becomes of gathered parameters: save, recompute or cost",
-           [{::llvm::cl::values(
-               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Save, "save",
-                          "keep them"),
-               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Recompute, "recompute",
-                          "gather them again"),
-               clEnumValN(::mlir::commsched::partition::CollectivePolicy::Cost, "cost",
-                          "whichever is worth it"))}]>,
-    Option<"frontier", "frontier", "std::string", /*default=*/"",
-           "File for step time against peak memory, as JSON if it ends in .json "
-           "and else as CSV; - is CSV on standard output">,
-  ], allocatorOptions, stepOptions, [
-    Option<"strict", "strict", "bool", /*default=*/"false",
-           "Fail where the step that needs least is over the memory, or a time or a "
-           "size is not known">,
-  ]);
+    ReservedBytes<"What of it is not the program's, such as 12GiB">,
+    FrontierFile<"">,
+  ], fittingOptions, allocatorOptions, rewritingOptions);
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::math::MathDialect",

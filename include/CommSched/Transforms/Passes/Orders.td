@@ -9,7 +9,7 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_ORDERS_TD
 #define COMMSCHED_TRANSFORMS_PASSES_ORDERS_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
 
 def OrderCollectives
     : Pass<"commsched-order-collectives", "::mlir::func::FuncOp"> {
@@ -57,6 +57,13 @@ def ReorderComputeForOverlap
   }];
 }
 
+def PeakMemoryOrder : OptionEnum<"PeakMemoryOrder",
+    "What commsched-reorder-for-peak-memory sorts by.", [
+      OptionValue<"LeastPeakMemoryFirst", 0, "lpmf">,
+      OptionValue<"BreadthFirst", 1, "bfs">,
+      OptionValue<"DepthFirst", 2, "dfs">,
+    ]>;
+
 def ReorderForPeakMemory
     : Pass<"commsched-reorder-for-peak-memory", "::mlir::func::FuncOp"> {
   let summary = "put operations into the order with the lowest peak memory";
@@ -84,7 +91,7 @@ def ReorderForPeakMemory
   }];
   let options = [
     ListOption<"methods", "methods",
-               "::mlir::commsched::schedule::PeakMemoryMethod",
+               PeakMemoryOrder.type,
                "What to try: lpmf, bfs, dfs (default: all of them)">,
   ];
 }
@@ -115,10 +122,6 @@ class CommSched_MemoryBudgetPass<string flag, string budgetKnob>
     Option<"verboseLogging", "reorder_sink_verbose_logging", "bool",
            /*default=*/"false",
            "Set commsched.reorder_info on each start or wait considered">,
-    Option<"debugMemoryRecompute", "reorder_iterative_debug_memory_recompute",
-           "bool", /*default=*/"false",
-           "Compare the live memory of every operation with a simulation after "
-           "every move">,
   ];
 }
 
@@ -169,9 +172,6 @@ def ReorderCommsPreservingPeakMemory
     Option<"withCollectives", "reorder_iterative_group_with_collectives",
            "bool", /*default=*/"false",
            "Take collectives along that the start depends on">,
-    Option<"maxCollectives", "reorder_iterative_debug_limit_to_reorder",
-           "int64_t", /*default=*/"-1",
-           "Move only so many collectives; -1: all">,
   ]);
 }
 
@@ -202,13 +202,6 @@ def SinkWaitsIterative
            "much longer, as a fraction">,
     Option<"withCollectives", "sink_waits_iterative_swap_with_collectives",
            "bool", /*default=*/"false", "Let waits pass starts">,
-    Option<"unsafeCollectivesReorder",
-           "sink_waits_iterative_unsafe_collectives_reorder", "bool",
-           /*default=*/"true",
-           "Let blocking collectives that move with a wait pass others; in a "
-           "program these depend on them, so that it changes nothing">,
-    Option<"maxCollectives", "sink_waits_iterative_debug_limit_to_sink",
-           "int64_t", /*default=*/"-1", "Move only so many waits; -1: all">,
   ]);
 }
 

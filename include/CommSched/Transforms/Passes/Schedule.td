@@ -9,77 +9,21 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_SCHEDULE_TD
 #define COMMSCHED_TRANSFORMS_PASSES_SCHEDULE_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
 
-class CommSched_SchedulingPass<string flag, string operation>
-    : Pass<flag, operation> {
-  /// What is merged and split.
-  list<Option> rewritingOptions = [
-    Option<"buckets", "buckets", "::mlir::commsched::ScheduleBuckets",
-           /*default=*/"::mlir::commsched::ScheduleBuckets::Auto",
-           "Which collectives to merge: auto, gathers-and-reductions or off",
-           "::mlir::commsched::getScheduleBucketsValues()">,
-    Option<"mode", "mode", "::mlir::commsched::BucketModeOption",
-           /*default=*/"::mlir::commsched::BucketModeOption::Auto",
-           "How members of a bucket travel: copy, coalesced or auto",
-           "::mlir::commsched::getBucketModeValues()">,
-    Option<"bitwise", "bitwise", "bool", /*default=*/"false",
-           "Merge reductions only in a way that leaves every element at its "
-           "place of a message">,
-    Option<"split", "split", "::mlir::commsched::ScheduleSplit",
-           /*default=*/"::mlir::commsched::ScheduleSplit::Auto",
-           "Which collectives to split into chunks, with the computation around "
-           "them: auto, sums or off",
-           "::mlir::commsched::getScheduleSplitValues()">,
-    Option<"maxChunks", "max-chunks", "int32_t", /*default=*/"8",
-           "Largest number of chunks that a collective is split into, from 2 to "
-           "8">,
-  ];
-  /// How times are estimated and simulated.
-  list<Option> simulationOptions = [
-    Option<"slack", "slack", "int32_t",
-           /*default=*/"-1",
-           "By how many percent longer than they are collectives are taken to "
-           "be, in case that times are off, where that makes the step no longer "
-           "than by a thousandth; -1: as the profile says, else 40">,
-    Option<"exclusiveGroups", "exclusive-groups", "bool", /*default=*/"false",
-           "Groups that share more than one device are never in flight "
-           "together">,
-    Option<"linkSharing", "link-sharing", "::mlir::commsched::LinkSharing",
-           /*default=*/"::mlir::commsched::LinkSharing::None",
-           "Groups on the same link share its bandwidth; so do the transfers "
-           "that are named: d2h, h2d or d2h,h2d",
-           "::llvm::cl::ValueOptional, "
-           "::mlir::commsched::getLinkSharingValues()">,
-    Option<"computeSlowdown", "compute-slowdown", "double", /*default=*/"0.0",
-           "The fraction of its own time that computation takes longer beside "
-           "a collective in flight, such as 0.19">,
-  ];
-  /// The options but for the memory budget.
-  list<Option> stepOptions = !listconcat(rewritingOptions, simulationOptions);
-  list<Option> allocatorOptions = [
-    Option<"budgetOn", "budget-on", "::mlir::commsched::BudgetOn",
-           /*default=*/"::mlir::commsched::BudgetOn::Live",
-           "What a budget in bytes limits: live bytes (live), or what the "
-           "allocator reserves (reserved)",
-           "::mlir::commsched::getBudgetOnValues()">,
-    Option<"allocator", "allocator", "::mlir::commsched::AllocatorModel",
-           /*default=*/"::mlir::commsched::AllocatorModel::PyTorch",
-           "The allocator of budget-on=reserved: pytorch or "
-           "pytorch-expandable",
-           "::mlir::commsched::getAllocatorModelValues()">,
-  ];
-  list<Option> budgetOptions = [
-    Option<"memoryBudget", "memory-budget", "std::string",
-           /*default=*/"\"0%\"",
-           "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
-           "over the baseline such as 5%">,
-  ];
-  list<Option> schedulingOptions = !listconcat(budgetOptions, stepOptions);
-}
+/// What passes that make a schedule have in common, in C++ SchedulingPass.
+defvar schedulingOptions =
+    !listconcat([BudgetOption<"the baseline">], rewritingOptions);
 
-def Schedule : CommSched_SchedulingPass<"commsched-schedule",
-                                        "::mlir::func::FuncOp"> {
+def ScheduledBlocks : OptionEnum<"ScheduledBlocks",
+    "The blocks of a function that a pass schedules.", [
+      OptionValue<"All", 0, "all", "all, inner ones first">,
+      OptionValue<"Nested", 1, "nested",
+                  "those in regions of operations, as the bodies of loops">,
+      OptionValue<"Body", 2, "body", "those of the function">,
+    ]>;
+
+def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
   let summary = "make the shortest step that fits a memory budget";
   let description = [{
     Puts the operations of every block that holds collectives into the order
@@ -133,10 +77,11 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     computation that adds up, whose chunks add in another order; `bitwise`
     excludes it. See docs/guide/splitting.md.
 
-    `exclusive-groups`, `link-sharing` and `compute-slowdown` count in what
-    operations that run at once take from each other. A group of which it is not
-    known what it shares with others is taken to share it with all, which a
-    remark says.
+    Collectives are taken to be longer than they are, in case that times are
+    off, where that makes the step no longer than by a thousandth. By how much,
+    and what operations that run at once take from each other, is the module's;
+    see `commsched-set-costs`. A group of which it is not known what it shares
+    with others is taken to share it with all, which a remark says.
 
     A remark for each block gives step time and peak memory before and after,
     the budget, and the origin of the schedule.
@@ -145,22 +90,14 @@ def Schedule : CommSched_SchedulingPass<"commsched-schedule",
     "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
     "::mlir::tensor::TensorDialect"];
   let options = !listconcat(schedulingOptions, allocatorOptions, [
-    Option<"strict", "strict", "bool", /*default=*/"false",
-           "Fail where the schedule that needs least is over the budget, or a time or "
-           "a size is not known">,
-    Option<"reservedBytes", "reserved-bytes", "std::string",
-           /*default=*/"\"0\"",
-           "The part of a budget in bytes that the device holds beside the "
-           "program, such as 12GiB">,
-    Option<"blocks", "blocks", "::mlir::commsched::ScheduledBlocks",
-           /*default=*/"::mlir::commsched::ScheduledBlocks::All",
-           "Which blocks to schedule",
-           "::mlir::commsched::getScheduledBlocksValues()">,
+    ReservedBytes<"The part of a budget in bytes that the device holds beside "
+                  "the program, such as 12GiB">,
+    EnumOption<"blocks", "blocks", ScheduledBlocks, "All",
+               "Which blocks to schedule">,
   ]);
 }
 
-def Frontier : CommSched_SchedulingPass<"commsched-frontier",
-                                        "::mlir::ModuleOp"> {
+def Frontier : Pass<"commsched-frontier", "::mlir::ModuleOp"> {
   let summary = "write step time against peak memory for several budgets";
   let description = [{
     Schedules every function as `commsched-schedule` does, for several memory
@@ -186,8 +123,7 @@ def Frontier : CommSched_SchedulingPass<"commsched-frontier",
 }
 
 def ChooseImplementations
-    : CommSched_SchedulingPass<"test-commsched-choose-implementations",
-                               "::mlir::func::FuncOp"> {
+    : Pass<"test-commsched-choose-implementations", "::mlir::func::FuncOp"> {
   let summary = "choose what carries out each collective, by its price";
   let description = [{
     Chooses one of the implementations that the target lists
@@ -210,7 +146,7 @@ def ChooseImplementations
     A remark for each block gives the step time before and after, and how many
     collectives each implementation carries out.
   }];
-  let options = !listconcat(budgetOptions, simulationOptions);
+  let options = [BudgetOption<"the baseline">];
 }
 
 def DumpProblem : Pass<"commsched-dump-problem", "::mlir::ModuleOp"> {

@@ -9,7 +9,23 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_SPLIT_TD
 #define COMMSCHED_TRANSFORMS_PASSES_SPLIT_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
+
+def SplitMode : OptionEnum<"SplitMode",
+    "How commsched-split divides gathers.", [
+      OptionValue<"Chunks", 0, "chunks",
+                  "every chunk is a collective of a part of every shard">,
+      OptionValue<"Ring", 1, "ring",
+                  "the chunks are the shards, sent from rank to rank">,
+    ]>;
+
+def SplitReach : OptionEnum<"SplitReach",
+    "Which regions commsched-split considers.", [
+      OptionValue<"Auto", 0, "auto",
+                  "both, or nearest for a given number of chunks">,
+      OptionValue<"Nearest", 1, "nearest", "to the nearest large computations">,
+      OptionValue<"Widest", 2, "widest", "as far as the rules go">,
+    ]>;
 
 def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
   let summary = "divide collectives into chunks with the computation around";
@@ -57,15 +73,12 @@ def Split : Pass<"commsched-split", "::mlir::func::FuncOp"> {
            "The number of chunks, from 2 to 64; 0: what makes the step shorter">,
     Option<"maxChunks", "max-chunks", "int32_t", /*default=*/"8",
            "Largest number of chunks where the step decides, from 2 to 8">,
-    Option<"extent", "extent", "::mlir::commsched::SplitReach",
-           /*default=*/"::mlir::commsched::SplitReach::Auto",
-           "How far regions reach: nearest, widest, or auto, which is nearest "
-           "for a given number of chunks, and else what makes the step shorter",
-           "::mlir::commsched::getSplitReachValues()">,
-    Option<"mode", "mode", "::mlir::commsched::SplitMode",
-           /*default=*/"::mlir::commsched::SplitMode::Chunks",
-           "What the chunks of a gather are: chunks or ring",
-           "::mlir::commsched::getSplitModeValues()">,
+    EnumOption<"extent", "extent", SplitReach, "Auto",
+               "How far regions reach: nearest, widest, or auto, which is "
+               "nearest for a given number of chunks, and else what makes the "
+               "step shorter">,
+    EnumOption<"mode", "mode", SplitMode, "Chunks",
+               "What the chunks of a gather are: chunks or ring">,
     Option<"bitwise", "bitwise", "bool", /*default=*/"true",
            "Divide nothing that gives partial sums">,
   ];

@@ -9,26 +9,17 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_STEADYSTATE_TD
 #define COMMSCHED_TRANSFORMS_PASSES_STEADYSTATE_TD
 
-include "mlir/Pass/PassBase.td"
+include "CommSched/Transforms/Passes/Options.td"
 
-class CommSched_CyclicPass<string flag, string operation>
-    : Pass<flag, operation> {
-  list<Option> cyclicOptions = [
-    Option<"memoryBudget", "memory-budget", "std::string",
-           /*default=*/"\"5%\"",
-           "Live bytes such as 68719476736, 64GiB or 640MB, or a percentage "
-           "over those of the program without overlap such as 5%">,
-    Option<"maxDepth", "max-depth", "int32_t", /*default=*/"3",
-           "How many repetitions may be in progress at once, from 1 to 8">,
-    Option<"slack", "slack", "int32_t", /*default=*/"-1",
-           "By how many percent longer than they are collectives are taken to "
-           "be, in case that times are off, where that makes the period no "
-           "longer than by a thousandth; -1: as the profile says, else 40">,
-  ];
-}
+/// Of passes on what repeats, in C++ CyclicPass.
+defvar cyclicOptions = [
+  BudgetOption<"those of the program without overlap">,
+  Option<"maxDepth", "max-depth", "int32_t", /*default=*/"3",
+         "How many repetitions may be in progress at once, from 1 to 8">,
+];
 
 def PipelineLoops
-    : CommSched_CyclicPass<"commsched-pipeline-loops", "::mlir::func::FuncOp"> {
+    : Pass<"commsched-pipeline-loops", "::mlir::func::FuncOp"> {
   let summary = "overlap communication with other iterations of its loop";
   let description = [{
     Schedules the body of each `scf.for` that holds collectives as a program
@@ -74,8 +65,7 @@ def PipelineLoops
   ];
 }
 
-def SteadyState
-    : CommSched_CyclicPass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
+def SteadyState : Pass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
   let summary = "overlap communication with other repetitions of its step";
   let description = [{
     Schedules each step that repeats, a function with arguments that its own

@@ -9,11 +9,9 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSES_STEPS_TD
 #define COMMSCHED_TRANSFORMS_PASSES_STEPS_TD
 
-include "mlir/Pass/PassBase.td"
 include "CommSched/Transforms/Passes/Schedule.td"
 
-def Interleave : CommSched_SchedulingPass<"commsched-interleave",
-                                          "::mlir::ModuleOp"> {
+def Interleave : Pass<"commsched-interleave", "::mlir::ModuleOp"> {
   let summary = "schedule two functions as one";
   let description = [{
     Adds the function `name` to the module, which does what `first` and `second`
@@ -136,8 +134,7 @@ def SplitBackward : Pass<"test-commsched-split-backward", "::mlir::ModuleOp"> {
 }
 
 def AccumulateGradients
-    : CommSched_SchedulingPass<"commsched-accumulate-gradients",
-                               "::mlir::ModuleOp"> {
+    : Pass<"commsched-accumulate-gradients", "::mlir::ModuleOp"> {
   let summary = "run several micro-batches before one update";
   let description = [{
     Replaces the functions of a step that run for each batch, such as forward

@@ -1,0 +1,121 @@
+//===- Pipelines.td - CommSched's pipelines ----------------*- tablegen -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Pipelines as TableGen knows passes: names, descriptions and options.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_TRANSFORMS_PIPELINES_TD
+#define COMMSCHED_TRANSFORMS_PIPELINES_TD
+
+include "CommSched/Transforms/Passes/Options.td"
+
+class CommSched_Pipeline<string flag> : Pass<flag, "::mlir::ModuleOp"> {
+  // None: nothing makes a pass of it.
+  let constructor = "nullptr";
+}
+
+def TrainingPipeline : CommSched_Pipeline<"commsched-training-pipeline"> {
+  let summary = "Partition a joint step within a memory budget and schedule "
+                "both halves";
+  let description = [{
+    From a joint function to two halves that are ready to run: partitions it
+    within the budget by what operations take on the target, quantizes large
+    activations if the options ask for it, checks what the halves hand over, and
+    schedules each as `commsched-pipeline` does. With a budget in bytes, one
+    pass makes all of these decisions together; options that belong to the other
+    form of the budget are errors that the pass manager's run reports.
+  }];
+  let options = !listconcat([
+    Option<"activationMemoryBudget", "activation-memory-budget", "double",
+           /*default=*/"1.0",
+           "Fraction from 0 to 1 of the activation bytes of the minimum cut "
+           "that may be saved">,
+    Option<"memoryBudget", "memory-budget", "std::string",
+           /*default=*/"\"5%\"",
+           "Memory of the step: bytes such as 64GiB, to fit which partition and "
+           "schedule are chosen together, or a percentage over the peak of each "
+           "half as it is partitioned">,
+    ReservedBytes<"What of 'memory-budget' is not the program's">,
+    FrontierFile<"With bytes: ">,
+    Option<"quantizeActivations", "quantize-activations", "bool",
+           /*default=*/"false",
+           "Save large activations in 8-bit floating-point types">,
+  ], fittingOptions, rewritingOptions, contentionOptions, allocatorOptions,
+     costOptions);
+}
+
+def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
+  let summary = "The best that CommSched has: merge collectives, then hide them";
+  let description = [{
+    It computes without the storage of unsharded parameters and gathers in
+    place; then `commsched-schedule` merges collectives and finds the shortest
+    step within the budget, inner blocks first; `commsched-pipeline-loops`
+    overlaps the iterations of loops before the block around them is scheduled,
+    and `test-commsched-choose-implementations` chooses what carries out each
+    collective, where the target lists several ways. With `steady-state`,
+    `test-commsched-merge-step` runs before, and `test-commsched-steady-state`
+    after `commsched-schedule` instead of the choice.
+  }];
+  let options = !listconcat([
+    Option<"memoryBudget", "memory-budget", "std::string",
+           /*default=*/"\"5%\"",
+           "Memory budget of the step: live bytes such as 64GiB, or a "
+           "percentage over the peak of the input">,
+    ReservedBytes<"The part of a budget in bytes that the device holds beside "
+                  "the program, such as 12GiB">,
+    FrontierFile<"">,
+    Option<"chooseImplementations", "choose-implementations", "bool",
+           /*default=*/"true",
+           "Choose what carries out each collective, where the target lists "
+           "several implementations">,
+    Option<"pipelineLoops", "pipeline-loops", "bool", /*default=*/"true",
+           "Overlap the iterations of loops that hold collectives, where that "
+           "makes them shorter">,
+    Option<"steadyState", "steady-state", "bool", /*default=*/"false",
+           "Make the functions of a step one, and overlap its repetitions">,
+  ], rewritingOptions, contentionOptions, allocatorOptions, costOptions);
+}
+
+def InductorPipeline : CommSched_Pipeline<"commsched-inductor-pipeline"> {
+  let summary = "What PyTorch Inductor does to communication: merge it, fix its "
+                "order, reorder for peak memory, then the recommended passes";
+  let description = [{
+    The passes of PyTorch Inductor in its order (torch 2.13, post_grad.py,
+    Scheduler.__init__ and config.py): merge collectives, fix their order,
+    reorder for peak memory, then reorder communication. The reference's
+    iterative passes may break the order that it fixed; here that takes
+    `order-collectives=false`.
+  }];
+  let options = !listconcat([
+    ListOption<"passes", "passes", InductorPass.type,
+               "What reorders communication, in this order, of sink_waits, "
+               "raise_comms, reorder_compute_for_overlap, "
+               "reorder_communication_preserving_peak_memory, "
+               "sink_waits_iterative and simple_overlap; by default what "
+               "PyTorch recommends">,
+    EnumOption<"bucketAllGathers", "bucket_all_gathers_fx", InductorBuckets,
+               "None", "Merge all-gathers">,
+    EnumOption<"bucketReduceScatters", "bucket_reduce_scatters_fx",
+               InductorBuckets, "None", "Merge reduce-scatters">,
+    EnumOption<"bucketAllReduces", "bucket_all_reduces_fx", InductorBuckets,
+               "None", "Merge all-reduces">,
+    Option<"bucketCapMb", "bucket-cap-mb", "double", /*default=*/"2000",
+           "Largest size of a bucket, in units of 2^20 bytes">,
+    Option<"orderCollectives", "order-collectives", "bool", /*default=*/"true",
+           "Fix the order of collectives, for all later passes">,
+    Option<"reorderForPeakMemory", "reorder_for_peak_memory", "bool",
+           /*default=*/"true",
+           "Begin with the order that has the lowest peak">,
+    Option<"memoryBudget", "memory-budget", "std::string", /*default=*/"",
+           "Memory budget of the passes that have one: live bytes such as "
+           "64GiB, or a percentage over the peak of the input; by default 20%">,
+  ], costOptions);
+}
+
+#endif // COMMSCHED_TRANSFORMS_PIPELINES_TD
