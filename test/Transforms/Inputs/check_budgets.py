@@ -340,7 +340,7 @@ class Checker:
                 functions(f"{COMMS}{{{zero} {KEEP_STREAMS}}}"), limits.get,
                 "stream"),
             "sink, tight": Case(functions(f"{SINK}{{{zero}}}"), limits.get),
-            "schedule, tight": Case(functions(SCHEDULE + "}"), limits.get),
+            "schedule, tight": Case(functions(SCHEDULE + "memory-budget=0%}"), limits.get),
             "overlap, tight": Case(functions(OVERLAP), percent(0), "all",
                                    is_slower_allowed=False),
         }
