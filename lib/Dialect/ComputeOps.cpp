@@ -9,11 +9,11 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/Destinations.h"
+#include "CommSched/Dialect/NamedOperators.h"
 #include "mlir/Bytecode/BytecodeImplementation.h"
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallSet.h"
-#include "llvm/ADT/StringMap.h"
 #include <cmath>
 
 using namespace mlir;
@@ -21,164 +21,18 @@ using namespace mlir::commsched;
 
 //===----------------------------------------------------------------------===//
 // Classes of named operators
-//
-// They follow the lists of PyTorch's partitioner
-// (torch/_functorch/partitioners.py, get_default_op_list). A test compares the
-// two.
 //===----------------------------------------------------------------------===//
 
-/// Operators that PyTorch itself marks as pointwise.
-static constexpr StringLiteral pointwise[] = {
-#define POINTWISE_OPERATOR(name) name,
-#include "PointwiseOperators.def"
-#undef POINTWISE_OPERATOR
-};
-
-static constexpr StringLiteral pointwiseBesides[] = {
-    "aten.__and__",
-    "aten.__or__",
-    "aten._to_copy",
-    "aten.empty_like",
-    "aten.full_like",
-    "aten.lift_fresh_copy",
-    "aten.new_zeros",
-    "aten.to",
-    "aten.triu",
-    "aten.type_as",
-    "aten.zeros_like",
-    "prims._low_memory_max_pool_offsets_to_indices",
-    "prims.convert_element_type",
-    "prims.div",
-    // Functions on numbers.
-    "math.ceil",
-    "math.floor",
-    "math.trunc",
-    "operator.abs",
-    "operator.add",
-    "operator.and_",
-    "operator.eq",
-    "operator.floordiv",
-    "operator.ge",
-    "operator.gt",
-    "operator.le",
-    "operator.lshift",
-    "operator.lt",
-    "operator.mod",
-    "operator.mul",
-    "operator.ne",
-    "operator.neg",
-    "operator.or_",
-    "operator.pos",
-    "operator.pow",
-    "operator.rshift",
-    "operator.sub",
-    "operator.truediv",
-    "operator.xor",
-    "round",
-    "torch._sym_acos",
-    "torch._sym_asin",
-    "torch._sym_atan",
-    "torch._sym_cos",
-    "torch._sym_cosh",
-    "torch._sym_log2",
-    "torch._sym_sin",
-    "torch._sym_sinh",
-    "torch._sym_sqrt",
-    "torch._sym_tan",
-    "torch._sym_tanh",
-    "torch.sym_float",
-    "torch.sym_ite",
-    "torch.sym_max",
-    "torch.sym_min",
-    "torch.sym_not",
-};
-
-static constexpr StringLiteral reductions[] = {
-    "aten._grad_sum_to_size",
-    "aten.amax",
-    "aten.any",
-    "aten.argmax",
-    "aten.mean",
-    "aten.std",
-    "aten.sum",
-    "aten.sum_to_size",
-    "aten.var",
-    "aten.var_mean",
-    "prims.prepare_softmax_online",
-    "prims.sum",
-    "prims.var",
-};
-
-static constexpr StringLiteral dataMovement[] = {
-    "aten.gather",
-    "aten.index",
-    // A copy where no view is possible; then it has no `alias`.
-    "aten.broadcast_tensors",
-    "aten.reshape",
-};
-
-static constexpr StringLiteral concatenations[] = {"aten.cat"};
-
-static constexpr StringLiteral views[] = {
-    "aten._unsafe_view",      "aten.alias",  "aten.as_strided", "aten.expand",
-    "aten.permute",           "aten.select", "aten.slice",      "aten.split",
-    "aten.squeeze",           "aten.t",      "aten.unsqueeze",  "aten.view",
-    "prims.broadcast_in_dim",
-};
-
-static constexpr StringLiteral constants[] = {
-    "aten.arange",        "aten.empty", "aten.full",  "aten.ones",
-    "aten.scalar_tensor", "aten.zeros", "prims.iota",
-};
-
-static constexpr StringLiteral randomOperators[] = {
-    "aten.native_dropout", "aten.rand_like", "aten.randn_like"};
-
-static constexpr StringLiteral computeIntensive[] = {
-    "aten._efficient_attention_forward",
-    "aten._flash_attention_forward",
-    "aten._scaled_dot_product_efficient_attention",
-    "aten._scaled_dot_product_flash_attention",
-    "aten._scaled_mm",
-    "aten.addmm",
-    "aten.bmm",
-    "aten.convolution",
-    "aten.convolution_backward",
-    "aten.mm",
-    "aten.upsample_bilinear2d",
-};
-
-static llvm::StringMap<OperatorClass> makeTable() {
-  llvm::StringMap<OperatorClass> table;
-  auto add = [&](ArrayRef<StringLiteral> names, OperatorClass kind) {
-    for (StringRef name : names) {
-      [[maybe_unused]] bool isNew = table.try_emplace(name, kind).second;
-      assert(isNew && "an operator has one class");
-    }
-  };
-  add(pointwise, OperatorClass::Pointwise);
-  add(pointwiseBesides, OperatorClass::Pointwise);
-  add(reductions, OperatorClass::Reduction);
-  add(dataMovement, OperatorClass::DataMovement);
-  add(concatenations, OperatorClass::Concatenation);
-  add(views, OperatorClass::View);
-  add(constants, OperatorClass::Constant);
-  add(randomOperators, OperatorClass::Random);
-  add(computeIntensive, OperatorClass::ComputeIntensive);
-  return table;
+void NamedOperators::add(StringRef name, OperatorClass kind) {
+  classes.insert_or_assign(name, kind);
 }
 
-/// The class of the operator `callee`, "namespace.name" with or without an
-/// ".overload" behind it; none for an operator that is not listed. Constants
-/// create values from nothing, unless they are given a tensor to take the shape
-/// or the value from.
-static std::optional<OperatorClass> lookupOperatorClass(StringRef callee) {
-  static const llvm::StringMap<OperatorClass> table = makeTable();
+std::optional<OperatorClass> NamedOperators::lookup(StringRef callee) const {
   auto [space, rest] = callee.split('.');
   StringRef name =
       callee.take_front(space.size() + 1 + rest.split('.').first.size());
-  auto it = table.find(name);
-  return it == table.end() ? std::nullopt : std::optional(it->second);
+  auto it = classes.find(name);
+  return it == classes.end() ? std::nullopt : std::optional(it->second);
 }
 
 //===----------------------------------------------------------------------===//
@@ -273,12 +127,17 @@ static bool isGivenRandomState(ComputeOp op) {
 }
 
 OperatorClass ComputeOp::getOperatorClass() {
-  std::optional<OperatorClass> named = lookupOperatorClass(getCallee());
+  const auto *classes =
+      (*this)->getDialect()->getRegisteredInterface<NamedOperators>();
+  std::optional<OperatorClass> named =
+      classes ? classes->lookup(getCallee()) : std::nullopt;
   if (getRandom() || named == OperatorClass::Random)
     return isGivenRandomState(*this) ? OperatorClass::Other
                                      : OperatorClass::Random;
   if (getAlias() && !getMutates() && !writesDestination(*this))
     return OperatorClass::View;
+  // Constants create values from nothing, unless they are given a tensor to
+  // take the shape or the value from.
   if (named == OperatorClass::Constant &&
       llvm::any_of(getInputs().getTypes(), llvm::IsaPred<ShapedType>))
     return OperatorClass::Pointwise;

@@ -14,9 +14,9 @@
 
 namespace mlir::commsched::detail {
 
-/// A file of data/operations, named by the dialect that it describes.
+/// A file of data/operations.
 struct EmbeddedTable {
-  StringLiteral dialect;
+  StringLiteral name;
   StringLiteral text;
 };
 

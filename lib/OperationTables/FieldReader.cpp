@@ -248,7 +248,7 @@ bool FieldReader::readCost(const Value &value, CostEntry &cost) {
   return true;
 }
 
-bool FieldReader::readClass(const Value &value, OperationEntry &entry) {
+bool FieldReader::readClass(const Value &value, OperatorClass &result) {
   std::pair<StringLiteral, OperatorClass> names[] = {
       {"pointwise", OperatorClass::Pointwise},
       {"reduction", OperatorClass::Reduction},
@@ -260,7 +260,7 @@ bool FieldReader::readClass(const Value &value, OperationEntry &entry) {
       {"compute_intensive", OperatorClass::ComputeIntensive},
       {"collective", OperatorClass::Collective},
       {"other", OperatorClass::Other}};
-  return readName<OperatorClass>(value, names, entry.operatorClass.emplace());
+  return readName<OperatorClass>(value, names, result);
 }
 
 bool FieldReader::readSplit(const Value &value, OperationEntry &entry) {

@@ -27,7 +27,7 @@ public:
   bool readReductionKind(const Value &value, ReductionKind &kind);
   bool readAlias(const Value &value, OperationEntry &entry);
   bool readCost(const Value &value, CostEntry &cost);
-  bool readClass(const Value &value, OperationEntry &entry);
+  bool readClass(const Value &value, OperatorClass &result);
   bool readSplit(const Value &value, OperationEntry &entry);
   bool readRegions(const Value &value, RegionEntry &regions);
 

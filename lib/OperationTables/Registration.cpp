@@ -9,6 +9,8 @@
 #include "EmbeddedTables.h"
 #include "OperationModel.h"
 
+#include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Dialect/NamedOperators.h"
 #include "CommSched/OperationTables/NamedDialects.h"
 #include "CommSched/OperationTables/OperationTable.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -18,6 +20,25 @@ using namespace mlir;
 using namespace mlir::commsched;
 
 namespace {
+/// Tells the commsched dialect the operators of a table.
+class OperatorExtension
+    : public DialectExtension<OperatorExtension, CommSchedDialect> {
+public:
+  explicit OperatorExtension(std::shared_ptr<const OperationTable> table)
+      : table(std::move(table)) {}
+
+  void apply(MLIRContext *, CommSchedDialect *dialect) const override {
+    auto *classes = dialect->getRegisteredInterface<NamedOperators>();
+    if (!classes)
+      classes = &dialect->addInterface<NamedOperators>();
+    for (const auto &entry : table->getOperators())
+      classes->add(entry.getKey(), entry.getValue());
+  }
+
+private:
+  std::shared_ptr<const OperationTable> table;
+};
+
 /// Applies a table to one dialect when a context loads it.
 class TableExtension : public DialectExtensionBase {
 public:
@@ -53,6 +74,9 @@ void mlir::commsched::registerOperationTable(
     registry.addExtension(
         TypeID::getFromOpaquePointer(static_cast<const void *>(&dialect)),
         std::make_unique<TableExtension>(dialect, table));
+  if (!table->getOperators().empty())
+    registry.addExtension(TypeID::getFromOpaquePointer(table.get()),
+                          std::make_unique<OperatorExtension>(table));
 }
 
 /// The embedded tables, which are parsed once in a process.
@@ -62,7 +86,7 @@ static ArrayRef<std::shared_ptr<const OperationTable>> getEmbedded() {
     for (const commsched::detail::EmbeddedTable &file :
          commsched::detail::getEmbeddedTables()) {
       Result<std::shared_ptr<const OperationTable>> table =
-          OperationTable::parse(file.text, (file.dialect + ".json").str());
+          OperationTable::parse(file.text, (file.name + ".json").str());
       if (!table)
         llvm::report_fatal_error(StringRef(table.error()));
       tables.push_back(*table);
@@ -79,7 +103,7 @@ void mlir::commsched::registerEmbeddedTables(DialectRegistry &registry) {
 
 void mlir::commsched::registerEmbeddedDialects(DialectRegistry &registry) {
   SmallVector<StringRef> names = {"vhlo"};
-  for (const detail::EmbeddedTable &file : detail::getEmbeddedTables())
-    names.push_back(file.dialect);
+  for (const std::shared_ptr<const OperationTable> &table : getEmbedded())
+    llvm::append_range(names, table->getDialects());
   registerNamedDialects(registry, names);
 }

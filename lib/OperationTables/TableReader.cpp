@@ -32,6 +32,8 @@ private:
 
   bool readTable(const Value &value);
   bool readOperations(const Value &value);
+  /// {"class": ["operator", …]}.
+  bool readOperators(const Value &value);
   bool readOperation(const Value &value);
   bool addEntry(const std::vector<std::string> &names, OperationEntry entry);
 
@@ -98,7 +100,10 @@ bool TableReader::readOperation(const Value &value) {
       field("alias_in_place", entry.aliasesInPlace),
       {"cost",
        [&](const Value &it) { return readCost(it, entry.cost.emplace()); }},
-      {"class", [&](const Value &it) { return readClass(it, entry); }},
+      {"class",
+       [&](const Value &it) {
+         return readClass(it, entry.operatorClass.emplace());
+       }},
       {"split", [&](const Value &it) { return readSplit(it, entry); }},
       {"regions", [&](const Value &it) {
          return readRegions(it, entry.regions.emplace());
@@ -129,6 +134,19 @@ bool TableReader::readOperations(const Value &value) {
   });
 }
 
+bool TableReader::readOperators(const Value &value) {
+  return readMap(value, [&](StringRef kind, const Value &names) {
+    OperatorClass known;
+    std::vector<std::string> list;
+    if (!readClass(Value(kind), known) || !read(names, list))
+      return false;
+    for (const std::string &name : list)
+      if (!table->operators.try_emplace(name, known).second)
+        return fail("the operator '" + name + "' has two classes");
+    return true;
+  });
+}
+
 bool TableReader::readTable(const Value &value) {
   const llvm::json::Object *object = value.getAsObject();
   // The version decides what the other fields mean, and names need dialects.
@@ -145,6 +163,7 @@ bool TableReader::readTable(const Value &value) {
       {"version", [](const Value &) { return true; }},
       {"dialects", [](const Value &) { return true; }},
       {"operations", [](const Value &) { return true; }},
+      {"operators", [&](const Value &it) { return readOperators(it); }},
       field("lenient", table->lenient),
       field("devices", table->devices),
       field("mutable_types", table->mutableTypes),

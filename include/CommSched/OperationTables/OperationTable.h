@@ -219,6 +219,11 @@ public:
   ArrayRef<OperationEntry> getEntries() const { return entries; }
   ArrayRef<TensorTypeEntry> getTensorTypes() const { return tensorTypes; }
 
+  /// The classes of operators that `commsched.compute` names.
+  const llvm::StringMap<OperatorClass> &getOperators() const {
+    return operators;
+  }
+
   /// The reduction that one operation named `name` in a region makes.
   std::optional<ReductionKind> getReduction(StringRef name) const;
 
@@ -238,6 +243,7 @@ private:
   std::vector<OperationEntry> entries;
   std::vector<TensorTypeEntry> tensorTypes;
   llvm::StringMap<ReductionKind> reductions;
+  llvm::StringMap<OperatorClass> operators;
   std::vector<std::string> devices;
   std::vector<std::string> mutableTypes;
   bool lenient = false;
@@ -250,8 +256,9 @@ private:
 void registerOperationTable(DialectRegistry &registry,
                             std::shared_ptr<const OperationTable> table);
 
-/// Registers the tables that CommSched contains: StableHLO with CHLO, Shardy
-/// and the torch dialect.
+/// Registers the tables that CommSched contains: StableHLO with CHLO, Shardy,
+/// the torch dialect, and the operators of PyTorch that `commsched.compute`
+/// names.
 void registerEmbeddedTables(DialectRegistry &registry);
 
 /// Registers the dialects of the embedded tables by name, and mhlo and vhlo,
