@@ -94,11 +94,11 @@ class ScheduleOptions:
         settings = {**self.pipeline_settings(), "choose-implementations": False}
         return opt.flag("commsched-pipeline", settings)
 
-    def cost_flags(self) -> tuple[str, ...]:
+    def cost_flags(self, **more: Any) -> tuple[str, ...]:
         """Returns the flags that say where all times come from that later
-        passes and reports take."""
-        costs = {"target": self.target, "profile": self.profile}
-        if costs == {"target": None, "profile": None}:
+        passes and reports take; `more` are further options of that."""
+        costs = {"target": self.target, "profile": self.profile, **more}
+        if set(costs.values()) == {None}:
             return ()
         return (opt.flag("commsched-set-costs", costs),)
 

@@ -70,14 +70,7 @@ class Options(ScheduleOptions):
                 "convert-stablehlo-to-commsched",
                 {"ranks-per-node": self.ranks_per_node},
             ),
-            opt.flag(
-                "commsched-set-costs",
-                {
-                    "target": self.target,
-                    "profile": self.profile,
-                    "assume-fusion": True,
-                },
-            ),
+            *self.cost_flags(**{"assume-fusion": True}),
         )
 
     def write_flags(self) -> tuple[str, ...]:
