@@ -348,14 +348,10 @@ llvm::Expected<int64_t> Sweep::time(const Point &point) {
     if (call >= 0)
       samples.push_back(std::chrono::nanoseconds(end - begin).count());
   }
-  llvm::Expected<std::vector<std::vector<int64_t>>> all =
-      exchangeNumbers(samples);
-  if (!all)
-    return all.takeError();
-  for (ArrayRef<int64_t> ofRank : *all)
-    for (auto [sample, other] : llvm::zip_equal(samples, ofRank))
-      sample = std::max(sample, other);
-  return std::max<int64_t>(getMedian(std::move(samples)), 1);
+  llvm::Expected<std::vector<int64_t>> largest = exchangeLargest(samples);
+  if (!largest)
+    return largest.takeError();
+  return std::max<int64_t>(getMedian(std::move(*largest)), 1);
 }
 
 llvm::Error Sweep::measure(function_ref<void(const Twine &)> begin) {

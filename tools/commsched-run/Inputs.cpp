@@ -225,10 +225,14 @@ llvm::Expected<Bytes> mlir::commsched::run::readNpy(StringRef path,
 // Inputs
 //===----------------------------------------------------------------------===//
 
-std::string mlir::commsched::run::replaceRank(StringRef path, int32_t rank) {
+static std::string replaceMark(StringRef path, StringRef mark, int64_t number) {
   SmallVector<StringRef> parts;
-  path.split(parts, "%r");
-  return llvm::join(parts, std::to_string(rank));
+  path.split(parts, mark);
+  return llvm::join(parts, std::to_string(number));
+}
+
+std::string mlir::commsched::run::replaceRank(StringRef path, int32_t rank) {
+  return replaceMark(path, "%r", rank);
 }
 
 //===----------------------------------------------------------------------===//
@@ -291,9 +295,7 @@ static Bytes makeUp(uint64_t seed, const ValueType &type) {
 static constexpr StringLiteral repetitionMark = "%i";
 
 static std::string replaceRepetition(StringRef path, int64_t repetition) {
-  SmallVector<StringRef> parts;
-  path.split(parts, repetitionMark);
-  return llvm::join(parts, std::to_string(repetition));
+  return replaceMark(path, repetitionMark, repetition);
 }
 
 /// Of `folder` in the directory of `settings`, the file of an argument: that of

@@ -100,8 +100,9 @@ static Summary getNumbers(const MeasuredRun &run, ArrayRef<int64_t> siteCalls) {
 
 /// Numbers, each of which `choose` makes of those at its place in all of
 /// `lists`.
-static Summary combine(ArrayRef<std::vector<int64_t>> lists,
-                       function_ref<int64_t(std::vector<int64_t>)> choose) {
+static std::vector<int64_t>
+combine(ArrayRef<std::vector<int64_t>> lists,
+        function_ref<int64_t(std::vector<int64_t>)> choose) {
   std::vector<int64_t> chosen;
   for (size_t index = 0; index < lists.front().size(); ++index) {
     std::vector<int64_t> values;
@@ -109,7 +110,7 @@ static Summary combine(ArrayRef<std::vector<int64_t>> lists,
       values.push_back(list[index]);
     chosen.push_back(choose(std::move(values)));
   }
-  return Summary::fromNumbers(chosen);
+  return chosen;
 }
 
 Summary mlir::commsched::run::summarize(ArrayRef<MeasuredRun> runs,
@@ -117,14 +118,12 @@ Summary mlir::commsched::run::summarize(ArrayRef<MeasuredRun> runs,
   std::vector<std::vector<int64_t>> lists;
   for (const MeasuredRun &run : runs)
     lists.push_back(getNumbers(run, siteCalls).toNumbers());
-  return combine(lists, getMedian);
+  return Summary::fromNumbers(combine(lists, getMedian));
 }
 
-Summary mlir::commsched::run::getLargest(ArrayRef<Summary> ranks) {
-  std::vector<std::vector<int64_t>> lists;
-  for (const Summary &rank : ranks)
-    lists.push_back(rank.toNumbers());
-  return combine(lists, [](std::vector<int64_t> values) {
+std::vector<int64_t>
+mlir::commsched::run::getLargest(ArrayRef<std::vector<int64_t>> ranks) {
+  return combine(ranks, [](std::vector<int64_t> values) {
     return *std::max_element(values.begin(), values.end());
   });
 }
@@ -177,6 +176,14 @@ mlir::commsched::run::exchangeNumbers(ArrayRef<int64_t> mine) {
     numbers.emplace_back(first, first + mine.size());
   }
   return numbers;
+}
+
+llvm::Expected<std::vector<int64_t>>
+mlir::commsched::run::exchangeLargest(ArrayRef<int64_t> mine) {
+  llvm::Expected<std::vector<std::vector<int64_t>>> all = exchangeNumbers(mine);
+  if (!all)
+    return all.takeError();
+  return getLargest(*all);
 }
 
 llvm::Expected<std::vector<std::vector<commsched_record>>>

@@ -75,7 +75,7 @@ int64_t getMedian(std::vector<int64_t> values);
 Summary summarize(ArrayRef<MeasuredRun> runs, ArrayRef<int64_t> siteCalls);
 
 /// The largest of each number over ranks.
-Summary getLargest(ArrayRef<Summary> ranks);
+std::vector<int64_t> getLargest(ArrayRef<std::vector<int64_t>> ranks);
 
 /// The median time of one execution of each site, or of each operator; none for
 /// what did not run.
@@ -89,6 +89,9 @@ llvm::Error getRuntimeError();
 /// The numbers of all ranks; each has as many.
 llvm::Expected<std::vector<std::vector<int64_t>>>
 exchangeNumbers(ArrayRef<int64_t> mine);
+
+/// The largest of each of these numbers over all ranks.
+llvm::Expected<std::vector<int64_t>> exchangeLargest(ArrayRef<int64_t> mine);
 
 /// The records of all ranks; each has as many as it likes.
 llvm::Expected<std::vector<std::vector<commsched_record>>>

@@ -179,17 +179,16 @@ llvm::Error RankRunner::runOnce(StepRunner &step, Outputs *outputs,
 
 llvm::Expected<MeasuredStep> RankRunner::measure(const CompiledProgram &program,
                                                  ArrayRef<MeasuredRun> runs) {
-  Summary mine = summarize(runs, program.getSiteCalls());
-  llvm::Expected<std::vector<std::vector<int64_t>>> all =
-      exchangeNumbers(mine.toNumbers());
-  if (!all)
-    return all.takeError();
-  std::vector<Summary> ranks;
-  for (const std::vector<int64_t> &numbers : *all)
-    ranks.push_back(Summary::fromNumbers(numbers));
-  return MeasuredStep{
-      &program,         commsched_backend_name(),      commsched_num_ranks(),
-      settings.repeats, describeMeasurement(settings), getLargest(ranks)};
+  llvm::Expected<std::vector<int64_t>> largest =
+      exchangeLargest(summarize(runs, program.getSiteCalls()).toNumbers());
+  if (!largest)
+    return largest.takeError();
+  return MeasuredStep{&program,
+                      commsched_backend_name(),
+                      commsched_num_ranks(),
+                      settings.repeats,
+                      describeMeasurement(settings),
+                      Summary::fromNumbers(*largest)};
 }
 
 llvm::Error RankRunner::compareFindings(ArrayRef<Findings> findings,
@@ -251,29 +250,16 @@ llvm::Error RankRunner::writeOutputs(const CompiledProgram &program,
   return llvm::Error::success();
 }
 
-/// The step of each run on the rank where it takes longest.
-llvm::Expected<std::vector<int64_t>>
-RankRunner::exchangeLongestSteps(ArrayRef<MeasuredRun> runs) {
-  std::vector<int64_t> stepsNs;
-  for (const MeasuredRun &run : runs)
-    stepsNs.push_back(run.stepNs);
-  llvm::Expected<std::vector<std::vector<int64_t>>> all =
-      exchangeNumbers(stepsNs);
-  if (!all)
-    return all.takeError();
-  for (const std::vector<int64_t> &ofRank : *all)
-    for (size_t index = 0; index < stepsNs.size(); ++index)
-      stepsNs[index] = std::max(stepsNs[index], ofRank[index]);
-  return stepsNs;
-}
-
 /// Writes the run whose step is the median, or all runs, of which each begins
 /// when that before it has ended on all ranks.
 llvm::Error RankRunner::writeTimeline(const CompiledProgram &program,
                                       ArrayRef<MeasuredRun> runs) {
   if (settings.timeline.empty())
     return llvm::Error::success();
-  llvm::Expected<std::vector<int64_t>> stepsNs = exchangeLongestSteps(runs);
+  // Of each run, on the rank where it takes longest.
+  llvm::Expected<std::vector<int64_t>> stepsNs =
+      exchangeLargest(llvm::map_to_vector(
+          runs, [](const MeasuredRun &run) { return run.stepNs; }));
   if (!stepsNs)
     return stepsNs.takeError();
   size_t first = 0, count = runs.size();

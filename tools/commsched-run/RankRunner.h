@@ -54,8 +54,6 @@ private:
                                        ArrayRef<MeasuredRun> runs);
   llvm::Error writeOutputs(const CompiledProgram &program,
                            const Findings &findings);
-  llvm::Expected<std::vector<int64_t>>
-  exchangeLongestSteps(ArrayRef<MeasuredRun> runs);
   llvm::Error writeTimeline(const CompiledProgram &program,
                             ArrayRef<MeasuredRun> runs);
   llvm::Error compareFindings(ArrayRef<Findings> findings,

@@ -87,7 +87,8 @@ TEST(Measurements, TakesTheLargestOverRanks) {
   Summary first = summarize({makeRun(300, 0)}, {0, 0});
   Summary second = summarize({makeRun(200, 5)}, {0, 0});
   second.sites[1] = {3, 4, 5};
-  Summary largest = getLargest({first, second});
+  Summary largest =
+      Summary::fromNumbers(getLargest({first.toNumbers(), second.toNumbers()}));
   EXPECT_EQ(largest.stepNs, 300);
   EXPECT_EQ(largest.peakBytes, 1005);
   EXPECT_EQ(largest.sites[0].startNs, 15);
