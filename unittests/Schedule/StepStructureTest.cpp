@@ -118,6 +118,8 @@ TEST(StepStructure, WhatIsExpensiveOrABarrierStays) {
   EXPECT_EQ(expensive.preparation(0), "");
   EXPECT_EQ(Analysis(gathering + "last = 1 barrier:cast").computed(),
             "cast product last");
+  EXPECT_EQ(Analysis(gathering + "h = start 9 barrier:view; wait h").computed(),
+            "view product");
 }
 
 TEST(StepStructure, BranchesJoinOnlyDirectlyBeforeTheStart) {
