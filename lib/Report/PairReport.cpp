@@ -100,7 +100,7 @@ public:
     return halfBuffers[buffer];
   }
 
-  /// See PairMemory.
+  /// See HalvesReport.
   int64_t getSavedBytes() const { return savedBytes; }
 
 private:
@@ -364,25 +364,6 @@ PairProblem::create(FunctionPair pair, BlockProblem::CostFunction getCost,
 // Memory
 //===----------------------------------------------------------------------===//
 
-FailureOr<std::optional<PairMemory>>
-mlir::commsched::computePairMemory(FunctionPair pair, std::string &reason) {
-  auto getCost = [](Operation *) { return OperationPrice(); };
-  FailureOr<std::optional<PairProblem>> both =
-      PairProblem::create(pair, getCost, reason);
-  if (failed(both))
-    return failure();
-  if (!*both)
-    return std::optional<PairMemory>();
-  const Problem &problem = (*both)->getProblem();
-  Result<MemoryTimeline> memory =
-      simulateMemory(problem, problem.programOrder());
-  if (!memory)
-    return emitError(pair.backward.getLoc(), "cannot be simulated: ")
-           << memory.error();
-  return std::optional<PairMemory>(
-      {memory->peakBytes, (*both)->getSavedBytes()});
-}
-
 /// The lower bound of the time of `half`. Emits an error if there is none.
 static FailureOr<int64_t> computeBoundNs(const BlockProblem &half) {
   Result<schedule::TightLowerBound> bound =
@@ -417,7 +398,7 @@ mlir::commsched::computePairCosts(FunctionPair pair, OperationCosts &costs,
     return emitError(pair.backward.getLoc(), "cannot be simulated: ")
            << (!memory ? memory.error() : alone.error());
   PairCosts result;
-  result.memory = {memory->peakBytes, (*both)->getSavedBytes()};
+  result.peakBytes = memory->peakBytes;
   result.boundNs = *forwardNs + *backwardNs;
   for (NodeId node = 0; node < backward.numNodes(); ++node)
     result.besideBackwardBytes =

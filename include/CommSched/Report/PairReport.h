@@ -34,27 +34,11 @@ struct FunctionPair {
 /// Linear in the functions.
 SmallVector<FunctionPair> getFunctionPairs(Operation *module);
 
-/// The memory of a step that runs both halves.
-struct PairMemory {
-  /// The largest number of live bytes over both.
-  int64_t peakBytes = 0;
-  /// The bytes of the storages that the forward allocates and hands to its
-  /// backward, each counted once: none for arguments and their views.
-  int64_t savedBytes = 0;
-};
-
-/// The memory of `pair`; sizes that are not known count as 0. None, with the
-/// `reason` in words, when a half has several blocks or a collective in flight
-/// across its boundary, or does not take what the other saves. Emits an error
-/// when a half cannot be scheduled at all; see BlockProblem::create(). Linear
-/// in both.
-FailureOr<std::optional<PairMemory>> computePairMemory(FunctionPair pair,
-                                                       std::string &reason);
-
 /// What a step that runs both halves takes, whatever the order of each half is
 /// for what is no peak.
 struct PairCosts {
-  PairMemory memory;
+  /// The largest number of live bytes over both, in the order of the halves.
+  int64_t peakBytes = 0;
   /// The most bytes that are live in the backward beside those that a report on
   /// the backward alone counts: a limit for the step less this is one for the
   /// backward.
@@ -64,7 +48,11 @@ struct PairCosts {
   int64_t boundNs = 0;
 };
 
-/// What `pair` takes by `costs`. None and errors as above. O(n log² n) in both.
+/// What `pair` takes by `costs`; sizes that are not known count as 0. None, with
+/// the `reason` in words, when a half has several blocks or a collective in
+/// flight across its boundary, or does not take what the other saves. Emits an
+/// error when a half cannot be scheduled at all; see BlockProblem::create().
+/// O(n log² n) in both.
 FailureOr<std::optional<PairCosts>>
 computePairCosts(FunctionPair pair, OperationCosts &costs, std::string &reason);
 

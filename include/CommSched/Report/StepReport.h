@@ -116,7 +116,8 @@ struct HalvesReport {
   /// The names of the functions.
   std::string forward;
   std::string backward;
-  /// See PairMemory.
+  /// The bytes of the storages that the forward allocates and hands to its
+  /// backward, each counted once: none for arguments and their views.
   int64_t savedBytes = 0;
 };
 

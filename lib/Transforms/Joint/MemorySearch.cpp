@@ -19,7 +19,8 @@ mlir::commsched::createHalves(const JointFunction &working, const Split &split,
                               OperationCosts &costs,
                               const HalvesOptions &options) {
   OwnedHalves halves = splitFunction(working, split, options.names);
-  if (failed(applyAutogradOrder(*halves.backward,
+  if (options.mimicsAutograd &&
+      failed(applyAutogradOrder(*halves.backward,
                                 /*emitRemarks=*/!options.isTrial)))
     return failure();
   if (options.treatment.quantizedEighths > 0)
@@ -79,7 +80,7 @@ MemorySearch::makeHalves(const ListedPartition &partition,
   FailureOr<OwnedHalves> halves =
       createHalves(working, partition.split, costs,
                    {getPartitionNames(working.getFunction()), /*isTrial=*/true,
-                    treatment, options.hostBytes});
+                    treatment, options.hostBytes, options.mimicsAutograd});
   if (failed(halves) || failed(prepare(halves->get())))
     return failure();
   return halves;
@@ -100,8 +101,7 @@ MemorySearch::measure(const ListedPartition &partition, Treatment treatment) {
   FailureOr<PairCosts> pair = getPairCosts(halves->get(), costs);
   if (failed(pair))
     return failure();
-  trial.costs = {pair->memory.peakBytes, pair->boundNs,
-                 pair->besideBackwardBytes};
+  trial.costs = *pair;
   return &trial;
 }
 
@@ -205,20 +205,22 @@ PairSchedule MemorySearch::keep(const PartitionTrial &trial,
   return point.schedule;
 }
 
-/// Schedules the halves of `trial` within what `getNextLimit` says: it is given
-/// the last schedule, null at first, and ends with none.
-LogicalResult MemorySearch::scheduleTrial(
-    const PartitionTrial &trial,
-    function_ref<std::optional<int64_t>(const PairSchedule *)> getNextLimit) {
+/// Schedules the halves of `trial` without a limit, then for less than the last
+/// schedule took, and so on.
+LogicalResult MemorySearch::scheduleTrial(const PartitionTrial &trial) {
   FailureOr<std::shared_ptr<PairScheduler>> scheduler = makeScheduler(trial);
   if (failed(scheduler))
     return failure();
-  for (std::optional<int64_t> limit = getNextLimit(nullptr); limit;) {
-    FailureOr<PairDecision> decision = (*scheduler)->schedule(*limit);
+  constexpr int32_t mostLimits = 8;
+  int64_t limitBytes = unlimited;
+  for (int32_t numLimits = 0; numLimits <= mostLimits; ++numLimits) {
+    FailureOr<PairDecision> decision = (*scheduler)->schedule(limitBytes);
     if (failed(decision))
       return failure();
-    PairSchedule schedule = keep(trial, *scheduler, std::move(*decision));
-    limit = getNextLimit(&schedule);
+    PairSchedule last = keep(trial, *scheduler, std::move(*decision));
+    if (!last.fits() || last.peakBytes == 0)
+      break;
+    limitBytes = numLimits + 1 == mostLimits ? 0 : last.peakBytes - 1;
   }
   return success();
 }
@@ -339,12 +341,10 @@ keepPromising(const std::vector<const PartitionTrial *> &trials,
   return kept;
 }
 
-/// Schedules what is promising without a limit, then for less than the last
-/// schedule took, and so on: points that are the same whatever the memory is,
-/// so that more memory never makes a step longer. Leaves out what is longer
-/// than a schedule within `bytes` in any case.
+/// Schedules what is promising for all limits: points that are the same
+/// whatever the memory is, so that more memory never makes a step longer.
+/// Leaves out what is longer than a schedule within `bytes` in any case.
 LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
-  constexpr int32_t mostLimits = 8;
   size_t mostBeating = list.isTiny() ? 3 : 1;
   for (const PartitionTrial *trial :
        keepPromising(getMeasured(), mostBeating)) {
@@ -354,33 +354,19 @@ LogicalResult MemorySearch::scheduleCompletely(int64_t bytes) {
     auto isOfTrial = [&](const FittedTrial &point) {
       return point.trial == trial;
     };
-    if (llvm::any_of(points, isOfTrial))
-      continue;
-    int32_t numLimits = 0;
-    auto getNextLimit =
-        [&](const PairSchedule *last) -> std::optional<int64_t> {
-      if (!last)
-        return unlimited;
-      if (!last->fits() || last->peakBytes == 0 || ++numLimits > mostLimits)
-        return std::nullopt;
-      return numLimits == mostLimits ? 0 : last->peakBytes - 1;
-    };
-    if (failed(scheduleTrial(*trial, getNextLimit)))
+    if (llvm::none_of(points, isOfTrial) && failed(scheduleTrial(*trial)))
       return failure();
   }
   return success();
 }
 
-/// Schedules the trial with the lowest peak such that it takes least.
-LogicalResult MemorySearch::scheduleLeast() {
+/// What was measured with the lowest peak.
+const PartitionTrial *MemorySearch::getLeast() const {
   std::vector<const PartitionTrial *> measured = getMeasured();
-  const PartitionTrial *least = *llvm::min_element(
+  return *llvm::min_element(
       measured, [](const PartitionTrial *a, const PartitionTrial *b) {
         return a->costs.peakBytes < b->costs.peakBytes;
       });
-  return scheduleTrial(*least, [&](const PairSchedule *last) {
-    return last ? std::nullopt : std::optional<int64_t>(0);
-  });
 }
 
 /// Measures what may be the best within `bytes`.
@@ -392,12 +378,20 @@ LogicalResult MemorySearch::measureFor(int64_t bytes) {
   return success();
 }
 
+FailureOr<const PartitionTrial *> MemorySearch::findUnscheduled() {
+  if (failed(measureFor(options.limitBytes)))
+    return failure();
+  std::vector<const PartitionTrial *> within = getPromising(options.limitBytes);
+  return within.empty() ? getLeast() : within.front();
+}
+
 LogicalResult MemorySearch::find(int64_t bytes) {
   if (failed(measureFor(bytes)) ||
       failed(list.isSmall() ? scheduleCompletely(bytes)
                             : schedulePromising(bytes)))
     return failure();
-  return findBest(bytes) ? success() : scheduleLeast();
+  // Otherwise what takes least.
+  return findBest(bytes) ? success() : scheduleAtOnce({{getLeast(), 0}});
 }
 
 /// find() for the limit, of which the best can be applied.

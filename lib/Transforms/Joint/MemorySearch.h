@@ -216,9 +216,11 @@ struct HalvesOptions {
   Treatment treatment;
   /// What the host takes at most of saved values.
   int64_t hostBytes = 0;
+  /// Whether the backward computes again in the order of autograd.
+  bool mimicsAutograd = true;
 };
 
-/// Creates the halves of `split` with recomputation in the order of autograd.
+/// Creates the halves of `split`, or emits an error.
 /// What is saved in 8 bits may go to the host as well.
 FailureOr<OwnedHalves> createHalves(const JointFunction &working,
                                     const partition::Split &split,
@@ -229,21 +231,12 @@ FailureOr<OwnedHalves> createHalves(const JointFunction &working,
 FailureOr<PairCosts> getPairCosts(PartitionHalves halves,
                                   OperationCosts &costs);
 
-/// What both halves of a partition take before they are scheduled.
-struct TrialCosts {
-  /// The live bytes at the peak of the step, in the order of the halves.
-  int64_t peakBytes = 0;
-  /// No schedule of the halves takes less, in nanoseconds.
-  int64_t boundNs = 0;
-  /// As in PairCosts.
-  int64_t besideBackwardBytes = 0;
-};
-
 /// A partition that was measured.
 struct PartitionTrial {
   const ListedPartition *partition = nullptr;
   Treatment treatment;
-  TrialCosts costs;
+  /// Before the halves are scheduled.
+  PairCosts costs;
 
   std::string getOrigin() const;
 };
@@ -274,6 +267,8 @@ public:
     bool mayQuantize = false;
     /// What the host takes at most of saved values.
     int64_t hostBytes = 0;
+    /// As in HalvesOptions.
+    bool mimicsAutograd = true;
   };
 
   /// All of the references must outlive the object.
@@ -292,6 +287,10 @@ public:
 
   /// Finds steps for limits all over what the partitions take.
   LogicalResult findFrontier();
+
+  /// Finds the partition with the shortest bound of those whose peak is within
+  /// the limit before they are scheduled, or with the lowest peak if none is.
+  FailureOr<const PartitionTrial *> findUnscheduled();
 
   /// The best for the limit, of all that was found.
   const FittedHalves &getBest() const { return *best; }
@@ -327,12 +326,10 @@ private:
                     const std::shared_ptr<PairScheduler> &scheduler,
                     PairDecision decision);
   LogicalResult scheduleAtOnce(ArrayRef<LimitedTrial> wanted);
-  LogicalResult scheduleTrial(
-      const PartitionTrial &trial,
-      function_ref<std::optional<int64_t>(const PairSchedule *)> getNextLimit);
+  LogicalResult scheduleTrial(const PartitionTrial &trial);
   LogicalResult schedulePromising(int64_t bytes);
   LogicalResult scheduleCompletely(int64_t bytes);
-  LogicalResult scheduleLeast();
+  const PartitionTrial *getLeast() const;
   const FittedTrial *findBest(int64_t bytes) const;
   const FittedTrial *findPoint(const PartitionTrial &trial,
                                int64_t bytes) const;

@@ -13,9 +13,9 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Transforms/Passes.h"
+#include "MemorySearch.h"
 #include "PartitionPlan.h"
 #include "SavedValues.h"
-#include "SplitFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -108,17 +108,12 @@ private:
   LogicalResult partition(func::FuncOp joint, const PartitionNames &names,
                           OperationCosts &costs,
                           std::vector<Replacement> &replacements);
-  FailureOr<Split> choose(const JointFunction &working,
-                          const PartitionNames &names);
-  FailureOr<OwnedHalves> createHalves(const JointFunction &working,
-                                      const Split &split,
-                                      const PartitionNames &names,
-                                      bool isTrial);
-  FailureOr<std::optional<int64_t>> measurePeak(const JointFunction &working,
-                                                const Split &split,
-                                                const PartitionNames &names);
+  FailureOr<PartitionPlan> planWithinPeak(const JointFunction &working,
+                                          OperationCosts &costs) const;
+  FailureOr<Split> choose(const JointFunction &working, OperationCosts &costs);
 
-  PartitionBudget budget;
+  /// The limit on the peak of forward and backward together, if there is one.
+  std::optional<int64_t> peakBytes;
   std::optional<std::string> optionError;
   std::vector<Proposal> proposals;
 };
@@ -137,13 +132,13 @@ std::optional<std::string> PartitionJoint::findBadOption() {
     return makeOptionError(*this, activationMemoryBudget,
                            "must be a fraction from 0 to 1, but is " +
                                std::to_string(fraction));
-  budget = {fraction, std::nullopt};
+  peakBytes.reset();
   if (!memoryBudget.empty()) {
     int64_t bytes = 0;
     if (std::optional<std::string> problem =
             parsePeakBudget(memoryBudget, bytes))
       return makeOptionError(*this, memoryBudget, *problem);
-    budget.peakBytes = bytes;
+    peakBytes = bytes;
     if (fraction < 1)
       return makeOptionError(*this, activationMemoryBudget,
                              "cannot be given beside 'memory-budget'");
@@ -152,7 +147,7 @@ std::optional<std::string> PartitionJoint::findBadOption() {
       "cannot be kept with 'strategy=default', which saves what eager "
       "execution does unless an operation is marked for recomputation; use "
       "'strategy=min-cut'";
-  if (strategy == PartitionStrategy::Default && budget.peakBytes)
+  if (strategy == PartitionStrategy::Default && peakBytes)
     return makeOptionError(*this, memoryBudget, needsCut);
   if (strategy == PartitionStrategy::Default && fraction < 1)
     return makeOptionError(*this, activationMemoryBudget, needsCut);
@@ -166,7 +161,7 @@ std::optional<std::string> PartitionJoint::findBadOption() {
 PartitionPlanOptions PartitionJoint::getPlanOptions() const {
   PartitionPlanOptions options;
   options.strategy = strategy;
-  options.budget = budget;
+  options.fraction = activationMemoryBudget;
   options.collectives = collectives;
   partition::SavedValuesOptions &saved = options.savedValues;
   saved.aggressiveRecomputation = aggressiveRecomputation;
@@ -183,39 +178,29 @@ PartitionPlanOptions PartitionJoint::getPlanOptions() const {
   return options;
 }
 
-FailureOr<OwnedHalves>
-PartitionJoint::createHalves(const JointFunction &working, const Split &split,
-                             const PartitionNames &names, bool isTrial) {
-  OwnedHalves halves = splitFunction(working, split, names);
-  if (mimicAutogradOrder &&
-      failed(applyAutogradOrder(*halves.backward, /*emitRemarks=*/!isTrial)))
+/// The search of test-commsched-fit-memory, but for schedules.
+FailureOr<PartitionPlan>
+PartitionJoint::planWithinPeak(const JointFunction &working,
+                               OperationCosts &costs) const {
+  FailureOr<PartitionList> list = PartitionList::create(working, collectives);
+  if (failed(list))
     return failure();
-  return halves;
-}
-
-FailureOr<std::optional<int64_t>>
-PartitionJoint::measurePeak(const JointFunction &working, const Split &split,
-                            const PartitionNames &names) {
-  FailureOr<OwnedHalves> halves =
-      createHalves(working, split, names, /*isTrial=*/true);
-  if (failed(halves))
+  SchedulingOptions scheduling;
+  auto prepare = [](PartitionHalves) { return success(); };
+  MemorySearch::Options options;
+  options.limitBytes = *peakBytes;
+  options.mimicsAutograd = mimicAutogradOrder;
+  MemorySearch search(working, *list, scheduling, costs, prepare, options);
+  FailureOr<const PartitionTrial *> trial = search.findUnscheduled();
+  if (failed(trial))
     return failure();
-  std::string reason;
-  FailureOr<std::optional<PairMemory>> memory =
-      computePairMemory({*halves->forward, *halves->backward}, reason);
-  if (failed(memory))
-    return failure();
-  if (*memory)
-    return std::optional((*memory)->peakBytes);
-  func::FuncOp function = working.getFunction();
-  remark::missed(function.getLoc(),
-                 makeRemark("PeakUnknown", function.getName()))
-      << ("the budget is not kept: " + reason);
-  return std::optional<int64_t>();
+  int64_t bytes = (*trial)->costs.peakBytes;
+  return PartitionPlan{(*trial)->partition->split, bytes, *peakBytes,
+                       /*isOverBudget=*/bytes > *peakBytes};
 }
 
 FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
-                                        const PartitionNames &names) {
+                                        OperationCosts &costs) {
   func::FuncOp function = working.getFunction();
   if (function->hasAttr(savedValuesAttrName)) {
     FailureOr<std::vector<NodeId>> saved = readSavedValues(working);
@@ -224,9 +209,8 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
     return splitAt(working, *saved);
   }
   FailureOr<PartitionPlan> plan =
-      planPartition(working, getPlanOptions(), [&](const Split &split) {
-        return measurePeak(working, split, names);
-      });
+      peakBytes ? planWithinPeak(working, costs)
+                : planPartition(working, getPlanOptions());
   if (failed(plan))
     return failure();
   if (plan->markedNode != partition::noNode)
@@ -240,8 +224,8 @@ FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
   if (plan->isOverBudget)
     remark::missed(function.getLoc(),
                    makeRemark("PartitionOverBudget", function.getName()))
-        << (budget.peakBytes ? "no partition's peak is within the budget"
-                             : "no partition saves as little as the budget")
+        << (peakBytes ? "no partition's peak is within the budget"
+                      : "no partition saves as little as the budget")
         << remark::metric("AllowedBytes", plan->allowedBytes)
         << remark::metric("LeastBytes", plan->bytes);
   return std::move(plan->split);
@@ -277,9 +261,9 @@ LogicalResult
 PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
                           OperationCosts &costs,
                           std::vector<Replacement> &replacements) {
-  RuntimeEstimator estimator = collectives == CollectivePolicy::Cost
-                                   ? RuntimeEstimator::Model
-                                   : runtimeEstimator;
+  bool needsModel = collectives == CollectivePolicy::Cost || peakBytes;
+  RuntimeEstimator estimator =
+      needsModel ? RuntimeEstimator::Model : runtimeEstimator;
   RandomStates states(joint);
   FailureOr<JointFunction> working =
       JointFunction::create(joint, [&](Operation *op) -> int64_t {
@@ -295,9 +279,9 @@ PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
       });
   if (failed(working))
     return failure();
-  if (budget.peakBytes && areRemarksEnabled(joint))
+  if (peakBytes && areRemarksEnabled(joint))
     remarkAssumedSizes(joint.getSymName(), joint.getBody().front());
-  FailureOr<Split> split = choose(*working, names);
+  FailureOr<Split> split = choose(*working, costs);
   if (failed(split))
     return failure();
   if (!propose.empty()) {
@@ -311,7 +295,9 @@ PartitionJoint::partition(func::FuncOp joint, const PartitionNames &names,
       << remark::metric("SavedValues",
                         static_cast<int64_t>(split->saved.size()));
   FailureOr<OwnedHalves> halves =
-      createHalves(*working, *split, names, /*isTrial=*/false);
+      createHalves(*working, *split, costs,
+                   {names, /*isTrial=*/false, Treatment(), /*hostBytes=*/0,
+                    mimicAutogradOrder});
   if (failed(halves))
     return failure();
   remarkOperatorCounts(*working, *split, names);

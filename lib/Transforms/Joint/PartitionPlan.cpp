@@ -44,55 +44,30 @@ namespace {
 class BudgetSearch {
 public:
   BudgetSearch(const JointFunction &joint, const partition::JointGraph &graph,
-               const SavedValuesLadder &ladder, const PartitionBudget &budget,
-               MeasurePeak measurePeak, PartitionPlan plan)
-      : joint(joint), graph(graph), ladder(ladder), budget(budget),
-        measurePeak(measurePeak), plan(std::move(plan)) {}
+               const SavedValuesLadder &ladder, PartitionPlan plan)
+      : joint(joint), graph(graph), ladder(ladder), plan(std::move(plan)) {}
 
   FailureOr<PartitionPlan> run();
 
 private:
-  /// Solves and measures a rung, and keeps it if it is the best up to now.
-  /// Returns whether it is within the budget.
+  /// Solves a rung, and keeps it if it is the best up to now. Returns whether
+  /// it is within the budget.
   FailureOr<bool> visit(int32_t rung);
-  LogicalResult descend(int32_t first, int32_t end, int32_t step);
   LogicalResult bisect(int32_t first, int32_t end);
-  /// The bytes that the budget is about.
-  FailureOr<std::optional<int64_t>> measure(const Split &split);
 
   const JointFunction &joint;
   const partition::JointGraph &graph;
   const SavedValuesLadder &ladder;
-  const PartitionBudget &budget;
-  MeasurePeak measurePeak;
   PartitionPlan plan;
-  /// The saved values that were measured last, and their peak.
-  std::optional<std::vector<NodeId>> measured;
-  FailureOr<std::optional<int64_t>> lastPeak = failure();
 };
 
 } // namespace
-
-FailureOr<std::optional<int64_t>> BudgetSearch::measure(const Split &split) {
-  if (!budget.peakBytes)
-    return std::optional(computeSavedBytes(graph, split.saved));
-  // Neighbouring rungs often save the same.
-  if (!measured || *measured != split.saved) {
-    lastPeak = measurePeak(split);
-    measured = split.saved;
-  }
-  return lastPeak;
-}
 
 FailureOr<bool> BudgetSearch::visit(int32_t rung) {
   FailureOr<Split> split = unwrap(joint, ladder.solve(rung));
   if (failed(split))
     return failure();
-  FailureOr<std::optional<int64_t>> measured = measure(*split);
-  if (failed(measured))
-    return failure();
-  // A peak that cannot be measured is taken to be within the budget.
-  int64_t bytes = measured->value_or(0);
+  int64_t bytes = computeSavedBytes(graph, split->saved);
   bool isWithin = bytes <= plan.allowedBytes;
   bool isBetter = isWithin ? plan.isOverBudget || bytes > plan.bytes
                            : plan.isOverBudget && bytes < plan.bytes;
@@ -102,19 +77,6 @@ FailureOr<bool> BudgetSearch::visit(int32_t rung) {
     plan.isOverBudget = !isWithin;
   }
   return isWithin;
-}
-
-/// Visits every `step`th rung in their order, up to the first within the
-/// budget.
-LogicalResult BudgetSearch::descend(int32_t first, int32_t end, int32_t step) {
-  for (int32_t rung = first; rung < end; rung += step) {
-    FailureOr<bool> isWithin = visit(rung);
-    if (failed(isWithin))
-      return failure();
-    if (*isWithin)
-      break;
-  }
-  return success();
 }
 
 /// Visits rungs by bisection, as if each saved less than the one before it. Two
@@ -136,29 +98,17 @@ LogicalResult BudgetSearch::bisect(int32_t first, int32_t end) {
 }
 
 FailureOr<PartitionPlan> BudgetSearch::run() {
-  plan.allowedBytes =
-      budget.peakBytes
-          ? *budget.peakBytes
-          : static_cast<int64_t>(budget.fraction *
-                                 static_cast<double>(ladder.getMostBytes()));
-  int32_t rung = SavedValuesLadder::firstKnapsack;
-  if (failed(descend(0, rung, /*step=*/1)))
-    return failure();
-  if (!plan.isOverBudget)
-    return std::move(plan);
+  int32_t rung = 0;
+  for (; rung < SavedValuesLadder::firstKnapsack; ++rung) {
+    FailureOr<bool> isWithin = visit(rung);
+    if (failed(isWithin))
+      return failure();
+    if (*isWithin)
+      return std::move(plan);
+  }
   while (rung < SavedValuesLadder::size() && ladder.isRepetition(rung))
     ++rung;
   int32_t last = SavedValuesLadder::size() - 1;
-  if (budget.peakBytes) {
-    // A partition with more recomputation may have a higher peak, so no part of
-    // the ladder can be ruled out. The steps are coarse, for measuring a peak
-    // takes long.
-    constexpr int32_t step = SavedValuesLadder::numSteps / 100;
-    if (failed(descend(rung, last, step)) ||
-        (plan.isOverBudget && failed(visit(last))))
-      return failure();
-    return std::move(plan);
-  }
   // Even if the last rung is over the budget, one before it may be within: a
   // cut takes all that is marked for recomputation for a part of the backward,
   // needed there or not.
@@ -170,8 +120,7 @@ FailureOr<PartitionPlan> BudgetSearch::run() {
 
 FailureOr<PartitionPlan>
 mlir::commsched::planPartition(const JointFunction &joint,
-                               const PartitionPlanOptions &options,
-                               MeasurePeak measurePeak) {
+                               const PartitionPlanOptions &options) {
   partition::JointGraph graph = joint.getGraph();
   PartitionPlan plan;
   bool isDefault = options.strategy == PartitionStrategy::Default;
@@ -194,9 +143,9 @@ mlir::commsched::planPartition(const JointFunction &joint,
       joint, SavedValuesLadder::create(graph, *classes, options.savedValues));
   if (failed(ladder))
     return failure();
-  return BudgetSearch(joint, graph, *ladder, options.budget, measurePeak,
-                      std::move(plan))
-      .run();
+  plan.allowedBytes = static_cast<int64_t>(
+      options.fraction * static_cast<double>(ladder->getMostBytes()));
+  return BudgetSearch(joint, graph, *ladder, std::move(plan)).run();
 }
 
 FailureOr<Split> mlir::commsched::splitAt(const JointFunction &joint,

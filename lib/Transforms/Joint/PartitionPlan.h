@@ -21,36 +21,22 @@
 
 namespace mlir::commsched {
 
-/// The memory budget of a partition.
-struct PartitionBudget {
-  /// The fraction of the activation bytes that the minimum cut saves.
-  double fraction = 1;
-  /// If given, the live bytes at the peak of forward and backward together; the
-  /// fraction has no meaning then.
-  std::optional<int64_t> peakBytes;
-};
-
 /// Parses a budget for the peak of the step, in bytes. Returns a problem as the
 /// predicate of an error message.
 std::optional<std::string> parsePeakBudget(StringRef text, int64_t &bytes);
 
 struct PartitionPlanOptions {
   PartitionStrategy strategy = PartitionStrategy::MinCut;
-  PartitionBudget budget;
+  /// The part of the activation bytes of the minimum cut that may be saved.
+  double fraction = 1;
   partition::CollectivePolicy collectives = partition::CollectivePolicy::Save;
   partition::SavedValuesOptions savedValues;
 };
 
-/// The peak in bytes of the step in the two halves that a partition makes;
-/// none, after a remark, if it cannot be determined. Fails after an error.
-using MeasurePeak =
-    function_ref<FailureOr<std::optional<int64_t>>(const partition::Split &)>;
-
 /// The decision of planPartition().
 struct PartitionPlan {
   partition::Split split;
-  /// The quantity that the budget limits, in bytes: saved values or the peak. 0
-  /// without a budget.
+  /// The bytes that the budget limits: of the saved values. 0 without a budget.
   int64_t bytes = 0;
   int64_t allowedBytes = 0;
   /// Whether no choice was found within the budget: then this is the smallest.
@@ -63,8 +49,7 @@ struct PartitionPlan {
 /// Decides how to partition `joint`, whose costs are in the unit that counts.
 /// Emits an error, at the operations at odds, if there is no such partition.
 FailureOr<PartitionPlan> planPartition(const JointFunction &joint,
-                                       const PartitionPlanOptions &options,
-                                       MeasurePeak measurePeak);
+                                       const PartitionPlanOptions &options);
 
 /// The partition that saves `saved`; an error as above.
 FailureOr<partition::Split>

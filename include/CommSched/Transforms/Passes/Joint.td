@@ -61,10 +61,13 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     minimum cut that may be saved, as PyTorch's option of that name.
     `memory-budget` is a limit in bytes, such as `68719476736`, `64GiB` or
     `640MB`, on the peak of the step, forward and backward together. Only one of
-    the two can be given. The smaller the budget, the more expensive operations
+    the two can be given. The smaller the fraction, the more expensive operations
     are computed again; a knapsack solver chooses them by their cost and size. A
-    smaller fraction never saves more. If no choice is within the budget, the
-    smallest is taken, and a remark gives both figures.
+    smaller fraction never saves more. Within bytes, the partition is the one
+    with the shortest step of those that `test-commsched-fit-memory` measures,
+    whose times are those of the model; the bans and the knapsack solver are for
+    the fraction. If no choice is within the budget, the smallest is taken, and a
+    remark gives both figures.
 
     Operations tagged `must_save` are saved and those tagged `must_recompute`
     computed again; `prefer_save` yields to the budget only, `prefer_recompute`
@@ -102,7 +105,8 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     EnumOption<"runtimeEstimator", "runtime-estimator", RuntimeEstimator,
                "Flops",
                "What computing an operation again is measured in: flops, model "
-               "or testing; collectives=cost needs model and takes it">,
+               "or testing; collectives=cost and memory-budget need model and "
+               "take it">,
     CollectivesOption<"Save">,
     Option<"banRecomputeUsedFarApart", "ban-recompute-used-far-apart", "bool",
            /*default=*/"true",
