@@ -8,360 +8,19 @@
 
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Analysis/OperationTexts.h"
-#include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "ReportParts.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/Support/MathExtras.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::Buffer;
 using schedule::BufferId;
 using schedule::MemoryTimeline;
 using schedule::NodeId;
-using schedule::NodeKind;
-using schedule::noNode;
-using schedule::Order;
 using schedule::Problem;
-using schedule::StreamId;
-using schedule::Timeline;
 
 //===----------------------------------------------------------------------===//
-// Pairs
-//===----------------------------------------------------------------------===//
-
-SmallVector<FunctionPair> mlir::commsched::getFunctionPairs(Operation *module) {
-  llvm::StringMap<FunctionOpInterface> functions;
-  for (auto function : module->getRegion(0).getOps<FunctionOpInterface>())
-    functions[function.getName()] = function;
-  // The function that an attribute of `function` names, or null.
-  auto follow = [&](FunctionOpInterface function, StringRef attribute) {
-    auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(attribute);
-    return symbol ? functions.lookup(symbol.getValue()) : FunctionOpInterface();
-  };
-  SmallVector<FunctionPair> pairs;
-  for (auto forward : module->getRegion(0).getOps<FunctionOpInterface>())
-    if (FunctionOpInterface backward = follow(forward, backwardAttrName))
-      if (follow(backward, forwardAttrName) == forward)
-        pairs.push_back({forward, backward});
-  return pairs;
-}
-
-//===----------------------------------------------------------------------===//
-// One problem of both halves
-//===----------------------------------------------------------------------===//
-
-namespace mlir::commsched {
-
-/// The problem of a forward and its backward, one after the other, so that one
-/// simulation computes the time and the memory of both: a saved value is one
-/// buffer from the operation of the forward that makes it to its last use in
-/// the backward.
-class PairProblem {
-public:
-  /// A buffer as one of the halves knows it.
-  struct HalfBuffer {
-    bool isBackward;
-    schedule::BufferId buffer;
-  };
-
-  /// None, with the `reason` in words, when a half has several blocks or a
-  /// collective in flight across its boundary, or the backward does not take
-  /// what the forward saves.
-  /// Emits an error when BlockProblem::create() does and when the sums over
-  /// both do not fit.
-  static FailureOr<std::optional<PairProblem>>
-  create(FunctionPair pair, BlockProblem::CostFunction getCost,
-         std::string &reason, StreamOrder streamOrder = StreamOrder::Kept);
-
-  /// The operations of the forward, one that takes no time and stands for all
-  /// that comes between, and those of the backward. There are no dependences
-  /// but those of waits: the order is that of the program.
-  const schedule::Problem &getProblem() const { return problem; }
-
-  const BlockProblem &getForward() const { return forward; }
-  const BlockProblem &getBackward() const { return backward; }
-
-  /// The first collective of each stream.
-  ArrayRef<ContentionStream> getStreams() const { return streams; }
-
-  /// The operation between the halves, which makes the tangents.
-  schedule::NodeId getBetween() const {
-    return forward.getProblem().numNodes();
-  }
-
-  /// Returns the half that names the buffer: the forward for a buffer of both.
-  HalfBuffer getHalfBuffer(schedule::BufferId buffer) const {
-    return halfBuffers[buffer];
-  }
-
-  /// See HalvesReport.
-  int64_t getSavedBytes() const { return savedBytes; }
-
-private:
-  friend class PairProblemBuilder;
-
-  PairProblem(BlockProblem forward, BlockProblem backward)
-      : forward(std::move(forward)), backward(std::move(backward)) {}
-
-  BlockProblem forward;
-  BlockProblem backward;
-  schedule::Problem problem;
-  SmallVector<HalfBuffer> halfBuffers;
-  SmallVector<ContentionStream> streams;
-  int64_t savedBytes = 0;
-};
-
-} // namespace mlir::commsched
-
-namespace mlir::commsched {
-
-class PairProblemBuilder {
-public:
-  PairProblemBuilder(FunctionPair pair, BlockProblem forward,
-                     BlockProblem backward)
-      : pair(pair), result(std::move(forward), std::move(backward)),
-        forwardStorages(pair.forward.getFunctionBody().front()),
-        backwardStorages(pair.backward.getFunctionBody().front()) {}
-
-  FailureOr<std::optional<PairProblem>> build(std::string &reason);
-
-private:
-  /// The lifetime of a buffer of the forward beyond the forward.
-  struct Link {
-    bool isSaved = false;
-    /// Whether its last user may free it, as far as results of the forward and
-    /// arguments of the backward are asked.
-    bool isFreed = true;
-  };
-
-  bool matchSavedValues(std::string &reason);
-  void addNodes(const BlockProblem &half);
-  void linkSavedValues();
-  void addForwardBuffers();
-  void addBackwardBuffers();
-
-  FunctionPair pair;
-  PairProblem result;
-  /// Their storages are the buffers of the problems.
-  StorageAnalysis forwardStorages;
-  StorageAnalysis backwardStorages;
-
-  /// The results of the forward, and its saved values.
-  SmallVector<Value> results;
-  SmallVector<Value> saved;
-  /// By buffer of the backward: the forward's that it is, or `none`.
-  std::vector<int32_t> forwardOf;
-  /// By buffer of the forward.
-  std::vector<Link> links;
-  DenseMap<Attribute, StreamId> streamOf;
-};
-
-} // namespace mlir::commsched
-
-/// Finds what is saved. False, with the `reason`, if the backward does not take
-/// it.
-bool PairProblemBuilder::matchSavedValues(std::string &reason) {
-  llvm::raw_string_ostream os(reason);
-  auto count =
-      pair.forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
-  if (!count) {
-    os << "@" << pair.forward.getName() << " does not say which of its results "
-       << "are saved";
-    return false;
-  }
-  Operation *end = pair.forward.getFunctionBody().front().getTerminator();
-  OperandRange all = end->getOperands();
-  if (all.size() != pair.forward.getNumResults()) {
-    os << "@" << pair.forward.getName() << " ends with '" << end->getName()
-       << "', which does not return its results";
-    return false;
-  }
-  // The verifier has seen to it that the forward has so many results.
-  auto numResults = static_cast<unsigned>(count.getInt());
-  llvm::append_range(results, all.take_front(numResults));
-  llvm::append_range(saved, all.drop_front(numResults));
-  Block::BlockArgListType arguments =
-      pair.backward.getFunctionBody().getArguments();
-  if (saved.size() > arguments.size()) {
-    os << "@" << pair.forward.getName() << " saves " << saved.size()
-       << " values, but @" << pair.backward.getName() << " has "
-       << arguments.size() << " arguments";
-    return false;
-  }
-  for (auto [index, value] : llvm::enumerate(saved))
-    if (value.getType() != arguments[index].getType()) {
-      os << "saved value " << index << " of @" << pair.forward.getName()
-         << " is a " << value.getType() << ", but argument " << index << " of @"
-         << pair.backward.getName() << " is a " << arguments[index].getType();
-      return false;
-    }
-  return true;
-}
-
-void PairProblemBuilder::addNodes(const BlockProblem &half) {
-  const Problem &from = half.getProblem();
-  Problem &to = result.problem;
-  NodeId offset = to.numNodes();
-  SmallVector<StreamId> streams;
-  for (const ContentionStream &stream : getStreamCollectives(half)) {
-    auto [it, inserted] =
-        streamOf.try_emplace(getStreamKey(stream.collective),
-                             static_cast<StreamId>(result.streams.size()));
-    if (inserted)
-      result.streams.push_back(stream);
-    streams.push_back(it->second);
-  }
-  for (NodeId node = 0; node < from.numNodes(); ++node) {
-    if (from.kind(node) == NodeKind::Wait)
-      to.addWait(offset + from.startOf(node));
-    else
-      to.addNode(from.kind(node), from.costNs(node),
-                 from.isCollective(node) ? streams[from.stream(node)]
-                                         : schedule::noStream);
-  }
-}
-
-/// The storage that each argument of `block` has at first, or `none`.
-static SmallVector<int32_t>
-getArgumentStorages(Block &block, const StorageAnalysis &storages) {
-  SmallVector<int32_t> result(block.getNumArguments(), StorageAnalysis::none);
-  for (auto [index, storage] : llvm::enumerate(storages.getStorages())) {
-    auto argument = dyn_cast<BlockArgument>(storage.root);
-    // A memref that is resized gets others later.
-    if (argument && storage.producer == StorageAnalysis::none)
-      result[argument.getArgNumber()] = static_cast<int32_t>(index);
-  }
-  return result;
-}
-
-/// Finds the buffers that are one in both halves.
-void PairProblemBuilder::linkSavedValues() {
-  forwardOf.assign(backwardStorages.getStorages().size(),
-                   StorageAnalysis::none);
-  links.assign(forwardStorages.getStorages().size(), Link());
-  SmallVector<int32_t> arguments = getArgumentStorages(
-      pair.backward.getFunctionBody().front(), backwardStorages);
-  for (auto [value, there] : llvm::zip(saved, arguments)) {
-    int32_t here = forwardStorages.getStorage(value);
-    if (here == StorageAnalysis::none || there == StorageAnalysis::none)
-      continue;
-    // Of a memref that the backward grows first only the handle is saved.
-    const Buffer &buffer = result.backward.getProblem().buffer(there);
-    if (isa<BaseMemRefType>(value.getType()) && buffer.bytes == 0)
-      continue;
-    forwardOf[there] = here;
-    links[here].isSaved = true;
-    links[here].isFreed &=
-        buffer.freed && !result.backward.getProblem().users(there).empty();
-  }
-  for (Value value : results)
-    if (int32_t storage = forwardStorages.getStorage(value);
-        storage != StorageAnalysis::none)
-      links[storage].isFreed = false;
-}
-
-void PairProblemBuilder::addForwardBuffers() {
-  const Problem &from = result.forward.getProblem();
-  for (BufferId id = 0; id < from.numBuffers(); ++id) {
-    const Storage &storage = forwardStorages.getStorages()[id];
-    auto argument = dyn_cast<BlockArgument>(storage.root);
-    const Buffer &buffer = from.buffer(id);
-    bool isFreed = buffer.freed;
-    if (links[id].isSaved) {
-      // That the forward returns it says nothing: whose it is else does.
-      isFreed = links[id].isFreed &&
-                (buffer.freed || !argument || isFreeable(argument));
-      if (!argument)
-        result.savedBytes += buffer.bytes;
-    }
-    result.problem.addBuffer(buffer.bytes, buffer.producer, isFreed);
-    result.halfBuffers.push_back({/*isBackward=*/false, id});
-    for (NodeId user : from.users(id))
-      result.problem.addUse(id, user);
-  }
-}
-
-void PairProblemBuilder::addBackwardBuffers() {
-  const Problem &from = result.backward.getProblem();
-  NodeId offset = result.getBetween() + 1;
-  for (BufferId id = 0; id < from.numBuffers(); ++id) {
-    const Buffer &buffer = from.buffer(id);
-    BufferId inPair = forwardOf[id];
-    if (inPair == StorageAnalysis::none) {
-      // Buffers that are live when the backward starts are allocated between
-      // the halves. Unused ones stay live, as they do in the backward alone.
-      bool isMade = buffer.producer != noNode;
-      inPair = result.problem.addBuffer(
-          buffer.bytes, isMade ? offset + buffer.producer : result.getBetween(),
-          buffer.freed && (isMade || !from.users(id).empty()));
-      result.halfBuffers.push_back({/*isBackward=*/true, id});
-    }
-    for (NodeId user : from.users(id))
-      result.problem.addUse(inPair, offset + user);
-  }
-}
-
-FailureOr<std::optional<PairProblem>>
-PairProblemBuilder::build(std::string &reason) {
-  if (!matchSavedValues(reason))
-    return std::optional<PairProblem>();
-  addNodes(result.forward);
-  result.problem.addNode(NodeKind::Compute, 0);
-  addNodes(result.backward);
-  linkSavedValues();
-  addForwardBuffers();
-  addBackwardBuffers();
-  if (const Status &status = result.problem.finalize(); !status)
-    return emitError(pair.forward.getLoc(), "cannot be simulated with @")
-           << pair.backward.getName() << " behind it: " << status.error();
-  return std::optional(std::move(result));
-}
-
-/// The problem of the body of `function`. None, with the `reason`, if it has
-/// several blocks or a collective in flight across its boundary.
-static FailureOr<std::optional<BlockProblem>>
-createProblem(FunctionOpInterface function, BlockProblem::CostFunction getCost,
-              StreamOrder streamOrder, std::string &reason) {
-  using Outcome = std::optional<BlockProblem>;
-  auto decline = [&](const Twine &text) {
-    reason = ("@" + function.getName() + " is not simulated: " + text).str();
-    return Outcome();
-  };
-  if (!llvm::hasSingleElement(function.getFunctionBody()))
-    return decline("its body is not one block");
-  FailureOr<BlockProblem> block = BlockProblem::create(
-      function.getFunctionBody().front(), getCost, streamOrder);
-  if (failed(block))
-    return failure();
-  if (std::optional<BlockObstacle> obstacle = getObstacle(*block))
-    return decline(obstacle->reason);
-  return Outcome(std::move(*block));
-}
-
-FailureOr<std::optional<PairProblem>>
-PairProblem::create(FunctionPair pair, BlockProblem::CostFunction getCost,
-                    std::string &reason, StreamOrder streamOrder) {
-  std::optional<PairProblem> none;
-  FailureOr<std::optional<BlockProblem>> forward =
-      createProblem(pair.forward, getCost, streamOrder, reason);
-  if (failed(forward) || !*forward)
-    return failed(forward) ? FailureOr<std::optional<PairProblem>>() : none;
-  FailureOr<std::optional<BlockProblem>> backward =
-      createProblem(pair.backward, getCost, streamOrder, reason);
-  if (failed(backward) || !*backward)
-    return failed(backward) ? FailureOr<std::optional<PairProblem>>() : none;
-  return PairProblemBuilder(pair, std::move(**forward), std::move(**backward))
-      .build(reason);
-}
-
-//===----------------------------------------------------------------------===//
-// Memory
+// Costs
 //===----------------------------------------------------------------------===//
 
 /// The lower bound of the time of `half`. Emits an error if there is none.
@@ -384,12 +43,12 @@ mlir::commsched::computePairCosts(FunctionPair pair, OperationCosts &costs,
     return failure();
   if (!*both)
     return std::optional<PairCosts>();
-  FailureOr<int64_t> forwardNs = computeBoundNs((*both)->getForward());
-  FailureOr<int64_t> backwardNs = computeBoundNs((*both)->getBackward());
+  FailureOr<int64_t> forwardNs = computeBoundNs((*both)->forward);
+  FailureOr<int64_t> backwardNs = computeBoundNs((*both)->backward);
   if (failed(forwardNs) || failed(backwardNs))
     return failure();
-  const Problem &problem = (*both)->getProblem();
-  const Problem &backward = (*both)->getBackward().getProblem();
+  const Problem &problem = (*both)->problem;
+  const Problem &backward = (*both)->backward.getProblem();
   Result<MemoryTimeline> memory =
       simulateMemory(problem, problem.programOrder());
   Result<MemoryTimeline> alone =
@@ -477,57 +136,32 @@ mlir::commsched::simulatePair(FunctionPair pair, const StepReport &forward,
     return failure();
   if (!*both)
     return std::optional<StepReport>();
-  const Problem &problem = (*both)->getProblem();
-  Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
   FailureOr<GroupContention> groups =
-      computeContention((*both)->getStreams(), costs.getTarget(), symbolTables);
+      computeContention((*both)->streams, costs.getTarget(), symbolTables);
   if (failed(groups))
     return failure();
-  Result<Timeline> timeline = simulate(problem, order, groups->contention);
-  Result<MemoryTimeline> memory = simulateMemory(problem, order);
-  if (!timeline || !memory)
-    return emitError(pair.forward.getLoc(), "cannot be simulated: ")
-           << (!timeline ? timeline.error() : memory.error());
-
+  FailureOr<SimulatedProgram> simulated =
+      simulateProgram(pair.forward.getLoc(), (*both)->problem,
+                      groups->contention, options.allocator);
+  if (failed(simulated))
+    return failure();
   StepReport report;
-  if (Status status =
-          addReserved(report, problem, *timeline, options.allocator);
-      !status)
-    return emitError(pair.forward.getLoc(), "cannot be simulated: ")
-           << status.error();
   report.function = getJointName(pair);
-  report.stepTimeNs = timeline->stepNs;
-  report.slowdownNs = timeline->slowdownNs;
   addHalf(report, forward, /*beginNs=*/0);
   addHalf(report, backward, forward.stepTimeNs);
-  ReportNames forwardNames((*both)->getForward());
-  ReportNames backwardNames((*both)->getBackward());
-  auto getNames = [&](bool isBackward) -> const ReportNames & {
-    return isBackward ? backwardNames : forwardNames;
+  ReportNames forwardNames((*both)->forward);
+  ReportNames backwardNames((*both)->backward);
+  auto locate = [&](BufferId id) -> NamedBuffer {
+    auto [isBackward, buffer] = (*both)->halfBuffers[id];
+    return {isBackward ? backwardNames : forwardNames, buffer};
   };
-  auto getBufferName = [&](BufferId id) {
-    PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
-    return getNames(buffer.isBackward).getBufferName(buffer.buffer);
-  };
-  auto getBufferRule = [&](BufferId id) {
-    PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
-    return getNames(buffer.isBackward).getBufferRule(buffer.buffer);
-  };
-  addMemory(report, problem, *timeline, *memory, getBufferName, getBufferRule);
-  if (options.withBuffers)
-    addBuffers(report, problem, *timeline, getBufferName);
-  report.hostPeakBytes = computeHostPeak(problem, [&](BufferId id) {
-    PairProblem::HalfBuffer buffer = (*both)->getHalfBuffer(id);
-    const BlockProblem &half =
-        buffer.isBackward ? (*both)->getBackward() : (*both)->getForward();
-    return half.getHostBytes(buffer.buffer);
-  });
+  addSimulated(report, (*both)->problem, *simulated, locate,
+               options.withBuffers);
   renumberPeak(report, (*both)->getBetween(), forwardNames, backwardNames);
   report.evidence = forward.evidence;
   report.evidence.add(backward.evidence);
   addTimes(report);
-  report.halves = {forward.function, backward.function,
-                   (*both)->getSavedBytes()};
+  report.halves = {forward.function, backward.function, (*both)->savedBytes};
   return std::optional(std::move(report));
 }

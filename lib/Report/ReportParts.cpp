@@ -242,8 +242,7 @@ static void addSamples(StepReport &report, const Problem &problem,
 /// Fills in the largest of what is live at the peak.
 static void addPeakValues(StepReport &report, const Problem &problem,
                           ArrayRef<BufferId> live,
-                          function_ref<std::string(BufferId)> getName,
-                          function_ref<StringRef(BufferId)> getRule) {
+                          function_ref<NamedBuffer(BufferId)> locate) {
   SmallVector<BufferId> largest;
   llvm::copy_if(live, std::back_inserter(largest),
                 [&](BufferId id) { return problem.buffer(id).bytes > 0; });
@@ -257,31 +256,19 @@ static void addPeakValues(StepReport &report, const Problem &problem,
   for (BufferId id : largest) {
     const schedule::Buffer &buffer = problem.buffer(id);
     LiveValue &value = report.peakValues.emplace_back();
-    value.name = getName(id);
+    auto [names, known] = locate(id);
+    value.name = names.getBufferName(known);
     value.bytes = buffer.bytes;
-    value.rule = getRule(id);
+    value.rule = names.getBufferRule(known);
     if (buffer.producer != noNode)
       value.producer = buffer.producer;
   }
 }
 
-void mlir::commsched::addMemory(StepReport &report, const Problem &problem,
-                                const Timeline &timeline,
-                                const MemoryTimeline &memory,
-                                function_ref<std::string(BufferId)> getName,
-                                function_ref<StringRef(BufferId)> getRule) {
-  report.peakMemoryBytes = memory.peakBytes;
-  report.peakPosition = memory.peakPosition;
-  addSamples(report, problem, timeline, memory);
-  // It accepts what simulateMemory() accepts.
-  addPeakValues(report, problem,
-                *findLive(problem, problem.programOrder(), memory.peakPosition),
-                getName, getRule);
-}
-
-void mlir::commsched::addBuffers(StepReport &report, const Problem &problem,
-                                 const Timeline &timeline,
-                                 function_ref<std::string(BufferId)> getName) {
+/// Fills in the buffers, by the rules of simulateMemory().
+static void addBuffers(StepReport &report, const Problem &problem,
+                       const Timeline &timeline,
+                       function_ref<NamedBuffer(BufferId)> locate) {
   // When the compute stream reaches each operation, as in addSamples().
   std::vector<int64_t> reachedNs(problem.numNodes() + 1);
   for (NodeId node = 0; node < problem.numNodes(); ++node)
@@ -296,8 +283,9 @@ void mlir::commsched::addBuffers(StepReport &report, const Problem &problem,
     for (NodeId user : problem.users(id))
       last = std::max(last, user);
     bool isKept = !buffer.freed || last == noNode;
+    auto [names, known] = locate(id);
     report.buffers.push_back(
-        {getName(id), buffer.bytes,
+        {names.getBufferName(known), buffer.bytes,
          buffer.producer == noNode ? 0 : reachedNs[buffer.producer],
          isKept ? timeline.stepNs : reachedNs[last + 1]});
   }
@@ -307,42 +295,62 @@ void mlir::commsched::addBuffers(StepReport &report, const Problem &problem,
                     });
 }
 
-int64_t
-mlir::commsched::computeHostPeak(const Problem &problem,
-                                 function_ref<int64_t(BufferId)> getHostBytes) {
-  // What is allocated and freed at each node, in program order.
-  std::vector<int64_t> allocated(problem.numNodes());
-  std::vector<int64_t> freed(problem.numNodes());
-  int64_t live = 0;
+/// The most bytes that are live in the host's memory at a time.
+static int64_t computeHostPeak(const Problem &problem,
+                               function_ref<NamedBuffer(BufferId)> locate) {
+  Problem host;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    host.addNode(NodeKind::Compute, 0);
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    int64_t bytes = getHostBytes(id);
     const schedule::Buffer &buffer = problem.buffer(id);
-    (buffer.producer == noNode ? live : allocated[buffer.producer]) += bytes;
-    NodeId last = buffer.producer;
+    auto [names, known] = locate(id);
+    host.addBuffer(names.getHostBytes(known), buffer.producer, buffer.freed);
     for (NodeId user : problem.users(id))
-      last = std::max(last, user);
-    if (buffer.freed && last != noNode)
-      freed[last] += bytes;
+      host.addUse(id, user);
   }
-  int64_t peak = live;
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    live += allocated[node];
-    peak = std::max(peak, live);
-    live -= freed[node];
-  }
-  return peak;
+  host.finalize();
+  return simulateMemory(host, host.programOrder())->peakBytes;
 }
 
-Status
-mlir::commsched::addReserved(StepReport &report, const Problem &problem,
-                             const Timeline &timeline,
-                             std::optional<schedule::SegmentKind> allocator) {
+FailureOr<SimulatedProgram> mlir::commsched::simulateProgram(
+    Location loc, const Problem &problem,
+    const schedule::Contention &contention,
+    std::optional<schedule::SegmentKind> allocator) {
+  auto fail = [&](const std::string &reason) {
+    return emitError(loc, "cannot be simulated: ") << reason;
+  };
+  schedule::Order order = problem.programOrder();
+  Result<Timeline> timeline = simulate(problem, order, contention);
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  if (!timeline || !memory)
+    return fail(!timeline ? timeline.error() : memory.error());
+  SimulatedProgram result{std::move(*timeline), std::move(*memory), {}};
   if (!allocator)
-    return Status::success();
+    return result;
   Result<schedule::ReservedMemory> reserved =
-      replayAllocations(problem, problem.programOrder(), timeline, *allocator);
+      replayAllocations(problem, order, result.timeline, *allocator);
   if (!reserved)
-    return Error{reserved.error()};
-  report.reserved = *reserved;
-  return Status::success();
+    return fail(reserved.error());
+  result.reserved = *reserved;
+  return result;
+}
+
+void mlir::commsched::addSimulated(StepReport &report, const Problem &problem,
+                                   const SimulatedProgram &simulated,
+                                   function_ref<NamedBuffer(BufferId)> locate,
+                                   bool withBuffers) {
+  const auto &[timeline, memory, reserved] = simulated;
+  report.stepTimeNs = timeline.stepNs;
+  report.slowdownNs = timeline.slowdownNs;
+  report.reserved = reserved;
+  report.peakMemoryBytes = memory.peakBytes;
+  report.peakPosition = memory.peakPosition;
+  addSamples(report, problem, timeline, memory);
+  // It accepts what simulateMemory() accepts.
+  addPeakValues(report, problem,
+                *findLive(problem, problem.programOrder(), memory.peakPosition),
+                locate);
+  if (withBuffers)
+    addBuffers(report, problem, timeline, locate);
+  report.hostPeakBytes = computeHostPeak(problem, locate);
 }

@@ -48,6 +48,11 @@ public:
   /// Which rule of the memory model counts the buffer; see LiveValue::rule.
   StringRef getBufferRule(schedule::BufferId buffer) const;
 
+  /// As that of the block.
+  int64_t getHostBytes(schedule::BufferId buffer) const {
+    return block.getHostBytes(buffer);
+  }
+
 private:
   const BlockProblem &block;
   size_t numBefore;
@@ -80,31 +85,34 @@ void addCollective(StepReport &report, const schedule::Problem &problem,
                    std::string name, const schedule::Timeline &timeline,
                    BlockPlace place = {});
 
-/// Fills in the peak, what is live there, and the live bytes over time, of a
-/// problem whose program is simulated to `timeline` and `memory`.
-void addMemory(StepReport &report, const schedule::Problem &problem,
-               const schedule::Timeline &timeline,
-               const schedule::MemoryTimeline &memory,
-               function_ref<std::string(schedule::BufferId)> getName,
-               function_ref<StringRef(schedule::BufferId)> getRule);
+/// What the simulation of a problem's program gives.
+struct SimulatedProgram {
+  schedule::Timeline timeline;
+  schedule::MemoryTimeline memory;
+  /// What the allocator reserves, if there is one.
+  std::optional<schedule::ReservedMemory> reserved;
+};
 
-/// The most bytes that are live in the host's memory at a time, in program
-/// order; `getHostBytes` gives those of a buffer. O(nodes + buffers + uses).
-int64_t computeHostPeak(const schedule::Problem &problem,
-                        function_ref<int64_t(schedule::BufferId)> getHostBytes);
+/// Simulates the program of `problem`. Emits an error at `loc` if that cannot
+/// be done.
+FailureOr<SimulatedProgram>
+simulateProgram(Location loc, const schedule::Problem &problem,
+                const schedule::Contention &contention,
+                std::optional<schedule::SegmentKind> allocator);
 
-/// Fills in the buffers of a problem whose program is simulated to `timeline`,
-/// by the rules of simulateMemory(). O(nodes + buffers log buffers + uses).
-void addBuffers(StepReport &report, const schedule::Problem &problem,
-                const schedule::Timeline &timeline,
-                function_ref<std::string(schedule::BufferId)> getName);
+/// A buffer as the block that names it knows it.
+struct NamedBuffer {
+  const ReportNames &names;
+  schedule::BufferId buffer;
+};
 
-/// Fills in what the allocator reserves for the program of `problem`, which is
-/// simulated to `timeline`; nothing without an allocator. Error: as
-/// replayAllocations().
-Status addReserved(StepReport &report, const schedule::Problem &problem,
-                   const schedule::Timeline &timeline,
-                   std::optional<schedule::SegmentKind> allocator);
+/// Fills in the time of the step and its memory: the peak and what is live
+/// there, the live bytes over time, those of the host, what is reserved, and
+/// the buffers if they are asked for. `locate` gives the names of a buffer.
+void addSimulated(StepReport &report, const schedule::Problem &problem,
+                  const SimulatedProgram &simulated,
+                  function_ref<NamedBuffer(schedule::BufferId)> locate,
+                  bool withBuffers);
 
 } // namespace mlir::commsched
 

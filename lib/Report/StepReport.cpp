@@ -19,11 +19,8 @@ using namespace mlir;
 using namespace mlir::commsched;
 using schedule::BufferId;
 using schedule::LowerBound;
-using schedule::MemoryTimeline;
-using schedule::Order;
 using schedule::Problem;
 using schedule::TightLowerBound;
-using schedule::Timeline;
 
 int64_t StepReport::countRuns(bool areTransfers) const {
   int64_t count = 0;
@@ -91,7 +88,6 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
                                         OperationCosts &costs,
                                         const SimulationOptions &options) {
   const Problem &problem = block.getProblem();
-  Order order = problem.programOrder();
   ScanningSymbolTables symbolTables;
   FailureOr<GroupContention> groups =
       computeContention(block, costs.getTarget(), symbolTables);
@@ -99,39 +95,27 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
       makeLeastProblem(function.getFunctionBody().front(), costs);
   if (failed(groups) || failed(least))
     return failure();
-  Result<Timeline> timeline = simulate(problem, order, groups->contention);
-  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  FailureOr<SimulatedProgram> simulated = simulateProgram(
+      function.getLoc(), problem, groups->contention, options.allocator);
+  if (failed(simulated))
+    return failure();
   StepReport report;
-  Status bounds = addBounds(report, std::move(*least));
-  if (!timeline || !memory || !bounds)
+  if (Status bounds = addBounds(report, std::move(*least)); !bounds)
     return emitError(function.getLoc(), "cannot be simulated: ")
-           << (!timeline ? timeline.error()
-               : !memory ? memory.error()
-                         : bounds.error());
-  if (Status status =
-          addReserved(report, problem, *timeline, options.allocator);
-      !status)
-    return emitError(function.getLoc(), "cannot be simulated: ")
-           << status.error();
-
+           << bounds.error();
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
-  report.stepTimeNs = timeline->stepNs;
   report.evidence = CostEvidence(costs, block);
-  report.slowdownNs = timeline->slowdownNs;
-  addTimes(report);
   report.unknownGroups = std::move(groups->unknownGroups);
   OperationReporter reporter(report, function, costs);
-  if (failed(reporter.addBlock(block, *timeline, groups->contention)))
+  if (failed(reporter.addBlock(block, simulated->timeline, groups->contention)))
     return failure();
   ReportNames names(block);
-  auto getBufferName = [&](BufferId id) { return names.getBufferName(id); };
-  addMemory(report, problem, *timeline, *memory, getBufferName,
-            [&](BufferId id) { return names.getBufferRule(id); });
-  if (options.withBuffers)
-    addBuffers(report, problem, *timeline, getBufferName);
-  report.hostPeakBytes = computeHostPeak(
-      problem, [&](BufferId buffer) { return block.getHostBytes(buffer); });
+  addSimulated(
+      report, problem, *simulated,
+      [&](BufferId id) -> NamedBuffer { return {names, id}; },
+      options.withBuffers);
+  addTimes(report);
   if (report.peakPosition >= 0)
     report.peakOperation = names.getOperationName(report.peakPosition);
   return report;

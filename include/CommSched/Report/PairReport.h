@@ -16,23 +16,12 @@
 #ifndef COMMSCHED_REPORT_PAIRREPORT_H
 #define COMMSCHED_REPORT_PAIRREPORT_H
 
+#include "CommSched/Analysis/Joint/PairProblem.h"
 #include "CommSched/Report/StepReport.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::commsched {
 
 class OperationCosts;
-
-/// The two halves of a partition.
-struct FunctionPair {
-  FunctionOpInterface forward;
-  FunctionOpInterface backward;
-};
-
-/// The functions of the body of `module` that `commsched.backward` and
-/// `commsched.forward` link with each other, in the order of their forwards.
-/// Linear in the functions.
-SmallVector<FunctionPair> getFunctionPairs(Operation *module);
 
 /// What a step that runs both halves takes, whatever the order of each half is
 /// for what is no peak.
@@ -48,10 +37,10 @@ struct PairCosts {
   int64_t boundNs = 0;
 };
 
-/// What `pair` takes by `costs`; sizes that are not known count as 0. None, with
-/// the `reason` in words, when a half has several blocks or a collective in
-/// flight across its boundary, or does not take what the other saves. Emits an
-/// error when a half cannot be scheduled at all; see BlockProblem::create().
+/// What `pair` takes by `costs`; sizes that are not known count as 0. None,
+/// with the `reason` in words, when a half has several blocks or a collective
+/// in flight across its boundary, or does not take what the other saves. Emits
+/// an error when a half cannot be scheduled at all; see BlockProblem::create().
 /// O(n log² n) in both.
 FailureOr<std::optional<PairCosts>>
 computePairCosts(FunctionPair pair, OperationCosts &costs, std::string &reason);
