@@ -8,6 +8,7 @@
 
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "ReportParts.h"
