@@ -219,7 +219,7 @@ MUTATIONS = [
         "random numbers may be drawn again in the backward",
         ("unit Partition *Bans*",)),
     Mutation(
-        "lib/Partition/RecomputePolicies.cpp",
+        "lib/Partition/Classification.cpp",
         "graph[node].policy == RecomputePolicy::PreferRecompute ||\n", "",
         "a preference to compute again leaves the default as it is",
         ("lit Transforms/Joint/partition-joint-marked.mlir",)),

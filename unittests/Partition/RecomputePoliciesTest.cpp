@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/Classification.h"
 #include "TestGraphs.h"
 
 using namespace mlir::commsched;

@@ -8,7 +8,7 @@
 
 #include "CommSched/Partition/SavedValues.h"
 #include "../Seeds.h"
-#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/Classification.h"
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"
 

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Partition/Segments.h"
 #include "../Seeds.h"
+#include "CommSched/Partition/PricedCut.h"
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"
 

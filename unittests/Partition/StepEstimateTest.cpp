@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Partition/StepEstimate.h"
 #include "../Seeds.h"
+#include "CommSched/Partition/PricedCut.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "RandomJointGraph.h"
 #include "TestGraphs.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 #define COMMSCHED_TRANSFORMS_PASSOPTIONENUMS_H
 
-#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "mlir/Pass/PassOptions.h"

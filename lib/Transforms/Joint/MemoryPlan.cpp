@@ -8,8 +8,8 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Partition/PricedCut.h"
 #include "CommSched/Partition/SavedValues.h"
-#include "CommSched/Partition/Segments.h"
 #include "CommSched/Support/Unlimited.h"
 #include "MemorySearch.h"
 #include "SavedValues.h"

@@ -17,9 +17,8 @@
 #include "../Schedule/BlockScheduler.h"
 #include "../Schedule/FrontierFile.h"
 #include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/PricedCut.h"
-#include "CommSched/Partition/RecomputePolicies.h"
-#include "CommSched/Partition/StepEstimate.h"
 #include "CommSched/Report/PairReport.h"
 #include "SplitFunction.h"
 #include <map>

@@ -8,7 +8,7 @@
 
 #include "PartitionPlan.h"
 #include "../MemoryBudget.h"
-#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "SavedValues.h"
 

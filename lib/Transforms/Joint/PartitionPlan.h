@@ -15,7 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_PARTITIONPLAN_H
 
 #include "CommSched/Analysis/Joint/JointFunction.h"
-#include "CommSched/Partition/RecomputePolicies.h"
+#include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/SavedValues.h"
 #include "CommSched/Transforms/Passes.h"
 
