@@ -237,7 +237,7 @@ MUTATIONS = [
         "a write does not stay behind the reads before it",
         ("lit Analysis/dependences.mlir",)),
     Mutation(
-        "lib/Analysis/Problem/MemoryAccesses.cpp",
+        "lib/Analysis/Problem/Dependences.cpp",
         "  if (auto wait = dyn_cast<WaitOpInterface>(op))\n"
         "    collective = dyn_cast_if_present<CollectiveOpInterface>"
         "(wait.getStart());\n", "",

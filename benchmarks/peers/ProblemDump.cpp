@@ -10,7 +10,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Report/ProblemJson.h"
+#include "CommSched/Report/ProgramJson.h"
 #include "MergeableStarts.h"
 #include "llvm/ADT/MapVector.h"
 

@@ -11,7 +11,13 @@
 #include "CommSched/CostModel/Implementations.h"
 #include "TableRow.h"
 
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
 using namespace mlir::commsched::cost;
+using namespace mlir::commsched;
 
 namespace {
 struct MeasuredOperation {
@@ -97,4 +103,110 @@ std::string MeasuredOperations::describeFirstName() const {
   const auto &[graph, name, operatorName] = byName.begin()->first;
   return "'" + operatorName + "' '" + name + "'" +
          (graph.empty() ? "" : " of '" + graph + "'");
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct MeasuredProduct {
+  ProductShape shape;
+  ElementKind kind = ElementKind::F32;
+  std::string type;
+  int64_t timeNs = 0;
+};
+} // namespace
+
+static llvm::Error readType(const TableRow &row, MeasuredProduct &product) {
+  if (llvm::Error error = row.readString("type", product.type))
+    return error;
+  const std::pair<llvm::StringLiteral, ElementKind> types[] = {
+      {"f64", ElementKind::F64}, {"f32", ElementKind::F32},
+      {"f16", ElementKind::F16}, {"bf16", ElementKind::BF16},
+      {"f8", ElementKind::F8},   {"i8", ElementKind::I8}};
+  for (const auto &[name, kind] : types)
+    if (name == product.type) {
+      product.kind = kind;
+      return llvm::Error::success();
+    }
+  return row.fail("unknown type '" + product.type +
+                  "'; there are f64, f32, f16, bf16, f8, i8");
+}
+
+static llvm::Expected<MeasuredProduct> readProduct(const TableRow &row) {
+  MeasuredProduct product;
+  ProductShape &shape = product.shape;
+  const std::pair<llvm::StringLiteral, int64_t *> sizes[] = {
+      {"m", &shape.m},
+      {"n", &shape.n},
+      {"k", &shape.k},
+      {"batch", &shape.batch}};
+  constexpr int64_t maximum = std::numeric_limits<int64_t>::max();
+  for (const auto &[column, size] : sizes) {
+    if (column == "batch" && !row.has(column))
+      continue;
+    if (llvm::Error error = row.readInteger(column, maximum, *size))
+      return error;
+    if (*size < 1)
+      return row.fail("column '" + column + "' must be at least 1, got " +
+                      llvm::Twine(*size));
+  }
+  if (llvm::Error error = readType(row, product))
+    return error;
+  if (llvm::Error error = row.readTime(product.timeNs))
+    return error;
+  if (product.timeNs < 1)
+    return row.fail("the time must be at least 1 ns, got " +
+                    llvm::Twine(product.timeNs) + " ns");
+  return product;
+}
+
+llvm::Expected<MeasuredProducts>
+MeasuredProducts::parse(const llvm::json::Value &value) {
+  const llvm::json::Array *list = value.getAsArray();
+  if (!list)
+    return llvm::createStringError("cost table: 'products' must be a list");
+  MeasuredProducts result;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const llvm::json::Object *object = (*list)[i].getAsObject();
+    if (!object)
+      return llvm::createStringError("product " + llvm::Twine(i) +
+                                     ": must be an object");
+    TableRow row(*object, "product", i);
+    llvm::Expected<MeasuredProduct> product = readProduct(row);
+    if (!product)
+      return product.takeError();
+    const ProductShape &shape = product->shape;
+    Key key(product->kind, shape.n, shape.k, shape.batch);
+    auto [it, isNew] = result.times[key].try_emplace(shape.m, product->timeNs);
+    if (!isNew && it->second != product->timeNs)
+      return row.fail("contradicts an earlier product: " + product->type +
+                      " of m " + llvm::Twine(shape.m) + ", n " +
+                      llvm::Twine(shape.n) + ", k " + llvm::Twine(shape.k) +
+                      ", batch " + llvm::Twine(shape.batch) + " takes " +
+                      llvm::Twine(product->timeNs) + " ns here and " +
+                      llvm::Twine(it->second) + " ns there");
+  }
+  return result;
+}
+
+std::optional<int64_t> MeasuredProducts::findNs(const ProductShape &shape,
+                                                ElementKind kind) const {
+  auto it = times.find(Key(kind, shape.n, shape.k, shape.batch));
+  if (it == times.end())
+    return std::nullopt;
+  auto above = it->second.lower_bound(shape.m);
+  if (above == it->second.end())
+    return std::nullopt;
+  if (above->first == shape.m)
+    return above->second;
+  if (above == it->second.begin())
+    return std::nullopt;
+  auto below = std::prev(above);
+  double fraction = static_cast<double>(shape.m - below->first) /
+                    static_cast<double>(above->first - below->first);
+  double low = static_cast<double>(below->second);
+  double high = static_cast<double>(above->second);
+  return roundToNs(low + fraction * (high - low));
 }

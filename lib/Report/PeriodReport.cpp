@@ -11,7 +11,7 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Report/StepReport.h"
-#include "OperationReporter.h"
+#include "ReportParts.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/ScopeExit.h"
 

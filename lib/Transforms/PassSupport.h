@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
 #define COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
 
-#include "CommSched/Analysis/Costs/Assumptions.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

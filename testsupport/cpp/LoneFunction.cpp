@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoneFunction.h"
-#include "CommSched/Analysis/Costs/Assumptions.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "Sample.h"
 #include "mlir/Pass/PassManager.h"

@@ -15,7 +15,7 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Register.h"
-#include "CommSched/Report/ProblemJson.h"
+#include "CommSched/Report/ProgramJson.h"
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"

@@ -8,11 +8,15 @@
 //
 // The operations of a measured profile, by name or by types, and their look-up.
 //
+// The products of matrices of a measured profile, and their look-up.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_COSTMODEL_MEASUREDOPERATIONS_H
 #define COMMSCHED_COSTMODEL_MEASUREDOPERATIONS_H
 
+#include "CommSched/CostModel/ProductWaves.h"
+#include "CommSched/CostModel/Target.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -20,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -65,6 +70,36 @@ private:
 
   std::map<NameKey, Times> byName;
   std::map<TypeKey, Times> byTypes;
+};
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+class MeasuredProducts {
+public:
+  /// Reads a list of `{"m": 8192, "n": 1792, "k": 4096, "batch": 1, "type":
+  /// "bf16", "time_ns": 171000}`. `batch` is 1 if it is absent, the time may be
+  /// given as `time_us`, and further columns are ignored. Fails with one line
+  /// of text that names the product (counted from 0) and the column: a missing
+  /// or wrong column, an unknown type, a size or a time below 1, and a product
+  /// that contradicts another one.
+  static llvm::Expected<MeasuredProducts> parse(const llvm::json::Value &value);
+
+  bool empty() const { return times.empty(); }
+
+  /// Nanoseconds of a product of exactly this shape and type, or interpolated
+  /// linearly between two products that differ from it in `m` only. None for
+  /// any other product.
+  std::optional<int64_t> findNs(const ProductShape &shape,
+                                ElementKind kind) const;
+
+private:
+  /// Type, n, k and batch.
+  using Key = std::tuple<ElementKind, int64_t, int64_t, int64_t>;
+
+  /// The times in nanoseconds by m.
+  std::map<Key, std::map<int64_t, int64_t>> times;
 };
 
 } // namespace mlir::commsched::cost

@@ -19,7 +19,6 @@
 #include "CommSched/CostModel/Collective.h"
 #include "CommSched/CostModel/Implementations.h"
 #include "CommSched/CostModel/MeasuredOperations.h"
-#include "CommSched/CostModel/MeasuredProducts.h"
 #include "CommSched/CostModel/Target.h"
 
 #include "llvm/ADT/ArrayRef.h"

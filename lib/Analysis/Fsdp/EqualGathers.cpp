@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Fsdp/EqualGathers.h"
-#include "../Problem/MemoryAccesses.h"
+#include "../Problem/Dependences.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Fsdp/UnshardedParams.h"
-#include "../Problem/MemoryAccesses.h"
+#include "../Problem/Dependences.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "ParamUses.h"
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Joint/HostCopies.h"
-#include "../Problem/MemoryAccesses.h"
+#include "../Problem/Dependences.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 

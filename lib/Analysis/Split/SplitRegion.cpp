@@ -9,7 +9,7 @@
 #include "CommSched/Analysis/Split/SplitRegion.h"
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
-#include "CommSched/Analysis/Split/EqualChunks.h"
+#include "CommSched/Analysis/Split/SplitSpecs.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "RegionGraph.h"

@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Split/SplitSpecs.h"
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -144,4 +145,34 @@ std::optional<SplitSpec> SplitSpecs::make(const SplitRegion &region,
       !addWholes(region, spec) || !addSlices(region, spec))
     return std::nullopt;
   return spec;
+}
+
+//===----------------------------------------------------------------------===//
+// Equal chunks
+//===----------------------------------------------------------------------===//
+
+/// At most `depth` operations in a row: a fill, and what it fills.
+static bool findEqualChunks(Value value, ValueSplit split, unsigned depth) {
+  auto result = dyn_cast<OpResult>(value);
+  if (!result || depth == 0)
+    return false;
+  auto op = dyn_cast<SplitOpInterface>(result.getOwner());
+  // The result of a collective's rule is what its wait gives.
+  if (!op || isa<CollectiveOpInterface>(op.getOperation()))
+    return false;
+  SplitRule rule = op.getSplitRule();
+  std::optional<AxisSplit> found =
+      findAxisOfResult(rule, result.getResultNumber(), split);
+  if (!found)
+    return false;
+  const SplitAxis &axis = rule.axes[found->axis];
+  return llvm::all_of(axis.operands, [&](const AxisPlace &place) {
+    return findEqualChunks(op->getOperand(place.value),
+                           *getOperandSplit(axis, place.value, found->blocks),
+                           depth - 1);
+  });
+}
+
+bool mlir::commsched::hasEqualChunks(Value value, ValueSplit split) {
+  return findEqualChunks(value, split, /*depth=*/3);
 }

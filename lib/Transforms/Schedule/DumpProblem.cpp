@@ -8,7 +8,7 @@
 
 #include "../PassSupport.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
-#include "CommSched/Report/ProblemJson.h"
+#include "CommSched/Report/ProgramJson.h"
 #include "CommSched/Transforms/Passes.h"
 
 namespace mlir::commsched {

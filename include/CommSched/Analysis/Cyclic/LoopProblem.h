@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H
 #define COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H
 
-#include "CommSched/Analysis/Costs/Assumptions.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Cyclic/Period.h"

@@ -18,7 +18,9 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
+#include "CommSched/Interfaces/SplitRule.h"
 #include "CommSched/Schedule/Splitting/SplitProblem.h"
+#include "mlir/IR/Value.h"
 
 #include <map>
 
@@ -63,6 +65,15 @@ private:
   std::map<std::tuple<unsigned, size_t, int32_t>, std::optional<int64_t>>
       chunkCosts;
 };
+
+//===----------------------------------------------------------------------===//
+// Equal chunks
+//===----------------------------------------------------------------------===//
+
+/// Whether all chunks of `value` are equal when it is divided as `split` says,
+/// such as those of a tensor that is filled with one number: an axis of the
+/// operation that gives it has no place in an operand, or only in such values.
+bool hasEqualChunks(Value value, ValueSplit split);
 
 } // namespace mlir::commsched
 

@@ -156,7 +156,7 @@ def DumpProblem : Pass<"commsched-dump-problem", "::mlir::ModuleOp"> {
     block: names, costs and streams of operations, dependences, and buffers with
     their sizes. The IR is not part of it, so that it can go with a bug report;
     `commsched.read_problems` of the Python package reads it. The format is described in
-    `include/CommSched/Report/ProblemJson.h`. On the command line,
+    `include/CommSched/Report/ProgramJson.h`. On the command line,
     `--commsched-dump-problem=FILE` is short for
     `--commsched-dump-problem=file=FILE`. The module stays as it is.
 
