@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+
 //
 
 #include "commsched-c/Dialects.h"
@@ -93,4 +94,20 @@ bool commschedTypeIsARequest(MlirType type) {
 MlirType commschedRequestTypeGet(MlirContext context) {
   unwrap(context)->loadDialect<rt::CommSchedRtDialect>();
   return wrap(rt::RequestType::get(unwrap(context)));
+}
+
+//===----------------------------------------------------------------------===//
+// Passes
+//===----------------------------------------------------------------------===//
+
+//
+
+#include "CommSched/Register.h"
+#include "commsched-c/Passes.h"
+
+#include <mutex>
+
+void commschedRegisterAllPasses() {
+  static std::once_flag once;
+  std::call_once(once, [] { mlir::commsched::registerAllPasses(); });
 }

@@ -144,10 +144,10 @@ LogicalResult OperationReporter::addRuns(Operation *op,
   int64_t beginNs = place.beginNs;
   bool isLoop = op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop;
   int64_t count = isLoop ? getTripCount(op).count : 1;
-  place.iterations = multiplySaturating(place.iterations, count);
+  place.iterations = saturatingMultiply(place.iterations, count);
   auto add = [&](FailureOr<int64_t> timeNs) {
     if (succeeded(timeNs))
-      addSaturating(place.beginNs, *timeNs);
+      place.beginNs = saturatingAdd(place.beginNs, *timeNs);
     return LogicalResult(timeNs);
   };
   auto pipelined = dyn_cast<scf::ForOp>(op);
@@ -161,7 +161,7 @@ LogicalResult OperationReporter::addRuns(Operation *op,
   }
   if (count > 1) {
     int64_t endNs = beginNs;
-    addSaturating(endNs, costs.getRuntimeNs(op));
+    endNs = saturatingAdd(endNs, costs.getRuntimeNs(op));
     if (endNs > place.beginNs)
       report.computations.push_back(
           {getOperationName(op) + ", iterations 2 to " + std::to_string(count),
@@ -317,7 +317,7 @@ FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
       return loop->emitError("has no lower bound: ") << bound.error();
     leastNs = std::max(leastNs, bound->ns);
   }
-  return std::max(multiplySaturating(leastNs, count), computeNs);
+  return std::max(saturatingMultiply(leastNs, count), computeNs);
 }
 
 FailureOr<int64_t> LeastTimes::getOfBlock(Block &block) {
@@ -355,7 +355,7 @@ FailureOr<int64_t> LeastTimes::get(Operation *op) {
         computePeriodBound((*problem)->getProblem());
     if (!bound)
       return loop.emitError("has no lower bound: ") << bound.error();
-    return multiplySaturating(bound->ns, count);
+    return saturatingMultiply(bound->ns, count);
   }
   if (op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop)
     return getOfLoop(op, *blocks);
@@ -364,7 +364,7 @@ FailureOr<int64_t> LeastTimes::get(Operation *op) {
     FailureOr<int64_t> blockNs = getOfBlock(*block);
     if (failed(blockNs))
       return failure();
-    addSaturating(leastNs, *blockNs);
+    leastNs = saturatingAdd(leastNs, *blockNs);
   }
   return leastNs;
 }

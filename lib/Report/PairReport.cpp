@@ -79,8 +79,9 @@ static void addHalf(StepReport &report, const StepReport &half,
   report.numOps += half.numOps;
   report.lowerBoundNs += half.lowerBoundNs;
   report.tightLowerBoundNs += half.tightLowerBoundNs;
-  addSaturating(report.commBytes, half.commBytes);
-  addSaturating(report.transferBytes, half.transferBytes);
+  report.commBytes = saturatingAdd(report.commBytes, half.commBytes);
+  report.transferBytes =
+      saturatingAdd(report.transferBytes, half.transferBytes);
   for (CollectiveReport collective : half.collectives) {
     collective.startNs += beginNs;
     collective.endNs += beginNs;

@@ -1,4 +1,4 @@
-//===- ProgramJson.cpp - Modules as JSON ----------------------------------===//
+//===- ProgramJson.cpp - Programs and problems as JSON --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -13,8 +13,6 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MathExtras.h"
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -75,17 +73,6 @@ std::string mlir::commsched::getGroupName(Attribute key) {
   std::string text;
   llvm::raw_string_ostream(text) << key;
   return makePrintable(text);
-}
-
-void mlir::commsched::addSaturating(int64_t &sum, int64_t bytes) {
-  if (llvm::AddOverflow(sum, bytes, sum))
-    sum = std::numeric_limits<int64_t>::max();
-}
-
-int64_t mlir::commsched::multiplySaturating(int64_t a, int64_t b) {
-  int64_t product;
-  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
-                                          : product;
 }
 
 std::string mlir::commsched::getOperationName(Operation *op) {
@@ -201,9 +188,10 @@ void mlir::commsched::addCollective(StepReport &step, const Problem &problem,
   }
   report.iterations = place.iterations;
   report.exposedNs =
-      multiplySaturating(timeline.exposedNs[node], place.iterations);
-  addSaturating(report.isTransfer ? step.transferBytes : step.commBytes,
-                multiplySaturating(report.bytes, place.iterations));
+      saturatingMultiply(timeline.exposedNs[node], place.iterations);
+  int64_t &total = report.isTransfer ? step.transferBytes : step.commBytes;
+  total =
+      saturatingAdd(total, saturatingMultiply(report.bytes, place.iterations));
 }
 
 void mlir::commsched::addTimes(StepReport &report) {

@@ -21,15 +21,13 @@
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Support/Unlimited.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::commsched {
 
 /// The group's symbol without `@`, or the group key as text.
 std::string getGroupName(Attribute key);
-
-/// Adds `bytes` to `sum`, up to the largest number.
-void addSaturating(int64_t &sum, int64_t bytes);
 
 /// The names in one block.
 class ReportNames {
@@ -69,9 +67,6 @@ std::string getOperationName(Operation *op);
 
 /// Fills in computation and communication, by the prices of all operations.
 void addTimes(StepReport &report);
-
-/// `a * b` for numbers that are not negative, at most the largest number.
-int64_t multiplySaturating(int64_t a, int64_t b);
 
 /// Where a block runs in the step.
 struct BlockPlace {

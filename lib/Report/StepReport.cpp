@@ -31,7 +31,7 @@ int64_t StepReport::countRuns(bool areTransfers) const {
   int64_t count = 0;
   for (const CollectiveReport &collective : collectives)
     if (collective.isTransfer == areTransfers)
-      addSaturating(count, collective.iterations);
+      count = saturatingAdd(count, collective.iterations);
   return count;
 }
 
@@ -39,16 +39,13 @@ int64_t StepReport::countHidden(bool areTransfers) const {
   int64_t count = 0;
   for (const CollectiveReport &collective : collectives)
     if (collective.isTransfer == areTransfers && collective.exposedNs == 0)
-      addSaturating(count, collective.iterations);
+      count = saturatingAdd(count, collective.iterations);
   return count;
 }
 
 int64_t StepReport::getTotalBytes() const {
-  int64_t total = 0;
-  if (llvm::AddOverflow(reserved ? reserved->reservedBytes : peakMemoryBytes,
-                        otherBytes, total))
-    return std::numeric_limits<int64_t>::max();
-  return total;
+  return saturatingAdd(reserved ? reserved->reservedBytes : peakMemoryBytes,
+                       otherBytes);
 }
 
 std::vector<const CollectiveReport *> StepReport::getMostExposed() const {

@@ -1,4 +1,4 @@
-//===- MeasuredOperations.h - Measured times of operations ------*- C++ -*-===//
+//===- MeasuredOperations.h - Measured operations ---------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

@@ -1,4 +1,4 @@
-//===- ProgramJson.h - Modules as JSON --------------------------*- C++ -*-===//
+//===- ProgramJson.h - Programs and problems as JSON ------------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.

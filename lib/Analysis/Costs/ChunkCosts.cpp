@@ -10,12 +10,12 @@
 
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/Destinations.h"
+#include "CommSched/Support/Unlimited.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -74,13 +74,6 @@ static int64_t *findSize(ProductShape &shape, const SplitAxis &axis,
   return isOfSecond ? &shape.n : nullptr;
 }
 
-/// `a * b` for sizes of at least 1.
-static int64_t multiplySizes(int64_t a, int64_t b) {
-  int64_t product;
-  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
-                                          : product;
-}
-
 /// The bytes of operands and results of the whole; none where they are not
 /// known, or do not fit in 64 bits.
 static std::optional<int64_t>
@@ -124,13 +117,13 @@ std::optional<ProductChunk> mlir::commsched::getProductChunk(Operation *op,
     int64_t *size = findSize(result.chunk, other, *factors);
     if (!size || other.size < 1)
       return std::nullopt;
-    *size = multiplySizes(*size, other.size);
+    *size = saturatingMultiply(*size, other.size);
   }
   result.whole = result.chunk;
   const SplitAxis *divided = axis.axis < 0 ? nullptr : &rule.axes[axis.axis];
   if (divided) {
     int64_t *size = findSize(result.whole, *divided, *factors);
-    *size = multiplySizes(*size, axis.count);
+    *size = saturatingMultiply(*size, axis.count);
   }
   // Without rows or columns it is no product: a sum of an elementwise one, or
   // the product with a vector, which has no tiles.

@@ -12,20 +12,15 @@
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
-#include "CommSched/Analysis/Problem/BlockNodes.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Interfaces/Futures.h"
-#include "CommSched/Schedule/Cyclic/Period.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
+#include "CommSched/Support/Unlimited.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <limits>
@@ -36,21 +31,6 @@ using namespace mlir::commsched;
 using cost::CollectiveCost;
 using cost::CollectiveQuery;
 using cost::ElementKind;
-using schedule::Problem;
-
-static constexpr int64_t saturated = std::numeric_limits<int64_t>::max();
-
-/// `a + b` for operands that are not negative.
-static int64_t saturatingAdd(int64_t a, int64_t b) {
-  int64_t sum;
-  return llvm::AddOverflow(a, b, sum) ? saturated : sum;
-}
-
-/// `a * b` for operands that are not negative.
-static int64_t saturatingMultiply(int64_t a, int64_t b) {
-  int64_t product;
-  return llvm::MulOverflow(a, b, product) ? saturated : product;
-}
 
 ElementKind mlir::commsched::getElementKind(Type type) {
   if (auto complexType = dyn_cast_if_present<ComplexType>(type))
@@ -101,159 +81,6 @@ static bool onlyAllocatesOrFrees(Operation *op) {
            return isa<MemoryEffects::Allocate, MemoryEffects::Free>(
                effect.getEffect());
          });
-}
-
-//===----------------------------------------------------------------------===//
-// Regions
-//===----------------------------------------------------------------------===//
-
-/// Makes `price` that of so many times what it is.
-static void repeat(OperationPrice &price, int64_t iterations) {
-  for (int64_t *ns :
-       {&price.timeNs, &price.measuredNs, &price.computeNs, &price.commNs})
-    *ns = saturatingMultiply(*ns, iterations);
-}
-
-OperationPrice OperationCosts::priceBlock(Block &block) {
-  OperationPrice total;
-  Problem problem;
-  BlockNodes nodes(problem);
-  for (Operation &op : block) {
-    OperationPrice cost = price(&op);
-    total.add(cost);
-    nodes.add(&op, getEffectInBlock(&op), cost.timeNs);
-  }
-  // Sums that do not fit 64 bits are not simulated.
-  if (problem.finalize())
-    total.timeNs = simulate(problem, problem.programOrder())->stepNs;
-  return total;
-}
-
-/// The collective that an iteration of a loop with `commsched.pipelined` starts
-/// and the next one waits for by `wait`; null if there is none.
-static Operation *findCarriedStart(Operation *wait) {
-  auto argument =
-      dyn_cast<BlockArgument>(cast<WaitOpInterface>(wait).getAwaitedFuture());
-  auto loop = dyn_cast<LoopLikeOpInterface>(wait->getParentOp());
-  if (!argument || !loop)
-    return nullptr;
-  OpOperand *yielded = loop.getTiedLoopYieldedValue(argument);
-  return yielded ? yielded->get().getDefiningOp() : nullptr;
-}
-
-OperationPrice OperationCosts::pricePipelined(Block &block,
-                                              int64_t iterations) {
-  OperationPrice total;
-  Problem problem;
-  BlockNodes nodes(problem);
-  SmallVector<Operation *> lateWaits;
-  for (Operation &op : block.without_terminator()) {
-    OperationPrice cost = price(&op);
-    total.add(cost);
-    CommunicationEffect effect = getCommunicationEffect(&op);
-    if (effect == CommunicationEffect::Wait && isHalfOfPair(&op))
-      lateWaits.push_back(&op);
-    else
-      nodes.add(&op, effect, cost.timeNs);
-  }
-  for (Operation *wait : lateWaits)
-    nodes.addLateWait(wait, findCarriedStart(wait));
-  int64_t blockingNs = saturatingMultiply(total.timeNs, iterations);
-  repeat(total, iterations);
-  total.timeNs = blockingNs;
-  if (!problem.finalize())
-    return total;
-  schedule::CyclicOrder order;
-  order.stages.resize(problem.numNodes());
-  for (Operation *wait : lateWaits)
-    order.stages[nodes.lookup(wait)] = 1;
-  for (Operation &op : block.without_terminator())
-    order.order.push_back(nodes.lookup(&op));
-  schedule::CyclicProblem cyclic(std::move(problem));
-  if (cyclic.check())
-    total.timeNs = schedule::computeRunNs(cyclic, order, iterations);
-  return total;
-}
-
-OperationPrice OperationCosts::priceRegion(Region &region) {
-  OperationPrice total;
-  for (Block &block : region)
-    total.add(priceBlock(block));
-  return total;
-}
-
-OperationPrice OperationCosts::priceOnce(Operation *op,
-                                         SmallVectorImpl<Block *> *blocks) {
-  SmallVector<Region *> alternatives = getAlternatives(op);
-  OperationPrice dearest, once;
-  Region *chosen = nullptr;
-  for (Region &region : op->getRegions()) {
-    OperationPrice cost = priceRegion(region);
-    if (!llvm::is_contained(alternatives, &region)) {
-      once.add(cost);
-    } else if (!chosen || cost.timeNs > dearest.timeNs) {
-      dearest = cost;
-      chosen = &region;
-    }
-  }
-  once.add(dearest);
-  if (blocks)
-    for (Region &region : op->getRegions())
-      if (&region == chosen || !llvm::is_contained(alternatives, &region))
-        llvm::append_range(*blocks, llvm::make_pointer_range(region));
-  return once;
-}
-
-/// The body of a loop with `commsched.pipelined`, or null.
-static Block *getPipelinedBody(Operation *op) {
-  bool isOne = op->hasAttr(pipelinedAttrName) && op->getNumRegions() == 1 &&
-               op->getRegion(0).hasOneBlock();
-  return isOne ? &op->getRegion(0).front() : nullptr;
-}
-
-OperationPrice OperationCosts::priceRegions(Operation *op) {
-  RegionUse use = getRegionUse(op);
-  if (use == RegionUse::Loop)
-    if (Block *body = getPipelinedBody(op))
-      return pricePipelined(*body, getTripCount(op).count);
-  OperationPrice price = priceOnce(op, /*blocks=*/nullptr);
-  if (use == RegionUse::Once || use == RegionUse::Branch)
-    return price;
-  if (use == RegionUse::Loop) {
-    repeat(price, getTripCount(op).count);
-    return price;
-  }
-  // The region may be a combiner that runs once an element, as a reduction's.
-  OperationPrice whole = estimateBytes(op);
-  return whole.timeNs > price.timeNs ? whole : price;
-}
-
-std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
-  if (findKnownNs(op) || isa<CostOpInterface, CollectiveOpInterface>(op))
-    return std::nullopt;
-  SmallVector<Block *> blocks;
-  RegionUse use = getRegionUse(op);
-  if (op->getNumRegions() == 0) {
-    Region *callee = findCallee(op);
-    if (!callee || recursive.contains(callee))
-      return std::nullopt;
-    llvm::append_range(blocks, llvm::make_pointer_range(*callee));
-  } else if (use == RegionUse::Unknown || use == RegionUse::Element) {
-    return std::nullopt;
-  } else {
-    priceOnce(op, &blocks);
-  }
-  return blocks;
-}
-
-OperationPrice OperationCosts::priceCall(Operation *op, Region &callee) {
-  // How often a function calls itself is not known.
-  if (!called.insert(&callee).second) {
-    recursive.insert(&callee);
-    return OperationPrice::assumed(assumeNs(op));
-  }
-  llvm::scope_exit leave([&] { called.erase(&callee); });
-  return priceRegion(callee);
 }
 
 //===----------------------------------------------------------------------===//

@@ -6,8 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Attributes.h"
+#include "Writing.h"
 
+#include "../StableHlo/StableHlo.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -143,4 +146,130 @@ LogicalResult mlir::commsched::stablehlo::verifyDimensions(
     return diag << "none";
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Manual computations
+//===----------------------------------------------------------------------===//
+
+static void inlineCall(func::CallOp call, func::FuncOp function) {
+  Block &body = function.getBody().front();
+  for (auto [argument, operand] :
+       llvm::zip_equal(body.getArguments(), call.getOperands()))
+    argument.replaceAllUsesWith(operand);
+  Operation *end = body.getTerminator();
+  call->replaceAllUsesWith(end->getOperands());
+  end->erase();
+  call->getBlock()->getOperations().splice(call->getIterator(),
+                                           body.getOperations());
+  call->erase();
+  function->erase();
+}
+
+LogicalResult
+mlir::commsched::stablehlo::inlineManualComputations(ModuleOp module) {
+  llvm::MapVector<StringAttr, func::FuncOp> outlined;
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(outlinedMark))
+      outlined[function.getSymNameAttr()] = function;
+  if (outlined.empty())
+    return success();
+  DenseMap<StringAttr, SmallVector<func::CallOp>> calls;
+  module.walk([&](func::CallOp call) {
+    calls[call.getCalleeAttr().getAttr()].push_back(call);
+  });
+  for (auto [name, function] : outlined) {
+    ArrayRef<func::CallOp> own = calls[name];
+    bool isRecursive = own.size() == 1 && function->isAncestor(own.front());
+    if (own.size() != 1 || isRecursive || !function.getBody().hasOneBlock()) {
+      InFlightDiagnostic diag = function.emitOpError(
+          "is the body of a manual computation and cannot be put back: ");
+      if (isRecursive)
+        return diag << "it calls itself";
+      if (own.size() == 1)
+        return diag << "it has " << function.getBody().getBlocks().size()
+                    << " blocks";
+      diag << "it is called " << own.size() << " times";
+      for (func::CallOp call : own)
+        diag.attachNote(call.getLoc()) << "a call";
+      return diag;
+    }
+    inlineCall(own.front(), function);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Scheduling groups
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral groupIdName = "_scheduling_group_id";
+
+static DictionaryAttr getFrontendAttributes(Operation *op) {
+  return dyn_cast_if_present<DictionaryAttr>(
+      op->getDiscardableAttr(frontendAttributesName));
+}
+
+static bool isAnnotated(Operation *op) {
+  DictionaryAttr attributes = getFrontendAttributes(op);
+  return attributes && attributes.contains(groupIdName);
+}
+
+static void annotate(Operation *op, int64_t id) {
+  NamedAttrList attributes(getFrontendAttributes(op));
+  attributes.set(groupIdName,
+                 StringAttr::get(op->getContext(), std::to_string(id)));
+  op->setDiscardableAttr(frontendAttributesName,
+                         attributes.getDictionary(op->getContext()));
+}
+
+static bool isStart(Operation *op) {
+  return op->getName().getStringRef() == asyncStartName &&
+         op->getResult(0).hasOneUse();
+}
+
+static void annotateBlock(Block &block, int64_t &id) {
+  bool hasStart = false;
+  for (Operation &op : block) {
+    if (isAnnotated(&op))
+      return;
+    hasStart |= isStart(&op);
+  }
+  if (!hasStart)
+    return;
+  // The starts whose done has not come, in order, and the end of the group.
+  SmallVector<Operation *> open;
+  size_t firstOpen = 0;
+  DenseSet<Operation *> done;
+  Operation *end = nullptr;
+  for (Operation &op : block) {
+    if (isStart(&op))
+      open.push_back(&op);
+    while (firstOpen < open.size() && done.contains(open[firstOpen]))
+      ++firstOpen;
+    if (!end && firstOpen < open.size()) {
+      end = *open[firstOpen]->getUsers().begin();
+      ++id;
+    }
+    if (!end || isStart(&op))
+      continue;
+    if (op.getName().getStringRef() == asyncDoneName) {
+      Operation *start = op.getOperand(0).getDefiningOp();
+      done.insert(start);
+      annotate(start, id);
+      annotate(&op, id);
+    } else if (op.getNumOperands() != 0 &&
+               !op.hasTrait<OpTrait::IsTerminator>()) {
+      annotate(&op, id);
+    }
+    if (&op == end)
+      end = nullptr;
+  }
+}
+
+void mlir::commsched::stablehlo::annotateSchedulingGroups(ModuleOp module) {
+  int64_t id = 0;
+  for (auto function : module.getOps<FunctionOpInterface>())
+    if (cast<SymbolOpInterface>(*function).isPublic())
+      function.walk([&](Block *block) { annotateBlock(*block, id); });
 }

@@ -6,11 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Attributes.h"
-#include "Copies.h"
-#include "Launches.h"
-#include "ManualComputations.h"
-#include "SchedulingGroups.h"
+#include "Writing.h"
 
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Passes.h"

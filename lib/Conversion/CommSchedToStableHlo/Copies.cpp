@@ -6,8 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Copies.h"
-#include "TensorBuilder.h"
+#include "Writing.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -108,5 +111,132 @@ LogicalResult mlir::commsched::stablehlo::lowerChunkCat(ChunkCatOp op,
   Value packed = builder.concatenate(parts, /*dim=*/1);
   op.getOutput().replaceAllUsesWith(builder.flatten(packed));
   op->erase();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Buckets
+//===----------------------------------------------------------------------===//
+
+/// The operation of StableHLO that does with two operands what `op` does.
+static StringRef getBinaryName(Operation *op) {
+  return TypeSwitch<Operation *, StringRef>(op)
+      .Case<arith::AddFOp, arith::AddIOp, linalg::AddOp>(
+          [](auto) { return "stablehlo.add"; })
+      .Case<arith::SubFOp, arith::SubIOp, linalg::SubOp>(
+          [](auto) { return "stablehlo.subtract"; })
+      .Case<arith::MulFOp, arith::MulIOp, linalg::MulOp>(
+          [](auto) { return "stablehlo.multiply"; })
+      .Case([](arith::DivFOp) { return "stablehlo.divide"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+/// Whether `op` is a cast that rounds as StableHLO's convert does.
+static bool isConvertible(Operation *op) {
+  if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+    return truncation.getRoundingmode().value_or(
+               arith::RoundingMode::to_nearest_even) ==
+           arith::RoundingMode::to_nearest_even;
+  return isa<arith::ExtFOp, arith::ExtSIOp, arith::TruncIOp, arith::SIToFPOp>(
+      op);
+}
+
+static bool isStaticSlice(tensor::ExtractSliceOp slice) {
+  auto isStatic = [](ArrayRef<int64_t> values) {
+    return !llvm::is_contained(values, ShapedType::kDynamic);
+  };
+  return isStatic(slice.getStaticOffsets()) &&
+         isStatic(slice.getStaticSizes()) && isStatic(slice.getStaticStrides());
+}
+
+/// Whether `BucketOps` replaces `op`.
+static bool isKnown(Operation *op) {
+  auto isPlain = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  };
+  if (!llvm::all_of(op->getOperandTypes(), isPlain) ||
+      !llvm::all_of(op->getResultTypes(), isPlain) || op->getNumResults() != 1)
+    return false;
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return isStaticSlice(slice);
+  return isa<tensor::CollapseShapeOp, tensor::ConcatOp, tensor::EmptyOp,
+             tensor::ExpandShapeOp, linalg::TransposeOp>(op) ||
+         !getBinaryName(op).empty() || isConvertible(op);
+}
+
+void BucketOps::collectSources(Value value) {
+  SmallVector<Value> worklist = {value};
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    if (!op || !isKnown(op) || !known.insert(op).second)
+      continue;
+    ops.push_back(op);
+    llvm::append_range(worklist, op->getOperands());
+  }
+}
+
+void BucketOps::collectUsers(Value value) {
+  SmallVector<Value> worklist = {value};
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      if (!isKnown(user) || !known.insert(user).second)
+        continue;
+      ops.push_back(user);
+      worklist.push_back(user->getResult(0));
+      for (Value operand : user->getOperands())
+        collectSources(operand);
+    }
+}
+
+static Value convert(Operation *op, TensorBuilder &builder) {
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  ArrayRef<int64_t> shape = type.getShape();
+  if (StringRef name = getBinaryName(op); !name.empty())
+    return builder.apply(name, op->getOperands().take_front(2), type);
+  return TypeSwitch<Operation *, Value>(op)
+      .Case([&](tensor::ExtractSliceOp slice) {
+        Value part =
+            builder.slice(slice.getSource(), slice.getStaticOffsets(),
+                          slice.getStaticSizes(), slice.getStaticStrides());
+        return builder.reshape(part, shape);
+      })
+      .Case([&](tensor::ConcatOp concat) {
+        return builder.concatenate(concat.getInputs(), concat.getDim());
+      })
+      .Case([&](linalg::TransposeOp transpose) {
+        return builder.transpose(transpose.getInput(),
+                                 transpose.getPermutation());
+      })
+      .Case<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+          [&](auto view) { return builder.reshape(view.getSrc(), shape); })
+      .Default([&](Operation *cast) {
+        return builder.convert(cast->getOperand(0), type.getElementType());
+      });
+}
+
+LogicalResult BucketOps::lower() {
+  SmallVector<Operation *> empty;
+  for (Operation *op : ops) {
+    if (isa<tensor::EmptyOp>(op)) {
+      empty.push_back(op);
+      continue;
+    }
+    OpBuilder inserter(op);
+    TensorBuilder builder(inserter, op->getLoc());
+    op->getResult(0).replaceAllUsesWith(convert(op, builder));
+    op->dropAllReferences();
+  }
+  for (Operation *op : ops)
+    if (!isa<tensor::EmptyOp>(op))
+      op->erase();
+  for (Operation *op : empty) {
+    for (Operation *user : op->getUsers())
+      if (user->getName().getDialectNamespace() == "stablehlo")
+        return op->emitOpError("has no form in StableHLO: an undefined value "
+                               "is used");
+    if (op->use_empty())
+      op->erase();
+  }
   return success();
 }

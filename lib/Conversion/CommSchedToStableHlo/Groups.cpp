@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Groups.h"
+#include "Writing.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/Support/MathExtras.h"

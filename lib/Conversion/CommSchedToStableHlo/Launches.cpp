@@ -6,9 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Launches.h"
-
-#include "Attributes.h"
+#include "Writing.h"
 
 #include "mlir/AsmParser/AsmParser.h"
 #include "llvm/ADT/SetVector.h"

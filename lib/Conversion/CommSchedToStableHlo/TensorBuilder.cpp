@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TensorBuilder.h"
+#include "Writing.h"
 
 #include "llvm/Support/MathExtras.h"
 

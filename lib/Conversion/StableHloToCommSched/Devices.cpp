@@ -12,7 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Groups.h"
+#include "Conversion.h"
 
 using namespace mlir;
 using namespace mlir::commsched;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Groups.h"
+#include "Conversion.h"
 
 #include "CommSched/Interfaces/RankPlacement.h"
 #include "llvm/Support/MathExtras.h"

@@ -5,18 +5,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// JAX writes what a scan computes as a private function that the loop calls.
+// MLIR's inliner does not inline operations of unregistered dialects.
+//
+// What has no form in `commsched` does not end the conversion: it stays where
+// it is, is a barrier for what communicates, and costs what the model says.
+//
+//===----------------------------------------------------------------------===//
 
 #include "Conversion.h"
 
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Conversion/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using namespace mlir::commsched::stablehlo;
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_CONVERTSTABLEHLOTOCOMMSCHED
 #include "CommSched/Conversion/Passes.h.inc"
 } // namespace mlir::commsched
-
-using namespace mlir;
-using namespace mlir::commsched;
 
 stablehlo::Context::Context(ModuleOp module, int64_t ranksPerNode,
                             bool isStrict)
@@ -60,4 +76,136 @@ LogicalResult ConvertStableHloToCommSchedPass::convert(ModuleOp module) {
   stablehlo::annotatePureCalls(module, symbols);
   stablehlo::annotateFreeableArguments(module, symbols);
   return stablehlo::remarkOnKept(context);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// Replaces the call by a copy of the body of `callee`; appends the calls in
+/// the copy.
+static void inlineCall(func::CallOp call, func::FuncOp callee,
+                       SmallVectorImpl<func::CallOp> &calls) {
+  OpBuilder builder(call);
+  IRMapping mapping;
+  mapping.map(callee.getArguments(), call.getOperands());
+  Block &body = callee.front();
+  for (Operation &op : body.without_terminator())
+    builder.clone(op, mapping)->walk([&](func::CallOp inner) {
+      calls.push_back(inner);
+    });
+  for (auto [result, value] :
+       llvm::zip_equal(call.getResults(), body.getTerminator()->getOperands()))
+    result.replaceAllUsesWith(mapping.lookupOrDefault(value));
+  call.erase();
+}
+
+/// Adds `change` for each symbol that `root` or an operation in it names.
+/// MLIR's own search ends at operations of unregistered dialects that have a
+/// region.
+static void countUses(Operation *root, int64_t change,
+                      DenseMap<Attribute, int64_t> &numUses) {
+  auto count = [&](Attribute attributes) {
+    attributes.walk([&](SymbolRefAttr symbol) {
+      numUses[symbol.getRootReference()] += change;
+    });
+  };
+  root->walk([&](Operation *op) {
+    count(op->getAttrDictionary());
+    if (!op->isRegistered())
+      if (Attribute properties = op->getPropertiesAsAttribute())
+        count(properties);
+  });
+}
+
+/// Erases those of `functions`, callers first, that nothing uses any more.
+static void eraseUnused(ModuleOp module, ArrayRef<func::FuncOp> functions,
+                        SymbolTable &symbols) {
+  DenseMap<Attribute, int64_t> numUses;
+  countUses(module, 1, numUses);
+  for (func::FuncOp function : functions) {
+    if (numUses.lookup(function.getSymNameAttr()) > 0)
+      continue;
+    countUses(function, -1, numUses);
+    symbols.erase(function);
+  }
+}
+
+void stablehlo::inlineCallsInLoops(ModuleOp module, SymbolTable &symbols) {
+  SmallVector<func::CallOp> calls;
+  module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getName().getStringRef() != "stablehlo.while")
+      return WalkResult::advance();
+    op->walk([&](func::CallOp call) { calls.push_back(call); });
+    return WalkResult::skip();
+  });
+  llvm::SetVector<func::FuncOp> inlined;
+  auto mayInline = [&](func::FuncOp callee) {
+    return callee && callee.isPrivate() && !callee.isExternal() &&
+           callee.getBody().hasOneBlock();
+  };
+  // StableHLO has no recursion; of a program that has, not all is inlined.
+  constexpr size_t maxInlined = 1 << 16;
+  for (size_t next = 0; next < calls.size() && next < maxInlined; ++next) {
+    func::CallOp call = calls[next];
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    if (!mayInline(callee) || callee->isAncestor(call))
+      continue;
+    inlined.insert(callee);
+    inlineCall(call, callee, calls);
+  }
+  eraseUnused(module, inlined.getArrayRef(), symbols);
+}
+
+//===----------------------------------------------------------------------===//
+// What is kept
+//===----------------------------------------------------------------------===//
+
+Reading mlir::commsched::stablehlo::keep(Operation *op, const Twine &reason,
+                                         Context &context) {
+  if (!context.isStrict) {
+    context.kept.push_back({op, reason.str()});
+    return Reading::Kept;
+  }
+  op->emitOpError("is not converted: ")
+      << reason << "; without 'strict' it blocks in its place";
+  return Reading::Failed;
+}
+
+/// What `op` does in its place, and for how long.
+static std::string describePrice(Operation *op, const OperationPrice &price,
+                                 OperationCosts &costs) {
+  bool isInFlight = getCommunicationEffect(op) == CommunicationEffect::Start;
+  std::string text =
+      isInFlight ? "it is in flight up to its wait" : "it blocks in its place";
+  std::string ns = std::to_string(price.timeNs) + " ns";
+  if (price.isKnown())
+    return text + ", for " + ns;
+  return text + ", for an assumed " + ns + ": " + explainUnknownCost(costs, op);
+}
+
+LogicalResult mlir::commsched::stablehlo::remarkOnKept(Context &context) {
+  // The texts cost more than the conversion.
+  if (context.kept.empty() || !context.module.getContext()->getRemarkEngine())
+    return success();
+  FailureOr<std::shared_ptr<CostAnalysis>> analysis =
+      CostAnalysis::create(context.module);
+  if (failed(analysis))
+    return failure();
+  OperationCosts *costs = (*analysis)->getCosts();
+  for (const Kept &kept : context.kept) {
+    Operation *op = kept.op;
+    auto function = op->getParentOfType<FunctionOpInterface>();
+    OperationPrice price = costs->price(op);
+    auto remark =
+        remark::missed(op->getLoc(), remark::RemarkOpts::name("CollectiveKept")
+                                         .category("commsched")
+                                         .function(function ? function.getName()
+                                                            : StringRef()));
+    remark << (op->getName().getStringRef() + " is not converted: " +
+               kept.reason + "; " + describePrice(op, price, *costs))
+                  .str();
+    remark << remark::metric("RuntimeNs", price.timeNs);
+  }
+  return success();
 }

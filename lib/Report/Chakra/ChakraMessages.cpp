@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChakraMessages.h"
+#include "ChakraSteps.h"
 
 #if COMMSCHED_HAVE_PROTOZERO
 

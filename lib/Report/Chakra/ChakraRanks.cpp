@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ChakraRanks.h"
+#include "ChakraSteps.h"
 
 #include "llvm/Support/JSON.h"
 #include <numeric>
