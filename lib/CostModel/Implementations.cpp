@@ -8,6 +8,7 @@
 
 #include "CommSched/CostModel/Implementations.h"
 #include "CommSched/CostModel/Target.h"
+#include "TableRow.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -127,28 +128,28 @@ namespace {
 /// Reads the fields of one implementation.
 class ImplementationReader {
 public:
-  ImplementationReader(llvm::StringRef name, const llvm::json::Object &fields)
-      : name(name), fields(fields) {}
+  ImplementationReader(llvm::StringRef name, const llvm::json::Object &object)
+      : name(name), object(object),
+        fields(object, "implementation '" + name + "'") {}
 
   llvm::Expected<Implementation> read();
 
 private:
-  llvm::Error fail(const llvm::Twine &what) const {
-    return llvm::createStringError("implementation '" + name + "': " + what);
-  }
-  llvm::Error checkFields() const;
-  llvm::Error readNumber(llvm::StringRef field, double minimum, double maximum,
-                         std::optional<double> &result) const;
-  llvm::Error readCount(llvm::StringRef field, int64_t minimum, int64_t maximum,
-                        int64_t &result) const;
-  llvm::Error readText(llvm::StringRef field, std::string &result) const;
-  llvm::Error readMethod(Implementation &result) const;
-  llvm::Error readTime(Implementation &result) const;
-  llvm::Error readCollectives(Implementation &result) const;
-  llvm::Error readLimits(Implementation &result) const;
+  bool fail(const llvm::Twine &what) { return fields.fail(what); }
+  bool checkFields();
+  bool readNumber(llvm::StringRef field, double minimum, double maximum,
+                  std::optional<double> &result);
+  bool readCount(llvm::StringRef field, int64_t minimum, int64_t maximum,
+                 int64_t &result);
+  bool readText(llvm::StringRef field, std::string &result);
+  bool readMethod(Implementation &result);
+  bool readTime(Implementation &result);
+  bool readCollectives(Implementation &result);
+  bool readLimits(Implementation &result);
 
   llvm::StringRef name;
-  const llvm::json::Object &fields;
+  const llvm::json::Object &object;
+  JsonFields fields;
 };
 
 } // namespace
@@ -157,27 +158,26 @@ static constexpr llvm::StringLiteral implementationFields[] = {
     "method",      "channels",  "tax",       "latency_us", "bandwidth_gb_s",
     "collectives", "min_bytes", "max_bytes", "max_nodes",  "stream"};
 
-llvm::Error ImplementationReader::checkFields() const {
+bool ImplementationReader::checkFields() {
   // The order of a JSON object is not fixed.
   std::vector<llvm::StringRef> unknown;
-  for (const auto &entry : fields)
+  for (const auto &entry : object)
     if (!llvm::is_contained(implementationFields, llvm::StringRef(entry.first)))
       unknown.push_back(entry.first);
   if (unknown.empty())
-    return llvm::Error::success();
+    return true;
   return fail(
       "unknown field '" + *llvm::min_element(unknown) + "'; there are " +
       llvm::join(llvm::ArrayRef<llvm::StringLiteral>(implementationFields),
                  ", "));
 }
 
-llvm::Error
-ImplementationReader::readNumber(llvm::StringRef field, double minimum,
-                                 double maximum,
-                                 std::optional<double> &result) const {
+bool ImplementationReader::readNumber(llvm::StringRef field, double minimum,
+                                      double maximum,
+                                      std::optional<double> &result) {
   const llvm::json::Value *value = fields.get(field);
   if (!value)
-    return llvm::Error::success();
+    return true;
   std::optional<double> number = value->getAsNumber();
   // Written so that a NaN fails, too.
   if (!number || !(*number >= minimum && *number <= maximum)) {
@@ -187,39 +187,38 @@ ImplementationReader::readNumber(llvm::StringRef field, double minimum,
     return fail("field '" + field + "' must be a number " + range);
   }
   result = number;
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error ImplementationReader::readCount(llvm::StringRef field,
-                                            int64_t minimum, int64_t maximum,
-                                            int64_t &result) const {
+bool ImplementationReader::readCount(llvm::StringRef field, int64_t minimum,
+                                     int64_t maximum, int64_t &result) {
   const llvm::json::Value *value = fields.get(field);
   if (!value)
-    return llvm::Error::success();
+    return true;
   std::optional<int64_t> integer = value->getAsInteger();
   if (!integer || *integer < minimum || *integer > maximum)
     return fail("field '" + field + "' must be an integer from " +
                 llvm::Twine(minimum) + " to " + llvm::Twine(maximum));
   result = *integer;
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error ImplementationReader::readText(llvm::StringRef field,
-                                           std::string &result) const {
+bool ImplementationReader::readText(llvm::StringRef field,
+                                    std::string &result) {
   const llvm::json::Value *value = fields.get(field);
   if (!value)
-    return llvm::Error::success();
+    return true;
   std::optional<llvm::StringRef> text = value->getAsString();
   if (!text || text->empty())
     return fail("field '" + field + "' must be a string that is not empty");
   result = text->str();
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error ImplementationReader::readMethod(Implementation &result) const {
+bool ImplementationReader::readMethod(Implementation &result) {
   std::string method = name.str();
-  if (llvm::Error error = readText("method", method))
-    return error;
+  if (!readText("method", method))
+    return false;
   std::optional<ImplementationMethod> known =
       symbolizeImplementationMethod(method);
   auto names = llvm::map_range(methodNames,
@@ -235,26 +234,24 @@ llvm::Error ImplementationReader::readMethod(Implementation &result) const {
     return fail("carries out what names no implementation: its method is nccl");
   int64_t channels = 0;
   constexpr int64_t mostChannels = 64;
-  if (llvm::Error error = readCount("channels", 1, mostChannels, channels))
-    return error;
+  if (!readCount("channels", 1, mostChannels, channels))
+    return false;
   if (channels != 0 && !isNccl)
     return fail("field 'channels' is for the method nccl, not for " + method);
   result.channels = static_cast<int32_t>(channels);
   result.collectives = CollectiveKinds::of(*known);
   if (!isNccl)
     result.maxNodes = 1;
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error ImplementationReader::readTime(Implementation &result) const {
+bool ImplementationReader::readTime(Implementation &result) {
   std::optional<double> tax, latency, bandwidth;
   constexpr double most = 1e9;
-  if (llvm::Error error = readNumber("tax", 0, Implementations::mostTax, tax))
-    return error;
-  if (llvm::Error error = readNumber("latency_us", 0, most, latency))
-    return error;
-  if (llvm::Error error = readNumber("bandwidth_gb_s", 1e-6, most, bandwidth))
-    return error;
+  if (!readNumber("tax", 0, Implementations::mostTax, tax) ||
+      !readNumber("latency_us", 0, most, latency) ||
+      !readNumber("bandwidth_gb_s", 1e-6, most, bandwidth))
+    return false;
   if (latency.has_value() != bandwidth.has_value())
     return fail("has only one of 'latency_us' and 'bandwidth_gb_s'");
   if (latency)
@@ -262,14 +259,13 @@ llvm::Error ImplementationReader::readTime(Implementation &result) const {
   if (result.linear && result.channels != 0)
     return fail("has 'channels', for NCCL's model, and 'bandwidth_gb_s'");
   result.tax = tax.value_or(0);
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error
-ImplementationReader::readCollectives(Implementation &result) const {
+bool ImplementationReader::readCollectives(Implementation &result) {
   const llvm::json::Value *value = fields.get("collectives");
   if (!value)
-    return llvm::Error::success();
+    return true;
   const llvm::json::Array *names = value->getAsArray();
   if (!names || names->empty())
     return fail("field 'collectives' must be a list of names");
@@ -289,20 +285,16 @@ ImplementationReader::readCollectives(Implementation &result) const {
     return fail("carries out all collectives that name no implementation: it "
                 "has no field 'collectives'");
   result.collectives = kinds;
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error ImplementationReader::readLimits(Implementation &result) const {
+bool ImplementationReader::readLimits(Implementation &result) {
   int64_t nodes = result.maxNodes;
   constexpr int64_t max64 = std::numeric_limits<int64_t>::max();
-  if (llvm::Error error = readCount("min_bytes", 0, max64, result.minBytes))
-    return error;
-  if (llvm::Error error =
-          readCount("max_bytes", result.minBytes, max64, result.maxBytes))
-    return error;
-  if (llvm::Error error =
-          readCount("max_nodes", 1, std::numeric_limits<int32_t>::max(), nodes))
-    return error;
+  if (!readCount("min_bytes", 0, max64, result.minBytes) ||
+      !readCount("max_bytes", result.minBytes, max64, result.maxBytes) ||
+      !readCount("max_nodes", 1, std::numeric_limits<int32_t>::max(), nodes))
+    return false;
   result.maxNodes = static_cast<int32_t>(nodes);
   if (name == Implementations::defaultName)
     for (llvm::StringRef field : {"min_bytes", "max_bytes", "max_nodes"})
@@ -310,25 +302,17 @@ llvm::Error ImplementationReader::readLimits(Implementation &result) const {
         return fail("carries out all collectives that name no implementation: "
                     "it has no field '" +
                     field + "'");
-  return llvm::Error::success();
+  return true;
 }
 
 llvm::Expected<Implementation> ImplementationReader::read() {
   Implementation result;
   result.name = result.stream = name.str();
-  if (llvm::Error error = checkFields())
-    return error;
-  if (llvm::Error error = readMethod(result))
-    return error;
-  if (llvm::Error error = readTime(result))
-    return error;
-  if (llvm::Error error = readCollectives(result))
-    return error;
-  if (llvm::Error error = readLimits(result))
-    return error;
-  if (llvm::Error error = readText("stream", result.stream))
-    return error;
-  return result;
+  if (checkFields() && readMethod(result) && readTime(result) &&
+      readCollectives(result) && readLimits(result) &&
+      readText("stream", result.stream))
+    return result;
+  return fields.takeError();
 }
 
 //===----------------------------------------------------------------------===//

@@ -11,7 +11,6 @@
 #include "CommSched/CostModel/Implementations.h"
 #include "TableRow.h"
 
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,10 +26,9 @@ struct MeasuredOperation {
 };
 } // namespace
 
-static llvm::Expected<MeasuredOperation> readOperation(const TableRow &row) {
-  MeasuredOperation operation;
-  if (llvm::Error error = row.readString("operator", operation.operatorName))
-    return error;
+static bool readOperation(JsonFields &row, MeasuredOperation &operation) {
+  if (!row.readString("operator", operation.operatorName))
+    return false;
   if (row.has("name") == row.has("types"))
     return row.fail("must have either the column 'name' or the column 'types'");
   if (row.has("function") && !row.has("name"))
@@ -42,46 +40,38 @@ static llvm::Expected<MeasuredOperation> readOperation(const TableRow &row) {
       {"types", &operation.types}};
   for (const auto &[column, text] : columns)
     if (row.has(column)) {
-      if (llvm::Error error = row.readString(column, *text))
-        return error;
+      if (!row.readString(column, *text))
+        return false;
       if (text->empty())
         return row.fail("column '" + column + "' must not be empty");
     }
   // A view takes no time.
-  if (llvm::Error error = row.readTime(operation.timeNs))
-    return error;
-  return operation;
+  return row.readTime(operation.timeNs);
 }
 
 llvm::Expected<MeasuredOperations>
 MeasuredOperations::parse(const llvm::json::Value &value) {
-  const llvm::json::Array *list = value.getAsArray();
-  if (!list)
-    return llvm::createStringError("cost table: 'operations' must be a list");
   MeasuredOperations result;
-  for (size_t i = 0; i < list->size(); ++i) {
-    const llvm::json::Object *object = (*list)[i].getAsObject();
-    if (!object)
-      return llvm::createStringError("operation " + llvm::Twine(i) +
-                                     ": must be an object");
-    TableRow row(*object, "operation", i);
-    llvm::Expected<MeasuredOperation> read = readOperation(row);
-    if (!read)
-      return read.takeError();
+  auto read = [&](JsonFields &row) {
+    MeasuredOperation read;
+    if (!readOperation(row, read))
+      return false;
     Times &times =
-        read->types.empty()
-            ? result.byName[{read->function, read->name, read->operatorName}]
-            : result.byTypes[{read->operatorName, read->types}];
+        read.types.empty()
+            ? result.byName[{read.function, read.name, read.operatorName}]
+            : result.byTypes[{read.operatorName, read.types}];
     int64_t knownNs =
-        times.try_emplace(read->implementation, read->timeNs).first->second;
-    if (knownNs != read->timeNs)
-      return row.fail("contradicts an earlier operation: '" +
-                      read->operatorName + "' " +
-                      (read->types.empty() ? "with the name '" + read->name
-                                           : "of the types '" + read->types) +
-                      "' takes " + llvm::Twine(read->timeNs) + " ns here and " +
-                      llvm::Twine(knownNs) + " ns there");
-  }
+        times.try_emplace(read.implementation, read.timeNs).first->second;
+    return knownNs == read.timeNs ||
+           row.fail("contradicts an earlier operation: '" + read.operatorName +
+                    "' " +
+                    (read.types.empty() ? "with the name '" + read.name
+                                        : "of the types '" + read.types) +
+                    "' takes " + llvm::Twine(read.timeNs) + " ns here and " +
+                    llvm::Twine(knownNs) + " ns there");
+  };
+  if (llvm::Error error = readRows(value, "operations", "operation", read))
+    return error;
   return result;
 }
 
@@ -118,9 +108,9 @@ struct MeasuredProduct {
 };
 } // namespace
 
-static llvm::Error readType(const TableRow &row, MeasuredProduct &product) {
-  if (llvm::Error error = row.readString("type", product.type))
-    return error;
+static bool readType(JsonFields &row, MeasuredProduct &product) {
+  if (!row.readString("type", product.type))
+    return false;
   const std::pair<llvm::StringLiteral, ElementKind> types[] = {
       {"f64", ElementKind::F64}, {"f32", ElementKind::F32},
       {"f16", ElementKind::F16}, {"bf16", ElementKind::BF16},
@@ -128,66 +118,56 @@ static llvm::Error readType(const TableRow &row, MeasuredProduct &product) {
   for (const auto &[name, kind] : types)
     if (name == product.type) {
       product.kind = kind;
-      return llvm::Error::success();
+      return true;
     }
   return row.fail("unknown type '" + product.type +
                   "'; there are f64, f32, f16, bf16, f8, i8");
 }
 
-static llvm::Expected<MeasuredProduct> readProduct(const TableRow &row) {
-  MeasuredProduct product;
+static bool readProduct(JsonFields &row, MeasuredProduct &product) {
   ProductShape &shape = product.shape;
   const std::pair<llvm::StringLiteral, int64_t *> sizes[] = {
       {"m", &shape.m},
       {"n", &shape.n},
       {"k", &shape.k},
       {"batch", &shape.batch}};
-  constexpr int64_t maximum = std::numeric_limits<int64_t>::max();
   for (const auto &[column, size] : sizes) {
     if (column == "batch" && !row.has(column))
       continue;
-    if (llvm::Error error = row.readInteger(column, maximum, *size))
-      return error;
+    if (!row.readInteger(column, *size))
+      return false;
     if (*size < 1)
       return row.fail("column '" + column + "' must be at least 1, got " +
                       llvm::Twine(*size));
   }
-  if (llvm::Error error = readType(row, product))
-    return error;
-  if (llvm::Error error = row.readTime(product.timeNs))
-    return error;
-  if (product.timeNs < 1)
-    return row.fail("the time must be at least 1 ns, got " +
-                    llvm::Twine(product.timeNs) + " ns");
-  return product;
+  if (!readType(row, product) || !row.readTime(product.timeNs))
+    return false;
+  return product.timeNs >= 1 ||
+         row.fail("the time must be at least 1 ns, got " +
+                  llvm::Twine(product.timeNs) + " ns");
 }
 
 llvm::Expected<MeasuredProducts>
 MeasuredProducts::parse(const llvm::json::Value &value) {
-  const llvm::json::Array *list = value.getAsArray();
-  if (!list)
-    return llvm::createStringError("cost table: 'products' must be a list");
   MeasuredProducts result;
-  for (size_t i = 0; i < list->size(); ++i) {
-    const llvm::json::Object *object = (*list)[i].getAsObject();
-    if (!object)
-      return llvm::createStringError("product " + llvm::Twine(i) +
-                                     ": must be an object");
-    TableRow row(*object, "product", i);
-    llvm::Expected<MeasuredProduct> product = readProduct(row);
-    if (!product)
-      return product.takeError();
-    const ProductShape &shape = product->shape;
-    Key key(product->kind, shape.n, shape.k, shape.batch);
-    auto [it, isNew] = result.times[key].try_emplace(shape.m, product->timeNs);
-    if (!isNew && it->second != product->timeNs)
-      return row.fail("contradicts an earlier product: " + product->type +
-                      " of m " + llvm::Twine(shape.m) + ", n " +
-                      llvm::Twine(shape.n) + ", k " + llvm::Twine(shape.k) +
-                      ", batch " + llvm::Twine(shape.batch) + " takes " +
-                      llvm::Twine(product->timeNs) + " ns here and " +
-                      llvm::Twine(it->second) + " ns there");
-  }
+  auto read = [&](JsonFields &row) {
+    MeasuredProduct product;
+    if (!readProduct(row, product))
+      return false;
+    const ProductShape &shape = product.shape;
+    Key key(product.kind, shape.n, shape.k, shape.batch);
+    int64_t knownNs =
+        result.times[key].try_emplace(shape.m, product.timeNs).first->second;
+    return knownNs == product.timeNs ||
+           row.fail("contradicts an earlier product: " + product.type +
+                    " of m " + llvm::Twine(shape.m) + ", n " +
+                    llvm::Twine(shape.n) + ", k " + llvm::Twine(shape.k) +
+                    ", batch " + llvm::Twine(shape.batch) + " takes " +
+                    llvm::Twine(product.timeNs) + " ns here and " +
+                    llvm::Twine(knownNs) + " ns there");
+  };
+  if (llvm::Error error = readRows(value, "products", "product", read))
+    return error;
   return result;
 }
 

@@ -127,54 +127,58 @@ static auto curveKey(const MeasuredRow &row) {
 }
 
 llvm::Expected<MeasuredTable>
-MeasuredTable::create(std::vector<MeasuredRow> rows) {
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (llvm::Error error = checkRow(rows[i], i))
+MeasuredTable::create(llvm::ArrayRef<MeasuredRow> rows) {
+  MeasuredTable table;
+  if (llvm::Error error = table.addRows(rows))
+    return error;
+  return table;
+}
+
+llvm::Error MeasuredTable::addRows(llvm::ArrayRef<MeasuredRow> measured) {
+  for (size_t i = 0; i < measured.size(); ++i)
+    if (llvm::Error error = checkRow(measured[i], i))
       return error;
 
   std::vector<size_t> order;
-  for (size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].tensors == 1)
+  for (size_t i = 0; i < measured.size(); ++i)
+    if (measured[i].tensors == 1)
       order.push_back(i);
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return std::tuple_cat(curveKey(rows[a]), std::tie(rows[a].bytes, a)) <
-           std::tuple_cat(curveKey(rows[b]), std::tie(rows[b].bytes, b));
+    return std::tuple_cat(curveKey(measured[a]),
+                          std::tie(measured[a].bytes, a)) <
+           std::tuple_cat(curveKey(measured[b]),
+                          std::tie(measured[b].bytes, b));
   });
 
-  MeasuredTable table;
-  table.rows.reserve(rows.size());
+  rows.reserve(measured.size());
   size_t previous = 0;
   for (size_t index : order) {
-    const MeasuredRow &row = rows[index];
-    if (!table.rows.empty() && curveKey(table.rows.back()) == curveKey(row) &&
-        table.rows.back().bytes == row.bytes) {
-      if (table.rows.back().timeNs == row.timeNs)
+    const MeasuredRow &row = measured[index];
+    if (!rows.empty() && curveKey(rows.back()) == curveKey(row) &&
+        rows.back().bytes == row.bytes) {
+      if (rows.back().timeNs == row.timeNs)
         continue;
       return llvm::createStringError(
           "row " + llvm::Twine(index) + ": contradicts row " +
           llvm::Twine(previous) + ": " + stringifyCollectiveKind(row.kind) +
           " of " + llvm::Twine(row.bytes) + " bytes takes " +
           llvm::Twine(row.timeNs) + " ns here and " +
-          llvm::Twine(table.rows.back().timeNs) + " ns there");
+          llvm::Twine(rows.back().timeNs) + " ns there");
     }
-    table.rows.push_back(row);
+    rows.push_back(row);
     previous = index;
   }
 
-  for (size_t begin = 0; begin < table.rows.size();) {
+  for (size_t begin = 0; begin < rows.size();) {
     size_t end = begin + 1;
-    while (end < table.rows.size() &&
-           curveKey(table.rows[begin]) == curveKey(table.rows[end]))
+    while (end < rows.size() && curveKey(rows[begin]) == curveKey(rows[end]))
       ++end;
-    table.curves.emplace(
-        curveKey(table.rows[begin]),
-        MeasuredCurve(
-            llvm::ArrayRef<MeasuredRow>(table.rows).slice(begin, end - begin)));
+    curves.emplace(curveKey(rows[begin]),
+                   MeasuredCurve(llvm::ArrayRef<MeasuredRow>(rows).slice(
+                       begin, end - begin)));
     begin = end;
   }
-  if (llvm::Error error = table.addCoalesced(rows))
-    return error;
-  return table;
+  return addCoalesced(measured);
 }
 
 /// Takes over the rows of several tensors.
@@ -257,130 +261,109 @@ MeasuredTable::findNeighbours(const CollectiveQuery &query,
 
 namespace {
 
-llvm::Error readKind(const TableRow &row, CollectiveKind &kind) {
+bool readKind(JsonFields &row, CollectiveKind &kind) {
   std::string text;
-  if (llvm::Error error = row.readString("collective", text))
-    return error;
+  if (!row.readString("collective", text))
+    return false;
   std::optional<CollectiveKind> parsed = symbolizeCollectiveKind(text);
-  if (!parsed)
-    return row.fail("unknown collective '" + text + "'");
-  kind = *parsed;
-  return llvm::Error::success();
+  kind = parsed.value_or(kind);
+  return parsed || row.fail("unknown collective '" + text + "'");
 }
 
-llvm::Expected<MeasuredRow> readRow(const TableRow &columns) {
-  MeasuredRow row;
-  int64_t ranks = 0, nodes = 0;
-  constexpr int64_t max32 = std::numeric_limits<int32_t>::max();
-  constexpr int64_t max64 = std::numeric_limits<int64_t>::max();
-  if (llvm::Error error = readKind(columns, row.kind))
-    return error;
-  if (llvm::Error error = columns.readInteger("ranks", max32, ranks))
-    return error;
-  if (llvm::Error error = columns.readInteger("nodes", max32, nodes))
-    return error;
-  if (llvm::Error error = columns.readInteger("bytes", max64, row.bytes))
-    return error;
-  if (llvm::Error error = columns.readTime(row.timeNs))
-    return error;
-  int64_t tensors = 1;
-  if (columns.has("tensors"))
-    if (llvm::Error error = columns.readInteger("tensors", max32, tensors))
-      return error;
-  if (columns.has("implementation"))
-    if (llvm::Error error =
-            columns.readString("implementation", row.implementation))
-      return error;
-  row.ranks = static_cast<int32_t>(ranks);
-  row.nodes = static_cast<int32_t>(nodes);
-  row.tensors = static_cast<int32_t>(tensors);
-  return row;
+bool readRow(JsonFields &columns, MeasuredRow &row) {
+  return readKind(columns, row.kind) &&
+         columns.readInteger("ranks", row.ranks) &&
+         columns.readInteger("nodes", row.nodes) &&
+         columns.readInteger("bytes", row.bytes) &&
+         columns.readTime(row.timeNs) &&
+         (!columns.has("tensors") ||
+          columns.readInteger("tensors", row.tensors)) &&
+         (!columns.has("implementation") ||
+          columns.readString("implementation", row.implementation));
 }
 
 /// An optional string member of the table's object.
-llvm::Error readText(const llvm::json::Object &object, llvm::StringRef key,
-                     std::string &result) {
-  const llvm::json::Value *value = object.get(key);
-  if (!value)
-    return llvm::Error::success();
-  std::optional<llvm::StringRef> text = value->getAsString();
-  if (!text)
-    return llvm::createStringError("cost table: '" + key +
-                                   "' must be a string");
-  result = text->str();
-  return llvm::Error::success();
+bool readText(JsonFields &members, llvm::StringRef key, std::string &result) {
+  const llvm::json::Value *value = members.get(key);
+  std::optional<llvm::StringRef> text =
+      value ? value->getAsString() : llvm::StringRef();
+  result = text.value_or("").str();
+  return text || members.fail("'" + key + "' must be a string");
 }
 
 /// The optional member `target`: the fields that were measured.
-llvm::Error readFields(const llvm::json::Object &object,
-                       std::vector<std::pair<std::string, double>> &fields) {
-  const llvm::json::Value *value = object.get("target");
+bool readFields(JsonFields &members,
+                std::vector<std::pair<std::string, double>> &fields) {
+  const llvm::json::Value *value = members.get("target");
   if (!value)
-    return llvm::Error::success();
+    return true;
   const llvm::json::Object *target = value->getAsObject();
   if (!target)
-    return llvm::createStringError("cost table: 'target' must be an object");
+    return members.fail("'target' must be an object");
   Target checked;
   // In the order of the target's fields: that of the object is not fixed.
   for (const TargetField &field : targetFields())
     if (const llvm::json::Value *entry = target->get(field.key)) {
       std::optional<double> number = entry->getAsNumber();
       if (!number)
-        return llvm::createStringError("cost table: target field '" +
-                                       field.key + "' must be a number");
+        return members.fail("target field '" + field.key +
+                            "' must be a number");
       if (llvm::Error error = checked.setField(field.key, *number))
-        return llvm::createStringError("cost table: " +
-                                       llvm::toString(std::move(error)));
+        return members.fail(llvm::toString(std::move(error)));
       fields.emplace_back(field.key, *number);
     }
   for (const auto &entry : *target)
     if (!checked.getField(entry.first))
-      return llvm::createStringError("cost table: unknown target field '" +
-                                     llvm::StringRef(entry.first) + "'");
-  return llvm::Error::success();
+      return members.fail("unknown target field '" +
+                          llvm::StringRef(entry.first) + "'");
+  return true;
+}
+
+/// The optional member `slack_percent`.
+bool readSlack(JsonFields &members, std::optional<int32_t> &slackPercent) {
+  const llvm::json::Value *value = members.get("slack_percent");
+  if (!value)
+    return true;
+  std::optional<int64_t> percent = value->getAsInteger();
+  if (!percent || *percent < 0 || *percent > MeasuredTable::mostSlackPercent)
+    return members.fail("'slack_percent' must be an integer from 0 to " +
+                        llvm::Twine(MeasuredTable::mostSlackPercent));
+  slackPercent = static_cast<int32_t>(*percent);
+  return true;
 }
 
 } // namespace
 
-/// The optional member `slack_percent`.
-static llvm::Error readSlack(const llvm::json::Object &object,
-                             std::optional<int32_t> &slackPercent) {
-  const llvm::json::Value *value = object.get("slack_percent");
-  if (!value)
-    return llvm::Error::success();
-  std::optional<int64_t> percent = value->getAsInteger();
-  if (!percent || *percent < 0 || *percent > MeasuredTable::mostSlackPercent)
-    return llvm::createStringError(
-        "cost table: 'slack_percent' must be an integer from 0 to " +
-        llvm::Twine(MeasuredTable::mostSlackPercent));
-  slackPercent = static_cast<int32_t>(*percent);
+/// The members of the table's object beside its rows.
+llvm::Error MeasuredTable::readMembers(const llvm::json::Object &object) {
+  JsonFields members(object, "cost table");
+  if (!readText(members, "name", name) || !readText(members, "file", path) ||
+      !readText(members, "source", source) ||
+      !readText(members, "device", device) || !readFields(members, fields))
+    return members.takeError();
+  if (const llvm::json::Value *value = members.get("implementations")) {
+    llvm::Expected<Implementations> parsed = Implementations::parse(*value);
+    if (!parsed)
+      return llvm::createStringError("cost table: " +
+                                     llvm::toString(parsed.takeError()));
+    implementations = std::move(*parsed);
+  }
+  if (const llvm::json::Value *value = members.get("products")) {
+    llvm::Expected<MeasuredProducts> parsed = MeasuredProducts::parse(*value);
+    if (!parsed)
+      return parsed.takeError();
+    products = std::move(*parsed);
+  }
+  if (!readSlack(members, slackPercent))
+    return members.takeError();
+  if (const llvm::json::Value *value = members.get("operations")) {
+    llvm::Expected<MeasuredOperations> parsed =
+        MeasuredOperations::parse(*value);
+    if (!parsed)
+      return parsed.takeError();
+    operations = std::make_shared<const MeasuredOperations>(std::move(*parsed));
+  }
   return llvm::Error::success();
-}
-
-/// The optional member `implementations`.
-static llvm::Error readImplementations(const llvm::json::Object &object,
-                                       Implementations &implementations) {
-  const llvm::json::Value *value = object.get("implementations");
-  if (!value)
-    return llvm::Error::success();
-  llvm::Expected<Implementations> parsed = Implementations::parse(*value);
-  if (!parsed)
-    return llvm::createStringError("cost table: " +
-                                   llvm::toString(parsed.takeError()));
-  implementations = std::move(*parsed);
-  return llvm::Error::success();
-}
-
-/// The optional member `operations`; null if there is none.
-static llvm::Expected<std::shared_ptr<const MeasuredOperations>>
-readOperations(const llvm::json::Object &object) {
-  const llvm::json::Value *value = object.get("operations");
-  if (!value)
-    return nullptr;
-  llvm::Expected<MeasuredOperations> parsed = MeasuredOperations::parse(*value);
-  if (!parsed)
-    return parsed.takeError();
-  return std::make_shared<const MeasuredOperations>(std::move(*parsed));
 }
 
 void MeasuredTable::applyTo(Target &target) const {
@@ -407,39 +390,11 @@ llvm::Expected<MeasuredTable> MeasuredTable::parse(llvm::StringRef json) {
 
 llvm::Expected<MeasuredTable>
 MeasuredTable::fromJson(const llvm::json::Value &value) {
-  std::string name, path, source, device;
-  std::vector<std::pair<std::string, double>> fields;
-  Implementations implementations;
-  MeasuredProducts products;
-  std::shared_ptr<const MeasuredOperations> operations;
-  std::optional<int32_t> slackPercent;
+  MeasuredTable table;
   const llvm::json::Array *list = value.getAsArray();
   if (const llvm::json::Object *object = value.getAsObject()) {
-    if (llvm::Error error = readText(*object, "name", name))
+    if (llvm::Error error = table.readMembers(*object))
       return error;
-    if (llvm::Error error = readText(*object, "file", path))
-      return error;
-    if (llvm::Error error = readText(*object, "source", source))
-      return error;
-    if (llvm::Error error = readText(*object, "device", device))
-      return error;
-    if (llvm::Error error = readFields(*object, fields))
-      return error;
-    if (llvm::Error error = readImplementations(*object, implementations))
-      return error;
-    if (const llvm::json::Value *value = object->get("products")) {
-      llvm::Expected<MeasuredProducts> parsed = MeasuredProducts::parse(*value);
-      if (!parsed)
-        return parsed.takeError();
-      products = std::move(*parsed);
-    }
-    if (llvm::Error error = readSlack(*object, slackPercent))
-      return error;
-    llvm::Expected<std::shared_ptr<const MeasuredOperations>> measured =
-        readOperations(*object);
-    if (!measured)
-      return measured.takeError();
-    operations = std::move(*measured);
     list = object->getArray("rows");
     if (!list)
       return llvm::createStringError("cost table has no list 'rows'");
@@ -447,31 +402,14 @@ MeasuredTable::fromJson(const llvm::json::Value &value) {
   if (!list)
     return llvm::createStringError(
         "cost table must be an object with a list 'rows', or a list of rows");
-
   std::vector<MeasuredRow> rows;
   rows.reserve(list->size());
-  for (size_t i = 0; i < list->size(); ++i) {
-    const llvm::json::Object *object = (*list)[i].getAsObject();
-    if (!object)
-      return llvm::createStringError("row " + llvm::Twine(i) +
-                                     ": must be an object");
-    llvm::Expected<MeasuredRow> row = readRow(TableRow(*object, "row", i));
-    if (!row)
-      return row.takeError();
-    rows.push_back(*row);
-  }
-  llvm::Expected<MeasuredTable> table = create(std::move(rows));
-  if (!table)
-    return table.takeError();
-  table->name = std::move(name);
-  table->path = std::move(path);
-  table->source = std::move(source);
-  table->device = std::move(device);
-  table->fields = std::move(fields);
-  table->implementations = std::move(implementations);
-  table->products = std::move(products);
-  table->operations = std::move(operations);
-  table->slackPercent = slackPercent;
+  if (llvm::Error error = readRows(*list, "row", [&](JsonFields &columns) {
+        return readRow(columns, rows.emplace_back());
+      }))
+    return error;
+  if (llvm::Error error = table.addRows(rows))
+    return error;
   return table;
 }
 

@@ -12,14 +12,21 @@
 #include <optional>
 #include <utility>
 
+using namespace mlir::commsched;
 using namespace mlir::commsched::cost;
 
-llvm::Error TableRow::fail(const llvm::Twine &what) const {
-  return llvm::createStringError(kind + " " + llvm::Twine(index) + ": " + what);
+bool JsonFields::fail(const llvm::Twine &what) {
+  if (error.empty())
+    error = (where + ": " + what).str();
+  return false;
 }
 
-llvm::Error TableRow::readString(llvm::StringRef column,
-                                 std::string &result) const {
+llvm::Error JsonFields::takeError() const {
+  return error.empty() ? llvm::Error::success()
+                       : llvm::createStringError(error);
+}
+
+bool JsonFields::readString(llvm::StringRef column, std::string &result) {
   const llvm::json::Value *value = object.get(column);
   if (!value)
     return fail("column '" + column + "' is missing");
@@ -27,11 +34,11 @@ llvm::Error TableRow::readString(llvm::StringRef column,
   if (!text)
     return fail("column '" + column + "' must be a string");
   result = text->str();
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error TableRow::readInteger(llvm::StringRef column, int64_t maximum,
-                                  int64_t &result) const {
+bool JsonFields::readInteger(llvm::StringRef column, int64_t maximum,
+                             int64_t &result) {
   const llvm::json::Value *value = object.get(column);
   if (!value)
     return fail("column '" + column + "' is missing");
@@ -45,10 +52,10 @@ llvm::Error TableRow::readInteger(llvm::StringRef column, int64_t maximum,
     return fail("column '" + column +
                 "' is too large: " + llvm::Twine(*integer));
   result = *integer;
-  return llvm::Error::success();
+  return true;
 }
 
-llvm::Error TableRow::readTime(int64_t &timeNs) const {
+bool JsonFields::readTime(int64_t &timeNs) {
   const llvm::json::Value *value = nullptr;
   llvm::StringRef column;
   double unitNs = 1;
@@ -76,5 +83,27 @@ llvm::Error TableRow::readTime(int64_t &timeNs) const {
   if (!(nanoseconds < 9223372036854775808.0))
     return fail("column '" + column + "' is too large");
   timeNs = static_cast<int64_t>(nanoseconds);
+  return true;
+}
+
+llvm::Error cost::readRows(const llvm::json::Array &list, llvm::StringRef kind,
+                           llvm::function_ref<bool(JsonFields &)> read) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const llvm::json::Object *object = list[i].getAsObject();
+    if (!object)
+      return llvm::createStringError(kind + " " + llvm::Twine(i) +
+                                     ": must be an object");
+    JsonFields row(*object, kind + " " + llvm::Twine(i));
+    if (!read(row))
+      return row.takeError();
+  }
   return llvm::Error::success();
+}
+
+llvm::Error cost::readRows(const llvm::json::Value &value, llvm::StringRef key,
+                           llvm::StringRef kind,
+                           llvm::function_ref<bool(JsonFields &)> read) {
+  if (const llvm::json::Array *list = value.getAsArray())
+    return readRows(*list, kind, read);
+  return llvm::createStringError("cost table: '" + key + "' must be a list");
 }

@@ -6,47 +6,72 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the columns of one row of a cost table. All errors name the row.
+// Reads the members of JSON objects, such as the rows of a cost table. All
+// errors name the object.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_COSTMODEL_TABLEROW_H
 #define COMMSCHED_LIB_COSTMODEL_TABLEROW_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 namespace mlir::commsched::cost {
 
-class TableRow {
+/// An object that is being read. Functions return false after an error, of
+/// which the first is kept.
+class JsonFields {
 public:
-  /// `kind` is what a row is called, such as "row"; `index` counts from 0.
-  TableRow(const llvm::json::Object &object, llvm::StringRef kind, size_t index)
-      : object(object), kind(kind), index(index) {}
+  /// `where` begins errors, such as "row 3".
+  JsonFields(const llvm::json::Object &object, const llvm::Twine &where)
+      : object(object), where(where.str()) {}
 
-  bool has(llvm::StringRef column) const { return object.get(column); }
+  const llvm::json::Value *get(llvm::StringRef key) const {
+    return object.get(key);
+  }
+  bool has(llvm::StringRef key) const { return get(key); }
 
-  llvm::Error fail(const llvm::Twine &what) const;
+  bool fail(const llvm::Twine &what);
+  /// The error of the other functions, if there was one.
+  llvm::Error takeError() const;
 
-  /// Fails unless the column is an integer from 0 to `maximum`.
-  llvm::Error readInteger(llvm::StringRef column, int64_t maximum,
-                          int64_t &result) const;
-  llvm::Error readString(llvm::StringRef column, std::string &result) const;
+  /// Reads a column that there has to be, an integer from 0 to what `T` holds.
+  template <typename T> bool readInteger(llvm::StringRef column, T &result) {
+    int64_t number = 0;
+    bool isRead = readInteger(column, std::numeric_limits<T>::max(), number);
+    result = static_cast<T>(number);
+    return isRead;
+  }
+  bool readString(llvm::StringRef column, std::string &result);
 
   /// Reads one of the columns `time_ns`, `time_us` and `time`, which is in
   /// nanoseconds, to the nearest nanosecond.
-  llvm::Error readTime(int64_t &timeNs) const;
+  bool readTime(int64_t &timeNs);
 
 private:
+  bool readInteger(llvm::StringRef column, int64_t maximum, int64_t &result);
+
   const llvm::json::Object &object;
-  llvm::StringRef kind;
-  size_t index;
+  std::string where;
+  std::string error;
 };
+
+/// Reads each object of a list with `read`, which returns false after an error;
+/// `kind` is what errors call it, with its index.
+llvm::Error readRows(const llvm::json::Array &list, llvm::StringRef kind,
+                     llvm::function_ref<bool(JsonFields &)> read);
+/// The same for the member `key` of a cost table, which has to be a list.
+llvm::Error readRows(const llvm::json::Value &value, llvm::StringRef key,
+                     llvm::StringRef kind,
+                     llvm::function_ref<bool(JsonFields &)> read);
 
 } // namespace mlir::commsched::cost
 

@@ -8,12 +8,12 @@
 
 #include "CommSched/Partition/MinCut.h"
 
-#include "CommSched/Support/Unlimited.h"
 #include "CutNetwork.h"
 
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 
@@ -191,10 +191,13 @@ BanReason BanFinder::getOwnReason(NodeId node) const {
 }
 
 bool BanFinder::isLargeReduction(NodeId node) const {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
   int64_t operandBytes = 0;
-  // An operand counts once for every use.
-  for (NodeId operand : graph.getOperands(node))
-    operandBytes = saturatingAdd(operandBytes, graph[operand].bytes);
+  for (NodeId operand : graph.getOperands(node)) {
+    // An operand counts once for every use.
+    int64_t bytes = graph[operand].bytes;
+    operandBytes = bytes > most - operandBytes ? most : operandBytes + bytes;
+  }
   return operandBytes > 0 && (operandBytes - 1) / 4 >= graph[node].bytes;
 }
 

@@ -21,7 +21,6 @@
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Support/Unlimited.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace mlir::commsched {

@@ -95,7 +95,7 @@ public:
 
   /// Fails on rows that are out of range or contradict each other, and on rows
   /// of several tensors whose bytes no curve of one tensor covers.
-  static llvm::Expected<MeasuredTable> create(std::vector<MeasuredRow> rows);
+  static llvm::Expected<MeasuredTable> create(llvm::ArrayRef<MeasuredRow> rows);
 
   llvm::StringRef getName() const { return name; }
   /// The file that the table comes from, its member "file" or the one that was
@@ -150,7 +150,9 @@ private:
   /// Implementation, collective, ranks, nodes.
   using Key = std::tuple<std::string, CollectiveKind, int32_t, int32_t>;
 
+  llvm::Error addRows(llvm::ArrayRef<MeasuredRow> measured);
   llvm::Error addCoalesced(llvm::ArrayRef<MeasuredRow> measured);
+  llvm::Error readMembers(const llvm::json::Object &object);
 
   std::string name;
   std::string path;

@@ -17,16 +17,6 @@ namespace mlir::commsched {
 /// The value of a limit in bytes or nanoseconds that nothing exceeds.
 inline constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
-/// `a + b` for numbers that are not negative, at most `unlimited`.
-inline int64_t saturatingAdd(int64_t a, int64_t b) {
-  return a > unlimited - b ? unlimited : a + b;
-}
-
-/// `a * b` for numbers that are not negative, at most `unlimited`.
-inline int64_t saturatingMultiply(int64_t a, int64_t b) {
-  return b != 0 && a > unlimited / b ? unlimited : a * b;
-}
-
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_SUPPORT_UNLIMITED_H

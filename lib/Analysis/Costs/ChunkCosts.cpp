@@ -10,7 +10,6 @@
 
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/Destinations.h"
-#include "CommSched/Support/Unlimited.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/MathExtras.h"
 

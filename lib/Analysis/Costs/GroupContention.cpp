@@ -9,9 +9,7 @@
 #include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/MathExtras.h"
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -69,16 +67,9 @@ private:
 
 } // namespace
 
-/// The product, saturated; ranks are smaller.
-static int64_t multiply(int64_t a, int64_t b) {
-  int64_t product;
-  return llvm::MulOverflow(a, b, product) ? std::numeric_limits<int64_t>::max()
-                                          : product;
-}
-
 GroupMembers::GroupMembers(GroupOp op)
     : size(op.getSize()), stride(op.getStride().value_or(1)),
-      block(multiply(size, stride)) {
+      block(saturatingMultiply(size, stride)) {
   if (std::optional<DenseIntElementsAttr> listed = op.getRanks())
     ranks = *listed;
 }
@@ -126,7 +117,7 @@ static bool shareTwoRanks(GroupMembers &a, GroupMembers &b) {
   // Two ranks of one row are a multiple of the stride apart, and in one block.
   // If there are two in one row of both, then also rank 0 and the first that is
   // a multiple of both strides.
-  int64_t apart = multiply(
+  int64_t apart = saturatingMultiply(
       a.getStride() / std::gcd(a.getStride(), b.getStride()), b.getStride());
   return apart < a.getBlock() && apart < b.getBlock();
 }

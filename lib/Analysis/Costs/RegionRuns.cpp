@@ -13,7 +13,6 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
-#include "CommSched/Support/Unlimited.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/Interfaces/CallInterfaces.h"

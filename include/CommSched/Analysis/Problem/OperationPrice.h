@@ -13,9 +13,19 @@
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_OPERATIONPRICE_H
 #define COMMSCHED_ANALYSIS_PROBLEM_OPERATIONPRICE_H
 
-#include <cstdint>
+#include "CommSched/Support/Unlimited.h"
 
 namespace mlir::commsched {
+
+/// `a + b` for numbers that are not negative, at most `unlimited`.
+inline int64_t saturatingAdd(int64_t a, int64_t b) {
+  return a > unlimited - b ? unlimited : a + b;
+}
+
+/// `a * b` for numbers that are not negative, at most `unlimited`.
+inline int64_t saturatingMultiply(int64_t a, int64_t b) {
+  return b != 0 && a > unlimited / b ? unlimited : a * b;
+}
 
 /// What operations take, and where their times come from.
 struct OperationPrice {
