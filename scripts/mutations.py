@@ -340,7 +340,7 @@ MUTATIONS = [
         "the runtime frees a buffer that the program still uses",
         ("lit Conversion/CommSchedToRuntime/carried-futures.mlir",)),
     Mutation(
-        "lib/Conversion/ShardToCommSched/GridGroups.cpp",
+        "lib/Conversion/ShardToCommSched/ShardToCommSched.cpp",
         "    if (step != span)\n      return std::nullopt;\n",
         "    (void)step;\n",
         "groups along axes that are no neighbours get a wrong stride",

@@ -8,6 +8,7 @@
 
 #include "CommSched/CostModel/CollectiveCost.h"
 
+#include "CommSched/CostModel/Collective.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
@@ -177,3 +178,17 @@ int64_t cost::getSaturationBytes(const CollectiveCost &cost,
   }
   return above;
 }
+
+//===----------------------------------------------------------------------===//
+// Queries
+//===----------------------------------------------------------------------===//
+
+namespace mlir::commsched::cost {
+
+int32_t CollectiveQuery::nodes() const {
+  if (ranksPerNode <= 0 || ranks <= ranksPerNode)
+    return 1;
+  return ranks / ranksPerNode + (ranks % ranksPerNode != 0);
+}
+
+} // namespace mlir::commsched::cost

@@ -11,11 +11,16 @@
 // algorithms for energy minimization in vision", 2004). The answer can be
 // checked: no cut is smaller than any flow is large.
 //
+// The network whose cuts are the choices of values to save: every value of the
+// forward that the backward needs is saved, or computed again from others that
+// it has. The minimum cuts by size and by time differ in the weights alone.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_PARTITION_FLOWNETWORK_H
 #define COMMSCHED_LIB_PARTITION_FLOWNETWORK_H
 
+#include "CommSched/Partition/MinCut.h"
 #include "CommSched/Support/Result.h"
 
 #include <cstdint>
@@ -84,6 +89,32 @@ private:
   VertexId numVertices = 2;
   std::vector<Edge> edges;
 };
+
+//===----------------------------------------------------------------------===//
+// Cuts of joint graphs
+//===----------------------------------------------------------------------===//
+
+/// By node, what a choice weighs: not negative, or `FlowNetwork::unbounded` for
+/// what cannot be chosen.
+struct CutWeights {
+  /// Saving the value.
+  std::vector<int64_t> save;
+  /// Computing it again: the whole operation for one that has several results,
+  /// which weigh 0.
+  std::vector<int64_t> repeat;
+};
+
+/// Whether computing the node again takes nothing: views, constants.
+bool isFreeToRepeat(const JointNode &node);
+
+/// The values to save, ascending, such that these and what is computed again
+/// weigh least; of several choices the one that computes least again. `bans`:
+/// why what may not be computed again may not be. What the user wants to be
+/// computed again is. Conflict: something can neither be saved nor computed
+/// again.
+PartitionResult<std::vector<NodeId>>
+solveCut(const JointGraph &graph, const Classification &classes,
+         const std::vector<BanReason> &bans, const CutWeights &weights);
 
 } // namespace mlir::commsched::partition
 

@@ -8,7 +8,7 @@
 
 #include "CommSched/Partition/MinCut.h"
 
-#include "CutNetwork.h"
+#include "FlowNetwork.h"
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 
 #include "CommSched/Partition/PricedCut.h"
 
-#include "CutNetwork.h"
+#include "FlowNetwork.h"
 
 #include <algorithm>
 

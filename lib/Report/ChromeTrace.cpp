@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Report/ChromeTrace.h"
+#include "CommSched/Report/ReportFormats.h"
 #include "llvm/Support/Format.h"
 
 using namespace mlir;

@@ -14,7 +14,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Report/TimelinePage.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "Page/Page.h"
 #include "llvm/ADT/StringMap.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryBudget.h"
-#include "CommSched/Analysis/Problem/RegionMemory.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "PassSupport.h"

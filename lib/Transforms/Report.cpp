@@ -13,7 +13,6 @@
 #include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
-#include "CommSched/Report/TimelinePage.h"
 #include "CommSched/Transforms/Passes.h"
 #include "MemoryBudget.h"
 #include "PassSupport.h"

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Partition/Knapsack.h"
+#include "CommSched/Partition/SavedValues.h"
 
 #include "../Seeds.h"
 #include "ReferenceKnapsack.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_PARTITION_REFERENCEKNAPSACK_H
 #define COMMSCHED_UNITTESTS_PARTITION_REFERENCEKNAPSACK_H
 
-#include "CommSched/Partition/Knapsack.h"
+#include "CommSched/Partition/SavedValues.h"
 
 #include <algorithm>
 #include <limits>

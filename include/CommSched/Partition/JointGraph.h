@@ -16,14 +16,33 @@
 #ifndef COMMSCHED_PARTITION_JOINTGRAPH_H
 #define COMMSCHED_PARTITION_JOINTGRAPH_H
 
-#include "CommSched/Partition/OperatorClass.h"
 #include "CommSched/Support/Csr.h"
+#include "CommSched/Support/OperatorClass.h"
 #include "CommSched/Support/Result.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace mlir::commsched::partition {
+
+/// Whether operators of this class are cheap enough to compute again. That is
+/// the reference's allow-list: not joined or other operators, and nothing that
+/// draws random numbers, multiplies matrices or communicates.
+constexpr bool isRecomputable(OperatorClass kind) {
+  return kind <= OperatorClass::DataMovement || kind == OperatorClass::View ||
+         kind == OperatorClass::Constant;
+}
+
+/// Whether an operator of class `producer` is computed in one kernel with one
+/// of class `consumer` that reads its result, so that the result is never
+/// written to memory.
+constexpr bool areFusible(OperatorClass producer, OperatorClass consumer) {
+  auto isFusible = [](OperatorClass kind) {
+    return isRecomputable(kind) || kind == OperatorClass::Random;
+  };
+  return consumer == OperatorClass::Concatenation ||
+         (isFusible(producer) && isFusible(consumer));
+}
 
 /// Index of an operation of the joint graph, in the order of the program.
 using NodeId = int32_t;

@@ -9,7 +9,7 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/BlockNodes.h"
-#include "CommSched/Analysis/Problem/RegionMemory.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/Futures.h"

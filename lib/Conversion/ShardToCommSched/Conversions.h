@@ -97,10 +97,9 @@ LogicalResult convert(shard::SendOp op, Context &context);
 LogicalResult convert(shard::RecvOp op, Context &context);
 LogicalResult convert(shard::ShiftOp op, Context &context);
 
-// Halo.cpp
+// Indices.cpp
 LogicalResult convert(shard::UpdateHaloOp op, Context &context);
 
-// Indices.cpp
 LogicalResult convert(shard::AllSliceOp op, Context &context);
 LogicalResult convert(shard::GridShapeOp op, Context &context);
 LogicalResult convert(shard::ProcessMultiIndexOp op, Context &context);

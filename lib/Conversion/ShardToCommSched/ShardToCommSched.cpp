@@ -10,10 +10,18 @@
 
 #include "CommSched/Conversion/Passes.h"
 #include "CommSched/Dialect/Runtime/CommSchedRtDialect.h"
+#include "CommSched/Interfaces/RankPlacement.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Shard/IR/ShardDialect.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace mlir::commsched;
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_CONVERTSHARDTOCOMMSCHED
@@ -190,4 +198,201 @@ LogicalResult ConvertShardToCommSched::run() {
     if (SymbolTable::symbolKnownUseEmpty(grid, module))
       rewriter.eraseOp(grid);
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// DeviceGroup
+//===----------------------------------------------------------------------===//
+
+int64_t DeviceGroup::getWeight(unsigned position) const {
+  int64_t weight = 1;
+  for (int64_t size : ArrayRef(shape).drop_front(position + 1))
+    weight *= size;
+  return weight;
+}
+
+int64_t DeviceGroup::getLinearIndex(ArrayRef<int64_t> index) const {
+  int64_t linear = 0;
+  for (auto [size, coordinate] : llvm::zip_equal(shape, index))
+    linear = linear * size + coordinate;
+  return linear;
+}
+
+//===----------------------------------------------------------------------===//
+// Look-up
+//===----------------------------------------------------------------------===//
+
+InFlightDiagnostic mlir::commsched::emitGridError(Operation *op,
+                                                  shard::GridOp grid) {
+  InFlightDiagnostic diag = op->emitOpError();
+  diag.attachNote(grid.getLoc())
+      << "grid @" << grid.getSymName() << " is declared here";
+  return diag;
+}
+
+/// Every device needs a number that a rank can have.
+static LogicalResult verifyGrid(Operation *op, shard::GridOp grid) {
+  int64_t devices = 1;
+  for (auto [axis, size] : llvm::enumerate(grid.getShape())) {
+    if (ShapedType::isDynamic(size))
+      return emitGridError(op, grid)
+             << "cannot be converted: axis " << axis << " of @"
+             << grid.getSymName()
+             << " has a dynamic size, and groups have constant members";
+    if (size == 0)
+      return emitGridError(op, grid)
+             << "cannot be converted: axis " << axis << " of @"
+             << grid.getSymName() << " has size 0, so there are no devices";
+    if (llvm::MulOverflow(devices, size, devices) ||
+        devices > std::numeric_limits<int32_t>::max())
+      return emitGridError(op, grid)
+             << "cannot be converted: @" << grid.getSymName()
+             << " has more devices than ranks can be numbered, "
+             << std::numeric_limits<int32_t>::max();
+  }
+  return success();
+}
+
+FailureOr<DeviceGroup> GridGroups::lookup(Operation *op,
+                                          FlatSymbolRefAttr gridSymbol,
+                                          ArrayRef<shard::GridAxis> axes) {
+  auto grid = shard::getGridOrNull(op, gridSymbol, symbolTables);
+  if (!grid)
+    return op->emitOpError("names ") << gridSymbol << ", which is no grid";
+  if (failed(verifyGrid(op, grid)))
+    return failure();
+  DeviceGroup group = {grid, llvm::to_vector(axes), {}, 1};
+  llvm::SmallSet<shard::GridAxis, 4> seen;
+  for (shard::GridAxis axis : axes) {
+    if (axis < 0 || axis >= grid.getRank())
+      return emitGridError(op, grid)
+             << "names axis " << axis << ", but @" << grid.getSymName()
+             << " has " << grid.getRank() << " axes";
+    if (!seen.insert(axis).second)
+      return op->emitOpError("names axis ") << axis << " twice";
+    group.shape.push_back(grid.getShape()[axis]);
+    group.size *= group.shape.back();
+  }
+  return group;
+}
+
+FailureOr<DeviceGroup> GridGroups::lookupAll(Operation *op,
+                                             FlatSymbolRefAttr gridSymbol) {
+  auto grid = shard::getGridOrNull(op, gridSymbol, symbolTables);
+  SmallVector<shard::GridAxis> axes(grid ? grid.getRank() : 0);
+  std::iota(axes.begin(), axes.end(), 0);
+  return lookup(op, gridSymbol, axes);
+}
+
+//===----------------------------------------------------------------------===//
+// Members
+//===----------------------------------------------------------------------===//
+
+/// The distance in ranks of two neighbours along `axis`.
+static int64_t getRankStride(ArrayRef<int64_t> gridShape,
+                             shard::GridAxis axis) {
+  int64_t stride = 1;
+  for (int64_t size : gridShape.drop_front(axis + 1))
+    stride *= size;
+  return stride;
+}
+
+/// The distance between a group's ranks if it is the same everywhere: each axis
+/// then steps over exactly what the next one spans. Axes of size 1 do not
+/// matter.
+static std::optional<int64_t> getStride(ArrayRef<int64_t> gridShape,
+                                        const DeviceGroup &group) {
+  int64_t stride = 0, span = 0;
+  for (auto [axis, size] :
+       llvm::reverse(llvm::zip_equal(group.axes, group.shape))) {
+    if (size == 1)
+      continue;
+    int64_t step = getRankStride(gridShape, axis);
+    if (!stride)
+      stride = span = step;
+    if (step != span)
+      return std::nullopt;
+    span *= size;
+  }
+  return stride ? stride : 1;
+}
+
+/// The ranks of the devices that are at 0 outside of `axes`, in the order of a
+/// group along `axes`.
+static SmallVector<int64_t> listRanks(ArrayRef<int64_t> gridShape,
+                                      ArrayRef<shard::GridAxis> axes) {
+  SmallVector<int64_t> ranks = {0};
+  for (shard::GridAxis axis : axes) {
+    int64_t step = getRankStride(gridShape, axis);
+    SmallVector<int64_t> extended;
+    extended.reserve(ranks.size() * gridShape[axis]);
+    for (int64_t rank : ranks)
+      for (int64_t index = 0; index < gridShape[axis]; ++index)
+        extended.push_back(rank + index * step);
+    ranks = std::move(extended);
+  }
+  return ranks;
+}
+
+/// One row for each group, in the order of the coordinates outside of its axes.
+static DenseIntElementsAttr listAllGroups(const DeviceGroup &group,
+                                          ArrayRef<int64_t> members) {
+  shard::GridOp grid = group.grid;
+  SmallVector<shard::GridAxis> others;
+  for (shard::GridAxis axis = 0; axis < grid.getRank(); ++axis)
+    if (!llvm::is_contained(group.axes, axis))
+      others.push_back(axis);
+  SmallVector<int64_t> firsts = listRanks(grid.getShape(), others);
+  SmallVector<int64_t> ranks;
+  ranks.reserve(firsts.size() * members.size());
+  for (int64_t first : firsts)
+    for (int64_t member : members)
+      ranks.push_back(first + member);
+  auto type =
+      RankedTensorType::get({static_cast<int64_t>(firsts.size()), group.size},
+                            IntegerType::get(grid.getContext(), 64));
+  return DenseIntElementsAttr::get(type, ranks);
+}
+
+//===----------------------------------------------------------------------===//
+// Declaration
+//===----------------------------------------------------------------------===//
+
+StringRef GridGroups::getSymbol(const DeviceGroup &group) {
+  shard::GridOp grid = group.grid;
+  MLIRContext *context = grid.getContext();
+  GroupOp &op = declared[{grid, DenseI16ArrayAttr::get(context, group.axes)}];
+  if (op)
+    return op.getSymName();
+
+  Builder builder(context);
+  IntegerAttr strideAttr;
+  DenseIntElementsAttr ranks;
+  int64_t onOneNode;
+  if (std::optional<int64_t> stride = getStride(grid.getShape(), group)) {
+    if (*stride != 1)
+      strideAttr = builder.getI64IntegerAttr(*stride);
+    onOneNode =
+        std::min<int64_t>(group.size, llvm::divideCeil(ranksPerNode, *stride));
+  } else {
+    SmallVector<int64_t> members = listRanks(grid.getShape(), group.axes);
+    ranks = listAllGroups(group, members);
+    onOneNode = countRanksOnOneNode(members, ranksPerNode);
+  }
+
+  std::string name = (grid.getSymName() + "_axes").str();
+  for (shard::GridAxis axis : group.axes)
+    name += "_" + std::to_string(axis);
+  OpBuilder detached(context);
+  op = GroupOp::create(detached, grid.getLoc(), name, group.size,
+                       /*ranks_per_node=*/IntegerAttr(), strideAttr, ranks,
+                       /*sym_visibility=*/StringAttr());
+  // The default is not printed.
+  if (op.getProcessGroup().ranksPerNode != onOneNode)
+    op.setRanksPerNode(onOneNode);
+  Operation *&last = lastDeclared.try_emplace(grid, grid).first->second;
+  symbolTables.getSymbolTable(grid->getParentOp())
+      .insert(op, std::next(Block::iterator(last)));
+  last = op;
+  return op.getSymName();
 }

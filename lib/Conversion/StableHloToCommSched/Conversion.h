@@ -283,8 +283,6 @@ FailureOr<SmallVector<Collective>> collectCollectives(Context &context);
 /// in the result.
 void inlineCallsInLoops(ModuleOp module, SymbolTable &symbols);
 
-// Outline.cpp
-
 /// Moves the body of each `sdy.manual_computation` that is the closest one
 /// around one of `collectives` into a private function.
 void outlineManualComputations(ArrayRef<Collective> collectives,

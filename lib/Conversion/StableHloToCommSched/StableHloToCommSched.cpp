@@ -12,6 +12,16 @@
 // What has no form in `commsched` does not end the conversion: it stays where
 // it is, is a barrier for what communicates, and costs what the model says.
 //
+// Function passes, memory budgets and reports are about functions. What runs on
+// one device is the body of a `sdy.manual_computation`, so it becomes a
+// function, which the region calls:
+//
+//   %r = "sdy.manual_computation"(%x) <{...}> ({
+//   ^bb0(%a: tensor<8xf32>):
+//     %c = func.call @main.manual_computation_0(%a) : ...
+//     "sdy.return"(%c) : (tensor<8xf32>) -> ()
+//   }) : ...
+//
 //===----------------------------------------------------------------------===//
 
 #include "Conversion.h"
@@ -23,6 +33,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -208,4 +219,103 @@ LogicalResult mlir::commsched::stablehlo::remarkOnKept(Context &context) {
     remark << remark::metric("RuntimeNs", price.timeNs);
   }
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Manual computations
+//===----------------------------------------------------------------------===//
+
+/// The closest manual computation around `op`; null if there is none.
+static Operation *getManualComputation(Operation *op) {
+  for (Operation *parent = op->getParentOp(); parent;
+       parent = parent->getParentOp())
+    if (parent->getName().getStringRef() == manualComputationName)
+      return parent;
+  return nullptr;
+}
+
+/// The terminator of the body, or null if it does not have the form that
+/// Shardy's verifier requires.
+static Operation *getManualReturn(Operation *computation) {
+  if (computation->getNumRegions() != 1 ||
+      !computation->getRegion(0).hasOneBlock() ||
+      computation->getRegion(0).front().empty())
+    return nullptr;
+  Operation &last = computation->getRegion(0).front().back();
+  return last.getName().getStringRef() == manualReturnName ? &last : nullptr;
+}
+
+/// A private function of the body's arguments, followed by the values from
+/// outside that it uses.
+static func::FuncOp createFunction(Operation *computation, Block &body,
+                                   ValueRange captured, Operation *returned,
+                                   StringRef name) {
+  SmallVector<Type> inputs = llvm::to_vector(body.getArgumentTypes());
+  llvm::append_range(inputs, captured.getTypes());
+  auto type = FunctionType::get(computation->getContext(), inputs,
+                                llvm::to_vector(returned->getOperandTypes()));
+  OpBuilder detached(computation->getContext());
+  auto function =
+      func::FuncOp::create(detached, computation->getLoc(), name, type);
+  function.setPrivate();
+  function->setDiscardableAttr(outlinedMark, detached.getUnitAttr());
+  return function;
+}
+
+/// Moves the body of `computation` into the function `name`.
+static void outline(Operation *computation, func::FuncOp parent, StringRef name,
+                    SymbolTable &symbols) {
+  Operation *returned = getManualReturn(computation);
+  Region &region = computation->getRegion(0);
+  Block *body = &region.front();
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(region, captured);
+  for (Value value : returned->getOperands())
+    if (value.getParentRegion() != &region)
+      captured.insert(value);
+
+  func::FuncOp function = createFunction(
+      computation, *body, captured.getArrayRef(), returned, name);
+  symbols.insert(function, std::next(Block::iterator(parent)));
+
+  // The region gets a block that calls, and the function the body.
+  Block *caller = new Block();
+  for (BlockArgument argument : body->getArguments())
+    caller->addArgument(argument.getType(), argument.getLoc());
+  region.push_back(caller);
+  body->moveBefore(&function.getBody(), function.getBody().end());
+  for (Value value : captured) {
+    BlockArgument argument = body->addArgument(value.getType(), value.getLoc());
+    value.replaceUsesWithIf(argument, [&](OpOperand &use) {
+      return function.getBody().isAncestor(use.getOwner()->getParentRegion());
+    });
+  }
+  OpBuilder builder = OpBuilder::atBlockEnd(body);
+  func::ReturnOp::create(builder, returned->getLoc(), returned->getOperands());
+  returned->moveBefore(caller, caller->end());
+  builder.setInsertionPoint(returned);
+  SmallVector<Value> operands =
+      llvm::to_vector_of<Value>(caller->getArguments());
+  llvm::append_range(operands, captured);
+  auto call =
+      func::CallOp::create(builder, computation->getLoc(), function, operands);
+  returned->setOperands(call.getResults());
+}
+
+void mlir::commsched::stablehlo::outlineManualComputations(
+    ArrayRef<Collective> collectives, SymbolTable &symbols) {
+  llvm::SetVector<Operation *> computations;
+  for (const Collective &collective : collectives)
+    if (Operation *computation = getManualComputation(collective.op))
+      computations.insert(computation);
+  llvm::DenseMap<Operation *, int64_t> counts;
+  for (Operation *computation : computations) {
+    auto parent = computation->getParentOfType<func::FuncOp>();
+    if (!parent || !getManualReturn(computation))
+      continue;
+    std::string name =
+        (parent.getSymName() + ".manual_computation_" + Twine(counts[parent]++))
+            .str();
+    outline(computation, parent, name, symbols);
+  }
 }

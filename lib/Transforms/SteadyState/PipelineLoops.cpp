@@ -8,7 +8,7 @@
 
 #include "../Bucketing/BucketChoice.h"
 #include "../PassSupport.h"
-#include "CommSched/Analysis/Problem/RegionMemory.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "CountedLoop.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_OPERATORCLASSES_H
 #define COMMSCHED_ANALYSIS_PROBLEM_OPERATORCLASSES_H
 
-#include "CommSched/Partition/OperatorClass.h"
+#include "CommSched/Support/OperatorClass.h"
 #include "mlir/IR/Operation.h"
 #include <optional>
 

@@ -30,12 +30,16 @@
 // So what a loop has live is what is live around it, and what is live at the
 // peak of its body, without the arguments of the body.
 //
+// What is live in the regions of an operation while it runs, and how that adds
+// up with what is live around the operation.
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_ANALYSIS_PROBLEM_STORAGEANALYSIS_H
 #define COMMSCHED_ANALYSIS_PROBLEM_STORAGEANALYSIS_H
 
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
@@ -179,6 +183,25 @@ private:
   /// One of the memrefs that may all alias.
   int32_t unknownMemory = none;
 };
+
+//===----------------------------------------------------------------------===//
+// Memory of regions
+//===----------------------------------------------------------------------===//
+
+/// The live bytes of the operations of `block` in program order, with what is
+/// in their regions. Sizes that are not known count as 0; if the sum does not
+/// fit 64 bits, the peak is INT64_MAX. Linear in the operations and operands,
+/// those in regions once for each operation around them.
+schedule::MemoryTimeline simulateBlockMemory(Block &block);
+
+/// The bytes of what is live in `block`, a block in a region, that the block
+/// around counts: arguments, or else results of the operation that holds it.
+int64_t computeCountedBytes(Block &block);
+
+/// The bytes that are live in the regions of `op` beyond those that its block
+/// counts: the largest over its blocks. 0 for an operation without regions, or
+/// one whose regions run for each element or in a way that is not known.
+int64_t computeScratchBytes(Operation *op);
 
 } // namespace mlir::commsched
 

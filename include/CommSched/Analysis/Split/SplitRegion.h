@@ -23,7 +23,6 @@
 #ifndef COMMSCHED_ANALYSIS_SPLIT_SPLITREGION_H
 #define COMMSCHED_ANALYSIS_SPLIT_SPLITREGION_H
 
-#include "CommSched/Analysis/Split/SplitExtent.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/SplitRule.h"
 #include "mlir/IR/Block.h"
@@ -35,6 +34,16 @@
 #include <vector>
 
 namespace mlir::commsched {
+
+/// How far a region reaches from a collective.
+enum class SplitExtent {
+  /// From a gather forward, from a scatter backward, from other collectives
+  /// both ways, to the first large computations, which belong to the region as
+  /// the free views directly behind them do.
+  Nearest,
+  /// As far as the rules go.
+  Widest,
+};
 
 /// An operation of a region, and the axis that is divided.
 struct SplitMember {
