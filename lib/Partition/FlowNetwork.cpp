@@ -5,26 +5,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-//
-// Vertices that unbounded edges connect to the source or the sink are on its
-// side of every cut. They are merged before the flow is computed, and so are
-// edges with the same ends. In the networks of the partitioner this applies to
-// most of them.
-//
-//===----------------------------------------------------------------------===//
 
 #include "FlowNetwork.h"
 
 #include "CommSched/Support/Csr.h"
 
+#include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
-#include <boost/graph/compressed_sparse_row_graph.hpp>
-#include <boost/property_map/property_map.hpp>
 
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 
 using namespace mlir::commsched;
@@ -36,119 +27,49 @@ using namespace mlir::commsched::partition;
 
 namespace {
 
-/// The capacities between two vertices in both directions.
-struct FlowPair {
-  VertexId first;
-  VertexId second;
-  int64_t forwards;
-  int64_t backwards;
+using ArcTraits =
+    boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+
+/// Every edge gives two arcs, each the reverse of the other.
+struct Arc {
+  int64_t capacity = 0;
+  int64_t residual = 0;
+  ArcTraits::edge_descriptor reverse;
 };
 
-struct MaximumFlow {
-  int64_t value = 0;
-  /// By vertex: whether more could flow from there to the sink.
-  std::vector<char> canReachSink;
-};
-
-/// Every pair gives two arcs, each the reverse of the other. Arcs are numbered
-/// by the vertex that they leave, as the compressed graph keeps them.
-class ArcGraph {
-public:
-  ArcGraph(VertexId numVertices, const std::vector<FlowPair> &pairs);
-
-  MaximumFlow solve();
-
-private:
-  using Graph =
-      boost::compressed_sparse_row_graph<boost::directedS, boost::no_property,
-                                         boost::no_property, boost::no_property,
-                                         uint32_t, size_t>;
-  using ArcDescriptor = boost::graph_traits<Graph>::edge_descriptor;
-
-  std::vector<char> findSinkReach() const;
-
-  VertexId numVertices;
-  /// By arc: where it leads.
-  std::vector<std::pair<uint32_t, uint32_t>> ends;
-  std::vector<int64_t> capacities;
-  std::vector<int64_t> residuals;
-  std::vector<ArcDescriptor> reverses;
-  /// By vertex: the arcs that leave it.
-  Csr<size_t> leaving;
-};
+using ArcGraph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS,
+                          boost::no_property, Arc>;
 
 } // namespace
 
-ArcGraph::ArcGraph(VertexId numVertices, const std::vector<FlowPair> &pairs)
-    : numVertices(numVertices) {
-  // Half 2i leads from the first vertex of pair i to the second, 2i + 1 back.
-  auto getStart = [&](size_t half) {
-    return half % 2 == 0 ? pairs[half / 2].first : pairs[half / 2].second;
-  };
-  Csr<size_t> halves;
-  halves.build(numVertices, 2 * pairs.size(), getStart,
-               [](size_t half) { return half; });
-  std::vector<size_t> arcOf(2 * pairs.size());
-  for (VertexId vertex = 0; vertex < numVertices; ++vertex)
-    for (size_t half : halves[vertex]) {
-      const FlowPair &pair = pairs[half / 2];
-      arcOf[half] = ends.size();
-      ends.push_back({vertex, getStart(half ^ 1)});
-      capacities.push_back(half % 2 == 0 ? pair.forwards : pair.backwards);
-    }
-  residuals.resize(ends.size());
-  reverses.resize(ends.size());
-  for (size_t half = 0; half < arcOf.size(); ++half)
-    reverses[arcOf[half]] = ArcDescriptor(
-        static_cast<uint32_t>(getStart(half ^ 1)), arcOf[half ^ 1]);
-  leaving.build(
-      numVertices, ends.size(),
-      [&](size_t arc) { return static_cast<VertexId>(ends[arc].first); },
-      [](size_t arc) { return arc; });
+/// Finds a maximum flow, which stays in the residuals. Returns its value.
+static int64_t findMaximumFlow(ArcGraph &graph) {
+  size_t size = num_vertices(graph);
+  std::vector<ArcTraits::edge_descriptor> parents(size);
+  std::vector<boost::default_color_type> colors(size);
+  std::vector<int64_t> distances(size);
+  return boost::boykov_kolmogorov_max_flow(
+      graph, get(&Arc::capacity, graph), get(&Arc::residual, graph),
+      get(&Arc::reverse, graph), parents.data(), colors.data(),
+      distances.data(), get(boost::vertex_index, graph), FlowNetwork::source,
+      FlowNetwork::sink);
 }
 
-MaximumFlow ArcGraph::solve() {
-  Graph graph(boost::edges_are_sorted, ends.begin(), ends.end(), numVertices);
-  auto vertexIndex = boost::get(boost::vertex_index, graph);
-  auto arcIndex = boost::get(boost::edge_index, graph);
-  std::vector<ArcDescriptor> parents(numVertices);
-  std::vector<boost::default_color_type> colors(numVertices);
-  std::vector<int64_t> distances(numVertices);
-  auto byArc = [&](auto &values) {
-    return boost::make_iterator_property_map(values.begin(), arcIndex);
-  };
-  auto byVertex = [&](auto &values) {
-    return boost::make_iterator_property_map(values.begin(), vertexIndex);
-  };
-  MaximumFlow flow;
-  flow.value = boost::boykov_kolmogorov_max_flow(
-      graph, byArc(capacities), byArc(residuals), byArc(reverses),
-      byVertex(parents), byVertex(colors), byVertex(distances), vertexIndex,
-      FlowNetwork::source, FlowNetwork::sink);
-  flow.canReachSink = findSinkReach();
-  return flow;
-}
-
-std::vector<char> ArcGraph::findSinkReach() const {
-  std::vector<char> isReached(numVertices, 0);
-  std::vector<VertexId> queue = {FlowNetwork::sink};
+/// By vertex: whether more could flow from there to the sink.
+static std::vector<char> findSinkReach(const ArcGraph &graph) {
+  std::vector<char> isReached(num_vertices(graph), 0);
+  std::vector<size_t> queue = {FlowNetwork::sink};
   isReached[FlowNetwork::sink] = 1;
   for (size_t next = 0; next < queue.size(); ++next)
-    for (size_t arc : leaving[queue[next]]) {
-      auto vertex = static_cast<VertexId>(ends[arc].second);
-      if (residuals[reverses[arc].idx] == 0 ||
+    for (auto [arc, end] = out_edges(queue[next], graph); arc != end; ++arc) {
+      size_t vertex = target(*arc, graph);
+      if (graph[graph[*arc].reverse].residual == 0 ||
           std::exchange(isReached[vertex], 1))
         continue;
       queue.push_back(vertex);
     }
   return isReached;
-}
-
-/// From vertex 0 to vertex 1. `pairs` are all different, the first vertex below
-/// the second, and no capacity nor the flow is more than 2^61.
-static MaximumFlow findMaximumFlow(VertexId numVertices,
-                                   const std::vector<FlowPair> &pairs) {
-  return ArcGraph(numVertices, pairs).solve();
 }
 
 //===----------------------------------------------------------------------===//
@@ -170,98 +91,37 @@ int32_t FlowNetwork::getShift() const {
   return shift;
 }
 
-namespace {
-
-/// The vertices that unbounded edges lead to from `root`, or lead from to it.
-class UnboundedReach {
-public:
-  UnboundedReach(const FlowNetwork &network, VertexId root, bool isReversed);
-
-  bool contains(VertexId vertex) const { return isReached[vertex]; }
-  /// The edges from the root to `vertex`, which is reached.
-  std::vector<FlowNetwork::Edge> getPath(VertexId vertex) const;
-
-private:
-  const FlowNetwork &network;
-  VertexId root;
-  /// By vertex.
-  std::vector<char> isReached;
-  /// By vertex: the index of the edge by which it was reached first.
-  std::vector<size_t> lastEdge;
-};
-
-} // namespace
-
-UnboundedReach::UnboundedReach(const FlowNetwork &network, VertexId root,
-                               bool isReversed)
-    : network(network), root(root), isReached(network.size(), 0),
-      lastEdge(network.size(), 0) {
+/// The unbounded edges that lead from the source to the sink, if some do.
+static std::vector<FlowNetwork::Edge>
+findUnboundedPath(const FlowNetwork &network) {
   const std::vector<FlowNetwork::Edge> &edges = network.getEdges();
   Csr<size_t> leaving;
   leaving.build(
       network.size(), edges.size(),
       [&](size_t i) {
-        if (edges[i].capacity != FlowNetwork::unbounded)
-          return VertexId(-1);
-        return isReversed ? edges[i].to : edges[i].from;
+        return edges[i].capacity == FlowNetwork::unbounded ? edges[i].from : -1;
       },
       [](size_t i) { return i; });
-  std::vector<VertexId> queue = {root};
-  isReached[root] = 1;
+  std::vector<char> isReached(network.size(), 0);
+  // By vertex: the index of the edge by which it was reached first.
+  std::vector<size_t> lastEdge(network.size(), 0);
+  std::vector<VertexId> queue = {FlowNetwork::source};
+  isReached[FlowNetwork::source] = 1;
   for (size_t next = 0; next < queue.size(); ++next)
     for (size_t i : leaving[queue[next]]) {
-      VertexId vertex = isReversed ? edges[i].from : edges[i].to;
+      VertexId vertex = edges[i].to;
       if (std::exchange(isReached[vertex], 1))
         continue;
       lastEdge[vertex] = i;
       queue.push_back(vertex);
     }
-}
-
-std::vector<FlowNetwork::Edge> UnboundedReach::getPath(VertexId vertex) const {
   std::vector<FlowNetwork::Edge> path;
-  for (; vertex != root; vertex = path.back().from)
-    path.push_back(network.getEdges()[lastEdge[vertex]]);
+  if (isReached[FlowNetwork::sink])
+    for (VertexId vertex = FlowNetwork::sink; vertex != FlowNetwork::source;
+         vertex = path.back().from)
+      path.push_back(edges[lastEdge[vertex]]);
   std::reverse(path.begin(), path.end());
   return path;
-}
-
-/// The pairs of vertices that `network` joins when `vertexOf` says what each of
-/// its vertices becomes; `most` stands for unbounded.
-static std::vector<FlowPair> mergeEdges(const FlowNetwork &network,
-                                        const std::vector<VertexId> &vertexOf,
-                                        int32_t shift, int64_t most) {
-  std::vector<FlowPair> pairs;
-  for (const FlowNetwork::Edge &edge : network.getEdges()) {
-    VertexId from = vertexOf[edge.from];
-    VertexId to = vertexOf[edge.to];
-    int64_t capacity =
-        edge.capacity == FlowNetwork::unbounded ? most : edge.capacity >> shift;
-    // Edges into the source or out of the sink carry no flow.
-    if (from == to || to == FlowNetwork::source || from == FlowNetwork::sink ||
-        capacity == 0)
-      continue;
-    if (from < to)
-      pairs.push_back({from, to, capacity, 0});
-    else
-      pairs.push_back({to, from, 0, capacity});
-  }
-  std::sort(pairs.begin(), pairs.end(),
-            [](const FlowPair &a, const FlowPair &b) {
-              return std::tie(a.first, a.second) < std::tie(b.first, b.second);
-            });
-  size_t numMerged = 0;
-  for (const FlowPair &pair : pairs) {
-    FlowPair *last = numMerged == 0 ? nullptr : &pairs[numMerged - 1];
-    if (!last || last->first != pair.first || last->second != pair.second) {
-      pairs[numMerged++] = pair;
-      continue;
-    }
-    last->forwards = std::min(last->forwards + pair.forwards, most);
-    last->backwards = std::min(last->backwards + pair.backwards, most);
-  }
-  pairs.resize(numMerged);
-  return pairs;
 }
 
 /// The capacity across a cut, of edges divided by 2^shift; none if an unbounded
@@ -282,30 +142,29 @@ computeCapacity(const FlowNetwork &network, const std::vector<char> &onSinkSide,
 
 FlowNetwork::Cut FlowNetwork::findMinimumCut() const {
   Cut cut;
-  UnboundedReach fromSource(*this, source, /*isReversed=*/false);
-  if (fromSource.contains(sink)) {
-    cut.unboundedPath = fromSource.getPath(sink);
+  cut.unboundedPath = findUnboundedPath(*this);
+  if (!cut.unboundedPath.empty())
     return cut;
-  }
-  UnboundedReach toSink(*this, sink, /*isReversed=*/true);
-  std::vector<VertexId> vertexOf(size());
-  VertexId numMerged = 2;
-  for (VertexId vertex = 0; vertex < size(); ++vertex)
-    vertexOf[vertex] = fromSource.contains(vertex) ? source
-                       : toSink.contains(vertex)   ? sink
-                                                   : numMerged++;
-
   int32_t shift = getShift();
   int64_t most = 1;
   for (const Edge &edge : edges)
     if (edge.capacity != unbounded)
       most += edge.capacity >> shift;
-  MaximumFlow flow =
-      findMaximumFlow(numMerged, mergeEdges(*this, vertexOf, shift, most));
-  cut.flow = flow.value;
-  cut.onSinkSide.resize(size());
-  for (VertexId vertex = 0; vertex < size(); ++vertex)
-    cut.onSinkSide[vertex] = flow.canReachSink[vertexOf[vertex]];
+  ArcGraph graph(size());
+  for (const Edge &edge : edges) {
+    // Edges into the source or out of the sink carry no flow.
+    if (edge.from == edge.to || edge.to == source || edge.from == sink ||
+        edge.capacity == 0)
+      continue;
+    auto forward = add_edge(edge.from, edge.to, graph).first;
+    auto backward = add_edge(edge.to, edge.from, graph).first;
+    graph[forward].capacity =
+        edge.capacity == unbounded ? most : edge.capacity >> shift;
+    graph[forward].reverse = backward;
+    graph[backward].reverse = forward;
+  }
+  cut.flow = findMaximumFlow(graph);
+  cut.onSinkSide = findSinkReach(graph);
   cut.capacity = computeCapacity(*this, cut.onSinkSide, shift).value_or(most);
   return cut;
 }
