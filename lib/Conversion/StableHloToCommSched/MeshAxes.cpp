@@ -21,6 +21,7 @@
 
 #include "Conversion.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
