@@ -10,8 +10,9 @@
 
 #include "CommSched/Support/Csr.h"
 
-#include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/property_map/property_map.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -27,44 +28,100 @@ using namespace mlir::commsched::partition;
 
 namespace {
 
-using ArcTraits =
-    boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-
-/// Every edge gives two arcs, each the reverse of the other.
-struct Arc {
-  int64_t capacity = 0;
-  int64_t residual = 0;
-  ArcTraits::edge_descriptor reverse;
+struct MaximumFlow {
+  int64_t value = 0;
+  /// By vertex: whether more could flow from there to the sink.
+  std::vector<char> canReachSink;
 };
 
-using ArcGraph =
-    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS,
-                          boost::no_property, Arc>;
+/// Every edge gives two arcs, each the reverse of the other. Arcs are numbered
+/// by the vertex that they leave, as the compressed graph keeps them.
+class ArcGraph {
+public:
+  /// No capacity is unbounded, nor is one or the flow more than 2^61.
+  ArcGraph(VertexId numVertices, const std::vector<FlowNetwork::Edge> &edges);
+
+  MaximumFlow solve();
+
+private:
+  using Graph =
+      boost::compressed_sparse_row_graph<boost::directedS, boost::no_property,
+                                         boost::no_property, boost::no_property,
+                                         uint32_t, size_t>;
+  using ArcDescriptor = boost::graph_traits<Graph>::edge_descriptor;
+
+  std::vector<char> findSinkReach() const;
+
+  VertexId numVertices;
+  /// By arc: where it leads.
+  std::vector<std::pair<uint32_t, uint32_t>> ends;
+  std::vector<int64_t> capacities;
+  std::vector<int64_t> residuals;
+  std::vector<ArcDescriptor> reverses;
+  /// By vertex: the arcs that leave it.
+  Csr<size_t> leaving;
+};
 
 } // namespace
 
-/// Finds a maximum flow, which stays in the residuals. Returns its value.
-static int64_t findMaximumFlow(ArcGraph &graph) {
-  size_t size = num_vertices(graph);
-  std::vector<ArcTraits::edge_descriptor> parents(size);
-  std::vector<boost::default_color_type> colors(size);
-  std::vector<int64_t> distances(size);
-  return boost::boykov_kolmogorov_max_flow(
-      graph, get(&Arc::capacity, graph), get(&Arc::residual, graph),
-      get(&Arc::reverse, graph), parents.data(), colors.data(),
-      distances.data(), get(boost::vertex_index, graph), FlowNetwork::source,
-      FlowNetwork::sink);
+ArcGraph::ArcGraph(VertexId numVertices,
+                   const std::vector<FlowNetwork::Edge> &edges)
+    : numVertices(numVertices) {
+  // Half 2i leads along edge i, 2i + 1 back.
+  auto getStart = [&](size_t half) {
+    return half % 2 == 0 ? edges[half / 2].from : edges[half / 2].to;
+  };
+  Csr<size_t> halves;
+  halves.build(numVertices, 2 * edges.size(), getStart,
+               [](size_t half) { return half; });
+  std::vector<size_t> arcOf(2 * edges.size());
+  for (VertexId vertex = 0; vertex < numVertices; ++vertex)
+    for (size_t half : halves[vertex]) {
+      arcOf[half] = ends.size();
+      ends.push_back({vertex, getStart(half ^ 1)});
+      capacities.push_back(half % 2 == 0 ? edges[half / 2].capacity : 0);
+    }
+  residuals.resize(ends.size());
+  reverses.resize(ends.size());
+  for (size_t half = 0; half < arcOf.size(); ++half)
+    reverses[arcOf[half]] = ArcDescriptor(
+        static_cast<uint32_t>(getStart(half ^ 1)), arcOf[half ^ 1]);
+  leaving.build(
+      numVertices, ends.size(),
+      [&](size_t arc) { return static_cast<VertexId>(ends[arc].first); },
+      [](size_t arc) { return arc; });
 }
 
-/// By vertex: whether more could flow from there to the sink.
-static std::vector<char> findSinkReach(const ArcGraph &graph) {
-  std::vector<char> isReached(num_vertices(graph), 0);
-  std::vector<size_t> queue = {FlowNetwork::sink};
+MaximumFlow ArcGraph::solve() {
+  Graph graph(boost::edges_are_sorted, ends.begin(), ends.end(), numVertices);
+  auto vertexIndex = boost::get(boost::vertex_index, graph);
+  auto arcIndex = boost::get(boost::edge_index, graph);
+  std::vector<ArcDescriptor> parents(numVertices);
+  std::vector<boost::default_color_type> colors(numVertices);
+  std::vector<int64_t> distances(numVertices);
+  auto byArc = [&](auto &values) {
+    return boost::make_iterator_property_map(values.begin(), arcIndex);
+  };
+  auto byVertex = [&](auto &values) {
+    return boost::make_iterator_property_map(values.begin(), vertexIndex);
+  };
+  MaximumFlow flow;
+  flow.value = boost::boykov_kolmogorov_max_flow(
+      graph, byArc(capacities), byArc(residuals), byArc(reverses),
+      byVertex(parents), byVertex(colors), byVertex(distances), vertexIndex,
+      FlowNetwork::source, FlowNetwork::sink);
+  flow.canReachSink = findSinkReach();
+  return flow;
+}
+
+std::vector<char> ArcGraph::findSinkReach() const {
+  std::vector<char> isReached(numVertices, 0);
+  std::vector<VertexId> queue = {FlowNetwork::sink};
   isReached[FlowNetwork::sink] = 1;
   for (size_t next = 0; next < queue.size(); ++next)
-    for (auto [arc, end] = out_edges(queue[next], graph); arc != end; ++arc) {
-      size_t vertex = target(*arc, graph);
-      if (graph[graph[*arc].reverse].residual == 0 ||
+    for (size_t arc : leaving[queue[next]]) {
+      auto vertex = static_cast<VertexId>(ends[arc].second);
+      if (residuals[reverses[arc].idx] == 0 ||
           std::exchange(isReached[vertex], 1))
         continue;
       queue.push_back(vertex);
@@ -150,21 +207,17 @@ FlowNetwork::Cut FlowNetwork::findMinimumCut() const {
   for (const Edge &edge : edges)
     if (edge.capacity != unbounded)
       most += edge.capacity >> shift;
-  ArcGraph graph(size());
-  for (const Edge &edge : edges) {
-    // Edges into the source or out of the sink carry no flow.
-    if (edge.from == edge.to || edge.to == source || edge.from == sink ||
-        edge.capacity == 0)
-      continue;
-    auto forward = add_edge(edge.from, edge.to, graph).first;
-    auto backward = add_edge(edge.to, edge.from, graph).first;
-    graph[forward].capacity =
-        edge.capacity == unbounded ? most : edge.capacity >> shift;
-    graph[forward].reverse = backward;
-    graph[backward].reverse = forward;
-  }
-  cut.flow = findMaximumFlow(graph);
-  cut.onSinkSide = findSinkReach(graph);
+  std::vector<Edge> used;
+  // Edges into the source or out of the sink carry no flow.
+  for (Edge edge : edges)
+    if (edge.from != edge.to && edge.to != source && edge.from != sink) {
+      edge.capacity =
+          edge.capacity == unbounded ? most : edge.capacity >> shift;
+      used.push_back(edge);
+    }
+  MaximumFlow flow = ArcGraph(size(), used).solve();
+  cut.flow = flow.value;
+  cut.onSinkSide = std::move(flow.canReachSink);
   cut.capacity = computeCapacity(*this, cut.onSinkSide, shift).value_or(most);
   return cut;
 }
