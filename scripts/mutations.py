@@ -257,7 +257,7 @@ MUTATIONS = [
         "results of a function are freed after their last use",
         ("lit Analysis/peak-memory.mlir",)),
     Mutation(
-        "lib/Analysis/Costs/OperationCosts.cpp",
+        "lib/Analysis/Costs/RegionRuns.cpp",
         "    } else if (!chosen || cost.timeNs > dearest.timeNs) {\n",
         "    } else {\n",
         "a branch costs what its last alternative does",

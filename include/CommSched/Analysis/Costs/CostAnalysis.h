@@ -33,8 +33,8 @@ namespace mlir::commsched {
 /// between functions, and to build one for each function takes functions times
 /// symbols. Process groups are few and mostly stand at the front of the module:
 /// this collection scans the module until it meets the symbol, and caches the
-/// result. The answers are those of the base class; for an operation that is not
-/// in the module of `root`, they are those for `root`. The module must not
+/// result. The answers are those of the base class; for an operation that is
+/// not in the module of `root`, they are those for `root`. The module must not
 /// change while the object lives.
 class ScanningSymbolTables : public SymbolTableCollection {
 public:
