@@ -250,38 +250,59 @@ static void printReordering(const StepReport &report, raw_ostream &os) {
   table.print(os);
 }
 
-void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
-  auto row = [&](StringRef label, const std::string &value,
-                 const std::string &note = "") {
+namespace {
+
+/// The rows of a table on one step.
+class StepRows {
+public:
+  StepRows(const StepReport &report, raw_ostream &os)
+      : report(report), os(os) {}
+
+  void printTraffic();
+  void printTimes();
+  void printPeriod(const PeriodReport &period);
+  void printMemory();
+
+  void row(StringRef label, const std::string &value,
+           const std::string &note = "") {
     os << "  " << llvm::left_justify(label, 24)
        << llvm::right_justify(value, 14);
     if (!note.empty())
       os << "  " << note;
     os << "\n";
-  };
-  if (const std::optional<HalvesReport> &halves = report.halves) {
-    os << "step @" << report.function << ": @" << halves->forward << ", then @"
-       << halves->backward << "\n";
-    row("bytes saved", formatBytes(halves->savedBytes));
-  } else {
-    os << "function @" << report.function << "\n";
   }
-  os << "  " << report.evidence.describe() << "\n";
-  row("operations", std::to_string(report.numOps));
-  auto count = [&](StringRef label, bool transfers) {
+
+private:
+  void printCount(StringRef label, bool transfers) {
     row(label,
         std::to_string(transfers ? report.countTransfers()
                                  : report.countCollectives()),
         std::to_string(report.countHidden(transfers)) + " hidden");
-  };
-  count("collectives", /*transfers=*/false);
+  }
+  void printBound(StringRef label, int64_t ns) {
+    row(label, formatTime(ns),
+        "the step is " + formatShare(report.stepTimeNs - ns, ns) + " above it");
+  }
+
+  const StepReport &report;
+  raw_ostream &os;
+};
+
+} // namespace
+
+void StepRows::printTraffic() {
+  row("operations", std::to_string(report.numOps));
+  printCount("collectives", /*transfers=*/false);
   row("bytes communicated", formatBytes(report.commBytes),
       explainExpectedBytes(report));
-  if (hasTransfers(report)) {
-    count("transfers", /*transfers=*/true);
-    row("bytes transferred", formatBytes(report.transferBytes),
-        "to and from the host");
-  }
+  if (!hasTransfers(report))
+    return;
+  printCount("transfers", /*transfers=*/true);
+  row("bytes transferred", formatBytes(report.transferBytes),
+      "to and from the host");
+}
+
+void StepRows::printTimes() {
   row("step time", formatTime(report.stepTimeNs));
   row("computation", formatTime(report.computeTimeNs),
       formatShare(report.computeTimeNs, report.stepTimeNs) + " of the step");
@@ -292,25 +313,25 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   row("communication", formatTime(report.commTimeNs));
   row("exposed communication", formatTime(report.exposedCommNs),
       formatShare(report.exposedCommNs, report.stepTimeNs) + " of the step");
-  auto bound = [&](StringRef label, int64_t ns) {
-    row(label, formatTime(ns),
-        "the step is " + formatShare(report.stepTimeNs - ns, ns) + " above it");
-  };
-  bound("lower bound", report.lowerBoundNs);
-  bound("tight lower bound", report.tightLowerBoundNs);
-  if (const std::optional<PeriodReport> &period = report.period) {
-    row("period", formatTime(period->periodNs),
-        std::to_string(period->depth) + (period->depth == 1
-                                             ? " repetition in progress"
-                                             : " repetitions in progress"));
-    row("period bound", formatTime(period->boundNs),
-        "the period is " +
-            formatShare(period->periodNs - period->boundNs, period->boundNs) +
-            " above it: " + period->limitedBy);
-    if (period->rampNs)
-      row("first and last take", formatTime(*period->rampNs),
-          "more than a period for each repetition");
-  }
+  printBound("lower bound", report.lowerBoundNs);
+  printBound("tight lower bound", report.tightLowerBoundNs);
+}
+
+void StepRows::printPeriod(const PeriodReport &period) {
+  row("period", formatTime(period.periodNs),
+      std::to_string(period.depth) + (period.depth == 1
+                                          ? " repetition in progress"
+                                          : " repetitions in progress"));
+  row("period bound", formatTime(period.boundNs),
+      "the period is " +
+          formatShare(period.periodNs - period.boundNs, period.boundNs) +
+          " above it: " + period.limitedBy);
+  if (period.rampNs)
+    row("first and last take", formatTime(*period.rampNs),
+        "more than a period for each repetition");
+}
+
+void StepRows::printMemory() {
   row("peak memory", formatBytes(report.peakMemoryBytes),
       report.peakOperation.empty()
           ? ""
@@ -326,6 +347,23 @@ void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
     row("other memory", formatBytes(report.otherBytes));
     row("total memory", formatBytes(report.getTotalBytes()));
   }
+}
+
+void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
+  StepRows rows(report, os);
+  if (const std::optional<HalvesReport> &halves = report.halves) {
+    os << "step @" << report.function << ": @" << halves->forward << ", then @"
+       << halves->backward << "\n";
+    rows.row("bytes saved", formatBytes(halves->savedBytes));
+  } else {
+    os << "function @" << report.function << "\n";
+  }
+  os << "  " << report.evidence.describe() << "\n";
+  rows.printTraffic();
+  rows.printTimes();
+  if (report.period)
+    rows.printPeriod(*report.period);
+  rows.printMemory();
   printPeakValues(report, os);
   printCollectives(report, os);
   printMostExposed(report, os);
