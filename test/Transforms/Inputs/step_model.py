@@ -135,7 +135,7 @@ class Block:
 
         for op, target, result in sorted(
                 self.overwrites, key=lambda o: position[o[0].index]):
-            if not target.stays and not any(
+            if not target.stays and target.bytes == result.bytes and not any(
                     user.kind == "start"
                     or position[user.index] > position[op.index]
                     for user in users(target)):

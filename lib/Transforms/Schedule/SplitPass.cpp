@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
-#include "../Schedule/BlockScheduler.h"
-#include "../Schedule/SchedulingPass.h"
+#include "../Split/SplitRewrite.h"
+#include "BlockScheduler.h"
 #include "CommSched/Transforms/Passes.h"
-#include "SplitRewrite.h"
+#include "SchedulingPass.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
