@@ -76,9 +76,10 @@ FailureOr<bool> PricedBlock::read(DeclineFunction decline,
 int64_t PricedBlock::sumExposedInside() const {
   int64_t sumNs = 0;
   for (Operation &op : block.without_terminator())
-    if (op.getNumRegions() != 0 && !isa<CollectiveOpInterface>(op))
-      if (std::optional<OperationPrice> price = getCosts().price(&op))
-        sumNs += price->timeNs - price->computeNs;
+    if (op.getNumRegions() != 0 && !isa<CollectiveOpInterface>(op)) {
+      OperationPrice price = getCosts().price(&op);
+      sumNs += price.timeNs - price.computeNs;
+    }
   return sumNs;
 }
 
