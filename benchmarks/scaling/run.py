@@ -36,7 +36,7 @@ def write_programs(options: argparse.Namespace, folder: str):
     def write(label: str, model: str, layers: int) -> tuple:
         path = os.path.join(folder, "step.mlir")
         with open(path, "w", encoding="utf-8") as out:
-            make_step.write_step(model, layers, options, out)
+            make_step.write_step(make_step.MODELS[model], layers, options, out)
         return label, path
 
     for model in MODELS:

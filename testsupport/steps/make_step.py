@@ -343,24 +343,33 @@ class Step:
         """The rows of all ranks of the tensor parallelism."""
         if self.options.tp == 1:
             return value
+        scattered = not self.options.tp_whole_rows
+        kind = "reduce_scatter" if scattered else "all_reduce"
 
         def backward(gradient: Value):
-            self.accumulate(value, self.change_rows("reduce_scatter", gradient))
+            self.accumulate(value, self.change_rows(kind, gradient))
 
-        return self.record(self.change_rows("all_gather", value), backward)
+        whole = self.change_rows("all_gather", value) if scattered else value
+        return self.record(whole, backward)
 
     def sum_rows(self, value: Value) -> Value:
-        """This rank's rows of the sum over the tensor parallelism."""
+        """This rank's rows of the sum over the tensor parallelism, or all."""
         if self.options.tp == 1:
             return value
+        scattered = not self.options.tp_whole_rows
+        kind = "reduce_scatter" if scattered else "all_reduce"
 
         def backward(gradient: Value):
-            self.accumulate(value, self.change_rows("all_gather", gradient))
+            if scattered:
+                gradient = self.change_rows("all_gather", gradient)
+            self.accumulate(value, gradient)
 
-        return self.record(self.change_rows("reduce_scatter", value), backward)
+        return self.record(self.change_rows(kind, value), backward)
 
     def change_rows(self, kind: str, value: Value) -> Value:
         rows, width = value.shape
+        if kind == "all_reduce":
+            return self.collective(kind, value, "tp", "reduction(sum)", value.shape)
         if kind == "all_gather":
             return self.collective(
                 kind, value, "tp", "dim(0)", (rows * self.options.tp, width)
@@ -479,9 +488,8 @@ def emit_step(model: Model, layers: int, options: argparse.Namespace) -> Step:
     return step
 
 
-def write_step(name: str, layers: int, options: argparse.Namespace, out: TextIO):
-    """Writes the model `name` with so many layers; returns the operations."""
-    model = MODELS[name]
+def write_step(model: Model, layers: int, options: argparse.Namespace, out: TextIO):
+    """Writes the model with so many layers; returns the operations."""
     step = emit_step(model, layers, options)
     groups = ["dp"] + (["ep"] if model.experts else [])
     groups += ["tp"] if options.tp > 1 else []
@@ -543,6 +551,12 @@ def make_parser(description: str) -> argparse.ArgumentParser:
         help="ranks that share the products of a layer; the program then says "
         "how operators divide",
     )
+    add(
+        "--tp-whole-rows",
+        action="store_true",
+        help="of the tensor parallelism: every rank has all rows between the "
+        "products, which are all-reduced",
+    )
     add("--ep", type=positive, default=8, help="ranks that share the experts")
     add("--ranks-per-node", type=positive, default=8)
     add("--batch", type=positive, default=1)
@@ -561,7 +575,7 @@ def main() -> int:
     options = parser.parse_args()
     layers = options.layers or MODELS[options.model].layers
     try:
-        write_step(options.model, layers, options, sys.stdout)
+        write_step(MODELS[options.model], layers, options, sys.stdout)
     except ValueError as error:
         parser.error(str(error))
     return 0

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""commsched-pipeline against simple rules of merging, by testsupport/rules."""
+
+import io
+import pathlib
+import sys
+
+import pytest
+
+from seeds import seeds
+
+SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
+
+
+@pytest.fixture
+def compare(monkeypatch):
+    for name in ("rules", "steps"):
+        monkeypatch.syspath_prepend(str(SUPPORT / name))
+    import compare
+
+    return compare
+
+
+@pytest.fixture
+def tool(compare, opt_program, tmp_path):
+    return compare.Tool(opt_program, tmp_path)
+
+
+def make_step(*options):
+    import make_step
+
+    arguments = make_step.make_parser("").parse_args(options)
+    model = make_step.Model(4, 256, 64, 512, 1024)
+    out = io.StringIO()
+    make_step.write_step(model, model.layers, arguments, out)
+    return out.getvalue()
+
+
+def test_rules_make_the_buckets_of_others(compare, tool):
+    """Of four blocks with nine parameters each, the embedding, the norm and the
+    head: how many collectives are left. Everything is gathered in the forward
+    and, but for the embedding, again in the backward, and then scattered."""
+    text = make_step("--dp=4", "--seq=64")
+    path = tool.folder / "step.mlir"
+    path.write_text(text)
+    passes = compare.rules.make_rules(text)
+    found = {name: tool.run(path, passes[name]).collectives for name in passes}
+    assert found["none"] == 3 * 4 * 9 + 2 + 3 * 2
+    blocks = 3 * 4
+    assert found["block"] == found["block, coalesced"] == blocks + 2 + 3
+    # The embedding's gradient comes last, so that all of the root are one bucket.
+    assert found["FSDP2 by half block"] == 2 * blocks + 3
+    assert found["FSDP2 by block"] == blocks + 3
+    assert found["FSDP2 by two blocks"] == blocks / 2 + 3
+    caps = [found[f"{cap} MB"] for cap in compare.rules.CAPS]
+    assert sorted(caps, reverse=True) == caps
+    assert found["Inductor, only_fsdp"] < caps[0] < found["none"]
