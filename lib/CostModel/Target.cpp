@@ -350,7 +350,8 @@ int64_t cost::roundToNs(double nanoseconds) {
 }
 
 int64_t cost::computeTimeNs(const Target &target, double flops,
-                            ElementKind kind, int64_t bytesMoved) {
+                            ElementKind kind, int64_t bytesMoved,
+                            int64_t kernels) {
   // Also what is not a number counts as none.
   if (!(flops > 0))
     flops = 0;
@@ -361,5 +362,6 @@ int64_t cost::computeTimeNs(const Target &target, double flops,
   // GB/s is bytes a nanosecond.
   double memoryNs = static_cast<double>(std::max<int64_t>(bytesMoved, 0)) /
                     (target.memoryGBs * target.memoryEfficiency);
-  return roundToNs(target.kernelLaunchNs + std::max(arithmeticNs, memoryNs));
+  double launchNs = target.kernelLaunchNs * static_cast<double>(kernels);
+  return roundToNs(launchNs + std::max(arithmeticNs, memoryNs));
 }

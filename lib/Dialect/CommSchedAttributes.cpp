@@ -73,6 +73,15 @@ StringRef mlir::commsched::getNamedRngState(StringRef name) {
   return isForward ? forwardRngStateRole : backwardRngStateRole;
 }
 
+bool mlir::commsched::hasSeparateCopies(Operation *op) {
+  auto module = op->getParentOfType<ModuleOp>();
+  return module && module->hasAttr(separateCopiesAttrName);
+}
+
+int64_t mlir::commsched::getNumKernels(Operation *op) {
+  return getInteger(op, kernelsAttrName).value_or(1);
+}
+
 std::optional<int64_t> mlir::commsched::getPinnedRuntimeNs(Operation *op) {
   return getInteger(op, runtimeNsAttrName);
 }
@@ -441,6 +450,23 @@ static LogicalResult verifyProfile(Operation *op, NamedAttribute attr) {
                               "commsched-set-costs writes";
 }
 
+static LogicalResult verifySeparateCopies(Operation *op, NamedAttribute attr) {
+  if (isa<ModuleOp>(op) && isa<UnitAttr>(attr.getValue()))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be a unit attribute on a module, not "
+                           << attr.getValue();
+}
+
+static LogicalResult verifyKernels(Operation *op, NamedAttribute attr) {
+  if (failed(verifyNotNegative(op, attr)))
+    return failure();
+  if (cast<IntegerAttr>(attr.getValue()).getInt() > 0)
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be at least 1, but is 0";
+}
+
 LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
                                                          NamedAttribute attr) {
   StringRef name = attr.getName().getValue();
@@ -456,6 +482,10 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   if (name == runtimeNsAttrName || name == orderAttrName ||
       name == recomputeRegionAttrName || name == tripCountAttrName)
     return verifyNotNegative(op, attr);
+  if (name == separateCopiesAttrName)
+    return verifySeparateCopies(op, attr);
+  if (name == kernelsAttrName)
+    return verifyKernels(op, attr);
   if (name == partitionAttrName)
     return verifyOneOf(op, attr, partitions);
   if (name == recomputeAttrName)

@@ -258,6 +258,16 @@ ChunkCatOp::verifySymbolUses(SymbolTableCollection &symbolTables) {
   return diag;
 }
 
+std::optional<int64_t> ChunkCatOp::getMovedBytes() {
+  std::optional<int64_t> in = getStaticBytes(getInputs().getTypes());
+  std::optional<int64_t> out = getStaticBytes(getOutput().getType());
+  if (!in || !out)
+    return std::nullopt;
+  // Each kernel but the last writes what is packed, which the next one reads.
+  auto copies = static_cast<uint64_t>(2 * getNumKernels(*this) - 1);
+  return llvm::SaturatingMultiplyAdd<uint64_t>(*in, copies, *out);
+}
+
 //===----------------------------------------------------------------------===//
 // ResizeStorageOp and FsdpCopyOp
 //===----------------------------------------------------------------------===//

@@ -402,6 +402,7 @@ class Module:
 
     groups: list[Group] = field(default_factory=list)
     functions: list[Function] = field(default_factory=list)
+    attributes: dict[str, object] = field(default_factory=dict)
 
     def add_group(self, group: Group) -> Group:
         self.groups.append(group)
@@ -417,7 +418,9 @@ class Module:
         if self.groups:
             parts.append("\n".join(str(group) for group in self.groups))
         parts.extend(str(function) for function in self.functions)
-        return "\n\n".join(parts) + "\n"
+        body = "\n\n".join(parts) + "\n"
+        attrs = _dictionary(self.attributes)
+        return f"module attributes{attrs} {{\n{body}}}\n" if attrs else body
 
 
 def _with_hints(attrs: Optional[Mapping], types: Sequence[Type]) -> dict:

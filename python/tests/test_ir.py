@@ -52,6 +52,15 @@ def test_text():
     )
 
 
+def test_attributes_of_a_module(opt_program):
+    module = example()
+    body = str(module)
+    module.attributes["commsched.separate_copies"] = True
+    attributed = "module attributes {commsched.separate_copies} {\n"
+    assert str(module) == f"{attributed}{body}}}\n"
+    assert opt.run(module).startswith(attributed)
+
+
 def test_text_is_accepted(opt_program):
     assert opt.run(example()).count("commsched.") >= 6
 

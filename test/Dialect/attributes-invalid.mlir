@@ -23,6 +23,7 @@ func.func @attributes(
       : tensor<4xf32>
   %1 = "foreign.op"(%0) {
       commsched.runtime_ns = 9223372036854775807 : i64,
+      commsched.kernels = 2 : i64,
       commsched.partition = "backward", commsched.recompute = "prefer_save",
       commsched.compile_with = {pipeline = "canonicalize", region = "flex"},
       commsched.reorder_info = {
@@ -280,6 +281,34 @@ func.func @unknown_on_argument(%x: tensor<4xf32> {commsched.runtime_ns = 1 : i64
 
 // expected-error@below {{'func.func' op unknown attribute 'commsched.role' on result 0}}
 func.func private @unknown_on_result() -> (tensor<4xf32> {commsched.role = "input"})
+
+// -----
+
+func.func @kernels_none(%x: tensor<4xf32>) {
+  // expected-error@below {{'foreign.op' op attribute 'commsched.kernels' must be at least 1, but is 0}}
+  "foreign.op"(%x) {commsched.kernels = 0 : i64} : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @kernels_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'foreign.op' op attribute 'commsched.kernels' must be an i64, not 1 : index}}
+  "foreign.op"(%x) {commsched.kernels = 1 : index} : (tensor<4xf32>) -> ()
+  return
+}
+
+// -----
+
+// expected-error@below {{'builtin.module' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not true}}
+module attributes {commsched.separate_copies = true} {}
+
+// -----
+
+// expected-error@below {{'func.func' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not unit}}
+func.func @separate_copies() attributes {commsched.separate_copies} {
+  return
+}
 
 // -----
 

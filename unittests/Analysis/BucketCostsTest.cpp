@@ -165,6 +165,56 @@ TEST_F(BucketCosts, CopiedReduceScatters) {
   EXPECT_EQ(cost.copyOutNs, 0);
 }
 
+/// A kernel for each member copies out, and the cast of one stays what it was.
+TEST_F(BucketCosts, SeparatelyCopiedGathers) {
+  parse(gathers);
+  OperationCosts costs = makeCosts();
+  int64_t togetherNs =
+      estimateBucket(costs, members, BucketMode::Copy)->copyOutNs;
+  (*module)->setAttr(separateCopiesAttrName, UnitAttr::get(&context));
+  EXPECT_TRUE(getAbsorbedCasts(members, BucketMode::Copy).empty());
+  BucketCost cost = expectAgreement(BucketMode::Copy);
+  EXPECT_EQ(cost.copyOutNs, togetherNs + 2 * costs.getTarget().kernelLaunchNs);
+}
+
+/// Two that widen first, the second from an element type of that name.
+std::string makeCastScatters(StringRef element) {
+  std::string b = "tensor<128x6x" + element.str() + ">";
+  return "%a: tensor<64x4096xbf16>, %b: " + b + R"() {
+  %x = arith.extf %a : tensor<64x4096xbf16> to tensor<64x4096xf32>
+  %y = arith.extf %b : )" +
+         b + R"( to tensor<128x6xf32>
+  %fx = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
+      : tensor<64x4096xf32> -> !commsched.future<tensor<1x4096xf32>>
+  %fy = commsched.reduce_scatter %y on @dp reduction(sum) dim(0)
+      : tensor<128x6xf32> -> !commsched.future<tensor<2x6xf32>>
+  commsched.wait %fx : !commsched.future<tensor<1x4096xf32>>
+  commsched.wait %fy : !commsched.future<tensor<2x6xf32>>
+)";
+}
+
+/// What is packed by one kernel is converted by another.
+TEST_F(BucketCosts, SeparatelyPackedReduceScatters) {
+  parse(makeCastScatters("bf16"));
+  OperationCosts costs = makeCosts();
+  SmallVector<Operation *> casts = getAbsorbedCasts(members, BucketMode::Copy);
+  int64_t togetherNs =
+      estimateBucket(costs, members, BucketMode::Copy, casts)->copyInNs;
+  (*module)->setAttr(separateCopiesAttrName, UnitAttr::get(&context));
+  EXPECT_EQ(getAbsorbedCasts(members, BucketMode::Copy), casts);
+  BucketCost cost = expectAgreement(BucketMode::Copy);
+  EXPECT_GT(cost.copyInNs, togetherNs + costs.getTarget().kernelLaunchNs);
+}
+
+/// No kernel converts what two types are packed in.
+TEST_F(BucketCosts, SeparatelyPackedReduceScattersOfTwoTypes) {
+  parse(makeCastScatters("f16"));
+  EXPECT_EQ(getAbsorbedCasts(members, BucketMode::Copy).size(), 2u);
+  (*module)->setAttr(separateCopiesAttrName, UnitAttr::get(&context));
+  EXPECT_TRUE(getAbsorbedCasts(members, BucketMode::Copy).empty());
+  expectAgreement(BucketMode::Copy);
+}
+
 TEST_F(BucketCosts, CopiedAllReduces) {
   parse(R"(%a: tensor<64x4096xf32>, %b: tensor<777xf32>) {
   %fa = commsched.all_reduce %a on @dp reduction(sum)

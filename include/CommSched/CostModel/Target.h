@@ -180,10 +180,11 @@ int64_t roundToNs(double nanoseconds);
 ///   launch + max(flops / (peak * efficiency), bytes / (bandwidth *
 ///   efficiency))
 /// `bytesMoved` counts what is read plus what is written. An operation with
-/// neither flops nor bytes is free (a view), without a launch. Negative counts
-/// are taken as 0; a result that does not fit saturates at INT64_MAX.
+/// neither flops nor bytes is free (a view), without a launch; any other has as
+/// many as it has kernels. Negative counts are taken as 0; a result that does
+/// not fit saturates at INT64_MAX.
 int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
-                      int64_t bytesMoved);
+                      int64_t bytesMoved, int64_t kernels = 1);
 
 } // namespace mlir::commsched::cost
 

@@ -65,6 +65,13 @@ inline constexpr llvm::StringLiteral pureAttrName = "commsched.pure";
 /// until then.
 inline constexpr llvm::StringLiteral fusedAttrName = "commsched.fused";
 
+/// On a module: whoever makes the buckets of its plans copies with a kernel for
+/// each tensor, and casts before it packs, or what it has packed. On a copy of
+/// such a bucket: by how many kernels it is carried out.
+inline constexpr llvm::StringLiteral separateCopiesAttrName =
+    "commsched.separate_copies";
+inline constexpr llvm::StringLiteral kernelsAttrName = "commsched.kernels";
+
 /// On an operation: it computes one of several chunks, or cuts or joins them.
 /// See CommSched/Dialect/ChunkAttribute.h.
 inline constexpr llvm::StringLiteral chunkAttrName = "commsched.chunk";
@@ -132,6 +139,12 @@ bool isRngState(StringRef role);
 /// `bwd_rng_state` in it is the backward's, and one with `fwd_` in place of
 /// `bwd_` the forward's; any other, and one with both, says nothing.
 StringRef getNamedRngState(StringRef name);
+
+/// Whether the module that `op` is in has `commsched.separate_copies`.
+bool hasSeparateCopies(Operation *op);
+
+/// By how many kernels `op` is carried out: one, unless it says so.
+int64_t getNumKernels(Operation *op);
 
 /// The pinned cost of `op` in nanoseconds, if it has one.
 std::optional<int64_t> getPinnedRuntimeNs(Operation *op);

@@ -94,13 +94,16 @@ def CommSched_SplitWithSizesCopyOp
   let hasVerifier = 1;
 }
 
-def CommSched_ChunkCatOp : CommSched_GroupUserOp<"chunk_cat", [Pure]> {
+def CommSched_ChunkCatOp
+    : CommSched_GroupUserOp<"chunk_cat", [
+        Pure, DeclareOpInterfaceMethods<CommSched_CostOpInterface,
+                                        ["getMovedBytes"]>]> {
   let summary = "reduce-scatter copy-in: chunks by rank and concatenates";
   let description = [{
     Splits every operand along dimension 0 into one chunk for each rank, pads
     the last chunks with zeros to the size of the first, and concatenates the
     chunks of rank 0, then those of rank 1, and so on. The copy may widen the
-    element type.
+    element type: with `commsched.kernels = 2`, of what was packed before.
 
     Constraints (n is the group's size):
     * (C1) the group exists.

@@ -75,16 +75,28 @@ static int64_t getLaunchNs(OperationCosts &costs,
   return std::max(launchNs, longestNs);
 }
 
-/// The time of a kernel that reads and writes so many bytes; none when one is
-/// not known or the sum does not fit.
+/// The time of kernels that read and write so many bytes; none when one is not
+/// known or the sum does not fit.
 static std::optional<int64_t> getCopyNs(const OperationCosts &costs,
                                         std::optional<int64_t> read,
-                                        std::optional<int64_t> written) {
+                                        std::optional<int64_t> written,
+                                        int64_t kernels = 1) {
   int64_t moved;
   if (!read || !written || llvm::AddOverflow(*read, *written, moved))
     return std::nullopt;
   return cost::computeTimeNs(costs.getTarget(), /*flops=*/0,
-                             cost::ElementKind::F32, moved);
+                             cost::ElementKind::F32, moved, kernels);
+}
+
+/// The time of packing what the members send. Each kernel but the first reads
+/// what was packed, which the one before has written.
+static std::optional<int64_t> getCopyInNs(const OperationCosts &costs,
+                                          const CopiedBytes &bytes,
+                                          int64_t kernels) {
+  int64_t read;
+  if (!bytes.read || llvm::MulOverflow(*bytes.read, 2 * kernels - 1, read))
+    return std::nullopt;
+  return getCopyNs(costs, read, bytes.sent, kernels);
 }
 
 static CopiedBytes getCopiedBytes(ArrayRef<CollectiveOpInterface> members,
@@ -127,7 +139,9 @@ static std::optional<int64_t>
 getCopyOutNs(const OperationCosts &costs,
              ArrayRef<CollectiveOpInterface> members,
              std::optional<int64_t> delivered) {
-  std::optional<int64_t> total = getCopyNs(costs, delivered, delivered);
+  std::optional<int64_t> total =
+      getCopyNs(costs, delivered, delivered,
+                getCopyOutKernels(members.front(), members.size()));
   for (CollectiveOpInterface member : members) {
     auto gather = dyn_cast<AllGatherOp>(member.getOperation());
     std::optional<int64_t> time =
@@ -136,6 +150,16 @@ getCopyOutNs(const OperationCosts &costs,
       return std::nullopt;
   }
   return total;
+}
+
+int64_t mlir::commsched::getCopyInKernels(Operation *member,
+                                          bool absorbsCasts) {
+  return absorbsCasts && hasSeparateCopies(member) ? 2 : 1;
+}
+
+int64_t mlir::commsched::getCopyOutKernels(Operation *member,
+                                           size_t numMembers) {
+  return hasSeparateCopies(member) ? static_cast<int64_t>(numMembers) : 1;
 }
 
 bool mlir::commsched::hasKnownMember(OperationCosts &costs,
@@ -157,7 +181,8 @@ std::optional<BucketCost> mlir::commsched::estimateBucket(
     return cost;
 
   CopiedBytes bytes = getCopiedBytes(members, absorbedCasts);
-  std::optional<int64_t> copyIn = getCopyNs(costs, bytes.read, bytes.sent);
+  std::optional<int64_t> copyIn = getCopyInNs(
+      costs, bytes, getCopyInKernels(members.front(), !absorbedCasts.empty()));
   if (!copyIn || !bytes.delivered)
     return std::nullopt;
   cost.copyInNs = *copyIn;

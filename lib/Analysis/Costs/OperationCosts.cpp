@@ -350,8 +350,9 @@ OperationPrice OperationCosts::estimateOwnCost(CostOpInterface op) {
   if (std::optional<OperationPrice> product =
           estimateProduct(op, flops, *bytes))
     return *product;
-  return OperationPrice::modelled(cost::computeTimeNs(
-      target, flops, getElementKind(op.getComputeType()), *bytes));
+  return OperationPrice::modelled(
+      cost::computeTimeNs(target, flops, getElementKind(op.getComputeType()),
+                          *bytes, getNumKernels(op)));
 }
 
 /// The time of a product that was measured, or that is a chunk; none for all
@@ -388,8 +389,8 @@ OperationPrice OperationCosts::estimateBytes(Operation *op) {
   std::optional<int64_t> bytes = getOperandAndResultBytes(op);
   if (!bytes)
     return OperationPrice::assumed(assumeNs(op));
-  return OperationPrice::modelled(
-      cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32, *bytes));
+  return OperationPrice::modelled(cost::computeTimeNs(
+      target, /*flops=*/0, ElementKind::F32, *bytes, getNumKernels(op)));
 }
 
 //===----------------------------------------------------------------------===//

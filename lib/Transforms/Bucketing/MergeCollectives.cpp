@@ -143,8 +143,9 @@ static Operation *getAbsorbedCast(CollectiveOpInterface start,
       !isCast(cast))
     return nullptr;
   CollectiveKind kind = start.getCollectiveKind();
-  bool converts = kind == CollectiveKind::AllGather ||
-                  (kind == CollectiveKind::ReduceScatter && widens(cast));
+  bool converts =
+      (kind == CollectiveKind::AllGather && !hasSeparateCopies(start)) ||
+      (kind == CollectiveKind::ReduceScatter && widens(cast));
   if (!converts || mayBeWrittenBetween(cast->getOperand(0), cast, last))
     return nullptr;
   return cast;
@@ -313,6 +314,13 @@ Attribute mlir::commsched::getMergeKey(CollectiveOpInterface collective,
   return key.getDictionary(collective->getContext());
 }
 
+/// What `cast` does, whatever the shape.
+static std::pair<StringRef, Type> getConversion(Operation *cast) {
+  auto compute = dyn_cast<ComputeOp>(cast);
+  return {compute ? compute.getCallee() : cast->getName().getStringRef(),
+          getElementTypeOrSelf(cast->getOperand(0))};
+}
+
 SmallVector<Operation *>
 mlir::commsched::getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members,
                                   BucketMode mode) {
@@ -321,6 +329,11 @@ mlir::commsched::getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members,
     for (CollectiveOpInterface member : members)
       if (Operation *cast = getAbsorbedCast(member, members.back()))
         casts.push_back(cast);
+  // One kernel converts all that is packed, or none.
+  if (hasSeparateCopies(members.front()) &&
+      (casts.size() != members.size() ||
+       !llvm::all_equal(llvm::map_range(casts, getConversion))))
+    casts.clear();
   return casts;
 }
 

@@ -44,7 +44,9 @@ Attribute getMergeKey(CollectiveOpInterface collective, BucketMode mode,
 /// The casts that a copy-in of these collectives absorbs, at most one a member:
 /// floating-point conversions with one user, which the copy-in makes as well.
 /// A cast whose operand is written in place between it and the last member is
-/// not among them. Linear in the members and in the uses of what is cast.
+/// not among them. With `commsched.separate_copies`, there are none but those
+/// of reduce-scatters each of which has one, and which convert alike. Linear in
+/// the members and in the uses of what is cast.
 SmallVector<Operation *>
 getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members, BucketMode mode);
 

@@ -8,6 +8,7 @@
 
 #include "MergeCollectives.h"
 
+#include "CommSched/Analysis/Costs/BucketCosts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -96,6 +97,14 @@ static void createMergedWait(RewriterBase &rewriter, const MergeMembers &bucket,
   rewriter.setInsertionPoint(bucket.waits.front());
   merged.wait = cast<CollectiveOpInterface>(merged.start)
                     .createWait(rewriter, fuseLocations(bucket.waits));
+}
+
+/// States by how many kernels a copy is carried out, if not by one.
+static void setKernels(Operation *copy, int64_t kernels) {
+  if (kernels == 1)
+    return;
+  OpBuilder builder(copy->getContext());
+  copy->setDiscardableAttr(kernelsAttrName, builder.getI64IntegerAttr(kernels));
 }
 
 /// As setMergedAttributes(), of what packs what the members of `bucket` send.
@@ -264,6 +273,7 @@ MergedCollective mlir::commsched::mergeAllGathers(RewriterBase &rewriter,
       SplitWithSizesCopyOp::create(rewriter, result.wait->getLoc(), unpacked,
                                    result.wait->getResult(0), group);
   setMergedAttributes(copyOut, bucket.starts, ".copy_out");
+  setKernels(copyOut, getCopyOutKernels(first.start, bucket.members.size()));
   for (auto [member, part, value] :
        llvm::zip_equal(bucket.members, parts, copyOut.getOutputs())) {
     Value whole = value;
@@ -304,6 +314,8 @@ mlir::commsched::mergeReduceScatters(RewriterBase &rewriter,
                                    RankedTensorType::get(sent, element),
                                    sources, first.getGroupAttr());
   setCopyInAttributes(copyIn, bucket);
+  bool absorbsCasts = bucket.members.front().absorbedCast != nullptr;
+  setKernels(copyIn, getCopyInKernels(first, absorbsCasts));
   auto future = FutureType::get(rewriter.getContext(),
                                 RankedTensorType::get(delivered, element));
   result.start = ReduceScatterOp::create(

@@ -36,6 +36,13 @@ enum class BucketMode {
 bool hasKnownMember(OperationCosts &costs,
                     ArrayRef<CollectiveOpInterface> members);
 
+/// By how many kernels a bucket with that member is packed, and what a bucket
+/// of gathers delivers is copied out: one, but with `commsched.separate_copies`
+/// two where casts are absorbed, the second of which converts what is packed,
+/// and one for each member.
+int64_t getCopyInKernels(Operation *member, bool absorbsCasts);
+int64_t getCopyOutKernels(Operation *member, size_t numMembers);
+
 /// The cost of `members` as one launch:
 ///  * the collective: all their bytes in one launch of the kind, as one tensor
 ///    (by copy) or as many (coalesced). Where members are pinned, that time
@@ -44,7 +51,7 @@ bool hasKnownMember(OperationCosts &costs,
 ///    the estimates are off, and the estimates what launches share;
 ///  * by copy, the copy-in: reads what the members send and writes as much. A
 ///    member that sends the result of one of `absorbedCasts` reads the cast's
-///    operand instead;
+///    operand instead. A second kernel converts what the first has packed;
 ///  * by copy, the copy-out: a gather's reads and writes what is delivered, and
 ///    once more each tensor whose rows are then brought together because it is
 ///    gathered along another dimension than the first (that is larger than 1);

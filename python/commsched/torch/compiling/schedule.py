@@ -229,6 +229,7 @@ def import_options(
         runtimes=runtimes,
         # The way back into the graph knows whole operators.
         split=False,
+        separate_copies=True,
     )
 
 

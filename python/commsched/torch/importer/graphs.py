@@ -74,6 +74,9 @@ class ImportOptions:
             are ignored. All ranks have to give the same times.
     split:  whether operators are given the rules by which they can be computed
             in chunks.
+    separate_copies: whether buckets take as long as those that `apply` makes of
+            operators: what is gathered is cast before it is packed, and each
+            tensor copied out by itself.
     """
 
     groups: Mapping[str, Union[int, Sequence]] = field(default_factory=dict)
@@ -82,6 +85,7 @@ class ImportOptions:
     default_size: Optional[int] = None
     runtimes: Mapping[str, int] = field(default_factory=dict)
     split: bool = True
+    separate_copies: bool = False
 
 
 def import_graphs(
@@ -130,6 +134,8 @@ def import_graphs(
             error.function = spec.name
             raise
     groups.declare(module)
+    if options.separate_copies:
+        module.attributes["commsched.separate_copies"] = True
     return module
 
 

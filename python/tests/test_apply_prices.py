@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a schedule promises is what the graph takes that is made by it: buckets
+are priced as the operators that they become."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from commsched import opt  # noqa: E402
+from commsched.torch import GraphSpec, ImportOptions, import_graphs  # noqa: E402
+from commsched.torch.compiling.options import Options  # noqa: E402
+from commsched.torch.compiling.schedule import import_options  # noqa: E402
+from commsched.torch.rewriting import apply_plan, make_plan  # noqa: E402
+from torch_step import StepOptions, trace_step  # noqa: E402
+
+#: By what part both may differ.
+TOLERANCE = 0.01
+KINDS = ("all-gather", "reduce-scatter", "all-reduce")
+
+
+def merging(options):
+    return [f"--commsched-bucket-{kind}={options}" for kind in KINDS]
+
+
+#: Of the pipeline the budget is large, so that it merges.
+WAYS = {
+    "nothing": [],
+    "copy": merging("mode=copy"),
+    "coalesced": merging("mode=coalesced"),
+    "blocks": merging("mode=copy plan=auto"),
+    "bytes": ["--commsched-bucket-all-gather=mode=copy multi-dtype"],
+    "pipeline": ["--commsched-pipeline=memory-budget=200%"],
+    "pipeline, copy": ["--commsched-pipeline=memory-budget=200% mode=copy"],
+    "pipeline, bitwise": ["--commsched-pipeline=memory-budget=200% bitwise"],
+}
+
+
+@pytest.fixture(scope="module")
+def step():
+    """Sharded, with a replica: scattered gradients are all-reduced, too."""
+    return trace_step(
+        StepOptions("llama3-tiny", shards=4, replicas=2, layers=2)
+    )
+
+
+def imported(step, graphs):
+    specs = [
+        GraphSpec(
+            kind,
+            gm,
+            kind,
+            forward=graphs["forward"] if kind == "backward" else None,
+        )
+        for kind, gm in graphs.items()
+    ]
+    options = ImportOptions(groups=step.groups, separate_copies=True)
+    return str(import_graphs(specs, options))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_made_takes_what_was_promised(opt_program, step, way):
+    run = opt.run_programs(imported(step, step.graphs), *WAYS[way], reports=True)
+    made, merged = {}, 0
+    for kind, traced in step.graphs.items():
+        plan = make_plan(run.before, run.after, kind)
+        made[kind] = apply_plan(copy.deepcopy(traced), plan)
+        merged += len(plan.buckets)
+    assert bool(merged) == (way != "nothing")
+    again = opt.run_programs(imported(step, made), reports=True).reports.after
+    for kind, promised in run.reports.after.items():
+        assert again[kind]["step_time_ns"] == pytest.approx(
+            promised["step_time_ns"], rel=TOLERANCE
+        )
+
+
+def test_what_is_compiled_is_imported_so(step):
+    graph = step.graphs["forward"]
+    assert import_options(Options(), graph).separate_copies
