@@ -7,6 +7,7 @@
     run.py steps    steps with up to 12 collectives within memory budgets; their
                     optima are stored, and --prove finds them anew
     run.py splits   steps whose collectives may be split
+    run.py merges   steps whose collectives may be merged within memory budgets
     run.py joint    joint functions, partitioned and scheduled within budgets
 
 CP-SAT of OR-tools proves an optimum.
@@ -26,6 +27,7 @@ import optima  # noqa: E402
 
 import exact  # noqa: E402
 import joint  # noqa: E402
+import merges  # noqa: E402
 import splits  # noqa: E402
 from measured_steps import print_header, print_row  # noqa: E402
 from small_steps import SmallStep  # noqa: E402
@@ -111,6 +113,15 @@ def run_splits(options):
                            for name, found in groups])
 
 
+def run_merges(options):
+    results = draw(options, lambda seed: [merges.Result(options, seed)])
+    groups = by_family(results, lambda result: result.step.family)
+    for way, title in (("unmerged", "optimum without merging"),
+                       ("auto", "commsched-schedule")):
+        print_gaps(title, [(name, [r.get_gap(way) for r in found], 0)
+                           for name, found in groups])
+
+
 def run_joint(options):
     options.ways = list(joint.WAYS)
     results = draw(options, lambda seed: list(joint.compare(options, seed)))
@@ -125,13 +136,14 @@ def run_joint(options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    runs = {"steps": run_steps, "splits": run_splits, "joint": run_joint}
+    runs = {"steps": run_steps, "splits": run_splits,
+            "merges": run_merges, "joint": run_joint}
     add = parser.add_argument
     add("what", choices=runs)
     add("--opt", default=str(ROOT / "build" / "bin" / "commsched-opt"))
     add("--tool", default=str(ROOT / "build" / "bin" / "commsched-parity"))
     add("--prove", action="store_true", help="find the optima of steps anew")
-    add("--steps", type=int, default=40, help="of splits and joint")
+    add("--steps", type=int, default=40, help="of splits, merges and joint")
     add("--budgets", type=int, default=3, help="of each joint function")
     add("--max-chunks", type=int, default=4, help="of a split collective")
     add("--seconds", type=int, default=30, help="for one proof")

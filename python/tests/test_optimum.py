@@ -184,6 +184,43 @@ def test_split_steps_are_near_the_optimum(exact, tool, opt_program):
 
 
 @pytest.fixture
+def merges(exact, opt_program):
+    """The comparison of merged steps, and its options."""
+    import merges
+
+    merges.options = SimpleNamespace(opt=opt_program, seconds=60)
+    return merges
+
+
+def test_all_ways_to_merge(merges):
+    assert [len(merges.list_partitions(range(n))) for n in range(6)] == [
+        1, 1, 2, 5, 15, 52
+    ]
+    assert merges.list_partitions("aba") == [(0, 0, 1), (0, 1, 1), (0, 1, 2)]
+    ways = merges.list_ways({"x": "ab", "y": "c"})
+    assert ways == [{"x": (0, 0), "y": (0,)}, {"x": (0, 1), "y": (0,)}]
+
+
+def test_no_other_way_to_merge_is_shorter(merges, exact):
+    """Bounds leave out ways, but not the best one."""
+    for seed in (1, 2):
+        result = merges.Result(merges.options, seed)
+        found = [
+            exact.solve(problem, result.limit, seconds=60)
+            for _, problem in result.ways
+        ]
+        assert result.optimum_ns == min(way.step_ns for way in found if way)
+        assert result.optimum_ns < result.unmerged_ns
+
+
+def test_merged_steps_are_near_the_optimum(merges):
+    results = [merges.Result(merges.options, seed) for seed in (0, 1, 2, 4, 5, 8)]
+    assert sum(result.get_gap("unmerged") > 0.05 for result in results) >= 5
+    gaps = [result.get_gap("auto") for result in results]
+    assert 0 <= min(gaps) and max(gaps) <= 0.005, gaps
+
+
+@pytest.fixture
 def joint(exact, tool, opt_program):
     """The comparison of joint functions, and its options."""
     import joint

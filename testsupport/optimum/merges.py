@@ -1,0 +1,137 @@
+# Part of the CommSched project, under the Apache License v2.0 with LLVM
+# Exceptions. See LICENSE for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How far merged and scheduled small steps are from the optimum.
+
+The optimum is the shortest step over all ways to merge the collectives of each
+kind and all orders, within the memory budget: CP-SAT of OR-tools proves it for
+each way that a lower bound does not rule out. How the members of a bucket travel
+is the same for both sides: the way that the cost model says is cheaper.
+"""
+
+import itertools
+import json
+import pathlib
+import subprocess
+import tempfile
+
+import exact
+import optima
+from merge_steps import PROLOGUE, MergeStep
+from simulate import simulate
+
+PASSES = ("commsched-bucket-all-gather", "commsched-bucket-reduce-scatter")
+SCHEDULE = "commsched-schedule{{split=off buckets={} memory-budget={}}}"
+
+
+def list_partitions(operands):
+    """All ways to put collectives into buckets: for each its bucket, numbered in
+    the order of their first members. No bucket sends one operand twice."""
+    ways = [()]
+    for _ in operands:
+        ways = [
+            (*way, bucket)
+            for way in ways
+            for bucket in range(max(way, default=-1) + 2)
+        ]
+    return [way for way in ways if len(set(zip(way, operands))) == len(operands)]
+
+
+def list_ways(mergeable):
+    """All ways to put the collectives of each kind into buckets."""
+    kinds = [list_partitions(operands) for operands in mergeable.values()]
+    return [dict(zip(mergeable, way)) for way in itertools.product(*kinds)]
+
+
+def call(opt, text, passes):
+    """By function, the problem and the report of what the passes make."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, dump = (pathlib.Path(folder) / name for name in ("report", "dump"))
+        pipeline = ",".join(
+            [
+                *(f"func.func({name})" for name in passes),
+                f"commsched-report{{format=json output={report}}}",
+                f"commsched-dump-problem{{file={dump}}}",
+            ]
+        )
+        command = [opt, f"--pass-pipeline=builtin.module({pipeline})"]
+        subprocess.run(
+            [*command, "-o", "/dev/null"], input=text, text=True, check=True
+        )
+        reports = [json.loads(line) for line in report.read_text().splitlines()]
+        problems = json.loads(dump.read_text())["functions"]
+    return {
+        problem["function"]: (problem, found)
+        for problem, found in zip(problems, reports)
+    }
+
+
+class Result:
+    """What becomes of one step: times in nanoseconds."""
+
+    def __init__(self, options, seed):
+        self.step = step = MergeStep(seed)
+        text = PROLOGUE + step.text()
+        ((problem, costs),) = call(options.opt, text, []).values()
+        peak = costs["peak_memory_bytes"]
+        self.limit = peak + peak * step.budget_percent // 100
+        self.ours = {
+            way: self.schedule(options, text, way) for way in ("off", "auto")
+        }
+        self.unmerged_ns = exact.solve(
+            problem, self.limit, seconds=options.seconds
+        ).step_ns
+        self.optimum_ns = self.unmerged_ns
+        self.ways = self.merge(options)
+        for bound, problem in self.ways:
+            self.try_merged(options, problem, bound)
+        best = min(self.ours.values())
+        if best < self.optimum_ns:
+            raise optima.Contradiction(f"{step.name}: {best} < {self.optimum_ns}")
+
+    def schedule(self, options, text, way):
+        passes = [SCHEDULE.format(way, self.limit)]
+        ((_, costs),) = call(options.opt, text, passes).values()
+        if costs["peak_memory_bytes"] > self.limit:
+            raise optima.Contradiction(f"{self.step.name} is over its budget")
+        return costs["step_time_ns"]
+
+    def merge(self, options):
+        """Pairs of a bound and a problem for all ways to merge, best bound
+        first."""
+        ways = list_ways(self.step.mergeable)
+        functions = [
+            self.step.text(f"way{number}", buckets)
+            for number, buckets in enumerate(ways)
+        ]
+        most = max(map(len, self.step.mergeable.values()))
+        plan = ";".join(f"bucket.{number}" for number in range(most))
+        passes = [f"{name}{{mode=auto plan={plan}}}" for name in PASSES]
+        found = call(options.opt, PROLOGUE + "".join(functions), passes)
+        for number, buckets in enumerate(ways):
+            _, costs = found[f"way{number}"]
+            wanted = sum(len(set(members)) for members in buckets.values())
+            if costs["num_collectives"] != wanted:
+                raise optima.Contradiction(f"{self.step.name}: {buckets} was not made")
+        pairs = [(costs["tight_lower_bound_ns"], problem)
+                 for problem, costs in found.values()]
+        return sorted(pairs, key=lambda pair: pair[0])
+
+    def try_merged(self, options, problem, bound):
+        if bound >= self.optimum_ns:
+            return
+        found = exact.solve(problem, self.limit, seconds=options.seconds, low=bound,
+                            high=self.optimum_ns - 1)
+        if not found:
+            return
+        costs = simulate(problem, found.order)
+        if (costs["step_time_ns"] != found.step_ns
+                or costs["peak_memory_bytes"] > self.limit):
+            raise optima.Contradiction(f"{self.step.name}: {costs}")
+        self.optimum_ns = found.step_ns
+
+    def get_gap(self, way):
+        """Of `off`, without merging, or `auto`; of `unmerged`, the optimum without
+        merging."""
+        ours = self.unmerged_ns if way == "unmerged" else self.ours[way]
+        return ours / self.optimum_ns - 1
