@@ -5,7 +5,8 @@
 """Make the instances of this folder anew, with their index.
 
 An answer that is stored and no worse than the new one is kept. Optima of small
-problems are proved by CP-SAT (`pip install ortools==9.15.6755`).
+problems are proved by CP-SAT (`pip install ortools==9.15.6755`). PyTorch traces
+steps that are in no file.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import gzip
 import json
 import math
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -31,6 +33,7 @@ from small_steps import PROLOGUE, SmallStep  # noqa: E402
 
 STEP = "python3 testsupport/steps/make_step.py --pin"
 TRACED = "cat examples"
+DEBUG = "python3 examples/models/torch_step.py --model llama3-debug --batch 8 --seq 2048 -o -"
 # name: what prints the program.
 PROGRAMS = {
     "overview": f"{TRACED}/overview.mlir",
@@ -43,6 +46,15 @@ PROGRAMS = {
     "dense-8b-fsdp8-replicas8": f"{STEP} --model 8b --dp 8 --replicas 8",
     "moe-8x7b-fsdp64-ep8": f"{STEP} --model moe-8x7b --dp 64 --ep 8",
     "dense-70b-fsdp64": f"{STEP} --model 70b --dp 64",
+    "llama3-debug-fsdp8": f"{DEBUG} --dp 8",
+    "llama3-debug-fsdp8-tp2": f"{DEBUG} --dp 8 --tp 2",
+}
+# name: what merges the collectives of a program to make another problem of it.
+BUCKETS = {
+    "llama3-debug-fsdp8": {
+        "blocks": "mode=copy plan=auto",
+        "4mb": "mode=coalesced cap-mb=4",
+    },
 }
 SEEDS = range(0, 60, 3)
 BUDGETS = (0, 5)  # Percent over the peak of the program.
@@ -52,8 +64,9 @@ SLACKS = (0, 5, 40)  # Options of commsched.schedule that are tried.
 
 
 def run(*command, data=None):
-    return subprocess.run([str(part) for part in command], check=True,
-                          input=data, stdout=subprocess.PIPE, cwd=ROOT).stdout
+    parts = [sys.executable if part == "python3" else str(part) for part in command]
+    return subprocess.run(parts, check=True, input=data, stdout=subprocess.PIPE,
+                          cwd=ROOT).stdout
 
 
 def write_gzip(path, value):
@@ -63,26 +76,44 @@ def write_gzip(path, value):
     path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
 
 
-def dump(opt, program):
-    """The problems of a program, by function."""
-    data = run(opt, "--commsched-dump-problem", "-o", "/dev/null", data=program)
+def dump(opt, program, *passes):
+    """The problems of what the passes make of a program, by function."""
+    data = run(opt, *passes, "--commsched-dump-problem", "-o", "/dev/null",
+               data=program)
     return json.loads(data)["functions"]
 
 
-def make_problems(opt):
-    """Triples of name, source and problem."""
+def list_buckets(name):
+    """Pairs of what the name of a problem ends with, and passes that merge."""
+    yield "", []
+    for label, options in BUCKETS.get(name, {}).items():
+        yield f"-{label}", [f"--commsched-bucket-{kind}={options}"
+                            for kind in ("all-gather", "reduce-scatter")]
+
+
+def make_problems(opt, pattern):
+    """Triples of name, source and problem, of the programs that match."""
     for seed in SEEDS:
-        step = SmallStep(seed)
-        (problem,) = dump(opt, (PROLOGUE + step.text()).encode())
-        yield (f"small-{seed:02}",
-               f"testsupport/steps/small_steps.py, seed {seed}", problem)
+        name = f"small-{seed:02}"
+        if re.search(pattern, name):
+            (problem,) = dump(opt, (PROLOGUE + SmallStep(seed).text()).encode())
+            yield name, f"testsupport/steps/small_steps.py, seed {seed}", problem
     for name, command in PROGRAMS.items():
-        problems = [
-            problem for problem in dump(opt, run(*shlex.split(command)))
-            if any(node[0] == "start" for node in problem["nodes"])]
-        for problem in problems:
-            more = f"-{problem['function']}" if len(problems) > 1 else ""
-            yield name + more, command, problem
+        if re.search(pattern, name):
+            program = run(*shlex.split(command))
+            for label, passes in list_buckets(name):
+                merged = f" | commsched-opt {shlex.join(passes)}" * bool(passes)
+                yield from split_program(
+                    name + label, command + merged, dump(opt, program, *passes))
+
+
+def split_program(name, source, problems):
+    """Triples of name, source and problem of the functions that communicate."""
+    problems = [problem for problem in problems
+                if any(node[0] == "start" for node in problem["nodes"])]
+    for problem in problems:
+        more = f"-{problem['function']}" if len(problems) > 1 else ""
+        yield name + more, source, problem
 
 
 def solve(problem, limit):
@@ -158,23 +189,30 @@ class Maker:
         entry["best_ns"], entry["found_by"] = step, old["found_by"]
         return verify.read_json(HERE / old["answer"])["order"]
 
-    def write_index(self):
-        lines = ",\n".join(json.dumps(entry) for entry in self.index)
+    def write_index(self, pattern):
+        """Entries of other programs than those that match stay."""
+        made = {entry["name"]: entry for entry in self.index}
+        stay = {name: entry for name, entry in self.stored.items()
+                if not re.search(pattern, name)}
+        entries = {**stay, **made}
+        lines = ",\n".join(json.dumps(entry) for entry in entries.values())
         (HERE / "index.json").write_text(f"[\n{lines}\n]\n")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/bin")
+    parser.add_argument("--only", default=".",
+                        help="the programs whose name this matches; others stay")
     options = parser.parse_args()
     if exact.SKIP_REASON:
         sys.exit(f"error: {exact.SKIP_REASON}")
     has_index = (HERE / "index.json").exists()
     maker = Maker(verify.read_index() if has_index else {})
     for name, source, problem in make_problems(
-            options.bin.resolve() / "commsched-opt"):
+            options.bin.resolve() / "commsched-opt", options.only):
         maker.add(name, source, problem)
-    maker.write_index()
+    maker.write_index(options.only)
 
 
 if __name__ == "__main__":

@@ -71,5 +71,7 @@ class LlamaConfig(DecoderConfig):
 CONFIGS: dict[str, LlamaConfig] = {
     "llama3-8b": LlamaConfig(32, 4096, 32, 8, 14336, 128256),
     "llama3-70b": LlamaConfig(80, 8192, 64, 8, 28672, 128256),
+    # What torchtitan tries things out with.
+    "llama3-debug": LlamaConfig(6, 256, 16, 16, 768, 2048),
     "llama3-tiny": LlamaConfig(2, 128, 8, 2, 448, 512),
 }
