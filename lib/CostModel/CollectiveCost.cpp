@@ -62,22 +62,19 @@ double CollectiveCost::curveNs(const MeasuredCurve &curve,
   return end.timeNs * (modelHere / modelAtEnd);
 }
 
-/// The table's time of all bytes in one tensor.
-std::optional<int64_t>
-CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
-  bool barrier = query.kind == CollectiveKind::Barrier;
+/// What `timeOn` says of the curve for `query`, or interpolated between those
+/// of the two closest groups. Nothing where the table has no answer.
+template <typename TimeOn>
+std::optional<double> CollectiveCost::readTable(const CollectiveQuery &query,
+                                                const TimeOn &timeOn) const {
+  bool isBarrier = query.kind == CollectiveKind::Barrier;
   bool isAlone = query.ranks <= 1 && !isHostTransfer(query.kind);
-  if (!table || isAlone || (query.bytes <= 0 && !barrier))
+  if (!table || isAlone || (query.bytes <= 0 && !isBarrier))
     return std::nullopt;
-  auto timeOn = [&](const MeasuredCurve &curve, CollectiveQuery group) {
-    if (barrier)
-      return curve.front().timeNs;
-    return curveNs(curve, group);
-  };
   if (const MeasuredCurve *curve =
           table->findCurve(query.kind, query.ranks, query.nodes(),
                            getImplementation(query).name))
-    return roundToNs(timeOn(*curve, query));
+    return timeOn(*curve, query);
   MeasuredTable::Neighbours near =
       table->findNeighbours(query, getImplementation(query).name);
   if (!near.lower)
@@ -88,8 +85,18 @@ CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
       std::log(static_cast<double>(query.ranks) / near.lowerGroup.ranks) /
       std::log(static_cast<double>(near.upperGroup.ranks) /
                near.lowerGroup.ranks);
-  return roundToNs(
-      std::exp((1 - fraction) * std::log(low) + fraction * std::log(high)));
+  return std::exp((1 - fraction) * std::log(low) + fraction * std::log(high));
+}
+
+/// The table's time of all bytes in one tensor.
+std::optional<int64_t>
+CollectiveCost::singleTensorNs(const CollectiveQuery &query) const {
+  std::optional<double> time = readTable(
+      query, [&](const MeasuredCurve &curve, const CollectiveQuery &group) {
+        return query.kind == CollectiveKind::Barrier ? curve.front().timeNs
+                                                     : curveNs(curve, group);
+      });
+  return time ? std::optional(roundToNs(*time)) : std::nullopt;
 }
 
 /// Returns the time that the table, or else the model, adds for the tensors
@@ -135,6 +142,51 @@ NcclEstimate CollectiveCost::estimate(const CollectiveQuery &query) const {
   NcclEstimate estimate;
   estimate.timeNs = computeLinearTimeNs(*implementation.linear, query);
   return estimate;
+}
+
+//===----------------------------------------------------------------------===//
+// Times that smaller messages share
+//===----------------------------------------------------------------------===//
+
+double CollectiveCost::getModelShareableNs(const CollectiveQuery &query) const {
+  const Implementation &implementation = getImplementation(query);
+  if (!implementation.linear || isHostTransfer(query.kind))
+    return models[query.implementation].getShareableNs(query);
+  return cost::getShareableNs(*implementation.linear, query);
+}
+
+/// Between two points, the curve is a power of the bytes. So is the time per
+/// byte, which is least at one of the two. Beyond an end, times are those of
+/// the model, scaled.
+double CollectiveCost::getCurveShareableNs(const MeasuredCurve &curve,
+                                           const CollectiveQuery &query) const {
+  auto bytes = static_cast<double>(query.bytes);
+  auto scaled = [&](const MeasuredCurve::Point &end, int64_t atBytes) {
+    CollectiveQuery atEnd = query, there = query;
+    atEnd.bytes = end.bytes;
+    there.bytes = atBytes;
+    return end.timeNs / static_cast<double>(estimate(atEnd).timeNs) *
+           getModelShareableNs(there) * (bytes / static_cast<double>(atBytes));
+  };
+  double least =
+      scaled(curve.front(), std::min(query.bytes, curve.front().bytes));
+  if (query.bytes > curve.back().bytes)
+    least = std::min(least, scaled(curve.back(), query.bytes));
+  if (curve.covers(query.bytes))
+    least = std::min(least, curve.interpolateNs(query.bytes));
+  for (const MeasuredCurve::Point &point : curve.getPoints())
+    if (point.bytes <= query.bytes)
+      least = std::min(least, point.timeNs *
+                                  (bytes / static_cast<double>(point.bytes)));
+  return least;
+}
+
+double CollectiveCost::getShareableNs(const CollectiveQuery &query) const {
+  std::optional<double> measured = readTable(
+      query, [&](const MeasuredCurve &curve, const CollectiveQuery &group) {
+        return getCurveShareableNs(curve, group);
+      });
+  return measured ? *measured : getModelShareableNs(query);
 }
 
 std::optional<std::string>

@@ -105,18 +105,32 @@ Implementation::getObstacle(const CollectiveQuery &query) const {
   return text;
 }
 
-int64_t cost::computeLinearTimeNs(const Implementation::LinearTime &linear,
-                                  const CollectiveQuery &query) {
-  bool isBarrier = query.kind == CollectiveKind::Barrier;
-  if (query.ranks <= 1 || (query.bytes <= 0 && !isBarrier))
-    return 0;
+/// What the bytes take by the linear time, not rounded.
+static double computeTransferNs(const Implementation::LinearTime &linear,
+                                const CollectiveQuery &query) {
   double received = static_cast<double>(std::max<int64_t>(query.bytes, 0)) *
                     (query.ranks - 1) / query.ranks;
   if (query.kind == CollectiveKind::AllReduce)
     received *= 2;
   // A GB/s is a byte each nanosecond.
+  return received / linear.bandwidthGBs;
+}
+
+int64_t cost::computeLinearTimeNs(const Implementation::LinearTime &linear,
+                                  const CollectiveQuery &query) {
+  bool isBarrier = query.kind == CollectiveKind::Barrier;
+  if (query.ranks <= 1 || (query.bytes <= 0 && !isBarrier))
+    return 0;
   return roundToNs(1000 * linear.latencyUs * std::max(query.tensors, 1) +
-                   received / linear.bandwidthGBs);
+                   computeTransferNs(linear, query));
+}
+
+double cost::getShareableNs(const Implementation::LinearTime &linear,
+                            const CollectiveQuery &query) {
+  if (query.ranks <= 1 || query.bytes <= 0)
+    return 0;
+  double ns = 1000 * linear.latencyUs + computeTransferNs(linear, query);
+  return std::max(ns - 1, 0.0);
 }
 
 //===----------------------------------------------------------------------===//

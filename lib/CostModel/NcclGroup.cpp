@@ -202,6 +202,17 @@ double NcclGroup::time(NcclAlgorithm algorithm, NcclProtocol protocol,
          static_cast<double>(bytes) / (1000 * rate);
 }
 
+double NcclGroup::shareableTime(NcclAlgorithm algorithm, NcclProtocol protocol,
+                                int64_t bytes) const {
+  double us = extraTime(algorithm, protocol, bytes);
+  if (algorithm == NcclAlgorithm::PointToPoint)
+    return us + pointToPointTime(protocol, bytes);
+  // Without what makes the time per byte grow: the tree's correction, and the
+  // latency that a ring adds from some size on.
+  return us + latency(algorithm, protocol, /*bytes=*/1) +
+         static_cast<double>(bytes) / (1000 * bandwidth(algorithm, protocol));
+}
+
 double NcclGroup::monotoneTime(NcclAlgorithm algorithm, NcclProtocol protocol,
                                int64_t bytes) const {
   double best = time(algorithm, protocol, bytes);

@@ -134,6 +134,10 @@ public:
   /// The least of `time` over `bytes` and everything larger.
   double monotoneTime(NcclAlgorithm algorithm, NcclProtocol protocol,
                       int64_t bytes) const;
+  /// At most the time in us of a launch of one tensor of `bytes`. Per byte it
+  /// never grows, so that smaller messages take their share of it or longer.
+  double shareableTime(NcclAlgorithm algorithm, NcclProtocol protocol,
+                       int64_t bytes) const;
   /// Time in us beyond NCCL's model: the rank's work on its own share of the
   /// buffer, and filling the pipeline. For point to point `protocol` is LL or
   /// Simple.

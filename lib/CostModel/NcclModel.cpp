@@ -13,6 +13,7 @@
 #include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::cost;
@@ -82,6 +83,22 @@ static int64_t getHostTransferNs(const Target &target,
                    static_cast<double>(query.bytes) / target.hostGBs);
 }
 
+/// Calls `consider` for the pairs of algorithm and protocol that NCCL chooses
+/// from; there is always one.
+template <typename Consider>
+static void forEachCandidate(const NcclGroup &group, const Consider &consider) {
+  bool isTuned = false;
+  for (NcclAlgorithm algorithm : tunedAlgorithms)
+    for (NcclProtocol protocol : protocols)
+      if (group.considers(algorithm, protocol)) {
+        isTuned = true;
+        consider(algorithm, protocol);
+      }
+  if (!isTuned)
+    for (NcclProtocol protocol : {NcclProtocol::LL, NcclProtocol::Simple})
+      consider(NcclAlgorithm::PointToPoint, protocol);
+}
+
 NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
   if (isHostTransfer(query.kind)) {
     NcclEstimate estimate;
@@ -105,24 +122,42 @@ NcclEstimate NcclModel::estimate(const CollectiveQuery &query) const {
   NcclGroup group(target, kind, query.ranks, query.nodes(), tensors);
   std::optional<double> bestUs;
   NcclEstimate best;
-  auto consider = [&](NcclAlgorithm algorithm, NcclProtocol protocol,
-                      double us) {
-    us += group.extraTime(algorithm, protocol, bytes);
+  auto consider = [&](NcclAlgorithm algorithm, NcclProtocol protocol) {
+    double us = group.extraTime(algorithm, protocol, bytes) +
+                (algorithm == NcclAlgorithm::PointToPoint
+                     ? group.pointToPointTime(protocol, bytes)
+                     : group.monotoneTime(algorithm, protocol, bytes));
     if (bestUs && *bestUs <= us)
       return;
     bestUs = us;
     best.algorithm = algorithm;
     best.protocol = protocol;
   };
-  for (NcclAlgorithm algorithm : tunedAlgorithms)
-    for (NcclProtocol protocol : protocols)
-      if (group.considers(algorithm, protocol))
-        consider(algorithm, protocol,
-                 group.monotoneTime(algorithm, protocol, bytes));
-  if (!bestUs)
-    for (NcclProtocol protocol : {NcclProtocol::LL, NcclProtocol::Simple})
-      consider(NcclAlgorithm::PointToPoint, protocol,
-               group.pointToPointTime(protocol, bytes));
+  forEachCandidate(group, consider);
   best.timeNs = roundToNs(1000 * (*bestUs + target.collectiveLaunchUs));
   return best;
+}
+
+double NcclModel::getShareableNs(const CollectiveQuery &query) const {
+  if (query.bytes <= 0)
+    return 0;
+  double leastUs = std::numeric_limits<double>::infinity();
+  if (isHostTransfer(query.kind)) {
+    leastUs = target.hostLatencyUs +
+              static_cast<double>(query.bytes) / (1000 * target.hostGBs);
+  } else if (query.ranks <= 1) {
+    return 0;
+  } else {
+    NcclGroup group(target, query.kind, query.ranks, query.nodes(),
+                    /*tensors=*/1);
+    forEachCandidate(group, [&](NcclAlgorithm algorithm,
+                                NcclProtocol protocol) {
+      leastUs = std::min(leastUs,
+                         group.shareableTime(algorithm, protocol, query.bytes));
+    });
+    leastUs += target.collectiveLaunchUs;
+  }
+  // Of more than half of the bytes, a message has half of this nanosecond, and
+  // of less it has at most half of the latency.
+  return std::max(1000 * leastUs - 1, 0.0);
 }

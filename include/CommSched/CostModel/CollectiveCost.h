@@ -51,6 +51,10 @@ public:
   /// or its linear time.
   NcclEstimate estimate(const CollectiveQuery &query) const;
 
+  /// NcclModel::getShareableNs() for timeNs(): of the table, where it has an
+  /// answer, or else of the model. O(points of a curve).
+  double getShareableNs(const CollectiveQuery &query) const;
+
   /// NCCL's model for an implementation: with its channels.
   const NcclModel &getModel(int32_t implementation = 0) const {
     return models[implementation];
@@ -59,6 +63,12 @@ public:
 private:
   double curveNs(const MeasuredCurve &curve,
                  const CollectiveQuery &query) const;
+  double getModelShareableNs(const CollectiveQuery &query) const;
+  double getCurveShareableNs(const MeasuredCurve &curve,
+                             const CollectiveQuery &query) const;
+  template <typename TimeOn>
+  std::optional<double> readTable(const CollectiveQuery &query,
+                                  const TimeOn &timeOn) const;
   std::optional<int64_t> singleTensorNs(const CollectiveQuery &query) const;
   int64_t furtherTensorsNs(const CollectiveQuery &query) const;
 

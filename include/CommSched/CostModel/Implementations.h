@@ -151,6 +151,10 @@ private:
 int64_t computeLinearTimeNs(const Implementation::LinearTime &linear,
                             const CollectiveQuery &query);
 
+/// NcclModel::getShareableNs() for a linear time.
+double getShareableNs(const Implementation::LinearTime &linear,
+                      const CollectiveQuery &query);
+
 } // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_IMPLEMENTATIONS_H

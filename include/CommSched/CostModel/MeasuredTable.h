@@ -65,6 +65,7 @@ public:
   double interpolateNs(int64_t bytes) const;
   const Point &front() const { return points.front(); }
   const Point &back() const { return points.back(); }
+  llvm::ArrayRef<Point> getPoints() const { return points; }
 
 private:
   std::vector<Point> points;

@@ -68,6 +68,13 @@ public:
                                     NcclAlgorithm algorithm,
                                     NcclProtocol protocol) const;
 
+  /// A time in nanoseconds that launches of at most `query.bytes` cannot beat:
+  /// one of n bytes, whatever its tensors, takes n / query.bytes of it or
+  /// longer, and so do several launches together. Only rounding to nanoseconds
+  /// gives back up to half of one, and only where latencies are below 1 ns.
+  /// Close to the time of one launch of these bytes in one tensor.
+  double getShareableNs(const CollectiveQuery &query) const;
+
   const Target &getTarget() const { return target; }
 
 private:
