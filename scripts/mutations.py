@@ -286,7 +286,7 @@ MUTATIONS = [
         "collectives may contradict the order that is fixed for them",
         ("lit Transforms/order-contradicted.mlir",)),
     Mutation(
-        "lib/Transforms/Bucketing/MergeCollectives.cpp",
+        "lib/Analysis/Bucketing/Mergeability.cpp",
         "      if (writes(user, view) && runsBetween(user))\n"
         "        return true;\n",
         "      if (writes(user, view) && runsBetween(user) && !user)\n"

@@ -6,17 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Decides which collectives can be merged at all, and rewrites the members of a
-// bucket into one collective. A merged collective either packs its members'
+// Rewrites the members of a bucket into one collective. It either packs their
 // tensors into one buffer (copy) or carries them side by side in one launch
-// (coalesced). BucketChoice.h selects among the possible merges.
+// (coalesced). Mergeability.h has the rules, and BucketChoice.h selects among
+// the possible merges.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H
 #define COMMSCHED_LIB_TRANSFORMS_BUCKETING_MERGECOLLECTIVES_H
 
-#include "CommSched/Analysis/Costs/BucketCosts.h"
+#include "CommSched/Analysis/Bucketing/Mergeability.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Operation.h"
@@ -24,31 +24,6 @@
 #include "mlir/IR/Value.h"
 
 namespace mlir::commsched {
-
-/// Whether `collective` carries several tensors already: side by side, or
-/// packed for it.
-bool isBucket(CollectiveOpInterface collective);
-
-/// Why `collective` cannot be merged with others in this mode, as a clause
-/// ("it is blocking"); nothing if it can. A collective that is itself a bucket
-/// is not merged again.
-std::optional<std::string>
-getUnmergeableReason(CollectiveOpInterface collective, BucketMode mode);
-
-/// Collectives of one block with equal keys can be merged in this mode. Only
-/// for those that getUnmergeableReason() has nothing against. `multiDtype`:
-/// gathers of different element types may share a buffer (mode Copy only).
-Attribute getMergeKey(CollectiveOpInterface collective, BucketMode mode,
-                      bool multiDtype);
-
-/// The casts that a copy-in of these collectives absorbs, at most one a member:
-/// floating-point conversions with one user, which the copy-in makes as well.
-/// A cast whose operand is written in place between it and the last member is
-/// not among them. With `commsched.separate_copies`, there are none but those
-/// of reduce-scatters each of which has one, and which convert alike. Linear in
-/// the members and in the uses of what is cast.
-SmallVector<Operation *>
-getAbsorbedCasts(ArrayRef<CollectiveOpInterface> members, BucketMode mode);
 
 /// A merged collective in the IR.
 struct MergedCollective {
@@ -81,16 +56,6 @@ MergedCollective mergeCollectives(RewriterBase &rewriter,
                                   ArrayRef<CollectiveOpInterface> members,
                                   BucketMode mode, bool multiDtype,
                                   ArrayRef<Operation *> absorbedCasts);
-
-//===----------------------------------------------------------------------===//
-// Operations that write in place
-//===----------------------------------------------------------------------===//
-
-/// Whether the storage of `value` may be written by an operation between
-/// `first` and `last`, which are operations of one block and in this order.
-/// True if the storage cannot be followed: memrefs, what loops carry, results
-/// of control flow. Linear in the uses of all views of the storage.
-bool mayBeWrittenBetween(Value value, Operation *first, Operation *last);
 
 //===----------------------------------------------------------------------===//
 // Merged operations by kind of collective
