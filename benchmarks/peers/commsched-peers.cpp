@@ -96,6 +96,7 @@ static void writeCosts(llvm::json::OStream &json, const PeerCosts &costs) {
   json.attribute("step_time_ns", report.stepTimeNs);
   json.attribute("lower_bound_ns", costs.lowerBoundNs);
   json.attribute("tight_lower_bound_ns", costs.tightLowerBoundNs);
+  json.attribute("merging_lower_bound_ns", report.mergingLowerBoundNs);
   json.attribute("peak_memory_bytes", report.peakMemoryBytes);
   json.attribute("exposed_comm_ns", report.exposedCommNs);
   json.attribute("num_collectives",

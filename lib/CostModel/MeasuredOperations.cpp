@@ -11,6 +11,7 @@
 #include "CommSched/CostModel/Implementations.h"
 #include "TableRow.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -156,6 +157,12 @@ MeasuredProducts::parse(const llvm::json::Value &value) {
       return false;
     const ProductShape &shape = product.shape;
     Key key(product.kind, shape.n, shape.k, shape.batch);
+    double nsPerMultiplication =
+        static_cast<double>(product.timeNs) / countMultiplications(shape);
+    double &least = result.leastNsPerMultiplication
+                        .try_emplace(product.kind, nsPerMultiplication)
+                        .first->second;
+    least = std::min(least, nsPerMultiplication);
     int64_t knownNs =
         result.times[key].try_emplace(shape.m, product.timeNs).first->second;
     return knownNs == product.timeNs ||
@@ -189,4 +196,13 @@ std::optional<int64_t> MeasuredProducts::findNs(const ProductShape &shape,
   double low = static_cast<double>(below->second);
   double high = static_cast<double>(above->second);
   return roundToNs(low + fraction * (high - low));
+}
+
+std::optional<double>
+MeasuredProducts::getLeastNsPerMultiplication(ElementKind kind) const {
+  // Between two products, the time per row of m is least at one of them.
+  auto it = leastNsPerMultiplication.find(kind);
+  if (it == leastNsPerMultiplication.end())
+    return std::nullopt;
+  return it->second;
 }

@@ -63,6 +63,11 @@ static double getTime(const ProductTiling &tiling, const ProductShape &shape) {
          getTileEfficiency(tile);
 }
 
+double cost::countMultiplications(const ProductShape &shape) {
+  return static_cast<double>(shape.batch) * static_cast<double>(shape.m) *
+         static_cast<double>(shape.n) * static_cast<double>(shape.k);
+}
+
 ProductTiling cost::chooseTiling(const Target &target,
                                  const ProductShape &shape) {
   double multiprocessors = getMultiprocessors(target);
@@ -82,10 +87,8 @@ ProductTiling cost::chooseTiling(const Target &target,
     best = tiling;
     bestTime = time;
   }
-  double work = static_cast<double>(shape.batch) *
-                static_cast<double>(shape.m) * static_cast<double>(shape.n) *
-                static_cast<double>(shape.k);
-  best.efficiency = std::min(work / (multiprocessors * bestTime), 1.0);
+  best.efficiency =
+      std::min(countMultiplications(shape) / (multiprocessors * bestTime), 1.0);
   return best;
 }
 

@@ -349,6 +349,12 @@ int64_t cost::roundToNs(double nanoseconds) {
   return static_cast<int64_t>(std::floor(nanoseconds + 0.5));
 }
 
+double cost::computeMemoryNs(const Target &target, int64_t bytesMoved) {
+  // GB/s is bytes a nanosecond.
+  return static_cast<double>(std::max<int64_t>(bytesMoved, 0)) /
+         (target.memoryGBs * target.memoryEfficiency);
+}
+
 int64_t cost::computeTimeNs(const Target &target, double flops,
                             ElementKind kind, int64_t bytesMoved,
                             int64_t kernels) {
@@ -359,9 +365,7 @@ int64_t cost::computeTimeNs(const Target &target, double flops,
     return 0;
   double arithmeticNs =
       1e9 * flops / (target.peakFlops(kind) * target.computeEfficiency);
-  // GB/s is bytes a nanosecond.
-  double memoryNs = static_cast<double>(std::max<int64_t>(bytesMoved, 0)) /
-                    (target.memoryGBs * target.memoryEfficiency);
   double launchNs = target.kernelLaunchNs * static_cast<double>(kernels);
-  return roundToNs(launchNs + std::max(arithmeticNs, memoryNs));
+  return roundToNs(launchNs +
+                   std::max(arithmeticNs, computeMemoryNs(target, bytesMoved)));
 }

@@ -79,6 +79,7 @@ static void addHalf(StepReport &report, const StepReport &half,
   report.numOps += half.numOps;
   report.lowerBoundNs += half.lowerBoundNs;
   report.tightLowerBoundNs += half.tightLowerBoundNs;
+  report.mergingLowerBoundNs += half.mergingLowerBoundNs;
   report.commBytes = saturatingAdd(report.commBytes, half.commBytes);
   report.transferBytes =
       saturatingAdd(report.transferBytes, half.transferBytes);

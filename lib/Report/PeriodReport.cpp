@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Bounds/LeastProblem.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
 #include "CommSched/Analysis/OperationTexts.h"
@@ -201,6 +202,12 @@ LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   FailureOr<BlockProblem> block = priceBlock(step.getBody().front(), costs);
   if (failed(constantBytes) || failed(block))
     return failure();
+  FailureOr<int64_t> mergingBoundNs =
+      computeMergingPeriodBoundNs(*block, costs);
+  if (failed(mergingBoundNs))
+    return failure();
+  report.mergingLowerBoundNs =
+      std::min(*mergingBoundNs, report.tightLowerBoundNs);
   report.evidence = CostEvidence(costs, *block);
   report.function = makePrintable(step.getName());
   report.stepTimeNs = period.periodNs;

@@ -105,6 +105,7 @@ static void printTimes(json::OStream &stream, const StepReport &report) {
   stream.attribute("exposed_comm_ns", report.exposedCommNs);
   stream.attribute("lower_bound_ns", report.lowerBoundNs);
   stream.attribute("tight_lower_bound_ns", report.tightLowerBoundNs);
+  stream.attribute("merging_lower_bound_ns", report.mergingLowerBoundNs);
   if (const std::optional<PeriodReport> &period = report.period) {
     stream.attribute("period_ns", period->periodNs);
     stream.attribute("period_bound_ns", period->boundNs);
@@ -315,6 +316,7 @@ void StepRows::printTimes() {
       formatShare(report.exposedCommNs, report.stepTimeNs) + " of the step");
   printBound("lower bound", report.lowerBoundNs);
   printBound("tight lower bound", report.tightLowerBoundNs);
+  printBound("merging lower bound", report.mergingLowerBoundNs);
 }
 
 void StepRows::printPeriod(const PeriodReport &period) {

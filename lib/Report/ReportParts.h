@@ -152,13 +152,6 @@ private:
   OperationCosts &costs;
 };
 
-/// The problem of `block`, with StreamOrder::Free, in which an operation takes
-/// as long as the blocks inside take at least: no order of a block takes less,
-/// whether iterations of a loop overlap or not. Emits an error as
-/// BlockProblem::create() does.
-FailureOr<schedule::Problem> makeLeastProblem(Block &block,
-                                              OperationCosts &costs);
-
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_REPORT_REPORTPARTS_H

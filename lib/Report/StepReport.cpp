@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Report/StepReport.h"
+#include "CommSched/Analysis/Bounds/LeastProblem.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
@@ -95,7 +96,8 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
       computeContention(block, costs.getTarget(), symbolTables);
   FailureOr<Problem> least =
       makeLeastProblem(function.getFunctionBody().front(), costs);
-  if (failed(groups) || failed(least))
+  FailureOr<int64_t> mergingBoundNs = computeMergingBoundNs(block, costs);
+  if (failed(groups) || failed(least) || failed(mergingBoundNs))
     return failure();
   FailureOr<SimulatedProgram> simulated = simulateProgram(
       function.getLoc(), problem, groups->contention, options.allocator);
@@ -105,6 +107,9 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
   if (Status bounds = addBounds(report, std::move(*least)); !bounds)
     return emitError(function.getLoc(), "cannot be simulated: ")
            << bounds.error();
+  // What holds with any merging holds without.
+  report.mergingLowerBoundNs =
+      std::min(*mergingBoundNs, report.tightLowerBoundNs);
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
   report.evidence = CostEvidence(costs, block);

@@ -217,20 +217,25 @@ def test_communication_is_that_before():
             demo.check_same_communication(before, {"f": report_of(*wrong)})
 
 
-def test_a_step_below_its_bound_is_compared_with_it(capsys):
+def test_both_steps_are_compared_with_what_merging_could_give(capsys):
     rest = dict.fromkeys(
         ("compute_time_ns", "comm_time_ns", "exposed_comm_ns"), 10**6
     )
     rest["peak_memory_bytes"] = 1
 
-    def version(name, step, bound):
+    def version(name, step, tight, merging):
         return report_of(
-            (name, 8), step_time_ns=step, tight_lower_bound_ns=bound, **rest
+            (name, 8),
+            step_time_ns=step * 10**6,
+            tight_lower_bound_ns=tight * 10**6,
+            merging_lower_bound_ns=merging * 10**6,
+            **rest,
         )
 
-    demo.print_versions("@f", version("x", 3000, 2000), version("y", 1500, 1000))
+    demo.print_versions("@f", version("x", 30, 20, 12), version("y", 15, 15, 14))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
-    assert ["above", "that", "before", "-25.0", "%"] in lines
+    assert "merging lower bound 12.0 ms 12.0 ms".split() in lines
+    assert "step above it 150.0 % 25.0 %".split() in lines
 
 
 # -- A step that repeats ---------------------------------------------------

@@ -191,6 +191,7 @@ def test_peers_stand_side_by_side(peers):
         assert costs[peer]["step_time_ns"] < costs["input"]["step_time_ns"]
         bound = costs[peer]["tight_lower_bound_ns"]
         assert costs[peer]["lower_bound_ns"] <= bound <= costs[peer]["step_time_ns"]
+        assert 0 < costs[peer]["merging_lower_bound_ns"] <= bound
     assert costs["tight"]["step_time_ns"] > costs["xla"]["step_time_ns"]
     assert "memory budget must be bytes" in costs["wrong"]["error"]
 

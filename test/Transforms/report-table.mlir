@@ -18,6 +18,7 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  exposed communication       250.000 us  9.1 % of the step
 // CHECK-NEXT:  lower bound                   2.750 ms  the step is 0.0 % above it
 // CHECK-NEXT:  tight lower bound             2.750 ms  the step is 0.0 % above it
+// CHECK-NEXT:  merging lower bound           2.750 ms  the step is 0.0 % above it
 // CHECK-NEXT:  peak memory                   7.00 MiB  at operation 1, aten.mm
 // CHECK-EMPTY:
 // CHECK-NEXT:  largest at the peak  counted as     bytes  operation
@@ -43,6 +44,7 @@ commsched.group @dp size(4)
 // CHECK-NEXT:  exposed communication             0 ns  0.0 % of the step
 // CHECK-NEXT:  lower bound                       0 ns  the step is 0.0 % above it
 // CHECK-NEXT:  tight lower bound                 0 ns  the step is 0.0 % above it
+// CHECK-NEXT:  merging lower bound               0 ns  the step is 0.0 % above it
 // CHECK-NEXT:  peak memory                        0 B
 // CHECK-EMPTY:
 //  CHECK-NOT:{{.+}}

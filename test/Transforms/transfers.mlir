@@ -20,7 +20,7 @@ commsched.group @dp size(2)
 
 // The host holds 20 bytes to the end of the reload. The device holds none of
 // them, but 8 of the argument, 8 of "b", 8 that are reduced, and 20 reloaded.
-// CHECK: {"function":"step","num_ops":9,"num_collectives":1,"comm_bytes":8,"step_time_ns":130,"compute_time_ns":70,"comm_time_ns":150,"exposed_comm_ns":60,"lower_bound_ns":{{[0-9]+}},"tight_lower_bound_ns":{{[0-9]+}},"peak_memory_bytes":44,"collectives":[{"name":"out","kind":"offload","group":"d2h","bytes":20,"start_ns":10,"end_ns":70,"wait_ns":60,"exposed_ns":10,"limited_by":{{.*}}},{"name":"all_reduce_1","kind":"all_reduce","group":"dp","bytes":8,"start_ns":70,"end_ns":110,"wait_ns":70,"exposed_ns":40,{{.*}}},{"name":"in","kind":"reload","group":"h2d","bytes":20,"start_ns":70,"end_ns":120,"wait_ns":110,"exposed_ns":10,{{.*}}}],"peak_position":5,{{.*}},"num_transfers":2,"transfer_bytes":40,"host_peak_bytes":20,"target":{{.*}}}
+// CHECK: {"function":"step","num_ops":9,"num_collectives":1,"comm_bytes":8,"step_time_ns":130,"compute_time_ns":70,"comm_time_ns":150,"exposed_comm_ns":60,"lower_bound_ns":{{[0-9]+}},"tight_lower_bound_ns":{{[0-9]+}},"merging_lower_bound_ns":130,"peak_memory_bytes":44,"collectives":[{"name":"out","kind":"offload","group":"d2h","bytes":20,"start_ns":10,"end_ns":70,"wait_ns":60,"exposed_ns":10,"limited_by":{{.*}}},{"name":"all_reduce_1","kind":"all_reduce","group":"dp","bytes":8,"start_ns":70,"end_ns":110,"wait_ns":70,"exposed_ns":40,{{.*}}},{"name":"in","kind":"reload","group":"h2d","bytes":20,"start_ns":70,"end_ns":120,"wait_ns":110,"exposed_ns":10,{{.*}}}],"peak_position":5,{{.*}},"num_transfers":2,"transfer_bytes":40,"host_peak_bytes":20,"target":{{.*}}}
 
 // TABLE: function @step
 // TABLE: collectives  1 0 hidden

@@ -94,12 +94,18 @@ public:
   std::optional<int64_t> findNs(const ProductShape &shape,
                                 ElementKind kind) const;
 
+  /// Nanoseconds per multiplication of two elements of that type that no
+  /// findNs() is below, but for rounding; none without products of the type.
+  std::optional<double> getLeastNsPerMultiplication(ElementKind kind) const;
+
 private:
   /// Type, n, k and batch.
   using Key = std::tuple<ElementKind, int64_t, int64_t, int64_t>;
 
   /// The times in nanoseconds by m.
   std::map<Key, std::map<int64_t, int64_t>> times;
+  /// By type.
+  std::map<ElementKind, double> leastNsPerMultiplication;
 };
 
 } // namespace mlir::commsched::cost

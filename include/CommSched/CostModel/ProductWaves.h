@@ -35,6 +35,9 @@ struct ProductShape {
   int64_t batch = 1;
 };
 
+/// m * n * k * batch.
+double countMultiplications(const ProductShape &shape);
+
 /// How a product runs on a device.
 struct ProductTiling {
   /// The size of a tile of the result, of the tile that takes the least time.

@@ -186,6 +186,9 @@ int64_t roundToNs(double nanoseconds);
 int64_t computeTimeNs(const Target &target, double flops, ElementKind kind,
                       int64_t bytesMoved, int64_t kernels = 1);
 
+/// bytes / (bandwidth * efficiency) of that, in nanoseconds.
+double computeMemoryNs(const Target &target, int64_t bytesMoved);
+
 } // namespace mlir::commsched::cost
 
 #endif // COMMSCHED_COSTMODEL_TARGET_H

@@ -191,7 +191,9 @@ struct PeriodReport {
 /// callee counts as often as it runs, in all figures but `numOps`.
 /// `exposedCommNs` is the step without the time of computation. `lowerBoundNs`
 /// holds for every legal order in which the collectives of each stream keep
-/// theirs, `tightLowerBoundNs` also where they change places.
+/// theirs, `tightLowerBoundNs` also where they change places, and
+/// `mergingLowerBoundNs` also where they are merged and split
+/// (computeMergingBoundNs()).
 struct StepReport {
   static constexpr size_t maxPeakValues = 10;
   static constexpr size_t maxMostExposed = 10;
@@ -208,6 +210,7 @@ struct StepReport {
   int64_t slowdownNs = 0;
   int64_t lowerBoundNs = 0;
   int64_t tightLowerBoundNs = 0;
+  int64_t mergingLowerBoundNs = 0;
   int64_t peakMemoryBytes = 0;
   /// Of the transfers between the device and its host, which `commBytes` does
   /// not count; and the most that is live in the host's memory at a time.
@@ -239,7 +242,7 @@ struct StepReport {
   /// For a step of two functions, one after the other; see PairReport.h.
   std::optional<HalvesReport> halves;
   /// For a step that repeats, or its steady state: then `stepTimeNs` is the
-  /// period, times are those of one period, and both bounds are that of the
+  /// period, times are those of one period, and bounds are those of the
   /// period.
   std::optional<PeriodReport> period;
   /// See GroupContention.

@@ -244,6 +244,41 @@ std::optional<int64_t> mlir::commsched::estimateChunkNs(OperationCosts &costs,
                        count);
 }
 
+int64_t mlir::commsched::getLeastNsInChunks(OperationCosts &costs,
+                                            Operation *whole, int64_t wholeNs,
+                                            int64_t mostChunks) {
+  auto own = dyn_cast<CostOpInterface>(whole);
+  // Nothing is known of the times that chunks will have by themselves.
+  if (own && own.getKnownRuntimeNs())
+    return 0;
+  // A launch makes up for what a chunk gains by rounding to nanoseconds.
+  constexpr double leastLaunchNs = 2;
+  bool isRounded = costs.getTarget().kernelLaunchNs < leastLaunchNs;
+  if (costs.getProducts().empty() && !isRounded)
+    return wholeNs;
+  std::optional<int64_t> estimate = costs.estimateNs(whole);
+  if (!estimate || *estimate <= 0)
+    return wholeNs;
+  auto least = static_cast<double>(*estimate);
+  // Chunks have the times that were measured of products of their size.
+  std::optional<ProductChunk> product =
+      own ? getProductChunk(whole, ChunkAxis{/*axis=*/-1, /*count=*/1})
+          : std::nullopt;
+  std::optional<double> nsPerMultiplication =
+      product ? costs.getProducts().getLeastNsPerMultiplication(
+                    getElementKind(own.getComputeType()))
+              : std::nullopt;
+  if (nsPerMultiplication) {
+    isRounded = true;
+    least = std::min(least, *nsPerMultiplication *
+                                cost::countMultiplications(product->whole));
+  }
+  if (isRounded)
+    least = std::max(least - static_cast<double>(mostChunks), 0.0);
+  return static_cast<int64_t>(static_cast<double>(wholeNs) * least /
+                              static_cast<double>(*estimate));
+}
+
 //===----------------------------------------------------------------------===//
 // Slices, concatenations and sums
 //===----------------------------------------------------------------------===//

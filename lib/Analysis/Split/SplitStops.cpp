@@ -10,6 +10,7 @@
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
+#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "RegionGraph.h"
@@ -326,4 +327,23 @@ std::optional<SplitAxis> mlir::commsched::getRingAxis(Operation *op) {
   if (getRingObstacle(op))
     return std::nullopt;
   return findRingAxis(cast<AllGatherOp>(op));
+}
+
+std::string mlir::commsched::getBlockSplitObstacle(Block &block) {
+  for (Operation &op : block) {
+    // What was split once keeps its chunks.
+    if (op.hasAttr(chunkAttrName))
+      return "the program has chunks already";
+    for (Operation *user : op.getUsers())
+      if (!block.findAncestorOpInBlock(*user))
+        return "the block computes " + describe(&op) +
+               ", which another block uses";
+    // Their blocks have schedules of their own, which a copy would not have.
+    bool holdsCollectives = false;
+    for (Region &region : op.getRegions())
+      region.walk([&](CollectiveOpInterface) { holdsCollectives = true; });
+    if (holdsCollectives)
+      return "the block has " + describe(&op) + ", which holds collectives";
+  }
+  return "";
 }

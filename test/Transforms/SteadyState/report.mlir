@@ -14,7 +14,7 @@
 // the first computation and the last hide none.
 
 // CHECK: {"function":"average",{{.*}}"step_time_ns":100,{{.*}}"period_ns":100,"period_bound_ns":60,"period_limited_by":"the computation","repetitions_in_progress":1,
-// CHECK: {"function":"average_steady","num_ops":5,"num_collectives":1,"comm_bytes":256,"step_time_ns":60,"compute_time_ns":60,"comm_time_ns":40,"exposed_comm_ns":0,"lower_bound_ns":60,"tight_lower_bound_ns":60,"period_ns":60,"period_bound_ns":60,"period_limited_by":"the computation","ramp_ns":20,"repetitions_in_progress":2,"peak_memory_bytes":1280,
+// CHECK: {"function":"average_steady","num_ops":5,"num_collectives":1,"comm_bytes":256,"step_time_ns":60,"compute_time_ns":60,"comm_time_ns":40,"exposed_comm_ns":0,"lower_bound_ns":60,"tight_lower_bound_ns":60,"merging_lower_bound_ns":60,"period_ns":60,"period_bound_ns":60,"period_limited_by":"the computation","ramp_ns":20,"repetitions_in_progress":2,"peak_memory_bytes":1280,
 // CHECK-SAME: "collectives":[{"name":"all_reduce_0","kind":"all_reduce","group":"dp","bytes":256,"start_ns":30,"end_ns":70,"wait_ns":30,"exposed_ns":0}]
 // CHECK-SAME: "costs":{"source":"pinned","ops":3,"measured_ops":0,"pinned_ops":3,
 

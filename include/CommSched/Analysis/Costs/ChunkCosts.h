@@ -67,6 +67,13 @@ int64_t scalePinnedNs(int64_t wholeNs, int64_t chunkEstimateNs,
 std::optional<int64_t> estimateChunkNs(OperationCosts &costs, Operation *whole,
                                        const SplitAxis &axis, int64_t count);
 
+/// At most what the chunks of the computation `whole`, which takes `wholeNs`,
+/// take together by estimateChunkNs(), along any axis and in any number up to
+/// `mostChunks`: usually `wholeNs`, as chunks do all of its arithmetic and move
+/// all of its bytes.
+int64_t getLeastNsInChunks(OperationCosts &costs, Operation *whole,
+                           int64_t wholeNs, int64_t mostChunks);
+
 /// The time in nanoseconds of the copy of a tensor of that type, such as a part
 /// that is no view, or chunks that are joined into it; and of the sum of
 /// `count` tensors of the type `whole`. None if the size is not static.

@@ -137,6 +137,9 @@ public:
 
   const cost::Target &getTarget() const { return target; }
 
+  /// The measured products.
+  const cost::MeasuredProducts &getProducts() const { return products; }
+
   /// Lets a call take what is in its callee. Only where no other thread changes
   /// other functions than the one that is priced: in passes on modules.
   void priceCallees() { pricesCallees = true; }
@@ -182,7 +185,6 @@ private:
   cost::CollectiveCost collectiveCost;
   /// The measured operations, or null.
   std::shared_ptr<const cost::MeasuredOperations> operations;
-  /// The measured products.
   cost::MeasuredProducts products;
   SymbolTableCollection &symbolTables;
   bool pricesCallees = false;

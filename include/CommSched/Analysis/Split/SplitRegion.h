@@ -241,6 +241,9 @@ const SplitMember *findUndivided(const SplitRegion &region, int64_t count);
 /// if it has a rule.
 std::optional<std::string> getUnsplittableReason(Operation *op);
 
+/// Why nothing in `block` is split, whatever it gains; empty if it may be.
+std::string getBlockSplitObstacle(Block &block);
+
 /// Whether `op` is a computation that can hide communication: one that is
 /// expensive (CostOpInterface), or a product, which adds up over an axis of two
 /// operands.

@@ -1,0 +1,31 @@
+//===- LeastCosts.h - Least costs of rewritten operations -------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_ANALYSIS_BOUNDS_LEASTCOSTS_H
+#define COMMSCHED_LIB_ANALYSIS_BOUNDS_LEASTCOSTS_H
+
+#include "CommSched/Analysis/Costs/OperationCosts.h"
+#include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Schedule/Bounds/RelaxedProblem.h"
+
+namespace mlir::commsched {
+
+/// The regions of `block` that commsched-schedule may split, without sums.
+std::vector<schedule::DivisibleRegion> findDivisibleRegions(Block &block);
+
+/// By node of `problem`: what it takes at least, where it takes `costsNs` as it
+/// is, if its collectives are merged in any way and `regions` are split. See
+/// computeMergingBoundNs().
+std::vector<int64_t> getLeastCosts(const BlockProblem &problem,
+                                   OperationCosts &costs,
+                                   std::vector<int64_t> costsNs,
+                                   ArrayRef<schedule::DivisibleRegion> regions);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_ANALYSIS_BOUNDS_LEASTCOSTS_H

@@ -1,0 +1,258 @@
+//===- LeastProblem.cpp - Problems of least times -------------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Analysis/Bounds/LeastProblem.h"
+
+#include "CommSched/Analysis/Costs/RegionRuns.h"
+#include "CommSched/Analysis/Cyclic/LoopProblem.h"
+#include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Bounds/RelaxedProblem.h"
+#include "CommSched/Schedule/Cyclic/Period.h"
+#include "LeastCosts.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::NodeId;
+using schedule::RelaxedProblem;
+
+namespace {
+
+/// Whether the operations are those of the program, or of all programs that
+/// merging and splitting make of it.
+enum class LeastOf : uint8_t { Program, Rewritten };
+
+/// The least time of operations, whatever the order of what is inside.
+class LeastTimes {
+public:
+  LeastTimes(OperationCosts &costs, LeastOf of) : costs(costs), of(of) {}
+
+  /// None, after an error, if there is none.
+  FailureOr<int64_t> get(Operation *op);
+
+  FailureOr<RelaxedProblem> relaxBlock(Block &block);
+  /// Where the operations take `costsNs`.
+  RelaxedProblem relaxBlock(const BlockProblem &problem,
+                            std::vector<int64_t> costsNs);
+
+  /// Whether the least time of `op` is not its price.
+  bool mayOverlap(Operation *op) {
+    return !isa<CollectiveOpInterface>(op) && costs.price(op).commNs > 0;
+  }
+
+private:
+  FailureOr<int64_t> getOfLoop(Operation *loop, ArrayRef<Block *> blocks);
+  FailureOr<int64_t> getOfPipelined(Operation *op);
+  FailureOr<int64_t> getOfBlock(Block &block);
+
+  OperationCosts &costs;
+  LeastOf of;
+};
+
+} // namespace
+
+/// Adds the dependences of an iteration on the one before, by the values that
+/// `body` yields for its arguments. None is known where the block does not
+/// yield one value for each.
+static void addCarried(schedule::CyclicProblem &cyclic,
+                       const RelaxedProblem &relaxed, Block &body) {
+  Operation *terminator = body.getTerminator();
+  auto loop = dyn_cast<LoopLikeOpInterface>(body.getParentOp());
+  bool isPaired = body.getNumArguments() == terminator->getNumOperands();
+  DenseMap<Operation *, NodeId> nodes;
+  for (Operation &op : body.without_terminator())
+    nodes[&op] = static_cast<NodeId>(nodes.size());
+  for (BlockArgument argument : body.getArguments()) {
+    OpOperand *yielded =
+        loop       ? loop.getTiedLoopYieldedValue(argument)
+        : isPaired ? &terminator->getOpOperand(argument.getArgNumber())
+                   : nullptr;
+    Operation *from = yielded ? yielded->get().getDefiningOp() : nullptr;
+    if (!from || from->getBlock() != &body)
+      continue;
+    for (Operation *user : argument.getUsers())
+      if (Operation *to = body.findAncestorOpInBlock(*user);
+          to && nodes.contains(to))
+        cyclic.addDependence(relaxed.last[nodes.lookup(from)],
+                             relaxed.first[nodes.lookup(to)],
+                             schedule::DependenceKind::Data, 1);
+  }
+}
+
+FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
+                                         ArrayRef<Block *> blocks) {
+  int64_t count = getTripCount(loop).count;
+  int64_t leastNs = 0;
+  for (Block *block : blocks) {
+    FailureOr<RelaxedProblem> relaxed = relaxBlock(*block);
+    if (failed(relaxed))
+      return failure();
+    schedule::CyclicProblem cyclic(std::move(relaxed->problem));
+    addCarried(cyclic, *relaxed, *block);
+    Result<schedule::PeriodBound> bound = computePeriodBound(cyclic);
+    if (!bound)
+      return loop->emitError("has no lower bound: ") << bound.error();
+    leastNs = std::max(leastNs, bound->ns);
+  }
+  leastNs = saturatingMultiply(leastNs, count);
+  // What buckets absorb is in the price of the program as it is.
+  return of == LeastOf::Program ? std::max(leastNs, costs.price(loop).computeNs)
+                                : leastNs;
+}
+
+/// The work on the busiest stream: what bounds the period of repetitions of
+/// which only that is known.
+static int64_t getBusiestNs(const schedule::Problem &problem) {
+  Result<schedule::LowerBound> bound = computeLowerBound(problem);
+  return bound ? std::max(bound->computeNs, bound->streamNs) : 0;
+}
+
+/// The least time of a loop whose waits are for collectives of the iteration
+/// before.
+FailureOr<int64_t> LeastTimes::getOfPipelined(Operation *op) {
+  int64_t count = getTripCount(op).count;
+  auto loop = dyn_cast<scf::ForOp>(op);
+  if (!loop)
+    return of == LeastOf::Program ? costs.price(op).computeNs : 0;
+  if (of == LeastOf::Rewritten) {
+    FailureOr<RelaxedProblem> relaxed = relaxBlock(*loop.getBody());
+    if (failed(relaxed))
+      return failure();
+    return saturatingMultiply(getBusiestNs(relaxed->problem), count);
+  }
+  FailureOr<std::optional<LoopProblem>> problem =
+      LoopProblem::create(loop, costs, [](Location, StringRef) {});
+  if (failed(problem))
+    return failure();
+  if (!*problem)
+    return costs.price(op).computeNs;
+  Result<schedule::PeriodBound> bound =
+      computePeriodBound((*problem)->getProblem());
+  if (!bound)
+    return loop.emitError("has no lower bound: ") << bound.error();
+  return saturatingMultiply(bound->ns, count);
+}
+
+FailureOr<int64_t> LeastTimes::getOfBlock(Block &block) {
+  FailureOr<RelaxedProblem> relaxed = relaxBlock(block);
+  if (failed(relaxed))
+    return failure();
+  Result<schedule::TightLowerBound> bound =
+      computeTightLowerBound(relaxed->problem);
+  if (!bound)
+    return emitError(block.getParentOp()->getLoc(), "has no lower bound: ")
+           << bound.error();
+  return bound->ns;
+}
+
+FailureOr<int64_t> LeastTimes::get(Operation *op) {
+  std::optional<SmallVector<Block *>> blocks;
+  if (mayOverlap(op))
+    blocks = costs.findRuns(op);
+  if (!blocks)
+    return costs.price(op).timeNs;
+  if (op->hasAttr(pipelinedAttrName))
+    return getOfPipelined(op);
+  if (op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop)
+    return getOfLoop(op, *blocks);
+  int64_t leastNs = 0;
+  for (Block *block : *blocks) {
+    FailureOr<int64_t> blockNs = getOfBlock(*block);
+    if (failed(blockNs))
+      return failure();
+    leastNs = saturatingAdd(leastNs, *blockNs);
+  }
+  return leastNs;
+}
+
+/// By node: what it takes.
+static std::vector<int64_t> getCosts(const schedule::Problem &problem) {
+  std::vector<int64_t> costsNs(problem.numNodes());
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    costsNs[node] = problem.costNs(node);
+  return costsNs;
+}
+
+RelaxedProblem LeastTimes::relaxBlock(const BlockProblem &block,
+                                      std::vector<int64_t> costsNs) {
+  const schedule::Problem &problem = block.getProblem();
+  if (of == LeastOf::Program || problem.numNodes() == 0)
+    return relax(problem, costsNs);
+  std::vector<schedule::DivisibleRegion> regions =
+      findDivisibleRegions(*block.getOperation(0)->getBlock());
+  return relax(problem,
+               getLeastCosts(block, costs, std::move(costsNs), regions),
+               regions);
+}
+
+FailureOr<RelaxedProblem> LeastTimes::relaxBlock(Block &block) {
+  bool hasFailed = false;
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      block,
+      [&](Operation *op) {
+        FailureOr<int64_t> leastNs = get(op);
+        hasFailed |= failed(leastNs);
+        return OperationPrice::modelled(succeeded(leastNs) ? *leastNs : 0);
+      },
+      StreamOrder::Free);
+  if (failed(problem) || hasFailed)
+    return failure();
+  return relaxBlock(*problem, getCosts(problem->getProblem()));
+}
+
+FailureOr<schedule::Problem>
+mlir::commsched::makeLeastProblem(Block &block, OperationCosts &costs) {
+  FailureOr<RelaxedProblem> relaxed =
+      LeastTimes(costs, LeastOf::Program).relaxBlock(block);
+  if (failed(relaxed))
+    return failure();
+  return std::move(relaxed->problem);
+}
+
+/// `block` as it is at least, merged and split.
+static FailureOr<RelaxedProblem> relaxRewritten(const BlockProblem &block,
+                                                OperationCosts &costs) {
+  LeastTimes times(costs, LeastOf::Rewritten);
+  std::vector<int64_t> costsNs = getCosts(block.getProblem());
+  for (NodeId node = 0; node < block.getProblem().numNodes(); ++node) {
+    Operation *op = block.getOperation(node);
+    if ((op->getNumRegions() == 0 && !isa<CallOpInterface>(op)) ||
+        !times.mayOverlap(op))
+      continue;
+    FailureOr<int64_t> leastNs = times.get(op);
+    if (failed(leastNs))
+      return failure();
+    costsNs[node] = *leastNs;
+  }
+  return times.relaxBlock(block, std::move(costsNs));
+}
+
+FailureOr<int64_t>
+mlir::commsched::computeMergingBoundNs(const BlockProblem &block,
+                                       OperationCosts &costs) {
+  FailureOr<RelaxedProblem> relaxed = relaxRewritten(block, costs);
+  if (failed(relaxed))
+    return failure();
+  Result<schedule::TightLowerBound> bound =
+      computeTightLowerBound(relaxed->problem);
+  if (!bound)
+    return emitError(block.getOperation(0)->getLoc(), "has no lower bound: ")
+           << bound.error();
+  return bound->ns;
+}
+
+FailureOr<int64_t>
+mlir::commsched::computeMergingPeriodBoundNs(const BlockProblem &block,
+                                             OperationCosts &costs) {
+  FailureOr<RelaxedProblem> relaxed = relaxRewritten(block, costs);
+  if (failed(relaxed))
+    return failure();
+  return getBusiestNs(relaxed->problem);
+}
