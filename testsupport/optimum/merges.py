@@ -85,9 +85,11 @@ class Result:
         self.ways = self.merge(options)
         for bound, problem in self.ways:
             self.try_merged(options, problem, bound)
-        best = min(self.ours.values())
-        if best < self.optimum_ns:
-            raise optima.Contradiction(f"{step.name}: {best} < {self.optimum_ns}")
+        bound, best = costs["merging_lower_bound_ns"], min(self.ours.values())
+        if not bound <= self.optimum_ns <= best:
+            raise optima.Contradiction(
+                f"{step.name}: not {bound} <= {self.optimum_ns} <= {best}"
+            )
 
     def schedule(self, options, text, way):
         passes = [SCHEDULE.format(way, self.limit)]
