@@ -109,15 +109,12 @@ commsched.group @g size(2)
 // CHECK-NOT: commsched.wait
 // CHECK: return
 
-// Here there is the memory for one gathered block beside the copies of the other,
-// but not for both in flight.
+// Here there is the memory for both gathered blocks, but not for copies of them.
 // BUDGETED-LABEL: func.func @step(
-//  BUDGETED-NOT: commsched.wait
-//      BUDGETED: commsched.all_gather {{.*}}"p00+p01+p02+p03"
+//  BUDGETED-NOT: copy_in
+//      BUDGETED: commsched.all_gather %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} on {{.*}}"p00+p01+p02+p03"
+// BUDGETED-NEXT: commsched.all_gather %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} on {{.*}}"p10+p11+p12+p13"
 // BUDGETED-NEXT: commsched.wait
-// BUDGETED-NEXT: commsched.split_with_sizes_copy
-// BUDGETED-NEXT: commsched.all_gather_copy_in
-// BUDGETED-NEXT: commsched.all_gather {{.*}}"p10+p11+p12+p13"
 // BUDGETED-NEXT: "layer"
 // BUDGETED-NEXT: commsched.wait
 //      BUDGETED: commsched.reduce_scatter {{.*}}"d10+d11+d12+d13"

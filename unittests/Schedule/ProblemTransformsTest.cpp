@@ -17,6 +17,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <set>
 #include <tuple>
 
@@ -137,6 +139,30 @@ TEST(Renumbering, KeepsTheProblem) {
     ASSERT_EQ(program.numBuffers(), problem.numBuffers());
     for (BufferId id = 0; id < program.numBuffers(); ++id)
       ASSERT_EQ(program.buffer(id).freed, problem.buffer(id).freed);
+  }
+}
+
+TEST(CompleteOrder, PutsWhatIsNeededDirectlyBefore) {
+  TextProblem problem(R"(
+    a = 1; g = start 1 a; wait g; b = 1; h = start 1 b; wait h
+    x = 1 h'; y = 1 g'; rest = 1)");
+  EXPECT_EQ(problem.tell(completeOrder(problem, {problem["y"], problem["x"]})),
+            "a g g' y b h h' x rest");
+  EXPECT_EQ(problem.tell(completeOrder(problem, {})),
+            problem.tell(programOrder(problem)));
+}
+
+TEST(CompleteOrder, IsLegalAndKeepsWhatIsLegal) {
+  for (uint64_t seed : Seeds(100)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937_64 random(seed);
+    Problem problem = makeRandomProblem(seed, {});
+    Order legal = makeRandomOrder(random(), problem);
+    EXPECT_EQ(completeOrder(problem, legal), legal);
+    Order wanted = programOrder(problem);
+    std::shuffle(wanted.begin(), wanted.end(), random);
+    wanted.resize(wanted.size() / 2);
+    EXPECT_TRUE(verify(problem, completeOrder(problem, wanted)));
   }
 }
 

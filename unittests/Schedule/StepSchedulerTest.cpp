@@ -186,6 +186,24 @@ TEST(StepScheduler, OneRunMakesASchedule) {
   EXPECT_LT(numWorse, seeds.size() / 4);
 }
 
+TEST(StepScheduler, ImprovesOneRunToTheSchedule) {
+  for (uint64_t seed : Seeds(50)) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Problem problem = makeRandomStep(seed, 4);
+    StepSchedulerOptions options = withLittleEffort();
+    EXPECT_EQ(improveStep(problem, *scheduleStepOnce(problem, options), options)
+                  ->order,
+              scheduleStep(problem, options)->order);
+  }
+}
+
+TEST(StepScheduler, StartsLate) {
+  TextProblem problem(R"(
+    g = start 5 -> 40; h = start 5 -> 40; a = 1; wait g; wait h
+    b = 1 g' a; c = 1 h' b)");
+  EXPECT_EQ(problem.tell(*startLate(problem)), "a g g' b h h' c");
+}
+
 TEST(StepScheduler, HidesGathersBehindAllThatIsIndependent) {
   TextProblem problem(R"(a = 60; b = 60; g = start 120; wait g
                          root = 10 g' a b)");

@@ -8,6 +8,11 @@
 
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 
+#include "ReadyTracker.h"
+
+#include <algorithm>
+#include <functional>
+
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
@@ -67,4 +72,36 @@ Problem schedule::renumber(const Problem &problem, const Order &order) {
   }
   result.finalize();
   return result;
+}
+
+Order schedule::completeOrder(const Problem &problem, const Order &wanted) {
+  ReadyTracker ready(problem);
+  Order order, open;
+  auto issue = [&](NodeId wantedNode) {
+    open.assign(1, wantedNode);
+    while (!open.empty()) {
+      NodeId node = open.back();
+      if (ready.isTaken(node)) {
+        open.pop_back();
+        continue;
+      }
+      if (ready.isReady(node)) {
+        open.pop_back();
+        order.push_back(node);
+        ready.take(node, [](NodeId) {});
+        continue;
+      }
+      auto height = static_cast<ptrdiff_t>(open.size());
+      for (DependenceEnd end : problem.predecessors(node))
+        if (!ready.isTaken(end.node))
+          open.push_back(end.node);
+      // The first of the program is at the top.
+      std::sort(open.begin() + height, open.end(), std::greater<>());
+    }
+  };
+  for (NodeId node : wanted)
+    issue(node);
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    issue(node);
+  return order;
 }

@@ -334,14 +334,10 @@ Status StepScheduler::improve() {
 Status StepScheduler::saveMemory() {
   if (best.fits(options.limitBytes))
     return Status::success();
-  Result<StepStructure> structure = StepStructure::create(problem);
-  if (!structure)
-    return Error{structure.error()};
-  if (Status status =
-          offer(StepConstruction(*structure, getProgramComputeOrder(*structure))
-                    .alapOrder(),
-                ScheduleOrigin::LeastMemory);
-      !status)
+  Result<Order> late = startLate(problem);
+  if (!late)
+    return Error{late.error()};
+  if (Status status = offer(*late, ScheduleOrigin::LeastMemory); !status)
     return status;
   Result<PeakMemoryChoice> least = choosePeakMemoryOrder(problem);
   if (!least)
@@ -364,8 +360,10 @@ Result<StepSchedule> StepScheduler::sketch() {
   if (!structure)
     return Error{structure.error()};
   if (status) {
+    std::vector<int64_t> lookAheads = listLookAheads(problem);
     Plan plan = construct(*structure, getProgramComputeOrder(*structure),
-                          /*slackPercent=*/0, listLookAheads(problem));
+                          /*slackPercent=*/0,
+                          {lookAheads[0], lookAheads[2], lookAheads.back()});
     if (!plan.order.empty())
       status = offer(plan.order, ScheduleOrigin::Constructed);
   }
@@ -438,17 +436,15 @@ static std::optional<Problem> orderUses(const Problem &problem) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-/// Schedules a problem whose dependences order all uses.
-static Result<StepSchedule> searchStep(const Problem &problem,
-                                       const StepSchedulerOptions &options) {
-  Result<StepSchedule> schedule = StepScheduler(problem, options).run();
-  if (!schedule)
-    return schedule;
-  // Repeat with the schedule as the program until nothing improves, so that
-  // another run of the scheduler changes nothing.
+/// Repeats with the schedule as the program until nothing improves, so that
+/// another run of the scheduler changes nothing. Dependences of the problem
+/// order all uses.
+static Result<StepSchedule> repeat(const Problem &problem,
+                                   Result<StepSchedule> schedule,
+                                   const StepSchedulerOptions &options) {
   constexpr int32_t maxRounds = 16;
-  for (int32_t round = 0;
-       round < maxRounds && schedule->origin != ScheduleOrigin::Program;
+  for (int32_t round = 0; schedule && round < maxRounds &&
+                          schedule->origin != ScheduleOrigin::Program;
        ++round) {
     Problem program = renumber(problem, schedule->order);
     Result<StepSchedule> next = StepScheduler(program, options).run();
@@ -483,8 +479,24 @@ Result<StepSchedule>
 schedule::scheduleStep(const Problem &problem,
                        const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {
-    return searchStep(ordered, options);
+    return repeat(ordered, StepScheduler(ordered, options).run(), options);
   });
+}
+
+Result<StepSchedule>
+schedule::improveStep(const Problem &problem, StepSchedule schedule,
+                      const StepSchedulerOptions &options) {
+  return checkAndSearch(problem, [&](const Problem &ordered) {
+    return repeat(ordered, std::move(schedule), options);
+  });
+}
+
+Result<Order> schedule::startLate(const Problem &problem) {
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return Error{structure.error()};
+  return StepConstruction(*structure, getProgramComputeOrder(*structure))
+      .alapOrder();
 }
 
 Result<StepSchedule>

@@ -66,11 +66,15 @@ private:
   UnbucketedReasons unbucketed;
 };
 
-/// The largest buckets of an automatic plan, in percent of what saturates their
-/// group. The simulation does not count the memory that larger ones take.
-constexpr int32_t mostAutomaticPercent = 50;
-
 } // namespace
+
+/// The rules by which a plan is made automatically: blocks of the model, parts
+/// of blocks, and sizes; of equally good ones the first is taken. The
+/// simulation does not count the memory that larger buckets take.
+static std::array<PlanRule, 4> getAutomaticRules() {
+  return {PlanRule::byModules(1), PlanRule::byModules(0), PlanRule::bySize(25),
+          PlanRule::bySize(50)};
+}
 
 /// Keeps for the remarks why collectives are unbucketed. The first reason
 /// counts: in later rounds its partners are gone.
@@ -113,13 +117,13 @@ BlockBucketer::chooseAutomatically(BucketChooser &chooser,
   const Problem &program = problem.getProblem();
   StepSchedule unmerged;
   unmerged.stepNs = simulate(program, program.programOrder())->stepNs;
-  ArrayRef<PlanRule> rules = getPlanRules(mostAutomaticPercent);
+  std::array<PlanRule, 4> rules = getAutomaticRules();
   std::vector<BucketChoice> choices;
   choices.reserve(rules.size());
   SmallVector<StepSchedule> merged(rules.size());
   std::string account = "as it is " + std::to_string(unmerged.stepNs);
   for (auto [rule, step] : llvm::zip_equal(rules, merged)) {
-    FailureOr<BucketChoice> choice = chooser.choose(kind, &rule);
+    FailureOr<BucketChoice> choice = chooser.choose(kind, rule);
     if (failed(choice))
       return failure();
     step.stepNs = unlimited;
@@ -152,11 +156,9 @@ FailureOr<BucketChoice> BlockBucketer::choose(const BlockProblem &problem,
   BucketChooser chooser(function, problem, MergedUse::Run, costs);
   switch (options.grouping) {
   case BucketGrouping::Size:
-    return chooser.choose(kind, /*rule=*/nullptr);
-  case BucketGrouping::Plan: {
-    PlanRule entries;
-    return chooser.choose(kind, &entries);
-  }
+    return chooser.choose(kind, /*rules=*/{});
+  case BucketGrouping::Plan:
+    return chooser.choose(kind, PlanRule());
   case BucketGrouping::AutomaticPlan:
     break;
   }

@@ -92,7 +92,17 @@ FailureOr<int32_t> BucketPlan::find(StringRef path, Location location) const {
 // Entries of a plan
 //===----------------------------------------------------------------------===//
 
-std::string mlir::commsched::describe(const PlanRule &rule) {
+/// Each size once, if neighboring parts share it.
+static std::string describePercents(const PlanRule::Percents &percents) {
+  std::string text;
+  for (auto [part, percent] : llvm::enumerate(percents))
+    if (part == 0 || percent != percents[part - 1])
+      text += (part == 0 ? "" : ", then ") + std::to_string(percent) + "%";
+  return text;
+}
+
+/// What decides on the members of a bucket.
+static std::string describeMembers(const PlanRule &rule) {
   switch (rule.kind) {
   case PlanRule::Kind::Entries:
     return "by the plan";
@@ -102,18 +112,17 @@ std::string mlir::commsched::describe(const PlanRule &rule) {
     return "by " + std::to_string(rule.blocks) +
            (rule.blocks == 1 ? " block" : " blocks");
   case PlanRule::Kind::Bytes:
-    return "by " + std::to_string(rule.percent) + "% of what saturates";
+    return "by " + describePercents(rule.percents) + " of what saturates" +
+           (rule.roomPercent == 0
+                ? ""
+                : " within " + std::to_string(rule.roomPercent) +
+                      "% of the memory left");
   }
   llvm_unreachable("unknown rule");
 }
 
-ArrayRef<PlanRule> mlir::commsched::getPlanRules(int32_t mostPercent) {
-  using Kind = PlanRule::Kind;
-  static constexpr PlanRule rules[] = {
-      {Kind::Modules, 1, 0}, {Kind::Modules, 0, 0}, {Kind::Bytes, 0, 25},
-      {Kind::Bytes, 0, 50},  {Kind::Bytes, 0, 100}, {Kind::Bytes, 0, 200}};
-  return ArrayRef(rules).take_while(
-      [&](const PlanRule &rule) { return rule.percent <= mostPercent; });
+std::string mlir::commsched::describe(const PlanRule &rule) {
+  return describeMembers(rule) + (rule.isCoalesced ? " without copies" : "");
 }
 
 /// The name of a module's entry for PlanRule::Kind::Modules.
@@ -172,7 +181,7 @@ FailureOr<int32_t> PlanEntries::findName(CollectiveOpInterface collective,
 
 FailureOr<std::optional<PlanEntry>>
 PlanEntries::add(CollectiveOpInterface collective, Value parameter,
-                 int64_t bytes, int64_t saturated, std::string &reason) {
+                 int64_t bytes, int64_t capBytes, std::string &reason) {
   FailureOr<int32_t> name = findName(collective, reason);
   if (failed(name))
     return failure();
@@ -184,9 +193,8 @@ PlanEntries::add(CollectiveOpInterface collective, Value parameter,
     ++scope.round;
     scope.bytes = 0;
   };
-  int64_t cap = saturated / 100 * rule.percent;
   if (rule.kind == PlanRule::Kind::Bytes && scope.bytes > 0 &&
-      bytes > cap - scope.bytes)
+      bytes > capBytes - scope.bytes)
     beginRound();
   if (parameter) {
     auto [it, isNew] =
@@ -229,7 +237,6 @@ public:
   MergeableCollectives take() { return std::move(found); }
 
 private:
-  bool isFsdp(CollectiveOpInterface collective) const;
   SmallVector<BucketMode, 2> findModes(CollectiveOpInterface collective,
                                        std::string &reason) const;
   Attribute makeKey(CollectiveOpInterface collective,
@@ -246,18 +253,20 @@ private:
 
 } // namespace
 
-bool MergeableFinder::isFsdp(CollectiveOpInterface collective) const {
+/// Whether the collective gathers a sharded parameter or reduces its gradient.
+static bool isFsdp(const BucketingPassOptions &options,
+                   const FsdpAnalysis &fsdp, CollectiveOpInterface collective) {
   switch (options.kind) {
   case CollectiveKind::AllGather:
-    return fsdp->getRole(collective) == FsdpRole::ParameterGather;
+    return fsdp.getRole(collective) == FsdpRole::ParameterGather;
   case CollectiveKind::ReduceScatter:
-    return fsdp->getRole(collective) == FsdpRole::GradientScatter;
+    return fsdp.getRole(collective) == FsdpRole::GradientScatter;
   default:
     // Plans are about gradients; PyTorch counts all that parameters share a
     // group with.
-    return fsdp->getRole(collective) == FsdpRole::GradientReduce ||
+    return fsdp.getRole(collective) == FsdpRole::GradientReduce ||
            (options.grouping == BucketGrouping::Size &&
-            fsdp->isFsdpGroup(collective.getGroupKey()));
+            fsdp.isFsdpGroup(collective.getGroupKey()));
   }
 }
 
@@ -320,7 +329,7 @@ int64_t MergeableFinder::getSaturatedBytes(CollectiveOpInterface collective) {
 void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
   std::string reason;
   SmallVector<BucketMode, 2> modes = findModes(collective, reason);
-  if (fsdp && !isFsdp(collective)) {
+  if (fsdp && !isFsdp(options, *fsdp, collective)) {
     if (!modes.empty())
       reason = "it is not part of fully sharded data parallelism";
     modes.clear();
@@ -372,6 +381,30 @@ MergeableCollectives mlir::commsched::findMergeable(
   return finder.take();
 }
 
+MergeableCollectives
+mlir::commsched::takeSharded(MergeableCollectives &collectives,
+                             const BucketingPassOptions &options,
+                             const FsdpAnalysis &fsdp) {
+  auto isRest = [&](const MergeableCollective &collective) {
+    return !isFsdp(options, fsdp, collective.op);
+  };
+  MergeableCollectives sharded;
+  auto begin = std::stable_partition(collectives.mergeable.begin(),
+                                     collectives.mergeable.end(), isRest);
+  sharded.mergeable.assign(begin, collectives.mergeable.end());
+  collectives.mergeable.erase(begin, collectives.mergeable.end());
+  for (MergeableCollective &collective : sharded.mergeable) {
+    collective.parameter = fsdp.getParameter(collective.op);
+    sharded.hasBucket |= isBucket(collective.op);
+  }
+  for (const RefusedCollective &refused : collectives.refused) {
+    auto collective = cast<CollectiveOpInterface>(refused.op);
+    sharded.hasBucket |=
+        isFsdp(options, fsdp, collective) && isBucket(collective);
+  }
+  return sharded;
+}
+
 //===----------------------------------------------------------------------===//
 // Candidates
 //===----------------------------------------------------------------------===//
@@ -380,37 +413,73 @@ namespace {
 
 class CandidateMaker {
 public:
-  CandidateMaker(const BucketingPassOptions &options,
-                 std::optional<PlanEntries> entries)
-      : options(options), entries(std::move(entries)) {}
+  CandidateMaker(const BucketingPassOptions &options, const PlanRule *rule);
 
-  LogicalResult add(const MergeableCollective &collective);
+  /// Adds a collective of that part of the sequence.
+  LogicalResult add(const MergeableCollective &collective, size_t part);
 
   BucketCandidates finish();
 
 private:
-  int32_t addKey(const MergeableCollective &collective, PlanEntry entry);
+  int64_t getCapBytes(const MergeableCollective &collective, size_t part) const;
+  int32_t addKey(const MergeableCollective &collective, PlanEntry entry,
+                 size_t part);
 
   const BucketingPassOptions &options;
+  const PlanRule *rule;
   std::optional<PlanEntries> entries;
   BucketCandidates made;
-  /// By what can be merged, and group and index of the entry.
-  DenseMap<std::tuple<Attribute, int32_t, int32_t>, int32_t> keys;
+  /// By what can be merged, group and index of the entry, and with a rule but
+  /// without entries the size of buckets.
+  DenseMap<std::tuple<Attribute, int32_t, int32_t, int64_t>, int32_t> keys;
 };
 
 } // namespace
 
+CandidateMaker::CandidateMaker(const BucketingPassOptions &options,
+                               const PlanRule *rule)
+    : options(options), rule(rule) {
+  bool isByHand = rule && rule->kind == PlanRule::Kind::Entries;
+  if (rule && options.grouping != BucketGrouping::Size)
+    entries.emplace(*rule, isByHand ? &options.plan : nullptr);
+}
+
+/// How large the buckets of the collective may be by the rule.
+int64_t CandidateMaker::getCapBytes(const MergeableCollective &collective,
+                                    size_t part) const {
+  if (!rule)
+    return unlimited;
+  int64_t capBytes = collective.saturatedBytes / 100 * rule->percents[part];
+  if (rule->roomPercent == 0)
+    return capBytes;
+  return std::min(capBytes, collective.roomBytes / 100 * rule->roomPercent);
+}
+
 int32_t CandidateMaker::addKey(const MergeableCollective &collective,
-                               PlanEntry entry) {
-  auto [it, isNew] =
-      keys.try_emplace({collective.key, entry.group, entry.index}, keys.size());
+                               PlanEntry entry, size_t part) {
+  bool isBySize = rule && !entries;
+  // Those of one size travel together; of a few sizes where memory differs.
+  int64_t capBytes =
+      isBySize ? std::max<int64_t>(getCapBytes(collective, part), 1) : 0;
+  if (isBySize && rule->roomPercent != 0)
+    capBytes =
+        static_cast<int64_t>(llvm::bit_floor(static_cast<uint64_t>(capBytes)));
+  auto [it, isNew] = keys.try_emplace(
+      {collective.key, entry.group, entry.index, capBytes}, keys.size());
   if (!isNew)
     return it->second;
-  made.modes.push_back(collective.modes);
+  bool isCoalesced =
+      rule && rule->isCoalesced &&
+      llvm::is_contained(collective.modes, BucketMode::Coalesced);
+  made.modes.push_back(isCoalesced
+                           ? SmallVector<BucketMode, 2>{BucketMode::Coalesced}
+                           : collective.modes);
   std::vector<int64_t> caps = options.capBytes;
   if (entries) {
     caps = {unlimited};
     made.entries.push_back(entry);
+  } else if (isBySize) {
+    caps = {capBytes};
   } else if (options.saturation) {
     for (int64_t &cap : caps)
       cap = std::min(cap, collective.saturatedBytes);
@@ -419,13 +488,14 @@ int32_t CandidateMaker::addKey(const MergeableCollective &collective,
   return it->second;
 }
 
-LogicalResult CandidateMaker::add(const MergeableCollective &collective) {
+LogicalResult CandidateMaker::add(const MergeableCollective &collective,
+                                  size_t part) {
   PlanEntry entry;
   if (entries) {
     std::string reason;
     FailureOr<std::optional<PlanEntry>> planned =
         entries->add(collective.op, collective.parameter, collective.bytes,
-                     collective.saturatedBytes, reason);
+                     getCapBytes(collective, part), reason);
     if (failed(planned))
       return failure();
     if (!*planned) {
@@ -435,7 +505,7 @@ LogicalResult CandidateMaker::add(const MergeableCollective &collective) {
     entry = **planned;
   }
   made.candidates.push_back(
-      {collective.node, addKey(collective, entry), collective.bytes});
+      {collective.node, addKey(collective, entry, part), collective.bytes});
   return success();
 }
 
@@ -451,13 +521,10 @@ FailureOr<BucketCandidates>
 mlir::commsched::makeCandidates(ArrayRef<MergeableCollective> collectives,
                                 const BucketingPassOptions &options,
                                 const PlanRule *rule) {
-  std::optional<PlanEntries> entries;
-  if (rule)
-    entries.emplace(*rule, rule->kind == PlanRule::Kind::Entries ? &options.plan
-                                                                 : nullptr);
-  CandidateMaker maker(options, std::move(entries));
-  for (const MergeableCollective &collective : collectives)
-    if (failed(maker.add(collective)))
+  CandidateMaker maker(options, rule);
+  for (auto [index, collective] : llvm::enumerate(collectives))
+    if (failed(
+            maker.add(collective, index * numPlanParts / collectives.size())))
       return failure();
   return maker.finish();
 }

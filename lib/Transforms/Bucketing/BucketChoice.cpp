@@ -118,34 +118,38 @@ static bool gathersOrReduces(CollectiveKind kind) {
          kind == CollectiveKind::AllReduce;
 }
 
-/// Gathers and reductions of sharded parameters with `fsdp`, and else all; all
-/// of the other kinds.
-static MergeableSet findMergeableOf(const BlockProblem &problem,
-                                    const FsdpAnalysis *fsdp,
-                                    const MergingOptions &options,
-                                    OperationCosts &costs) {
-  MergeableSet set;
-  set.isSharded = fsdp != nullptr;
-  for (CollectiveKind kind :
-       {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
-        CollectiveKind::AllReduce, CollectiveKind::AllToAll,
-        CollectiveKind::Broadcast, CollectiveKind::Permute}) {
-    if (options.onlyGathersAndReductions && !gathersOrReduces(kind))
-      continue;
-    const FsdpAnalysis *wanted = gathersOrReduces(kind) ? fsdp : nullptr;
-    MergeableKind &added = set.kinds.emplace_back();
-    added.options.kind = kind;
-    added.options.modes = getModes(options, kind);
-    added.options.isBitwise = options.isBitwise;
-    added.options.capBytes = {std::numeric_limits<int64_t>::max()};
-    if (wanted)
-      added.options.grouping = BucketGrouping::AutomaticPlan;
-    else
-      added.options.saturation = true;
-    added.collectives = findMergeable(problem, added.options, wanted, costs);
-    set.hasBucket |= added.collectives.hasBucket;
+/// Lowers the sizes that saturate a group to that of all that may travel
+/// together, so that rules by size divide what there is.
+static void limitSizes(MutableArrayRef<MergeableCollective> collectives) {
+  DenseMap<Attribute, int64_t> totals;
+  for (const MergeableCollective &collective : collectives)
+    totals[collective.key] += collective.bytes;
+  for (MergeableCollective &collective : collectives)
+    collective.saturatedBytes =
+        std::min(collective.saturatedBytes, totals[collective.key]);
+}
+
+/// Adds the collectives of one kind.
+static void addKind(MergeableSet &set, const BlockProblem &problem,
+                    CollectiveKind kind, const FsdpAnalysis &fsdp,
+                    const MergingOptions &options, OperationCosts &costs) {
+  MergeableKind rest;
+  rest.options.kind = kind;
+  rest.options.modes = getModes(options, kind);
+  rest.options.isBitwise = options.isBitwise;
+  rest.options.capBytes = {std::numeric_limits<int64_t>::max()};
+  rest.collectives =
+      findMergeable(problem, rest.options, /*fsdp=*/nullptr, costs);
+  if (gathersOrReduces(kind)) {
+    MergeableKind &sharded = set.kinds.emplace_back();
+    sharded.options = rest.options;
+    sharded.options.grouping = BucketGrouping::AutomaticPlan;
+    sharded.collectives = takeSharded(rest.collectives, sharded.options, fsdp);
+    limitSizes(sharded.collectives.mergeable);
+    set.hasBucket |= sharded.collectives.hasBucket;
   }
-  return set;
+  limitSizes(rest.collectives.mergeable);
+  set.kinds.push_back(std::move(rest));
 }
 
 MergeableSet mlir::commsched::findMergeableSet(Block &block,
@@ -153,14 +157,14 @@ MergeableSet mlir::commsched::findMergeableSet(Block &block,
                                                const MergingOptions &options,
                                                OperationCosts &costs) {
   FsdpAnalysis fsdp(block);
-  MergeableSet set = findMergeableOf(problem, &fsdp, options, costs);
-  bool isEmpty = llvm::all_of(set.kinds, [](const MergeableKind &kind) {
-    return kind.options.grouping == BucketGrouping::Size ||
-           kind.collectives.mergeable.empty();
-  });
-  if (!isEmpty || set.hasBucket)
-    return set;
-  return findMergeableOf(problem, /*fsdp=*/nullptr, options, costs);
+  MergeableSet set;
+  for (CollectiveKind kind :
+       {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
+        CollectiveKind::AllReduce, CollectiveKind::AllToAll,
+        CollectiveKind::Broadcast, CollectiveKind::Permute})
+    if (gathersOrReduces(kind) || !options.onlyGathersAndReductions)
+      addKind(set, problem, kind, fsdp, options, costs);
+  return set;
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,37 +207,22 @@ static void addOwnEntries(BucketCandidates &candidates) {
 /// The candidates of all kinds, in program order.
 FailureOr<BucketCandidates>
 BucketChooser::findCandidates(ArrayRef<MergeableKind> kinds,
-                              const PlanRule *rule) {
+                              ArrayRef<PlanRule> rules) {
   std::optional<BucketCandidates> candidates;
-  for (const MergeableKind &kind : kinds) {
-    bool isPlanned = rule && kind.options.grouping != BucketGrouping::Size;
-    FailureOr<BucketCandidates> made = makeCandidates(
-        kind.collectives.mergeable, kind.options, isPlanned ? rule : nullptr);
+  for (auto [index, kind] : llvm::enumerate(kinds)) {
+    FailureOr<BucketCandidates> made =
+        makeCandidates(kind.collectives.mergeable, kind.options,
+                       rules.empty() ? nullptr : &rules[index]);
     if (failed(made))
       return failure();
-    if (rule && !isPlanned)
+    if (!rules.empty() && kind.options.grouping == BucketGrouping::Size)
       addOwnEntries(*made);
     if (candidates)
       appendCandidates(*candidates, std::move(*made));
     else
       candidates = std::move(*made);
   }
-  llvm::sort(candidates->candidates,
-             [](const BucketCandidate &a, const BucketCandidate &b) {
-               return a.start < b.start;
-             });
   return std::move(*candidates);
-}
-
-FailureOr<Bucketing> BucketChooser::form(const BucketCandidates &candidates) {
-  Result<Bucketing> bucketing = formBuckets(
-      problem.getProblem(), candidates.candidates, candidates.options);
-  if (!bucketing) {
-    emitError(function.getLoc(), "no buckets were found: ")
-        << bucketing.error();
-    return failure();
-  }
-  return std::move(*bucketing);
 }
 
 /// Returns the placement of buckets by the plan. Those of one entry are
@@ -311,46 +300,59 @@ LogicalResult BucketChooser::merge(BucketChoice &choice) {
   return success();
 }
 
-FailureOr<BucketChoice> BucketChooser::choose(ArrayRef<MergeableKind> kinds,
-                                              const PlanRule *rule) {
+/// The rules in words; each kind that may be merged by its own, if they differ.
+static std::string describeRules(ArrayRef<MergeableKind> kinds,
+                                 ArrayRef<PlanRule> rules) {
+  SmallVector<size_t> used;
+  for (auto [index, kind] : llvm::enumerate(kinds))
+    if (kind.collectives.mergeable.size() > 1)
+      used.push_back(index);
+  if (rules.empty() || used.empty())
+    return "by size";
+  if (llvm::all_of(used, [&](size_t index) {
+        return rules[index] == rules[used.front()];
+      }))
+    return describe(rules[used.front()]);
+  std::string text;
+  for (size_t index : used)
+    text += (text.empty() ? "" : ", ") +
+            stringifyCollectiveKind(kinds[index].options.kind).str() +
+            (kinds[index].options.grouping == BucketGrouping::Size
+                 ? " "
+                 : " of parameters ") +
+            describe(rules[index]);
+  return text;
+}
+
+FailureOr<BucketChoice> BucketChooser::form(ArrayRef<MergeableKind> kinds,
+                                            ArrayRef<PlanRule> rules) {
   BucketChoice choice;
-  choice.rule = rule ? describe(*rule) : "by what saturates";
-  FailureOr<BucketCandidates> candidates = findCandidates(kinds, rule);
+  choice.rule = describeRules(kinds, rules);
+  FailureOr<BucketCandidates> candidates = findCandidates(kinds, rules);
   if (failed(candidates))
     return failure();
   choice.candidates = std::move(*candidates);
-  FailureOr<Bucketing> bucketing = form(choice.candidates);
-  if (failed(bucketing))
-    return failure();
+  Result<Bucketing> bucketing =
+      formBuckets(problem.getProblem(), choice.candidates.candidates,
+                  choice.candidates.options);
+  if (!bucketing)
+    return emitError(function.getLoc(), "no buckets were found: ")
+           << bucketing.error();
   choice.bucketing = std::move(*bucketing);
-  for (const Bucket &bucket : choice.bucketing.buckets)
-    choice.prices.push_back(
-        pricer.price(bucket.starts, choice.candidates.modes[bucket.key]));
-  if (!choice.prices.empty() && failed(merge(choice)))
-    return failure();
   return choice;
 }
 
-FailureOr<std::vector<BucketChoice>>
-BucketChooser::chooseAll(const MergeableSet &mergeable) {
-  SmallVector<const PlanRule *> rules = {nullptr};
-  if (mergeable.isSharded)
-    rules = llvm::map_to_vector(getPlanRules(),
-                                [](const PlanRule &rule) { return &rule; });
-  std::vector<BucketChoice> choices;
-  choices.reserve(rules.size());
-  for (const PlanRule *rule : rules) {
-    FailureOr<BucketChoice> choice = choose(mergeable.kinds, rule);
-    if (failed(choice))
-      return failure();
-    auto isSame = [&](const BucketChoice &other) {
-      return llvm::equal(choice->bucketing.buckets, other.bucketing.buckets,
-                         [](const Bucket &a, const Bucket &b) {
-                           return a.starts == b.starts;
-                         });
-    };
-    if (choice->merged && llvm::none_of(choices, isSame))
-      choices.push_back(std::move(*choice));
-  }
-  return choices;
+LogicalResult BucketChooser::complete(BucketChoice &choice) {
+  for (const Bucket &bucket : choice.bucketing.buckets)
+    choice.prices.push_back(
+        pricer.price(bucket.starts, choice.candidates.modes[bucket.key]));
+  return choice.prices.empty() ? success() : merge(choice);
+}
+
+FailureOr<BucketChoice> BucketChooser::choose(ArrayRef<MergeableKind> kinds,
+                                              ArrayRef<PlanRule> rules) {
+  FailureOr<BucketChoice> choice = form(kinds, rules);
+  if (failed(choice) || failed(complete(*choice)))
+    return failure();
+  return choice;
 }

@@ -31,8 +31,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
+#include <array>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace mlir::commsched {
@@ -71,8 +73,16 @@ private:
   std::vector<Entry> entries;
 };
 
+/// The collectives of one kind, in program order, are divided into so many
+/// parts of equal length. The buckets of one part may have another size than
+/// those of the next.
+constexpr size_t numPlanParts = 8;
+
 /// The rule that assigns collectives to entries.
 struct PlanRule {
+  /// By part, in percent.
+  using Percents = std::array<int32_t, numPlanParts>;
+
   enum class Kind {
     /// The entries of a plan.
     Entries,
@@ -81,23 +91,44 @@ struct PlanRule {
     /// module directly inside a block. A module outside of all blocks is an
     /// entry of its own.
     Modules,
-    /// Its size: as many collectives as add up to `percent` of what saturates
+    /// Its size: as many collectives as add up to `percents` of what saturates
     /// their group.
     Bytes,
   };
 
+  static PlanRule byModules(int32_t blocks) {
+    PlanRule rule;
+    rule.kind = Kind::Modules;
+    rule.blocks = blocks;
+    return rule;
+  }
+  static PlanRule bySize(int32_t percent) {
+    PlanRule rule;
+    rule.kind = Kind::Bytes;
+    rule.percents.fill(percent);
+    return rule;
+  }
+
+  bool operator==(const PlanRule &other) const {
+    return std::tie(kind, blocks, percents, roomPercent, isCoalesced) ==
+           std::tie(other.kind, other.blocks, other.percents, other.roomPercent,
+                    other.isCoalesced);
+  }
+  bool operator!=(const PlanRule &other) const { return !(*this == other); }
+
   Kind kind = Kind::Entries;
   int32_t blocks = 1;
-  int32_t percent = 100;
+  Percents percents = {100, 100, 100, 100, 100, 100, 100, 100};
+  /// For Kind::Bytes: a bucket has at most that part of the memory that is left
+  /// where it is used, in percent; 0: memory does not matter.
+  int32_t roomPercent = 0;
+  /// Whether members travel without copies wherever they can, which takes no
+  /// memory, even if that takes longer.
+  bool isCoalesced = false;
 };
 
 /// The rule in words, for remarks.
 std::string describe(const PlanRule &rule);
-
-/// The rules by which a plan is made automatically: blocks of the model, parts
-/// of blocks, and sizes up to `mostPercent` of what saturates a group. Of
-/// equally good ones the first is taken.
-ArrayRef<PlanRule> getPlanRules(int32_t mostPercent = 200);
 
 /// A place in the sequence of entries that the collectives of a group have.
 struct PlanEntry {
@@ -116,12 +147,12 @@ public:
 
   /// The entry of the next collective of the program. `parameter` is what it
   /// gathers, or null: gathering a parameter again, as the backward pass does,
-  /// begins an entry. `bytes` is its size, `saturated` the size that saturates
-  /// its group. None if the rule does not apply to it, for the given `reason`.
-  /// Emits an error if two entries of the plan name its module.
+  /// begins an entry. `bytes` is its size, `capBytes` that of an entry by size.
+  /// None if the rule does not apply to it, for the given `reason`. Emits an
+  /// error if two entries of the plan name its module.
   FailureOr<std::optional<PlanEntry>> add(CollectiveOpInterface collective,
                                           Value parameter, int64_t bytes,
-                                          int64_t saturated,
+                                          int64_t capBytes,
                                           std::string &reason);
 
   /// By entry of the plan: whether a collective was found for it.
@@ -200,6 +231,8 @@ struct MergeableCollective {
   int64_t bytes = 0;
   /// From that size on its group gains little.
   int64_t saturatedBytes = 0;
+  /// The memory that is left where it is used.
+  int64_t roomBytes = std::numeric_limits<int64_t>::max();
   /// The gathered parameter, if there is exactly one.
   Value parameter;
 };
@@ -227,6 +260,12 @@ MergeableCollectives findMergeable(const BlockProblem &problem,
                                    const FsdpAnalysis *fsdp,
                                    OperationCosts &costs);
 
+/// Moves those that gather sharded parameters or reduce their gradients out of
+/// `collectives`, which have the kind of the options. Linear in them.
+MergeableCollectives takeSharded(MergeableCollectives &collectives,
+                                 const BucketingPassOptions &options,
+                                 const FsdpAnalysis &fsdp);
+
 /// The input of a bucketing solver.
 struct BucketCandidates {
   /// In program order.
@@ -242,9 +281,10 @@ struct BucketCandidates {
   std::vector<RefusedCollective> refused;
 };
 
-/// Assigns collectives to entries by `rule`; without one, keys and sizes
-/// decide. Emits an error if two entries of the plan name one module. Linear in
-/// the collectives.
+/// Assigns collectives to entries by `rule`; without one, keys and the sizes of
+/// the options decide, and if the options group by size, keys and the sizes of
+/// the rule. Emits an error if two entries of the plan name one module. Linear
+/// in the collectives.
 FailureOr<BucketCandidates>
 makeCandidates(ArrayRef<MergeableCollective> collectives,
                const BucketingPassOptions &options, const PlanRule *rule);
@@ -311,10 +351,9 @@ struct MergeableKind {
 
 /// The collectives that commsched-schedule may merge.
 struct MergeableSet {
-  SmallVector<MergeableKind, 3> kinds;
-  /// Whether the gathers and reductions belong to sharded parameters, which are
-  /// merged by a plan.
-  bool isSharded = true;
+  /// Of gathers and reductions those of sharded parameters come first, which
+  /// are merged by a plan; all others by size.
+  SmallVector<MergeableKind, 8> kinds;
   /// Whether the program has buckets already. Then it keeps those that it has.
   bool hasBucket = false;
 };
@@ -331,9 +370,8 @@ struct MergingOptions {
   bool isBitwise = false;
 };
 
-/// Finds the collectives of `problem` that may share buckets: of the gathers
-/// and reductions those of sharded parameters, or all if there are none, and
-/// all of the other kinds. Linear in the operations.
+/// Finds the collectives of `problem` that may share buckets. Linear in the
+/// operations.
 MergeableSet findMergeableSet(Block &block, const BlockProblem &problem,
                               const MergingOptions &options,
                               OperationCosts &costs);
@@ -369,20 +407,21 @@ public:
       : function(function), problem(problem), use(use), pricer(problem, costs) {
   }
 
-  /// The buckets that `rule` makes of the collectives; without one, keys and
-  /// sizes decide. Emits an error if they make no program.
+  /// The buckets that `rules`, one for each kind, make of the collectives;
+  /// without rules, keys and the sizes of the options decide. Emits an error if
+  /// they make no program.
   FailureOr<BucketChoice> choose(ArrayRef<MergeableKind> kinds,
-                                 const PlanRule *rule);
+                                 ArrayRef<PlanRule> rules);
 
-  /// The choices by blocks of the model, by parts of blocks, and by several
-  /// sizes; where there is no plan, by what saturates the group. Those that
-  /// merge nothing, or the same as another, are left out.
-  FailureOr<std::vector<BucketChoice>> chooseAll(const MergeableSet &mergeable);
+  /// The same in two steps: the buckets alone, then their prices and, if there
+  /// are buckets, the merged program.
+  FailureOr<BucketChoice> form(ArrayRef<MergeableKind> kinds,
+                               ArrayRef<PlanRule> rules);
+  LogicalResult complete(BucketChoice &choice);
 
 private:
   FailureOr<BucketCandidates> findCandidates(ArrayRef<MergeableKind> kinds,
-                                             const PlanRule *rule);
-  FailureOr<schedule::Bucketing> form(const BucketCandidates &candidates);
+                                             ArrayRef<PlanRule> rules);
   LogicalResult merge(BucketChoice &choice);
 
   func::FuncOp function;

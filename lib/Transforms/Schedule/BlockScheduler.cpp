@@ -77,18 +77,19 @@ static constexpr NodeId maxSteppedNodes = 1 << 16;
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   if (problem.getProblem().numNodes() > maxSteppedNodes)
     return find(limitBytes);
-  // Limits that the schedule without a limit meets are all the same.
   FailureOr<const BlockSchedule *> best = getOrFind(unlimited);
-  if (succeeded(best) && !(*best)->step.fits(limitBytes))
-    best = getOrFind(limitBytes);
   if (failed(best))
     return failure();
-  int64_t belowBytes =
-      std::min(limitBytes, schedules.at(unlimited).step.peakBytes);
-  for (int64_t stepBytes : listBudgetSteps()) {
-    if (stepBytes >= belowBytes)
-      break;
-    FailureOr<const BlockSchedule *> other = getOrFind(stepBytes);
+  // Limits that the schedule without a limit meets are all the same. All others
+  // are looked at in ascending order, since a search begins with what was found
+  // before: for a budget step it then is the same whatever the limit is.
+  SmallVector<int64_t> limits = listBudgetSteps();
+  int64_t belowBytes = std::min(limitBytes, (*best)->step.peakBytes);
+  llvm::erase_if(limits, [&](int64_t bytes) { return bytes >= belowBytes; });
+  if (!(*best)->step.fits(limitBytes))
+    limits.push_back(limitBytes);
+  for (int64_t bytes : limits) {
+    FailureOr<const BlockSchedule *> other = getOrFind(bytes);
     if (failed(other))
       return failure();
     if (isBetter((*other)->step.rank(limitBytes),

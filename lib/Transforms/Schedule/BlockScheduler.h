@@ -39,6 +39,7 @@
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Transforms/Passes.h"
+#include "MergingSearch.h"
 
 #include <map>
 
@@ -205,9 +206,11 @@ private:
 /// Finds the schedule of a block for one limit.
 class BlockSearch : public PricedBlock {
 public:
-  /// The mergeable collectives; empty unless a schedule with buckets was
-  /// requested.
-  const MergeableSet &getMergeable() const { return mergeable; }
+  /// The mergeable collectives; null unless a schedule with buckets was
+  /// looked for.
+  const MergeableSet *getMergeable() const {
+    return merging ? &merging->getMergeable() : nullptr;
+  }
 
   /// If this is about a split copy of a block: what has the copy.
   const SplitProgram &getSplit() const { return *split; }
@@ -242,20 +245,16 @@ protected:
   FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
 
 private:
-  /// scheduleStep(), or one like it.
-  using StepSolver = function_ref<Result<schedule::StepSchedule>(
-      const schedule::Problem &, const schedule::StepSchedulerOptions &)>;
-
   FailureOr<BlockSchedule> findWhole(int64_t limitBytes, bool mayMerge = true);
   bool mayGainByMerging(const schedule::StepSchedule &schedule,
                         int64_t limitBytes) const;
-  LogicalResult findChoices();
-  FailureOr<SmallVector<const BucketChoice *>>
-  findPromising(const schedule::StepSchedulerOptions &stepOptions,
-                size_t count);
-  FailureOr<SmallVector<schedule::StepSchedule>>
-  mergeAll(ArrayRef<const BucketChoice *> tried, StepSolver solver,
-           StringRef what, const schedule::StepSchedulerOptions &stepOptions);
+  MergingSearch &getOrMakeMerging();
+  FailureOr<SmallVector<MergingSearch::Candidate>>
+  findMerged(const schedule::Order &unmerged,
+             const schedule::StepSchedulerOptions &stepOptions);
+  FailureOr<BlockSchedule>
+  measureImproved(schedule::StepSchedule unmerged,
+                  const schedule::StepSchedulerOptions &stepOptions) const;
 
   FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
   std::optional<std::string> getSplitObstacle();
@@ -263,9 +262,8 @@ private:
   SplitChooser &getOrMakeChooser();
   FailureOr<BlockSearch *> getOrMakeSplit(SplitChoice choice);
 
-  MergeableSet mergeable;
-  /// The ways to merge, once they were needed.
-  std::optional<std::vector<BucketChoice>> choices;
+  /// Once it was needed.
+  std::unique_ptr<MergingSearch> merging;
   /// The copy that this is about; null for the block of a function.
   std::unique_ptr<SplitProgram> split;
   /// Once it was needed; empty if there is none.

@@ -50,65 +50,11 @@ bool BlockSearch::mayGainByMerging(const StepSchedule &schedule,
                                  schedule.stepNs);
 }
 
-/// Lists the ways of merging, unless that is done.
-LogicalResult BlockSearch::findChoices() {
-  if (choices)
-    return success();
-  choices.emplace();
-  mergeable = findMergeableSet(block, problem, options.merging, getCosts());
-  if (mergeable.hasBucket)
-    return success();
-  BucketChooser chooser(function, problem, MergedUse::Schedule, getCosts());
-  FailureOr<std::vector<BucketChoice>> found = chooser.chooseAll(mergeable);
-  if (succeeded(found))
-    choices = std::move(*found);
-  return found;
-}
-
-/// The order with copies where the rewritten program has them: directly before
-/// the start and directly after the wait of their bucket.
-static Order putCopiesBeside(const BucketedProblem &merged,
-                             const Order &order) {
-  Order result;
-  for (NodeId node : order) {
-    int32_t index = merged.bucketOf(node);
-    if (index < 0) {
-      result.push_back(node);
-      continue;
-    }
-    const BucketedProblem::MergedBucket &bucket = merged.bucket(index);
-    if (node == bucket.start && bucket.copyIn != noNode)
-      result.push_back(bucket.copyIn);
-    if (node == bucket.start || node == bucket.wait)
-      result.push_back(node);
-    if (node == bucket.wait && bucket.copyOut != noNode)
-      result.push_back(bucket.copyOut);
-  }
-  return result;
-}
-
-/// A schedule of the merged program of `choice` by `solver`, which is
-/// scheduleStep(), scheduleStepOnce() or sketchStep() and begins with the order
-/// `start`, with copies directly beside their collectives. Verified and
-/// simulated.
-static Result<StepSchedule>
-scheduleMerged(const BucketChoice &choice, const Order &start,
-               function_ref<Result<StepSchedule>(const Problem &,
-                                                 const StepSchedulerOptions &)>
-                   solver,
-               const StepSchedulerOptions &stepOptions) {
-  const Problem &problem = choice.merged->getProblem();
-  Result<StepSchedule> schedule = solver(renumber(problem, start), stepOptions);
-  if (!schedule)
-    return schedule;
-  for (NodeId &node : schedule->order)
-    node = start[node];
-  schedule =
-      measureStep(problem, putCopiesBeside(*choice.merged, schedule->order),
-                  stepOptions.contention);
-  if (schedule)
-    schedule->origin = ScheduleOrigin::Constructed;
-  return schedule;
+MergingSearch &BlockSearch::getOrMakeMerging() {
+  if (!merging)
+    merging = std::make_unique<MergingSearch>(function, block, problem,
+                                              options.merging, getCosts());
+  return *merging;
 }
 
 /// Improves `schedule`, one of the merged program of `choice`: moving copies
@@ -141,45 +87,44 @@ static void traceSchedule([[maybe_unused]] StringRef what,
   });
 }
 
-/// scheduleMerged() for each of the choices, at once. `what` is for traces.
-FailureOr<SmallVector<StepSchedule>>
-BlockSearch::mergeAll(ArrayRef<const BucketChoice *> tried, StepSolver solver,
-                      StringRef what, const StepSchedulerOptions &stepOptions) {
-  SmallVector<StepSchedule> steps(tried.size());
-  auto merge = [&](size_t index) -> LogicalResult {
-    FailureOr<StepSchedule> step = unwrap(scheduleMerged(
-        *tried[index], tried[index]->order, solver, stepOptions));
-    if (succeeded(step))
-      steps[index] = std::move(*step);
-    return step;
-  };
-  if (failed(failableParallelForEachN(function.getContext(), 0, tried.size(),
-                                      merge)))
+/// The most promising ways to merge, each with a schedule.
+FailureOr<SmallVector<MergingSearch::Candidate>>
+BlockSearch::findMerged(const Order &unmerged,
+                        const StepSchedulerOptions &stepOptions) {
+  constexpr size_t numPromising = 2;
+  FailureOr<SmallVector<MergingSearch::Candidate>> promising =
+      getOrMakeMerging().findPromising(unmerged, stepOptions, numPromising);
+  if (failed(promising))
     return failure();
-  for (auto [choice, step] : llvm::zip_equal(tried, steps))
-    traceSchedule(what, choice->rule, step, stepOptions.limitBytes);
-  return steps;
+  auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
+    FailureOr<StepSchedule> step =
+        unwrap(scheduleMerged(*candidate.choice, candidate.step.order,
+                              schedule::scheduleStepOnce, stepOptions));
+    if (failed(step))
+      return failure();
+    traceSchedule("schedule of merging", candidate.choice->rule, *step,
+                  stepOptions.limitBytes);
+    if (isBetter(step->rank(stepOptions.limitBytes),
+                 candidate.step.rank(stepOptions.limitBytes)))
+      candidate.step = std::move(*step);
+    return success();
+  };
+  if (failed(
+          failableParallelForEach(function.getContext(), *promising, schedule)))
+    return failure();
+  return promising;
 }
 
-/// The ways of merging with the best sketches, at most `count`.
-FailureOr<SmallVector<const BucketChoice *>>
-BlockSearch::findPromising(const StepSchedulerOptions &stepOptions,
-                           size_t count) {
-  if (failed(findChoices()))
+/// What further runs make of a schedule without buckets.
+FailureOr<BlockSchedule>
+BlockSearch::measureImproved(StepSchedule unmerged,
+                             const StepSchedulerOptions &stepOptions) const {
+  FailureOr<StepSchedule> improved = unwrap(schedule::improveStep(
+      problem.getProblem(), std::move(unmerged), stepOptions));
+  if (failed(improved))
     return failure();
-  auto tried = llvm::map_to_vector(
-      *choices, [](const BucketChoice &choice) { return &choice; });
-  FailureOr<SmallVector<StepSchedule>> sketches =
-      mergeAll(tried, schedule::sketchStep, "sketch of merging", stepOptions);
-  if (failed(sketches))
-    return failure();
-  auto best = llvm::to_vector(llvm::seq(tried.size()));
-  llvm::stable_sort(best, [&](size_t a, size_t b) {
-    return isBetter((*sketches)[a].rank(stepOptions.limitBytes),
-                    (*sketches)[b].rank(stepOptions.limitBytes));
-  });
-  best.truncate(std::min(best.size(), count));
-  return llvm::map_to_vector(best, [&](size_t index) { return tried[index]; });
+  return measure(std::move(*improved), /*buckets=*/nullptr,
+                 stepOptions.limitBytes);
 }
 
 /// The best schedule without splitting.
@@ -187,26 +132,22 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
                                                 bool mayMerge) {
   StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
   FailureOr<StepSchedule> unmerged =
-      unwrap(schedule::scheduleStep(problem.getProblem(), stepOptions));
+      unwrap(schedule::scheduleStepOnce(problem.getProblem(), stepOptions));
   if (failed(unmerged))
     return failure();
   traceSchedule("schedule", "without merging", *unmerged, limitBytes);
   if (!mayMerge || !mayGainByMerging(*unmerged, limitBytes))
-    return measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
-  constexpr size_t numPromising = 2;
-  FailureOr<SmallVector<const BucketChoice *>> promising =
-      findPromising(stepOptions, numPromising);
-  if (failed(promising))
-    return failure();
-  FailureOr<SmallVector<StepSchedule>> merged =
-      mergeAll(*promising, schedule::scheduleStepOnce, "schedule of merging",
-               stepOptions);
+    return measureImproved(std::move(*unmerged), stepOptions);
+  FailureOr<SmallVector<MergingSearch::Candidate>> merged =
+      findMerged(unmerged->order, stepOptions);
   if (failed(merged))
     return failure();
-  if (std::optional<size_t> best = findBest(*unmerged, *merged, limitBytes)) {
-    const BucketChoice *choice = (*promising)[*best];
-    FailureOr<StepSchedule> step = unwrap(
-        improveMerged(*choice, std::move((*merged)[*best]), stepOptions));
+  auto steps = llvm::map_to_vector(
+      *merged, [](const auto &candidate) { return candidate.step; });
+  if (std::optional<size_t> best = findBest(*unmerged, steps, limitBytes)) {
+    const BucketChoice *choice = (*merged)[*best].choice;
+    FailureOr<StepSchedule> step =
+        unwrap(improveMerged(*choice, std::move(steps[*best]), stepOptions));
     if (failed(step))
       return failure();
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
@@ -215,11 +156,11 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
   traceSchedule("chosen:", "no merging, which saves too little", *unmerged,
                 limitBytes);
   FailureOr<BlockSchedule> result =
-      measure(std::move(*unmerged), /*buckets=*/nullptr, limitBytes);
+      measureImproved(std::move(*unmerged), stepOptions);
   if (succeeded(result) && !merged->empty())
     // The first has the best sketch.
-    result->rejected = {promising->front()->rule, merged->front().stepNs,
-                        merged->front().peakBytes};
+    result->rejected = {merged->front().choice->rule, steps.front().stepNs,
+                        steps.front().peakBytes};
   return result;
 }
 

@@ -212,9 +212,11 @@ void mlir::commsched::remarkNotSplit(func::FuncOp function, Operation *start,
 }
 
 /// The collectives that could be merged but for the option `bitwise`.
-static UnbucketedReasons getBitwiseReasons(const MergeableSet &mergeable) {
+static UnbucketedReasons getBitwiseReasons(const MergeableSet *mergeable) {
   UnbucketedReasons reasons;
-  for (const MergeableKind &kind : mergeable.kinds)
+  if (!mergeable)
+    return reasons;
+  for (const MergeableKind &kind : mergeable->kinds)
     for (const RefusedCollective &refused : kind.collectives.refused)
       if (refused.isForBitwise)
         reasons[refused.op] = refused.reason;
@@ -231,7 +233,7 @@ static void remarkMerging(func::FuncOp function, const BlockSearch &scheduler,
   if (schedule.buckets) {
     remarkUnbucketed(function, block,
                      explainUnbucketed(scheduler.getProblem(),
-                                       scheduler.getMergeable(),
+                                       *scheduler.getMergeable(),
                                        *schedule.buckets));
     return;
   }

@@ -59,7 +59,7 @@ func.func @merged(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
 // MERGED: BlockScheduled
 // REJECTED: BlockKept
 // REJECTED: CollectivesNotMerged | Category:commsched | Function=merged |
-// REJECTED-SAME: merging by 25% of what saturates would make a step of {{[0-9]+}} ns and {{[0-9]+}} bytes, without merging it is {{[0-9]+}} ns and {{[0-9]+}} bytes, for a budget of
+// REJECTED-SAME: merging by {{[0-9]+% of what saturates|1 block}} would make a step of {{[0-9]+}} ns and {{[0-9]+}} bytes, without merging it is {{[0-9]+}} ns and {{[0-9]+}} bytes, for a budget of
 // REJECTED-COUNT-4: CollectiveExposed
   %f1 = commsched.all_gather %a on @g dim(0)
       : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
@@ -76,7 +76,7 @@ func.func @merged(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
       : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
   %w3 = commsched.wait %f3 : !commsched.future<tensor<256xf32>>
 // MERGED: CollectiveAlone |
-// MERGED-SAME: commsched.all_reduce 'sum' stays alone: it is not part of fully sharded data parallelism
+// MERGED-SAME: commsched.all_reduce 'sum' stays alone: no other collective may travel with it
 // MERGED: CollectiveExposed |
 // MERGED-SAME: commsched.all_gather 'second' is exposed for 20411 ns:
 // MERGED: CollectiveExposed |

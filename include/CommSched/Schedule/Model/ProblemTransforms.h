@@ -44,6 +44,13 @@ void addCollectiveOrder(Problem &problem, CollectiveOrderScope scope);
 /// O(nodes + dependences + uses).
 Problem renumber(const Problem &problem, const Order &order);
 
+/// Returns a legal order with the operations of `wanted`, each of which is
+/// named once, in that order as far as dependences allow: directly before an
+/// operation comes what it needs that has not run, in the order of the program
+/// where dependences leave a choice. Operations that are not named come last.
+/// `problem` is finalized. O((nodes + dependences) log nodes).
+Order completeOrder(const Problem &problem, const Order &wanted);
+
 } // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_MODEL_PROBLEMTRANSFORMS_H

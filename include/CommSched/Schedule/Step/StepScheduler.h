@@ -83,10 +83,21 @@ Result<StepSchedule> measureStep(const Problem &problem, Order order,
 Result<StepSchedule> scheduleStep(const Problem &problem,
                                   const StepSchedulerOptions &options);
 
+/// Returns the order in which collectives are started as late as possible: one
+/// that acquires memory directly before its result is needed, one that releases
+/// memory as soon as it can. Computation keeps its order. Error: the one of
+/// `problem`. O((nodes + dependences + uses) log nodes).
+Result<Order> startLate(const Problem &problem);
+
 /// Returns the schedule of the first run alone, for choosing among several
 /// programs: a second run may improve it. Error and time: as above.
 Result<StepSchedule> scheduleStepOnce(const Problem &problem,
                                       const StepSchedulerOptions &options);
+
+/// Returns what scheduleStep() makes of the result of scheduleStepOnce() with
+/// the same options. Error and time: as above.
+Result<StepSchedule> improveStep(const Problem &problem, StepSchedule schedule,
+                                 const StepSchedulerOptions &options);
 
 /// Returns a schedule several times faster, for choosing among several
 /// programs: the better of the order of the program and the orders that are

@@ -60,11 +60,11 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     it is an error. `commsched.runtime_ns` gives the time, and
     `commsched.size_hints` the size. See docs/guide/cost-model.md.
 
-    `buckets=auto` merges gathers and reductions of sharded parameters where
-    that makes the step shorter by a thousandth or more, or fit the budget: by
-    blocks of the model, parts of blocks, or sizes, whichever makes the best
-    schedule; where there are no sharded parameters, others by size. Permutes,
-    broadcasts and all-to-alls are merged by size, unless
+    `buckets=auto` merges collectives where that makes the step shorter by a
+    thousandth or more, or fit the budget: those of sharded parameters by blocks
+    of the model, parts of blocks, or sizes, all others by size, whichever makes
+    the best schedule. The sizes of a kind of collective may differ along the
+    step. Permutes, broadcasts and all-to-alls are not merged with
     `buckets=gathers-and-reductions`. A program that has buckets of sharded
     parameters already keeps those. `mode` limits how members travel; with
     `bitwise`, reductions travel side by side whatever it is. See

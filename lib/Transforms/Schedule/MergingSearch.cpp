@@ -1,0 +1,483 @@
+//===- MergingSearch.cpp - Search for ways to merge collectives -----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MergingSearch.h"
+
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Support/Unlimited.h"
+#include "mlir/IR/Threading.h"
+#include "llvm/Support/Debug.h"
+
+#define DEBUG_TYPE "commsched-schedule"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::Bucket;
+using schedule::BucketedProblem;
+using schedule::completeOrder;
+using schedule::MemoryTimeline;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Order;
+using schedule::Problem;
+using schedule::ScheduleOrigin;
+using schedule::StepSchedule;
+using schedule::StepSchedulerOptions;
+
+//===----------------------------------------------------------------------===//
+// Merged programs
+//===----------------------------------------------------------------------===//
+
+/// The order with copies where the rewritten program has them: directly before
+/// the start and directly after the wait of their bucket.
+static Order putCopiesBeside(const BucketedProblem &merged,
+                             const Order &order) {
+  Order result;
+  for (NodeId node : order) {
+    int32_t index = merged.bucketOf(node);
+    if (index < 0) {
+      result.push_back(node);
+      continue;
+    }
+    const BucketedProblem::MergedBucket &bucket = merged.bucket(index);
+    if (node == bucket.start && bucket.copyIn != noNode)
+      result.push_back(bucket.copyIn);
+    if (node == bucket.start || node == bucket.wait)
+      result.push_back(node);
+    if (node == bucket.wait && bucket.copyOut != noNode)
+      result.push_back(bucket.copyOut);
+  }
+  return result;
+}
+
+Result<StepSchedule>
+mlir::commsched::scheduleMerged(const BucketChoice &choice, const Order &start,
+                                StepSolver solver,
+                                const StepSchedulerOptions &stepOptions) {
+  const Problem &problem = choice.merged->getProblem();
+  Result<StepSchedule> schedule = solver(renumber(problem, start), stepOptions);
+  if (!schedule)
+    return schedule;
+  for (NodeId &node : schedule->order)
+    node = start[node];
+  schedule =
+      measureStep(problem, putCopiesBeside(*choice.merged, schedule->order),
+                  stepOptions.contention);
+  if (schedule)
+    schedule->origin = ScheduleOrigin::Constructed;
+  return schedule;
+}
+
+/// An order of the merged program with what is not merged in that order of the
+/// program, as far as buckets allow.
+static Order orderLike(const BucketedProblem &merged, const Order &unmerged) {
+  Order wanted;
+  for (NodeId original : unmerged)
+    if (NodeId node = merged.nodeOf(original);
+        node != noNode && merged.originalOf(node) == original)
+      wanted.push_back(node);
+  return completeOrder(merged.getProblem(), wanted);
+}
+
+/// Traces a schedule of a merged program.
+static void
+traceCandidate([[maybe_unused]] StringRef what,
+               [[maybe_unused]] const MergingSearch::Candidate &candidate,
+               [[maybe_unused]] int64_t limitBytes) {
+  LLVM_DEBUG({
+    const StepSchedule &step = candidate.step;
+    llvm::dbgs() << DEBUG_TYPE ": " << what << " of merging "
+                 << candidate.choice->rule << ": step " << step.stepNs
+                 << " ns, peak " << step.peakBytes << " bytes"
+                 << (step.fits(limitBytes) ? "\n" : ", too many\n");
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+MergingSearch::MergingSearch(func::FuncOp function, Block &block,
+                             const BlockProblem &problem,
+                             const MergingOptions &options,
+                             OperationCosts &costs)
+    : function(function), problem(problem),
+      mergeable(findMergeableSet(block, problem, options, costs)),
+      chooser(function, problem, MergedUse::Schedule, costs) {}
+
+/// Sorts the collectives by the places where they are used, and finds out how
+/// much memory is left there.
+LogicalResult MergingSearch::sortByUse(const Order &unmerged,
+                                       int64_t limitBytes) {
+  Problem program = renumber(problem.getProblem(), unmerged);
+  Result<Order> late = schedule::startLate(program);
+  if (!late)
+    return emitError(function.getLoc(), "cannot be scheduled: ")
+           << late.error();
+  Result<MemoryTimeline> memory = simulateMemory(program, *late);
+  if (!memory)
+    return emitError(function.getLoc(), "cannot be scheduled: ")
+           << memory.error();
+  // By node: its place.
+  std::vector<int32_t> places(late->size());
+  // By place: the most that is live up to the next collective.
+  std::vector<int64_t> liveBytes(late->size());
+  int64_t mostBytes = 0;
+  for (size_t place = late->size(); place-- > 0;) {
+    NodeId node = (*late)[place];
+    places[unmerged[node]] = static_cast<int32_t>(place);
+    mostBytes = std::max(mostBytes, memory->allocatedBytes[place]);
+    liveBytes[place] = mostBytes;
+    if (program.isCollective(node))
+      mostBytes = 0;
+  }
+  for (MergeableKind &kind : mergeable.kinds) {
+    std::vector<MergeableCollective> &collectives = kind.collectives.mergeable;
+    for (MergeableCollective &collective : collectives)
+      collective.roomBytes =
+          std::max<int64_t>(limitBytes - liveBytes[places[collective.node]], 0);
+    llvm::sort(collectives,
+               [&](const MergeableCollective &a, const MergeableCollective &b) {
+                 return places[a.node] < places[b.node];
+               });
+  }
+  return success();
+}
+
+/// What `rules` make of the collectives; null if that is nothing.
+FailureOr<const BucketChoice *>
+MergingSearch::getOrMakeChoice(const Rules &rules) {
+  FailureOr<BucketChoice> made = chooser.form(mergeable.kinds, rules);
+  if (failed(made))
+    return failure();
+  if (made->bucketing.buckets.empty())
+    return nullptr;
+  auto same = llvm::find_if(choices, [&](const BucketChoice &other) {
+    return llvm::equal(made->bucketing.buckets, other.bucketing.buckets,
+                       [&](const Bucket &a, const Bucket &b) {
+                         return a.starts == b.starts &&
+                                made->candidates.modes[a.key] ==
+                                    other.candidates.modes[b.key];
+                       });
+  });
+  if (same != choices.end())
+    return &*same;
+  if (failed(chooser.complete(*made)))
+    return failure();
+  return &choices.emplace_back(std::move(*made));
+}
+
+//===----------------------------------------------------------------------===//
+// Descent
+//===----------------------------------------------------------------------===//
+
+/// The sizes of buckets that are tried, in percent of what saturates a group or
+/// of all that may travel together.
+static constexpr int32_t sizePercents[] = {0, 1, 3, 6, 12, 25, 50, 100, 200};
+
+/// The parts of the memory left that a bucket may have; 0: any.
+static constexpr int32_t roomPercents[] = {0, 100, 50, 25, 12};
+
+/// The most operations of all sketches for one limit together. A number of
+/// operations and not of seconds, so that all ranks make the same buckets.
+static constexpr size_t maxSketchedNodes = 1 << 19;
+static constexpr size_t leastSketches = 8;
+
+/// The search for one limit.
+class MergingSearch::Descent {
+public:
+  Descent(MergingSearch &search, const Order &unmerged,
+          const StepSchedulerOptions &stepOptions)
+      : search(search), unmerged(unmerged), stepOptions(stepOptions),
+        numLeft(
+            std::max(leastSketches,
+                     maxSketchedNodes / std::max<size_t>(unmerged.size(), 1))) {
+  }
+
+  LogicalResult run();
+
+  /// The best ones, the best first, and last the one of the fewest collectives
+  /// among those that are nearly as good.
+  SmallVector<Candidate> takeBest(size_t count) const;
+
+private:
+  schedule::Rank rank(size_t sketch) const {
+    return search.sketches[sketch].candidate.step.rank(stepOptions.limitBytes);
+  }
+  const Rules &getBestRules() const { return search.sketches[*best].rules; }
+  bool isLimited() const { return stepOptions.limitBytes != unlimited; }
+  void offer(size_t sketch);
+  bool isHopeless(const BucketChoice &choice) const;
+  LogicalResult sketch(ArrayRef<Rules> tried);
+  FailureOr<bool> improve(const Rules &rules);
+  std::vector<PlanRule> listUniform() const;
+  LogicalResult vary(size_t kind, function_ref<bool(PlanRule &)> change);
+  LogicalResult varySizes(size_t kind, size_t first, size_t length);
+  LogicalResult varyKind(size_t kind);
+  LogicalResult varyParts(size_t length);
+
+  MergingSearch &search;
+  const Order &unmerged;
+  const StepSchedulerOptions &stepOptions;
+  /// How many sketches may still be made.
+  size_t numLeft;
+  /// Indices of sketches: those that were looked at for this limit, and the
+  /// best one of them.
+  std::vector<size_t> seen;
+  std::optional<size_t> best;
+};
+
+void MergingSearch::Descent::offer(size_t sketch) {
+  seen.push_back(sketch);
+  if (!best || schedule::isBetter(rank(sketch), rank(*best)))
+    best = sketch;
+}
+
+/// Whether what is known of a way says that a sketch will not be the best: one
+/// was made for this limit, one for a higher limit is within this one, or takes
+/// longer than the best.
+bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
+  return llvm::any_of(search.sketches, [&](const Sketch &sketch) {
+    const StepSchedule &step = sketch.candidate.step;
+    if (sketch.candidate.choice != &choice ||
+        sketch.limitBytes < stepOptions.limitBytes)
+      return false;
+    return sketch.limitBytes == stepOptions.limitBytes ||
+           step.fits(stepOptions.limitBytes) ||
+           (best && !rank(*best).isOver && step.stepNs >= rank(*best).ns);
+  });
+}
+
+/// Sketches the ways from which something may be expected.
+LogicalResult MergingSearch::Descent::sketch(ArrayRef<Rules> tried) {
+  SmallVector<Sketch> added;
+  for (const Rules &rules : tried) {
+    FailureOr<const BucketChoice *> choice = search.getOrMakeChoice(rules);
+    if (failed(choice))
+      return failure();
+    bool isAdded = llvm::any_of(added, [&](const Sketch &sketch) {
+      return sketch.candidate.choice == *choice;
+    });
+    if (!*choice || isAdded || isHopeless(**choice) || added.size() == numLeft)
+      continue;
+    added.push_back({rules, {*choice, {}}, stepOptions.limitBytes});
+  }
+  numLeft -= added.size();
+  auto schedule = [&](size_t index) -> LogicalResult {
+    const BucketChoice &choice = *added[index].candidate.choice;
+    Result<StepSchedule> step =
+        scheduleMerged(choice, orderLike(*choice.merged, unmerged),
+                       schedule::sketchStep, stepOptions);
+    if (!step)
+      return emitError(search.function.getLoc(), "cannot be scheduled: ")
+             << step.error();
+    added[index].candidate.step = std::move(*step);
+    return success();
+  };
+  if (failed(failableParallelForEachN(search.function.getContext(), 0,
+                                      added.size(), schedule)))
+    return failure();
+  for (Sketch &sketch : added) {
+    traceCandidate("sketch", sketch.candidate, stepOptions.limitBytes);
+    search.sketches.push_back(std::move(sketch));
+    offer(search.sketches.size() - 1);
+  }
+  return success();
+}
+
+/// Whether the way is better than all before.
+FailureOr<bool> MergingSearch::Descent::improve(const Rules &rules) {
+  std::optional<size_t> before = best;
+  if (failed(sketch(rules)))
+    return failure();
+  return best != before;
+}
+
+/// The one that is `distance` steps away from `value`; none if there is none.
+static std::optional<int32_t> getNeighbor(ArrayRef<int32_t> values,
+                                          int32_t value, int32_t distance) {
+  const int32_t *next = llvm::find(values, value) + distance;
+  if (next < values.begin() || next >= values.end())
+    return std::nullopt;
+  return *next;
+}
+
+/// Changes the rule of a kind while that is better, or nothing else. `change`
+/// returns false if there is nothing to change.
+LogicalResult
+MergingSearch::Descent::vary(size_t kind,
+                             function_ref<bool(PlanRule &)> change) {
+  Rules rules = getBestRules();
+  while (numLeft > 0 && change(rules[kind])) {
+    size_t numBefore = seen.size();
+    FailureOr<bool> isImproved = improve(rules);
+    if (failed(isImproved))
+      return failure();
+    if (!*isImproved && seen.size() > numBefore)
+      break;
+  }
+  return success();
+}
+
+/// Moves the buckets of some parts of a kind to neighboring sizes.
+LogicalResult MergingSearch::Descent::varySizes(size_t kind, size_t first,
+                                                size_t length) {
+  for (int32_t distance : {-1, 1}) {
+    auto move = [&](PlanRule &rule) {
+      bool isMoved = false;
+      for (int32_t &percent :
+           MutableArrayRef(rule.percents).slice(first, length))
+        if (std::optional<int32_t> next =
+                getNeighbor(sizePercents, percent, distance)) {
+          percent = *next;
+          isMoved = true;
+        }
+      return isMoved && rule.kind == PlanRule::Kind::Bytes;
+    };
+    if (failed(vary(kind, move)))
+      return failure();
+  }
+  return success();
+}
+
+/// Changes what all buckets of a kind share.
+LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
+  Rules rules = getBestRules();
+  rules[kind].isCoalesced = !rules[kind].isCoalesced;
+  if (failed(sketch(rules)))
+    return failure();
+  for (int32_t distance : {-1, 1}) {
+    auto move = [&](PlanRule &rule) {
+      std::optional<int32_t> next =
+          getNeighbor(roomPercents, rule.roomPercent, distance);
+      rule.roomPercent = next.value_or(rule.roomPercent);
+      return next && rule.kind == PlanRule::Kind::Bytes;
+    };
+    if (isLimited() && failed(vary(kind, move)))
+      return failure();
+  }
+  return varySizes(kind, 0, numPlanParts);
+}
+
+/// Rules that are the same for all kinds.
+std::vector<PlanRule> MergingSearch::Descent::listUniform() const {
+  // In large blocks not all of them are tried.
+  std::vector<PlanRule> rules;
+  for (int32_t percent : {25, 100})
+    rules.push_back(PlanRule::bySize(percent));
+  for (int32_t blocks : {1, 0})
+    rules.push_back(PlanRule::byModules(blocks));
+  for (int32_t percent : {50, 12, 6, 3, 200, 1})
+    rules.push_back(PlanRule::bySize(percent));
+  if (!isLimited())
+    return rules;
+  for (int32_t roomPercent : {50, 25, 12}) {
+    rules.push_back(PlanRule::bySize(100));
+    rules.back().roomPercent = roomPercent;
+  }
+  size_t numCopied = rules.size();
+  for (size_t index = 0; index < numCopied; ++index) {
+    rules.push_back(rules[index]);
+    rules.back().isCoalesced = true;
+  }
+  return rules;
+}
+
+/// Varies parts of that length of all kinds, or what a kind shares.
+LogicalResult MergingSearch::Descent::varyParts(size_t length) {
+  for (auto [kind, collectives] : llvm::enumerate(search.mergeable.kinds)) {
+    if (collectives.collectives.mergeable.size() < 2)
+      continue;
+    if (length == numPlanParts) {
+      if (failed(varyKind(kind)))
+        return failure();
+      continue;
+    }
+    for (size_t first = 0; first < numPlanParts; first += length)
+      if (failed(varySizes(kind, first, length)))
+        return failure();
+  }
+  return success();
+}
+
+LogicalResult MergingSearch::Descent::run() {
+  for (size_t index = 0; index < search.sketches.size(); ++index)
+    if (search.sketches[index].candidate.step.fits(stepOptions.limitBytes))
+      offer(index);
+  std::vector<Rules> uniform;
+  for (const PlanRule &rule : listUniform())
+    uniform.emplace_back(search.mergeable.kinds.size(), rule);
+  if (failed(sketch(uniform)))
+    return failure();
+  if (!best)
+    return success();
+  for (size_t length = numPlanParts; length > 0; length /= 2) {
+    std::optional<size_t> before = best;
+    if (failed(varyParts(length)))
+      return failure();
+    if (best == before && length < numPlanParts)
+      break;
+  }
+  return success();
+}
+
+/// How many collectives the buckets of a way save.
+static size_t countSaved(const BucketChoice &choice) {
+  size_t numSaved = 0;
+  for (const Bucket &bucket : choice.bucketing.buckets)
+    numSaved += bucket.starts.size() - 1;
+  return numSaved;
+}
+
+SmallVector<MergingSearch::Candidate>
+MergingSearch::Descent::takeBest(size_t count) const {
+  std::vector<size_t> sorted = seen;
+  llvm::stable_sort(sorted, [&](size_t a, size_t b) {
+    return schedule::isBetter(rank(a), rank(b));
+  });
+  SmallVector<Candidate> result;
+  auto add = [&](size_t index) {
+    const Candidate &candidate = search.sketches[index].candidate;
+    if (llvm::none_of(result, [&](const Candidate &other) {
+          return other.choice == candidate.choice;
+        }))
+      result.push_back(candidate);
+  };
+  for (size_t index : sorted)
+    if (result.size() < count)
+      add(index);
+  // A sketch says less than a schedule about what is nearly equal. Fewer
+  // collectives leave a schedule more freedom.
+  std::optional<size_t> fewest;
+  auto getSaved = [&](size_t index) {
+    return countSaved(*search.sketches[index].candidate.choice);
+  };
+  for (size_t index : sorted)
+    if (!rank(index).isOver && rank(index).ns / 200 * 199 <= rank(*best).ns &&
+        (!fewest || getSaved(index) > getSaved(*fewest)))
+      fewest = index;
+  if (fewest)
+    add(*fewest);
+  return result;
+}
+
+FailureOr<SmallVector<MergingSearch::Candidate>>
+MergingSearch::findPromising(const Order &unmerged,
+                             const StepSchedulerOptions &stepOptions,
+                             size_t count) {
+  if (mergeable.hasBucket)
+    return SmallVector<Candidate>();
+  Descent descent(*this, unmerged, stepOptions);
+  if (failed(sortByUse(unmerged, stepOptions.limitBytes)) ||
+      failed(descent.run()))
+    return failure();
+  return descent.takeBest(count);
+}
+
+#undef DEBUG_TYPE
