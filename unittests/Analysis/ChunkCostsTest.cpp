@@ -105,6 +105,45 @@ TEST_F(ChunkCosts, PinsAreScaled) {
   EXPECT_LT(static_cast<double>(pinned), 1000000 * ratio + 1);
 }
 
+/// The chunks of the product take no less together than is said, in whatever
+/// number and along whatever axis.
+static void expectNoLess(OperationCosts &costs, Operation *whole,
+                         int64_t leastNs) {
+  SplitRule rule = cast<SplitOpInterface>(whole).getSplitRule();
+  for (const SplitAxis &axis : rule.axes)
+    for (int64_t count : {2, 4, 8})
+      EXPECT_GE(*estimateChunkNs(costs, whole, axis, count) * count, leastNs)
+          << count << " chunks";
+}
+
+TEST_F(ChunkCosts, ChunksTakeNoLessThanTheWhole) {
+  parse(products);
+  OperationCosts costs = makeCosts();
+  int64_t wholeNs = costs.getRuntimeNs(ops[0]);
+  EXPECT_EQ(getLeastNsInChunks(costs, ops[0], wholeNs, 8), wholeNs);
+  expectNoLess(costs, ops[0], wholeNs);
+}
+
+TEST_F(ChunkCosts, ChunksMayBeMeasuredBelowTheirShare) {
+  parse(products);
+  MeasuredTable table = llvm::cantFail(MeasuredTable::parse(R"({"rows": [],
+      "products": [{"m": 2048, "n": 1792, "k": 4096, "type": "bf16",
+                    "time_ns": 20000}]})"));
+  OperationCosts costs = makeCosts(&table);
+  int64_t wholeNs = costs.getRuntimeNs(ops[0]);
+  ASSERT_GT(wholeNs, 4 * 20000);
+  int64_t leastNs = getLeastNsInChunks(costs, ops[0], wholeNs, 8);
+  EXPECT_GE(leastNs, 4 * 20000 - 10);
+  EXPECT_LE(leastNs, 4 * 20000);
+  expectNoLess(costs, ops[0], leastNs);
+  // Pins are scaled by the same ratio.
+  Builder builder(&context);
+  ops[0]->setAttr(runtimeNsAttrName, builder.getI64IntegerAttr(1000));
+  leastNs = getLeastNsInChunks(costs, ops[0], 1000, 8);
+  EXPECT_LT(leastNs, 1000);
+  expectNoLess(costs, ops[0], leastNs);
+}
+
 TEST_F(ChunkCosts, MeasuredProductsReplaceTheModel) {
   parse(products);
   MeasuredTable table = llvm::cantFail(MeasuredTable::parse(R"({"rows": [],

@@ -49,6 +49,23 @@ TEST(MeasuredProducts, FindsExactAndInterpolatedProducts) {
   EXPECT_FALSE(products.findNs({512, 8, 16, 1}, ElementKind::F16));
 }
 
+TEST(MeasuredProducts, NoneTakesLessPerMultiplication) {
+  llvm::Expected<MeasuredTable> table = parseProducts(R"([
+    {"m": 1024, "n": 8, "k": 16, "type": "bf16", "time_ns": 4000},
+    {"m": 512, "n": 8, "k": 16, "type": "bf16", "time_ns": 1000},
+    {"m": 512, "n": 8, "k": 16, "batch": 3, "type": "bf16", "time_ns": 9000},
+    {"m": 512, "n": 8, "k": 16, "type": "f32", "time_ns": 100}])");
+  ASSERT_TRUE(bool(table)) << llvm::toString(table.takeError());
+  const MeasuredProducts &products = table->getProducts();
+  double least = *products.getLeastNsPerMultiplication(ElementKind::BF16);
+  EXPECT_DOUBLE_EQ(least, 1000.0 / (512 * 8 * 16));
+  for (int64_t m = 512; m <= 1024; m += 8)
+    EXPECT_GE(
+        static_cast<double>(*products.findNs({m, 8, 16, 1}, ElementKind::BF16)),
+        least * static_cast<double>(m * 8 * 16) * (1 - 1e-12));
+  EXPECT_FALSE(products.getLeastNsPerMultiplication(ElementKind::F16));
+}
+
 TEST(MeasuredProducts, AreOptional) {
   llvm::Expected<MeasuredTable> table = MeasuredTable::parse(R"({"rows": []})");
   ASSERT_TRUE(bool(table));
