@@ -8,7 +8,6 @@
 
 #include "BlockScheduler.h"
 #include "CommSched/Analysis/OperationTexts.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
@@ -168,33 +167,13 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
 // Splitting
 //===----------------------------------------------------------------------===//
 
-/// Why nothing in `block` is split, whatever it gains; empty if it may be.
-static std::string findSplitObstacle(Block &block) {
-  for (Operation &op : block) {
-    // What was split once keeps its chunks.
-    if (op.hasAttr(chunkAttrName))
-      return "the program has chunks already";
-    for (Operation *user : op.getUsers())
-      if (!block.findAncestorOpInBlock(*user))
-        return "the block computes " + describe(&op) +
-               ", which another block uses";
-    // Their blocks have schedules of their own, which a copy would not have.
-    bool holdsCollectives = false;
-    for (Region &region : op.getRegions())
-      region.walk([&](CollectiveOpInterface) { holdsCollectives = true; });
-    if (holdsCollectives)
-      return "the block has " + describe(&op) + ", which holds collectives";
-  }
-  return "";
-}
-
 /// Why nothing in the block is split; none if it may be. Looks at the block
 /// once, while it is as it was read.
 std::optional<std::string> BlockSearch::getSplitObstacle() {
   if (options.splitting.split == ScheduleSplit::Off)
     return "the option 'split' is off";
   if (!splitObstacle)
-    splitObstacle = findSplitObstacle(block);
+    splitObstacle = getBlockSplitObstacle(block);
   return splitObstacle->empty() ? std::nullopt : splitObstacle;
 }
 
