@@ -104,3 +104,36 @@ def test_layers_of_models(check, model):
     command = [sys.executable, STEPS / "make_step.py", "--layers=2", *model.split()]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     check(text, seeds.turns(OPTIONS, 1)[0])
+
+
+# The first iteration prepares its gather beside the collective that it follows.
+LOOP = """
+commsched.group @outer size(8)
+commsched.group @inner size(8)
+
+func.func @loop(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<64xf32> {
+  %from = arith.constant 0 : index
+  %to = arith.constant 4 : index
+  %one = arith.constant 1 : index
+  %f = commsched.all_gather %x on @outer dim(0) {commsched.runtime_ns = 300 : i64}
+      : tensor<8xf32> -> !commsched.future<tensor<64xf32>>
+  %first = commsched.wait %f : !commsched.future<tensor<64xf32>>
+  %last = scf.for %i = %from to %to step %one iter_args(%sum = %first)
+      -> (tensor<64xf32>) {
+    %p = commsched.compute "prepare"(%w, %i) {commsched.runtime_ns = 300 : i64}
+        : (tensor<8xf32>, index) -> tensor<8xf32>
+    %g = commsched.all_gather %p on @inner dim(0)
+        {commsched.runtime_ns = 200 : i64}
+        : tensor<8xf32> -> !commsched.future<tensor<64xf32>>
+    %v = commsched.wait %g : !commsched.future<tensor<64xf32>>
+    %next = commsched.compute "use"(%sum, %v) {commsched.runtime_ns = 300 : i64}
+        : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %next : tensor<64xf32>
+  }
+  return %last : tensor<64xf32>
+}
+"""
+
+
+def test_loops_overlap_with_what_is_around(check):
+    assert check(LOOP, "pipeline-loops=true")["shorter"] == 1

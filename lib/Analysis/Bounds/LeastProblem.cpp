@@ -21,7 +21,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using schedule::NodeId;
-using schedule::RelaxedProblem;
 
 namespace {
 
@@ -37,23 +36,35 @@ public:
   /// None, after an error, if there is none.
   FailureOr<int64_t> get(Operation *op);
 
-  FailureOr<RelaxedProblem> relaxBlock(Block &block);
+  FailureOr<schedule::Problem> relaxBlock(Block &block);
   /// Where the operations take `costsNs`.
-  RelaxedProblem relaxBlock(const BlockProblem &problem,
-                            std::vector<int64_t> costsNs);
+  schedule::Problem relaxBlock(const BlockProblem &problem,
+                               std::vector<int64_t> costsNs);
 
   /// Whether the least time of `op` is not its price.
   bool mayOverlap(Operation *op) {
     return !isa<CollectiveOpInterface>(op) && costs.price(op).commNs > 0;
   }
 
+  /// What the streams of the busiest loop take at least.
+  int64_t getBusiestLoopNs() const { return busiestLoopNs; }
+
 private:
+  bool isLoop(Operation *op) const {
+    return op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop &&
+           !op->hasAttr(pipelinedAttrName);
+  }
+  void addLoop(int64_t iterationNs, int64_t count) {
+    busiestLoopNs =
+        std::max(busiestLoopNs, saturatingMultiply(iterationNs, count));
+  }
   FailureOr<int64_t> getOfLoop(Operation *loop, ArrayRef<Block *> blocks);
   FailureOr<int64_t> getOfPipelined(Operation *op);
   FailureOr<int64_t> getOfBlock(Block &block);
 
   OperationCosts &costs;
   LeastOf of;
+  int64_t busiestLoopNs = 0;
 };
 
 } // namespace
@@ -61,8 +72,7 @@ private:
 /// Adds the dependences of an iteration on the one before, by the values that
 /// `body` yields for its arguments. None is known where the block does not
 /// yield one value for each.
-static void addCarried(schedule::CyclicProblem &cyclic,
-                       const RelaxedProblem &relaxed, Block &body) {
+static void addCarried(schedule::CyclicProblem &cyclic, Block &body) {
   Operation *terminator = body.getTerminator();
   auto loop = dyn_cast<LoopLikeOpInterface>(body.getParentOp());
   bool isPaired = body.getNumArguments() == terminator->getNumOperands();
@@ -80,10 +90,21 @@ static void addCarried(schedule::CyclicProblem &cyclic,
     for (Operation *user : argument.getUsers())
       if (Operation *to = body.findAncestorOpInBlock(*user);
           to && nodes.contains(to))
-        cyclic.addDependence(relaxed.last[nodes.lookup(from)],
-                             relaxed.first[nodes.lookup(to)],
+        cyclic.addDependence(nodes.lookup(from), nodes.lookup(to),
                              schedule::DependenceKind::Data, 1);
   }
+}
+
+static int64_t getComputeNs(const schedule::Problem &problem) {
+  Result<schedule::LowerBound> bound = computeLowerBound(problem);
+  return bound ? bound->computeNs : 0;
+}
+
+/// The work on the busiest stream: what bounds the period of repetitions of
+/// which only that is known.
+static int64_t getBusiestNs(const schedule::Problem &problem) {
+  Result<schedule::LowerBound> bound = computeLowerBound(problem);
+  return bound ? std::max(bound->computeNs, bound->streamNs) : 0;
 }
 
 FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
@@ -91,11 +112,16 @@ FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
   int64_t count = getTripCount(loop).count;
   int64_t leastNs = 0;
   for (Block *block : blocks) {
-    FailureOr<RelaxedProblem> relaxed = relaxBlock(*block);
+    FailureOr<schedule::Problem> relaxed = relaxBlock(*block);
     if (failed(relaxed))
       return failure();
-    schedule::CyclicProblem cyclic(std::move(relaxed->problem));
-    addCarried(cyclic, *relaxed, *block);
+    if (of == LeastOf::Rewritten) {
+      addLoop(getBusiestNs(*relaxed), count);
+      leastNs = std::max(leastNs, getComputeNs(*relaxed));
+      continue;
+    }
+    schedule::CyclicProblem cyclic(std::move(*relaxed));
+    addCarried(cyclic, *block);
     Result<schedule::PeriodBound> bound = computePeriodBound(cyclic);
     if (!bound)
       return loop->emitError("has no lower bound: ") << bound.error();
@@ -107,13 +133,6 @@ FailureOr<int64_t> LeastTimes::getOfLoop(Operation *loop,
                                 : leastNs;
 }
 
-/// The work on the busiest stream: what bounds the period of repetitions of
-/// which only that is known.
-static int64_t getBusiestNs(const schedule::Problem &problem) {
-  Result<schedule::LowerBound> bound = computeLowerBound(problem);
-  return bound ? std::max(bound->computeNs, bound->streamNs) : 0;
-}
-
 /// The least time of a loop whose waits are for collectives of the iteration
 /// before.
 FailureOr<int64_t> LeastTimes::getOfPipelined(Operation *op) {
@@ -122,10 +141,10 @@ FailureOr<int64_t> LeastTimes::getOfPipelined(Operation *op) {
   if (!loop)
     return of == LeastOf::Program ? costs.price(op).computeNs : 0;
   if (of == LeastOf::Rewritten) {
-    FailureOr<RelaxedProblem> relaxed = relaxBlock(*loop.getBody());
+    FailureOr<schedule::Problem> relaxed = relaxBlock(*loop.getBody());
     if (failed(relaxed))
       return failure();
-    return saturatingMultiply(getBusiestNs(relaxed->problem), count);
+    return saturatingMultiply(getBusiestNs(*relaxed), count);
   }
   FailureOr<std::optional<LoopProblem>> problem =
       LoopProblem::create(loop, costs, [](Location, StringRef) {});
@@ -141,11 +160,10 @@ FailureOr<int64_t> LeastTimes::getOfPipelined(Operation *op) {
 }
 
 FailureOr<int64_t> LeastTimes::getOfBlock(Block &block) {
-  FailureOr<RelaxedProblem> relaxed = relaxBlock(block);
+  FailureOr<schedule::Problem> relaxed = relaxBlock(block);
   if (failed(relaxed))
     return failure();
-  Result<schedule::TightLowerBound> bound =
-      computeTightLowerBound(relaxed->problem);
+  Result<schedule::TightLowerBound> bound = computeTightLowerBound(*relaxed);
   if (!bound)
     return emitError(block.getParentOp()->getLoc(), "has no lower bound: ")
            << bound.error();
@@ -160,7 +178,7 @@ FailureOr<int64_t> LeastTimes::get(Operation *op) {
     return costs.price(op).timeNs;
   if (op->hasAttr(pipelinedAttrName))
     return getOfPipelined(op);
-  if (op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop)
+  if (isLoop(op))
     return getOfLoop(op, *blocks);
   int64_t leastNs = 0;
   for (Block *block : *blocks) {
@@ -180,19 +198,24 @@ static std::vector<int64_t> getCosts(const schedule::Problem &problem) {
   return costsNs;
 }
 
-RelaxedProblem LeastTimes::relaxBlock(const BlockProblem &block,
-                                      std::vector<int64_t> costsNs) {
+schedule::Problem LeastTimes::relaxBlock(const BlockProblem &block,
+                                         std::vector<int64_t> costsNs) {
   const schedule::Problem &problem = block.getProblem();
   if (of == LeastOf::Program || problem.numNodes() == 0)
     return relax(problem, costsNs);
   std::vector<schedule::DivisibleRegion> regions =
       findDivisibleRegions(*block.getOperation(0)->getBlock());
+  // Iterations of loops with collectives may overlap with what is around.
+  std::vector<NodeId> loops;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    if (Operation *op = block.getOperation(node); isLoop(op) && mayOverlap(op))
+      loops.push_back(node);
   return relax(problem,
                getLeastCosts(block, costs, std::move(costsNs), regions),
-               regions);
+               regions, loops);
 }
 
-FailureOr<RelaxedProblem> LeastTimes::relaxBlock(Block &block) {
+FailureOr<schedule::Problem> LeastTimes::relaxBlock(Block &block) {
   bool hasFailed = false;
   FailureOr<BlockProblem> problem = BlockProblem::create(
       block,
@@ -209,17 +232,12 @@ FailureOr<RelaxedProblem> LeastTimes::relaxBlock(Block &block) {
 
 FailureOr<schedule::Problem>
 mlir::commsched::makeLeastProblem(Block &block, OperationCosts &costs) {
-  FailureOr<RelaxedProblem> relaxed =
-      LeastTimes(costs, LeastOf::Program).relaxBlock(block);
-  if (failed(relaxed))
-    return failure();
-  return std::move(relaxed->problem);
+  return LeastTimes(costs, LeastOf::Program).relaxBlock(block);
 }
 
 /// `block` as it is at least, merged and split.
-static FailureOr<RelaxedProblem> relaxRewritten(const BlockProblem &block,
-                                                OperationCosts &costs) {
-  LeastTimes times(costs, LeastOf::Rewritten);
+static FailureOr<schedule::Problem> relaxRewritten(const BlockProblem &block,
+                                                   LeastTimes &times) {
   std::vector<int64_t> costsNs = getCosts(block.getProblem());
   for (NodeId node = 0; node < block.getProblem().numNodes(); ++node) {
     Operation *op = block.getOperation(node);
@@ -237,22 +255,23 @@ static FailureOr<RelaxedProblem> relaxRewritten(const BlockProblem &block,
 FailureOr<int64_t>
 mlir::commsched::computeMergingBoundNs(const BlockProblem &block,
                                        OperationCosts &costs) {
-  FailureOr<RelaxedProblem> relaxed = relaxRewritten(block, costs);
+  LeastTimes times(costs, LeastOf::Rewritten);
+  FailureOr<schedule::Problem> relaxed = relaxRewritten(block, times);
   if (failed(relaxed))
     return failure();
-  Result<schedule::TightLowerBound> bound =
-      computeTightLowerBound(relaxed->problem);
+  Result<schedule::TightLowerBound> bound = computeTightLowerBound(*relaxed);
   if (!bound)
     return emitError(block.getOperation(0)->getLoc(), "has no lower bound: ")
            << bound.error();
-  return bound->ns;
+  return std::max(bound->ns, times.getBusiestLoopNs());
 }
 
 FailureOr<int64_t>
 mlir::commsched::computeMergingPeriodBoundNs(const BlockProblem &block,
                                              OperationCosts &costs) {
-  FailureOr<RelaxedProblem> relaxed = relaxRewritten(block, costs);
+  LeastTimes times(costs, LeastOf::Rewritten);
+  FailureOr<schedule::Problem> relaxed = relaxRewritten(block, times);
   if (failed(relaxed))
     return failure();
-  return getBusiestNs(relaxed->problem);
+  return std::max(getBusiestNs(*relaxed), times.getBusiestLoopNs());
 }

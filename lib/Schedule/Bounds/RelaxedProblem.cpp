@@ -21,9 +21,10 @@ namespace {
 class Relaxer {
 public:
   Relaxer(const Problem &problem, const std::vector<int64_t> &costsNs,
-          const std::vector<DivisibleRegion> &regions);
+          const std::vector<DivisibleRegion> &regions,
+          const std::vector<NodeId> &detached);
 
-  RelaxedProblem run();
+  Problem run();
 
 private:
   bool isDivisible(NodeId node) const { return !regionsOf[node].empty(); }
@@ -37,14 +38,23 @@ private:
   /// By operation: its regions, in ascending order.
   Csr<int32_t> regionsOf;
   std::vector<int32_t> mostChunks;
-  RelaxedProblem relaxed;
+  std::vector<char> isDetached;
+  Problem relaxed;
+  /// By operation of the original: its first and its last part, which are the
+  /// same where it is not divisible.
+  std::vector<NodeId> first;
+  std::vector<NodeId> last;
 };
 
 } // namespace
 
 Relaxer::Relaxer(const Problem &problem, const std::vector<int64_t> &costsNs,
-                 const std::vector<DivisibleRegion> &regions)
-    : original(problem), costsNs(costsNs), mostChunks(problem.numNodes(), 1) {
+                 const std::vector<DivisibleRegion> &regions,
+                 const std::vector<NodeId> &detached)
+    : original(problem), costsNs(costsNs), mostChunks(problem.numNodes(), 1),
+      isDetached(problem.numNodes()) {
+  for (NodeId node : detached)
+    isDetached[node] = 1;
   std::vector<std::pair<NodeId, int32_t>> memberships;
   for (size_t region = 0; region < regions.size(); ++region)
     for (NodeId member : regions[region].members) {
@@ -70,62 +80,56 @@ bool Relaxer::shareRegion(NodeId node, NodeId other) const {
 /// Adds a part of `node`; of a Wait, that for the part `start`.
 NodeId Relaxer::addPart(NodeId node, int64_t costNs, NodeId start) {
   if (original.kind(node) == NodeKind::Wait)
-    return relaxed.problem.addWait(start);
-  return relaxed.problem.addNode(original.kind(node), costNs,
-                                 original.stream(node));
+    return relaxed.addWait(start);
+  return relaxed.addNode(original.kind(node), costNs, original.stream(node));
 }
 
 void Relaxer::addParts(NodeId node) {
   NodeId start = original.startOf(node);
-  NodeId firstStart = start == noNode ? noNode : relaxed.first[start];
+  NodeId firstStart = start == noNode ? noNode : first[start];
   if (!isDivisible(node)) {
     NodeId whole = addPart(node, costsNs[node], firstStart);
-    relaxed.first.push_back(whole);
-    relaxed.last.push_back(whole);
+    first.push_back(whole);
+    last.push_back(whole);
     return;
   }
   int64_t partNs = costsNs[node] / mostChunks[node];
-  NodeId first = addPart(node, partNs, firstStart);
+  first.push_back(addPart(node, partNs, firstStart));
   // The parts of a start are numbered one after the other.
   NodeId middle = addPart(node, costsNs[node] - 2 * partNs, firstStart + 1);
-  NodeId last = addPart(node, partNs, firstStart + 2);
-  relaxed.problem.addDependence(first, middle, DependenceKind::Order);
-  relaxed.problem.addDependence(middle, last, DependenceKind::Order);
-  relaxed.first.push_back(first);
-  relaxed.last.push_back(last);
+  last.push_back(addPart(node, partNs, firstStart + 2));
+  relaxed.addDependence(first.back(), middle, DependenceKind::Order);
+  relaxed.addDependence(middle, last.back(), DependenceKind::Order);
 }
 
 void Relaxer::addDependences(NodeId node) {
   for (DependenceEnd end : original.successors(node)) {
     NodeId to = end.node;
-    if (to == original.waitOf(node))
+    if (to == original.waitOf(node) || isDetached[node] || isDetached[to])
       continue;
     if (shareRegion(node, to)) {
-      relaxed.problem.addDependence(relaxed.first[node], relaxed.first[to],
-                                    end.kind);
-      relaxed.problem.addDependence(relaxed.last[node], relaxed.last[to],
-                                    end.kind);
+      relaxed.addDependence(first[node], first[to], end.kind);
+      relaxed.addDependence(last[node], last[to], end.kind);
     } else {
-      relaxed.problem.addDependence(relaxed.last[node], relaxed.first[to],
-                                    end.kind);
+      relaxed.addDependence(last[node], first[to], end.kind);
     }
   }
 }
 
-RelaxedProblem Relaxer::run() {
-  relaxed.problem.reserve(3 * original.numNodes(),
-                          3 * original.numDependences());
+Problem Relaxer::run() {
+  relaxed.reserve(3 * original.numNodes(), 3 * original.numDependences());
   for (NodeId node = 0; node < original.numNodes(); ++node)
     addParts(node);
   for (NodeId node = 0; node < original.numNodes(); ++node)
     addDependences(node);
-  relaxed.problem.reserveStreams(original.numStreams());
-  relaxed.problem.finalize();
+  relaxed.reserveStreams(original.numStreams());
+  relaxed.finalize();
   return std::move(relaxed);
 }
 
-RelaxedProblem schedule::relax(const Problem &problem,
-                               const std::vector<int64_t> &costsNs,
-                               const std::vector<DivisibleRegion> &regions) {
-  return Relaxer(problem, costsNs, regions).run();
+Problem schedule::relax(const Problem &problem,
+                        const std::vector<int64_t> &costsNs,
+                        const std::vector<DivisibleRegion> &regions,
+                        const std::vector<NodeId> &detached) {
+  return Relaxer(problem, costsNs, regions, detached).run();
 }

@@ -39,6 +39,9 @@ FailureOr<schedule::Problem> makeLeastProblem(Block &block,
 ///     (CollectiveCost::getShareableNs()), scaled to times that are pinned or
 ///     were measured. What depends on it, as far as ChainPlaces says, may not;
 ///   - a cast that a bucket may absorb takes its bytes' share of a copy-in;
+///   - of a loop with collectives, whose iterations may overlap with what is
+///     around it, only the work counts: that of the computation beside other
+///     computation, that of the busiest stream by itself;
 ///   - copies into and out of new buckets and chunks take nothing;
 ///   - all others take what they do.
 /// RelaxedProblem.h says why it holds. It does not hold where a rewrite drops

@@ -65,23 +65,18 @@ struct DivisibleRegion {
   int32_t mostChunks = 2;
 };
 
-/// A problem without buffers, which do not bound time.
-struct RelaxedProblem {
-  Problem problem;
-  /// By operation of the original: its first and its last part, which are the
-  /// same where it is not divisible.
-  std::vector<NodeId> first;
-  std::vector<NodeId> last;
-};
-
 /// Returns the parts of the operations of `problem`, with `costsNs`, one an
-/// operation (that of a Wait does not count). An operation may be in several
-/// regions, of which a program splits at most one. The problem that is returned
-/// is finalized; its error is that of `problem` or of the costs. O(nodes +
-/// dependences * regions of an operation).
-RelaxedProblem relax(const Problem &problem,
-                     const std::vector<int64_t> &costsNs,
-                     const std::vector<DivisibleRegion> &regions = {});
+/// operation (that of a Wait does not count), and without buffers, which do not
+/// bound time. An operation may be in several
+/// regions, of which a program splits at most one. Nothing depends on those
+/// that are `detached`, nor they on anything: what they stand for may run
+/// before and behind others in pieces, as the iterations of a loop do, and only
+/// takes its time. The problem that is returned is finalized; its error is that
+/// of `problem` or of the costs. O(nodes + dependences * regions of an
+/// operation).
+Problem relax(const Problem &problem, const std::vector<int64_t> &costsNs,
+              const std::vector<DivisibleRegion> &regions = {},
+              const std::vector<NodeId> &detached = {});
 
 } // namespace mlir::commsched::schedule
 
