@@ -7,9 +7,18 @@ import sys
 
 import pytest
 
-from seeds import seeds
+from seeds import turns
 
 SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
+#: Seeds of random steps for which no rule is shorter: 24 of those from 21 to 60. For
+#: 8 of these 40 a rule is, by 0.4 to 8 %; `testsupport/rules/compare.py` lists them.
+HELD = (
+    21, 22, 24, 27, 29, 30, 32, 33, 35, 36, 37, 40, 42, 43, 44, 45, 46, 47, 48, 50,
+    54, 55, 58, 59,
+)
+#: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
+STEPS, BUDGETS = 3, 2
+TOLERANCE = 0.001
 
 
 @pytest.fixture
@@ -55,3 +64,13 @@ def test_rules_make_the_buckets_of_others(compare, tool):
     caps = [found[f"{cap} MB"] for cap in compare.rules.CAPS]
     assert sorted(caps, reverse=True) == caps
     assert found["Inductor, only_fsdp"] < caps[0] < found["none"]
+
+
+def test_no_rule_is_shorter(compare, tool):
+    """Within budgets from the rule's own peak on, for the steps in HELD alone: it
+    does not hold for all. A thousandth is what a merge has to gain, and what slack
+    may cost."""
+    with compare.make_pool() as pool:
+        for seed in turns(HELD, STEPS):
+            for label, row in compare.compare_step(tool, pool, seed, BUDGETS):
+                assert row.loss <= TOLERANCE, f"{label}: {row}"
