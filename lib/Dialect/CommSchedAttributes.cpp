@@ -8,6 +8,7 @@
 
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "AttributeChecks.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Dialect/SteadyState.h"
@@ -108,6 +109,10 @@ std::optional<int64_t> mlir::commsched::getCollectiveOrder(Operation *op) {
 
 std::optional<int64_t> mlir::commsched::getBaselinePeakBytes(Operation *op) {
   return getInteger(op, baselinePeakBytesAttrName);
+}
+
+std::optional<int64_t> mlir::commsched::getOverBudgetBytes(Operation *op) {
+  return getInteger(op, overBudgetBytesAttrName);
 }
 
 StringRef mlir::commsched::getStableName(Operation *op) {
@@ -346,8 +351,7 @@ static LogicalResult verifySavedValues(Operation *op, NamedAttribute attr) {
                            << attr.getValue();
 }
 
-static LogicalResult verifyBaselinePeakBytes(Operation *op,
-                                             NamedAttribute attr) {
+static LogicalResult verifyBytesOfFunction(Operation *op, NamedAttribute attr) {
   return success(succeeded(verifyOnFunction(op, attr)) &&
                  succeeded(verifyNotNegative(op, attr)));
 }
@@ -508,8 +512,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifySizeHints(op, attr);
   if (name == reorderInfoAttrName)
     return verifyReorderInfo(op, attr);
-  if (name == baselinePeakBytesAttrName)
-    return verifyBaselinePeakBytes(op, attr);
+  if (name == baselinePeakBytesAttrName || name == overBudgetBytesAttrName)
+    return verifyBytesOfFunction(op, attr);
   if (name == numForwardOutputsAttrName)
     return verifyNumForwardOutputs(op, attr);
   if (name == savedValuesAttrName)

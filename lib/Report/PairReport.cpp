@@ -77,6 +77,8 @@ mlir::commsched::computePairCosts(FunctionPair pair, OperationCosts &costs,
 static void addHalf(StepReport &report, const StepReport &half,
                     int64_t beginNs) {
   report.numOps += half.numOps;
+  report.overBudgetBytes =
+      std::max(report.overBudgetBytes, half.overBudgetBytes);
   report.lowerBoundNs += half.lowerBoundNs;
   report.tightLowerBoundNs += half.tightLowerBoundNs;
   report.mergingLowerBoundNs += half.mergingLowerBoundNs;

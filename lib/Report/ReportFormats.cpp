@@ -134,6 +134,8 @@ static void printOptionalFigures(json::OStream &stream,
     stream.attribute("other_bytes", report.otherBytes);
     stream.attribute("total_bytes", report.getTotalBytes());
   }
+  if (report.overBudgetBytes > 0)
+    stream.attribute("over_budget", report.overBudgetBytes);
   if (!hasTransfers(report))
     return;
   stream.attribute("num_transfers", report.countTransfers());
@@ -349,6 +351,9 @@ void StepRows::printMemory() {
     row("other memory", formatBytes(report.otherBytes));
     row("total memory", formatBytes(report.getTotalBytes()));
   }
+  if (report.overBudgetBytes > 0)
+    row("over budget", formatBytes(report.overBudgetBytes),
+        "no known schedule meets it");
 }
 
 void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {

@@ -11,6 +11,7 @@
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Report/TextTable.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
@@ -112,6 +113,7 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
       std::min(*mergingBoundNs, report.tightLowerBoundNs);
   report.function = makePrintable(function.getName());
   report.numOps = problem.numNodes();
+  report.overBudgetBytes = getOverBudgetBytes(function).value_or(0);
   report.evidence = CostEvidence(costs, block);
   report.unknownGroups = std::move(groups->unknownGroups);
   OperationReporter reporter(report, function, costs);

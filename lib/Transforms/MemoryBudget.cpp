@@ -89,14 +89,19 @@ static int64_t getArgumentBytes(const Problem &problem) {
   return bytes;
 }
 
-std::string mlir::commsched::explainExcess(const Problem &problem,
-                                           int64_t leastBytes,
+std::string mlir::commsched::explainExcess(int64_t leastBytes,
                                            int64_t limitBytes) {
   return ("the schedule that needs least takes " + Twine(leastBytes) +
           " bytes, " + Twine(leastBytes - limitBytes) + " over the budget of " +
-          Twine(limitBytes) + "; arguments alone take " +
-          Twine(getArgumentBytes(problem)))
+          Twine(limitBytes))
       .str();
+}
+
+std::string mlir::commsched::explainExcess(const Problem &problem,
+                                           int64_t leastBytes,
+                                           int64_t limitBytes) {
+  return explainExcess(leastBytes, limitBytes) + "; arguments alone take " +
+         std::to_string(getArgumentBytes(problem));
 }
 
 void mlir::commsched::remarkBudgetExceeded(func::FuncOp function,

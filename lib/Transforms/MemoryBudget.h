@@ -40,8 +40,9 @@ int64_t getLimitBytes(func::FuncOp function, Block &block,
 /// blocks.
 void keepBaselineBytes(func::FuncOp function, Block &block, int64_t peakBytes);
 
-/// That the schedule of `problem` that needs least takes `leastBytes`, which is
-/// more than `limitBytes`: by how much, and what arguments alone take.
+/// That the schedule that needs least takes `leastBytes`, which is more than
+/// `limitBytes`: by how much; of `problem`, also what arguments alone take.
+std::string explainExcess(int64_t leastBytes, int64_t limitBytes);
 std::string explainExcess(const schedule::Problem &problem, int64_t leastBytes,
                           int64_t limitBytes);
 

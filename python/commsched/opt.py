@@ -26,6 +26,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import warnings
 from typing import Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import __version__, native
@@ -45,6 +46,11 @@ class OptError(RuntimeError):
         )
         self.returncode = returncode
         self.stderr = stderr
+
+
+class OptWarning(UserWarning):
+    """A warning of `commsched-opt`, such as of a memory budget that no
+    schedule meets."""
 
 
 class OptTimeout(RuntimeError):
@@ -212,6 +218,7 @@ def _run(
             data, list(passes), wants_output
         )
         if status == "succeeded":
+            _pass_warnings_on(errors)
             return output
         # The program says what is wrong with an option; the extension cannot.
         if status == "failed" or (status == "invalid option" and not find()):
@@ -242,7 +249,16 @@ def _call(command: list, data: bytes, timeout: Optional[float]) -> bytes:
         ) from None
     if done.returncode != 0:
         raise OptError(done.returncode, done.stderr.decode(errors="replace"))
+    _pass_warnings_on(done.stderr)
     return done.stdout
+
+
+def _pass_warnings_on(diagnostics: bytes) -> None:
+    """Gives the warnings among `diagnostics` as Python's, each text once."""
+    text = diagnostics.decode(errors="replace")
+    found = re.findall(r"^.*?: warning: (.*)$", text, re.MULTILINE)
+    for message in dict.fromkeys(found):
+        warnings.warn(message, OptWarning, stacklevel=4)
 
 
 # -- Programs before and after ---------------------------------------------

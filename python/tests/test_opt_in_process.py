@@ -102,6 +102,17 @@ def test_programs_as_the_program(program, monkeypatch):
     assert repr(here) == repr(there)
 
 
+MISSED = r"'timeline': memory-budget=1KiB cannot be met: the schedule that needs"
+
+
+@pytest.mark.parametrize("in_process", [True, False])
+def test_missed_budget_is_a_warning(program, in_process):
+    flags = ["--commsched-pipeline=memory-budget=1KiB"]
+    with pytest.warns(opt.OptWarning, match=MISSED) as caught:
+        opt.run(TIMELINE, *flags, in_process=in_process)
+    assert len(caught) == TIMELINE.count("func.func")
+
+
 # -- Where passes run ------------------------------------------------------
 
 

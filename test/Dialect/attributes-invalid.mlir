@@ -14,7 +14,8 @@ func.func @attributes(
     %u: memref<4xf32> {commsched.role = "unsharded_param"})
     -> (tensor<4xf32> {commsched.name = "out"})
     attributes {commsched.module = "",
-                commsched.baseline_peak_bytes = 0 : i64} {
+                commsched.baseline_peak_bytes = 0 : i64,
+                commsched.over_budget_bytes = 0 : i64} {
   %0 = arith.addf %p, %i {
       commsched.name = "add", commsched.module = "layers.3.attention",
       commsched.runtime_ns = 0 : i64, commsched.order = 0 : i64,
@@ -195,6 +196,8 @@ func.func @row(%x: tensor<4xf32>, %t_xf32: tensor<?xf32>) {
     limiting_factor = "data", pass = 1 : i64}} : tensor<4xf32>
 // expected-error@below {{'arith.negf' op attribute 'commsched.baseline_peak_bytes' belongs on a function}}
 %0 = arith.negf %x {commsched.baseline_peak_bytes = 1 : i64} : tensor<4xf32>
+// expected-error@below {{'arith.negf' op attribute 'commsched.over_budget_bytes' belongs on a function}}
+%0 = arith.negf %x {commsched.over_budget_bytes = 1 : i64} : tensor<4xf32>
 // expected-error@below {{'arith.negf' op unknown attribute 'commsched.runtime'}}
 %0 = arith.negf %x {commsched.runtime = 1 : i64} : tensor<4xf32>
 // expected-error@below {{'arith.negf' op attribute 'commsched.role' belongs on an argument, not on an operation}}

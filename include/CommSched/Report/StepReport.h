@@ -229,6 +229,9 @@ struct StepReport {
   std::optional<schedule::ReservedMemory> reserved;
   /// What the device holds beside the program.
   int64_t otherBytes = 0;
+  /// By how much the last schedule missed its budget; of two functions that
+  /// which missed it by more.
+  int64_t overBudgetBytes = 0;
   /// In program order, transfers between the device and its host included, and
   /// those in regions and callees.
   std::vector<CollectiveReport> collectives;

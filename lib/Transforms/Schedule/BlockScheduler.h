@@ -99,15 +99,14 @@ struct BlockSchedule {
   int64_t exposedNs = 0;
   int64_t numCollectives = 0;
 
-  bool fits() const {
-    return reserved ? reserved->bytes <= reserved->limitBytes
-                    : step.fits(limitBytes);
-  }
+  bool fits() const { return getBytes() <= getBudgetBytes(); }
   /// What schedules are compared by, with the bytes that the budget limits.
   schedule::Rank rank() const {
-    return reserved ? schedule::Rank(step.stepNs, reserved->bytes,
-                                     reserved->limitBytes)
-                    : step.rank(limitBytes);
+    return {step.stepNs, getBytes(), getBudgetBytes()};
+  }
+  /// What it takes of what the budget limits.
+  int64_t getBytes() const {
+    return reserved ? reserved->bytes : step.peakBytes;
   }
   /// What the budget allows, of what it limits.
   int64_t getBudgetBytes() const {
@@ -218,6 +217,10 @@ public:
   const BlockSearch &getReaderOf(const BlockSchedule &schedule) const {
     return schedule.split ? *schedule.split : *this;
   }
+  /// The program that `schedule` orders.
+  const schedule::Problem &getProblemOf(const BlockSchedule &schedule) const {
+    return getReaderOf(schedule).PricedBlock::getProblemOf(schedule.buckets);
+  }
 
   /// Returns a lower bound on the step time of all orders of the same
   /// collectives. Emits an error if there is no bound.
@@ -236,6 +239,7 @@ public:
   bool apply(const BlockSchedule &schedule) const;
 
 protected:
+  using PricedBlock::getProblemOf;
   using PricedBlock::PricedBlock;
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
@@ -354,8 +358,9 @@ struct DecidedBlock {
 FailureOr<bool> applyDecision(func::FuncOp function, const DecidedBlock &block,
                               const SchedulingOptions &options);
 
-/// That `schedule`, which needs least, is over its budget, and by how much.
-std::string explainOverBudget(const schedule::Problem &problem,
+/// That `schedule`, which needs least, is over its budget, by how much, and
+/// what takes the memory.
+std::string explainOverBudget(const BlockScheduler &scheduler,
                               const BlockSchedule &schedule);
 
 } // namespace mlir::commsched

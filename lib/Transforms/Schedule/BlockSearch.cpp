@@ -314,8 +314,8 @@ FailureOr<BlockSchedule> BlockSearch::find(int64_t limitBytes) {
 
 FailureOr<int64_t>
 BlockSearch::computeLowerBoundNs(const BlockSchedule &schedule) const {
-  FailureOr<schedule::TightLowerBound> bound = unwrap(computeTightLowerBound(
-      getReaderOf(schedule).getProblemOf(schedule.buckets)));
+  FailureOr<schedule::TightLowerBound> bound =
+      unwrap(computeTightLowerBound(getProblemOf(schedule)));
   if (failed(bound))
     return failure();
   return bound->ns;
@@ -323,7 +323,7 @@ BlockSearch::computeLowerBoundNs(const BlockSchedule &schedule) const {
 
 FailureOr<int64_t>
 BlockSearch::computeReservedBytes(const BlockSchedule &schedule) const {
-  const Problem &known = getReaderOf(schedule).getProblemOf(schedule.buckets);
+  const Problem &known = getProblemOf(schedule);
   FailureOr<Timeline> timeline =
       unwrap(simulate(known, schedule.step.order, contention));
   if (failed(timeline))

@@ -10,12 +10,18 @@
 #include "BlockScheduler.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/ExposureText.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
+using schedule::BufferId;
 using schedule::ExposureCause;
 using schedule::ExposureReason;
+using schedule::MemoryTimeline;
 using schedule::NodeId;
+using schedule::NodeKind;
+using schedule::noNode;
+using schedule::Order;
 using schedule::Problem;
 using schedule::ScheduleOrigin;
 using schedule::StepSchedule;
@@ -90,29 +96,61 @@ static void remarkScheduled(func::FuncOp function, Location location,
   addBudget(remark, schedule);
 }
 
-std::string mlir::commsched::explainOverBudget(const Problem &problem,
-                                               const BlockSchedule &schedule) {
-  int64_t peakBytes = schedule.step.peakBytes;
-  if (!schedule.reserved)
-    return explainExcess(problem, peakBytes, schedule.limitBytes);
+/// What is live in `order` at its peak, by kinds.
+static std::string describePeak(const Problem &problem, const Order &order) {
+  Result<MemoryTimeline> memory = simulateMemory(problem, order);
+  Result<std::vector<BufferId>> live =
+      memory ? findLive(problem, order, memory->peakPosition)
+             : Result<std::vector<BufferId>>(Error{memory.error()});
+  if (!live)
+    return live.error();
+  int64_t argumentBytes = 0, deliveredBytes = 0, otherBytes = 0;
+  for (BufferId id : *live) {
+    auto [bytes, producer, freed] = problem.buffer(id);
+    if (producer == noNode)
+      argumentBytes += bytes;
+    else if (problem.kind(producer) != NodeKind::Compute)
+      deliveredBytes += bytes;
+    else
+      otherBytes += bytes;
+  }
+  return ("at the peak, arguments take " + Twine(argumentBytes) +
+          ", results of collectives " + Twine(deliveredBytes) +
+          " and other values " + Twine(otherBytes))
+      .str();
+}
+
+static std::string explainReserved(const BlockSchedule &schedule) {
   auto [bytes, limitBytes] = *schedule.reserved;
   return ("the allocator reserves " + Twine(bytes) +
           " bytes for the schedule that needs least, " +
           Twine(bytes - limitBytes) + " over the budget of " +
-          Twine(limitBytes) + "; " + Twine(peakBytes) +
+          Twine(limitBytes) + "; " + Twine(schedule.step.peakBytes) +
           " of them are live at the peak")
       .str();
 }
 
+std::string mlir::commsched::explainOverBudget(const BlockScheduler &scheduler,
+                                               const BlockSchedule &schedule) {
+  std::string excess =
+      schedule.reserved
+          ? explainReserved(schedule)
+          : explainExcess(scheduler.getProblem().getProblem(),
+                          schedule.step.peakBytes, schedule.limitBytes);
+  return excess + "; " +
+         describePeak(scheduler.getProblemOf(schedule), schedule.step.order);
+}
+
 /// Emits the remark `BudgetExceeded` on a block of `function`.
-static void remarkOverBudget(func::FuncOp function, const Problem &problem,
+static void remarkOverBudget(func::FuncOp function,
+                             const BlockScheduler &scheduler,
                              const BlockSchedule &schedule) {
   if (!schedule.reserved)
-    return remarkBudgetExceeded(function, problem, schedule.step.peakBytes,
-                                schedule.limitBytes);
+    return remarkBudgetExceeded(function, scheduler.getProblem().getProblem(),
+                                schedule.step.peakBytes, schedule.limitBytes);
   auto remark = remark::missed(
       function.getLoc(), makeRemark("BudgetExceeded", function.getSymName()));
-  remark << explainOverBudget(problem, schedule)
+  remark << explainReserved(schedule)
          << remark::metric("PeakBytes", schedule.step.peakBytes);
   addBudget(remark, schedule);
 }
@@ -126,7 +164,7 @@ static void remarkSchedule(func::FuncOp function,
   const StepSchedule &before = scheduler.getProgram().step;
   Location location = scheduler.getBlock().getParentOp()->getLoc();
   if (!schedule.fits())
-    remarkOverBudget(function, scheduler.getProblem().getProblem(), schedule);
+    remarkOverBudget(function, scheduler, schedule);
   if (schedule.step.order == before.order)
     remarkKept(function, location, before, schedule);
   else

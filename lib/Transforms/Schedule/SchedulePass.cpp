@@ -8,6 +8,8 @@
 
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "SchedulingPass.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -43,6 +45,16 @@ private:
   /// Decides on a block, and does not change it. None if a
   /// collective is in flight across its boundary.
   FailureOr<std::optional<DecidedBlock>> decide(Block &block);
+  FailureOr<bool> reportBudget();
+
+  /// What the function, whose body has been decided on, is over its budget by,
+  /// and why.
+  struct Excess {
+    int64_t bytes = 0;
+    std::string text;
+  };
+  /// Null until the body has been decided on.
+  std::optional<Excess> excessOfBody;
 };
 
 } // namespace
@@ -91,20 +103,63 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
   if (failed(schedule))
     return failure();
+  std::string excess;
+  if (!schedule->fits())
+    excess = explainOverBudget(**scheduler, *schedule);
   if (strict && !schedule->fits())
-    return emitError(function.getLoc(), "cannot be scheduled: ")
-           << explainOverBudget((*scheduler)->getProblem().getProblem(),
-                                *schedule);
+    return emitError(function.getLoc(), "cannot be scheduled: ") << excess;
+  if (isBody(function, block))
+    excessOfBody = {schedule->fits()
+                        ? 0
+                        : schedule->getBytes() - schedule->getBudgetBytes(),
+                    std::move(excess)};
   return Outcome(DecidedBlock{std::move(*scheduler), std::move(*schedule)});
+}
+
+/// Warns if the function is over its budget, or fails if that is an error, and
+/// keeps by how much for reports. Returns whether that is new. One warning for
+/// all blocks: what loops and branches take is in the peak of the body.
+FailureOr<bool> Schedule::reportBudget() {
+  func::FuncOp function = getOperation();
+  if (blocks == ScheduledBlocks::Nested || !function.getBody().hasOneBlock())
+    return false;
+  if (!excessOfBody) {
+    Block &body = function.front();
+    int64_t peakBytes = simulateBlockMemory(body).peakBytes;
+    int64_t limitBytes = getLimitBytes(function, body, schedule::Problem(),
+                                       peakBytes, scheduling.budget);
+    excessOfBody.emplace();
+    if (peakBytes > limitBytes)
+      excessOfBody = {peakBytes - limitBytes,
+                      explainExcess(peakBytes, limitBytes)};
+  }
+  std::optional<int64_t> known = getOverBudgetBytes(function);
+  if (excessOfBody->bytes == 0) {
+    if (known)
+      function->removeDiscardableAttr(overBudgetBytesAttrName);
+    return known.has_value();
+  }
+  if (strict)
+    return emitError(function.getLoc(), "cannot be scheduled: ")
+           << excessOfBody->text;
+  emitWarning(function.getLoc())
+      << "'" << function.getSymName() << "': memory-budget=" << memoryBudget
+      << " cannot be met: " << excessOfBody->text;
+  function->setDiscardableAttr(
+      overBudgetBytesAttrName,
+      Builder(function.getContext()).getI64IntegerAttr(excessOfBody->bytes));
+  return known != excessOfBody->bytes;
 }
 
 void Schedule::runOnOperation() {
   func::FuncOp function = getOperation();
+  excessOfBody.reset();
   if (failed(emitOptionError(function, optionError)))
     return signalPassFailure();
   // A block comes behind those in its operations, whose times it counts.
-  FailureOr<bool> isChanged = rewriteBlocks(
-      getBlocksWithCollectives(function), [&](Block &block) -> FailureOr<bool> {
+  SmallVector<Block *> held = getBlocksWithCollectives(function);
+  FailureOr<bool> isChanged =
+      rewriteBlocks(held, [&](Block &block) -> FailureOr<bool> {
         if (!isScheduled(block))
           return false;
         FailureOr<std::optional<DecidedBlock>> decided = decide(block);
@@ -116,8 +171,11 @@ void Schedule::runOnOperation() {
           return false;
         return applyDecision(function, **decided, scheduling);
       });
-  if (failed(isChanged))
+  FailureOr<bool> isBudgetNew = false;
+  if (succeeded(isChanged) && !held.empty())
+    isBudgetNew = reportBudget();
+  if (failed(isChanged) || failed(isBudgetNew))
     signalPassFailure();
-  else if (!*isChanged)
+  else if (!*isChanged && !*isBudgetNew)
     markAllAnalysesPreserved();
 }

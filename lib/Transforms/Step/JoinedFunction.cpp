@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JoinedFunction.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
@@ -131,9 +132,10 @@ private:
 //===----------------------------------------------------------------------===//
 
 NamedAttrList mlir::commsched::dropWholeAttributes(NamedAttrList attrs) {
-  for (StringRef dropped : {numForwardOutputsAttrName, savedValuesAttrName,
-                            backwardAttrName, forwardAttrName, jointAttrName,
-                            baselinePeakBytesAttrName, runtimeNsAttrName})
+  for (StringRef dropped :
+       {numForwardOutputsAttrName, savedValuesAttrName, backwardAttrName,
+        forwardAttrName, jointAttrName, baselinePeakBytesAttrName,
+        overBudgetBytesAttrName, runtimeNsAttrName})
     attrs.erase(dropped);
   return attrs;
 }

@@ -38,8 +38,8 @@ from random_steps import PROLOGUE, generate
 
 INFO = re.compile(r"commsched\.reorder_info = \{.*?\}, ")
 TIME = re.compile(r"(commsched\.runtime_ns = )(\d+)")
-BASELINE = re.compile(r" attributes \{commsched\.baseline_peak_bytes = \d+ : "
-                      r"i64\}")
+KEPT = r"commsched\.(?:baseline_peak|over_budget)_bytes = \d+ : i64"
+BASELINE = re.compile(rf" attributes \{{{KEPT}(?:, {KEPT})?\}}")
 UNLIMITED = (1 << 63) - 1
 FIXED = (0, 1, 2, 5, 10, 20, 50, 100)
 BETWEEN = (3, 30)

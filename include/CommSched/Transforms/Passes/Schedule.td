@@ -42,8 +42,9 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     loop or a branch may take what that leaves beside what is live around it,
     and is scheduled before the block around it, which then sees its new time;
     of a function with several blocks, each may take its own peak. Where no
-    order that is known fits, the one that needs least is taken, and a remark
-    gives both figures; with `strict` that is an error. The schedules for 0, 1,
+    order that is known fits, the one that needs least is taken, with a warning
+    that says what takes the memory; `commsched.over_budget_bytes` then keeps on
+    the function by how much, for reports. With `strict` that is an error. The schedules for 0, 1,
     2, 5, 10, 20, 50 and 100 % over the baseline are candidates for every larger
     budget, so that more memory never makes these longer (up to 65,536
     operations).

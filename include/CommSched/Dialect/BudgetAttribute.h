@@ -1,0 +1,30 @@
+//===- BudgetAttribute.h - The attribute of missed budgets ------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The discardable attribute `commsched.over_budget_bytes` of a function: by how
+// many bytes its last schedule misses its budget.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_DIALECT_BUDGETATTRIBUTE_H
+#define COMMSCHED_DIALECT_BUDGETATTRIBUTE_H
+
+#include "mlir/IR/Operation.h"
+#include <optional>
+
+namespace mlir::commsched {
+
+inline constexpr llvm::StringLiteral overBudgetBytesAttrName =
+    "commsched.over_budget_bytes";
+
+/// The bytes that `function` has the attribute for, if it has it.
+std::optional<int64_t> getOverBudgetBytes(Operation *function);
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_DIALECT_BUDGETATTRIBUTE_H
