@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduler.h"
+#include "CommSched/Schedule/Step/SmallerOrders.h"
 #include "CommSched/Support/Unlimited.h"
 
 using namespace mlir;
@@ -34,6 +35,81 @@ FailureOr<std::unique_ptr<BlockScheduler>> BlockScheduler::create(
 }
 
 //===----------------------------------------------------------------------===//
+// Orders to begin with
+//===----------------------------------------------------------------------===//
+
+// All that is known of a block, its buckets and its chunks, follows from the
+// order that it is in. So the block itself is in the order that a search begins
+// with while it runs, and in that of the program before and after.
+
+/// Puts the operations into `order`, from whichever they are in.
+void BlockScheduler::putInto(const schedule::Order &order) const {
+  for (NodeId node : order)
+    problem.getOperation(node)->remove();
+  // Behind the last operation stands the terminator, or nothing.
+  Block::iterator place = block.begin();
+  for (NodeId node : order)
+    block.getOperations().insert(place, problem.getOperation(node));
+}
+
+/// Lists the orders to begin with, unless that is done.
+LogicalResult BlockScheduler::findStarts() {
+  if (!starts.empty())
+    return success();
+  const schedule::Problem &known = problem.getProblem();
+  starts.push_back({known.programOrder(), nullptr, {}});
+  leastBytes = program.step.peakBytes;
+  if (options.beginsWithProgram)
+    return success();
+  FailureOr<schedule::SmallerOrders> smaller =
+      unwrap(schedule::findSmallerOrders(known));
+  if (failed(smaller))
+    return failure();
+  leastBytes = smaller->leastBytes;
+  for (schedule::Order &order : smaller->orders) {
+    std::unique_ptr<BlockSearch> search(
+        new BlockSearch(function, block, options, pricing));
+    putInto(order);
+    FailureOr<bool> isRead = search->read([](Location, StringRef) {},
+                                          /*known=*/nullptr, /*first=*/false);
+    putInto(problem.getProblem().programOrder());
+    if (failed(isRead))
+      return failure();
+    if (*isRead)
+      starts.push_back({std::move(order), std::move(search), {}});
+  }
+  return success();
+}
+
+/// The best schedule that begins with `start`.
+FailureOr<BlockSchedule> BlockScheduler::find(Start &start,
+                                              int64_t limitBytes) {
+  if (!start.search)
+    return BlockSearch::find(limitBytes);
+  putInto(start.order);
+  FailureOr<BlockSchedule> found = start.search->find(limitBytes);
+  putInto(problem.getProblem().programOrder());
+  if (succeeded(found))
+    found->start = start.search.get();
+  return found;
+}
+
+bool BlockScheduler::begin(const BlockSchedule &schedule) const {
+  if (!schedule.start)
+    return false;
+  keepBaselineBytes(function, block, program.step.peakBytes);
+  for (const Start &start : starts)
+    if (start.search.get() == schedule.start)
+      putInto(start.order);
+  return true;
+}
+
+bool BlockScheduler::apply(const BlockSchedule &schedule) {
+  bool isMoved = begin(schedule);
+  return getStartOf(schedule).apply(schedule) || isMoved;
+}
+
+//===----------------------------------------------------------------------===//
 // Budget steps
 //===----------------------------------------------------------------------===//
 
@@ -43,29 +119,33 @@ FailureOr<std::unique_ptr<BlockScheduler>> BlockScheduler::create(
 // these schedules within the limit is taken. A larger limit then chooses from
 // the same schedules and more.
 
-/// The budget steps, as percentages over the baseline.
+/// The budget steps beside the least peak, as percentages over the baseline.
 static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
 
-SmallVector<int64_t> BlockScheduler::listBudgetSteps() const {
-  SmallVector<int64_t> limits;
+FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
+  if (failed(findStarts()))
+    return failure();
+  SmallVector<int64_t> limits = {leastBytes};
   for (int32_t percent : budgetStepPercent) {
     MemoryBudget budget;
     budget.fraction = percent / 100.0;
     limits.push_back(getLimitBytes(budget));
   }
+  llvm::sort(limits);
   // The step of a block inside of another operation is its peak.
   limits.erase(llvm::unique(limits), limits.end());
   return limits;
 }
 
 /// find(), which is called once for each limit.
-FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(int64_t limitBytes) {
-  auto it = schedules.find(limitBytes);
-  if (it == schedules.end()) {
-    FailureOr<BlockSchedule> schedule = find(limitBytes);
+FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(Start &start,
+                                                           int64_t limitBytes) {
+  auto it = start.schedules.find(limitBytes);
+  if (it == start.schedules.end()) {
+    FailureOr<BlockSchedule> schedule = find(start, limitBytes);
     if (failed(schedule))
       return failure();
-    it = schedules.emplace(limitBytes, std::move(*schedule)).first;
+    it = start.schedules.emplace(limitBytes, std::move(*schedule)).first;
   }
   return &it->second;
 }
@@ -74,22 +154,24 @@ FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(int64_t limitBytes) {
 /// takes a few times as long as scheduling once.
 static constexpr NodeId maxSteppedNodes = 1 << 16;
 
-FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
-  if (problem.getProblem().numNodes() > maxSteppedNodes)
-    return find(limitBytes);
-  FailureOr<const BlockSchedule *> best = getOrFind(unlimited);
+/// The best schedule of `start`, and of the budget steps below the limit.
+FailureOr<BlockSchedule> BlockScheduler::schedule(Start &start,
+                                                  int64_t limitBytes) {
+  FailureOr<const BlockSchedule *> best = getOrFind(start, unlimited);
   if (failed(best))
     return failure();
   // Limits that the schedule without a limit meets are all the same. All others
   // are looked at in ascending order, since a search begins with what was found
   // before: for a budget step it then is the same whatever the limit is.
-  SmallVector<int64_t> limits = listBudgetSteps();
+  FailureOr<SmallVector<int64_t>> limits = listBudgetSteps();
+  if (failed(limits))
+    return failure();
   int64_t belowBytes = std::min(limitBytes, (*best)->step.peakBytes);
-  llvm::erase_if(limits, [&](int64_t bytes) { return bytes >= belowBytes; });
+  llvm::erase_if(*limits, [&](int64_t bytes) { return bytes >= belowBytes; });
   if (!(*best)->step.fits(limitBytes))
-    limits.push_back(limitBytes);
-  for (int64_t bytes : limits) {
-    FailureOr<const BlockSchedule *> other = getOrFind(bytes);
+    limits->push_back(limitBytes);
+  for (int64_t bytes : *limits) {
+    FailureOr<const BlockSchedule *> other = getOrFind(start, bytes);
     if (failed(other))
       return failure();
     if (isBetter((*other)->step.rank(limitBytes),
@@ -99,6 +181,23 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   BlockSchedule result = **best;
   result.limitBytes = limitBytes;
   return result;
+}
+
+FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
+  if (problem.getProblem().numNodes() > maxSteppedNodes)
+    return BlockSearch::find(limitBytes);
+  if (failed(findStarts()))
+    return failure();
+  std::optional<BlockSchedule> best;
+  for (Start &start : starts) {
+    FailureOr<BlockSchedule> found = schedule(start, limitBytes);
+    if (failed(found))
+      return failure();
+    if (!best ||
+        isBetter(found->step.rank(limitBytes), best->step.rank(limitBytes)))
+      best = std::move(*found);
+  }
+  return std::move(*best);
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,7 +17,8 @@
 //     the BucketChooser, with findSplit(): findWhole() of the BlockSearch of
 //     each copy of the block that a choice of the SplitChooser makes.
 //  3. BlockScheduler::schedule(limit): the best of find() for the limit and for
-//     fixed smaller ones, so that a larger limit is never worse.
+//     fixed smaller ones, so that a larger limit is never worse; of the block
+//     in the order that it was read in, and in others that take less memory.
 //     scheduleWithinBudget() makes a limit of the budget, and a lower one again
 //     if the allocator reserves too much.
 //
@@ -56,6 +57,8 @@ struct SchedulingOptions {
   SplittingOptions splitting;
   /// Whether a time or a size that is not known is an error.
   bool refusesAssumptions = false;
+  /// Whether schedules begin with the order of the program alone.
+  bool beginsWithProgram = false;
 };
 
 /// A way to merge or to split collectives that was not taken, and the step that
@@ -89,6 +92,9 @@ struct BlockSchedule {
   schedule::Order blockOrder;
   /// If nothing is merged: the best way to merge that was tried, if any was.
   std::optional<RejectedWay> rejected;
+  /// What has read the block in the order that all of this is about; null for
+  /// the order that the BlockScheduler has read.
+  BlockSearch *start = nullptr;
   /// What has read the split copy that all of this is about; null for the block
   /// as it was read.
   BlockSearch *split = nullptr;
@@ -162,9 +168,9 @@ protected:
 
   /// Reads the block, with the contention of its groups if that is `known`.
   /// False, after a call of `decline`, if a collective is in flight across its
-  /// boundary.
+  /// boundary. Remarks on unknown groups only if it is `first`.
   FailureOr<bool> read(DeclineFunction decline,
-                       const schedule::Contention *known);
+                       const schedule::Contention *known, bool first = true);
   OperationCosts &getCosts() const { return *pricing->getCosts(); }
   /// What `result` holds. Emits its error if it has one.
   template <typename T> FailureOr<T> unwrap(Result<T> result) const {
@@ -192,7 +198,7 @@ protected:
   int32_t distanceFactor = 1;
 
 private:
-  LogicalResult readContention();
+  LogicalResult readContention(bool remarks);
   int64_t sumExposedInside() const;
 
   int64_t exposedInsideNs = 0;
@@ -215,7 +221,9 @@ public:
   const SplitProgram &getSplit() const { return *split; }
   /// What has read the block that `schedule` is about.
   const BlockSearch &getReaderOf(const BlockSchedule &schedule) const {
-    return schedule.split ? *schedule.split : *this;
+    if (schedule.split)
+      return *schedule.split;
+    return schedule.start ? *schedule.start : *this;
   }
   /// The program that `schedule` orders.
   const schedule::Problem &getProblemOf(const BlockSchedule &schedule) const {
@@ -235,10 +243,12 @@ public:
   SplitChooser *getChooser() const { return chooser.get(); }
 
   /// Splits the regions, puts the block into that order and merges the buckets.
-  /// Returns whether anything changed.
+  /// The block is in the order that this has read. Returns whether anything
+  /// changed.
   bool apply(const BlockSchedule &schedule) const;
 
 protected:
+  friend class BlockScheduler;
   using PricedBlock::getProblemOf;
   using PricedBlock::PricedBlock;
 
@@ -297,8 +307,9 @@ public:
          std::shared_ptr<CostAnalysis> pricing = nullptr);
 
   /// The limits of live bytes, in ascending order, whose schedules every larger
-  /// limit considers: fixed percentages over the baseline.
-  SmallVector<int64_t> listBudgetSteps() const;
+  /// limit considers: the least peak that is known, and fixed percentages over
+  /// the baseline.
+  FailureOr<SmallVector<int64_t>> listBudgetSteps();
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
   /// In a block of up to 65,536 operations, no limit gives a longer step than a
@@ -311,14 +322,39 @@ public:
   /// suffice, the schedule that reserves least.
   FailureOr<BlockSchedule> scheduleWithinBudget();
 
+  /// Puts the block into the order that `schedule` begins with, for apply() of
+  /// getStartOf(). Returns whether anything changed.
+  bool begin(const BlockSchedule &schedule) const;
+  /// What has read the block in that order.
+  BlockSearch &getStartOf(const BlockSchedule &schedule) {
+    return schedule.start ? *schedule.start : *this;
+  }
+  /// Both.
+  bool apply(const BlockSchedule &schedule);
+
 private:
   using BlockSearch::BlockSearch;
 
-  FailureOr<const BlockSchedule *> getOrFind(int64_t limitBytes);
+  /// An order of the block that schedules begin with.
+  struct Start {
+    schedule::Order order;
+    /// Null for the order that this has read.
+    std::unique_ptr<BlockSearch> search;
+    /// By limit: what find() gave.
+    std::map<int64_t, BlockSchedule> schedules;
+  };
+
+  void putInto(const schedule::Order &order) const;
+  LogicalResult findStarts();
+  FailureOr<BlockSchedule> find(Start &start, int64_t limitBytes);
+  FailureOr<const BlockSchedule *> getOrFind(Start &start, int64_t limitBytes);
+  FailureOr<BlockSchedule> schedule(Start &start, int64_t limitBytes);
   FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
 
-  /// By limit: what find() gave.
-  std::map<int64_t, BlockSchedule> schedules;
+  /// Once they were needed: the order of the program, then others.
+  std::vector<Start> starts;
+  /// The least peak of them.
+  int64_t leastBytes = 0;
 };
 
 //===----------------------------------------------------------------------===//
@@ -333,7 +369,7 @@ std::string describeSplit(Operation *start, const SplitRegion &region,
 
 /// Emits a remark `CollectiveSplit` on each collective that `schedule` splits.
 /// For before it is applied.
-void remarkSplitRegions(func::FuncOp function, BlockScheduler &scheduler,
+void remarkSplitRegions(func::FuncOp function, BlockSearch &scheduler,
                         const BlockSchedule &schedule);
 
 /// Emits the remark `CollectiveNotSplit` on the collective `start`, and

@@ -165,7 +165,7 @@ static void remarkSchedule(func::FuncOp function,
   Location location = scheduler.getBlock().getParentOp()->getLoc();
   if (!schedule.fits())
     remarkOverBudget(function, scheduler, schedule);
-  if (schedule.step.order == before.order)
+  if (!schedule.start && schedule.step.order == before.order)
     remarkKept(function, location, before, schedule);
   else
     remarkScheduled(function, location, before, schedule);
@@ -183,7 +183,7 @@ std::string mlir::commsched::describeSplit(Operation *start,
 }
 
 void mlir::commsched::remarkSplitRegions(func::FuncOp function,
-                                         BlockScheduler &scheduler,
+                                         BlockSearch &scheduler,
                                          const BlockSchedule &schedule) {
   if (!schedule.split)
     return;
@@ -216,7 +216,7 @@ using NotSplitReasons = DenseMap<Operation *, SplitObstacle>;
 
 /// The reasons for the collectives of the block that `schedule` makes, before
 /// it is applied.
-static NotSplitReasons explainNotSplit(BlockScheduler &scheduler,
+static NotSplitReasons explainNotSplit(BlockSearch &scheduler,
                                        const BlockSchedule &schedule) {
   NotSplitReasons reasons;
   const BlockProblem &problem = scheduler.getProblem();
@@ -362,8 +362,9 @@ static NotSplitReasons remarkDecision(func::FuncOp function,
   BlockScheduler &scheduler = *block.scheduler;
   scheduler.remarkAssumptions();
   remarkSchedule(function, scheduler, block.schedule);
-  remarkSplitRegions(function, scheduler, block.schedule);
-  NotSplitReasons notSplit = explainNotSplit(scheduler, block.schedule);
+  BlockSearch &start = scheduler.getStartOf(block.schedule);
+  remarkSplitRegions(function, start, block.schedule);
+  NotSplitReasons notSplit = explainNotSplit(start, block.schedule);
   const BlockSearch &reader = scheduler.getReaderOf(block.schedule);
   remarkMerging(function, reader, block.schedule);
   // A merged collective may get the address of a member.
@@ -405,10 +406,13 @@ FailureOr<bool>
 mlir::commsched::applyDecision(func::FuncOp function, const DecidedBlock &block,
                                const SchedulingOptions &options) {
   bool hasRemarks = areRemarksEnabled(function);
+  bool isMoved = block.scheduler->begin(block.schedule);
   NotSplitReasons notSplit;
   if (hasRemarks)
     notSplit = remarkDecision(function, block);
-  bool isChanged = block.scheduler->apply(block.schedule);
+  bool isChanged =
+      block.scheduler->getStartOf(block.schedule).apply(block.schedule) ||
+      isMoved;
   if (hasRemarks && failed(remarkExposed(function, block, notSplit, options)))
     return failure();
   return isChanged;

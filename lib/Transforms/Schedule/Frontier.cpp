@@ -160,10 +160,14 @@ static FailureOr<FrontierPoint> makePoint(const BlockScheduler &scheduler,
   return point;
 }
 
-/// Schedules a block for `budget`, for the budget steps, and without a limit.
+/// Schedules a block for `budget`, for the budget steps, from the least peak
+/// on, and without a limit.
 static FailureOr<std::vector<FrontierPoint>>
 sweepBudgets(BlockScheduler &scheduler, const MemoryBudget &budget) {
-  SmallVector<int64_t> limits = scheduler.listBudgetSteps();
+  FailureOr<SmallVector<int64_t>> steps = scheduler.listBudgetSteps();
+  if (failed(steps))
+    return failure();
+  SmallVector<int64_t> &limits = *steps;
   limits.push_back(unlimited);
   limits.push_back(scheduler.getLimitBytes(budget));
   llvm::sort(limits);

@@ -29,12 +29,14 @@ void PricedBlock::remarkAssumptions() {
                                        listAssumptions(problem, getCosts()));
 }
 
-LogicalResult PricedBlock::readContention() {
+LogicalResult PricedBlock::readContention(bool remarks) {
   FailureOr<GroupContention> groups = computeContention(
       problem, getCosts().getTarget(), pricing->getSymbolTables());
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);
+  if (!remarks)
+    return success();
   for (Attribute key : groups->unknownGroups)
     remark::analysis(block.getParentOp()->getLoc(),
                      makeRemark("UnknownContention", function.getSymName()))
@@ -43,7 +45,8 @@ LogicalResult PricedBlock::readContention() {
 }
 
 FailureOr<bool> PricedBlock::read(DeclineFunction decline,
-                                  const schedule::Contention *known) {
+                                  const schedule::Contention *known,
+                                  bool first) {
   FailureOr<BlockProblem> created = priceBlock(block, getCosts());
   if (failed(created))
     return failure();
@@ -60,7 +63,7 @@ FailureOr<bool> PricedBlock::read(DeclineFunction decline,
   }
   if (known)
     contention = *known;
-  else if (failed(readContention()))
+  else if (failed(readContention(/*remarks=*/first)))
     return failure();
   exposedInsideNs = sumExposedInside();
   FailureOr<BlockSchedule> measured =

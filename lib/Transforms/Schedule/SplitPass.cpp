@@ -156,6 +156,8 @@ struct Split : mlir::commsched::impl::SplitBase<Split> {
     scheduling.splitting.split =
         bitwise ? ScheduleSplit::Auto : ScheduleSplit::Sums;
     scheduling.splitting.maxChunks = maxChunks;
+    // What stays whole keeps its place.
+    scheduling.beginsWithProgram = true;
     if (extent == SplitReach::Nearest)
       scheduling.splitting.extent = SplitExtent::Nearest;
     if (extent == SplitReach::Widest)

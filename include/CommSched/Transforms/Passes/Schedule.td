@@ -44,10 +44,12 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     of a function with several blocks, each may take its own peak. Where no
     order that is known fits, the one that needs least is taken, with a warning
     that says what takes the memory; `commsched.over_budget_bytes` then keeps on
-    the function by how much, for reports. With `strict` that is an error. The schedules for 0, 1,
-    2, 5, 10, 20, 50 and 100 % over the baseline are candidates for every larger
-    budget, so that more memory never makes these longer (up to 65,536
-    operations).
+    the function by how much, for reports. With `strict` that is an error. The
+    schedules for the least peak of an order that is known, and for 0, 1, 2, 5, 10,
+    20, 50 and 100 % over the baseline, are candidates for every larger budget, so
+    that more memory never makes these longer (up to 65,536 operations). Where
+    other orders of the computation take less memory than that of the program,
+    schedules begin with these, too.
 
     With `budget-on=reserved`, a budget in bytes limits what the `allocator`
     reserves for the schedule of a function. Where that is more, the limit of
@@ -104,8 +106,9 @@ def Frontier : Pass<"commsched-frontier", "::mlir::ModuleOp"> {
     Schedules every function as `commsched-schedule` does, for several memory
     budgets, and writes the points between which there is a choice: step time
     and peak memory of each schedule, without those that take both more time and
-    more memory than another one. The budgets are `memory-budget`, percentages
-    over the baseline from 0 to 100, and no limit. The module stays as it is.
+    more memory than another one. The budgets are `memory-budget`, the least peak
+    of an order that is known, percentages over the baseline from 0 to 100, and no
+    limit. The module stays as it is.
 
     A file that ends in `.json` gets an array with an object for each point, any
     other one CSV. Functions come in the order of the module. A remark

@@ -1,0 +1,207 @@
+//===- SmallerOrders.cpp - Orders that take less memory -------------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Step/SmallerOrders.h"
+
+#include "../Model/ReadyTracker.h"
+#include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Verify.h"
+#include "CommSched/Support/Unlimited.h"
+#include "ComputeOrders.h"
+#include "StepConstruction.h"
+
+#include <algorithm>
+#include <queue>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+namespace {
+
+struct SizedOrder {
+  Order order;
+  int64_t peakBytes;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Along the longest chains
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Orders computation by its place beside the longest chain of the program:
+/// what takes more memory than it frees comes directly before what needs it,
+/// and everything else directly behind what it needs. Collectives take no time:
+/// they are as late as possible anyway.
+class ChainOrder {
+public:
+  explicit ChainOrder(const Problem &problem);
+
+  Order take();
+
+private:
+  int64_t getCost(NodeId node) const {
+    // Operations without a cost have places, too.
+    return problem.kind(node) == NodeKind::Compute ? problem.costNs(node) + 1
+                                                   : 0;
+  }
+  void measureChains();
+  void measureKept();
+  int64_t computeFreed(NodeId node) const;
+
+  const Problem &problem;
+  /// By operation: the longest chain before and behind it.
+  std::vector<int64_t> heads;
+  std::vector<int64_t> tails;
+  int64_t longest = 0;
+  /// By operation: the bytes that stay of what it makes when all that follows
+  /// at once has run, such as the reduction of a gradient.
+  std::vector<int64_t> kept;
+};
+
+} // namespace
+
+ChainOrder::ChainOrder(const Problem &problem)
+    : problem(problem), heads(problem.numNodes()), tails(problem.numNodes()),
+      kept(problem.numNodes()) {
+  measureChains();
+  measureKept();
+}
+
+void ChainOrder::measureChains() {
+  const Order &program = problem.topologicalOrder();
+  for (NodeId node : program)
+    for (DependenceEnd end : problem.predecessors(node))
+      heads[node] = std::max(heads[node], heads[end.node] + getCost(end.node));
+  for (auto it = program.rbegin(); it != program.rend(); ++it) {
+    for (DependenceEnd end : problem.successors(*it))
+      tails[*it] = std::max(tails[*it], tails[end.node] + getCost(end.node));
+    longest = std::max(longest, heads[*it] + getCost(*it) + tails[*it]);
+  }
+}
+
+void ChainOrder::measureKept() {
+  std::vector<int64_t> freed(problem.numNodes()), stays(problem.numNodes());
+  for (BufferId id = 0; id < problem.numBuffers(); ++id)
+    if (const Buffer &buffer = problem.buffer(id); buffer.producer != noNode)
+      (buffer.freed ? freed : stays)[buffer.producer] += buffer.bytes;
+  const Order &program = problem.topologicalOrder();
+  for (auto it = program.rbegin(); it != program.rend(); ++it) {
+    NodeId node = *it;
+    int64_t endNs = heads[node] + getCost(node);
+    int64_t behind = 0;
+    for (DependenceEnd end : problem.successors(node))
+      behind =
+          heads[end.node] > endNs
+              ? unlimited
+              : std::min(behind, unlimited - kept[end.node]) + kept[end.node];
+    // What makes nothing, such as a wait, stands for what it passes on.
+    bool passesOn = problem.kind(node) != NodeKind::Start && freed[node] == 0;
+    kept[node] =
+        stays[node] + (passesOn ? std::min(behind, unlimited - stays[node])
+                                : std::min(behind, freed[node]));
+  }
+}
+
+/// The bytes of what `node` is among the last to use.
+int64_t ChainOrder::computeFreed(NodeId node) const {
+  int64_t bytes = 0;
+  for (BufferId id : problem.buffersUsedBy(node)) {
+    const Buffer &buffer = problem.buffer(id);
+    ArrayView<NodeId> users = problem.users(id);
+    if (buffer.freed && buffer.producer != node &&
+        std::all_of(users.begin(), users.end(),
+                    [&](NodeId user) { return heads[user] <= heads[node]; }))
+      bytes += buffer.bytes;
+  }
+  return bytes;
+}
+
+Order ChainOrder::take() {
+  using Entry = std::pair<int64_t, NodeId>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
+  auto makeReady = [&](NodeId node) {
+    bool isEarly = kept[node] <= computeFreed(node);
+    ready.push(
+        {isEarly ? heads[node] : longest - tails[node] - getCost(node), node});
+  };
+  ReadyTracker tracker(problem);
+  for (NodeId node : tracker.listReady())
+    makeReady(node);
+  Order order;
+  while (!ready.empty()) {
+    NodeId node = ready.top().second;
+    ready.pop();
+    order.push_back(node);
+    tracker.take(node, makeReady);
+  }
+  return order;
+}
+
+static Result<Order> sortAlongChains(const Problem &problem) {
+  return ChainOrder(problem).take();
+}
+
+//===----------------------------------------------------------------------===//
+// The choice
+//===----------------------------------------------------------------------===//
+
+/// Puts every collective of `order` as late as possible. What overlaps takes
+/// memory that says nothing about the order of the computation.
+static Result<SizedOrder> collectLate(const StepStructure &structure,
+                                      const Order &order) {
+  SizedOrder late = {
+      StepConstruction(structure, getComputeOrder(structure, order))
+          .alapOrder(),
+      0};
+  if (Status status = verify(structure.getProblem(), late.order); !status)
+    return Error{status.error()};
+  Result<MemoryTimeline> memory =
+      simulateMemory(structure.getProblem(), late.order);
+  if (!memory)
+    return Error{memory.error()};
+  late.peakBytes = memory->peakBytes;
+  return late;
+}
+
+Result<SmallerOrders> schedule::findSmallerOrders(const Problem &problem) {
+  if (Status status = verify(problem, problem.programOrder()); !status)
+    return Error{"the program is not a legal order: " + status.error()};
+  Result<StepStructure> structure = StepStructure::create(problem);
+  if (!structure)
+    return Error{structure.error()};
+  Result<SizedOrder> program = collectLate(*structure, problem.programOrder());
+  if (!program)
+    return Error{program.error()};
+  std::vector<SizedOrder> smaller;
+  for (auto *sort :
+       {sortAlongChains, sortLeastPeakMemoryFirst, sortDepthFirst}) {
+    Result<Order> sorted = sort(problem);
+    if (!sorted)
+      return Error{sorted.error()};
+    Result<SizedOrder> late = collectLate(*structure, *sorted);
+    if (!late)
+      return Error{late.error()};
+    if (late->peakBytes < program->peakBytes)
+      smaller.push_back(std::move(*late));
+  }
+  std::stable_sort(smaller.begin(), smaller.end(),
+                   [](const SizedOrder &a, const SizedOrder &b) {
+                     return a.peakBytes < b.peakBytes;
+                   });
+  SmallerOrders result;
+  result.leastBytes =
+      smaller.empty() ? program->peakBytes : smaller.front().peakBytes;
+  for (SizedOrder &each : smaller)
+    if (result.orders.empty() || result.orders.back() != each.order)
+      result.orders.push_back(std::move(each.order));
+  return result;
+}
