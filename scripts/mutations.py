@@ -204,7 +204,8 @@ MUTATIONS = [
         ("unit CostModel CollectiveCost*",)),
     Mutation(
         "lib/CostModel/NcclModel.cpp",
-        "    us += group.extraTime(algorithm, protocol, bytes);\n", "",
+        "double us = group.extraTime(algorithm, protocol, bytes) +\n",
+        "double us =\n",
         "NCCL's work beside the algorithm costs nothing",
         ("unit CostModel NcclModel*",)),
     Mutation(

@@ -11,7 +11,7 @@ from seeds import turns
 
 SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
 #: Seeds of random steps for which no rule is shorter: 24 of those from 21 to 60. For
-#: 8 of these 40 a rule is, by 0.4 to 8 %; `testsupport/rules/compare.py` lists them.
+#: 8 of these 40 a rule is, by 0.4 to 8 %; `testsupport/rules/compare_rules.py` lists them.
 HELD = (
     21, 22, 24, 27, 29, 30, 32, 33, 35, 36, 37, 40, 42, 43, 44, 45, 46, 47, 48, 50,
     54, 55, 58, 59,
@@ -25,9 +25,9 @@ TOLERANCE = 0.001
 def compare(monkeypatch):
     for name in ("rules", "steps"):
         monkeypatch.syspath_prepend(str(SUPPORT / name))
-    import compare
+    import compare_rules
 
-    return compare
+    return compare_rules
 
 
 @pytest.fixture

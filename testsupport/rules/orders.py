@@ -19,7 +19,7 @@ import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import compare
+import compare_rules
 
 NAME = re.compile(r"%[\w.$-]+")
 #: Of the peak of the program, between two budgets.
@@ -89,7 +89,7 @@ def find_faults(costs: list, written: list, budgets: list[int]) -> Iterator[str]
 
 def check_step(tool, pool: ThreadPoolExecutor, seed: int, stride: float):
     """The label of the step of a seed, and what is wrong with it."""
-    step = compare.random_models.make_random_step(seed)
+    step = compare_rules.random_models.make_random_step(seed)
     paths = [tool.folder / f"{name}.mlir" for name in ("step", "written", "other")]
     paths[0].write_text(step.text, encoding="utf-8")
     program = tool.run(paths[0], "", paths[1].name)
@@ -113,11 +113,11 @@ def main() -> int:
     add("--steps", type=int, default=20)
     add("--seed", type=int, default=1, help="of the first step")
     add("--stride", type=float, default=STRIDE, help="between budgets")
-    add("--opt", default=compare.BUILT_TOOL)
+    add("--opt", default=compare_rules.BUILT_TOOL)
     options = parser.parse_args()
     count = 0
-    with compare.make_pool() as pool, tempfile.TemporaryDirectory() as folder:
-        tool = compare.Tool(options.opt, folder)
+    with compare_rules.make_pool() as pool, tempfile.TemporaryDirectory() as folder:
+        tool = compare_rules.Tool(options.opt, folder)
         for seed in range(options.seed, options.seed + options.steps):
             label, faults = check_step(tool, pool, seed, options.stride)
             count += bool(faults)

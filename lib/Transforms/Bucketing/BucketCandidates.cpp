@@ -444,15 +444,26 @@ CandidateMaker::CandidateMaker(const BucketingPassOptions &options,
     entries.emplace(*rule, isByHand ? &options.plan : nullptr);
 }
 
+/// That part of `bytes`, rounded down; `unlimited` if it is not less.
+static int64_t takePercent(int64_t bytes, int32_t percent) {
+  int64_t whole, part = bytes % 100 * percent / 100;
+  if (llvm::MulOverflow<int64_t>(bytes / 100, percent, whole) ||
+      whole > unlimited - part)
+    return unlimited;
+  return whole + part;
+}
+
 /// How large the buckets of the collective may be by the rule.
 int64_t CandidateMaker::getCapBytes(const MergeableCollective &collective,
                                     size_t part) const {
   if (!rule)
     return unlimited;
-  int64_t capBytes = collective.saturatedBytes / 100 * rule->percents[part];
+  int64_t capBytes =
+      takePercent(collective.saturatedBytes, rule->percents[part]);
   if (rule->roomPercent == 0)
     return capBytes;
-  return std::min(capBytes, collective.roomBytes / 100 * rule->roomPercent);
+  return std::min(capBytes,
+                  takePercent(collective.roomBytes, rule->roomPercent));
 }
 
 int32_t CandidateMaker::addKey(const MergeableCollective &collective,
