@@ -26,7 +26,7 @@ from typing import NamedTuple
 SUPPORT = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(SUPPORT / "rules"), str(SUPPORT / "steps")]
 
-import random_models  # noqa: E402
+import model_steps  # noqa: E402
 import rules  # noqa: E402
 
 BUILT_TOOL = SUPPORT.parent / "build" / "bin" / "commsched-opt"
@@ -149,7 +149,7 @@ def compare_step(
     tool: Tool, pool: ThreadPoolExecutor, seed: int, count: int
 ) -> Iterator[tuple[str, Row]]:
     """The label of the step of a seed, and a row for each of so many budgets."""
-    step = random_models.make_random_step(seed)
+    step = model_steps.make_random_step(seed)
     peers = Peers(tool, pool, step.text)
     for budget in peers.budgets(random.Random(seed), count):
         yield step.label, peers.compare(budget)

@@ -89,7 +89,7 @@ def find_faults(costs: list, written: list, budgets: list[int]) -> Iterator[str]
 
 def check_step(tool, pool: ThreadPoolExecutor, seed: int, stride: float):
     """The label of the step of a seed, and what is wrong with it."""
-    step = compare_rules.random_models.make_random_step(seed)
+    step = compare_rules.model_steps.make_random_step(seed)
     paths = [tool.folder / f"{name}.mlir" for name in ("step", "written", "other")]
     paths[0].write_text(step.text, encoding="utf-8")
     program = tool.run(paths[0], "", paths[1].name)
