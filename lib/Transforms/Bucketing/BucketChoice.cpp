@@ -255,8 +255,9 @@ static BucketPlacement makePlacement(const BlockProblem &problem,
   return placement;
 }
 
-/// Finds the merged program of a choice that has buckets, and its order.
-LogicalResult BucketChooser::merge(BucketChoice &choice) {
+/// Finds the merged program of a choice that has buckets, and its order. Error:
+/// there is none.
+Status BucketChooser::merge(BucketChoice &choice) const {
   const schedule::Problem &program = problem.getProblem();
   std::vector<Bucket> buckets = choice.bucketing.buckets;
   BucketPlacement placement;
@@ -291,13 +292,13 @@ LogicalResult BucketChooser::merge(BucketChoice &choice) {
     merged = create();
   }
   if (!merged)
-    return reportNoOrder(function, merged.error());
+    return Error{merged.error()};
   Result<Order> order = merged->place(placement);
   if (!order)
-    return reportNoOrder(function, order.error());
+    return Error{order.error()};
   choice.merged = std::move(*merged);
   choice.order = std::move(*order);
-  return success();
+  return Status::success();
 }
 
 /// The rules in words; each kind that may be merged by its own, if they differ.
@@ -342,11 +343,17 @@ FailureOr<BucketChoice> BucketChooser::form(ArrayRef<MergeableKind> kinds,
   return choice;
 }
 
-LogicalResult BucketChooser::complete(BucketChoice &choice) {
+Status BucketChooser::tryComplete(BucketChoice &choice) const {
   for (const Bucket &bucket : choice.bucketing.buckets)
     choice.prices.push_back(
         pricer.price(bucket.starts, choice.candidates.modes[bucket.key]));
-  return choice.prices.empty() ? success() : merge(choice);
+  return choice.prices.empty() ? Status::success() : merge(choice);
+}
+
+LogicalResult BucketChooser::complete(BucketChoice &choice) const {
+  if (Status status = tryComplete(choice); !status)
+    return reportNoOrder(function, status.error());
+  return success();
 }
 
 FailureOr<BucketChoice> BucketChooser::choose(ArrayRef<MergeableKind> kinds,

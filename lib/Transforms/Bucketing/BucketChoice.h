@@ -417,12 +417,15 @@ public:
   /// are buckets, the merged program.
   FailureOr<BucketChoice> form(ArrayRef<MergeableKind> kinds,
                                ArrayRef<PlanRule> rules);
-  LogicalResult complete(BucketChoice &choice);
+  LogicalResult complete(BucketChoice &choice) const;
+
+  /// As complete(), for buckets that may make no program. Error: they do not.
+  Status tryComplete(BucketChoice &choice) const;
 
 private:
   FailureOr<BucketCandidates> findCandidates(ArrayRef<MergeableKind> kinds,
                                              ArrayRef<PlanRule> rules);
-  LogicalResult merge(BucketChoice &choice);
+  Status merge(BucketChoice &choice) const;
 
   func::FuncOp function;
   const BlockProblem &problem;

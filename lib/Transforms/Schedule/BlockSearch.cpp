@@ -86,6 +86,13 @@ static void traceSchedule([[maybe_unused]] StringRef what,
   });
 }
 
+/// Options for schedules that are compared with others: small steps are
+/// searched once the best is known.
+static StepSchedulerOptions withoutEffort(StepSchedulerOptions stepOptions) {
+  stepOptions.effort = 0;
+  return stepOptions;
+}
+
 /// The most promising ways to merge, each with a schedule.
 FailureOr<SmallVector<MergingSearch::Candidate>>
 BlockSearch::findMerged(const Order &unmerged,
@@ -95,10 +102,11 @@ BlockSearch::findMerged(const Order &unmerged,
       getOrMakeMerging().findPromising(unmerged, stepOptions, numPromising);
   if (failed(promising))
     return failure();
+  StepSchedulerOptions quickly = withoutEffort(stepOptions);
   auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
     FailureOr<StepSchedule> step =
         unwrap(scheduleMerged(*candidate.choice, candidate.step.order,
-                              schedule::scheduleStepOnce, stepOptions));
+                              schedule::scheduleStepOnce, quickly));
     if (failed(step))
       return failure();
     traceSchedule("schedule of merging", candidate.choice->rule, *step,
@@ -130,8 +138,8 @@ BlockSearch::measureImproved(StepSchedule unmerged,
 FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
                                                 bool mayMerge) {
   StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
-  FailureOr<StepSchedule> unmerged =
-      unwrap(schedule::scheduleStepOnce(problem.getProblem(), stepOptions));
+  FailureOr<StepSchedule> unmerged = unwrap(schedule::scheduleStepOnce(
+      problem.getProblem(), withoutEffort(stepOptions)));
   if (failed(unmerged))
     return failure();
   traceSchedule("schedule", "without merging", *unmerged, limitBytes);
@@ -144,9 +152,13 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
   auto steps = llvm::map_to_vector(
       *merged, [](const auto &candidate) { return candidate.step; });
   if (std::optional<size_t> best = findBest(*unmerged, steps, limitBytes)) {
-    const BucketChoice *choice = (*merged)[*best].choice;
-    FailureOr<StepSchedule> step =
-        unwrap(improveMerged(*choice, std::move(steps[*best]), stepOptions));
+    FailureOr<MergingSearch::Candidate> refined =
+        getOrMakeMerging().refine(std::move((*merged)[*best]), stepOptions);
+    if (failed(refined))
+      return failure();
+    const BucketChoice *choice = refined->choice;
+    FailureOr<StepSchedule> step = unwrap(
+        improveMerged(*choice, std::move(refined->step), stepOptions));
     if (failed(step))
       return failure();
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);

@@ -69,6 +69,15 @@ public:
                 const schedule::StepSchedulerOptions &stepOptions,
                 size_t count);
 
+  /// Changes the buckets of a schedule for the limit of the options while that
+  /// makes it better: joins two that follow each other in order of use, divides
+  /// one, moves a member from one to the next, or lets members travel with or
+  /// without copies. Each change is judged by a sketch, of which there is a
+  /// fixed number by the operations of the program. Emits an error if a program
+  /// cannot be scheduled.
+  FailureOr<Candidate> refine(Candidate start,
+                              const schedule::StepSchedulerOptions &stepOptions);
+
 private:
   /// One rule for each kind of collective.
   using Rules = std::vector<PlanRule>;
@@ -80,6 +89,7 @@ private:
     int64_t limitBytes;
   };
   class Descent;
+  class Refinement;
 
   LogicalResult sortByUse(const schedule::Order &unmerged, int64_t limitBytes);
   FailureOr<const BucketChoice *> getOrMakeChoice(const Rules &rules);

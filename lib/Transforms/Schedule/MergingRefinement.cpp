@@ -1,0 +1,378 @@
+//===- MergingRefinement.cpp - Local search among buckets -----------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MergingSearch.h"
+
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "mlir/IR/Threading.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+using schedule::Bucket;
+using schedule::BucketedProblem;
+using schedule::NodeId;
+using schedule::noNode;
+using schedule::Order;
+using schedule::StepSchedule;
+using schedule::StepSchedulerOptions;
+using schedule::Timeline;
+
+/// The most operations of all sketches of one refinement together.
+static constexpr size_t maxRefinedNodes = 1 << 18;
+
+/// How many changes that are better alone are tried together, at most.
+static constexpr size_t maxCombined = 8;
+
+namespace {
+
+/// Buckets that are replaced by others of the same collectives. A bucket of one
+/// member stands for a collective that travels alone.
+struct Move {
+  SmallVector<Bucket, 2> taken, given;
+  /// For how long what is taken is exposed, in nanoseconds.
+  int64_t exposedNs = 0;
+};
+
+/// The collectives that may travel together, in order of use.
+struct Line {
+  ArrayRef<BucketMode> modes;
+  std::vector<const MergeableCollective *> collectives;
+};
+
+} // namespace
+
+/// Changes the buckets of a schedule for one limit while that makes it better.
+class MergingSearch::Refinement {
+public:
+  Refinement(MergingSearch &search, Candidate start,
+             const StepSchedulerOptions &stepOptions)
+      : search(search), best(std::move(start)), stepOptions(stepOptions),
+        numLeft(maxRefinedNodes /
+                std::max<size_t>(search.problem.getProblem().numNodes(), 1)) {}
+
+  FailureOr<Candidate> run();
+
+private:
+  /// A changed choice with a sketch.
+  struct Trial {
+    const Move *move;
+    std::vector<Bucket> units;
+    BucketChoice choice;
+    StepSchedule step;
+  };
+
+  bool isBetter(const StepSchedule &a, const StepSchedule &b) const {
+    return schedule::isBetter(a.rank(stepOptions.limitBytes),
+                              b.rank(stepOptions.limitBytes));
+  }
+  void readLines();
+  void readUnits();
+  bool mayToggle(const Bucket &unit) const {
+    return unit.starts.size() > 1 && lines[unit.key / 2].modes.size() > 1;
+  }
+  Bucket makeUnit(ArrayRef<NodeId> starts, int32_t key) const;
+  void addMove(ArrayRef<Bucket> taken, ArrayRef<Bucket> given);
+  void addMoves(ArrayRef<Bucket> line);
+  LogicalResult listMoves();
+  std::optional<Trial> prepare(const std::vector<Bucket> &from,
+                               const Move &move);
+  LogicalResult sketch(MutableArrayRef<Trial> trials);
+  FailureOr<bool> improve();
+
+  MergingSearch &search;
+  Candidate best;
+  const StepSchedulerOptions &stepOptions;
+  /// How many sketches may still be made.
+  size_t numLeft;
+  std::vector<Line> lines;
+  /// By collective: its line, its bytes, and its place among all.
+  DenseMap<NodeId, std::tuple<int32_t, int64_t, int32_t>> lineOf;
+  /// All collectives, in the buckets of the best one. The key of a unit is
+  /// twice its line, plus 1 if its members travel without copies although they
+  /// could be copied.
+  std::vector<Bucket> units;
+  std::vector<Move> moves;
+  /// The expanded order of the best one.
+  Order order;
+};
+
+//===----------------------------------------------------------------------===//
+// Units
+//===----------------------------------------------------------------------===//
+
+void MergingSearch::Refinement::readLines() {
+  for (const MergeableKind &kind : search.mergeable.kinds) {
+    DenseMap<Attribute, size_t> known;
+    for (const MergeableCollective &collective : kind.collectives.mergeable) {
+      auto [it, isNew] = known.try_emplace(collective.key, lines.size());
+      if (isNew)
+        lines.push_back({collective.modes, {}});
+      lineOf[collective.node] = {static_cast<int32_t>(it->second),
+                                 collective.bytes,
+                                 static_cast<int32_t>(lineOf.size())};
+      lines[it->second].collectives.push_back(&collective);
+    }
+  }
+}
+
+Bucket MergingSearch::Refinement::makeUnit(ArrayRef<NodeId> starts,
+                                           int32_t key) const {
+  Bucket unit;
+  unit.key = key;
+  unit.starts.assign(starts.begin(), starts.end());
+  llvm::sort(unit.starts);
+  for (NodeId start : starts)
+    unit.bytes += std::get<1>(lineOf.at(start));
+  return unit;
+}
+
+/// Reads the units from the buckets of the best one.
+void MergingSearch::Refinement::readUnits() {
+  llvm::DenseSet<NodeId> seen;
+  const BucketChoice &choice = *best.choice;
+  for (auto [bucket, price] :
+       llvm::zip_equal(choice.bucketing.buckets, choice.prices)) {
+    int32_t line = std::get<0>(lineOf.at(bucket.starts.front()));
+    bool isCopied = lines[line].modes.size() == 1 ||
+                    llvm::is_contained(choice.candidates.modes[bucket.key],
+                                       BucketMode::Copy);
+    units.push_back(makeUnit(bucket.starts, 2 * line + !isCopied));
+    seen.insert(bucket.starts.begin(), bucket.starts.end());
+  }
+  for (auto [index, line] : llvm::enumerate(lines))
+    for (const MergeableCollective *collective : line.collectives)
+      if (!seen.contains(collective->node))
+        units.push_back(makeUnit(collective->node, 2 * index));
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+void MergingSearch::Refinement::addMove(ArrayRef<Bucket> taken,
+                                        ArrayRef<Bucket> given) {
+  Move &move = moves.emplace_back();
+  llvm::append_range(move.taken, taken);
+  llvm::append_range(move.given, given);
+}
+
+/// Adds the changes of the units of one line, which are in order of use.
+void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
+  auto getPlace = [&](NodeId start) { return std::get<2>(lineOf.at(start)); };
+  auto sorted = [&](const Bucket &unit) {
+    std::vector<NodeId> starts = unit.starts;
+    llvm::sort(starts,
+               [&](NodeId a, NodeId b) { return getPlace(a) < getPlace(b); });
+    return starts;
+  };
+  auto join = [&](const Bucket &a, const Bucket &b) {
+    std::vector<NodeId> starts = a.starts;
+    llvm::append_range(starts, b.starts);
+    const Bucket &larger = b.bytes > a.bytes ? b : a;
+    addMove({a, b}, makeUnit(starts, larger.key));
+  };
+  // The first `count` of `starts`, and the rest.
+  auto divide = [&](ArrayRef<NodeId> starts, size_t count, int32_t first,
+                    int32_t second) {
+    return std::array{makeUnit(starts.take_front(count), first),
+                      makeUnit(starts.drop_front(count), second)};
+  };
+  for (size_t index = 0; index < line.size(); ++index) {
+    const Bucket &unit = line[index];
+    if (mayToggle(unit))
+      addMove(unit, makeUnit(unit.starts, unit.key ^ 1));
+    if (unit.starts.size() > 1)
+      addMove(unit, divide(sorted(unit), unit.starts.size() / 2, unit.key,
+                           unit.key));
+    if (index + 1 == line.size())
+      break;
+    const Bucket &next = line[index + 1];
+    join(unit, next);
+    std::vector<NodeId> both = sorted(unit);
+    size_t count = both.size();
+    llvm::append_range(both, sorted(next));
+    if (count > 1)
+      addMove({unit, next}, divide(both, count - 1, unit.key, next.key));
+    if (both.size() > count + 1)
+      addMove({unit, next}, divide(both, count + 1, unit.key, next.key));
+  }
+  // What comes first and last, such as an embedding and a head.
+  if (line.size() > 2)
+    join(line.front(), line.back());
+}
+
+/// Lists the changes of all lines, those of what is exposed most first.
+LogicalResult MergingSearch::Refinement::listMoves() {
+  const BucketedProblem &merged = *best.choice->merged;
+  Result<Timeline> timeline = simulate(merged.getProblem(), best.step.order,
+                                       stepOptions.contention);
+  Result<Order> expanded = merged.expand(best.step.order);
+  if (!timeline || !expanded)
+    return emitError(search.function.getLoc(), "cannot be scheduled: ")
+           << (timeline ? expanded.error() : timeline.error());
+  order = std::move(*expanded);
+  moves.clear();
+  auto getPlace = [&](const Bucket &unit) {
+    int32_t first = std::numeric_limits<int32_t>::max();
+    for (NodeId start : unit.starts)
+      first = std::min(first, std::get<2>(lineOf.at(start)));
+    return first;
+  };
+  llvm::sort(units, [&](const Bucket &a, const Bucket &b) {
+    return getPlace(a) < getPlace(b);
+  });
+  std::vector<std::vector<Bucket>> byLine(lines.size());
+  for (const Bucket &unit : units)
+    byLine[unit.key / 2].push_back(unit);
+  for (const std::vector<Bucket> &line : byLine)
+    addMoves(line);
+  for (Move &move : moves)
+    for (const Bucket &unit : move.taken)
+      move.exposedNs +=
+          timeline->exposedNs[merged.nodeOf(unit.starts.front())];
+  llvm::stable_sort(moves, [](const Move &a, const Move &b) {
+    return a.exposedNs > b.exposedNs;
+  });
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Search
+//===----------------------------------------------------------------------===//
+
+/// The choice of the units `from` after `move`; none if what it takes is not
+/// there, or a path of dependences joins what it merges.
+std::optional<MergingSearch::Refinement::Trial>
+MergingSearch::Refinement::prepare(const std::vector<Bucket> &from,
+                                   const Move &move) {
+  Trial trial = {&move, {}, {}, {}};
+  auto isTaken = [&](const Bucket &unit) {
+    return llvm::any_of(move.taken, [&](const Bucket &taken) {
+      return taken.starts == unit.starts && taken.key == unit.key;
+    });
+  };
+  llvm::copy_if(from, std::back_inserter(trial.units),
+                [&](const Bucket &unit) { return !isTaken(unit); });
+  if (trial.units.size() + move.taken.size() != from.size())
+    return std::nullopt;
+  llvm::append_range(trial.units, move.given);
+  BucketChoice &choice = trial.choice;
+  StringRef suffix = ", changed where that is shorter";
+  choice.rule = best.choice->rule;
+  if (!StringRef(choice.rule).ends_with(suffix))
+    choice.rule += suffix;
+  for (const Line &line : lines) {
+    choice.candidates.modes.emplace_back(line.modes);
+    choice.candidates.modes.push_back({BucketMode::Coalesced});
+  }
+  llvm::copy_if(trial.units, std::back_inserter(choice.bucketing.buckets),
+                [](const Bucket &unit) { return unit.starts.size() > 1; });
+  if (choice.bucketing.buckets.empty())
+    return std::nullopt;
+  llvm::sort(choice.bucketing.buckets, [](const Bucket &a, const Bucket &b) {
+    return a.starts.front() < b.starts.front();
+  });
+  if (!search.chooser.tryComplete(choice))
+    return std::nullopt;
+  return trial;
+}
+
+/// The order of a merged program with everything in the place that it has in
+/// `order`, an order of the program: a merged start in that of its last member,
+/// a merged wait in that of its first.
+static Order orderMerged(const BucketedProblem &merged, const Order &order) {
+  std::vector<size_t> numMembers(merged.numBuckets());
+  Order wanted;
+  llvm::BitVector isPlaced(merged.getProblem().numNodes());
+  for (NodeId original : order) {
+    NodeId node = merged.nodeOf(original);
+    if (node == noNode || isPlaced[node])
+      continue;
+    if (int32_t bucket = merged.bucketOf(node);
+        bucket >= 0 && node == merged.startOf(bucket) &&
+        ++numMembers[bucket] < merged.bucket(bucket).starts.size())
+      continue;
+    isPlaced.set(node);
+    wanted.push_back(node);
+  }
+  return schedule::completeOrder(merged.getProblem(), wanted);
+}
+
+/// Sketches the trials, each from the order of the best one.
+LogicalResult MergingSearch::Refinement::sketch(MutableArrayRef<Trial> trials) {
+  numLeft -= std::min(numLeft, trials.size());
+  return failableParallelForEach(
+      search.function.getContext(), trials, [&](Trial &trial) -> LogicalResult {
+        Result<StepSchedule> step = scheduleMerged(
+            trial.choice, orderMerged(*trial.choice.merged, order),
+            schedule::sketchStep, stepOptions);
+        if (!step)
+          return emitError(search.function.getLoc(), "cannot be scheduled: ")
+                 << step.error();
+        trial.step = std::move(*step);
+        return success();
+      });
+}
+
+/// Tries all changes, and takes the best and those that are better with it.
+FailureOr<bool> MergingSearch::Refinement::improve() {
+  if (failed(listMoves()))
+    return failure();
+  std::vector<Trial> trials;
+  for (const Move &move : moves) {
+    if (trials.size() == numLeft)
+      break;
+    if (std::optional<Trial> trial = prepare(units, move))
+      trials.push_back(std::move(*trial));
+  }
+  if (failed(sketch(trials)))
+    return failure();
+  llvm::erase_if(trials, [&](const Trial &trial) {
+    return !isBetter(trial.step, best.step);
+  });
+  if (trials.empty())
+    return false;
+  llvm::stable_sort(trials, [&](const Trial &a, const Trial &b) {
+    return isBetter(a.step, b.step);
+  });
+  Trial chosen = std::move(trials.front());
+  for (size_t index = 1;
+       index < std::min(trials.size(), maxCombined) && numLeft > 0; ++index) {
+    std::optional<Trial> both = prepare(chosen.units, *trials[index].move);
+    if (!both)
+      continue;
+    if (failed(sketch(*both)))
+      return failure();
+    if (isBetter(both->step, chosen.step))
+      chosen = std::move(*both);
+  }
+  units = std::move(chosen.units);
+  best.choice = &search.choices.emplace_back(std::move(chosen.choice));
+  best.step = std::move(chosen.step);
+  return true;
+}
+
+FailureOr<MergingSearch::Candidate> MergingSearch::Refinement::run() {
+  readLines();
+  readUnits();
+  while (numLeft > 0) {
+    FailureOr<bool> isImproved = improve();
+    if (failed(isImproved))
+      return failure();
+    if (!*isImproved)
+      break;
+  }
+  return std::move(best);
+}
+
+FailureOr<MergingSearch::Candidate>
+MergingSearch::refine(Candidate start,
+                      const StepSchedulerOptions &stepOptions) {
+  return Refinement(*this, std::move(start), stepOptions).run();
+}
