@@ -443,9 +443,7 @@ static Result<StepSchedule> repeat(const Problem &problem,
                                    Result<StepSchedule> schedule,
                                    const StepSchedulerOptions &options) {
   constexpr int32_t maxRounds = 16;
-  for (int32_t round = 0; schedule && round < maxRounds &&
-                          schedule->origin != ScheduleOrigin::Program;
-       ++round) {
+  for (int32_t round = 0; schedule && round < maxRounds; ++round) {
     Problem program = renumber(problem, schedule->order);
     Result<StepSchedule> next = StepScheduler(program, options).run();
     if (!next)
@@ -479,7 +477,10 @@ Result<StepSchedule>
 schedule::scheduleStep(const Problem &problem,
                        const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {
-    return repeat(ordered, StepScheduler(ordered, options).run(), options);
+    Result<StepSchedule> first = StepScheduler(ordered, options).run();
+    if (!first || first->origin == ScheduleOrigin::Program)
+      return first;
+    return repeat(ordered, std::move(first), options);
   });
 }
 

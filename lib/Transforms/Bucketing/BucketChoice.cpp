@@ -343,14 +343,20 @@ FailureOr<BucketChoice> BucketChooser::form(ArrayRef<MergeableKind> kinds,
   return choice;
 }
 
-Status BucketChooser::tryComplete(BucketChoice &choice) const {
-  for (const Bucket &bucket : choice.bucketing.buckets)
-    choice.prices.push_back(
-        pricer.price(bucket.starts, choice.candidates.modes[bucket.key]));
+Status BucketChooser::tryComplete(BucketChoice &choice) {
+  for (const Bucket &bucket : choice.bucketing.buckets) {
+    const SmallVector<BucketMode, 2> &modes =
+        choice.candidates.modes[bucket.key];
+    auto [known, isNew] =
+        prices.try_emplace(std::make_pair(bucket.starts, modes));
+    if (isNew)
+      known->second = pricer.price(bucket.starts, modes);
+    choice.prices.push_back(known->second);
+  }
   return choice.prices.empty() ? Status::success() : merge(choice);
 }
 
-LogicalResult BucketChooser::complete(BucketChoice &choice) const {
+LogicalResult BucketChooser::complete(BucketChoice &choice) {
   if (Status status = tryComplete(choice); !status)
     return reportNoOrder(function, status.error());
   return success();

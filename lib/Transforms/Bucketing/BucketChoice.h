@@ -32,6 +32,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/GlobPattern.h"
 #include <array>
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -417,10 +418,10 @@ public:
   /// are buckets, the merged program.
   FailureOr<BucketChoice> form(ArrayRef<MergeableKind> kinds,
                                ArrayRef<PlanRule> rules);
-  LogicalResult complete(BucketChoice &choice) const;
+  LogicalResult complete(BucketChoice &choice);
 
   /// As complete(), for buckets that may make no program. Error: they do not.
-  Status tryComplete(BucketChoice &choice) const;
+  Status tryComplete(BucketChoice &choice);
 
 private:
   FailureOr<BucketCandidates> findCandidates(ArrayRef<MergeableKind> kinds,
@@ -431,6 +432,10 @@ private:
   const BlockProblem &problem;
   MergedUse use;
   BucketPricer pricer;
+  /// By members and modes.
+  std::map<std::pair<std::vector<schedule::NodeId>, SmallVector<BucketMode, 2>>,
+           PricedBucket>
+      prices;
 };
 
 /// Emits the error that a solver found no order for a block of `function`.

@@ -86,10 +86,10 @@ static void traceSchedule([[maybe_unused]] StringRef what,
   });
 }
 
-/// Options for schedules that are compared with others: small steps are
-/// searched once the best is known.
-static StepSchedulerOptions withoutEffort(StepSchedulerOptions stepOptions) {
-  stepOptions.effort = 0;
+/// Options for schedules that are compared with others: all but the smallest
+/// steps are searched once the best is known.
+static StepSchedulerOptions withLittleEffort(StepSchedulerOptions stepOptions) {
+  stepOptions.effort /= 16;
   return stepOptions;
 }
 
@@ -102,7 +102,7 @@ BlockSearch::findMerged(const Order &unmerged,
       getOrMakeMerging().findPromising(unmerged, stepOptions, numPromising);
   if (failed(promising))
     return failure();
-  StepSchedulerOptions quickly = withoutEffort(stepOptions);
+  StepSchedulerOptions quickly = withLittleEffort(stepOptions);
   auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
     FailureOr<StepSchedule> step =
         unwrap(scheduleMerged(*candidate.choice, candidate.step.order,
@@ -139,7 +139,7 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
                                                 bool mayMerge) {
   StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
   FailureOr<StepSchedule> unmerged = unwrap(schedule::scheduleStepOnce(
-      problem.getProblem(), withoutEffort(stepOptions)));
+      problem.getProblem(), withLittleEffort(stepOptions)));
   if (failed(unmerged))
     return failure();
   traceSchedule("schedule", "without merging", *unmerged, limitBytes);
@@ -157,8 +157,8 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
     if (failed(refined))
       return failure();
     const BucketChoice *choice = refined->choice;
-    FailureOr<StepSchedule> step = unwrap(
-        improveMerged(*choice, std::move(refined->step), stepOptions));
+    FailureOr<StepSchedule> step =
+        unwrap(improveMerged(*choice, std::move(refined->step), stepOptions));
     if (failed(step))
       return failure();
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);

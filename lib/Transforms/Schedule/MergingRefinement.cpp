@@ -67,9 +67,13 @@ private:
     StepSchedule step;
   };
 
-  bool isBetter(const StepSchedule &a, const StepSchedule &b) const {
-    return schedule::isBetter(a.rank(stepOptions.limitBytes),
-                              b.rank(stepOptions.limitBytes));
+  /// Of schedules that are equally good, the one with fewer collectives is
+  /// better: two changes together may gain what neither does alone.
+  auto getKey(const StepSchedule &step, size_t numUnits) const {
+    return std::make_pair(step.rank(stepOptions.limitBytes).getKey(), numUnits);
+  }
+  auto getKey(const Trial &trial) const {
+    return getKey(trial.step, trial.units.size());
   }
   void readLines();
   void readUnits();
@@ -174,8 +178,11 @@ void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
   auto join = [&](const Bucket &a, const Bucket &b) {
     std::vector<NodeId> starts = a.starts;
     llvm::append_range(starts, b.starts);
-    const Bucket &larger = b.bytes > a.bytes ? b : a;
-    addMove({a, b}, makeUnit(starts, larger.key));
+    for (int32_t other : {0, 1}) {
+      Bucket both = makeUnit(starts, (b.bytes > a.bytes ? b : a).key ^ other);
+      if (other == 0 || mayToggle(both))
+        addMove({a, b}, both);
+    }
   };
   // The first `count` of `starts`, and the rest.
   auto divide = [&](ArrayRef<NodeId> starts, size_t count, int32_t first,
@@ -188,8 +195,8 @@ void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
     if (mayToggle(unit))
       addMove(unit, makeUnit(unit.starts, unit.key ^ 1));
     if (unit.starts.size() > 1)
-      addMove(unit, divide(sorted(unit), unit.starts.size() / 2, unit.key,
-                           unit.key));
+      addMove(unit,
+              divide(sorted(unit), unit.starts.size() / 2, unit.key, unit.key));
     if (index + 1 == line.size())
       break;
     const Bucket &next = line[index + 1];
@@ -210,8 +217,8 @@ void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
 /// Lists the changes of all lines, those of what is exposed most first.
 LogicalResult MergingSearch::Refinement::listMoves() {
   const BucketedProblem &merged = *best.choice->merged;
-  Result<Timeline> timeline = simulate(merged.getProblem(), best.step.order,
-                                       stepOptions.contention);
+  Result<Timeline> timeline =
+      simulate(merged.getProblem(), best.step.order, stepOptions.contention);
   Result<Order> expanded = merged.expand(best.step.order);
   if (!timeline || !expanded)
     return emitError(search.function.getLoc(), "cannot be scheduled: ")
@@ -234,8 +241,7 @@ LogicalResult MergingSearch::Refinement::listMoves() {
     addMoves(line);
   for (Move &move : moves)
     for (const Bucket &unit : move.taken)
-      move.exposedNs +=
-          timeline->exposedNs[merged.nodeOf(unit.starts.front())];
+      move.exposedNs += timeline->exposedNs[merged.nodeOf(unit.starts.front())];
   llvm::stable_sort(moves, [](const Move &a, const Move &b) {
     return a.exposedNs > b.exposedNs;
   });
@@ -334,12 +340,12 @@ FailureOr<bool> MergingSearch::Refinement::improve() {
   if (failed(sketch(trials)))
     return failure();
   llvm::erase_if(trials, [&](const Trial &trial) {
-    return !isBetter(trial.step, best.step);
+    return getKey(trial) >= getKey(best.step, units.size());
   });
   if (trials.empty())
     return false;
   llvm::stable_sort(trials, [&](const Trial &a, const Trial &b) {
-    return isBetter(a.step, b.step);
+    return getKey(a) < getKey(b);
   });
   Trial chosen = std::move(trials.front());
   for (size_t index = 1;
@@ -349,7 +355,7 @@ FailureOr<bool> MergingSearch::Refinement::improve() {
       continue;
     if (failed(sketch(*both)))
       return failure();
-    if (isBetter(both->step, chosen.step))
+    if (getKey(*both) < getKey(chosen))
       chosen = std::move(*both);
   }
   units = std::move(chosen.units);

@@ -75,8 +75,8 @@ public:
   /// without copies. Each change is judged by a sketch, of which there is a
   /// fixed number by the operations of the program. Emits an error if a program
   /// cannot be scheduled.
-  FailureOr<Candidate> refine(Candidate start,
-                              const schedule::StepSchedulerOptions &stepOptions);
+  FailureOr<Candidate>
+  refine(Candidate start, const schedule::StepSchedulerOptions &stepOptions);
 
 private:
   /// One rule for each kind of collective.

@@ -45,6 +45,7 @@ private:
   /// Decides on a block, and does not change it. None if a
   /// collective is in flight across its boundary.
   FailureOr<std::optional<DecidedBlock>> decide(Block &block);
+  FailureOr<bool> splitMerged(Block &block, const BlockSchedule &merged);
   FailureOr<bool> reportBudget();
 
   /// What the function, whose body has been decided on, is over its budget by,
@@ -55,6 +56,8 @@ private:
   };
   /// Null until the body has been decided on.
   std::optional<Excess> excessOfBody;
+  /// Those of a block that was merged, which may still be split.
+  SchedulingOptions afterMerging;
 };
 
 } // namespace
@@ -116,6 +119,35 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   return Outcome(DecidedBlock{std::move(*scheduler), std::move(*schedule)});
 }
 
+/// Splits what is exposed in a block after `merged` was applied to it, if that
+/// pays: a search splits the program and merges what is left, so that it has
+/// not tried to split the computation around merged collectives. Returns
+/// whether anything changed.
+FailureOr<bool> Schedule::splitMerged(Block &block,
+                                      const BlockSchedule &merged) {
+  if (!merged.buckets || !merged.fits() ||
+      scheduling.splitting.split == ScheduleSplit::Off ||
+      !schedule::isWorthTrying(merged.exposedNs, merged.step.stepNs))
+    return false;
+  func::FuncOp function = getOperation();
+  afterMerging = scheduling;
+  afterMerging.buckets = ScheduleBuckets::Off;
+  afterMerging.beginsWithProgram = true;
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
+      function, block, afterMerging, [](Location, StringRef) {});
+  if (failed(scheduler))
+    return failure();
+  if (!*scheduler)
+    return false;
+  FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
+  if (failed(schedule))
+    return failure();
+  if (!schedule->split || !schedule->fits())
+    return false;
+  return applyDecision(function, {std::move(*scheduler), std::move(*schedule)},
+                       afterMerging);
+}
+
 /// Warns if the function is over its budget, or fails if that is an error, and
 /// keeps by how much for reports. Returns whether that is new. One warning for
 /// all blocks: what loops and branches take is in the peak of the body.
@@ -169,7 +201,14 @@ void Schedule::runOnOperation() {
           remarkBarriers(function, block);
         if (!*decided)
           return false;
-        return applyDecision(function, **decided, scheduling);
+        FailureOr<bool> isApplied =
+            applyDecision(function, **decided, scheduling);
+        if (failed(isApplied))
+          return failure();
+        FailureOr<bool> isSplit = splitMerged(block, (*decided)->schedule);
+        if (failed(isSplit))
+          return failure();
+        return *isApplied || *isSplit;
       });
   FailureOr<bool> isBudgetNew = false;
   if (succeeded(isChanged) && !held.empty())

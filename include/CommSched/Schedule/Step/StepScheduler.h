@@ -95,7 +95,7 @@ Result<StepSchedule> scheduleStepOnce(const Problem &problem,
                                       const StepSchedulerOptions &options);
 
 /// Returns what scheduleStep() makes of the result of scheduleStepOnce() with
-/// the same options. Error and time: as above.
+/// the same options, or with less effort. Error and time: as above.
 Result<StepSchedule> improveStep(const Problem &problem, StepSchedule schedule,
                                  const StepSchedulerOptions &options);
 
