@@ -239,6 +239,10 @@ public:
   SplitObstacle explainNotSplit(Operation *start,
                                 const BlockSchedule &schedule);
 
+  /// The best way to split the program in the order that it has, if there is
+  /// one that is worth it.
+  FailureOr<std::optional<BlockSchedule>> splitProgram(int64_t limitBytes);
+
   /// What is known about the regions of the block; null if none was asked for.
   SplitChooser *getChooser() const { return chooser.get(); }
 

@@ -104,16 +104,19 @@ BlockSearch::findMerged(const Order &unmerged,
     return failure();
   StepSchedulerOptions quickly = withLittleEffort(stepOptions);
   auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
-    FailureOr<StepSchedule> step =
-        unwrap(scheduleMerged(*candidate.choice, candidate.step.order,
-                              schedule::scheduleStepOnce, quickly));
-    if (failed(step))
-      return failure();
-    traceSchedule("schedule of merging", candidate.choice->rule, *step,
-                  stepOptions.limitBytes);
-    if (isBetter(step->rank(stepOptions.limitBytes),
-                 candidate.step.rank(stepOptions.limitBytes)))
-      candidate.step = std::move(*step);
+    const Order sketched = candidate.step.order;
+    // The order of the program starts collectives in an order of its own.
+    for (const Order &order : {sketched, candidate.choice->order}) {
+      FailureOr<StepSchedule> step = unwrap(scheduleMerged(
+          *candidate.choice, order, schedule::scheduleStepOnce, quickly));
+      if (failed(step))
+        return failure();
+      traceSchedule("schedule of merging", candidate.choice->rule, *step,
+                    stepOptions.limitBytes);
+      if (isBetter(step->rank(stepOptions.limitBytes),
+                   candidate.step.rank(stepOptions.limitBytes)))
+        candidate.step = std::move(*step);
+    }
     return success();
   };
   if (failed(
@@ -322,6 +325,20 @@ FailureOr<BlockSchedule> BlockSearch::find(int64_t limitBytes) {
     return std::move(**split);
   whole->rejectedSplit = reject(**split);
   return whole;
+}
+
+FailureOr<std::optional<BlockSchedule>>
+BlockSearch::splitProgram(int64_t limitBytes) {
+  BlockSchedule whole = program;
+  whole.limitBytes = limitBytes;
+  if (!mayGainBySplitting(whole))
+    return std::optional<BlockSchedule>();
+  FailureOr<std::optional<BlockSchedule>> split = findSplit(whole);
+  if (succeeded(split) && *split &&
+      !isBetter((*split)->step.rank(limitBytes), whole.step.rank(limitBytes),
+                Gain::Worthwhile))
+    split->reset();
+  return split;
 }
 
 FailureOr<int64_t>

@@ -26,6 +26,10 @@ using schedule::Timeline;
 /// The most operations of all sketches of one refinement together.
 static constexpr size_t maxRefinedNodes = 1 << 18;
 
+/// A round in which fewer than one change in so many can be sketched is left
+/// out: chance would choose.
+static constexpr size_t leastSketchedPart = 8;
+
 /// How many changes that are better alone are tried together, at most.
 static constexpr size_t maxCombined = 8;
 
@@ -201,6 +205,9 @@ void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
       break;
     const Bucket &next = line[index + 1];
     join(unit, next);
+    // Past a large one, which small ones gain nothing from.
+    if (index + 2 < line.size())
+      join(unit, line[index + 2]);
     std::vector<NodeId> both = sorted(unit);
     size_t count = both.size();
     llvm::append_range(both, sorted(next));
@@ -210,7 +217,7 @@ void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
       addMove({unit, next}, divide(both, count + 1, unit.key, next.key));
   }
   // What comes first and last, such as an embedding and a head.
-  if (line.size() > 2)
+  if (line.size() > 3)
     join(line.front(), line.back());
 }
 
@@ -330,6 +337,8 @@ LogicalResult MergingSearch::Refinement::sketch(MutableArrayRef<Trial> trials) {
 FailureOr<bool> MergingSearch::Refinement::improve() {
   if (failed(listMoves()))
     return failure();
+  if (moves.size() / leastSketchedPart > numLeft)
+    return false;
   std::vector<Trial> trials;
   for (const Move &move : moves) {
     if (trials.size() == numLeft)

@@ -45,7 +45,7 @@ private:
   /// Decides on a block, and does not change it. None if a
   /// collective is in flight across its boundary.
   FailureOr<std::optional<DecidedBlock>> decide(Block &block);
-  FailureOr<bool> splitMerged(Block &block, const BlockSchedule &merged);
+  FailureOr<bool> splitScheduled(Block &block, const BlockSchedule &schedule);
   FailureOr<bool> reportBudget();
 
   /// What the function, whose body has been decided on, is over its budget by,
@@ -56,8 +56,8 @@ private:
   };
   /// Null until the body has been decided on.
   std::optional<Excess> excessOfBody;
-  /// Those of a block that was merged, which may still be split.
-  SchedulingOptions afterMerging;
+  /// Those of a block that is scheduled, which may still be split.
+  SchedulingOptions splittingOnly;
 };
 
 } // namespace
@@ -119,33 +119,30 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   return Outcome(DecidedBlock{std::move(*scheduler), std::move(*schedule)});
 }
 
-/// Splits what is exposed in a block after `merged` was applied to it, if that
-/// pays: a search splits the program and merges what is left, so that it has
-/// not tried to split the computation around merged collectives. Returns
-/// whether anything changed.
-FailureOr<bool> Schedule::splitMerged(Block &block,
-                                      const BlockSchedule &merged) {
-  if (!merged.buckets || !merged.fits() ||
-      scheduling.splitting.split == ScheduleSplit::Off ||
-      !schedule::isWorthTrying(merged.exposedNs, merged.step.stepNs))
+/// Splits what is exposed in a block after `schedule` was applied to it, if
+/// that pays: a search splits the program in the order that it has, and merges
+/// what is left. Returns whether anything changed.
+FailureOr<bool> Schedule::splitScheduled(Block &block,
+                                         const BlockSchedule &schedule) {
+  if (schedule.reserved || !schedule.fits())
     return false;
   func::FuncOp function = getOperation();
-  afterMerging = scheduling;
-  afterMerging.buckets = ScheduleBuckets::Off;
-  afterMerging.beginsWithProgram = true;
+  splittingOnly = scheduling;
+  splittingOnly.buckets = ScheduleBuckets::Off;
   FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
-      function, block, afterMerging, [](Location, StringRef) {});
+      function, block, splittingOnly, [](Location, StringRef) {});
   if (failed(scheduler))
     return failure();
   if (!*scheduler)
     return false;
-  FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
-  if (failed(schedule))
+  FailureOr<std::optional<BlockSchedule>> split =
+      (*scheduler)->splitProgram(schedule.limitBytes);
+  if (failed(split))
     return failure();
-  if (!schedule->split || !schedule->fits())
+  if (!*split)
     return false;
-  return applyDecision(function, {std::move(*scheduler), std::move(*schedule)},
-                       afterMerging);
+  return applyDecision(function, {std::move(*scheduler), std::move(**split)},
+                       splittingOnly);
 }
 
 /// Warns if the function is over its budget, or fails if that is an error, and
@@ -205,10 +202,11 @@ void Schedule::runOnOperation() {
             applyDecision(function, **decided, scheduling);
         if (failed(isApplied))
           return failure();
-        FailureOr<bool> isSplit = splitMerged(block, (*decided)->schedule);
-        if (failed(isSplit))
+        if (!*isApplied)
+          return false;
+        if (failed(splitScheduled(block, (*decided)->schedule)))
           return failure();
-        return *isApplied || *isSplit;
+        return true;
       });
   FailureOr<bool> isBudgetNew = false;
   if (succeeded(isChanged) && !held.empty())
