@@ -84,21 +84,60 @@ LogicalResult BlockScheduler::findStarts() {
 /// The best schedule that begins with `start`.
 FailureOr<BlockSchedule> BlockScheduler::find(Start &start,
                                               int64_t limitBytes) {
-  if (!start.search)
-    return BlockSearch::find(limitBytes);
+  if (!start.search) {
+    FailureOr<BlockSchedule> found = BlockSearch::find(limitBytes);
+    return failed(found) ? found : splitInOrder(std::move(*found), start);
+  }
   putInto(start.order);
   FailureOr<BlockSchedule> found = start.search->find(limitBytes);
   putInto(problem.getProblem().programOrder());
-  if (succeeded(found))
-    found->start = start.search.get();
-  return found;
+  if (failed(found))
+    return failure();
+  found->start = start.search.get();
+  return splitInOrder(std::move(*found), start);
+}
+
+/// The best way to split what `found`, which begins with `start`, leaves
+/// exposed in the order that it has, or `found`. The search splits the program
+/// in the order to begin with.
+FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
+                                                      const Start &start) {
+  if (options.beginsWithProgram || found.split || found.buckets ||
+      !getStartOf(found).mayGainBySplitting(found))
+    return found;
+  schedule::Order order;
+  for (NodeId node : found.blockOrder)
+    order.push_back(start.order[node]);
+  auto known = llvm::find_if(
+      scheduled, [&](const Start &other) { return other.order == order; });
+  if (known == scheduled.end()) {
+    scheduled.push_back({order, nullptr, {}});
+    known = std::prev(scheduled.end());
+    known->search.reset(new BlockSearch(function, block, options, pricing));
+  }
+  putInto(order);
+  FailureOr<bool> isRead = true;
+  if (known->search->getProblem().getProblem().numNodes() == 0)
+    isRead = known->search->read([](Location, StringRef) {}, /*known=*/nullptr,
+                                 /*first=*/false);
+  FailureOr<std::optional<BlockSchedule>> split =
+      std::optional<BlockSchedule>();
+  if (succeeded(isRead) && *isRead)
+    split = known->search->splitProgram(found.limitBytes);
+  putInto(problem.getProblem().programOrder());
+  if (failed(isRead) || failed(split))
+    return failure();
+  if (!*split)
+    return found;
+  (*split)->start = known->search.get();
+  return std::move(**split);
 }
 
 bool BlockScheduler::begin(const BlockSchedule &schedule) const {
   if (!schedule.start)
     return false;
   keepBaselineBytes(function, block, program.step.peakBytes);
-  for (const Start &start : starts)
+  for (const Start &start : llvm::concat<const Start>(starts, scheduled))
     if (start.search.get() == schedule.start)
       putInto(start.order);
   return true;

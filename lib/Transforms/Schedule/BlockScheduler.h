@@ -239,10 +239,6 @@ public:
   SplitObstacle explainNotSplit(Operation *start,
                                 const BlockSchedule &schedule);
 
-  /// The best way to split the program in the order that it has, if there is
-  /// one that is worth it.
-  FailureOr<std::optional<BlockSchedule>> splitProgram(int64_t limitBytes);
-
   /// What is known about the regions of the block; null if none was asked for.
   SplitChooser *getChooser() const { return chooser.get(); }
 
@@ -258,6 +254,11 @@ protected:
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
   FailureOr<BlockSchedule> find(int64_t limitBytes);
+  /// The best way to split the program in the order that it has, if there is
+  /// one that is worth it.
+  FailureOr<std::optional<BlockSchedule>> splitProgram(int64_t limitBytes);
+  /// Whether splitting could gain enough if it hid all communication.
+  bool mayGainBySplitting(const BlockSchedule &schedule);
   /// What the allocator of the options reserves for the program in that
   /// schedule.
   FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
@@ -276,7 +277,6 @@ private:
 
   FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
   std::optional<std::string> getSplitObstacle();
-  bool mayGainBySplitting(const BlockSchedule &schedule);
   SplitChooser &getOrMakeChooser();
   FailureOr<BlockSearch *> getOrMakeSplit(SplitChoice choice);
 
@@ -351,13 +351,17 @@ private:
   void putInto(const schedule::Order &order) const;
   LogicalResult findStarts();
   FailureOr<BlockSchedule> find(Start &start, int64_t limitBytes);
+  FailureOr<BlockSchedule> splitInOrder(BlockSchedule found,
+                                        const Start &start);
   FailureOr<const BlockSchedule *> getOrFind(Start &start, int64_t limitBytes);
   FailureOr<BlockSchedule> schedule(Start &start, int64_t limitBytes);
   FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
 
   /// Once they were needed: the order of the program, then others.
   std::vector<Start> starts;
-  /// The least peak of them.
+  /// Orders that were found, in which the block is split again.
+  std::vector<Start> scheduled;
+  /// The least peak of those to begin with.
   int64_t leastBytes = 0;
 };
 

@@ -45,7 +45,6 @@ private:
   /// Decides on a block, and does not change it. None if a
   /// collective is in flight across its boundary.
   FailureOr<std::optional<DecidedBlock>> decide(Block &block);
-  FailureOr<bool> splitScheduled(Block &block, const BlockSchedule &schedule);
   FailureOr<bool> reportBudget();
 
   /// What the function, whose body has been decided on, is over its budget by,
@@ -56,8 +55,6 @@ private:
   };
   /// Null until the body has been decided on.
   std::optional<Excess> excessOfBody;
-  /// Those of a block that is scheduled, which may still be split.
-  SchedulingOptions splittingOnly;
 };
 
 } // namespace
@@ -119,32 +116,6 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   return Outcome(DecidedBlock{std::move(*scheduler), std::move(*schedule)});
 }
 
-/// Splits what is exposed in a block after `schedule` was applied to it, if
-/// that pays: a search splits the program in the order that it has, and merges
-/// what is left. Returns whether anything changed.
-FailureOr<bool> Schedule::splitScheduled(Block &block,
-                                         const BlockSchedule &schedule) {
-  if (schedule.reserved || !schedule.fits())
-    return false;
-  func::FuncOp function = getOperation();
-  splittingOnly = scheduling;
-  splittingOnly.buckets = ScheduleBuckets::Off;
-  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
-      function, block, splittingOnly, [](Location, StringRef) {});
-  if (failed(scheduler))
-    return failure();
-  if (!*scheduler)
-    return false;
-  FailureOr<std::optional<BlockSchedule>> split =
-      (*scheduler)->splitProgram(schedule.limitBytes);
-  if (failed(split))
-    return failure();
-  if (!*split)
-    return false;
-  return applyDecision(function, {std::move(*scheduler), std::move(**split)},
-                       splittingOnly);
-}
-
 /// Warns if the function is over its budget, or fails if that is an error, and
 /// keeps by how much for reports. Returns whether that is new. One warning for
 /// all blocks: what loops and branches take is in the peak of the body.
@@ -198,15 +169,7 @@ void Schedule::runOnOperation() {
           remarkBarriers(function, block);
         if (!*decided)
           return false;
-        FailureOr<bool> isApplied =
-            applyDecision(function, **decided, scheduling);
-        if (failed(isApplied))
-          return failure();
-        if (!*isApplied)
-          return false;
-        if (failed(splitScheduled(block, (*decided)->schedule)))
-          return failure();
-        return true;
+        return applyDecision(function, **decided, scheduling);
       });
   FailureOr<bool> isBudgetNew = false;
   if (succeeded(isChanged) && !held.empty())
