@@ -5,10 +5,11 @@
 
 The optimum is the shortest step over all ways to merge the collectives of each
 kind and all orders, within the memory budget: CP-SAT of OR-tools proves it for
-each way that a lower bound does not rule out. How the members of a bucket travel
-is the same for both sides: the way that the cost model says is cheaper.
+each way that a lower bound does not rule out. A bucket travels as the cost model
+says is cheaper, or without copies, which takes less memory.
 """
 
+import collections
 import itertools
 import json
 import pathlib
@@ -41,6 +42,27 @@ def list_ways(mergeable):
     """All ways to put the collectives of each kind into buckets."""
     kinds = [list_partitions(operands) for operands in mergeable.values()]
     return [dict(zip(mergeable, way)) for way in itertools.product(*kinds)]
+
+
+def list_uncopied(buckets):
+    """All sets of the buckets of one kind, each with several members."""
+    numbers = [number for number in set(buckets) if buckets.count(number) > 1]
+    return itertools.chain.from_iterable(
+        itertools.combinations(numbers, count) for count in range(len(numbers) + 1)
+    )
+
+
+def make_passes(uncopied, most):
+    """The passes that merge the buckets of up to `most` numbers of each kind,
+    those that are named without copies."""
+    passes = []
+    for name, without in zip(PASSES, uncopied):
+        rest = [number for number in range(most) if number not in without]
+        for mode, numbers in (("coalesced", without), ("auto", rest)):
+            plan = ";".join(f"bucket.{number}" for number in numbers)
+            if numbers:
+                passes.append(f"{name}{{mode={mode} plan={plan}}}")
+    return passes
 
 
 def call(opt, text, passes):
@@ -101,23 +123,31 @@ class Result:
     def merge(self, options):
         """Pairs of a bound and a problem for all ways to merge, best bound
         first."""
-        ways = list_ways(self.step.mergeable)
-        functions = [
-            self.step.text(f"way{number}", buckets)
-            for number, buckets in enumerate(ways)
-        ]
         most = max(map(len, self.step.mergeable.values()))
-        plan = ";".join(f"bucket.{number}" for number in range(most))
-        passes = [f"{name}{{mode=auto plan={plan}}}" for name in PASSES]
-        found = call(options.opt, PROLOGUE + "".join(functions), passes)
-        for number, buckets in enumerate(ways):
-            _, costs = found[f"way{number}"]
-            wanted = sum(len(set(members)) for members in buckets.values())
-            if costs["num_collectives"] != wanted:
-                raise optima.Contradiction(f"{self.step.name}: {buckets} was not made")
-        pairs = [(costs["tight_lower_bound_ns"], problem)
-                 for problem, costs in found.values()]
-        return sorted(pairs, key=lambda pair: pair[0])
+        functions = collections.defaultdict(list)
+        for buckets in list_ways(self.step.mergeable):
+            modes = map(list_uncopied, buckets.values())
+            for uncopied in itertools.product(*modes):
+                functions[uncopied].append(buckets)
+        pairs = {}
+        for uncopied, ways in functions.items():
+            texts = [
+                self.step.text(f"way{number}", buckets)
+                for number, buckets in enumerate(ways)
+            ]
+            passes = make_passes(uncopied, most)
+            found = call(options.opt, PROLOGUE + "".join(texts), passes)
+            for number, buckets in enumerate(ways):
+                problem, costs = found[f"way{number}"]
+                wanted = sum(len(set(members)) for members in buckets.values())
+                if costs["num_collectives"] != wanted:
+                    raise optima.Contradiction(
+                        f"{self.step.name}: {buckets} was not made"
+                    )
+                # Many are made twice: without copies is often cheaper.
+                key = json.dumps({**problem, "function": ""}, sort_keys=True)
+                pairs[key] = costs["tight_lower_bound_ns"], problem
+        return sorted(pairs.values(), key=lambda pair: pair[0])
 
     def try_merged(self, options, problem, bound):
         if bound >= self.optimum_ns:

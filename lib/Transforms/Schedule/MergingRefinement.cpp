@@ -85,6 +85,7 @@ private:
     return unit.starts.size() > 1 && lines[unit.key / 2].modes.size() > 1;
   }
   Bucket makeUnit(ArrayRef<NodeId> starts, int32_t key) const;
+  bool gathersTwice(const Bucket &unit) const;
   void addMove(ArrayRef<Bucket> taken, ArrayRef<Bucket> given);
   void addMoves(ArrayRef<Bucket> line);
   LogicalResult listMoves();
@@ -99,8 +100,14 @@ private:
   /// How many sketches may still be made.
   size_t numLeft;
   std::vector<Line> lines;
-  /// By collective: its line, its bytes, and its place among all.
-  DenseMap<NodeId, std::tuple<int32_t, int64_t, int32_t>> lineOf;
+  /// A collective, its line, and its place among all.
+  struct Member {
+    const MergeableCollective *collective;
+    int32_t line;
+    int32_t place;
+  };
+  /// By start.
+  DenseMap<NodeId, Member> members;
   /// All collectives, in the buckets of the best one. The key of a unit is
   /// twice its line, plus 1 if its members travel without copies although they
   /// could be copied.
@@ -121,9 +128,8 @@ void MergingSearch::Refinement::readLines() {
       auto [it, isNew] = known.try_emplace(collective.key, lines.size());
       if (isNew)
         lines.push_back({collective.modes, {}});
-      lineOf[collective.node] = {static_cast<int32_t>(it->second),
-                                 collective.bytes,
-                                 static_cast<int32_t>(lineOf.size())};
+      members[collective.node] = {&collective, static_cast<int32_t>(it->second),
+                                  static_cast<int32_t>(members.size())};
       lines[it->second].collectives.push_back(&collective);
     }
   }
@@ -136,7 +142,7 @@ Bucket MergingSearch::Refinement::makeUnit(ArrayRef<NodeId> starts,
   unit.starts.assign(starts.begin(), starts.end());
   llvm::sort(unit.starts);
   for (NodeId start : starts)
-    unit.bytes += std::get<1>(lineOf.at(start));
+    unit.bytes += members.at(start).collective->bytes;
   return unit;
 }
 
@@ -146,7 +152,7 @@ void MergingSearch::Refinement::readUnits() {
   const BucketChoice &choice = *best.choice;
   for (auto [bucket, price] :
        llvm::zip_equal(choice.bucketing.buckets, choice.prices)) {
-    int32_t line = std::get<0>(lineOf.at(bucket.starts.front()));
+    int32_t line = members.at(bucket.starts.front()).line;
     bool isCopied = lines[line].modes.size() == 1 ||
                     llvm::is_contained(choice.candidates.modes[bucket.key],
                                        BucketMode::Copy);
@@ -163,8 +169,21 @@ void MergingSearch::Refinement::readUnits() {
 // Moves
 //===----------------------------------------------------------------------===//
 
+/// Whether one launch would gather a parameter twice, for example for the
+/// forward and for the backward.
+bool MergingSearch::Refinement::gathersTwice(const Bucket &unit) const {
+  DenseSet<Value> gathered;
+  return llvm::any_of(unit.starts, [&](NodeId start) {
+    Value parameter = members.at(start).collective->parameter;
+    return parameter && !gathered.insert(parameter).second;
+  });
+}
+
 void MergingSearch::Refinement::addMove(ArrayRef<Bucket> taken,
                                         ArrayRef<Bucket> given) {
+  if (llvm::any_of(given,
+                   [&](const Bucket &unit) { return gathersTwice(unit); }))
+    return;
   Move &move = moves.emplace_back();
   llvm::append_range(move.taken, taken);
   llvm::append_range(move.given, given);
@@ -172,7 +191,7 @@ void MergingSearch::Refinement::addMove(ArrayRef<Bucket> taken,
 
 /// Adds the changes of the units of one line, which are in order of use.
 void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
-  auto getPlace = [&](NodeId start) { return std::get<2>(lineOf.at(start)); };
+  auto getPlace = [&](NodeId start) { return members.at(start).place; };
   auto sorted = [&](const Bucket &unit) {
     std::vector<NodeId> starts = unit.starts;
     llvm::sort(starts,
@@ -235,7 +254,7 @@ LogicalResult MergingSearch::Refinement::listMoves() {
   auto getPlace = [&](const Bucket &unit) {
     int32_t first = std::numeric_limits<int32_t>::max();
     for (NodeId start : unit.starts)
-      first = std::min(first, std::get<2>(lineOf.at(start)));
+      first = std::min(first, members.at(start).place);
     return first;
   };
   llvm::sort(units, [&](const Bucket &a, const Bucket &b) {
