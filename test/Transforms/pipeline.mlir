@@ -121,6 +121,10 @@ commsched.group @g size(2)
 // A budget that nothing keeps to: copies would take more than the program does.
 // EXCEEDED-LABEL: func.func @step(
 // EXCEEDED-NOT: {{copy_in|chunk_cat}}
+// EXCEEDED: commsched.all_gather %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} on {{.*}}"p00+p01+p02+p03"
+// EXCEEDED-NOT: {{copy_in|chunk_cat}}
+// EXCEEDED: commsched.reduce_scatter
+// EXCEEDED-NOT: {{copy_in|chunk_cat}}
 func.func @step(%x: !x, %state: tensor<67108864xf32>,
     %p00: !shard {commsched.role = "parameter"},
     %p01: !shard {commsched.role = "parameter"},

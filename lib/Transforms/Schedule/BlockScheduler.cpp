@@ -52,6 +52,22 @@ void BlockScheduler::putInto(const schedule::Order &order) const {
     block.getOperations().insert(place, problem.getOperation(node));
 }
 
+/// What reads the block in `order`; null if it cannot be scheduled.
+FailureOr<std::unique_ptr<BlockSearch>>
+BlockScheduler::readIn(const schedule::Order &order) const {
+  std::unique_ptr<BlockSearch> search(
+      new BlockSearch(function, block, options, pricing));
+  putInto(order);
+  FailureOr<bool> isRead = search->read([](Location, StringRef) {},
+                                        /*known=*/nullptr, /*first=*/false);
+  putInto(problem.getProblem().programOrder());
+  if (failed(isRead))
+    return failure();
+  if (!*isRead)
+    search.reset();
+  return search;
+}
+
 /// Lists the orders to begin with, unless that is done.
 LogicalResult BlockScheduler::findStarts() {
   if (!starts.empty())
@@ -67,16 +83,11 @@ LogicalResult BlockScheduler::findStarts() {
     return failure();
   leastBytes = smaller->leastBytes;
   for (schedule::Order &order : smaller->orders) {
-    std::unique_ptr<BlockSearch> search(
-        new BlockSearch(function, block, options, pricing));
-    putInto(order);
-    FailureOr<bool> isRead = search->read([](Location, StringRef) {},
-                                          /*known=*/nullptr, /*first=*/false);
-    putInto(problem.getProblem().programOrder());
-    if (failed(isRead))
+    FailureOr<std::unique_ptr<BlockSearch>> search = readIn(order);
+    if (failed(search))
       return failure();
-    if (*isRead)
-      starts.push_back({std::move(order), std::move(search), {}});
+    if (*search)
+      starts.push_back({std::move(order), std::move(*search), {}});
   }
   return success();
 }
@@ -111,21 +122,19 @@ FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
   auto known = llvm::find_if(
       scheduled, [&](const Start &other) { return other.order == order; });
   if (known == scheduled.end()) {
-    scheduled.push_back({order, nullptr, {}});
+    FailureOr<std::unique_ptr<BlockSearch>> search = readIn(order);
+    if (failed(search))
+      return failure();
+    scheduled.push_back({order, std::move(*search), {}});
     known = std::prev(scheduled.end());
-    known->search.reset(new BlockSearch(function, block, options, pricing));
   }
+  if (!known->search)
+    return found;
   putInto(order);
-  FailureOr<bool> isRead = true;
-  if (known->search->getProblem().getProblem().numNodes() == 0)
-    isRead = known->search->read([](Location, StringRef) {}, /*known=*/nullptr,
-                                 /*first=*/false);
   FailureOr<std::optional<BlockSchedule>> split =
-      std::optional<BlockSchedule>();
-  if (succeeded(isRead) && *isRead)
-    split = known->search->splitProgram(found.limitBytes);
+      known->search->splitProgram(found.limitBytes);
   putInto(problem.getProblem().programOrder());
-  if (failed(isRead) || failed(split))
+  if (failed(split))
     return failure();
   if (!*split)
     return found;

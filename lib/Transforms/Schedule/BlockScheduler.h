@@ -254,11 +254,9 @@ protected:
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
   FailureOr<BlockSchedule> find(int64_t limitBytes);
-  /// The best way to split the program in the order that it has, if there is
-  /// one that is worth it.
+  /// The best way to split the program, which may gain by that, in the order
+  /// that it has, if there is one that is worth it.
   FailureOr<std::optional<BlockSchedule>> splitProgram(int64_t limitBytes);
-  /// Whether splitting could gain enough if it hid all communication.
-  bool mayGainBySplitting(const BlockSchedule &schedule);
   /// What the allocator of the options reserves for the program in that
   /// schedule.
   FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
@@ -277,6 +275,7 @@ private:
 
   FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
   std::optional<std::string> getSplitObstacle();
+  bool mayGainBySplitting(const BlockSchedule &schedule);
   SplitChooser &getOrMakeChooser();
   FailureOr<BlockSearch *> getOrMakeSplit(SplitChoice choice);
 
@@ -349,6 +348,8 @@ private:
   };
 
   void putInto(const schedule::Order &order) const;
+  FailureOr<std::unique_ptr<BlockSearch>>
+  readIn(const schedule::Order &order) const;
   LogicalResult findStarts();
   FailureOr<BlockSchedule> find(Start &start, int64_t limitBytes);
   FailureOr<BlockSchedule> splitInOrder(BlockSchedule found,

@@ -331,8 +331,6 @@ FailureOr<std::optional<BlockSchedule>>
 BlockSearch::splitProgram(int64_t limitBytes) {
   BlockSchedule whole = program;
   whole.limitBytes = limitBytes;
-  if (!mayGainBySplitting(whole))
-    return std::optional<BlockSchedule>();
   FailureOr<std::optional<BlockSchedule>> split = findSplit(whole);
   if (succeeded(split) && *split &&
       !isBetter((*split)->step.rank(limitBytes), whole.step.rank(limitBytes),

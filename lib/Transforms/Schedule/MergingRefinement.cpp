@@ -11,6 +11,11 @@
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
+
+#include <array>
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -41,12 +46,6 @@ struct Move {
   SmallVector<Bucket, 2> taken, given;
   /// For how long what is taken is exposed, in nanoseconds.
   int64_t exposedNs = 0;
-};
-
-/// The collectives that may travel together, in order of use.
-struct Line {
-  ArrayRef<BucketMode> modes;
-  std::vector<const MergeableCollective *> collectives;
 };
 
 } // namespace
@@ -82,7 +81,7 @@ private:
   void readLines();
   void readUnits();
   bool mayToggle(const Bucket &unit) const {
-    return unit.starts.size() > 1 && lines[unit.key / 2].modes.size() > 1;
+    return unit.starts.size() > 1 && lineModes[unit.key / 2].size() > 1;
   }
   Bucket makeUnit(ArrayRef<NodeId> starts, int32_t key) const;
   bool gathersTwice(const Bucket &unit) const;
@@ -99,7 +98,8 @@ private:
   const StepSchedulerOptions &stepOptions;
   /// How many sketches may still be made.
   size_t numLeft;
-  std::vector<Line> lines;
+  /// The collectives of one line may travel together. By line: how.
+  std::vector<ArrayRef<BucketMode>> lineModes;
   /// A collective, its line, and its place among all.
   struct Member {
     const MergeableCollective *collective;
@@ -125,12 +125,11 @@ void MergingSearch::Refinement::readLines() {
   for (const MergeableKind &kind : search.mergeable.kinds) {
     DenseMap<Attribute, size_t> known;
     for (const MergeableCollective &collective : kind.collectives.mergeable) {
-      auto [it, isNew] = known.try_emplace(collective.key, lines.size());
+      auto [it, isNew] = known.try_emplace(collective.key, lineModes.size());
       if (isNew)
-        lines.push_back({collective.modes, {}});
+        lineModes.push_back(collective.modes);
       members[collective.node] = {&collective, static_cast<int32_t>(it->second),
                                   static_cast<int32_t>(members.size())};
-      lines[it->second].collectives.push_back(&collective);
     }
   }
 }
@@ -148,21 +147,21 @@ Bucket MergingSearch::Refinement::makeUnit(ArrayRef<NodeId> starts,
 
 /// Reads the units from the buckets of the best one.
 void MergingSearch::Refinement::readUnits() {
-  llvm::DenseSet<NodeId> seen;
+  DenseSet<NodeId> seen;
   const BucketChoice &choice = *best.choice;
-  for (auto [bucket, price] :
-       llvm::zip_equal(choice.bucketing.buckets, choice.prices)) {
+  for (const Bucket &bucket : choice.bucketing.buckets) {
     int32_t line = members.at(bucket.starts.front()).line;
-    bool isCopied = lines[line].modes.size() == 1 ||
+    bool isCopied = lineModes[line].size() == 1 ||
                     llvm::is_contained(choice.candidates.modes[bucket.key],
                                        BucketMode::Copy);
     units.push_back(makeUnit(bucket.starts, 2 * line + !isCopied));
     seen.insert(bucket.starts.begin(), bucket.starts.end());
   }
-  for (auto [index, line] : llvm::enumerate(lines))
-    for (const MergeableCollective *collective : line.collectives)
-      if (!seen.contains(collective->node))
-        units.push_back(makeUnit(collective->node, 2 * index));
+  for (const MergeableKind &kind : search.mergeable.kinds)
+    for (const MergeableCollective &collective : kind.collectives.mergeable)
+      if (!seen.contains(collective.node))
+        units.push_back(
+            makeUnit(collective.node, 2 * members.at(collective.node).line));
 }
 
 //===----------------------------------------------------------------------===//
@@ -224,7 +223,7 @@ void MergingSearch::Refinement::addMoves(ArrayRef<Bucket> line) {
       break;
     const Bucket &next = line[index + 1];
     join(unit, next);
-    // Past a large one, which small ones gain nothing from.
+    // Small ones around a large one, which does not travel with them.
     if (index + 2 < line.size())
       join(unit, line[index + 2]);
     std::vector<NodeId> both = sorted(unit);
@@ -260,7 +259,7 @@ LogicalResult MergingSearch::Refinement::listMoves() {
   llvm::sort(units, [&](const Bucket &a, const Bucket &b) {
     return getPlace(a) < getPlace(b);
   });
-  std::vector<std::vector<Bucket>> byLine(lines.size());
+  std::vector<std::vector<Bucket>> byLine(lineModes.size());
   for (const Bucket &unit : units)
     byLine[unit.key / 2].push_back(unit);
   for (const std::vector<Bucket> &line : byLine)
@@ -299,8 +298,8 @@ MergingSearch::Refinement::prepare(const std::vector<Bucket> &from,
   choice.rule = best.choice->rule;
   if (!StringRef(choice.rule).ends_with(suffix))
     choice.rule += suffix;
-  for (const Line &line : lines) {
-    choice.candidates.modes.emplace_back(line.modes);
+  for (ArrayRef<BucketMode> modes : lineModes) {
+    choice.candidates.modes.emplace_back(modes);
     choice.candidates.modes.push_back({BucketMode::Coalesced});
   }
   llvm::copy_if(trial.units, std::back_inserter(choice.bucketing.buckets),

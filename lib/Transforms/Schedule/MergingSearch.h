@@ -70,11 +70,12 @@ public:
                 size_t count);
 
   /// Changes the buckets of a schedule for the limit of the options while that
-  /// makes it better: joins two that follow each other in order of use, divides
-  /// one, moves a member from one to the next, or lets members travel with or
-  /// without copies. Each change is judged by a sketch, of which there is a
-  /// fixed number by the operations of the program. Emits an error if a program
-  /// cannot be scheduled.
+  /// makes it better: joins two that follow each other in order of use, or
+  /// around a third, or the first and the last; divides one; moves a member
+  /// from one to the next; lets members travel with or without copies. Each
+  /// change is judged by a sketch. The number of sketches falls with that of
+  /// operations; if it is less than an eighth of the changes, nothing is
+  /// changed. Emits an error if a program cannot be scheduled.
   FailureOr<Candidate>
   refine(Candidate start, const schedule::StepSchedulerOptions &stepOptions);
 
