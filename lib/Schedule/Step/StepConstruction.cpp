@@ -221,6 +221,10 @@ void StepConstruction::measureAlapOrder() {
   }
   computedNs.push_back(order.issued.computedNs());
   order.issueRest();
+  alapPeak = order.issued.takePeak();
+  if (!peaks.empty())
+    alapPeak =
+        std::max(alapPeak, *std::max_element(peaks.begin(), peaks.end()));
   alap = order.issued.takeOrder();
 }
 

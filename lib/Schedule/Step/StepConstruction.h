@@ -48,6 +48,9 @@ public:
   /// (ALAP): every collective is issued directly before its result is needed
   /// and waited for at once. O(1).
   const Order &alapOrder() const { return alap; }
+  /// The peak of that order, which is about the least of all orders with this
+  /// compute order. O(1).
+  int64_t alapPeakBytes() const { return alapPeak; }
 
   /// Constructs an order in one pass over the compute order:
   ///  - A collective that acquires memory (such as an all-gather of weights) is
@@ -85,6 +88,7 @@ private:
   /// By position: the collectives that are due there.
   Csr<CollectiveId> dueCollectives;
   Order alap;
+  int64_t alapPeak = 0;
   /// By position in the compute order, for the segment of the ALAP order that
   /// ends with the operation there: the live bytes before it, the peak in it,
   /// and the sum of all computation before it. The latter has one more entry,

@@ -38,8 +38,10 @@ namespace {
 /// and keeps the best.
 class StepScheduler {
 public:
-  StepScheduler(const Problem &problem, const StepSchedulerOptions &options)
-      : problem(problem), options(options) {}
+  /// `isRepeated`: whether the program is what a round before has made.
+  StepScheduler(const Problem &problem, const StepSchedulerOptions &options,
+                bool isRepeated = false)
+      : problem(problem), options(options), isRepeated(isRepeated) {}
 
   /// Returns the best of all candidates.
   Result<StepSchedule> run();
@@ -79,6 +81,7 @@ private:
 
   const Problem &problem;
   const StepSchedulerOptions &options;
+  bool isRepeated;
   /// The orders of list(), each empty until it was needed.
   static constexpr size_t numLists = 6;
   std::array<Order, numLists> listed;
@@ -178,6 +181,8 @@ StepScheduler::construct(const StepStructure &structure,
   StepConstruction construction(structure, computeOrder);
   Plan plan;
   plan.slackPercent = slackPercent;
+  if (construction.alapPeakBytes() > options.limitBytes)
+    return plan;
   for (int64_t lookAheadNs : lookAheadsNs) {
     construct(construction, lookAheadNs, options.limitBytes, plan);
     if (!isWorthwhile(plan.expectedNs - boundNs))
@@ -281,30 +286,34 @@ Status StepScheduler::constructAll() {
       construct(*structure, /*slackPercent=*/0, listLookAheads(problem));
   if (!plan)
     return Error{plan.error()};
+  // The best schedule so far stays unless the gain is worthwhile.
+  auto mayTake = [&](const Plan &plan) {
+    return !plan.order.empty() && (!best.fits(options.limitBytes) ||
+                                   isWorthwhile(best.stepNs - plan.stepNs));
+  };
+  // A program that is a schedule has its slack, unless it becomes shorter.
+  if (plan->order.empty() || (isRepeated && !mayTake(*plan)))
+    return Status::success();
   // The most slack, by halves, whose cost is not worthwhile. Slack takes a
   // longer look-ahead, if any.
-  int64_t lookAheadNs = plan->lookAheadNs;
   for (int32_t part : {1, 2, 4}) {
     int32_t slackPercent = options.slackPercent / part;
-    if (slackPercent == 0 || plan->order.empty())
+    if (slackPercent == 0)
       break;
+    int64_t lookAheadNs = plan->lookAheadNs;
     Result<Plan> slack = construct(
         *structure, slackPercent,
         {lookAheadNs, std::min(lookAheadNs, unlimited / 4) * 4, unlimited});
     if (!slack)
       return Error{slack.error()};
-    if (isWorthwhile(slack->stepNs - plan->stepNs))
+    if (slack->order.empty() || (mayTake(*plan) && !mayTake(*slack)) ||
+        isWorthwhile(slack->stepNs - plan->stepNs))
       continue;
     plan = std::move(slack);
     break;
   }
-  if (plan->order.empty())
-    return Status::success();
-  // The best schedule so far stays unless the gain is worthwhile.
-  if (best.fits(options.limitBytes) &&
-      !isWorthwhile(best.stepNs - plan->stepNs))
-    return Status::success();
-  return offer(plan->order, ScheduleOrigin::Constructed);
+  return mayTake(*plan) ? offer(plan->order, ScheduleOrigin::Constructed)
+                        : Status::success();
 }
 
 /// Runs the searches for small steps, if the program is small enough for the
@@ -445,7 +454,8 @@ static Result<StepSchedule> repeat(const Problem &problem,
   constexpr int32_t maxRounds = 16;
   for (int32_t round = 0; schedule && round < maxRounds; ++round) {
     Problem program = renumber(problem, schedule->order);
-    Result<StepSchedule> next = StepScheduler(program, options).run();
+    Result<StepSchedule> next =
+        StepScheduler(program, options, /*isRepeated=*/true).run();
     if (!next)
       return next;
     if (next->origin == ScheduleOrigin::Program)

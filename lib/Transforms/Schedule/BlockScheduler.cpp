@@ -12,6 +12,7 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
+using schedule::Gain;
 using schedule::NodeId;
 
 FailureOr<std::unique_ptr<BlockScheduler>> BlockScheduler::create(
@@ -108,16 +109,23 @@ FailureOr<BlockSchedule> BlockScheduler::find(Start &start,
   return splitInOrder(std::move(*found), start);
 }
 
-/// The best way to split what `found`, which begins with `start`, leaves
-/// exposed in the order that it has, or `found`. The search splits the program
-/// in the order to begin with.
+/// The best way to split what a schedule without buckets leaves exposed in the
+/// order that it has, or `found`, which begins with `start`. The search splits
+/// the program in the order to begin with.
 FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
                                                       const Start &start) {
-  if (options.beginsWithProgram || found.split || found.buckets ||
-      !getStartOf(found).mayGainBySplitting(found))
+  if (options.beginsWithProgram || found.split ||
+      !getStartOf(found).mayGainBySplitting(found) ||
+      (found.buckets && !found.rejectedSplit))
     return found;
   schedule::Order order;
-  for (NodeId node : found.blockOrder)
+  FailureOr<BlockSchedule> unmerged =
+      found.buckets
+          ? getStartOf(found).findUnmerged(makeStepOptions(found.limitBytes))
+          : found;
+  if (failed(unmerged))
+    return failure();
+  for (NodeId node : unmerged->blockOrder)
     order.push_back(start.order[node]);
   auto known = llvm::find_if(
       scheduled, [&](const Start &other) { return other.order == order; });
@@ -136,7 +144,8 @@ FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
   putInto(problem.getProblem().programOrder());
   if (failed(split))
     return failure();
-  if (!*split)
+  if (!*split || !isBetter((*split)->step.rank(found.limitBytes),
+                           found.step.rank(found.limitBytes), Gain::Worthwhile))
     return found;
   (*split)->start = known->search.get();
   return std::move(**split);

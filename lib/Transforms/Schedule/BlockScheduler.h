@@ -254,6 +254,9 @@ protected:
 
   /// The best schedule within `limitBytes`, or the one that needs least memory.
   FailureOr<BlockSchedule> find(int64_t limitBytes);
+  /// The best schedule without buckets and without splitting.
+  FailureOr<BlockSchedule>
+  findUnmerged(const schedule::StepSchedulerOptions &stepOptions) const;
   /// The best way to split the program, which may gain by that, in the order
   /// that it has, if there is one that is worth it.
   FailureOr<std::optional<BlockSchedule>> splitProgram(int64_t limitBytes);
@@ -269,9 +272,6 @@ private:
   FailureOr<SmallVector<MergingSearch::Candidate>>
   findMerged(const schedule::Order &unmerged,
              const schedule::StepSchedulerOptions &stepOptions);
-  FailureOr<BlockSchedule>
-  measureImproved(schedule::StepSchedule unmerged,
-                  const schedule::StepSchedulerOptions &stepOptions) const;
 
   FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
   std::optional<std::string> getSplitObstacle();

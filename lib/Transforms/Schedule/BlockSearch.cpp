@@ -56,19 +56,31 @@ MergingSearch &BlockSearch::getOrMakeMerging() {
   return *merging;
 }
 
-/// Improves `schedule`, one of the merged program of `choice`: moving copies
-/// beside their collectives may have left room for that.
+/// Schedules the merged program of `choice` from `start`. Returns `known`
+/// unless that is better.
 static Result<StepSchedule>
-improveMerged(const BucketChoice &choice, StepSchedule schedule,
+improveMerged(const BucketChoice &choice, StepSchedule known,
+              const Order &start, StepSolver solver,
               const StepSchedulerOptions &stepOptions) {
-  Result<StepSchedule> improved = scheduleMerged(
-      choice, schedule.order, schedule::scheduleStep, stepOptions);
-  if (!improved)
-    return improved;
-  return isBetter(improved->rank(stepOptions.limitBytes),
-                  schedule.rank(stepOptions.limitBytes))
-             ? std::move(*improved)
-             : std::move(schedule);
+  Result<StepSchedule> other =
+      scheduleMerged(choice, start, solver, stepOptions);
+  if (!other || isBetter(other->rank(stepOptions.limitBytes),
+                         known.rank(stepOptions.limitBytes)))
+    return other;
+  return known;
+}
+
+/// Improves a schedule of a merged program from its own order and from that of
+/// the program, which starts collectives in an order of its own.
+static Result<StepSchedule>
+improveMergedTwice(const BucketChoice &choice, const StepSchedule &known,
+                   const StepSchedulerOptions &stepOptions) {
+  Result<StepSchedule> step = improveMerged(
+      choice, known, known.order, schedule::scheduleStepOnce, stepOptions);
+  if (!step)
+    return step;
+  return improveMerged(choice, std::move(*step), choice.order,
+                       schedule::scheduleStepOnce, stepOptions);
 }
 
 /// Traces a schedule of the program, with or without buckets.
@@ -86,10 +98,17 @@ static void traceSchedule([[maybe_unused]] StringRef what,
   });
 }
 
-/// Options for schedules that are compared with others: all but the smallest
-/// steps are searched once the best is known.
+/// Options for schedules with which others begin: all but the smallest steps
+/// are searched later.
 static StepSchedulerOptions withLittleEffort(StepSchedulerOptions stepOptions) {
   stepOptions.effort /= 16;
+  return stepOptions;
+}
+
+/// Options for schedules that are compared with others: once the best is known,
+/// collectives get their slack.
+static StepSchedulerOptions withoutSlack(StepSchedulerOptions stepOptions) {
+  stepOptions.slackPercent = 0;
   return stepOptions;
 }
 
@@ -102,21 +121,15 @@ BlockSearch::findMerged(const Order &unmerged,
       getOrMakeMerging().findPromising(unmerged, stepOptions, numPromising);
   if (failed(promising))
     return failure();
-  StepSchedulerOptions quickly = withLittleEffort(stepOptions);
+  StepSchedulerOptions quickly = withoutSlack(withLittleEffort(stepOptions));
   auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
-    const Order sketched = candidate.step.order;
-    // The order of the program starts collectives in an order of its own.
-    for (const Order &order : {sketched, candidate.choice->order}) {
-      FailureOr<StepSchedule> step = unwrap(scheduleMerged(
-          *candidate.choice, order, schedule::scheduleStepOnce, quickly));
-      if (failed(step))
-        return failure();
-      traceSchedule("schedule of merging", candidate.choice->rule, *step,
-                    stepOptions.limitBytes);
-      if (isBetter(step->rank(stepOptions.limitBytes),
-                   candidate.step.rank(stepOptions.limitBytes)))
-        candidate.step = std::move(*step);
-    }
+    FailureOr<StepSchedule> step =
+        unwrap(improveMergedTwice(*candidate.choice, candidate.step, quickly));
+    if (failed(step))
+      return failure();
+    candidate.step = std::move(*step);
+    traceSchedule("schedule of merging", candidate.choice->rule, candidate.step,
+                  stepOptions.limitBytes);
     return success();
   };
   if (failed(
@@ -125,15 +138,14 @@ BlockSearch::findMerged(const Order &unmerged,
   return promising;
 }
 
-/// What further runs make of a schedule without buckets.
+/// The best schedule without buckets.
 FailureOr<BlockSchedule>
-BlockSearch::measureImproved(StepSchedule unmerged,
-                             const StepSchedulerOptions &stepOptions) const {
-  FailureOr<StepSchedule> improved = unwrap(schedule::improveStep(
-      problem.getProblem(), std::move(unmerged), stepOptions));
-  if (failed(improved))
+BlockSearch::findUnmerged(const StepSchedulerOptions &stepOptions) const {
+  FailureOr<StepSchedule> found =
+      unwrap(schedule::scheduleStep(problem.getProblem(), stepOptions));
+  if (failed(found))
     return failure();
-  return measure(std::move(*improved), /*buckets=*/nullptr,
+  return measure(std::move(*found), /*buckets=*/nullptr,
                  stepOptions.limitBytes);
 }
 
@@ -142,12 +154,12 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
                                                 bool mayMerge) {
   StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
   FailureOr<StepSchedule> unmerged = unwrap(schedule::scheduleStepOnce(
-      problem.getProblem(), withLittleEffort(stepOptions)));
+      problem.getProblem(), withoutSlack(withLittleEffort(stepOptions))));
   if (failed(unmerged))
     return failure();
   traceSchedule("schedule", "without merging", *unmerged, limitBytes);
   if (!mayMerge || !mayGainByMerging(*unmerged, limitBytes))
-    return measureImproved(std::move(*unmerged), stepOptions);
+    return findUnmerged(stepOptions);
   FailureOr<SmallVector<MergingSearch::Candidate>> merged =
       findMerged(unmerged->order, stepOptions);
   if (failed(merged))
@@ -160,8 +172,11 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
     if (failed(refined))
       return failure();
     const BucketChoice *choice = refined->choice;
-    FailureOr<StepSchedule> step =
-        unwrap(improveMerged(*choice, std::move(refined->step), stepOptions));
+    FailureOr<StepSchedule> step = unwrap(improveMergedTwice(
+        *choice, refined->step, withLittleEffort(stepOptions)));
+    if (succeeded(step))
+      step = unwrap(improveMerged(*choice, *step, step->order,
+                                  schedule::scheduleStep, stepOptions));
     if (failed(step))
       return failure();
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
@@ -169,8 +184,7 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
   }
   traceSchedule("chosen:", "no merging, which saves too little", *unmerged,
                 limitBytes);
-  FailureOr<BlockSchedule> result =
-      measureImproved(std::move(*unmerged), stepOptions);
+  FailureOr<BlockSchedule> result = findUnmerged(stepOptions);
   if (succeeded(result) && !merged->empty())
     // The first has the best sketch.
     result->rejected = {merged->front().choice->rule, steps.front().stepNs,

@@ -40,8 +40,8 @@ STEPS = {
 PIPELINES = [
     f"{STEADY}{{memory-budget=200% max-depth=4}}",
     "func.func(commsched-schedule),commsched-set-costs{slack=0},"
-    f"{STEADY}{{memory-budget=50%}}",
-    f"commsched-pipeline,{STEADY}{{memory-budget=100%}}",
+    f"{STEADY}{{memory-budget=100%}}",
+    f"commsched-pipeline,{STEADY}{{memory-budget=200%}}",
 ]
 # For steps of several functions. Without a merge, the functions stay apart.
 LINKED_PIPELINES = [
