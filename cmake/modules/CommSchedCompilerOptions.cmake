@@ -6,6 +6,11 @@ add_compile_options(-Wall -Wextra -Wno-unused-parameter)
 # Costs decide orders, and every rank must decide alike: no fused multiply-adds
 # on some machines only.
 add_compile_options(-ffp-contract=off)
+
+# Nobody replaces single functions of the libraries, so that g++ may inline them.
+add_compile_options(
+  $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-semantic-interposition>)
+
 if(COMMSCHED_ENABLE_WERROR)
   add_compile_options(-Werror)
 endif()

@@ -70,6 +70,16 @@ improveMerged(const BucketChoice &choice, StepSchedule known,
   return known;
 }
 
+/// What schedule::improveStep() makes of the order of the program.
+static Result<StepSchedule>
+improveProgram(const Problem &problem,
+               const StepSchedulerOptions &stepOptions) {
+  Result<StepSchedule> program =
+      measureStep(problem, problem.programOrder(), stepOptions.contention);
+  return program ? improveStep(problem, std::move(*program), stepOptions)
+                 : program;
+}
+
 /// Improves a schedule of a merged program from its own order and from that of
 /// the program, which starts collectives in an order of its own.
 static Result<StepSchedule>
@@ -141,8 +151,11 @@ BlockSearch::findMerged(const Order &unmerged,
 /// The best schedule without buckets.
 FailureOr<BlockSchedule>
 BlockSearch::findUnmerged(const StepSchedulerOptions &stepOptions) const {
-  FailureOr<StepSchedule> found =
-      unwrap(schedule::scheduleStep(problem.getProblem(), stepOptions));
+  FailureOr<StepSchedule> found = unwrap(schedule::scheduleStepOnce(
+      problem.getProblem(), withLittleEffort(stepOptions)));
+  if (succeeded(found))
+    found = unwrap(schedule::improveStep(problem.getProblem(),
+                                         std::move(*found), stepOptions));
   if (failed(found))
     return failure();
   return measure(std::move(*found), /*buckets=*/nullptr,
@@ -175,8 +188,8 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
     FailureOr<StepSchedule> step = unwrap(improveMergedTwice(
         *choice, refined->step, withLittleEffort(stepOptions)));
     if (succeeded(step))
-      step = unwrap(improveMerged(*choice, *step, step->order,
-                                  schedule::scheduleStep, stepOptions));
+      step = unwrap(improveMerged(*choice, *step, step->order, improveProgram,
+                                  stepOptions));
     if (failed(step))
       return failure();
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
