@@ -293,10 +293,12 @@ Status BucketChooser::merge(BucketChoice &choice) const {
   }
   if (!merged)
     return Error{merged.error()};
-  Result<Order> order = merged->place(placement);
+  choice.merged = std::move(*merged);
+  if (use == MergedUse::Schedule)
+    return Status::success();
+  Result<Order> order = choice.merged->place(placement);
   if (!order)
     return Error{order.error()};
-  choice.merged = std::move(*merged);
   choice.order = std::move(*order);
   return Status::success();
 }

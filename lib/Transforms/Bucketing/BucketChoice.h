@@ -388,7 +388,8 @@ struct BucketChoice {
   /// The merged program, if there are buckets. The problem that it was made of
   /// has to live on.
   std::optional<schedule::BucketedProblem> merged;
-  /// The order of `merged` that is closest to that of the program.
+  /// For MergedUse::Run: the order of `merged` that is closest to that of the
+  /// program.
   schedule::Order order;
 };
 

@@ -89,7 +89,10 @@ improveMergedTwice(const BucketChoice &choice, const StepSchedule &known,
       choice, known, known.order, schedule::scheduleStepOnce, stepOptions);
   if (!step)
     return step;
-  return improveMerged(choice, std::move(*step), choice.order,
+  Result<Order> program = choice.merged->place({});
+  if (!program)
+    return Error{program.error()};
+  return improveMerged(choice, std::move(*step), *program,
                        schedule::scheduleStepOnce, stepOptions);
 }
 
