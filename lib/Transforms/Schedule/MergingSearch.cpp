@@ -240,14 +240,18 @@ void MergingSearch::Descent::offer(size_t sketch) {
 }
 
 /// Whether what is known of a way says that a sketch will not be the best: one
-/// was made for this limit, one for a higher limit is within this one, or takes
+/// was made for this limit; one for a higher limit is within this one, or takes
+/// longer than the best; or one for a limit that is nearly as high takes much
 /// longer than the best.
 bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
   return llvm::any_of(search.sketches, [&](const Sketch &sketch) {
     const StepSchedule &step = sketch.candidate.step;
-    if (sketch.candidate.choice != &choice ||
-        sketch.limitBytes < stepOptions.limitBytes)
+    if (sketch.candidate.choice != &choice)
       return false;
+    if (sketch.limitBytes < stepOptions.limitBytes)
+      return best && !rank(*best).isOver && step.fits(sketch.limitBytes) &&
+             sketch.limitBytes >= stepOptions.limitBytes / 16 * 15 &&
+             step.stepNs >= rank(*best).ns / 16 * 17;
     return sketch.limitBytes == stepOptions.limitBytes ||
            step.fits(stepOptions.limitBytes) ||
            (best && !rank(*best).isOver && step.stepNs >= rank(*best).ns);
