@@ -129,7 +129,12 @@ static StepSchedulerOptions withoutSlack(StepSchedulerOptions stepOptions) {
 FailureOr<SmallVector<MergingSearch::Candidate>>
 BlockSearch::findMerged(const Order &unmerged,
                         const StepSchedulerOptions &stepOptions) {
-  constexpr size_t numPromising = 2;
+  // A sketch says little about small programs, which are scheduled soon.
+  constexpr size_t leastPromising = 2, mostPromising = 8,
+                   numOperations = 1 << 13;
+  size_t numPromising =
+      std::clamp(numOperations / (problem.getProblem().numNodes() + 1),
+                 leastPromising, mostPromising);
   FailureOr<SmallVector<MergingSearch::Candidate>> promising =
       getOrMakeMerging().findPromising(unmerged, stepOptions, numPromising);
   if (failed(promising))
@@ -182,9 +187,13 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
     return failure();
   auto steps = llvm::map_to_vector(
       *merged, [](const auto &candidate) { return candidate.step; });
-  if (std::optional<size_t> best = findBest(*unmerged, steps, limitBytes)) {
+  if (findBest(*unmerged, steps, limitBytes)) {
+    const auto *best =
+        llvm::min_element(*merged, [&](const auto &a, const auto &b) {
+          return isBetter(a.step.rank(limitBytes), b.step.rank(limitBytes));
+        });
     FailureOr<MergingSearch::Candidate> refined =
-        getOrMakeMerging().refine(std::move((*merged)[*best]), stepOptions);
+        getOrMakeMerging().refine(*best, stepOptions);
     if (failed(refined))
       return failure();
     const BucketChoice *choice = refined->choice;

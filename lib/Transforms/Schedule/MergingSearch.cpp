@@ -217,6 +217,7 @@ private:
   LogicalResult sketch(ArrayRef<Rules> tried);
   FailureOr<bool> improve(const Rules &rules);
   std::vector<PlanRule> listUniform() const;
+  Rules applyToParameters(const PlanRule &rule) const;
   LogicalResult vary(size_t kind, function_ref<bool(PlanRule &)> change);
   LogicalResult varySizes(size_t kind, size_t first, size_t length);
   LogicalResult varyKind(size_t kind);
@@ -375,7 +376,7 @@ std::vector<PlanRule> MergingSearch::Descent::listUniform() const {
   std::vector<PlanRule> rules;
   for (int32_t percent : {25, 100})
     rules.push_back(PlanRule::bySize(percent));
-  for (int32_t blocks : {1, 0})
+  for (int32_t blocks : {1, 0, 2})
     rules.push_back(PlanRule::byModules(blocks));
   for (int32_t percent : {50, 12, 6, 3, 200, 1})
     rules.push_back(PlanRule::bySize(percent));
@@ -390,6 +391,18 @@ std::vector<PlanRule> MergingSearch::Descent::listUniform() const {
     rules.push_back(rules[index]);
     rules.back().isCoalesced = true;
   }
+  return rules;
+}
+
+/// A rule for the gathers and reductions of sharded parameters, where all
+/// others travel alone.
+MergingSearch::Rules
+MergingSearch::Descent::applyToParameters(const PlanRule &rule) const {
+  Rules rules;
+  for (const MergeableKind &kind : search.mergeable.kinds)
+    rules.push_back(kind.options.grouping == BucketGrouping::Size
+                        ? PlanRule::bySize(0)
+                        : rule);
   return rules;
 }
 
@@ -414,10 +427,14 @@ LogicalResult MergingSearch::Descent::run() {
   for (size_t index = 0; index < search.sketches.size(); ++index)
     if (search.sketches[index].candidate.step.fits(stepOptions.limitBytes))
       offer(index);
-  std::vector<Rules> uniform;
-  for (const PlanRule &rule : listUniform())
-    uniform.emplace_back(search.mergeable.kinds.size(), rule);
-  if (failed(sketch(uniform)))
+  std::vector<Rules> simple;
+  std::vector<PlanRule> uniform = listUniform();
+  for (const PlanRule &rule : uniform)
+    simple.emplace_back(search.mergeable.kinds.size(), rule);
+  for (const PlanRule &rule : uniform)
+    if (rule.kind == PlanRule::Kind::Modules)
+      simple.push_back(applyToParameters(rule));
+  if (failed(sketch(simple)))
     return failure();
   if (!best)
     return success();
