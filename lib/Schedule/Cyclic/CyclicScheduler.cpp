@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
+#include "CommSched/Support/Unlimited.h"
 
 #include "Rotation.h"
 #include "StallFilling.h"
@@ -94,23 +95,40 @@ static Problem addEndOfPeriod(Problem period) {
   return period;
 }
 
-/// Returns the schedule of a period whose operations keep their stages.
+/// Returns the schedule of a period whose operations keep their stages. What is
+/// live over several periods counts in full only once the order is known: one
+/// that takes too much is made again for a limit that is lower by the excess,
+/// then by twice the excess, and so on.
 Result<CyclicSchedule> CyclicScheduler::compact(const CyclicOrder &order,
                                                 StepSolver solve) const {
   Result<Problem> period = makePeriodProblem(problem, order);
   if (!period)
     return Error{period.error()};
   NodeId end = period->numNodes();
-  Result<StepSchedule> step =
-      solve(addEndOfPeriod(std::move(*period)), options.step);
-  if (!step)
-    return Error{step.error()};
-  CyclicOrder compacted;
-  compacted.stages = order.stages;
-  for (NodeId place : step->order)
-    if (place != end)
-      compacted.order.push_back(order.order[place]);
-  return measure(std::move(compacted));
+  Problem program = addEndOfPeriod(std::move(*period));
+  StepSchedulerOptions step = options.step;
+  std::optional<CyclicSchedule> best;
+  constexpr int32_t maxTrials = 4;
+  for (int32_t trial = 0; trial < maxTrials; ++trial) {
+    Result<StepSchedule> made = solve(program, step);
+    if (!made)
+      return Error{made.error()};
+    CyclicOrder compacted;
+    compacted.stages = order.stages;
+    for (NodeId place : made->order)
+      if (place != end)
+        compacted.order.push_back(order.order[place]);
+    Result<CyclicSchedule> measured = measure(std::move(compacted));
+    if (!measured)
+      return measured;
+    if (!best || isBetter(*measured, *best))
+      best = std::move(*measured);
+    if (fits(*best))
+      break;
+    int64_t excessBytes = best->peakBytes - options.step.limitBytes;
+    step.limitBytes -= std::min(excessBytes, unlimited >> maxTrials) << trial;
+  }
+  return std::move(*best);
 }
 
 /// Returns the positions at which the period may be cut: all of a short one, of

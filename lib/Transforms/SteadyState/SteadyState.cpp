@@ -333,6 +333,49 @@ static CyclicOrder movePorts(const LoopProblem &problem,
   return moved;
 }
 
+/// scheduleLoop() with the ports moved. A schedule that takes too much once
+/// they are is made again for a limit that is lower by the excess, then by
+/// twice the excess, and so on.
+static FailureOr<std::optional<ScheduledLoop>>
+scheduleWithPorts(const StepLoop &steps, int64_t constantBytes,
+                  OperationCosts &costs, LoopSchedulingOptions options,
+                  StepLoop::DeclineFunction decline) {
+  using Outcome = std::optional<ScheduledLoop>;
+  Outcome best;
+  int64_t limitBytes = 0;
+  constexpr int32_t maxTrials = 4;
+  for (int32_t trial = 0; trial < maxTrials; ++trial) {
+    FailureOr<Outcome> found =
+        scheduleLoop(steps.getLoop(), constantBytes, costs, options, decline);
+    if (failed(found) || !*found)
+      return found;
+    Result<CyclicSchedule> moved =
+        measureCyclic((*found)->problem.getProblem(),
+                      movePorts((*found)->problem, (*found)->schedule.order));
+    if (!moved) {
+      // An operation of the next repetition may write it in place before that.
+      decline(steps.getStep().getLoc(),
+              "what a repetition returns would not last until the call that "
+              "returns it: " +
+                  moved.error());
+      return Outcome();
+    }
+    if (trial == 0)
+      limitBytes = (*found)->limitBytes;
+    int64_t excessBytes = moved->peakBytes - limitBytes;
+    if (!best || moved->peakBytes < best->schedule.peakBytes) {
+      best = std::move(*found);
+      best->schedule = std::move(*moved);
+      best->limitBytes = limitBytes;
+    }
+    int64_t lowerBytes = limitBytes + constantBytes - (excessBytes << trial);
+    if (excessBytes <= 0 || lowerBytes <= 0)
+      break;
+    options.budget.bytes = lowerBytes;
+  }
+  return best;
+}
+
 /// Puts the operations of the step into the order of the period.
 static void reorder(const StepLoop &steps, const ScheduledLoop &scheduled) {
   Operation *terminator = steps.getStep().getBody().front().getTerminator();
@@ -399,24 +442,13 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
       bytes && !with.budget.bytes)
     with.budget.bytes = with.budget.getLimitBytes(*bytes);
   FailureOr<std::optional<ScheduledLoop>> found =
-      scheduleLoop(steps.getLoop(), *constantBytes, costs, with, decline);
+      scheduleWithPorts(steps, *constantBytes, costs, with, decline);
   if (failed(found))
     return failure();
   if (!*found)
     return false;
   ScheduledLoop &scheduled = **found;
   remarkAssumptions(step.getSymName(), scheduled.problem.getAssumptions());
-  const CyclicProblem &cyclic = scheduled.problem.getProblem();
-  Result<CyclicSchedule> moved = measureCyclic(
-      cyclic, movePorts(scheduled.problem, scheduled.schedule.order));
-  if (!moved) {
-    // An operation of the next repetition may write it in place before that.
-    decline(step.getLoc(), "what a repetition returns would not last until the "
-                           "call that returns it: " +
-                               moved.error());
-    return false;
-  }
-  scheduled.schedule = std::move(*moved);
   if (std::optional<std::string> obstacle = explainNoGain(scheduled)) {
     decline(step.getLoc(), *obstacle);
     return false;
