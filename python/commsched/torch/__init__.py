@@ -18,6 +18,8 @@ The parts, for other uses:
 * :class:`Partitioner` splits joint graphs into forward and backward, for
   Inductor's setting `custom_partitioner_fn` and AOT autograd.
 * :func:`explain` prints what was done to each graph.
+* :func:`adopt` shows the collectives of a model under FSDP2's `fully_shard`
+  to the compiler, and :func:`release` undoes it.
 * :func:`shard_parameters` shards a model such that its collectives are in
   the graphs.
 * :mod:`commsched.torch.trace` traces a training step without its ranks.
@@ -35,6 +37,7 @@ except ImportError as error:
 
 # Where the public names are; modules are imported when a name is first used.
 _MODULES = {
+    "commsched.torch.adoption": ("adopt", "release"),
     "commsched.torch.compiling.confirmation": ("RanksDiffer",),
     "commsched.torch.compiling.inductor": ("inductor_options",),
     "commsched.torch.compiling.estimator": ("runtime_estimator",),

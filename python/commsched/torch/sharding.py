@@ -12,7 +12,7 @@ ordinary operation, where a compiler can move it.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import nn
@@ -61,7 +61,12 @@ def shard_parameters(
         for name in names:
             module._parameters[name] = _shard(module._parameters[name], mesh)
         if names:
-            _gather_on_read(module, names, precision, reduction)
+            gather_on_read(
+                module,
+                dict.fromkeys(
+                    names, lambda p: gather_parameter(p, precision, reduction)
+                ),
+            )
 
 
 def _check(model: nn.Module, mesh: DeviceMesh) -> None:
@@ -104,23 +109,21 @@ def _shard(parameter: nn.Parameter, mesh: DeviceMesh) -> nn.Parameter:
     return nn.Parameter(shard, requires_grad=parameter.requires_grad)
 
 
-def _gather_on_read(
-    module: nn.Module,
-    names: list[str],
-    precision: MixedPrecision,
-    reduction: str,
+def gather_on_read(
+    module: nn.Module, reads: dict[str, Callable[[nn.Parameter], torch.Tensor]]
 ) -> None:
-    """Give ``module`` a class in which reading a parameter gathers it."""
+    """Give ``module`` a class in which reading a parameter calls its function."""
 
     def gathered(name: str) -> property:
+        def write(self, value: nn.Parameter) -> None:
+            self.register_parameter(name, value)
+
         return property(
-            lambda self: gather_parameter(
-                self._parameters[name], precision, reduction
-            )
+            lambda self: reads[name](self._parameters[name]), write
         )
 
     cls = type(module)
-    properties = {name: gathered(name) for name in names}
+    properties = {name: gathered(name) for name in reads}
     properties["__module__"] = cls.__module__
     module.__class__ = type(cls.__name__, (cls,), properties)
 

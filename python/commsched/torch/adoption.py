@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models under FSDP2's `fully_shard`, with their collectives in the graph.
+
+`fully_shard` gathers parameters and reduces gradients in hooks that a compiler
+does not see. An adopted model has the same parameters, `DTensor`s with the same
+names, so that optimizers, checkpoints and the clipping of gradients work as before.
+But reading one through its module gathers it, as in :mod:`.sharding`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+import weakref
+from collections import defaultdict
+from collections.abc import Callable
+
+import torch
+from torch import nn
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy
+
+from .private import fsdp
+from .sharding import MixedPrecision, gather_on_read, gather_parameter
+
+
+@dataclasses.dataclass
+class _Taken:
+    """What a module had before it was adopted."""
+
+    cls: type
+    hooks: dict[str, dict] = dataclasses.field(default_factory=dict)
+    parameters: list[fsdp.ShardedParameter] = dataclasses.field(default_factory=list)
+
+
+_TAKEN: weakref.WeakKeyDictionary[nn.Module, _Taken] = weakref.WeakKeyDictionary()
+
+
+class AdoptedModule:
+    """What `FSDPModule` has, of a module that is adopted. When parameters are
+    gathered and freed is decided by the schedule of the graph."""
+
+    def set_requires_gradient_sync(
+        self, requires_gradient_sync: bool, *, recurse: bool = True
+    ) -> None:
+        if not requires_gradient_sync:
+            raise RuntimeError(
+                f"{type(self).__name__}.set_requires_gradient_sync(False): the "
+                "gradients of an adopted module are reduced in its graph; call "
+                "commsched.torch.release first, or accumulate reduced gradients"
+            )
+
+    def _leave_to_schedule(self, *args: object, **kwargs: object) -> None:
+        pass
+
+    reshard = unshard = _leave_to_schedule
+    set_is_last_backward = _leave_to_schedule
+    set_modules_to_backward_prefetch = _leave_to_schedule
+    set_modules_to_forward_prefetch = _leave_to_schedule
+    set_reshard_after_backward = _leave_to_schedule
+    set_reshard_after_forward = _leave_to_schedule
+
+
+def adopt(model: nn.Module) -> nn.Module:
+    """Show the collectives of a model under `fully_shard` to compilers.
+
+    Returns `model`, which is changed: parameters, their names and placements stay,
+    and a training step computes the same. Call it after the model has its values
+    and before `torch.compile`; :func:`release` undoes it.
+
+    A module stays as `fully_shard` made it, with a warning that names it and a
+    parameter, if its parameters are offloaded, were `DTensor`s before, or gather
+    themselves.
+
+    ValueError: no module of the model is under `fully_shard`, or a parameter has no
+    values yet.
+    """
+    modules = [m for m in model.modules() if isinstance(m, FSDPModule)]
+    if not modules:
+        raise ValueError(
+            f"no module of {type(model).__name__} is under fully_shard"
+            + (", or they are adopted already" if _list_taken(model) else "")
+        )
+    names = {module: name or "the model" for name, module in model.named_modules()}
+    reads: dict[nn.Module, dict[str, Callable]] = defaultdict(dict)
+    tied = _Tied()
+    for module in modules:
+        module.reshard()
+        parameters = list(fsdp.list_parameters(module))
+        if _is_refused(names, module, parameters):
+            continue
+        _take(module).parameters = parameters
+        module.__class__ = _make_adopted_class(module, parameters)
+        for parameter in parameters:
+            read = _make_read(parameter)
+            if len(parameter.owners) > 1:
+                read = tied.share(parameter, read)
+            for owner, name in parameter.owners:
+                reads[owner][name] = read
+    for owner, by_name in reads.items():
+        _take(owner)
+        gather_on_read(owner, by_name)
+    for module in model.modules():
+        if taken := _TAKEN.get(module):
+            taken.hooks = fsdp.take_hooks(module)
+    if tied.reads:
+        _take(model)
+        model.__class__ = tied.make_class(type(model))
+    return model
+
+
+def release(model: nn.Module) -> nn.Module:
+    """Give an adopted model back to `fully_shard`. Returns `model`."""
+    parameters = []
+    for module in _list_taken(model):
+        taken = _TAKEN.pop(module)
+        module.__class__ = taken.cls
+        fsdp.put_hooks(module, taken.hooks)
+        parameters += taken.parameters
+    for parameter in parameters:
+        fsdp.forget_values(parameter)
+    return model
+
+
+def _list_taken(model: nn.Module) -> list[nn.Module]:
+    return [module for module in model.modules() if module in _TAKEN]
+
+
+def _take(module: nn.Module) -> _Taken:
+    return _TAKEN.setdefault(module, _Taken(type(module)))
+
+
+def _is_refused(
+    names: dict[nn.Module, str],
+    module: nn.Module,
+    parameters: list[fsdp.ShardedParameter],
+) -> bool:
+    """Whether a module stays as it is, with a warning."""
+    for parameter in parameters:
+        if not parameter.obstacle:
+            continue
+        owner, name = parameter.owners[0]
+        text = f"parameter '{name}' of {names[owner]}: {parameter.obstacle}"
+        if parameter.parameter.device.type == "meta":
+            raise ValueError(text)
+        warnings.warn(
+            f"{names[module]} is not adopted and its collectives stay hidden: {text}",
+            stacklevel=3,
+        )
+        return True
+    return False
+
+
+def _make_read(parameter: fsdp.ShardedParameter) -> Callable:
+    dtype = parameter.parameter.dtype
+    param_dtype = parameter.policy.param_dtype or dtype
+    precision = MixedPrecision(
+        param_dtype, parameter.policy.reduce_dtype or param_dtype
+    )
+    return lambda shard: gather_parameter(shard, precision)
+
+
+def _make_adopted_class(
+    module: nn.Module, parameters: list[fsdp.ShardedParameter]
+) -> type:
+    """The class of the module before `fully_shard`, with the casts of FSDP2."""
+    cls = fsdp.original_class(module)
+    attributes: dict[str, object] = {"__module__": cls.__module__}
+    policies = {parameter.policy for parameter in parameters}
+    policy = policies.pop() if policies else MixedPrecisionPolicy()
+    inputs = policy.param_dtype if policy.cast_forward_inputs else None
+    outputs = policy.output_dtype
+    if inputs or outputs:
+
+        def forward(self, *args, **kwargs):
+            args, kwargs = fsdp.cast_floats(inputs, (args, kwargs))
+            return fsdp.cast_floats(outputs, cls.forward(self, *args, **kwargs))
+
+        attributes["forward"] = forward
+    return type(cls.__name__, (AdoptedModule, cls), attributes)
+
+
+class _Tied:
+    """The parameters that several modules have. Each is gathered once in a forward
+    of the model, so that its gradients are added before they are reduced."""
+
+    def __init__(self) -> None:
+        self.reads: list[tuple[nn.Module, str, Callable]] = []
+        self.gathered: dict[int, torch.Tensor] = {}
+
+    def share(self, parameter: fsdp.ShardedParameter, read: Callable) -> Callable:
+        index, gathered = len(self.reads), self.gathered
+        self.reads.append((*parameter.owners[0], read))
+
+        def read_shared(shard: torch.Tensor) -> torch.Tensor:
+            return gathered[index] if index in gathered else read(shard)
+
+        return read_shared
+
+    def make_class(self, cls: type) -> type:
+        reads, gathered = self.reads, self.gathered
+
+        def forward(self, *args, **kwargs):
+            for index, (module, name, read) in enumerate(reads):
+                gathered[index] = read(module._parameters[name])
+            try:
+                return cls.forward(self, *args, **kwargs)
+            finally:
+                gathered.clear()
+
+        attributes = {"__module__": cls.__module__, "forward": forward}
+        return type(cls.__name__, (cls,), attributes)
