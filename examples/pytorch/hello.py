@@ -4,6 +4,7 @@ import os
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import fully_shard
 
 import commsched.torch as cs
 
@@ -14,11 +15,14 @@ dist.init_process_group("nccl" if gpus else "gloo")
 device = "cuda" if gpus else "cpu"
 torch.manual_seed(0)  # The same parameters on every rank.
 model = torch.nn.Sequential(*(torch.nn.Linear(256, 256) for _ in range(4))).to(device)
-cs.shard_parameters(model, init_device_mesh(device, (dist.get_world_size(),)))
+mesh = init_device_mesh(device, (dist.get_world_size(),))
+for layer in model:
+    fully_shard(layer, mesh=mesh)
+cs.adopt(fully_shard(model, mesh=mesh))
 optimizer = torch.optim.AdamW(model.parameters())
 step = torch.compile(model, backend="commsched", options={"inner": "eager"})
 torch.manual_seed(dist.get_rank())  # A batch of its own on each rank.
-x = torch.randn(64, 256, device=device, dtype=torch.bfloat16)
+x = torch.randn(64, 256, device=device)
 for i in range(3):
     loss = step(x).square().mean()
     loss.backward()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models under FSDP2's `fully_shard`, trained as they are and adopted."""
+"""Small models under FSDP2's `fully_shard` or `DistributedDataParallel`, trained as
+they are and adopted."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import Shard
+from torch.distributed.tensor import DTensor, Shard
 from torch.utils.checkpoint import checkpoint
 
 WIDTH, VOCABULARY, STEPS = 32, 52, 3
@@ -79,6 +80,7 @@ CASES = {
     "recomputed": ({"recompute": True}, {}, (2,)),
     "four": ({}, {}, (4,)),
     "replicated": ({}, {}, (2, 2)),
+    "DDP": ({}, None, (2,)),
 }
 
 
@@ -86,6 +88,8 @@ def make(case: str):
     model_options, options, shape = CASES[case]
     torch.manual_seed(0)
     model = Net(**model_options)
+    if options is None:
+        return nn.parallel.DistributedDataParallel(model)
     names = ("replica", "shard")[-len(shape):]
     mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
     inner = dict(options)
@@ -97,23 +101,31 @@ def make(case: str):
 
 
 def train(rank: int, model, optimizer, call, steps: int = STEPS, seed: int = 0):
-    """Losses and norms of gradients, in two micro-batches a step."""
+    """Losses and norms of gradients. Under `fully_shard` a step has two micro-batches;
+    DDP reduces what was reduced before once more, which rounds otherwise."""
+    is_replica = isinstance(model, nn.parallel.DistributedDataParallel)
     generator = torch.Generator().manual_seed(7 * rank + seed)
     told = []
     for _ in range(steps):
-        for _ in range(2):
+        for _ in range(1 if is_replica else 2):
             tokens = torch.randint(VOCABULARY, (4, 16), generator=generator)
             loss = call(tokens)
             loss.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0).full_tensor()
+        norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         optimizer.zero_grad()
-        told.append((loss.item(), norm.item()))
+        told.append((loss.item(), get_local(norm, whole=True).item()))
     return told
 
 
+def get_local(tensor, whole: bool = False):
+    if not isinstance(tensor, DTensor):
+        return tensor
+    return tensor.full_tensor() if whole else tensor.to_local()
+
+
 def state(model):
-    return {name: v.to_local().clone() for name, v in model.state_dict().items()}
+    return {name: get_local(v).clone() for name, v in model.state_dict().items()}
 
 
 def compare(rank: int, case: str, inner: str):

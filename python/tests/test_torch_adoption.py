@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models under FSDP2's `fully_shard`: adopted, they train as before."""
+"""Models under FSDP2's `fully_shard` or `DistributedDataParallel`: adopted, they train
+as before."""
 
 import pytest
 
@@ -21,6 +22,8 @@ BY_RANKS = {
     ]
     for ranks in (2, 4)
 }
+#: Of the collectives that have to be in the graphs.
+KINDS = {"DDP": ("all_reduce",), "replicated": ("all_gather", "all_reduce")}
 
 
 @pytest.fixture(scope="module", params=BY_RANKS)
@@ -35,8 +38,8 @@ def test_steps_have_equal_bits_and_their_collectives_in_the_graph(compared):
     for by_case in compared:
         for case, (differing, said) in by_case.items():
             assert not differing, f"{case}: {differing}"
-            assert "all_gather" in said, f"{case}: {said}"
-            assert "reduce_scatter" in said, f"{case}: {said}"
+            for kind in KINDS.get(case, ("all_gather", "reduce_scatter")):
+                assert kind in said, f"{case}: {said}"
 
 
 @pytest.fixture
@@ -107,3 +110,35 @@ def test_gradients_cannot_stay_unreduced(mesh):
     model.set_reshard_after_forward(False)
     with pytest.raises(RuntimeError, match="reduced in its graph"):
         model.set_requires_gradient_sync(False)
+
+
+@pytest.fixture
+def replica(fake_world):
+    fake_world(2)
+    return lambda model, **options: nn.parallel.DistributedDataParallel(
+        model, **options
+    )
+
+
+@pytest.mark.parametrize(
+    "model, options, obstacle",
+    [
+        (nn.Linear(2, 2), {"find_unused_parameters": True}, "find_unused_parameters"),
+        (nn.BatchNorm1d(2), {}, "it broadcasts buffers"),
+    ],
+)
+def test_a_replica_that_cannot_be_adopted_says_why(replica, model, options, obstacle):
+    with pytest.raises(ValueError, match=f"cannot be adopted: {obstacle}"):
+        cs.adopt(replica(model, **options))
+
+
+def test_a_replica_is_given_back(replica):
+    model = replica(nn.Linear(2, 2))
+    kept = type(model), dict(model.named_parameters())
+    cs.adopt(model)
+    with pytest.raises(RuntimeError, match="no_sync"):
+        model.no_sync()
+    with pytest.raises(ValueError, match="adopted already"):
+        cs.adopt(model)
+    cs.release(model)
+    assert (type(model), dict(model.named_parameters())) == kept

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models under FSDP2's `fully_shard`, with their collectives in the graph.
+"""Models under FSDP2's `fully_shard` or under `DistributedDataParallel`, with their
+collectives in the graph.
 
-`fully_shard` gathers parameters and reduces gradients in hooks that a compiler
-does not see. An adopted model has the same parameters, `DTensor`s with the same
-names, so that optimizers, checkpoints and the clipping of gradients work as before.
-But reading one through its module gathers it, as in :mod:`.sharding`.
+Both gather parameters or reduce gradients in hooks that a compiler does not see. An
+adopted model has the same parameters with the same names, so that optimizers,
+checkpoints and the clipping of gradients work as before. But reading one through its
+module gathers it, as in :mod:`.sharding`, or reduces its gradient in the backward.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import dataclasses
 import warnings
 import weakref
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NoReturn
 
 import torch
 from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy
+from torch.distributed.tensor import DTensor, Partial, Replicate
+from torch.nn.parallel import DistributedDataParallel
 
 from .private import fsdp
 from .sharding import MixedPrecision, gather_on_read, gather_parameter
@@ -60,8 +65,22 @@ class AdoptedModule:
     set_reshard_after_forward = _leave_to_schedule
 
 
+class AdoptedReplica:
+    """What `DistributedDataParallel` does otherwise when it is adopted."""
+
+    def forward(self, *args: object, **kwargs: object) -> object:
+        return self.module(*args, **kwargs)
+
+    def no_sync(self) -> NoReturn:
+        raise RuntimeError(
+            "no_sync: the gradients of an adopted model are reduced in its graph; "
+            "call commsched.torch.release first, or accumulate reduced gradients"
+        )
+
+
 def adopt(model: nn.Module) -> nn.Module:
-    """Show the collectives of a model under `fully_shard` to compilers.
+    """Show the collectives of a model under `fully_shard`, or of one that is a
+    `DistributedDataParallel`, to compilers.
 
     Returns `model`, which is changed: parameters, their names and placements stay,
     and a training step computes the same. Call it after the model has its values
@@ -71,9 +90,12 @@ def adopt(model: nn.Module) -> nn.Module:
     parameter, if its parameters are offloaded, were `DTensor`s before, or gather
     themselves.
 
-    ValueError: no module of the model is under `fully_shard`, or a parameter has no
-    values yet.
+    ValueError: no module of the model is under `fully_shard`; a parameter has no
+    values yet; a `DistributedDataParallel` looks for unused parameters, has hooks
+    for its communication or a policy of mixed precision, or broadcasts buffers.
     """
+    if isinstance(model, DistributedDataParallel):
+        return _adopt_replica(model)
     modules = [m for m in model.modules() if isinstance(m, FSDPModule)]
     if not modules:
         raise ValueError(
@@ -81,7 +103,7 @@ def adopt(model: nn.Module) -> nn.Module:
             + (", or they are adopted already" if _list_taken(model) else "")
         )
     names = {module: name or "the model" for name, module in model.named_modules()}
-    reads: dict[nn.Module, dict[str, Callable]] = defaultdict(dict)
+    reads: _Reads = defaultdict(dict)
     tied = _Tied()
     for module in modules:
         module.reshard()
@@ -91,25 +113,51 @@ def adopt(model: nn.Module) -> nn.Module:
         _take(module).parameters = parameters
         module.__class__ = _make_adopted_class(module, parameters)
         for parameter in parameters:
-            read = _make_read(parameter)
-            if len(parameter.owners) > 1:
-                read = tied.share(parameter, read)
-            for owner, name in parameter.owners:
-                reads[owner][name] = read
-    for owner, by_name in reads.items():
-        _take(owner)
-        gather_on_read(owner, by_name)
-    for module in model.modules():
-        if taken := _TAKEN.get(module):
-            taken.hooks = fsdp.take_hooks(module)
-    if tied.reads:
-        _take(model)
-        model.__class__ = tied.make_class(type(model))
+            _add_read(reads, tied, parameter.owners, _make_read(parameter))
+    _apply(model, reads, tied)
+    for module in _list_taken(model):
+        _TAKEN[module].hooks = fsdp.take_hooks(module)
+    return model
+
+
+def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
+    if model in _TAKEN:
+        raise ValueError("the DistributedDataParallel is adopted already")
+    if obstacle := fsdp.find_replica_obstacle(model):
+        raise ValueError(
+            f"this DistributedDataParallel cannot be adopted: {obstacle}"
+        )
+    _take(model)
+    model.__class__ = type(
+        type(model).__name__, (AdoptedReplica, type(model)), {"__module__": __name__}
+    )
+    mesh = DeviceMesh.from_group(model.process_group, model.device_type)
+
+    def read(parameter: nn.Parameter) -> torch.Tensor:
+        whole = DTensor.from_local(parameter, mesh, [Replicate()], run_check=False)
+        return whole.to_local(grad_placements=[Partial("avg")])
+
+    owners: dict[nn.Parameter, list[tuple[nn.Module, str]]] = defaultdict(list)
+    for path, module in model.module.named_modules():
+        for name, parameter in module._parameters.items():
+            full = f"{path}.{name}" if path else name
+            if (
+                parameter is not None
+                and parameter.requires_grad
+                and full not in model.parameters_to_ignore
+            ):
+                owners[parameter].append((module, name))
+    reads: _Reads = defaultdict(dict)
+    tied = _Tied()
+    for of_parameter in owners.values():
+        _add_read(reads, tied, of_parameter, read)
+    _apply(model, reads, tied)
     return model
 
 
 def release(model: nn.Module) -> nn.Module:
-    """Give an adopted model back to `fully_shard`. Returns `model`."""
+    """Give an adopted model back to `fully_shard` or `DistributedDataParallel`.
+    Returns `model`."""
     parameters = []
     for module in _list_taken(model):
         taken = _TAKEN.pop(module)
@@ -119,6 +167,32 @@ def release(model: nn.Module) -> nn.Module:
     for parameter in parameters:
         fsdp.forget_values(parameter)
     return model
+
+
+#: By module and name: what reads that parameter.
+_Reads = defaultdict[nn.Module, dict[str, Callable]]
+
+
+def _add_read(
+    reads: _Reads,
+    tied: _Tied,
+    owners: Iterable[tuple[nn.Module, str]],
+    read: Callable,
+) -> None:
+    owners = list(owners)
+    if len(owners) > 1:
+        read = tied.share(owners[0], read)
+    for owner, name in owners:
+        reads[owner][name] = read
+
+
+def _apply(model: nn.Module, reads: _Reads, tied: _Tied) -> None:
+    for owner, by_name in reads.items():
+        _take(owner)
+        gather_on_read(owner, by_name)
+    if tied.reads:
+        _take(model)
+        model.__class__ = tied.make_class(type(model))
 
 
 def _list_taken(model: nn.Module) -> list[nn.Module]:
@@ -187,9 +261,9 @@ class _Tied:
         self.reads: list[tuple[nn.Module, str, Callable]] = []
         self.gathered: dict[int, torch.Tensor] = {}
 
-    def share(self, parameter: fsdp.ShardedParameter, read: Callable) -> Callable:
+    def share(self, owner: tuple[nn.Module, str], read: Callable) -> Callable:
         index, gathered = len(self.reads), self.gathered
-        self.reads.append((*parameter.owners[0], read))
+        self.reads.append((*owner, read))
 
         def read_shared(shard: torch.Tensor) -> torch.Tensor:
             return gathered[index] if index in gathered else read(shard)

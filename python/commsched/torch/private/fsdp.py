@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What FSDP2's `fully_shard` keeps at a module, beyond its public interface.
+"""What `fully_shard` and `DistributedDataParallel` keep at a module, beyond their
+public interfaces.
 
-Tested with 2.13: torch.distributed.fsdp._fully_shard.
+Tested with 2.13: torch.distributed.fsdp._fully_shard, torch.nn.parallel.distributed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Optional
 import torch
 from torch import nn
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy
+from torch.nn.parallel import DistributedDataParallel
 
 #: The dictionaries of hooks of a module, each with those that say more of a hook
 #: with the same key.
@@ -71,6 +73,19 @@ def _find_obstacle(record: Any) -> Optional[str]:
     return None
 
 
+def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
+    """Why the reductions of a model cannot be made from its parameters, or None."""
+    if model.find_unused_parameters:
+        return "find_unused_parameters is set"
+    if model._comm_hooks:
+        return "a communication hook is registered"
+    if model.mixed_precision is not None:
+        return "it has a policy of mixed precision"
+    if model.will_sync_module_buffers():
+        return "it broadcasts buffers (broadcast_buffers=False keeps them as they are)"
+    return None
+
+
 def original_class(module: FSDPModule) -> type:
     """The class that a module had before `fully_shard`."""
     classes = [c for c in type(module).__mro__ if not issubclass(c, FSDPModule)]
@@ -95,10 +110,8 @@ def take_hooks(module: nn.Module) -> dict[str, dict]:
 def put_hooks(module: nn.Module, taken: dict[str, dict]) -> None:
     """Gives a module back what was taken. Hooks before the forward come first, as
     `fully_shard` has registered them."""
-    for name, value in taken.pop("").items():
-        setattr(module, name, value)
     for name, hooks in taken.items():
-        known = getattr(module, name)
+        known = getattr(module, name) if name else vars(module)
         known.update(hooks)
         if name == "_forward_pre_hooks":
             for key in reversed(hooks):
