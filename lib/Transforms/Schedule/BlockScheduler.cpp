@@ -74,7 +74,7 @@ LogicalResult BlockScheduler::findStarts() {
   if (!starts.empty())
     return success();
   const schedule::Problem &known = problem.getProblem();
-  starts.push_back({known.programOrder(), nullptr, {}});
+  starts.push_back({known.programOrder(), nullptr, {}, {}});
   leastBytes = program.step.peakBytes;
   if (options.beginsWithProgram)
     return success();
@@ -88,7 +88,7 @@ LogicalResult BlockScheduler::findStarts() {
     if (failed(search))
       return failure();
     if (*search)
-      starts.push_back({std::move(order), std::move(*search), {}});
+      starts.push_back({std::move(order), std::move(*search), {}, {}});
   }
   return success();
 }
@@ -120,9 +120,9 @@ FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
     return found;
   schedule::Order order;
   FailureOr<BlockSchedule> unmerged =
-      found.buckets
-          ? getStartOf(found).findUnmerged(makeStepOptions(found.limitBytes))
-          : found;
+      found.buckets ? getStartOf(found).findUnmerged(found.limitBytes) : found;
+  if (succeeded(unmerged))
+    unmerged = getStartOf(found).improve(*unmerged);
   if (failed(unmerged))
     return failure();
   for (NodeId node : unmerged->blockOrder)
@@ -133,7 +133,7 @@ FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
     FailureOr<std::unique_ptr<BlockSearch>> search = readIn(order);
     if (failed(search))
       return failure();
-    scheduled.push_back({order, std::move(*search), {}});
+    scheduled.push_back({order, std::move(*search), {}, {}});
     known = std::prev(scheduled.end());
   }
   if (!known->search)
@@ -211,11 +211,28 @@ FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(Start &start,
 /// takes a few times as long as scheduling once.
 static constexpr NodeId maxSteppedNodes = 1 << 16;
 
-/// The best schedule of `start`, and of the budget steps below the limit.
-FailureOr<BlockSchedule> BlockScheduler::schedule(Start &start,
-                                                  int64_t limitBytes) {
-  FailureOr<const BlockSchedule *> best = getOrFind(start, unlimited);
-  if (failed(best))
+/// improve() of what getOrFind() gives.
+FailureOr<const BlockSchedule *>
+BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
+  auto it = start.improved.find(limitBytes);
+  if (it == start.improved.end()) {
+    FailureOr<const BlockSchedule *> known = getOrFind(start, limitBytes);
+    if (failed(known))
+      return failure();
+    FailureOr<BlockSchedule> improved = getStartOf(**known).improve(**known);
+    if (failed(improved))
+      return failure();
+    it = start.improved.emplace(limitBytes, std::move(*improved)).first;
+  }
+  return &it->second;
+}
+
+/// The limits whose schedules are considered for `limitBytes`, each of which is
+/// found then.
+FailureOr<SmallVector<int64_t>> BlockScheduler::listLimits(Start &start,
+                                                           int64_t limitBytes) {
+  FailureOr<const BlockSchedule *> highest = getOrFind(start, unlimited);
+  if (failed(highest))
     return failure();
   // Limits that the schedule without a limit meets are all the same. All others
   // are looked at in ascending order, since a search begins with what was found
@@ -223,38 +240,66 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(Start &start,
   FailureOr<SmallVector<int64_t>> limits = listBudgetSteps();
   if (failed(limits))
     return failure();
-  int64_t belowBytes = std::min(limitBytes, (*best)->step.peakBytes);
+  int64_t belowBytes = std::min(limitBytes, (*highest)->step.peakBytes);
   llvm::erase_if(*limits, [&](int64_t bytes) { return bytes >= belowBytes; });
-  if (!(*best)->step.fits(limitBytes))
+  if (!(*highest)->step.fits(limitBytes))
     limits->push_back(limitBytes);
-  for (int64_t bytes : *limits) {
-    FailureOr<const BlockSchedule *> other = getOrFind(start, bytes);
-    if (failed(other))
+  for (int64_t bytes : *limits)
+    if (failed(getOrFind(start, bytes)))
       return failure();
-    if (isBetter((*other)->step.rank(limitBytes),
-                 (*best)->step.rank(limitBytes)))
-      best = other;
-  }
-  BlockSchedule result = **best;
-  result.limitBytes = limitBytes;
-  return result;
+  limits->insert(limits->begin(), unlimited);
+  return limits;
 }
 
+/// So much longer than the best a schedule may be to be improved, too: one part
+/// in so many.
+static constexpr int64_t improvedPart = 256;
+
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
-  if (problem.getProblem().numNodes() > maxSteppedNodes)
-    return BlockSearch::find(limitBytes);
+  if (problem.getProblem().numNodes() > maxSteppedNodes) {
+    FailureOr<BlockSchedule> found = BlockSearch::find(limitBytes);
+    return failed(found) ? found : improve(*found);
+  }
   if (failed(findStarts()))
     return failure();
-  std::optional<BlockSchedule> best;
+  struct Known {
+    Start *start;
+    int64_t limitBytes;
+    schedule::Rank rank;
+  };
+  SmallVector<Known> all;
   for (Start &start : starts) {
-    FailureOr<BlockSchedule> found = schedule(start, limitBytes);
-    if (failed(found))
+    FailureOr<SmallVector<int64_t>> limits = listLimits(start, limitBytes);
+    if (failed(limits))
       return failure();
-    if (!best ||
-        isBetter(found->step.rank(limitBytes), best->step.rank(limitBytes)))
-      best = std::move(*found);
+    for (int64_t bytes : *limits)
+      all.push_back(
+          {&start, bytes, (*getOrFind(start, bytes))->step.rank(limitBytes)});
   }
-  return std::move(*best);
+  const schedule::Rank best =
+      llvm::min_element(all, [](const Known &a, const Known &b) {
+        return isBetter(a.rank, b.rank);
+      })->rank;
+  const BlockSchedule *chosen = nullptr;
+  for (auto [index, known] : llvm::enumerate(all)) {
+    bool isKnown =
+        llvm::any_of(ArrayRef(all).take_front(index), [&](const Known &other) {
+          return other.rank.getKey() == known.rank.getKey();
+        });
+    if (isKnown || known.rank.isOver != best.isOver ||
+        known.rank.ns - best.ns > best.ns / improvedPart)
+      continue;
+    FailureOr<const BlockSchedule *> improved =
+        getOrImprove(*known.start, known.limitBytes);
+    if (failed(improved))
+      return failure();
+    if (!chosen || isBetter((*improved)->step.rank(limitBytes),
+                            chosen->step.rank(limitBytes)))
+      chosen = *improved;
+  }
+  BlockSchedule result = *chosen;
+  result.limitBytes = limitBytes;
+  return result;
 }
 
 //===----------------------------------------------------------------------===//

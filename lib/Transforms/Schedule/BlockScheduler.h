@@ -252,11 +252,13 @@ protected:
   using PricedBlock::getProblemOf;
   using PricedBlock::PricedBlock;
 
-  /// The best schedule within `limitBytes`, or the one that needs least memory.
+  /// The best schedule within `limitBytes`, or the one that needs least memory,
+  /// that a search with little effort for small steps finds.
   FailureOr<BlockSchedule> find(int64_t limitBytes);
-  /// The best schedule without buckets and without splitting.
-  FailureOr<BlockSchedule>
-  findUnmerged(const schedule::StepSchedulerOptions &stepOptions) const;
+  /// The same without buckets and without splitting.
+  FailureOr<BlockSchedule> findUnmerged(int64_t limitBytes) const;
+  /// What all effort makes of a schedule, for the limit that it was found for.
+  FailureOr<BlockSchedule> improve(const BlockSchedule &known) const;
   /// The best way to split the program, which may gain by that, in the order
   /// that it has, if there is one that is worth it.
   FailureOr<std::optional<BlockSchedule>> splitProgram(int64_t limitBytes);
@@ -343,8 +345,8 @@ private:
     schedule::Order order;
     /// Null for the order that this has read.
     std::unique_ptr<BlockSearch> search;
-    /// By limit: what find() gave.
-    std::map<int64_t, BlockSchedule> schedules;
+    /// By limit: what find() gave, and what improve() made of that.
+    std::map<int64_t, BlockSchedule> schedules, improved;
   };
 
   void putInto(const schedule::Order &order) const;
@@ -355,7 +357,9 @@ private:
   FailureOr<BlockSchedule> splitInOrder(BlockSchedule found,
                                         const Start &start);
   FailureOr<const BlockSchedule *> getOrFind(Start &start, int64_t limitBytes);
-  FailureOr<BlockSchedule> schedule(Start &start, int64_t limitBytes);
+  FailureOr<const BlockSchedule *> getOrImprove(Start &start,
+                                                int64_t limitBytes);
+  FailureOr<SmallVector<int64_t>> listLimits(Start &start, int64_t limitBytes);
   FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
 
   /// Once they were needed: the order of the program, then others.

@@ -156,18 +156,43 @@ BlockSearch::findMerged(const Order &unmerged,
   return promising;
 }
 
-/// The best schedule without buckets.
-FailureOr<BlockSchedule>
-BlockSearch::findUnmerged(const StepSchedulerOptions &stepOptions) const {
+FailureOr<BlockSchedule> BlockSearch::findUnmerged(int64_t limitBytes) const {
   FailureOr<StepSchedule> found = unwrap(schedule::scheduleStepOnce(
-      problem.getProblem(), withLittleEffort(stepOptions)));
-  if (succeeded(found))
-    found = unwrap(schedule::improveStep(problem.getProblem(),
-                                         std::move(*found), stepOptions));
+      problem.getProblem(), withLittleEffort(makeStepOptions(limitBytes))));
   if (failed(found))
     return failure();
-  return measure(std::move(*found), /*buckets=*/nullptr,
-                 stepOptions.limitBytes);
+  return measure(std::move(*found), /*buckets=*/nullptr, limitBytes);
+}
+
+FailureOr<BlockSchedule>
+BlockSearch::improve(const BlockSchedule &known) const {
+  BlockSchedule result = known;
+  if (known.split) {
+    result.split = nullptr;
+    FailureOr<BlockSchedule> improved = known.split->improve(result);
+    if (succeeded(improved))
+      improved->split = known.split;
+    return improved;
+  }
+  StepSchedulerOptions stepOptions = makeStepOptions(known.limitBytes);
+  FailureOr<StepSchedule> step =
+      unwrap(known.buckets ? scheduleMerged(*known.buckets, known.step.order,
+                                            improveProgram, stepOptions)
+                           : schedule::improveStep(problem.getProblem(),
+                                                   known.step, stepOptions));
+  if (failed(step))
+    return failure();
+  if (!isBetter(step->rank(known.limitBytes),
+                known.step.rank(known.limitBytes)))
+    return result;
+  FailureOr<BlockSchedule> improved =
+      measure(std::move(*step), known.buckets, known.limitBytes);
+  if (failed(improved))
+    return failure();
+  result.step = std::move(improved->step);
+  result.blockOrder = std::move(improved->blockOrder);
+  result.exposedNs = improved->exposedNs;
+  return result;
 }
 
 /// The best schedule without splitting.
@@ -180,7 +205,7 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
     return failure();
   traceSchedule("schedule", "without merging", *unmerged, limitBytes);
   if (!mayMerge || !mayGainByMerging(*unmerged, limitBytes))
-    return findUnmerged(stepOptions);
+    return findUnmerged(limitBytes);
   FailureOr<SmallVector<MergingSearch::Candidate>> merged =
       findMerged(unmerged->order, stepOptions);
   if (failed(merged))
@@ -199,9 +224,6 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
     const BucketChoice *choice = refined->choice;
     FailureOr<StepSchedule> step = unwrap(improveMergedTwice(
         *choice, refined->step, withLittleEffort(stepOptions)));
-    if (succeeded(step))
-      step = unwrap(improveMerged(*choice, *step, step->order, improveProgram,
-                                  stepOptions));
     if (failed(step))
       return failure();
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
@@ -209,7 +231,7 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
   }
   traceSchedule("chosen:", "no merging, which saves too little", *unmerged,
                 limitBytes);
-  FailureOr<BlockSchedule> result = findUnmerged(stepOptions);
+  FailureOr<BlockSchedule> result = findUnmerged(limitBytes);
   if (succeeded(result) && !merged->empty())
     // The first has the best sketch.
     result->rejected = {merged->front().choice->rule, steps.front().stepNs,
