@@ -78,6 +78,7 @@ CASES = {
         (2,),
     ),
     "recomputed": ({"recompute": True}, {}, (2,)),
+    "grouped": ({}, {}, (2,)),
     "four": ({}, {}, (4,)),
     "replicated": ({}, {}, (2, 2)),
     "DDP": ({}, None, (2,)),
@@ -95,8 +96,11 @@ def make(case: str):
     inner = dict(options)
     if policy := options.get("mp_policy"):
         inner["mp_policy"] = dataclasses.replace(policy, output_dtype=None)
-    for layer in model.layers:
-        fully_shard(layer, mesh=mesh, **inner)
+    if case == "grouped":
+        fully_shard(list(model.layers), mesh=mesh, **inner)
+    else:
+        for layer in model.layers:
+            fully_shard(layer, mesh=mesh, **inner)
     return fully_shard(model, mesh=mesh, **options)
 
 

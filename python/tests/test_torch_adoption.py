@@ -89,9 +89,18 @@ def test_what_cannot_be_adopted_stays_and_is_named(mesh):
 
 def test_a_model_without_values_is_an_error(mesh):
     with torch.device("meta"):
-        model = nn.Sequential(nn.Linear(4, 4))
-    fully_shard(model, mesh=mesh)
-    with pytest.raises(ValueError, match="'weight' of 0: it has no values yet"):
+        empty = fully_shard(nn.Linear(4, 4), mesh=mesh)
+    model = nn.Sequential(sharded(mesh), empty)
+    with pytest.raises(ValueError, match="'weight' of 1: it has no values yet"):
+        cs.adopt(model)
+    # Nothing is adopted then.
+    assert isinstance(model[0], FSDPModule)
+
+
+def test_gradients_that_are_not_averaged_stay(mesh):
+    model = sharded(mesh)
+    model.set_requires_gradient_sync(False)
+    with pytest.warns(UserWarning, match="its gradients are not reduced now"):
         cs.adopt(model)
     assert isinstance(model, FSDPModule)
 

@@ -20,7 +20,7 @@ from typing import NoReturn
 import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor, Partial, Replicate
 from torch.nn.parallel import DistributedDataParallel
 
@@ -87,8 +87,8 @@ def adopt(model: nn.Module) -> nn.Module:
     and before `torch.compile`; :func:`release` undoes it.
 
     A module stays as `fully_shard` made it, with a warning that names it and a
-    parameter, if its parameters are offloaded, were `DTensor`s before, or gather
-    themselves.
+    parameter, if its parameters are offloaded, were `DTensor`s before, gather
+    themselves, or have gradients that are not reduced or divided otherwise.
 
     ValueError: no module of the model is under `fully_shard`; a parameter has no
     values yet; a `DistributedDataParallel` looks for unused parameters, has hooks
@@ -105,14 +105,18 @@ def adopt(model: nn.Module) -> nn.Module:
     names = {module: name or "the model" for name, module in model.named_modules()}
     reads: _Reads = defaultdict(dict)
     tied = _Tied()
+    parameters = {module: list(fsdp.list_parameters(module)) for module in modules}
+    refused: set[nn.Module] = set()
     for module in modules:
-        module.reshard()
-        parameters = list(fsdp.list_parameters(module))
-        if _is_refused(names, module, parameters):
+        if _is_refused(names, module, parameters[module]):
+            refused.update(fsdp.list_modules(module))
+    for module in modules:
+        if module in refused:
             continue
-        _take(module).parameters = parameters
-        module.__class__ = _make_adopted_class(module, parameters)
-        for parameter in parameters:
+        module.reshard()
+        _take(module).parameters = parameters[module]
+        module.__class__ = _make_adopted_class(module)
+        for parameter in parameters[module]:
             _add_read(reads, tied, parameter.owners, _make_read(parameter))
     _apply(model, reads, tied)
     for module in _list_taken(model):
@@ -233,14 +237,11 @@ def _make_read(parameter: fsdp.ShardedParameter) -> Callable:
     return lambda shard: gather_parameter(shard, precision)
 
 
-def _make_adopted_class(
-    module: nn.Module, parameters: list[fsdp.ShardedParameter]
-) -> type:
+def _make_adopted_class(module: FSDPModule) -> type:
     """The class of the module before `fully_shard`, with the casts of FSDP2."""
     cls = fsdp.original_class(module)
     attributes: dict[str, object] = {"__module__": cls.__module__}
-    policies = {parameter.policy for parameter in parameters}
-    policy = policies.pop() if policies else MixedPrecisionPolicy()
+    policy = fsdp.get_policy(module)
     inputs = policy.param_dtype if policy.cast_forward_inputs else None
     outputs = policy.output_dtype
     if inputs or outputs:

@@ -46,8 +46,12 @@ class ShardedParameter:
 
 
 def list_parameters(module: FSDPModule) -> Iterator[ShardedParameter]:
-    """The parameters of the groups of a module that `fully_shard` was given."""
-    for group in module._get_fsdp_state()._fsdp_param_groups:
+    """The parameters of the groups of a module that `fully_shard` was given; of
+    several modules that it was given at once, those of the first."""
+    state = module._get_fsdp_state()
+    if state._modules[0] is not module:
+        return
+    for group in state._fsdp_param_groups:
         for record in group.fsdp_params:
             info = record._module_info
             owners = [(info.module, info.param_name)]
@@ -56,12 +60,26 @@ def list_parameters(module: FSDPModule) -> Iterator[ShardedParameter]:
                 record.sharded_param,
                 tuple(owners),
                 record.mp_policy,
-                _find_obstacle(record),
+                _find_obstacle(group, record),
                 record,
             )
 
 
-def _find_obstacle(record: Any) -> Optional[str]:
+def get_policy(module: FSDPModule) -> MixedPrecisionPolicy:
+    """What a module that `fully_shard` was given casts."""
+    return module._get_fsdp_state()._mp_policy
+
+
+def list_modules(module: FSDPModule) -> tuple[nn.Module, ...]:
+    """The modules that `fully_shard` was given with `module`."""
+    return module._get_fsdp_state()._modules
+
+
+def _find_obstacle(group: Any, record: Any) -> Optional[str]:
+    if group.gradient_divide_factor is not None:
+        return "its gradients have a divisor of their own"
+    if not (group.reduce_grads and group.all_reduce_grads):
+        return "its gradients are not reduced now"
     if record.offload_to_cpu:
         return "it is offloaded"
     if record.is_dtensor:
