@@ -251,9 +251,13 @@ FailureOr<SmallVector<int64_t>> BlockScheduler::listLimits(Start &start,
   return limits;
 }
 
-/// So much longer than the best a schedule may be to be improved, too: one part
-/// in so many.
-static constexpr int64_t improvedPart = 256;
+/// How much longer than the best a schedule may be to be improved, too: one
+/// part in so many. In programs of up to so many operations small steps are
+/// searched, which may gain much.
+static constexpr NodeId maxSearchedNodes = 1 << 10;
+static int64_t getImprovedPart(NodeId numNodes) {
+  return numNodes <= maxSearchedNodes ? 8 : 256;
+}
 
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   if (problem.getProblem().numNodes() > maxSteppedNodes) {
@@ -280,6 +284,7 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
       llvm::min_element(all, [](const Known &a, const Known &b) {
         return isBetter(a.rank, b.rank);
       })->rank;
+  int64_t improvedPart = getImprovedPart(problem.getProblem().numNodes());
   const BlockSchedule *chosen = nullptr;
   for (auto [index, known] : llvm::enumerate(all)) {
     bool isKnown =
