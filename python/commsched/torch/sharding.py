@@ -115,12 +115,7 @@ def gather_on_read(
     """Give ``module`` a class in which reading a parameter calls its function."""
 
     def gathered(name: str) -> property:
-        def write(self, value: nn.Parameter) -> None:
-            self.register_parameter(name, value)
-
-        return property(
-            lambda self: reads[name](self._parameters[name]), write
-        )
+        return property(lambda self: reads[name](self._parameters[name]))
 
     cls = type(module)
     properties = {name: gathered(name) for name in reads}
