@@ -83,6 +83,8 @@ def test_python_blocks_run_in_order(
         if "def make_step" in source:
             step = installed / "step.py"
             step.write_text(source)
+        if "torchtitan" in source:  # test_torchtitan.py runs it.
+            continue
         if "measure_collectives" in source:
             run_ranks(measured, 2, args=(str(installed), step.read_text(), source))
             continue
@@ -102,7 +104,7 @@ def test_python_blocks_run_in_order(
     gm = traced_graph(namespace)
     assert namespace["reorder"](gm) is gm
     gm = traced_graph(namespace)
-    assert namespace["commsched_pipeline"](gm, []) is gm
+    assert namespace["whole_step"](gm, []) is gm
     namespace["step"](torch.ones(4096, 512, dtype=torch.bfloat16)).sum().backward()
     status = [record.status for record in cs.explain().records]
     assert "failed" not in status and status[-1] == "scheduled"

@@ -132,6 +132,35 @@ def test_the_models_own_operators_have_no_path(imported):
     assert '"aten.exp"(%neg) {commsched.name = "exp", split' in text
 
 
+def test_annotated_paths(imported):
+    """Those of torchtitan's models, whose nodes have no module stack."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    def step(x):
+        return x.neg().exp().sin().cos()
+
+    graph = make_fx(step, tracing_mode="fake")(torch.ones(4))
+    neg, exp, sin, cos = (
+        n for n in graph.graph.nodes if n.op == "call_function"
+    )
+    neg.meta["custom"] = {"module_fqn": "layers.0._orig_mod.attention"}
+    exp.meta["custom"] = {"compile_with_inductor": {}}
+    # A backward node, and one that the tracer knows better.
+    neg.meta["seq_nr"] = sin.meta["seq_nr"] = 7
+    cos.meta["custom"] = {"module_fqn": "layers.1"}
+    cos.meta["nn_module_stack"] = {"0": ("L['self'].a", nn.ReLU)}
+    lines = imported(graph).splitlines()
+    path = 'commsched.module = "layers.0.attention"'
+    for name, expected in (
+        ("neg", path), ("exp", None), ("sin", path), ("cos", '"a"')
+    ):
+        (line,) = (k for k in lines if f'commsched.name = "{name}"' in k)
+        if expected is None:
+            assert "commsched.module" not in line
+        else:
+            assert expected in line
+
+
 def test_unknown_kind_is_an_error():
     from commsched.torch import GraphImportError
 

@@ -81,7 +81,7 @@ def run_steps(rank):
 
 def test_a_whole_step_is_scheduled_in_place():
     for outcome in run_ranks(run_steps, 2, timeout=90):
-        assert outcome == (True, True, "scheduled", "inference")
+        assert outcome == (True, True, "scheduled", "step")
 
 
 @pytest.fixture
@@ -116,15 +116,39 @@ def test_parameters_are_known(traced, given, monkeypatch):
     )
     schedule_pass(parameters=given(names))(gm, inputs)
     assert seen[0][3] == dict.fromkeys(names[1:], "parameter")
+    schedule_pass(parameters=2)(gm, inputs)
+    assert seen[1][3] == dict.fromkeys(names[:2], "parameter")
 
 
 def test_without_inputs_the_graph_is_scheduled_too(traced):
-    from commsched.torch import schedule_pass
+    from commsched.torch import explain, schedule_pass
 
     gm, _ = traced
     before = order(gm)
     schedule_pass(target="h100")(gm)
     assert order(gm) != before
+    assert str(explain()).startswith("step graph\n  scheduled by this rank")
+
+
+class Captured:
+    """What a pass that captures a graph puts in the place of `forward`."""
+
+    def __init__(self, forward):
+        self.forward = forward
+
+    def __call__(self, *inputs):
+        return self.forward(*inputs)
+
+
+def test_a_wrapped_graph_is_an_error(traced):
+    from commsched.torch import ScheduleError, schedule_pass
+
+    gm, inputs = traced
+    gm.forward = Captured(gm.forward)
+    before = order(gm)
+    with pytest.raises(ScheduleError, match="was replaced by 'Captured', which"):
+        schedule_pass(target="h100")(gm, inputs)
+    assert order(gm) == before
 
 
 def test_caches_know_a_pass_by_its_options():

@@ -3,10 +3,14 @@
 
 Such a framework runs a graph of forward, loss and backward, with or without
 the optimizer, in the order of its nodes, and takes passes with the signature
-``(gm, example_inputs) -> gm``, such as torchtitan's GraphTrainer::
+``(gm, example_inputs) -> gm``::
 
     from commsched.torch import schedule_pass
     passes.append(schedule_pass(memory_budget="5%", target="h100"))
+
+It comes behind the passes that decide what is computed, and before those that
+compile the graph or wrap it. In torchtitan's list of passes
+:mod:`commsched.torch.torchtitan` puts it at its place.
 """
 
 from __future__ import annotations
@@ -18,11 +22,13 @@ import torch
 from torch import nn
 
 from commsched.torch.compiling.options import Options
-from commsched.torch.compiling.schedule import optimize_graph
+from commsched.torch.compiling.schedule import ScheduleError, optimize_graph
 
-#: What says which placeholders are parameters: their names, or a function of
-#: the placeholder.
-Parameters = Union[None, Collection[str], Callable[[torch.fx.Node], bool]]
+#: What says which placeholders are parameters: how many of them, the first
+#: ones, their names, or a function of the placeholder.
+Parameters = Union[
+    None, int, Collection[str], Callable[[torch.fx.Node], bool]
+]
 
 
 def schedule_pass(
@@ -31,11 +37,14 @@ def schedule_pass(
     """Returns a pass that schedules the communication of a whole step's
     graph in place.
 
-    `parameters` says which placeholders are parameters, by name or by a
-    function of the placeholder; without it those whose example input is a
-    `torch.nn.Parameter`, and those that AOT autograd describes as such, count.
-    `options` are those of :class:`Options`; `inner` has no meaning, since the
-    framework runs the graph.
+    `parameters` says which placeholders are parameters: so many, the first
+    ones, or by name, or by a function of the placeholder; without it those
+    whose example input is a `torch.nn.Parameter`, and those that AOT autograd
+    describes as such, count. `options` are those of :class:`Options`; `inner`
+    has no meaning, since the framework runs the graph.
+
+    The pass raises ScheduleError for a graph module that another pass has
+    wrapped, since what runs would stay as it was.
     """
     return GraphPass(Options.of(options), parameters)
 
@@ -56,9 +65,9 @@ class GraphPass:
     ) -> torch.fx.GraphModule:
         """Schedules `gm` and returns it. Settings that frameworks hand to
         all their passes are not needed."""
+        _check_runs(gm)
         roles = self._roles(gm.graph, example_inputs or ())
-        # The graph is run as it is: there is nothing to partition.
-        optimize_graph(gm, "inference", self.options, roles)
+        optimize_graph(gm, "step", self.options, roles)
         return gm
 
     def uuid(self) -> str:
@@ -70,7 +79,9 @@ class GraphPass:
     ) -> dict[str, Optional[str]]:
         placeholders = graph.find_nodes(op="placeholder")
         given = self._parameters
-        if callable(given):
+        if isinstance(given, int):
+            chosen = placeholders[:given]
+        elif callable(given):
             chosen = [node for node in placeholders if given(node)]
         elif given is not None:
             chosen = [node for node in placeholders if node.name in given]
@@ -83,3 +94,17 @@ class GraphPass:
         else:
             chosen = []
         return {node.name: "parameter" for node in chosen}
+
+
+def _check_runs(gm: torch.fx.GraphModule) -> None:
+    """Raises ScheduleError if calling `gm` does not run its graph: a pass has
+    put something else in the place of the `forward` that its code makes."""
+    wrapper = vars(gm).get("forward")
+    if wrapper is not None:
+        raise ScheduleError(
+            "the forward of this graph module was replaced by "
+            f"'{getattr(wrapper, '__qualname__', type(wrapper).__qualname__)}', "
+            "which runs what the graph was before, so that a schedule would "
+            "change nothing: schedule before the pass that replaces it "
+            "(torchtitan's is 'cudagraph_pass')"
+        )

@@ -22,7 +22,7 @@ from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.split_rules import SplitRules
 from commsched.torch.importer.types import Values
 
-KINDS = ("forward", "backward", "joint", "inference")
+KINDS = ("forward", "backward", "joint", "inference", "step")
 
 
 @dataclass
@@ -31,7 +31,8 @@ class GraphSpec:
 
     name:    the function's name.
     gm:      the graph, with fake (or real) values in its nodes' metadata.
-    kind:    one of KINDS.
+    kind:    one of KINDS; "step" is forward, loss and backward in one graph
+             that is run as it is.
     roles:   `commsched.role` by placeholder name; overrides what the graph
              says. None as a role means: no role.
     forward: for a backward graph, its forward: gives module paths and the

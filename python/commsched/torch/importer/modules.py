@@ -32,9 +32,11 @@ _NOISE = frozenset(
 class ModulePaths:
     """Module paths of the nodes of one graph.
 
-    A backward node has its forward's: the tracer's record of it if there is
-    one, else that of the forward node with the same sequence number, in
-    `forward` or (for a joint graph) in the graph itself.
+    A node has what the tracer recorded of it, or else the annotation
+    `module_fqn` that torchtitan's models give their modules' nodes. A backward
+    node has its forward's: the tracer's record of it if there is one, else
+    that of the forward node with the same sequence number, in `forward` or
+    (for a joint graph) in the graph itself.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class ModulePaths:
             for node in source.nodes if source is not None else ():
                 number = node.meta.get("seq_nr")
                 path = _stack_path(node.meta.get("nn_module_stack"))
+                path = path or _annotated_path(node)
                 if path and number is not None:
                     self._by_sequence.setdefault(number, path)
 
@@ -61,7 +64,8 @@ class ModulePaths:
             known = known or path is not None
         if known:
             return None
-        return self._by_sequence.get(node.meta.get("seq_nr"))
+        path = _annotated_path(node)
+        return path or self._by_sequence.get(node.meta.get("seq_nr"))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -84,4 +88,11 @@ def _stack_path(stack: Optional[Mapping]) -> Optional[str]:
         return None
     entry = list(stack.values())[-1]
     path = entry[0] if isinstance(entry, (tuple, list)) else entry
+    return clean_path(path) if isinstance(path, str) else None
+
+
+def _annotated_path(node: torch.fx.Node) -> Optional[str]:
+    """Returns the path that the user's code gave to the node."""
+    custom = node.meta.get("custom")
+    path = custom.get("module_fqn") if isinstance(custom, Mapping) else None
     return clean_path(path) if isinstance(path, str) else None
