@@ -30,7 +30,6 @@ from typing import Any, Optional
 import torch
 import torch.distributed as dist
 from torch import fx
-from torch._functorch.partitioners import min_cut_rematerialization_partition
 
 from commsched.options import OptionsError, limit_bytes
 from commsched.output import positive
@@ -50,6 +49,7 @@ from commsched.torch.measuring.profile import (
     read_operators,
     write_profile,
 )
+from commsched.torch.private.names import min_cut
 
 __all__ = [
     "ProfileError",
@@ -81,7 +81,7 @@ def record_graphs(
     backend = private.aot_autograd(
         fw_compiler=keep,
         bw_compiler=keep,
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=min_cut,
     )
 
     def compile_step(model: Any = None, **options: Any) -> Any:

@@ -21,7 +21,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
 from torch import fx, nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor.parallel import loss_parallel
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
@@ -30,6 +29,7 @@ from commsched import ir
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
 from commsched.torch.compiling.reshard import reshard_after_forward
 from commsched.torch.importer.links import Source
+from commsched.torch.private.names import FakeTensorMode
 from commsched.torch.tracer.capture import capture_joint
 from commsched.torch.tracer.links import link_step
 from commsched.torch.tracer.mesh import fake_mesh

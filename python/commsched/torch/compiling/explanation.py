@@ -61,27 +61,12 @@ def show(record: Any) -> str:
     return "\n".join(lines)
 
 
-def _titled_code(codes: tuple) -> Any:
-    """The user's code that was compiled. The forward of an adopted module calls it:
-    of the codes that were inlined there, it is the one that ended last."""
-    package = os.path.dirname(os.path.dirname(__file__))
-    if not codes[0].co_filename.startswith(package):
-        return codes[0]
-    called = [
-        code
-        for code in codes
-        if code.co_name == codes[0].co_name
-        and not code.co_filename.startswith(package)
-    ]
-    return called[-1] if called else codes[0]
-
-
 def _title(record: Any) -> str:
     title = f"{record.kind} graph"
     if record.frame is not None:
         title += f" [{record.frame}]"
     if record.codes:
-        code = _titled_code(record.codes)
+        code = record.codes[0]
         file = os.path.basename(code.co_filename)
         title += f" of {code.co_name} ({file}:{code.co_firstlineno})"
     return title

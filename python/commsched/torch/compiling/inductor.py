@@ -18,10 +18,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional
 
 import torch
-from torch._inductor.custom_graph_pass import (
-    CustomGraphPass,
-    CustomSchedulerPass,
-)
 
 import commsched
 from commsched.torch import private
@@ -37,6 +33,11 @@ from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
 from commsched.torch.compiling.store import current_job
 from commsched.torch.private import scheduler as private_scheduler
+from commsched.torch.private.names import (
+    CustomGraphPass,
+    CustomSchedulerPass,
+    compile_fx,
+)
 
 
 def inductor_options(
@@ -71,8 +72,6 @@ def compile_graph(
     Settings that only last while the forward is compiled would not reach the
     backward, so they go into Inductor's own configuration of this graph.
     """
-    from torch._inductor.compile_fx import compile_fx
-
     return compile_fx(
         gm, list(inputs), config_patches=_settings(options, {})
     )

@@ -29,6 +29,7 @@ from commsched.torch.importer.targets import (
     target_name,
 )
 from commsched.torch.importer.types import has_value, raw_value
+from commsched.torch.private.names import tree_leaves
 
 #: Operators whose peers differ from rank to rank.
 _POINT_TO_POINT = frozenset(
@@ -164,7 +165,7 @@ def _tensors(node: torch.fx.Node) -> list[torch.Tensor]:
     value: Any = raw_value(node) if has_value(node) else None
     return [
         leaf
-        for leaf in torch.utils._pytree.tree_leaves(value)
+        for leaf in tree_leaves(value)
         if isinstance(leaf, torch.Tensor)
     ]
 

@@ -15,7 +15,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, Optional
 
 from torch import fx
-from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from commsched import opt
 from commsched.torch.compiling.launches import Launches
@@ -47,6 +46,7 @@ from commsched.torch.importer.graphs import GraphSpec, import_graphs
 from commsched.torch.importer.roles import BACKWARD_ROLES, FORWARD_SEED
 from commsched.torch.private import partition as private_partition
 from commsched.torch.private import transfers
+from commsched.torch.private.names import CustomPartitionerFn
 from commsched.torch.rewriting.errors import PlanError
 from commsched.torch.rewriting.halves import (
     mark_new_sizes,

@@ -16,10 +16,15 @@ from dataclasses import dataclass, field
 from typing import Any, Optional, Sequence
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 
+from commsched.torch import private
 from commsched.torch.importer.targets import bind, overload_of, schema_of
 from commsched.torch.importer.types import TensorFacts, raw_value
+from commsched.torch.private.names import (
+    HigherOrderOperator,
+    OpOverload,
+    OpOverloadPacket,
+)
 
 # Views whose schema does not say so.
 _UNANNOTATED_VIEWS = frozenset({"aten::_unsafe_view"})
@@ -108,7 +113,7 @@ def written_arguments(overload) -> tuple[str, ...]:
         for argument in schema.arguments
         if argument.alias_info is not None and argument.alias_info.is_write
     ]
-    if not names and not schema.returns and overload._opname.endswith("_"):
+    if not names and not schema.returns and schema.name.endswith("_"):
         # Some operators that act on a storage do not say that they write.
         return schema.names[:1]
     return tuple(names)
@@ -145,13 +150,11 @@ def _written_by_kernel(node) -> Optional[list]:
     and where the kernel cannot be read."""
     if node.target.name() != "triton_kernel_wrapper_mutation":
         return None
-    from torch._higher_order_ops import triton_kernel_wrap as wrap
-
     def given(value):
         return raw_value(value) if isinstance(value, torch.fx.Node) else value
 
     try:
-        names = wrap.get_mutated_tensors(
+        names = private.names.get_mutated_tensors(
             node.kwargs["kernel_idx"],
             node.kwargs["constant_args_idx"],
             {name: given(v) for name, v in node.kwargs["kwargs"].items()},
@@ -255,7 +258,7 @@ def is_composite(overload) -> bool:
     """Returns whether the operator is a composite, which may view its operand
     or copy it as the case demands, such as `reshape`."""
     try:
-        return torch._C._dispatch_has_kernel_for_dispatch_key(
+        return private.names.has_kernel_for_key(
             overload.name(), "CompositeImplicitAutograd"
         )
     except RuntimeError:

@@ -7,7 +7,6 @@ import functools
 from typing import Any, Optional
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 
 from commsched import ir
@@ -41,6 +40,7 @@ from commsched.torch.importer.types import (
     leaves,
     raw_value,
 )
+from commsched.torch.private.names import HigherOrderOperator, OpOverload
 
 
 # Results of attention that mean something only where it drops out.

@@ -7,14 +7,13 @@ import operator
 from typing import Any, Optional
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx.passes.shape_prop import TensorMetadata
-from torch.utils._pytree import tree_map
 from torch.utils.flop_counter import FlopCounterMode, flop_registry
 
 from commsched.torch.importer.aliases import is_composite, writes_by_convention
 from commsched.torch.importer.targets import overload_of, packet_of, schema_of
 from commsched.torch.importer.types import Values, raw_value
+from commsched.torch.private.names import HigherOrderOperator, OpOverload, tree_map
 
 
 def flops(node: torch.fx.Node, values: Values) -> Optional[float]:

@@ -10,6 +10,7 @@ from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 import torch
 
 from commsched import ir
+from commsched.torch import private
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import schema_name
 from commsched.torch.importer.types import has_value, raw_value
@@ -235,10 +236,8 @@ def _look_up(facts: GroupFacts, name: str) -> None:
     that transports its messages if it has one."""
     if not torch.distributed.is_available():
         return
-    from torch.distributed import distributed_c10d
-
     try:
-        group = distributed_c10d._resolve_process_group(name)
+        group = private.names.resolve_process_group(name)
         facts.members = tuple(torch.distributed.get_process_group_ranks(group))
         facts.size = len(facts.members)
         backend = torch.distributed.get_backend(group)

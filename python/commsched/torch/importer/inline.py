@@ -17,12 +17,11 @@ import operator
 from typing import Any, Callable, Optional
 
 import torch
-from torch._ops import HigherOrderOperator
-from torch.utils._pytree import tree_leaves
 
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import attribute_of, communication_inside
 from commsched.torch.importer.types import has_value
+from commsched.torch.private.names import HigherOrderOperator, tree_leaves
 
 # Higher-order operators that run one graph, exactly once, on their last
 # arguments.

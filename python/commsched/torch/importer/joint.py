@@ -6,9 +6,9 @@ from __future__ import annotations
 from typing import Any, Optional
 
 import torch
-from torch.utils._pytree import arg_tree_leaves
 
 from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.private.names import arg_tree_leaves
 
 
 class JointOutputs:

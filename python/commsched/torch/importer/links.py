@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Collection, Mapping, Optional
 
 import torch
-from torch.utils._pytree import arg_tree_leaves
 
 from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.roles import RNG_ROLES, Roles
 from commsched.torch.importer.types import Values, leaves
+from commsched.torch.private.names import arg_tree_leaves
 
 
 @dataclass(frozen=True)

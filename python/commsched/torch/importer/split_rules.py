@@ -14,7 +14,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Optional
 
 import torch
-from torch._ops import OpOverload
 
 from commsched.torch.importer.aliases import Operand
 from commsched.torch.importer.errors import GraphImportError
@@ -23,6 +22,7 @@ from commsched.torch.importer.split_views import view_axes
 from commsched.torch.importer.targets import bind, overload_of, schema_of
 from commsched.torch.importer.types import TensorFacts, Values, raw_value
 from commsched.torch.private import sharding
+from commsched.torch.private.names import OpOverload
 from commsched.torch.private.sharding import TensorShape
 
 # Operators whose rules DTensor has under another name.

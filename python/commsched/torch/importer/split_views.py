@@ -12,10 +12,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from torch._ops import OpOverload
 
 from commsched.torch.importer.split_text import Factor, SplitAxes
 from commsched.torch.importer.targets import schema_of
+from commsched.torch.private.names import OpOverload
 
 _RESHAPES = frozenset(
     {

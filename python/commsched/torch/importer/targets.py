@@ -7,7 +7,14 @@ import functools
 from typing import Any, Iterator, NamedTuple, Optional
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+
+from commsched.torch import private
+from commsched.torch.private.names import (
+    HigherOrderOperator,
+    OpOverload,
+    OpOverloadPacket,
+    tree_leaves,
+)
 
 # Namespaces whose operators talk to other ranks unless listed below.
 COMMUNICATION_NAMESPACES = frozenset(
@@ -73,7 +80,7 @@ class Schema(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def schema_of(overload: OpOverload) -> Schema:
     """Returns the schema of `overload`."""
-    schema = overload._schema
+    schema = private.schema(overload)
     arguments = tuple(schema.arguments)
     return Schema(
         schema.name,
@@ -118,7 +125,7 @@ def schema_name(target: Any) -> str:
     if isinstance(target, OpOverload):
         return schema_of(target).name
     if isinstance(target, OpOverloadPacket):
-        return target._qualified_op_name
+        return str(target).replace(".", "::", 1)
     return ""
 
 
@@ -144,7 +151,7 @@ def target_name(target: Any) -> str:
         overload = schema.overload_name
         return f"{name}.{overload}" if overload else name
     if isinstance(target, OpOverloadPacket):
-        return target._qualified_op_name.replace("::", ".")
+        return str(target)
     if isinstance(target, HigherOrderOperator):
         return f"{target.namespace}.{target.name()}"
     name = getattr(target, "__qualname__", None) or getattr(
@@ -283,7 +290,7 @@ def _held(node: torch.fx.Node) -> Iterator[Any]:
     if not isinstance(node.target, HigherOrderOperator):
         return
     owner = node.graph.owning_module
-    for leaf in torch.utils._pytree.tree_leaves((node.args, dict(node.kwargs))):
+    for leaf in tree_leaves((node.args, dict(node.kwargs))):
         if isinstance(leaf, torch.fx.Node) and leaf.op == "get_attr" and owner:
             leaf = attribute_of(owner, leaf.target)
         if isinstance(leaf, (torch.fx.GraphModule, OpOverload)):

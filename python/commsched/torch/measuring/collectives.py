@@ -20,7 +20,6 @@ from typing import Any, Callable, Optional, Sequence
 
 import torch
 import torch.distributed as dist
-import torch.distributed._functional_collectives  # Defines the operators.
 
 #: Kinds of collectives that are measured, by the dialect's names.
 KINDS = (

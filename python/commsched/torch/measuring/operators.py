@@ -14,7 +14,6 @@ from typing import Any, Callable, Iterable, Optional
 
 import torch
 from torch import fx
-from torch.utils import _pytree as pytree
 
 from commsched.torch.importer.targets import (
     communicates,
@@ -23,6 +22,7 @@ from commsched.torch.importer.targets import (
 )
 from commsched.torch.importer.types import raw_value
 from commsched.torch.measuring.profile import hint_of, signature
+from commsched.torch.private.names import tree_leaves, tree_map
 
 #: Calls between two events of an accelerator's stream: one call alone would
 #: time its launch.
@@ -148,7 +148,7 @@ class _Timer(fx.Interpreter):
                 return make_tensor(value, self._device)
             return hint_of(value)
 
-        return pytree.tree_map(make, raw_value(node))
+        return tree_map(make, raw_value(node))
 
 
 def make_tensor(
@@ -176,7 +176,7 @@ def make_tensor(
 
 
 def _device_of(arguments: Any) -> Optional[torch.device]:
-    for leaf in pytree.tree_leaves(arguments):
+    for leaf in tree_leaves(arguments):
         if isinstance(leaf, torch.Tensor):
             return leaf.device
     return None

@@ -34,6 +34,7 @@ from commsched.torch.importer.targets import (
     transfer_kind,
 )
 from commsched.torch.importer.types import ELEMENT_TYPES, has_value, raw_value
+from commsched.torch.private.names import OpOverload
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -132,7 +133,7 @@ def signature(node: fx.Node) -> Optional[str]:
     target = node.target
     if (
         node.op != "call_function"
-        or not isinstance(target, torch._ops.OpOverload)
+        or not isinstance(target, OpOverload)
         or communicates(target)
         or is_wait(target)
         or transfer_kind(target) is not None

@@ -1,32 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Everything that the package uses of PyTorch beyond its public interfaces.
 
-Each function says which versions of PyTorch it was tested with. What is not
-here, in `partition` or in `scheduler` is public, or part of an operator's
-schema.
+The names are in `names`; this module and those beside it know how they are used.
+Each function says which versions of PyTorch it was tested with. What is not here
+is public, or an operator.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, Optional
 
 import torch
 
+from commsched.torch.private import names
 
 #: The first and the last release of PyTorch that all this was tested with.
 TESTED = ("2.13", "2.15")
+
+_PACKAGE = os.path.dirname(os.path.dirname(__file__))
 
 
 def boxed(gm: torch.fx.GraphModule) -> Callable[[list], Any]:
     """Returns a function that runs `gm` in the order of its nodes, and frees
     each input of its one list of arguments after its last use (2.13, 2.15:
     torch.fx.graph._BoxedCodeGen)."""
-    from torch.fx.graph import _BoxedCodeGen
-
-    gm.graph.set_codegen(_BoxedCodeGen())
+    gm.graph.set_codegen(names.BoxedCodeGen())
     gm.recompile()
     return _mark_boxed(gm.forward)
 
@@ -42,24 +44,20 @@ def _mark_boxed(forward: Callable) -> Callable[[list], Any]:
 def compile_with_inductor(gm: torch.fx.GraphModule, inputs: Any) -> Callable:
     """Compiles Dynamo's graph as the backend "inductor" does (2.13, 2.15:
     torch._dynamo.backends.registry.lookup_backend)."""
-    from torch._dynamo.backends.registry import lookup_backend
-
-    return lookup_backend("inductor")(gm, inputs)
+    return names.lookup_backend("inductor")(gm, inputs)
 
 
 def aot_autograd(**compilers: Any) -> Callable:
     """Returns a Dynamo backend from compilers of AOT autograd's graphs
     (2.13, 2.15: torch._dynamo.backends.common.aot_autograd)."""
-    from torch._dynamo.backends.common import aot_autograd
-
-    return aot_autograd(**compilers)
+    return names.aot_autograd(**compilers)
 
 
 def compile_frame() -> Optional[str]:
     """Returns "frame/compilation" of what Dynamo compiles just now, "!n/..."
     for the n-th graph of compiled autograd; None outside of it (2.13, 2.15:
     torch._guards.CompileContext)."""
-    compile_id = torch._guards.CompileContext.current_compile_id()
+    compile_id = names.current_compile_id()
     return None if compile_id is None else str(compile_id)
 
 
@@ -68,16 +66,23 @@ def compiled_codes() -> tuple:
     own first, and those of functions that it inlined; the user's own where
     Dynamo had rewritten them (2.13, 2.15:
     torch._guards.TracingContext.traced_code, torch._dynamo.utils)."""
-    from torch._dynamo.utils import orig_code_map
-
-    codes = torch._guards.TracingContext.get_traced_code() or []
+    codes = names.get_traced_code() or []
     own = codes[:1]
     if own and own[0].co_filename.endswith("_dynamo/external_utils.py"):
         # What Dynamo compiles in place of a module: it calls the module, which
         # is the last to be done.
         own = codes[-1:]
+    if own and own[0].co_filename.startswith(_PACKAGE):
+        # The forward of an adopted module, which calls the user's. Of the codes
+        # that were inlined there, that is the one that ended last.
+        own = [
+            code
+            for code in codes
+            if code.co_name == own[0].co_name
+            and not code.co_filename.startswith(_PACKAGE)
+        ][-1:] or own
     return tuple(
-        dict.fromkeys(orig_code_map.get(code, code) for code in own + codes)
+        dict.fromkeys(names.orig_code_map.get(code, code) for code in own + codes)
     )
 
 
@@ -104,15 +109,15 @@ def codes_of(step: Any) -> frozenset:
 def collective_bytes(node: torch.fx.Node) -> int:
     """Returns what Inductor takes to be the bytes of a collective (2.13,
     2.15: torch._inductor.comm_analysis.estimate_fx_collective_size)."""
-    from torch._inductor.comm_analysis import estimate_fx_collective_size
-
-    return estimate_fx_collective_size(node)
+    return names.estimate_fx_collective_size(node)
 
 
 def trace_artifact(name: str, payload: Callable[[], str]) -> None:
     """Writes an artifact to the structured trace that tlparse reads, if one
     is written (2.13, 2.15: torch._logging.trace_structured)."""
-    torch._logging.trace_structured(
+    if not names.has("trace_structured"):
+        return
+    names.trace_structured(
         "artifact",
         metadata_fn=lambda: {"name": name, "encoding": "string"},
         payload_fn=payload,
@@ -131,11 +136,9 @@ def artifact_logger(
     as this one is.
     """
     try:
-        from torch._logging import _internal
-
-        _internal.register_artifact(artifact, description, visible=True)
-        return _internal.getArtifactLogger(module, artifact)
-    except (ImportError, AttributeError, TypeError):
+        names.register_artifact(artifact, description, visible=True)
+        return names.get_artifact_logger(module, artifact)
+    except (names.MissingName, TypeError):
         # Of another PyTorch than was tested; logging works all the same.
         return logging.getLogger(module)
 
@@ -154,10 +157,8 @@ def graph_kind() -> Optional[str]:
     """Returns which of AOT autograd's graphs is compiled just now: "forward",
     "backward" or "inference"; None outside of it (2.13, 2.15:
     torch._functorch._aot_autograd.logging_utils)."""
-    from torch._functorch._aot_autograd import logging_utils
-
-    names = logging_utils.get_aot_compilation_context()[0]
-    kind = names[0].rpartition("_")[2] if names else None
+    context = names.get_aot_compilation_context()[0]
+    kind = context[0].rpartition("_")[2] if context else None
     return kind if kind in ("forward", "backward", "inference") else None
 
 
@@ -165,17 +166,13 @@ def graph_kind() -> Optional[str]:
 def has_inductor_setting(name: str) -> bool:
     """Returns whether Inductor has a setting, dots in its name included
     (2.13, 2.15: torch._inductor.config)."""
-    from torch._inductor import config
-
-    return name in config.get_config_copy()
+    return name in names.inductor_config.get_config_copy()
 
 
 def inductor_setting(name: str) -> Any:
     """Returns the value of one of Inductor's settings as it is just now, in
     the compilation at hand if there is one (2.13, 2.15)."""
-    from torch._inductor import config
-
-    value: Any = config
+    value: Any = names.inductor_config
     for part in name.split("."):
         value = getattr(value, part)
     return value
@@ -185,7 +182,7 @@ def static_inputs() -> list[int]:
     """Returns which of the tensors that AOT autograd's graph takes are
     parameters and buffers, by position; empty outside of a compilation
     (2.13, 2.15: torch._guards.TracingContext)."""
-    context = torch._guards.TracingContext.try_get()
+    context = names.get_tracing_context()
     metadata = None if context is None else context.fw_metadata
     return [] if metadata is None else list(metadata.static_input_indices)
 
@@ -193,9 +190,7 @@ def static_inputs() -> list[int]:
 def default_store() -> Any:
     """Returns the store of the default process group (2.13, 2.15:
     torch.distributed.distributed_c10d)."""
-    from torch.distributed import distributed_c10d
-
-    return distributed_c10d._get_default_store()
+    return names.get_default_store()
 
 
 def own_connection(store: Any) -> Any:
@@ -211,21 +206,21 @@ def carry_line(operator: Any, line: Callable[..., str]) -> None:
     """Makes Inductor's code that calls `operator` begin with the line of
     Python that `line` returns for the call's arguments (2.13, 2.15:
     torch._inductor.ir.FallbackKernel, lowering.register_lowering)."""
-    from torch._inductor import ir, lowering
 
-    class Kernel(ir.FallbackKernel):
+    class Kernel(names.FallbackKernel):
         def codegen(self, wrapper: Any) -> None:
             root = wrapper
             while getattr(root, "parent_wrapper", None) is not None:
                 root = root.parent_wrapper
-            if not ir.V.graph.cpp_wrapper:
+            graph = names.V.graph
+            if not graph.cpp_wrapper:
                 root.header.writeline(line(*self.constant_args))
             # Inductor does so itself for calls that have a device: kernels
             # of a CPU are written late, and what they read is freed here.
-            ir.V.graph.scheduler.flush()
+            graph.scheduler.flush()
             super().codegen(wrapper)
 
-    @lowering.register_lowering(operator, type_promotion_kind=None)
+    @names.register_lowering(operator, type_promotion_kind=None)
     def lower(*args: Any) -> None:
         Kernel.create(operator, *args)
 
@@ -248,7 +243,13 @@ def forget_names(graph: torch.fx.Graph) -> None:
 def is_called_for_effects(target: Any) -> bool:
     """Returns whether PyTorch keeps calls of `target` that nothing uses (2.13,
     2.15: torch.fx.node._side_effectful_functions)."""
-    return target in torch.fx.node._side_effectful_functions
+    return target in names.called_for_effects
+
+
+def schema(overload: Any) -> Any:
+    """Returns the schema of an operator (2.13, 2.15:
+    torch._ops.OpOverload._schema)."""
+    return overload._schema
 
 
 def storage_key(value: torch.Tensor) -> Optional[int]:
@@ -265,15 +266,11 @@ def is_contiguous(value: torch.Tensor) -> bool:
     """Returns whether `value` is known to be contiguous, without a guard on
     symbolic sizes (2.13, 2.15:
     torch._prims_common.is_contiguous_or_false)."""
-    from torch._prims_common import is_contiguous_or_false
-
-    return is_contiguous_or_false(value)
+    return names.is_contiguous_or_false(value)
 
 
 def forget_shardings() -> None:
     """Lets DTensor infer placements anew. What it has inferred holds on to the
     device mesh of then, and to this process's rank in it (2.13:
     torch.distributed.tensor.debug._clear_sharding_prop_cache)."""
-    from torch.distributed.tensor import debug
-
-    debug._clear_sharding_prop_cache()
+    names.clear_sharding_prop_cache()

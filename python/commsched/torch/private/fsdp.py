@@ -16,6 +16,8 @@ from torch import nn
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy
 from torch.nn.parallel import DistributedDataParallel
 
+from commsched.torch.private import names
+
 #: The dictionaries of hooks of a module, each with those that say more of a hook
 #: with the same key.
 _HOOKS = {
@@ -152,7 +154,7 @@ def cast_floats(dtype: Optional[torch.dtype], values: Any) -> Any:
     """`values` with all floating-point tensors in `dtype`; None: as they are."""
     if dtype is None:
         return values
-    return torch.utils._pytree.tree_map_only(
+    return names.tree_map_only(
         torch.Tensor,
         lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor,
         values,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Everything that the partitioner uses of PyTorch's own partitioners.
+"""Everything that the partitioner uses of PyTorch's own names.
 
 AOT autograd asks much of the two halves of a joint graph: the order of saved
 tensors and numbers, the state of random generators, marks of effects. PyTorch
@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 from torch import fx
-from torch._functorch import config, partitioners
+
+from commsched.torch.private import names
 
 
 def torch_partition(
@@ -23,7 +24,7 @@ def torch_partition(
     static_lifetime_input_indices: Optional[list[int]] = None,
 ) -> tuple[fx.GraphModule, fx.GraphModule]:
     """Partitions as PyTorch's compilers do."""
-    return partitioners.min_cut_rematerialization_partition(
+    return names.min_cut(
         joint,
         inputs,
         num_fwd_outputs=num_fwd_outputs,
@@ -34,53 +35,53 @@ def torch_partition(
 def simplify(joint: fx.GraphModule) -> None:
     """Removes what is dead or there twice, as PyTorch's partitioner does."""
     joint.graph.eliminate_dead_code()
-    if config.cse:
-        joint.graph = partitioners.fx_graph_cse(joint.graph)
+    if names.functorch_config.cse:
+        joint.graph = names.fx_graph_cse(joint.graph)
     joint.recompile()
 
 
 def first_marked(joint: fx.GraphModule) -> Optional[fx.Node]:
     """Returns the first operator that is marked to be computed again, be it
     only by preference."""
-    marked = filter(partitioners.must_recompute, joint.graph.nodes)
+    marked = filter(names.must_recompute, joint.graph.nodes)
     return next(marked, None)
 
 
 def mark_what_has_to_be_saved(joint: fx.GraphModule) -> None:
     """Marks results of effects, and what both halves write in place."""
-    partitioners.force_save_effectful_ops(joint)
-    partitioners.force_save_bw_mutation_src(joint)
+    names.force_save_effectful_ops(joint)
+    names.force_save_bw_mutation_src(joint)
 
 
 def refusal(joint: fx.GraphModule) -> Optional[str]:
     """Returns what there is, in the graph or in PyTorch's settings, that only
     PyTorch's own partitioner knows about; None if there is nothing."""
-    if config.enable_activation_offloading:
+    if names.functorch_config.enable_activation_offloading:
         return "torch._functorch.config.enable_activation_offloading is set"
     for node in joint.graph.find_nodes(op="placeholder"):
-        if partitioners._is_backward_state(node):
+        if names.is_backward_state(node):
             return f"'{node.name}' is the state of a compiled backward hook"
     return None
 
 
 def is_backward_input(node: fx.Node) -> bool:
     """Returns whether `node` is an input of the backward alone."""
-    return partitioners._is_tangent(node) or (
-        partitioners._is_bwd_seed_offset(node)
+    return names.is_tangent(node) or (
+        names.is_bwd_seed_offset(node)
     )
 
 
 def is_number(node: Any) -> bool:
     """Returns whether `node` is a symbolic number that a half may take over
     from the other; those that only assertions read are not."""
-    return partitioners.is_sym_node(node) and not (
-        partitioners._is_assert_only_symbool(node)
+    return names.is_sym_node(node) and not (
+        names.is_assert_only_symbool(node)
     )
 
 
 def is_opaque(node: fx.Node) -> bool:
     """Returns whether `node` is an object such as a device mesh."""
-    return partitioners.is_opaque_node(node)
+    return names.is_opaque_node(node)
 
 
 def extract(
@@ -102,15 +103,15 @@ def extract(
     primals = [
         node
         for node in joint.graph.find_nodes(op="placeholder")
-        if partitioners._is_primal(node)
+        if names.is_primal(node)
     ]
-    forward, backward = partitioners._extract_fwd_bwd_modules(
+    forward, backward = names.extract_fwd_bwd_modules(
         joint,
         list(tensors),
         saved_sym_nodes=numbers,
         saved_opaque_nodes=list(opaque),
         num_fwd_outputs=num_fwd_outputs,
-        static_lifetime_input_nodes=partitioners.OrderedSet(
+        static_lifetime_input_nodes=names.OrderedSet(
             node for index, node in enumerate(primals) if index in static
         ),
     )
@@ -130,17 +131,17 @@ def finish(
 ) -> tuple[fx.GraphModule, fx.GraphModule]:
     """Gives random operators that both halves run one state, and moves what
     the backward computes again to its first use."""
-    if partitioners.has_recomputable_rng_ops(joint):
-        forward, backward = partitioners.functionalize_rng_ops(
+    if names.has_recomputable_rng_ops(joint):
+        forward, backward = names.functionalize_rng_ops(
             joint, forward, backward, numbers
         )
-    backward = partitioners.reordering_to_mimic_autograd_engine(backward)
-    forward = partitioners.raise_getitems(forward)
-    backward = partitioners.raise_getitems(backward)
-    forward = partitioners.thread_graphsafe_rng_from_hops(
+    backward = names.reordering_to_mimic_autograd_engine(backward)
+    forward = names.raise_getitems(forward)
+    backward = names.raise_getitems(backward)
+    forward = names.thread_graphsafe_rng_from_hops(
         forward, is_backward=False
     )
-    backward = partitioners.thread_graphsafe_rng_from_hops(
+    backward = names.thread_graphsafe_rng_from_hops(
         backward, is_backward=True
     )
     return forward, backward
@@ -168,8 +169,8 @@ def set_outputs(
 
 def _describe(index: int, saved: fx.Node) -> Any:
     if saved.meta.get("saved_tensor_with_no_vc_check", False):
-        return partitioners.SavedForBackwardsNoVcCheckAOTOutput(index)
-    return partitioners.SavedForBackwardsAOTOutput(index)
+        return names.SavedForBackwardsNoVcCheckAOTOutput(index)
+    return names.SavedForBackwardsAOTOutput(index)
 
 
 def _is_kept(node: fx.Node, is_backward: bool) -> bool:

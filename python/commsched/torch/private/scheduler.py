@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._inductor import ir
-from torch._inductor.dependencies import WeakDep
-from torch._inductor.virtualized import V
+
+from commsched.torch.private.names import MultiOutput, V, WaitKernel, WeakDep
+from commsched.torch.private import names
 
 #: Key in a graph module's `meta` under which the FX pass leaves word for the
 #: passes over the scheduler's nodes.
@@ -42,7 +42,7 @@ def keeps_place(node: Any) -> bool:
     others of its kind is the schedule."""
     return any(
         part.is_template()
-        or (part.is_extern() and not isinstance(part.node, ir.MultiOutput))
+        or (part.is_extern() and not isinstance(part.node, MultiOutput))
         for part in node.get_nodes()
     )
 
@@ -136,7 +136,7 @@ def _origins(node: Any, index: dict[torch.fx.Node, int]) -> list[int]:
     for part in node.get_nodes():
         if part.node is None:
             continue
-        waits = isinstance(part.node, ir._WaitKernel)
+        waits = isinstance(part.node, WaitKernel)
         for origin in part.node.get_origins():
             if origin in index and (waits or origin.target is not wait):
                 found.append(index[origin])
@@ -145,14 +145,11 @@ def _origins(node: Any, index: dict[torch.fx.Node, int]) -> list[int]:
 
 def sort_for_peak_memory(nodes: list[Any]) -> list[Any]:
     """Returns `nodes` as Inductor itself would order them."""
-    from torch._inductor.memory import reorder_for_peak_memory
-    from torch.utils._ordered_set import OrderedSet
-
     scheduler = V.graph.scheduler
-    return reorder_for_peak_memory(
+    return names.reorder_for_peak_memory(
         nodes,
         scheduler.name_to_buf,
         scheduler.name_to_fused_node,
-        OrderedSet(V.graph.graph_inputs.keys()),
-        OrderedSet(V.graph.get_output_names()),
+        names.OrderedSet(V.graph.graph_inputs.keys()),
+        names.OrderedSet(V.graph.get_output_names()),
     )

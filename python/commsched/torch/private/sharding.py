@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Optional, Union
 
-from torch._ops import OpOverload
-from torch.utils._pytree import tree_leaves
+from commsched.torch import private
+from commsched.torch.private import names
+from commsched.torch.private.names import OpOverload, tree_leaves
 
 #: The result of a shard is a part of a sum.
 SUM = "sum"
@@ -71,9 +72,7 @@ def strategies(
 
 @functools.lru_cache(maxsize=1)
 def _propagator() -> Any:
-    from torch.distributed.tensor import DTensor
-
-    return DTensor._op_dispatcher.sharding_propagator
+    return names.op_dispatcher.sharding_propagator
 
 
 @functools.lru_cache(maxsize=1)
@@ -86,9 +85,8 @@ def _mesh() -> Any:
 
 def _meta(tensor: TensorShape) -> Any:
     from torch import Size
-    from torch.distributed.tensor._dtensor_spec import TensorMeta
 
-    return TensorMeta(Size(tensor.shape), tensor.strides, tensor.dtype)
+    return names.TensorMeta(Size(tensor.shape), tensor.strides, tensor.dtype)
 
 
 def _map(function: Any, argument: Any) -> Any:
@@ -109,7 +107,7 @@ def _single_dim(propagator, overload, args, kwargs) -> list:
         {name: _map(_meta, arg) for name, arg in kwargs.items()},
     )
     inputs = len(_tensors((args, kwargs)))
-    outputs = len(overload._schema.returns)
+    outputs = len(private.schema(overload).returns)
     return [
         _strategy(row[outputs:], row[:outputs])
         for row in rows
@@ -120,12 +118,10 @@ def _single_dim(propagator, overload, args, kwargs) -> list:
 def _enumerated(propagator, overload, args, kwargs) -> list:
     """Operators whose rules follow from how the operands are sharded: all
     ways are tried."""
-    from torch.distributed.tensor._op_schema import OpSchema
-
     tensors = _tensors((args, kwargs))
     count = max((len(t.shape) for t in tensors), default=0) + 1
     made = propagator.op_strategy_funcs[overload](
-        OpSchema(
+        names.OpSchema(
             overload,
             tuple(_choices(arg, count) for arg in args),
             {name: _choices(arg, count) for name, arg in kwargs.items()},
@@ -145,22 +141,16 @@ def _enumerated(propagator, overload, args, kwargs) -> list:
 def _choices(argument: Any, count: int) -> Any:
     """The strategies of an argument, `count` for each tensor: some rules take
     the n-th of one operand with the n-th of another."""
-    from torch.distributed.tensor._op_schema import (
-        OpSpec,
-        OpStrategy,
-        TupleStrategy,
-    )
-    from torch.distributed.tensor._dtensor_spec import DTensorSpec
     from torch.distributed.tensor.placement_types import Replicate, Shard
 
     def choices(tensor: TensorShape) -> Any:
         placements = [Replicate(), *map(Shard, range(len(tensor.shape)))]
         placements += [Replicate()] * (count - len(placements))
         meta = _meta(tensor)
-        return OpStrategy(
+        return names.OpStrategy(
             [
-                OpSpec(
-                    DTensorSpec(_mesh(), (placement,), tensor_meta=meta),
+                names.OpSpec(
+                    names.DTensorSpec(_mesh(), (placement,), tensor_meta=meta),
                     input_specs=(),
                 )
                 for placement in placements
@@ -171,7 +161,7 @@ def _choices(argument: Any, count: int) -> Any:
         argument, TensorShape
     ):
         if argument and all(isinstance(a, TensorShape) for a in argument):
-            return TupleStrategy([choices(item) for item in argument])
+            return names.TupleStrategy([choices(item) for item in argument])
     return _map(choices, argument)
 
 

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple, Optional
 import torch
 from torch import fx
 
+from commsched.torch.private import names
+
 
 class Operators(NamedTuple):
     """The operators of transfers."""
@@ -24,11 +26,7 @@ class Operators(NamedTuple):
 def operators() -> Optional[Operators]:
     """Returns the operators of transfers, or None if this PyTorch has none
     (2.13: torch._functorch._activation_offloading.offload_ops)."""
-    try:
-        from torch._functorch._activation_offloading import (
-            offload_ops,  # noqa: F401
-        )
-    except ImportError:
+    if not names.has("offload_ops"):  # Importing it defines them.
         return None
     ao = torch.ops.ao
     return Operators(
@@ -57,6 +55,4 @@ def is_dense(value: torch.Tensor) -> bool:
     """Returns whether the elements of `value` are known to fill its memory
     once, in whatever order of dimensions (2.13:
     torch._prims_common.is_non_overlapping_and_dense_or_false)."""
-    from torch._prims_common import is_non_overlapping_and_dense_or_false
-
-    return is_non_overlapping_and_dense_or_false(value)
+    return names.is_non_overlapping_and_dense_or_false(value)

@@ -135,8 +135,9 @@ class _Merger:
 
     def _coalesce(self) -> list[fx.Node]:
         maker, first = self._maker, self._starts[0]
+        name = schema_of(self._single).name.partition("::")[2]
         launch = maker.call(
-            getattr(c10d, f"{self._single._opname}_coalesced").default,
+            getattr(c10d, f"{name}_coalesced").default,
             (list(self._sources), *self._common.values()),
             self._base,
             first,

@@ -15,7 +15,6 @@ from typing import Any, Iterable, Iterator, Optional
 
 import torch
 from torch import fx
-from torch._ops import HigherOrderOperator, OpOverload
 
 from commsched.torch.private import (
     is_called_for_effects,
@@ -34,8 +33,10 @@ from commsched.torch.importer.targets import (
     is_transfer_wait,
     is_wait,
     overload_of,
+    schema_of,
     transfer_kind,
 )
+from commsched.torch.private.names import HigherOrderOperator, OpOverload
 
 # Higher-order operators that write every tensor they are given.
 _WRITING = frozenset({"triton_kernel_wrapper_mutation"})
@@ -275,7 +276,7 @@ def kinds(node: fx.Node) -> frozenset:
 
 def _kinds_of_overload(overload: OpOverload) -> frozenset:
     found = set()
-    schema = overload._schema
+    schema = schema_of(overload)
     if torch.Tag.nondeterministic_seeded in overload.tags:
         found.add(RANDOM)
     if written_arguments(overload):

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Optional
 
 from torch import fx
-from torch._ops import HigherOrderOperator
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.private import partition as private
@@ -22,6 +21,7 @@ from commsched.torch.importer.targets import (
     is_wait,
     transfer_kind,
 )
+from commsched.torch.private.names import HigherOrderOperator
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.offload import offload_saved
 from commsched.torch.rewriting.partition import Partition

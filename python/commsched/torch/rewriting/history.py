@@ -9,7 +9,7 @@ from typing import Iterable, Optional
 from torch import fx
 
 from commsched.torch.importer.aliases import is_composite
-from commsched.torch.importer.targets import bind, overload_of
+from commsched.torch.importer.targets import bind, overload_of, schema_of
 from commsched.torch.importer.unsharded import storage_change
 from commsched.torch.rewriting.dependences import (
     CHAINS,
@@ -106,16 +106,16 @@ def _only_aliases(node: fx.Node) -> bool:
     if node.target is operator.getitem:
         return True
     overload = overload_of(node.target) if node.op == "call_function" else None
-    if overload is None or overload._schema.is_mutable:
+    if overload is None or schema_of(overload).is_mutable:
         return False
     if is_composite(overload):
         # It may have to copy.
         return False
-    infos = [returned.alias_info for returned in overload._schema.returns]
+    infos = [returned.alias_info for returned in schema_of(overload).returns]
     return bool(infos) and all(info is not None for info in infos)
 
 
 def _argument(node: fx.Node, index: int) -> fx.Node:
     overload = overload_of(node.target)
-    name = overload._schema.arguments[index].name
+    name = schema_of(overload).arguments[index].name
     return bind(overload, node)[name]

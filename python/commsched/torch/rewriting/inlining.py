@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Iterable
 
 from torch import fx
-from torch._ops import HigherOrderOperator
 
 from commsched.torch.private import forget_names
 from commsched.torch.importer.inline import inlined, owners
@@ -21,6 +20,7 @@ from commsched.torch.importer.targets import (
     communicates,
     communication_inside,
 )
+from commsched.torch.private.names import HigherOrderOperator
 from commsched.torch.rewriting.plan import Entry
 
 

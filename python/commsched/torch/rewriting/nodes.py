@@ -8,9 +8,9 @@ from typing import Any, Optional, Sequence, Union
 
 import torch
 from torch import fx
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 
 from commsched.torch.private import is_contiguous
+from commsched.torch.private.names import FakeTensor, FakeTensorMode, tree_map
 from commsched.torch.rewriting.errors import RewriteError
 
 aten = torch.ops.aten
@@ -145,7 +145,7 @@ class NodeMaker:
                 "is made of it has none; trace the graph with fake tensors"
             )
         mode = self._fake_mode(source)
-        return torch.utils._pytree.tree_map(
+        return tree_map(
             lambda item: mode.from_tensor(item)
             if isinstance(item, torch.Tensor)
             and not isinstance(item, FakeTensor)

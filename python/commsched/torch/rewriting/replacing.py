@@ -10,7 +10,12 @@ import torch
 from torch import fx
 
 from commsched.torch.private import storage_key
-from commsched.torch.importer.targets import bind, is_wait, overload_of
+from commsched.torch.importer.targets import (
+    bind,
+    is_wait,
+    overload_of,
+    schema_of,
+)
 from commsched.torch.importer.unsharded import storage_change
 from commsched.torch.rewriting.dependences import started_by
 from commsched.torch.rewriting.errors import RewriteError
@@ -110,7 +115,7 @@ def forwarded_reads(
 def _storage_argument(node: fx.Node, index: int) -> fx.Node:
     overload = overload_of(node.target)
     bound = bind(overload, node)
-    return bound[overload._schema.arguments[index].name]
+    return bound[schema_of(overload).arguments[index].name]
 
 
 def shares_storage(node: fx.Node, other: fx.Node) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from torch import fx
-from torch._ops import HigherOrderOperator, OpOverload
 from torch.utils.checkpoint import CheckpointPolicy
 
 from commsched.torch.importer.aliases import (
@@ -23,6 +22,7 @@ from commsched.torch.importer.aliases import (
 )
 from commsched.torch.importer.compute import is_random
 from commsched.torch.private import storage_key
+from commsched.torch.private.names import HigherOrderOperator, OpOverload
 from commsched.torch.rewriting.errors import RewriteError
 
 

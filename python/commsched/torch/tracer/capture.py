@@ -15,12 +15,13 @@ from typing import Any
 import torch
 import torch.fx.traceback as fx_traceback
 from torch import fx, nn
-from torch._functorch._aot_autograd.descriptors import (
+from torch.overrides import TorchFunctionMode
+
+from commsched.torch.private.names import (
     SubclassGetAttrAOTInput,
     SubclassGetAttrAOTOutput,
+    aot_export_joint_with_descriptors,
 )
-from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
-from torch.overrides import TorchFunctionMode
 
 
 def capture_joint(

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from torch import fx
-from torch._functorch._aot_autograd.descriptors import PlainAOTOutput
 
 from commsched.torch.importer.links import Source
+from commsched.torch.private.names import PlainAOTOutput
 from commsched.torch.tracer.optimizer import (
     GRADIENT,
     STATES,

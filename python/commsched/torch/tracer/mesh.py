@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from commsched.torch.private import forget_shardings
+from commsched.torch.private.names import FakeStore
 
 
 @contextlib.contextmanager

@@ -9,22 +9,20 @@ backward, and what is saved is a storage, never two views of the same one.
 from __future__ import annotations
 
 from torch import fx
-from torch._functorch._aot_autograd.descriptors import (
-    PlainAOTOutput,
-    SavedForBackwardsAOTOutput,
-)
-from torch._functorch.partitioners import (
-    default_partition,
-    min_cut_rematerialization_partition,
-)
 
 from commsched.torch.importer.aliases import is_view
+from commsched.torch.private.names import (
+    PlainAOTOutput,
+    SavedForBackwardsAOTOutput,
+    default_partition,
+    min_cut,
+)
 from commsched.torch.rewriting.offload import offload_saved
 
 #: Partitioners of the joint graph, by the name of the tracer's option.
 PARTITIONERS = {
     "default": default_partition,
-    "min-cut": min_cut_rematerialization_partition,
+    "min-cut": min_cut,
 }
 
 
