@@ -18,6 +18,9 @@ from commsched import native, opt  # noqa: E402
 # every new folder of kernels, to see whether the compiler knows them; it does.
 os.environ.setdefault("TORCHINDUCTOR_VEC_ISA_OK", "1")
 
+# What tests see must not depend on how fast the machine is just now.
+os.environ.setdefault("COMMSCHED_MEASURE", "never")
+
 
 @pytest.fixture(autouse=True)
 def no_records_of_other_tests():

@@ -38,6 +38,7 @@ from commsched.torch.measuring.collectives import (
     KINDS,
     MEASURE_COMMAND,
     default_device,
+    exchange_objects,
     measure_collectives,
     sizes_between,
 )
@@ -123,8 +124,10 @@ def measure(
         graphs, device, max(3, repeats // 2), report
     )
     operators = _largest(operators)
-    targets: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(targets, measure_target(device))
+    other = dist.GroupMember.NON_GROUP_MEMBER
+    own = [dist.group.WORLD] if groups is None else groups
+    group = next((g for g in own if kinds and g != other), None)
+    targets = exchange_objects(measure_target(device, group=group))
     ranks = dist.get_world_size()
     failure: list[Any] = [None]
     if dist.get_rank() == 0:
@@ -148,10 +151,8 @@ def measure(
 
 def _largest(operators: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The operators of all ranks; of equal ones the slowest."""
-    everyone: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(everyone, operators)
     merged: dict[str, dict[str, Any]] = {}
-    for entries in everyone:
+    for entries in exchange_objects(operators):
         for entry in entries or ():
             known = merged.setdefault(entry["operator"], entry)
             if entry["time_ns"] > known["time_ns"]:

@@ -23,6 +23,13 @@ from commsched.options import (
     is_percentage,
 )
 from commsched.torch.compiling.memory import check_memory
+from commsched.torch.compiling.prices import (
+    DEFAULT,
+    NEVER,
+    ONCE,
+    Prices,
+    prices_at_hand,
+)
 
 #: Values of the options that are one of a few.
 CHOICES = {
@@ -51,7 +58,8 @@ _FLAGS = ("strict", "agree")
 class Options(ScheduleOptions):
     """Options of the backend `commsched` and of the other ways in.
 
-    The first six are those of :class:`commsched.options.ScheduleOptions`. A
+    The first six are those of :class:`commsched.options.ScheduleOptions`; the
+    `target` may be "auto", which is the default: the device at hand. A
     `memory_budget` in bytes also decides what is saved, computed again,
     gathered again and sent to the host, such that the step fits and is as
     short as possible.
@@ -65,6 +73,12 @@ class Options(ScheduleOptions):
                    first runs: by default as long as collectives of NCCL, so
                    that no job ends that would have gone on without waiting;
                    `math.inf` for no limit.
+    measure:       where the times of a processor with gloo come from, without
+                   a `target` and a `profile`: "once" measures the ranks before
+                   the first graph is compiled, unless that was done on this
+                   machine before; a path does and keeps the times there;
+                   "never" takes those of the default target. By default what
+                   COMMSCHED_MEASURE says, else "once".
     ranks_per_node: consecutive ranks that share a node; by default what
                    torchrun says (LOCAL_WORLD_SIZE), else 8.
     hints:         sizes of symbols without a hint, by name ("u0").
@@ -96,6 +110,7 @@ class Options(ScheduleOptions):
     strict: bool = False
     agree: bool = True
     timeout: float = 600.0
+    measure: Optional[str] = None
     ranks_per_node: Optional[int] = None
     hints: Any = ()
     partition: str = "auto"
@@ -107,7 +122,10 @@ class Options(ScheduleOptions):
     reserved_bytes: Union[int, str] = 0
 
     def __post_init__(self) -> None:
+        if self.target == "auto":
+            object.__setattr__(self, "target", None)
         super().__post_init__()
+        _check_measure(self.measure)
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         for name in _FLAGS:
@@ -153,6 +171,23 @@ class Options(ScheduleOptions):
         return (self.pipeline_flag(),)
 
     @property
+    def prices(self) -> Prices:
+        """Where times come from, the same on all ranks: what the options say,
+        else the machine at hand, which may have to be measured."""
+        if self.target is not None or self.profile is not None:
+            return Prices(self.target, self.profile)
+        measure = self.measure or os.environ.get(DEFAULT, ONCE)
+        return prices_at_hand(
+            measure, self.agree, self.node_size(), self.timeout
+        )
+
+    def cost_flags(self, **more: Any) -> tuple[str, ...]:
+        """Returns the flags of :class:`ScheduleOptions`, for `prices`."""
+        prices = self.prices
+        known = ScheduleOptions(target=prices.target, profile=prices.profile)
+        return known.cost_flags(**more)
+
+    @property
     def partitions(self) -> bool:
         """Whether CommSched partitions joint graphs."""
         return (
@@ -183,10 +218,12 @@ class Options(ScheduleOptions):
         settings = {
             field.name: repr(getattr(self, field.name))
             for field in dataclasses.fields(self)
-            if field.name not in ("agree", "strict", "timeout")
+            if field.name not in ("agree", "measure", "strict", "timeout")
         }
-        if self.profile is not None:
-            settings["profile"] = _digest_of(self.profile)
+        prices = self.prices
+        settings["target"] = repr(prices.target)
+        if prices.profile is not None:
+            settings["profile"] = _digest_of(prices.profile)
         settings["ranks_per_node"] = str(self.node_size())
         settings["commsched"] = commsched.__version__
         settings["torch"] = torch.__version__
@@ -222,6 +259,14 @@ def _digest(path: str, _mtime: int, _size: int) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _check_measure(given: Any) -> None:
+    if given is not None and (not isinstance(given, str) or not given):
+        raise OptionsError(
+            f"option 'measure' is {given!r}; it takes {ONCE!r}, {NEVER!r} or "
+            "the path of a file of measured times"
+        )
 
 
 def _check_activation_budget(budget: Any) -> None:

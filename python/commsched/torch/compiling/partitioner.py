@@ -87,11 +87,10 @@ class Partitioner(CustomPartitionerFn):
     ):
         self._options = options
         self._parameters = parameters
-        self._key = options.fingerprint()
 
     def uuid(self) -> Any:
         """What Inductor's caches know code by that this had part in."""
-        return f"commsched partition {self._key}"
+        return f"commsched partition {self._options.fingerprint()}"
 
     def __call__(
         self,

@@ -143,6 +143,8 @@ def _plan(
     try:
         spec = GraphSpec(kind, gm, kind, roles or {}, forward)
         settings = import_options(options, gm)
+        if options.prices.note:
+            record.notes.append(options.prices.note)
         if settings.runtimes:
             record.notes.append(
                 "pins the times that the profile has for "
@@ -220,8 +222,9 @@ def import_options(
 ) -> ImportOptions:
     """Returns what the importer needs to know beside the graph `gm`."""
     runtimes = {}
-    if options.profile is not None:
-        runtimes = operator_runtimes(gm, read_operators(options.profile))
+    profile = options.prices.profile
+    if profile is not None:
+        runtimes = operator_runtimes(gm, read_operators(profile))
     return ImportOptions(
         ranks_per_node=options.node_size(),
         hints=dict(options.hints),

@@ -42,6 +42,9 @@ _COALESCED = ("all_gather", "reduce_scatter", "all_reduce")
 _TENSORS = 8
 _COALESCED_SIZES = 3
 
+#: Calls of a size if time runs short.
+_FEW = 3
+
 _ELEMENT = torch.float32
 
 #: What measures a job of so many processes on this machine.
@@ -51,6 +54,11 @@ MEASURE_COMMAND = (
 
 #: Rows of a matrix whose square takes a processor about a millisecond.
 _MATRIX_SIZE = 256
+
+#: The full buffer of the collective beside which computation is timed, and the
+#: most of its time that computation is taken to lose to it.
+_BESIDE_BYTES = 4 << 20
+_MOST_LOST = 0.9
 
 
 def sizes_between(smallest: int, largest: int, factor: int = 4) -> list[int]:
@@ -72,6 +80,8 @@ def measure_collectives(
     repeats: int = 20,
     device: Optional[torch.device] = None,
     report: Callable[[str], None] = lambda message: None,
+    limit: float = math.inf,
+    exchange: Optional[Callable[[Any], list]] = None,
 ) -> list[dict[str, Any]]:
     """Times `kinds` of collectives of `sizes` bytes in `groups`.
 
@@ -81,6 +91,10 @@ def measure_collectives(
     size does not divide is rounded up. A kind that the backend refuses is left
     out, and `report` gets a line with its reason. Kinds that can be coalesced
     have rows of several tensors, too, for the smallest sizes.
+
+    After `limit` seconds a group goes on with nothing but the smallest size,
+    which comes first. `exchange` returns what each rank of the job gives to
+    it, by default through the process group of all ranks.
 
     Raises ValueError for unknown kinds, and RuntimeError on all ranks without
     a process group, or if a rank gives what is none, or a group that moves no
@@ -103,22 +117,30 @@ def measure_collectives(
     # A rank that is no member of a new group has a placeholder of it.
     other = dist.GroupMember.NON_GROUP_MEMBER
     own = [group for group in groups if kinds and group != other]
-    _check_groups(own)
+    exchange = exchange or exchange_objects
+    _check_groups(own, exchange)
     device = device or default_device()
     rows: dict[tuple, int] = {}
     for group in own:
-        _measure_group(group, sizes, kinds, repeats, device, rows, report)
-    return _merge(rows)
+        _measure_group(
+            group, sizes, kinds, repeats, device, rows, report, limit
+        )
+    return _merge(exchange(sorted(rows.items())))
 
 
-def _check_groups(groups: Sequence[dist.ProcessGroup]) -> None:
+def exchange_objects(mine: Any) -> list[Any]:
+    """Returns what each rank of the job calls this with."""
+    found: list[Any] = [None] * dist.get_world_size()
+    dist.all_gather_object(found, mine)
+    return found
+
+
+def _check_groups(groups: Sequence[dist.ProcessGroup], exchange) -> None:
     """Raises RuntimeError on all ranks if a group of one is none, or moves no
     data."""
     mine = next(filter(None, map(_why_not_measured, groups)), None)
-    found: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(found, mine)
     # The backend `fake` leaves None for other ranks.
-    for fault in filter(None, (mine, *found)):
+    for fault in filter(None, (mine, *exchange(mine))):
         raise RuntimeError(fault)
 
 
@@ -163,37 +185,52 @@ def default_device() -> torch.device:
     return torch.device("cpu")
 
 
-def _measure_group(group, sizes, kinds, repeats, device, rows, report) -> None:
+def _measure_group(
+    group, sizes, kinds, repeats, device, rows, report, limit
+) -> None:
     ranks = dist.get_process_group_ranks(group)
-    nodes = _count_nodes(ranks)
-
-    def measure(what: str, key: tuple, call: Callable, argument: int) -> bool:
-        """Adds a row; returns whether the backend could run it."""
+    base = (len(ranks), _count_nodes(ranks))
+    steps = _steps(kinds, sizes, len(ranks))
+    smallest = min((size for size, *_ in steps if size), default=0)
+    refused: set = set()
+    started, spent, calls = time.monotonic(), 0.0, repeats
+    for size, tensors, kind in steps:
+        if (kind, 1) in refused or (kind, tensors) in refused:
+            continue
+        if spent > limit and size > smallest:
+            report(f"{len(ranks)} ranks took {spent:.1f} s for {kind} of less "
+                   f"than {size} bytes")
+            break
+        call = _call if tensors == 1 else _call_coalesced
         try:
-            run = call(key[0], group, argument, device)
-            nanoseconds = _time(run, group, repeats, device)
+            run = call(kind, group, size, device)
+            nanoseconds, spent = _time(run, group, calls, device, started)
         except (RuntimeError, NotImplementedError, ValueError) as error:
             reason = str(error).strip().splitlines()[0]
+            what = kind if tensors == 1 else f"coalesced {kind}"
             report(f"left out {what} of {len(ranks)} ranks: {reason}")
-            return False
-        rows[key] = max(rows.get(key, 0), nanoseconds)
-        return True
-
-    for kind in kinds:
-        base = (kind, len(ranks), nodes)
-        single = []
-        for size in [0] if kind == "barrier" else sizes:
-            elements = _elements(size, len(ranks))
-            single.append(elements * _ELEMENT.itemsize)
-            if not measure(kind, (*base, single[-1]), _call, elements):
-                single.clear()
-                break
-        if kind not in _COALESCED or not single:
+            refused.add((kind, tensors))
             continue
-        for size in _coalesced_sizes(single, len(ranks)):
-            key = (*base, size, _TENSORS)
-            if not measure(f"coalesced {kind}", key, _call_coalesced, size):
-                break
+        key = (kind, *base, size, *([tensors] if tensors > 1 else []))
+        rows[key] = max(rows.get(key, 0), nanoseconds)
+        # What was spent is equal on all ranks of the group.
+        if spent > limit / 2:
+            calls = min(repeats, _FEW)
+
+
+def _steps(
+    kinds: Sequence[str], sizes: Sequence[int], ranks: int
+) -> list[tuple[int, int, str]]:
+    """Returns bytes, tensors and kind of what is measured, the smallest
+    first."""
+    steps = {(0, 1, kind) for kind in kinds if kind == "barrier"}
+    full = [_elements(size, ranks) * _ELEMENT.itemsize for size in sizes]
+    for kind in set(kinds) - {"barrier"}:
+        steps |= {(size, 1, kind) for size in full}
+        if kind in _COALESCED:
+            coalesced = _coalesced_sizes(full, ranks)
+            steps |= {(size, _TENSORS, kind) for size in coalesced}
+    return sorted(steps)
 
 
 def _coalesced_sizes(sizes: Sequence[int], ranks: int) -> list[int]:
@@ -217,15 +254,51 @@ def _elements(size: int, ranks: int) -> int:
     return math.ceil(elements / ranks) * ranks
 
 
+def measure_slowdown(
+    group: dist.ProcessGroup, device: torch.device, repeats: int = 5
+) -> float:
+    """Returns by which part of its time computation takes longer beside a
+    collective of `group`, whose ranks all call this: the field
+    `compute_slowdown` of a target."""
+    ops, name = torch.ops._c10d_functional, group.group_name
+    elements = _BESIDE_BYTES // _ELEMENT.itemsize
+    full = torch.ones(elements, dtype=_ELEMENT, device=device)
+    matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
+
+    def seconds(run: Callable[[], Any]) -> int:
+        return _time(run, group, repeats, device)[0]
+
+    collective = seconds(
+        lambda: ops.wait_tensor(ops.all_reduce(full, "sum", name))
+    )
+    # Twice as long, so that the collective ends first, slowed down or not.
+    calls = math.ceil(2 * collective / seconds(lambda: matrix @ matrix))
+
+    def compute() -> None:
+        for _ in range(calls):
+            matrix @ matrix
+
+    def compute_beside() -> None:
+        started = ops.all_reduce(full, "sum", name)
+        compute()
+        ops.wait_tensor(started)
+
+    lost = (seconds(compute_beside) - seconds(compute)) / collective
+    lost = min(max(lost, 0.0), _MOST_LOST)
+    return lost / (1 - lost)
+
+
 def _call(
-    kind: str, group: dist.ProcessGroup, elements: int, device: torch.device
+    kind: str, group: dist.ProcessGroup, full_size: int, device: torch.device
 ) -> Callable[[], Any]:
-    """Returns a function that runs one collective to its end.
+    """Returns a function that runs one collective, of a full buffer of
+    `full_size` bytes, to its end.
 
     Reductions, gathers and exchanges are the operators of compiled graphs.
     """
     ops, name = torch.ops._c10d_functional, group.group_name
     size, rank = dist.get_world_size(group), dist.get_rank(group)
+    elements = full_size // _ELEMENT.itemsize
     full = torch.ones(elements, dtype=_ELEMENT, device=device)
     part = torch.ones(elements // size, dtype=_ELEMENT, device=device)
     parts = [elements // size] * size
@@ -290,9 +363,10 @@ def _time(
     group: dist.ProcessGroup,
     repeats: int,
     device: torch.device,
-) -> int:
+    started: float = 0.0,
+) -> tuple[int, float]:
     """Returns the largest over the group's ranks of the median time of `run`
-    on each, in nanoseconds."""
+    on each, in nanoseconds, and of the seconds since each has `started`."""
     times = []
     matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
     for index in range(repeats + 2):
@@ -304,10 +378,11 @@ def _time(
         _synchronize(device)
         if index >= 2:  # The first calls connect the ranks.
             times.append(time.perf_counter_ns() - start)
-    median = max(1, round(statistics.median(times)))
-    result = torch.tensor([median], dtype=torch.int64, device=device)
+    found = [statistics.median(times), time.monotonic() - started]
+    result = torch.tensor(found, dtype=torch.float64, device=device)
     dist.all_reduce(result, dist.ReduceOp.MAX, group)
-    return max(1, int(result.item()))
+    nanoseconds, seconds = result.tolist()
+    return max(1, round(nanoseconds)), seconds
 
 
 def _synchronize(device: torch.device) -> None:
@@ -315,10 +390,8 @@ def _synchronize(device: torch.device) -> None:
         torch.accelerator.synchronize(device)
 
 
-def _merge(rows: dict[tuple, int]) -> list[dict[str, Any]]:
+def _merge(everyone: Sequence[Any]) -> list[dict[str, Any]]:
     """Returns the rows of all ranks, sorted; of equal ones the slowest."""
-    everyone: list[Any] = [None] * dist.get_world_size()
-    dist.all_gather_object(everyone, sorted(rows.items()))
     merged: dict[tuple, int] = {}
     for items in everyone:
         # A backend that moves nothing leaves None for other ranks.

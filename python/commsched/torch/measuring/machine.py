@@ -14,10 +14,14 @@ import time
 from typing import Callable, Iterable, Mapping, Optional
 
 import torch
+import torch.distributed as dist
+
+from commsched.torch.measuring.collectives import measure_slowdown
 
 _COPIED_BYTES = 64 << 20
 _MATRIX_SIZE = 512
 _SMALL_CALLS = 200
+_SLOWEST_IS_LARGEST = ("compute_slowdown", "kernel_launch_ns")
 _RATES = {
     "peak_tflops_f64": torch.float64,
     "peak_tflops_f32": torch.float32,
@@ -26,11 +30,14 @@ _RATES = {
 
 
 def measure_target(
-    device: Optional[torch.device] = None, repeats: int = 5
+    device: Optional[torch.device] = None,
+    repeats: int = 5,
+    group: Optional[dist.ProcessGroup] = None,
 ) -> dict[str, float]:
     """Returns the fields of a profile's `target`: GB/s of memory, TFLOP/s of
-    matrix products, and nanoseconds of the smallest operator. Empty for a
-    device that a preset describes."""
+    matrix products, and nanoseconds of the smallest operator; with a `group`,
+    whose ranks all call this, what computation loses beside its collectives.
+    Empty for a device that a preset describes."""
     if device is not None and device.type != "cpu":
         return {}
     source = torch.ones(_COPIED_BYTES // 4)
@@ -57,16 +64,20 @@ def measure_target(
         matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, dtype=element)
         product = _seconds(lambda: torch.mm(matrix, matrix), repeats)
         fields[field] = 2 * _MATRIX_SIZE**3 / product / 1e12
+    if group is not None:
+        fields["compute_slowdown"] = measure_slowdown(
+            group, torch.device("cpu"), repeats
+        )
     return {field: float(f"{fields[field]:.4g}") for field in sorted(fields)}
 
 
 def slowest(targets: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """Returns the target of the ranks together: the longest launch, and the
-    lowest of every other field."""
+    """Returns the target of the ranks together: the longest launch, the largest
+    slowdown, and the lowest of every other field."""
     merged: dict[str, float] = {}
     for target in targets:
         for field, value in target.items():
-            choose = max if field == "kernel_launch_ns" else min
+            choose = max if field in _SLOWEST_IS_LARGEST else min
             merged[field] = choose(merged.get(field, value), value)
     return merged
 
