@@ -138,35 +138,6 @@ def test_a_patch_release_of_a_tested_pytorch(
     assert not recwarn.list
 
 
-def test_a_pytorch_without_what_inductor_needs(monkeypatch):
-    """The step is compiled by Inductor alone."""
-    import sys
-
-    from commsched.torch import private
-    from commsched.torch.compiling.backend import commsched
-
-    monkeypatch.setitem(sys.modules, "commsched.torch.compiling.inductor", None)
-    compiled = []
-    monkeypatch.setattr(
-        private,
-        "compile_with_inductor",
-        lambda gm, inputs: compiled.append(gm) or gm.forward,
-    )
-    torch._dynamo.reset()
-    x = torch.randn(3)
-    with pytest.warns(CommSchedWarning, match="has other interfaces") as warned:
-        step = torch.compile(lambda x: x + 1, backend=commsched)
-        assert torch.equal(step(x), x + 1)
-    assert len(warned) == 1 and len(compiled) == 1
-    torch._dynamo.reset()
-    strict = torch.compile(
-        lambda x: x + 1, backend=commsched, options={"strict": True}
-    )
-    with pytest.raises(Exception, match="has other interfaces"):
-        strict(x)
-    torch._dynamo.reset()
-
-
 def test_two_causes_are_two_warnings(gathers, monkeypatch):
     with pytest.warns(CommSchedWarning) as warned:
         for name in ("/nowhere/a", "/nowhere/b"):

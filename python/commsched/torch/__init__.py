@@ -44,7 +44,7 @@ _MODULES = {
     "commsched.torch.compiling.graph_pass": ("schedule_pass",),
     "commsched.torch.compiling.options": ("Options", "OptionsError"),
     "commsched.torch.compiling.partitioner": ("Partitioner",),
-    "commsched.torch.compiling.schedule": ("ScheduleError",),
+    "commsched.torch.compiling.guards": ("ScheduleError",),
     "commsched.torch.compiling.records": ("CommSchedWarning", "explain"),
     "commsched.torch.importer.errors": ("GraphImportError",),
     "commsched.torch.importer.graphs": (

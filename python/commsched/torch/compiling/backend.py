@@ -10,16 +10,15 @@ import torch
 
 from commsched.torch import private
 from commsched.torch.compiling import records
+from commsched.torch.compiling.guards import find_obstacle
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
+from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.roles import (
     parameter_inputs,
     parameter_roles,
 )
-from commsched.torch.compiling.schedule import (
-    ScheduleError,
-    optimize_graph,
-)
+from commsched.torch.compiling.schedule import optimize_graph
 
 
 def commsched(
@@ -41,8 +40,22 @@ def commsched(
             "modes use torch.compile(model, mode=..., "
             "options=commsched.torch.inductor_options(...))"
         )
-    compiler = GraphCompiler(_checked(options), example_inputs)
-    return compiler(gm, example_inputs)
+    checked = _checked(options)
+    needed = ["inductor"] if checked.inner == "inductor" else []
+    if checked.partitions:
+        needed.append("partition")
+    obstacle = find_obstacle(checked, *needed)
+    if obstacle:
+        records.add(Record("whole", status="failed", reason=obstacle))
+        return _compile_without(gm, example_inputs, checked)
+    return GraphCompiler(checked, example_inputs)(gm, example_inputs)
+
+
+def _compile_without(gm, inputs, options: Options) -> Callable[..., Any]:
+    """Compiles Dynamo's graph as without this package."""
+    if options.inner == "eager" or not private.names.has("compile_fx"):
+        return gm.forward
+    return private.names.compile_fx(gm, list(inputs))
 
 
 def _checked(options: Any) -> Options:
@@ -51,7 +64,9 @@ def _checked(options: Any) -> Options:
         for key in options:
             if hasattr(Options, str(key)):
                 continue
-            if private.has_inductor_setting(str(key).replace("-", "_")):
+            if private.names.has("inductor_config") and (
+                private.has_inductor_setting(str(key).replace("-", "_"))
+            ):
                 raise OptionsError(
                     f"option {key!r} is one of Inductor's; use "
                     "torch.compile(model, options=commsched.torch."
@@ -77,27 +92,15 @@ class GraphCompiler:
         self, gm: torch.fx.GraphModule, inputs: Sequence[Any]
     ) -> Callable[..., Any]:
         if self.options.inner == "inductor":
-            return self._compile_with_inductor(gm, inputs)
+            from commsched.torch.compiling.inductor import compile_graph
+
+            return compile_graph(gm, inputs, self.options)
         return private.aot_autograd(
             fw_compiler=self._compile_forward,
             bw_compiler=self._compile_backward,
             inference_compiler=self._compile_inference,
             partition_fn=Partitioner(self.options, self.parameters),
         )(gm, inputs)
-
-    def _compile_with_inductor(self, gm, inputs):
-        try:
-            from commsched.torch.compiling.inductor import compile_graph
-        except (ImportError, AttributeError) as error:
-            message = (
-                f"PyTorch {torch.__version__} has other interfaces than "
-                f"CommSched uses ({error}); the step is compiled without it"
-            )
-            if self.options.strict:
-                raise ScheduleError(message) from error
-            records.warn_once(message)
-            return private.compile_with_inductor(gm, inputs)
-        return compile_graph(gm, inputs, self.options)
 
     def _roles_of(self, graph: torch.fx.Graph) -> dict[str, Optional[str]]:
         return parameter_roles(graph, self.parameters)

@@ -20,15 +20,13 @@ import torch
 
 from commsched import ir
 from commsched.program import Operation
-from commsched.running import RunError
 from commsched.torch import private
 from commsched.torch.compiling import records
+from commsched.torch.compiling.guards import find_obstacle
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.runs import estimate_text
-from commsched.torch.compiling.schedule import import_options
-from commsched.torch.importer.errors import GraphImportError
+from commsched.torch.compiling.schedule import describe, import_options
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
-from commsched.torch.measuring.profile import ProfileError
 
 _RUNTIME = "commsched.runtime_ns"
 
@@ -88,14 +86,16 @@ class RuntimeEstimator:
         return self
 
     def _estimate(self, graph: torch.fx.Graph) -> _Table:
+        if find_obstacle(self.options, "estimates"):
+            return _Table({}, {}, [])
         spec = GraphSpec("graph", graph.owning_module)
         try:
             settings = import_options(self.options, graph.owning_module)
             module = import_graphs([spec], settings)
             run = estimate_text(str(module), self.options)
-        except (GraphImportError, ProfileError, RunError) as error:
+        except Exception as error:
             records.warn_once(
-                f"CommSched leaves the estimates to Inductor: {error}"
+                f"CommSched leaves the estimates to Inductor: {describe(error)}"
             )
             return _Table({}, {}, [])
         operations = run.after.function("graph").operations

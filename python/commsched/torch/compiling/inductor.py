@@ -22,6 +22,7 @@ import torch
 import commsched
 from commsched.torch import private
 from commsched.torch.compiling import confirmation
+from commsched.torch.compiling.guards import find_obstacle, guarded
 from commsched.torch.compiling.inductor_settings import (
     check_effective,
     required,
@@ -59,7 +60,11 @@ def inductor_options(
         raise OptionsError(
             f"options of Inductor are {inductor!r}; they are a dictionary"
         )
-    return _settings(Options.of(options), dict(inductor or {}))
+    checked, given = Options.of(options), dict(inductor or {})
+    needed = ("inductor", "partition") if checked.partitions else ("inductor",)
+    if find_obstacle(checked, *needed):
+        return given
+    return _settings(checked, given)
 
 
 def compile_graph(
@@ -78,6 +83,7 @@ def compile_graph(
 
 
 def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
+    _carry_contracts()
     settings = {**given, **required(given)}
     before_fusion = user_pass("_pre_fusion_custom_pass", given)
     after_fusion = user_pass("_post_fusion_custom_pass", given)
@@ -85,8 +91,12 @@ def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(theirs, (list, tuple)):
         theirs = (theirs,)
     key = CacheKey(options, (before_fusion, after_fusion))
-    settings["_pre_fusion_custom_pass"] = PinOrder(key, before_fusion)
-    settings["_post_fusion_custom_pass"] = RestoreOrder(key, after_fusion)
+    settings["_pre_fusion_custom_pass"] = PinOrder(
+        key, options, before_fusion
+    )
+    settings["_post_fusion_custom_pass"] = RestoreOrder(
+        key, options, after_fusion
+    )
     settings["post_grad_custom_post_pass"] = [
         *theirs,
         SchedulePass(options, key),
@@ -140,9 +150,14 @@ def _sources() -> str:
     return digest.hexdigest()
 
 
-private.carry_line(
-    torch.ops.commsched.confirm.default, confirmation.carried
-)
+@functools.cache
+def _carry_contracts() -> None:
+    """Makes Inductor's code carry what it launches."""
+    private.carry_line(
+        torch.ops.commsched.confirm.default,
+        confirmation.carried,
+        lambda: guarded("let cached code compare its launches", Options()),
+    )
 
 
 class SchedulePass(CustomGraphPass):
@@ -156,14 +171,15 @@ class SchedulePass(CustomGraphPass):
         return self._key.value()
 
     def __call__(self, graph: torch.fx.Graph) -> None:
-        gm = graph.owning_module
         check_effective(self._options)
-        kind = private.graph_kind() or "inference"
-        roles = _roles(graph, kind)
-        done = optimize_graph(
-            gm, kind, self._options, roles, recompile=False
-        )
-        private_scheduler.mark(gm, done)
+        with guarded("schedule a graph of Inductor's", self._options):
+            gm = graph.owning_module
+            kind = private.graph_kind() or "inference"
+            roles = _roles(graph, kind)
+            done = optimize_graph(
+                gm, kind, self._options, roles, recompile=False
+            )
+            private_scheduler.mark(gm, done)
 
 
 def _roles(graph: torch.fx.Graph, kind: str) -> dict[str, Optional[str]]:
@@ -185,8 +201,14 @@ def _roles(graph: torch.fx.Graph, kind: str) -> dict[str, Optional[str]]:
 class _OrderPass(CustomSchedulerPass):
     """A pass over the scheduler's nodes, after the user's own if any."""
 
-    def __init__(self, key: CacheKey, first: Optional[Callable] = None):
+    def __init__(
+        self,
+        key: CacheKey,
+        options: Options,
+        first: Optional[Callable] = None,
+    ):
         self._key = key
+        self._options = options
         self._first = first
 
     def uuid(self) -> Optional[str]:
@@ -202,7 +224,9 @@ class _OrderPass(CustomSchedulerPass):
     def __call__(self, nodes: list[Any]) -> list[Any]:
         if self._first is not None:
             nodes = self._first(nodes)
-        return self._order(nodes, private_scheduler.is_scheduled())
+        with guarded("keep a schedule's order in Inductor", self._options):
+            return self._order(nodes, private_scheduler.is_scheduled())
+        return nodes
 
 
 class PinOrder(_OrderPass):

@@ -19,6 +19,7 @@ from torch import fx
 from commsched import opt
 from commsched.torch.compiling.launches import Launches
 from commsched.torch.compiling import records
+from commsched.torch.compiling.guards import find_obstacle, guarded
 from commsched.torch.compiling.memory import excess, fit_settings
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.partition_agreement import (
@@ -106,11 +107,14 @@ class Partitioner(CustomPartitionerFn):
         known = self._parameters
         if known is None:
             known = frozenset(static_lifetime_input_indices or ())
-        if self._options.reshard_after_forward is True:
-            reshard_after_forward(gm, known)
-        elif self._options.reshard_after_forward is False:
-            keep_after_forward(gm, known)
-        if self._options.partitions:
+        with guarded("decide what is gathered again", self._options):
+            if self._options.reshard_after_forward is True:
+                reshard_after_forward(gm, known)
+            elif self._options.reshard_after_forward is False:
+                keep_after_forward(gm, known)
+        if self._options.partitions and not find_obstacle(
+            self._options, "partition"
+        ):
             halves = self._partition(
                 gm, known, num_fwd_outputs, static_lifetime_input_indices
             )
@@ -126,8 +130,8 @@ class Partitioner(CustomPartitionerFn):
     def _partition(self, gm, parameters, num_fwd_outputs, static):
         """Returns the halves, or None if the graph is PyTorch's to split."""
         otherwise = "a joint graph to PyTorch's partitioner"
-        marked = private_partition.first_marked(gm)
         with recorded("joint", self._options, otherwise) as record:
+            marked = private_partition.first_marked(gm)
             halves = self._split(
                 gm, parameters, num_fwd_outputs, static, record
             )

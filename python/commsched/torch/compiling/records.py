@@ -37,7 +37,8 @@ class CommSchedWarning(UserWarning):
 class Record:
     """One graph that came to the scheduler.
 
-    kind:    "forward", "backward", "joint", "inference" or "step".
+    kind:    "forward", "backward", "joint", "inference" or "step"; "whole" for
+             what Dynamo captured, if no more is known of it.
     frame:   Dynamo's number of the frame and of its compilation, "0/0".
     codes:   the code objects that Dynamo compiled into the graph, the frame's
              own first.

@@ -20,6 +20,7 @@ from commsched.running import RunError
 from commsched.torch import private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.agreement import agree, seal
+from commsched.torch.compiling.guards import ScheduleError, find_obstacle
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.runs import schedule_text
@@ -45,10 +46,6 @@ from commsched.torch.rewriting import (
     apply_plan,
     make_plan,
 )
-
-
-class ScheduleError(RuntimeError):
-    """A graph could not be scheduled, and `strict` is set."""
 
 
 @contextlib.contextmanager
@@ -106,6 +103,10 @@ def optimize_graph(
     `options.strict` that raises ScheduleError. Without `recompile` the code
     of `gm` is left to the caller.
     """
+    obstacle = find_obstacle(options)
+    if obstacle:
+        records.add(Record(kind, status="failed", reason=obstacle))
+        return False
     with recorded(kind, options, f"a {kind} graph as it was") as record:
         if not has_collectives(gm):
             record.status, record.reason = "unchanged", "no collectives"

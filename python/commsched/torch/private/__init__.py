@@ -8,11 +8,12 @@ is public, or an operator.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import logging
 import os
 from collections.abc import Callable, Iterable
-from typing import Any, Optional
+from typing import Any, ContextManager, Optional
 
 import torch
 
@@ -39,12 +40,6 @@ def _mark_boxed(forward: Callable) -> Callable[[list], Any]:
 
     run._boxed_call = True  # What AOT autograd asks for.
     return run
-
-
-def compile_with_inductor(gm: torch.fx.GraphModule, inputs: Any) -> Callable:
-    """Compiles Dynamo's graph as the backend "inductor" does (2.13, 2.15:
-    torch._dynamo.backends.registry.lookup_backend)."""
-    return names.lookup_backend("inductor")(gm, inputs)
 
 
 def aot_autograd(**compilers: Any) -> Callable:
@@ -202,27 +197,37 @@ def own_connection(store: Any) -> Any:
         return store
 
 
-def carry_line(operator: Any, line: Callable[..., str]) -> None:
+def carry_line(
+    operator: Any,
+    line: Callable[..., str],
+    guard: Callable[[], ContextManager] = contextlib.nullcontext,
+) -> None:
     """Makes Inductor's code that calls `operator` begin with the line of
     Python that `line` returns for the call's arguments (2.13, 2.15:
-    torch._inductor.ir.FallbackKernel, lowering.register_lowering)."""
+    torch._inductor.ir.FallbackKernel, lowering.register_lowering). The line is
+    written in the context that `guard` makes."""
 
     class Kernel(names.FallbackKernel):
         def codegen(self, wrapper: Any) -> None:
-            root = wrapper
-            while getattr(root, "parent_wrapper", None) is not None:
-                root = root.parent_wrapper
-            graph = names.V.graph
-            if not graph.cpp_wrapper:
-                root.header.writeline(line(*self.constant_args))
+            with guard():
+                write_header(line(*self.constant_args), wrapper)
             # Inductor does so itself for calls that have a device: kernels
             # of a CPU are written late, and what they read is freed here.
-            graph.scheduler.flush()
+            names.V.graph.scheduler.flush()
             super().codegen(wrapper)
 
     @names.register_lowering(operator, type_promotion_kind=None)
     def lower(*args: Any) -> None:
         Kernel.create(operator, *args)
+
+
+def write_header(text: str, wrapper: Any) -> None:
+    """Makes Inductor's code of a graph begin with a line of Python, unless it is
+    code in C++ (2.13, 2.15: torch._inductor.codegen.wrapper)."""
+    while getattr(wrapper, "parent_wrapper", None) is not None:
+        wrapper = wrapper.parent_wrapper
+    if not names.V.graph.cpp_wrapper:
+        wrapper.header.writeline(text)
 
 
 def relink(graph: torch.fx.Graph, order: Iterable[torch.fx.Node]) -> None:

@@ -10,13 +10,13 @@ from typing import Any
 
 from torch import distributed
 
+from commsched.torch.private import names
+
 
 def ranks_of_groups() -> list[list[int]]:
     """Returns the ranks of each process group that this process is in (2.13,
     2.15: torch.distributed.distributed_c10d._world)."""
-    from torch.distributed import distributed_c10d
-
-    groups = distributed_c10d._world.pg_group_ranks.values()
+    groups = names.world.pg_group_ranks.values()
     return [list(ranks) for ranks in groups]
 
 
@@ -32,9 +32,7 @@ def separate_group(
     at different places of a program here (2.13, 2.15:
     torch.distributed.distributed_c10d._new_process_group_helper).
     """
-    from torch.distributed import distributed_c10d
-
-    group, _ = distributed_c10d._new_process_group_helper(
+    group, _ = names.new_process_group_helper(
         len(ranks),
         list(ranks).index(distributed.get_rank()),
         list(ranks),
@@ -45,7 +43,7 @@ def separate_group(
         group_desc="commsched",
     )
     places = {rank: place for place, rank in enumerate(ranks)}
-    distributed_c10d._world.pg_group_ranks[group] = places
+    names.world.pg_group_ranks[group] = places
     try:
         yield group
     finally:

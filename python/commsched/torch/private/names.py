@@ -59,6 +59,10 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "resolve_process_group": (
             "torch.distributed.distributed_c10d._resolve_process_group"
         ),
+        "world": "torch.distributed.distributed_c10d._world",
+        "new_process_group_helper": (
+            "torch.distributed.distributed_c10d._new_process_group_helper"
+        ),
     },
     # CommSched's own partitions.
     "partition": {
@@ -138,7 +142,6 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
     },
     # What nothing else depends on.
     "optional": {
-        "lookup_backend": "torch._dynamo.backends.registry.lookup_backend",
         "trace_structured": "torch._logging.trace_structured",
         "register_artifact": "torch._logging._internal.register_artifact",
         "get_artifact_logger": "torch._logging._internal.getArtifactLogger",
@@ -155,6 +158,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
 #: What is used of objects, classes and settings, by what needs it: paths again, "()"
 #: for what a call makes.
 USED: Mapping[str, tuple[str, ...]] = {
+    "ranks": ("torch.distributed.distributed_c10d._world.pg_group_ranks",),
     "graphs": (
         "torch.ops.aten.add.Tensor._schema",
         "torch.fx.Graph()._root",
