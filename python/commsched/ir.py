@@ -200,6 +200,10 @@ class Group:
         return text + _dictionary({"commsched.backend": self.backend})
 
 
+#: The function that fences call.
+FENCE = "commsched.fence"
+
+
 class Function:
     """A function with one block, to which operations are appended."""
 
@@ -209,6 +213,7 @@ class Function:
         self.attributes: dict[str, Any] = {}
         self.arguments: list[tuple[Value, dict]] = []
         self.results: list[Value] = []
+        self.has_fences = False
         self._lines: list[str] = []
         self._names: dict[str, int] = {}
 
@@ -361,6 +366,13 @@ class Function:
         )
         return result
 
+    def fence(self, attrs: Mapping) -> None:
+        """Appends what no start, wait or other communication crosses: a call of
+        a function of which nothing is known."""
+        attrs = {**attrs, "commsched.runtime_ns": 0}
+        self._append(f"func.call {symbol(FENCE)}(){_dictionary(attrs)} : () -> ()")
+        self.has_fences = True
+
     def return_(self, values: Sequence[Value]) -> None:
         """Ends the function; called exactly once, last."""
         self.results = list(values)
@@ -417,6 +429,8 @@ class Module:
         parts = []
         if self.groups:
             parts.append("\n".join(str(group) for group in self.groups))
+        if any(function.has_fences for function in self.functions):
+            parts.append(f"func.func private {symbol(FENCE)}()")
         parts.extend(str(function) for function in self.functions)
         body = "\n\n".join(parts) + "\n"
         attrs = _dictionary(self.attributes)

@@ -31,7 +31,9 @@ from commsched.torch.importer.ordering import put_in_order
 from commsched.torch.importer.targets import (
     communicates,
     communication_inside,
+    is_unknown_collective,
     is_wait,
+    target_name,
     transfer_kind,
 )
 from commsched.torch.measuring.profile import (
@@ -152,6 +154,7 @@ def _plan(
                 f"{len(settings.runtimes)} operators"
             )
         module = import_graphs([spec], settings)
+        _report_unknown(gm, record)
         _identify(module)
         text = str(module)
         records.trace_program(text, kind)
@@ -164,6 +167,15 @@ def _plan(
         if options.strict:
             raise
         return None, error
+
+
+def _report_unknown(gm: torch.fx.GraphModule, record: Record) -> None:
+    """Says which collectives are fences."""
+    for node in gm.graph.nodes:
+        if node.op == "call_function" and is_unknown_collective(node.target):
+            what = f"collective '{target_name(node.target)}', which is not known"
+            record.notes.append(f"moves nothing across '{node.name}': {what}")
+            records.warn_once(f"CommSched moves no communication across the {what}")
 
 
 def _identify(module: ir.Module) -> None:
@@ -234,6 +246,7 @@ def import_options(
         # The way back into the graph knows whole operators.
         split=False,
         separate_copies=True,
+        fences=not options.strict,
     )
 
 

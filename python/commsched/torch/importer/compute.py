@@ -28,6 +28,7 @@ from commsched.torch.importer.flops import flops
 from commsched.torch.importer.targets import (
     bind,
     communication_inside,
+    is_unknown_collective,
     operator_name,
     overload_of,
     schema_of,
@@ -335,11 +336,13 @@ def is_random(node: torch.fx.Node) -> bool:
     """Returns whether the call, or an operator that it is given to call,
     draws random numbers. Attention may drop nothing out; then it does not.
 
-    A loop or a branch that communicates is left whole and marked like one that
-    draws from a hidden state: it is neither removed, nor repeated, nor moved
-    across another.
+    What communicates is left whole and marked like what draws from a hidden
+    state: it is neither removed, nor repeated, nor moved across another. That is
+    a loop or a branch, or an unknown collective.
     """
     overload = overload_of(node.target)
+    if is_unknown_collective(node.target):
+        return True
     called = [overload]
     if isinstance(node.target, HigherOrderOperator):
         if communication_inside(node) is not None:

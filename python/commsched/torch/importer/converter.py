@@ -34,6 +34,7 @@ from commsched.torch.importer.storages import StorageEmitter
 from commsched.torch.importer.targets import (
     attribute_of,
     communicates,
+    is_unknown_collective,
     is_wait,
     schema_name,
     transfer_kind,
@@ -57,12 +58,14 @@ class Converter:
         joint: Optional[JointOutputs] = None,
         runtimes: Mapping[str, int] = MappingProxyType({}),
         rules: Optional[SplitRules] = None,
+        fences: bool = False,
     ):
         self.graph = graph
         self.function = function
         self.groups = groups
         self.values = values
         self.rules = rules
+        self._fences = fences
         self._arguments = arguments
         self._paths = paths
         self._joint = joint
@@ -238,6 +241,8 @@ class Converter:
                     return item[0]
             if schema_name(target).endswith("::_wrap_tensor_autograd"):
                 return self.lookup(node.args[0])
+            if self._fences and is_unknown_collective(target):
+                return self._fenced(node)
             if communicates(target):
                 return self._launches.start(node)
             if storage_change(node) is not None:
@@ -249,6 +254,17 @@ class Converter:
                 if copied is not None:
                     return copied
         return self._compute.convert(node)
+
+    def _fenced(self, node: torch.fx.Node) -> Any:
+        """Imports a collective of which nothing is known: an operator that
+        draws from a hidden state, between two fences, which use that state too.
+        No other communication comes before or behind it that did not."""
+        for source in node.all_input_nodes:
+            self.lookup_bound(source)
+        self.function.fence(self.names(node, ".enter"))
+        structure = self._compute.convert(node)
+        self.function.fence(self.names(node, ".leave"))
+        return structure
 
     def _item(self, node: torch.fx.Node) -> Optional[tuple]:
         """Returns, in a tuple, the element that a getitem takes of a

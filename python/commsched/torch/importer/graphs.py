@@ -78,6 +78,8 @@ class ImportOptions:
     separate_copies: whether buckets take as long as those that `apply` makes of
             operators: what is gathered is cast before it is packed, and each
             tensor copied out by itself.
+    fences: whether a collective that is not known becomes an operator that no
+            other communication crosses, instead of a GraphImportError.
     """
 
     groups: Mapping[str, Union[int, Sequence]] = field(default_factory=dict)
@@ -87,6 +89,7 @@ class ImportOptions:
     runtimes: Mapping[str, int] = field(default_factory=dict)
     split: bool = True
     separate_copies: bool = False
+    fences: bool = False
 
 
 def import_graphs(
@@ -163,7 +166,7 @@ def _convert(
         joint = JointOutputs(graph, spec.num_fwd_outputs)
     Converter(
         graph, function, groups, values, marks, paths, joint,
-        options.runtimes, rules,
+        options.runtimes, rules, options.fences,
     ).run()
 
 

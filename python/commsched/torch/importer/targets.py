@@ -215,6 +215,18 @@ def collective_of(target: Any) -> Optional[CollectiveCall]:
     return kind and CollectiveCall(kind, is_in_place, *found)
 
 
+def is_unknown_collective(target: Any) -> bool:
+    """Returns whether `target` is an operator that communicates, and of which
+    nothing else is known."""
+    return (
+        overload_of(target) is not None
+        and communicates(target)
+        and not is_wait(target)
+        and collective_of(overload_of(target)) is None
+        and not schema_name(target).endswith("::_wrap_tensor_autograd")
+    )
+
+
 def is_gather(target: Any) -> bool:
     """Returns whether `target` gathers, into memory of its own."""
     call = collective_of(target)

@@ -31,6 +31,7 @@ from commsched.torch.importer.targets import (
     communicates,
     is_peer_to_peer,
     is_transfer_wait,
+    is_unknown_collective,
     is_wait,
     overload_of,
     schema_of,
@@ -61,9 +62,34 @@ def memory_dependences(
     found = _Found()
     for chain in CHAINS:
         found.add_chain(n for n in nodes if chain in kinds(n))
+    _add_fences(nodes, found)
     if any(WRITES in kinds(node) for node in nodes):
         _add_memory(nodes, found)
     return found.by_node
+
+
+def _add_fences(nodes: list[fx.Node], found: _Found) -> None:
+    """No communication crosses a collective of which nothing is known."""
+    fence, since = None, []
+    for node in communications(nodes):
+        found.add(node, fence)
+        if is_unknown_collective(node.target):
+            for earlier in since:
+                found.by_node.setdefault(node, []).append(earlier)
+            fence, since = node, []
+        else:
+            since.append(node)
+
+
+def communications(nodes: Iterable[fx.Node]) -> Iterator[fx.Node]:
+    """Yields the starts and the waits of collectives among `nodes`."""
+    for node in nodes:
+        if is_start(node) or (
+            node.op == "call_function"
+            and is_wait(node.target)
+            and not is_transfer_wait(node.target)
+        ):
+            yield node
 
 
 class _Found:

@@ -15,12 +15,13 @@ from typing import Any, Iterable, Mapping, Optional, Sequence
 import torch
 from torch import fx
 
-from commsched.torch.importer.targets import is_wait
+from commsched.torch.importer.targets import is_unknown_collective, is_wait
 from commsched.torch.importer.unsharded import storage_change
 from commsched.torch.rewriting.dependences import (
     CHAINS,
     WRITES,
     Storages,
+    communications,
     kinds,
     started_by,
     written_by,
@@ -46,6 +47,15 @@ class Record:
         self.calls = {n: (n.target, n.args, n.kwargs) for n in self.nodes}
         self.history = History(self.nodes)
         self.waits = _count_waits(self.nodes)
+
+
+def _sides(nodes: Sequence[fx.Node]) -> dict[fx.Node, int]:
+    """Returns how many unknown collectives come before each start and wait."""
+    sides, passed = {}, 0
+    for node in communications(nodes):
+        sides[node] = passed
+        passed += is_unknown_collective(node.target)
+    return sides
 
 
 def verify(
@@ -303,6 +313,7 @@ class _Verifier:
                     )
             if len(was) != len(now):
                 raise RewriteError(f"a node of the kind '{chain}' was lost")
+        self._check_fences()
         if any(kinds(node) for node in self._gone):
             self._check_gone()
         if not (self._before.seen or self._after.seen):
@@ -310,6 +321,16 @@ class _Verifier:
         for node in self._live:
             if node in self._record.calls:
                 self._check_memory(node)
+
+    def _check_fences(self) -> None:
+        """Raises unless all communication is on the side of each unknown
+        collective where it was."""
+        was, now = _sides(self._record.nodes), _sides(self._live)
+        for node, side in now.items():
+            if was.get(node, side) != side:
+                raise RewriteError(
+                    f"'{node.name}' crosses a collective that is not known"
+                )
 
     def _check_memory(self, node: fx.Node) -> None:
         was = _writers(self._before.seen.get(node, {}))
