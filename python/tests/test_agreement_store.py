@@ -98,7 +98,8 @@ def _plan(*order):
 
 
 def _agree(gm, plan, options=Options(timeout=5), reason=""):
-    return agreement.agree(gm.graph, "forward", "0/0", plan, options, reason)
+    launches = Launches.of(gm.graph)
+    return agreement.agree(launches, "forward", "0/0", plan, options, reason)
 
 
 def _compile(gm, plan, options=Options(timeout=5)):

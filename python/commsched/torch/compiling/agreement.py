@@ -70,14 +70,14 @@ class Decision:
 
 
 def agree(
-    graph: torch.fx.Graph,
+    launches: Launches,
     kind: str,
     frame: Optional[str],
     plan: Optional[Plan],
     options: Options,
     reason: str = "",
 ) -> Decision:
-    """Returns what all ranks do to `graph`.
+    """Returns what all ranks do to a graph that has these `launches`.
 
     `plan` is this rank's own, or None with the `reason` that it has none;
     `frame` is named in messages. The time is bounded by a few requests to
@@ -85,7 +85,6 @@ def agree(
     answer, a warning is given once and the graph keeps its order; the ranks
     compare what they run before the first run (:mod:`confirmation`).
     """
-    launches = Launches.of(graph)
     job = current_job()
     if job is None or not options.agree or not launches.items:
         return Decision(plan, "alone", reason, launches)

@@ -16,11 +16,13 @@ import commsched
 import torch
 
 from commsched import ir
+from commsched.opt import ProgramRun
 from commsched.running import RunError
 from commsched.torch import private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.agreement import agree, seal
 from commsched.torch.compiling.guards import ScheduleError, find_obstacle
+from commsched.torch.compiling.launches import Launches
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.runs import schedule_text
@@ -45,7 +47,9 @@ from commsched.torch.rewriting import (
     Plan,
     PlanError,
     RewriteError,
+    Trial,
     apply_plan,
+    fit_plan,
     make_plan,
 )
 
@@ -118,7 +122,7 @@ def optimize_graph(
         records.trace_graph(gm, kind, "before")
         plan, error = _plan(gm, kind, options, roles, forward, record)
         try:
-            changed = _apply(gm, kind, options, plan, error, record)
+            changed = _decide(gm, kind, options, plan, error, record)
         finally:
             if recompile:
                 gm.recompile()
@@ -159,7 +163,7 @@ def _plan(
         text = str(module)
         records.trace_program(text, kind)
         run = schedule_text(text, options)
-        plan = make_plan(run.before, run.after, kind)
+        plan, run = _read_plan(text, run, kind, options, record)
         record.before = run.reports.before.get(kind)
         record.after = run.reports.after.get(kind)
         return plan, None
@@ -167,6 +171,21 @@ def _plan(
         if options.strict:
             raise
         return None, error
+
+
+def _read_plan(text, run, kind, options, record) -> tuple[Plan, ProgramRun]:
+    """Returns the plan of a run and the run, or those of one that merges nothing if
+    no plan can say what the first did."""
+    try:
+        return make_plan(run.before, run.after, kind), run
+    except PlanError as error:
+        if options.strict or options.buckets == "off":
+            raise
+        alone = dataclasses.replace(options, buckets="off")
+        run = schedule_text(text, alone)
+        plan = make_plan(run.before, run.after, kind)
+        record.notes.append(f"merges nothing, since {error}")
+        return plan, run
 
 
 def _report_unknown(gm: torch.fx.GraphModule, record: Record) -> None:
@@ -188,14 +207,24 @@ def _identify(module: ir.Module) -> None:
     function.attributes["commsched.graph"] = f"{function.name} {digest}"
 
 
-def _apply(gm, kind, options, plan, error, record) -> bool:
+def _decide(gm, kind, options, plan, error, record) -> bool:
     """Does to `gm` what the ranks decide; returns whether that is a change.
 
     Takes part in the decision without a plan too, and makes the graph
     compare its launches with those of other ranks, whatever became of it.
     """
+    launches = Launches.of(gm.graph)
+    trial, error = _try(gm, plan, error, options, record)
+    plan = None if trial is None else trial.plan
     reason = "" if error is None else describe(error)
-    decision = agree(gm.graph, kind, record.frame, plan, options, reason)
+    try:
+        decision = agree(launches, kind, record.frame, plan, options, reason)
+        if trial is not None and decision.plan is not plan:
+            trial.undo()
+    except BaseException:
+        if trial is not None:
+            trial.undo()
+        raise
     record.decided, record.reason = decision.how, reason
     if error is not None and decision.plan is not None:
         records.warn_once(
@@ -204,7 +233,10 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
         )
     try:
         if decision.plan is not None:
-            apply_plan(gm, decision.plan, recompile=False)
+            if decision.plan is plan:
+                trial.keep(recompile=False)
+            else:
+                apply_plan(gm, decision.plan, recompile=False)
             record.plan = decision.plan
     except Exception:
         decision = dataclasses.replace(decision, plan=None, transient=True)
@@ -214,6 +246,27 @@ def _apply(gm, kind, options, plan, error, record) -> bool:
     if decision.plan is None:
         raise error or PlanError(decision.reason)
     return True
+
+
+def _try(
+    gm, plan, error, options, record
+) -> tuple[Optional[Trial], Optional[Exception]]:
+    """Carries out this rank's plan, or what fits of it, before other ranks hear of
+    it; returns None and why if there is nothing."""
+    if plan is None:
+        return None, error
+    try:
+        if options.strict:
+            return Trial(gm, plan), None
+        trial, left_out = fit_plan(gm, plan)
+    except Exception as problem:
+        if options.strict:
+            raise
+        return None, problem
+    if left_out:
+        record.notes += left_out
+        record.notes.append("the figures are those of the whole plan")
+    return trial, None
 
 
 def _check_torch() -> None:

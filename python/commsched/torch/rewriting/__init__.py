@@ -7,7 +7,7 @@ before and after `commsched-opt` what changed;
 the graph; :func:`~commsched.torch.rewriting.apply.apply` does both.
 """
 
-from commsched.torch.rewriting.apply import apply, apply_plan
+from commsched.torch.rewriting.apply import Trial, apply, apply_plan, fit_plan
 from commsched.torch.rewriting.decision import make_plan
 from commsched.torch.rewriting.errors import PlanError, RewriteError
 from commsched.torch.rewriting.plan import Bucket, Plan
@@ -17,7 +17,9 @@ __all__ = [
     "Plan",
     "PlanError",
     "RewriteError",
+    "Trial",
     "apply",
     "apply_plan",
+    "fit_plan",
     "make_plan",
 ]

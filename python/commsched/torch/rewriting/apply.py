@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Optional
 
 from torch import fx
@@ -53,18 +54,70 @@ def apply_plan(
     graph has other sizes fits. Raises RewriteError, with `gm` as it was, where
     the result would not compute what `gm` does.
     """
-    if plan.is_identity:
-        return gm
-    graph = without_calls(gm)
-    rewriter = Rewriter(graph, plan)
-    try:
-        rewriter.run()
-    except BaseException:
-        rewriter.undo()
-        raise
-    rewriter.finish()
-    if graph is not gm.graph:
-        replace_nodes(gm.graph, graph)
-    if recompile:
-        gm.recompile()
-    return gm
+    return Trial(gm, plan).keep(recompile)
+
+
+class Trial:
+    """A plan that was carried out on a graph, to be kept or taken back."""
+
+    def __init__(self, gm: fx.GraphModule, plan: Plan):
+        self.plan = plan
+        self._gm = gm
+        self._graph = gm.graph
+        self._rewriter: Optional[Rewriter] = None
+        if plan.is_identity:
+            return
+        self._graph = without_calls(gm)
+        self._rewriter = Rewriter(self._graph, plan)
+        try:
+            self._rewriter.run()
+        except BaseException:
+            self._rewriter.undo()
+            raise
+
+    def keep(self, recompile: bool = True) -> fx.GraphModule:
+        """Ends the trial with the graph rewritten, as :func:`apply_plan`."""
+        if self._rewriter is not None:
+            self._rewriter.finish()
+            if self._graph is not self._gm.graph:
+                replace_nodes(self._gm.graph, self._graph)
+            if recompile:
+                self._gm.recompile()
+        return self._gm
+
+    def undo(self) -> None:
+        """Ends the trial with the graph as it was."""
+        if self._rewriter is not None:
+            self._rewriter.undo()
+
+
+def fit_plan(gm: fx.GraphModule, plan: Plan) -> tuple[Trial, list[str]]:
+    """Carries out as much of `plan` as fits the graph of `gm`, and returns what
+    was left out, in words. Raises RewriteError if not even the order fits."""
+    left_out: list[str] = []
+    while True:
+        try:
+            return Trial(gm, plan), left_out
+        except RewriteError as error:
+            less = _less(plan, error)
+            if less is None:
+                raise
+            plan, what = less
+            left_out.append(f"{what}, since {error}")
+
+
+def _less(plan: Plan, error: RewriteError) -> Optional[tuple[Plan, str]]:
+    """Returns a plan without what did not fit, and what that is; None if there is
+    nothing but the order."""
+    if error.bucket is not None:
+        members = " + ".join(plan.buckets[error.bucket].starts)
+        return plan.without_bucket(error.bucket), f"does not merge {members}"
+    if plan.into:
+        less = dataclasses.replace(plan, into=(), unchanged=False)
+        names = ", ".join(name for name, _, _ in plan.into)
+        return less, f"lets {names} deliver into memory of their own"
+    if plan.buckets:
+        while plan.buckets:
+            plan = plan.without_bucket(len(plan.buckets) - 1)
+        return plan, "merges nothing"
+    return None

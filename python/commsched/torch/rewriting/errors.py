@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Optional
+
 
 class PlanError(ValueError):
     """A program was changed in a way that a plan cannot say, or the text of a
@@ -11,4 +13,9 @@ class PlanError(ValueError):
 
 class RewriteError(RuntimeError):
     """A plan does not fit a graph, or what it gave is not what the graph
-    computed; the graph is as it was."""
+    computed; the graph is as it was.
+
+    bucket: the number of the plan's bucket that does not fit, if it is one.
+    """
+
+    bucket: Optional[int] = None

@@ -7,6 +7,7 @@ sizes differ, and ranks can compare theirs.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from typing import Any, Callable, TypeVar, Union
@@ -76,6 +77,25 @@ class Plan:
         """Whether there is nothing to do."""
         return self.unchanged and not (
             self.buckets or self.replacements or self.removed or self.into
+        )
+
+    def without_bucket(self, number: int) -> Plan:
+        """Returns the plan with the members of a bucket by themselves, started and
+        waited for where the bucket is."""
+        order: list[Entry] = []
+        for entry in self.order:
+            if isinstance(entry, str):
+                order.append(entry)
+            elif entry[0] != number:
+                order.append((entry[0] - (entry[0] > number), entry[1]))
+            elif entry[1] == "start":
+                order.extend(self.buckets[number].starts)
+            elif entry[1] == "wait":
+                order.extend(self.buckets[number].waits)
+        buckets = list(self.buckets)
+        del buckets[number]
+        return dataclasses.replace(
+            self, order=tuple(order), buckets=tuple(buckets), unchanged=False
         )
 
     def to_json(self) -> str:

@@ -133,7 +133,13 @@ class Rewriter:
 
     def _merge(self) -> None:
         for number, bucket in enumerate(self._plan.buckets):
-            merged = merge(self._maker, bucket, self._find)
+            try:
+                merged = merge(self._maker, bucket, self._find)
+            except Exception as error:
+                if not isinstance(error, RewriteError):
+                    error = RewriteError(f"{type(error).__name__}: {error}")
+                error.bucket = number
+                raise error
             for stage, nodes in merged.stages.items():
                 self._stages[(number, stage)] = nodes
             self._readers.update(merged.readers)
