@@ -139,6 +139,7 @@ def test_passes_of_the_user_run_first(where):
 def test_a_pass_over_nodes_gets_what_the_users_returns(monkeypatch):
     scheduler = inductor.private_scheduler
     monkeypatch.setattr(scheduler, "is_scheduled", lambda: True)
+    monkeypatch.setattr(scheduler, "write_end", lambda: None)
     monkeypatch.setattr(scheduler, "chain", lambda nodes: ["chained", *nodes])
     theirs = TheirOrder()
     settings = cs.inductor_options({"_pre_fusion_custom_pass": theirs})

@@ -32,7 +32,7 @@ class Explanation:
         if not self.records:
             return (
                 "CommSched has seen no graph of this step: it compiles when "
-                "the step first runs, or its code came from a cache"
+                "the step first runs"
             )
         return "\n\n".join(show(record) for record in self.records)
 
@@ -44,10 +44,12 @@ def show(record: Any) -> str:
         lines.append(f"  left as it was: {record.reason}")
     else:
         done = "partitioned" if record.kind == "joint" else "scheduled"
-        lines.append(
-            f"  {done} by {_DECIDED[record.decided]} "
-            f"in {record.seconds:.2f} s"
+        when = (
+            "when this code was compiled; it came from a cache"
+            if record.cached
+            else f"in {record.seconds:.2f} s"
         )
+        lines.append(f"  {done} by {_DECIDED[record.decided]} {when}")
         lines += [f"  {note}" for note in record.notes]
         if record.reason:
             lines.append(f"  this rank had no plan: {record.reason}")

@@ -21,7 +21,7 @@ import torch
 
 import commsched
 from commsched.torch import private
-from commsched.torch.compiling import confirmation
+from commsched.torch.compiling import confirmation, records
 from commsched.torch.compiling.guards import find_obstacle, guarded
 from commsched.torch.compiling.inductor_settings import (
     check_effective,
@@ -31,7 +31,7 @@ from commsched.torch.compiling.inductor_settings import (
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
-from commsched.torch.compiling.schedule import optimize_graph
+from commsched.torch.compiling.schedule import schedule_graph
 from commsched.torch.compiling.store import current_job
 from commsched.torch.private import scheduler as private_scheduler
 from commsched.torch.private.names import (
@@ -176,10 +176,12 @@ class SchedulePass(CustomGraphPass):
             gm = graph.owning_module
             kind = private.graph_kind() or "inference"
             roles = _roles(graph, kind)
-            done = optimize_graph(
+            record = schedule_graph(
                 gm, kind, self._options, roles, recompile=False
             )
-            private_scheduler.mark(gm, done)
+            private_scheduler.mark(
+                gm, record.status == "scheduled", records.carried(record)
+            )
 
 
 def _roles(graph: torch.fx.Graph, kind: str) -> dict[str, Optional[str]]:
@@ -233,6 +235,8 @@ class PinOrder(_OrderPass):
     """Pins starts, waits and external calls before nodes are fused."""
 
     def _order(self, nodes: list[Any], scheduled: bool) -> list[Any]:
+        with guarded("keep the report of a graph in caches", self._options):
+            private_scheduler.write_end()
         return private_scheduler.chain(nodes) if scheduled else nodes
 
 

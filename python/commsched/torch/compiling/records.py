@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import json
 import logging
 import threading
 import warnings
@@ -20,6 +21,7 @@ import torch
 
 from commsched.torch import private
 from commsched.torch.compiling.explanation import Explanation, show
+from commsched.torch.compiling.publishing import pack, unpack
 from commsched.torch.rewriting.plan import Plan
 
 log = private.artifact_logger(
@@ -53,6 +55,8 @@ class Record:
              had planned).
     plan:    what was done to the graph.
     seconds: what importing, scheduling and rewriting took.
+    cached:  the graph was compiled by another process, and its code came from a
+             cache.
     notes:   further lines about the graph, of a joint one what it saves.
     """
 
@@ -66,7 +70,27 @@ class Record:
     decided: str = "alone"
     plan: Optional[Plan] = None
     seconds: float = 0.0
+    cached: bool = False
     notes: list[str] = dataclasses.field(default_factory=list)
+
+    def to_json(self) -> str:
+        """Returns what of the record is the same wherever its code is used."""
+        fields = {name: getattr(self, name) for name in _KEPT}
+        plan = None if self.plan is None else self.plan.to_json()
+        return json.dumps({**fields, "plan": plan}, separators=(",", ":"))
+
+    @staticmethod
+    def from_json(text: str) -> Record:
+        """Returns the record of code that is loaded just now."""
+        fields = json.loads(text)
+        plan = fields.pop("plan")
+        return Record(
+            **fields,
+            plan=None if plan is None else Plan.from_json(plan),
+            frame=private.compile_frame(),
+            codes=private.compiled_codes(),
+            cached=True,
+        )
 
     @property
     def merged(self) -> list[list[str]]:
@@ -77,9 +101,13 @@ class Record:
         return show(self)
 
 
+_KEPT = ("kind", "status", "reason", "before", "after", "decided", "notes")
+
 #: The latest records; a step that is compiled again and again has many.
 _records: collections.deque[Record] = collections.deque(maxlen=1024)
 _warned: set[str] = set()
+#: What this process has made of its records for code in caches.
+_carried: set[str] = set()
 _lock = threading.Lock()
 
 
@@ -96,6 +124,30 @@ def add(record: Record) -> None:
     )
 
 
+def carried(record: Record) -> str:
+    """Returns the line of Python that ends code in a cache: whoever loads it has
+    the record, and that of how the graph was partitioned."""
+    kept = [
+        other
+        for other in records()
+        if record.kind == "forward"
+        and (other.kind, other.frame) == ("joint", record.frame)
+    ]
+    packed = pack(json.dumps([r.to_json() for r in (*kept[-1:], record)]))
+    with _lock:
+        _carried.add(packed)
+    return f"__import__({__name__!r}, fromlist=['']).loaded({packed!r})"
+
+
+def loaded(packed: str) -> None:
+    """Adds the records of code that has come from a cache."""
+    with _lock:
+        if packed in _carried:  # This process has just compiled it.
+            return
+    for text in json.loads(unpack(packed)):
+        add(Record.from_json(text))
+
+
 def records() -> list[Record]:
     """Returns what was recorded so far, in the order of compilation."""
     with _lock:
@@ -107,6 +159,7 @@ def reset() -> None:
     with _lock:
         _records.clear()
         _warned.clear()
+        _carried.clear()
 
 
 def explain(step: Any = None) -> Explanation:

@@ -90,7 +90,6 @@ def recorded(kind: str, options: Options, otherwise: str) -> Iterator[Record]:
         records.add(record)
 
 
-@_without_collection()
 def optimize_graph(
     gm: torch.fx.GraphModule,
     kind: str,
@@ -100,35 +99,52 @@ def optimize_graph(
     *,
     recompile: bool = True,
 ) -> bool:
+    """Schedules `gm` in place, as :func:`schedule_graph`, and returns whether it
+    was rewritten."""
+    record = schedule_graph(
+        gm, kind, options, roles, forward, recompile=recompile
+    )
+    return record.status == "scheduled"
+
+
+@_without_collection()
+def schedule_graph(
+    gm: torch.fx.GraphModule,
+    kind: str,
+    options: Options,
+    roles: Optional[Mapping[str, Optional[str]]] = None,
+    forward: Optional[torch.fx.GraphModule] = None,
+    *,
+    recompile: bool = True,
+) -> Record:
     """Rewrites `gm` in place into CommSched's schedule of it.
 
     `kind` is one of the importer's KINDS; `roles` and `forward` are those of
-    GraphSpec. The object `gm.graph` stays the same. Returns whether the graph
-    was rewritten: one without collectives is left alone, and so is, with one
-    warning for each cause, one that cannot be scheduled; with
-    `options.strict` that raises ScheduleError. Without `recompile` the code
-    of `gm` is left to the caller.
+    GraphSpec. The object `gm.graph` stays the same. Returns what was done: a
+    graph without collectives is left alone, and so is, with one warning for each
+    cause, one that cannot be scheduled; with `options.strict` that raises
+    ScheduleError. Without `recompile` the code of `gm` is left to the caller.
     """
     obstacle = find_obstacle(options)
     if obstacle:
-        records.add(Record(kind, status="failed", reason=obstacle))
-        return False
+        record = Record(kind, status="failed", reason=obstacle)
+        records.add(record)
+        return record
     with recorded(kind, options, f"a {kind} graph as it was") as record:
         if not has_collectives(gm):
             record.status, record.reason = "unchanged", "no collectives"
-            return False
+            return record
         _check_torch()
         put_in_order(gm.graph)
         records.trace_graph(gm, kind, "before")
         plan, error = _plan(gm, kind, options, roles, forward, record)
         try:
-            changed = _decide(gm, kind, options, plan, error, record)
+            _decide(gm, kind, options, plan, error, record)
         finally:
             if recompile:
                 gm.recompile()
         records.trace_graph(gm, kind, "after")
-        return changed
-    return False
+    return record
 
 
 def has_collectives(gm: torch.fx.GraphModule) -> bool:
@@ -207,8 +223,8 @@ def _identify(module: ir.Module) -> None:
     function.attributes["commsched.graph"] = f"{function.name} {digest}"
 
 
-def _decide(gm, kind, options, plan, error, record) -> bool:
-    """Does to `gm` what the ranks decide; returns whether that is a change.
+def _decide(gm, kind, options, plan, error, record) -> None:
+    """Does to `gm` what the ranks decide.
 
     Takes part in the decision without a plan too, and makes the graph
     compare its launches with those of other ranks, whatever became of it.
@@ -245,7 +261,6 @@ def _decide(gm, kind, options, plan, error, record) -> bool:
         seal(gm, kind, record.frame, decision, options)
     if decision.plan is None:
         raise error or PlanError(decision.reason)
-    return True
 
 
 def _try(

@@ -16,20 +16,30 @@ import torch
 from commsched.torch.private.names import MultiOutput, V, WaitKernel, WeakDep
 from commsched.torch.private import names
 
-#: Key in a graph module's `meta` under which the FX pass leaves word for the
+#: Keys in a graph module's `meta` under which the FX pass leaves word for the
 #: passes over the scheduler's nodes.
-MARK = "commsched_scheduled"
+_SCHEDULED, _LINE = "commsched_scheduled", "commsched_line"
 
 
-def mark(gm: torch.fx.GraphModule, scheduled: bool) -> None:
-    """Records in `gm` whether its order is to be kept."""
-    gm.meta[MARK] = scheduled
+def mark(gm: torch.fx.GraphModule, scheduled: bool, line: str) -> None:
+    """Records in `gm` whether its order is to be kept, and the line of Python that
+    its code ends with."""
+    gm.meta[_SCHEDULED] = scheduled
+    gm.meta[_LINE] = line
 
 
 def is_scheduled() -> bool:
     """Returns whether the graph that is lowered just now has an order to be
     kept."""
-    return bool(_lowered().meta.get(MARK))
+    return bool(_lowered().meta.get(_SCHEDULED))
+
+
+def write_end() -> None:
+    """Makes the code of the graph that is lowered just now end with its line,
+    unless it is code in C++."""
+    line = _lowered().meta.pop(_LINE, None)
+    if line is not None and not V.graph.cpp_wrapper:
+        V.graph.wrapper_code.suffix.writeline(line)
 
 
 def _lowered() -> torch.fx.GraphModule:
