@@ -7,16 +7,20 @@ Each run is two new processes that train a small sharded model eagerly and
 compiled with CommSched, and compare the gradients bit by bit. `--busy`
 processes compete with them. Of every run in which a rank failed, `--keep`
 gets how each rank ended and all that it wrote, stacks included; one line for
-each run goes to stdout, and the counts at the end.
+each run goes to stdout, and the counts at the end. With several ways to
+compile, as in `--inner none eager`, each run has the next one in turn; `none`
+is without CommSched.
 
 `--end abrupt` ends each rank as soon as it is done, without waiting for the
-other; `--store rank` lets rank 0 serve the job's store, so that it is gone
-when rank 0 is. Both are what a script does that does not care.
+other, and `--end exit` without destroying its process group; `--store rank`
+lets rank 0 serve the job's store, so that it is gone when rank 0 is. All are
+what a script does that does not care.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import json
 import multiprocessing
 import os
@@ -35,10 +39,11 @@ def main() -> int:
     parser.add_argument("--busy", type=int, default=0, help="processes")
     parser.add_argument("--timeout", type=float, default=180, help="seconds")
     parser.add_argument("--keep", type=Path, default=Path("soak-failures"))
-    parser.add_argument("--end", choices=("together", "abrupt"))
+    parser.add_argument("--end", choices=("together", "abrupt", "exit"))
     parser.add_argument("--store", choices=("apart", "rank"))
-    parser.add_argument("--inner", choices=("eager", "inductor", "none"))
-    parser.set_defaults(end="together", store="apart", inner="eager")
+    ways = ("eager", "inductor", "none")
+    parser.add_argument("--inner", nargs="+", choices=ways)
+    parser.set_defaults(end="together", store="apart", inner=["eager"])
     options = parser.parse_args()
     busy = [
         multiprocessing.Process(target=_spin, daemon=True)
@@ -46,11 +51,16 @@ def main() -> int:
     ]
     for process in busy:
         process.start()
-    failed = sum(not _once(run, options) for run in range(options.runs))
+    counts, failed = collections.Counter(), collections.Counter()
+    for run in range(options.runs):
+        inner = options.inner[run % len(options.inner)]
+        counts[inner] += 1
+        failed[inner] += not _once(run, inner, options)
     for process in busy:
         process.kill()
-    print(f"{options.runs} runs, {failed} failed", flush=True)
-    return 1 if failed else 0
+    for inner, count in counts.items():
+        print(f"{inner}: {count} runs, {failed[inner]} failed", flush=True)
+    return 1 if failed.total() else 0
 
 
 def _spin() -> None:
@@ -58,7 +68,7 @@ def _spin() -> None:
         sum(range(100000))
 
 
-def _once(run: int, options: argparse.Namespace) -> bool:
+def _once(run: int, inner: str, options: argparse.Namespace) -> bool:
     from ranks import run_ranks
 
     env = {}
@@ -70,13 +80,14 @@ def _once(run: int, options: argparse.Namespace) -> bool:
         Path(__file__).with_name("soak_rank.py"),
         timeout=options.timeout,
         env=env,
-        args=(options.inner, options.end),
+        args=(inner, options.end),
         check=False,
     )
     seconds = time.monotonic() - started
     passed = all(o.returncode == 0 and not o.killed for o in outcomes)
     ends = ", ".join(o.end for o in outcomes)
-    print(f"run {run}: {ends}; {seconds:.1f} s, load {os.getloadavg()[0]:.1f}")
+    load = os.getloadavg()[0]
+    print(f"run {run}, {inner}: {ends}; {seconds:.1f} s, load {load:.1f}")
     sys.stdout.flush()
     if not passed:
         options.keep.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from typing import Any, Optional, TypeVar
 from torch import distributed
 
 from commsched.torch import private
+from commsched.torch.private import gloo
 
 #: The longest value in bytes. A TCPStore closes the connection at 8 MiB.
 LONGEST = 4 << 20
@@ -127,6 +128,7 @@ def _open() -> Optional[Job]:
         return None
     if "fake" in distributed.get_backend():
         return None
+    gloo.rest_at_exit()
     # A restarted job may find the keys of the one before it in its store.
     incarnation = "/".join(
         os.environ.get(name, "0")

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Process groups of gloo beside those of the program."""
+"""Process groups of gloo: their ranks, further ones, and their end."""
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import datetime
+import functools
+import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from torch import distributed
@@ -48,3 +52,43 @@ def separate_group(
         yield group
     finally:
         distributed.destroy_process_group(group)
+
+
+#: Seconds between two looks at gloo's threads, and that they have to come to
+#: rest.
+_LOOK, _REST = 0.002, 1.0
+
+
+@functools.cache
+def rest_at_exit() -> None:
+    """Lets gloo's threads come to rest before this interpreter ends.
+
+    A thread that carried out a collective releases it after those that wait
+    for it have gone on, and with it objects of Python. A thread that asks for
+    the interpreter when that is ending is ended inside of C++, which aborts the
+    process: "terminate called without an active exception". That happens to
+    any program that stops right after a collective, without CommSched too
+    (2.13, 2.15: ProcessGroupGloo::runLoop, AsyncWork; the name of the threads;
+    only where there is /proc).
+    """
+    atexit.register(_rest)
+
+
+def _rest() -> None:
+    """Sleeps, which lets other threads have the interpreter, until gloo's are
+    asleep twice."""
+    asleep, deadline = 0, time.monotonic() + _REST
+    while asleep < 2 and time.monotonic() < deadline:
+        time.sleep(_LOOK)
+        asleep = asleep + 1 if not _is_any_awake() else 0
+
+
+def _is_any_awake() -> bool:
+    for task in Path("/proc/self/task").glob("*"):
+        try:
+            name, _, rest = (task / "stat").read_text().partition(") ")
+        except OSError:
+            continue  # The thread has ended.
+        if name.endswith("(pt_gloo_runloop") and rest[:1] != "S":
+            return True
+    return False
