@@ -97,20 +97,42 @@ def refused(**options) -> str:
 
 
 def cannot_follow(rank: int) -> str:
-    """As if no plan fitted the graph of rank 1."""
+    """As if no plan fitted the graph of rank 1, which is the second to decide."""
     from commsched.torch.compiling import schedule
 
-    original = schedule.apply_plan
+    store = distributed.distributed_c10d._get_default_store()
+    agree = schedule.agree
 
-    def refuse(gm, plan):
-        raise schedule.RewriteError("not here")
+    def decide(*args):
+        decision = agree(*args)
+        store.set("decided", "")
+        return decision
 
     if rank == 1:
-        schedule.apply_plan = refuse
+        schedule.fit_plan = schedule.apply_plan = _refuse
+        store.wait(["decided"])
+    else:
+        schedule.agree = decide
+    return refused(memory_budget="6%")
+
+
+def _refuse(gm, plan, **_settings):
+    from commsched.torch.compiling import schedule
+
+    raise schedule.RewriteError("not here")
+
+
+def does_not_fit(rank: int) -> list[tuple]:
+    """As if rank 1's own plan did not fit its graph."""
+    from commsched.torch.compiling import schedule
+
+    original = schedule.fit_plan
+    if rank == 1:
+        schedule.fit_plan = _refuse
     try:
-        return refused(memory_budget="6%")
+        return compare([8], memory_budget="7%")
     finally:
-        schedule.apply_plan = original
+        schedule.fit_plan = original
 
 
 def other_plan(rank: int, agree: bool) -> list[tuple]:
@@ -142,6 +164,7 @@ def all_eager(rank: int) -> dict:
         os.environ["COMMSCHED_OPT"] = "no such program"
     found["no program"] = compare([6], target="a100")
     os.environ["COMMSCHED_OPT"] = program
+    found["does not fit"] = does_not_fit(rank)
     # The job ends with this.
     found["cannot follow"] = cannot_follow(rank)
     return found

@@ -38,6 +38,12 @@ def test_a_rank_without_commsched_opt_takes_part(found):
     assert statuses[0] == statuses[1]
 
 
+def test_a_rank_whose_own_plan_does_not_fit_takes_part(found):
+    """It follows, or as the first lets all keep the order."""
+    statuses = [[g[:2] for g in rank["does not fit"]] for rank in found]
+    assert statuses[0] == statuses[1]
+
+
 def test_a_rank_that_cannot_follow_stops_all(found):
     for rank in found:
         assert "rank 0" in rank["cannot follow"]

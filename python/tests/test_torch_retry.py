@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What cannot be put back into a graph is left out, and the rest is scheduled."""
 
+import copy
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -18,6 +20,7 @@ from commsched.torch.compiling.schedule import optimize_graph  # noqa: E402
 from commsched.torch.rewriting import (  # noqa: E402
     Bucket,
     Plan,
+    Trial,
     fit_plan,
     rewriter,
 )
@@ -63,8 +66,6 @@ def buckets():
 @pytest.fixture
 def planned(gm, fake_world):
     """The buckets of the whole plan."""
-    import copy
-
     from commsched.torch.compiling import records
 
     assert optimize_graph(copy.deepcopy(gm), "inference", MERGED)
@@ -189,6 +190,35 @@ def test_another_ranks_plan_is_carried_out_in_full(gm, planned, monkeypatch):
     names = set(starts(gm))
     assert optimize_graph(gm, "inference", MERGED)
     assert starts(gm)[-3:] == list(theirs.order) and set(starts(gm)) == names
+
+
+def test_names_after_a_plan_was_taken_back(gm, planned):
+    """Ranks compare the names of what they launch."""
+    plan = plan_of(copy.deepcopy(gm))
+    whole = copy.deepcopy(gm)
+    Trial(whole, plan).keep()
+    Trial(gm, plan).undo()
+    Trial(gm, plan).keep()
+    assert [n.name for n in gm.graph.nodes] == [
+        n.name for n in whole.graph.nodes
+    ]
+
+
+def test_names_after_a_bucket_was_left_out(gm, planned, monkeypatch):
+    plan = plan_of(copy.deepcopy(gm))
+    less = plan.without_bucket(len(plan.buckets) - 1)
+    other = copy.deepcopy(gm)
+    Trial(other, less).keep()
+    refuse(monkeypatch, planned[-1][0])
+    trial, left_out = fit_plan(gm, plan)
+    trial.keep()
+    assert len(left_out) == 1
+    assert starts(gm) == starts(other)
+
+
+def plan_of(gm):
+    assert optimize_graph(gm, "inference", MERGED)
+    return explain().records[-1].plan
 
 
 def test_an_error_while_ranks_agree_takes_the_plan_back(gm, monkeypatch):

@@ -9,6 +9,7 @@ is public, or an operator.
 from __future__ import annotations
 
 import contextlib
+import copy
 import functools
 import logging
 import os
@@ -243,6 +244,21 @@ def forget_names(graph: torch.fx.Graph) -> None:
     """Lets a graph without nodes name new ones as if it had had none (2.13,
     2.15: torch.fx.Graph._graph_namespace)."""
     graph._graph_namespace = type(graph._graph_namespace)()
+
+
+def copy_names(graph: torch.fx.Graph) -> Any:
+    """Returns which names the nodes of a graph have had, for :func:`put_names`
+    (2.13, 2.15: torch.fx.Graph._graph_namespace)."""
+    copied = copy.copy(graph._graph_namespace)
+    for name, value in vars(copied).items():
+        setattr(copied, name, copy.copy(value))
+    return copied
+
+
+def put_names(graph: torch.fx.Graph, names_before: Any) -> None:
+    """Lets a graph name new nodes as it would have when `names_before` was
+    copied."""
+    graph._graph_namespace = names_before
 
 
 def is_called_for_effects(target: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Iterable, Optional, Sequence
 
 from torch import fx
 
-from commsched.torch.private import relink
+from commsched.torch.private import copy_names, put_names, relink
 from commsched.torch.importer.targets import is_wait
 from commsched.torch.rewriting.buckets import merge
 from commsched.torch.rewriting.dependences import (
@@ -43,6 +43,7 @@ class Rewriter:
         self._nodes = list(graph.nodes)
         self._by_name = {node.name: node for node in self._nodes}
         self._record = Record(self._nodes)
+        self._names = copy_names(graph)
         self._maker = NodeMaker(graph)
         self._journal: list[tuple] = []
         self._old_values: list[tuple] = []
@@ -89,6 +90,8 @@ class Rewriter:
             old = (user for user in users if user in self._record.calls)
             node.users.update(dict.fromkeys(old))
         relink(self._graph, self._nodes)
+        # Another plan gives its nodes the names that other ranks give theirs.
+        put_names(self._graph, self._names)
 
     # -- values --------------------------------------------------------------
 
