@@ -15,13 +15,14 @@ dist = pytest.importorskip("torch.distributed")
 from graphs import build  # noqa: E402
 
 from commsched.torch import CommSchedWarning, Options  # noqa: E402
-from commsched.torch.compiling import agreement  # noqa: E402
+from commsched.torch.compiling import agreement, guards  # noqa: E402
 from commsched.torch.compiling import confirmation, store  # noqa: E402
 from commsched.torch.compiling.confirmation import Outdated  # noqa: E402
 from commsched.torch.compiling.confirmation import RanksDiffer  # noqa: E402
 from commsched.torch.compiling.launches import Launches  # noqa: E402
 from commsched.torch.compiling.publishing import pack, unpack  # noqa: E402
 from commsched.torch.compiling.store import Job  # noqa: E402
+from commsched.torch.private import names  # noqa: E402
 from commsched.torch.rewriting import Plan, apply_plan  # noqa: E402
 from commsched.torch.rewriting.plan import Bucket  # noqa: E402
 
@@ -327,6 +328,62 @@ def test_different_options_are_named(ranks, tmp_path):
     for error in ranks.both(rank):
         assert isinstance(error, RanksDiffer)
         assert "different settings: profile is " in str(error)
+
+
+def test_different_versions_are_named(ranks, monkeypatch):
+    """Before anything is compiled."""
+    monkeypatch.setattr(guards, "current_job", ranks.job)
+    monkeypatch.setattr(torch, "__version__", "2.13.0")
+    ranks.start(0)
+    assert guards.find_obstacle(Options(timeout=5)) == ""
+    assert guards.find_obstacle(Options(timeout=5)) == ""
+    monkeypatch.setattr(torch, "__version__", "2.15.0")
+    ranks.start(1)
+    for _ in range(2):
+        with pytest.raises(
+            RanksDiffer, match="PyTorch is 2.13.0 on rank 0 and 2.15.0 on rank 1"
+        ):
+            guards.find_obstacle(Options(timeout=5))
+    assert guards.find_obstacle(Options(timeout=5, agree=False)) == ""
+
+
+def test_a_rank_that_waits_hears_of_another_version(ranks, monkeypatch):
+    monkeypatch.setattr(guards, "current_job", ranks.job)
+    ranks.start(0)
+    guards.find_obstacle(Options(timeout=20))
+    run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=20))
+    monkeypatch.setattr(torch, "__version__", "2.15.7")
+    ranks.start(1)
+    with pytest.raises(RanksDiffer):
+        guards.find_obstacle(Options(timeout=5))
+    ranks.start(0)
+    started = time.monotonic()
+    with pytest.raises(RanksDiffer, match="2.15.7 on rank 1"):
+        run()
+    assert time.monotonic() - started < 10
+
+
+def test_a_rank_that_cannot_schedule_is_named(ranks, monkeypatch):
+    monkeypatch.setattr(guards, "current_job", ranks.job)
+    ranks.start(0)
+    assert guards.find_obstacle(Options(timeout=5)) == ""
+    monkeypatch.setitem(
+        names.IMPORTED["graphs"], "OpOverload", "torch._ops.Renamed"
+    )
+    ranks.start(1)
+    with pytest.raises(RanksDiffer, match="no torch._ops.Renamed on rank 1"):
+        guards.find_obstacle(Options(timeout=5))
+
+
+def test_no_rank_can_schedule(ranks, monkeypatch):
+    """They train as without the package."""
+    monkeypatch.setattr(guards, "current_job", ranks.job)
+    monkeypatch.setitem(
+        names.IMPORTED["graphs"], "OpOverload", "torch._ops.Renamed"
+    )
+    for rank in (0, 1):
+        ranks.start(rank)
+        assert "Renamed" in guards.find_obstacle(Options(timeout=5))
 
 
 def test_one_graph_may_run_with_several_options(ranks):

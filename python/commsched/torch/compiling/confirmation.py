@@ -183,6 +183,13 @@ def confirm(name: str) -> None:
     confirmed.add(name)
 
 
+def fail(job: Job, message: str) -> RanksDiffer:
+    """Returns the error, and leaves its message for the ranks that wait."""
+    with contextlib.suppress(StoreSilent):
+        job.decide("poison", message)
+    return RanksDiffer(message)
+
+
 class _Confirmation:
     """One graph's comparison."""
 
@@ -264,9 +271,7 @@ class _Confirmation:
         return self._fail(message)
 
     def _fail(self, message: str) -> RanksDiffer:
-        with contextlib.suppress(StoreSilent):
-            self._job.decide("poison", message)
-        return RanksDiffer(message)
+        return fail(self._job, message)
 
     # -- waiting -------------------------------------------------------------
 
