@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A step that raises while collectives are in flight leaves nothing behind that the
+next step finds, and a job in which one rank raises ends."""
+
+import time
+
+import pytest
+
+pytest.importorskip("torch.distributed")
+
+import raising_steps as steps  # noqa: E402
+from ranks import RanksFailed, run_ranks  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+
+@pytest.mark.parametrize("inner", ["eager", "inductor"])
+def test_ranks_that_raise_alike_go_on(inner):
+    for rank in run_ranks(steps.goes_on, 2, args=(inner,), timeout=300):
+        assert rank["errors"] == 4
+        assert rank["equal"] == [True] * 6
+        assert min(rank["in flight"]) > 0
+
+
+def test_a_rank_that_raises_alone_ends_the_job():
+    started = time.monotonic()
+    with pytest.raises(RanksFailed) as failed:
+        run_ranks(steps.one_raises, 2, args=("eager",), timeout=300)
+    assert "the step has failed" in str(failed.value)
+    assert time.monotonic() - started < 200
