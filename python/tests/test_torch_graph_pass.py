@@ -17,28 +17,35 @@ WIDTH, LAYERS, STEPS = 64, 3, 3
 c10d = torch.ops._c10d_functional
 
 
+def forward_backward(group, world, x, shards):
+    """Returns the loss of sharded linear layers, and an iterator over the
+    shards of its gradients."""
+    whole = [
+        c10d.wait_tensor(c10d.all_gather_into_tensor(s, world, group))
+        for s in shards
+    ]
+    whole = [w.detach().requires_grad_() for w in whole]
+    with torch.enable_grad():
+        hidden = x
+        for weight in whole:
+            hidden = torch.relu(hidden @ weight)
+        loss = hidden.square().mean()
+        gradients = torch.autograd.grad(loss, whole)
+    return loss.detach(), (
+        c10d.wait_tensor(c10d.reduce_scatter_tensor(g, "avg", world, group))
+        for g in gradients
+    )
+
+
 def whole_step(group, world, learning_rate=0.1):
-    """Forward, loss, backward and optimizer of sharded linear layers, as one
-    function of the shards and the input."""
+    """Forward, loss, backward and optimizer as one function of the input and
+    the shards."""
 
     def step(x, *shards):
-        whole = [
-            c10d.wait_tensor(c10d.all_gather_into_tensor(s, world, group))
-            for s in shards
-        ]
-        whole = [w.detach().requires_grad_() for w in whole]
-        with torch.enable_grad():
-            hidden = x
-            for weight in whole:
-                hidden = torch.relu(hidden @ weight)
-            loss = hidden.square().mean()
-            gradients = torch.autograd.grad(loss, whole)
-        for shard, gradient in zip(shards, gradients):
-            part = c10d.wait_tensor(
-                c10d.reduce_scatter_tensor(gradient, "avg", world, group)
-            )
+        loss, parts = forward_backward(group, world, x, shards)
+        for shard, part in zip(shards, parts):
             shard.sub_(part, alpha=learning_rate)
-        return loss.detach()
+        return loss
 
     return step
 
@@ -82,6 +89,80 @@ def run_steps(rank):
 def test_a_whole_step_is_scheduled_in_place():
     for outcome in run_ranks(run_steps, 2, timeout=90):
         assert outcome == (True, True, "scheduled", "step")
+
+
+def scramble(graph):
+    """Puts a graph into another order, as `regional_inductor` does to larger
+    ones: a node comes where something first needs it, from the end."""
+    from commsched.torch import private
+
+    order = dict.fromkeys(graph.find_nodes(op="placeholder"))
+
+    def visit(node):
+        for operand in reversed(node.all_input_nodes):
+            visit(operand)
+        order.setdefault(node)
+
+    visit(graph.output_node())
+    private.relink(graph, order)
+
+
+def run_inductor(rank):
+    """Returns what is scheduled while `regional_inductor` compiles a step, as
+    torchtitan lets it: the kind of graph, and the number of parameters; then
+    what was planned, and what ran."""
+    from commsched.torch.compiling import inductor, inductor_step
+    from commsched.torch.compiling.options import Options
+    from launch_order import Calls, landmarks, watch_schedules
+    from torch.fx.passes.regional_inductor import regional_inductor
+
+    def watch(gm, kind, options, roles, **settings):
+        scheduled.append((kind, len(roles)))
+        return optimize(gm, kind, options, roles, **settings)
+
+    def restore(self, graph):
+        scramble(graph)
+        assert landmarks(graph) != traced
+        sort(self, graph)
+        restored.append(landmarks(graph))
+
+    def step(*inputs):
+        loss, parts = forward_backward(group, world, inputs[-1], inputs[:-1])
+        return [loss, *parts]
+
+    torch.set_num_threads(1)
+    world, group = dist.get_world_size(), dist.group.WORLD.group_name
+    torch.manual_seed(rank)
+    shape = WIDTH // world, WIDTH
+    inputs = [torch.randn(shape) / 8 for _ in range(LAYERS)]
+    inputs.append(torch.randn(8, WIDTH))
+    gm = make_fx(step, tracing_mode="fake")(*inputs)
+    expected = gm(*inputs)
+    fakes = [n.meta["val"] for n in gm.graph.find_nodes(op="placeholder")]
+    context = torch._guards.TracingContext(fakes[0].fake_mode)
+    scheduled, optimize = [], inductor.schedule_graph
+    restored, sort = [], inductor_step.TracedOrder.__call__
+    inductor.schedule_graph = watch
+    inductor_step.TracedOrder.__call__ = restore
+    traced, planned, calls = landmarks(gm.graph), watch_schedules(), Calls()
+    options = Options.of({"buckets": "off", "strict": True})
+    inductor_step.StepPass(options, LAYERS)(gm)
+    with torch._guards.tracing(context):
+        with torch._inductor.config.patch(reorder_for_peak_memory=True):
+            compiled = regional_inductor(gm, fakes)
+    with calls:
+        found = compiled(list(inputs))
+    torch.testing.assert_close(list(found), expected)
+    assert restored == [traced]
+    return scheduled, planned, calls.names
+
+
+def test_inductor_keeps_the_order_of_a_whole_step():
+    outcomes = run_ranks(run_inductor, 2, timeout=200)
+    for scheduled, planned, ran in outcomes:
+        assert scheduled == [("step", LAYERS)]
+        assert planned == ran and ran.count("wait_tensor") == 2 * LAYERS
+        assert ran.count("mm") == 3 * LAYERS - 1
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The pass pipeline of torchtitan's GraphTrainer, with torchtitan.
 
-torchtitan is installed into a folder of the build, beside this interpreter's
-PyTorch; COMMSCHED_TORCHTITAN names another folder, such as one with a newer
-PyTorch, too.
+torchtitan is installed into a folder of the build, for this interpreter's
+PyTorch. COMMSCHED_TORCHTITAN_TORCH is another version of PyTorch, to be
+installed beside it; whole models then train in all ways, which takes hours
+(scripts/torchtitan.sh).
 """
 
 import json
@@ -16,6 +17,7 @@ import pytest
 
 import doc_blocks
 from installed import ROOT
+from ranks import run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -37,21 +39,28 @@ PACKAGES = (
 BUCKETING = "joint_transformer_block_bucketing_reordering_pass"
 
 
+#: The version of PyTorch that all is tested with, if not this interpreter's.
+TORCH = os.environ.get("COMMSCHED_TORCHTITAN_TORCH")
+
+
 @pytest.fixture(scope="session")
 def folder():
     """A folder with torchtitan, for PYTHONPATH."""
-    given = os.environ.get("COMMSCHED_TORCHTITAN")
-    if given:
-        return Path(given)
-    found = ROOT / "build" / "torchtitan-0.3.0"
+    found = ROOT / "build" / (f"torchtitan-torch-{TORCH}" if TORCH else "torchtitan")
     if not found.exists():
         made = found.with_name(f"{found.name}.{os.getpid()}")
-        command = [sys.executable, "-m", "pip", "install", "--quiet"]
-        command += ["--no-deps", "--target", str(made), *PACKAGES]
-        done = subprocess.run(command, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
+        if TORCH:
+            install(made, f"torch=={TORCH}")
+        install(made, "--no-deps", *PACKAGES)
         made.rename(found)
     return found
+
+
+def install(folder, *arguments):
+    command = [sys.executable, "-m", "pip", "install", "--quiet"]
+    command += ["--target", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="session")
@@ -84,6 +93,8 @@ PIPELINES = {
     "offloaded": case(memory_policy="sac_and_offload"),
     "experts": overlap(),
     "torchtitan's experts": overlap(pass_pipeline="default"),
+    "torchtitan's Inductor": case("default", inductor_compilation="full"),
+    "Inductor": case(inductor_compilation="full"),
     "page": ["--module", "my_configs", "--config", "llama3_8b"],
 }
 #: What cannot be, and what of the message says why.
@@ -95,10 +106,6 @@ CONFLICTS = {
     "fused": (
         case(enable_async_tensor_parallel=True),
         "--compile.enable_async_tensor_parallel and",
-    ),
-    "full Inductor": (
-        case(inductor_compilation="full"),
-        "--compile.inductor_compilation full and",
     ),
     "artifacts": (
         case(precompile_artifact_dir="/artifacts"),
@@ -155,6 +162,14 @@ def test_other_passes_of_torchtitan_are_kept(lists):
     assert lists["offloaded"] == lists["scheduled"]
 
 
+def test_inductor_schedules_what_it_compiles(lists):
+    """Last before it, since nothing of the graph's order outlasts it."""
+    own = lists["Inductor"]
+    assert own[own.index("commsched") + 1] == "full_inductor_compilation_pass"
+    own = [n for n in own if n != "commsched"]
+    assert own == [n for n in lists["torchtitan's Inductor"] if n != BUCKETING]
+
+
 def test_chunks_of_experts_are_ordered_before(lists):
     own = [n for n in lists["experts"] if n != "commsched"]
     assert own == [n for n in lists["torchtitan's experts"] if n != BUCKETING]
@@ -169,3 +184,75 @@ def test_chunks_of_experts_are_ordered_before(lists):
 def test_what_would_not_be_scheduled_is_an_error(lists, name):
     assert lists[name].startswith("ScheduleError: ")
     assert CONFLICTS[name][1] in lists[name]
+
+
+EXPERTS = {"expert_parallel_degree": 2}
+TENSORS = {"tensor_parallel_degree": 2}
+#: Models that train, with the number of ranks.
+TRAINED = {
+    "llama3": (2, {"model": "llama3"}),
+    "deepseek_v3": (2, {"model": "deepseek_v3", "parallelism": EXPERTS}),
+}
+if TORCH:
+    TRAINED["llama3 in two ways"] = (
+        4, {"model": "llama3", "parallelism": TENSORS}
+    )
+    TRAINED["deepseek_v3 in two ways"] = (
+        4, {"model": "deepseek_v3", "parallelism": EXPERTS}
+    )
+#: Of how many layers, and the seconds that this may take.
+LAYERS, SECONDS = (None, 3600) if TORCH else (2, 200)
+
+
+def train(path, tmp_path, name, layers=LAYERS, **compile):
+    """Trains a case of TRAINED and returns what each rank says of it."""
+    size, given = TRAINED[name]
+    given = {"layers": layers, "steps": 5, "compile": compile, **given}
+    run_ranks(
+        ROOT / "python" / "tests" / "titan_steps.py",
+        size,
+        timeout=SECONDS,
+        env={"PYTHONPATH": path},
+        args=[json.dumps(given), str(tmp_path / "out")],
+    )
+    texts = [(tmp_path / f"out.{rank}").read_text() for rank in range(size)]
+    return [json.loads(text) for text in texts]
+
+
+def check_equal(own, theirs):
+    """Losses, norms of gradients and parameters have the same bits."""
+    for key in ("figures", "parameters"):
+        assert [o[key] for o in own] == [t[key] for t in theirs]
+    assert len(own[0]["figures"]) == 5
+
+
+def check_order(own, plain):
+    """The code that ran launched, waited and multiplied in the schedule's
+    order, which is not that of the graph as it was."""
+    for result in own:
+        assert result["explained"].startswith("step graph\n  scheduled by ")
+        assert result["ran"] == result["planned"] == own[0]["ran"]
+        assert result["ran"] != plain[0]["ran"]
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_training_keeps_bits_and_order(path, tmp_path, name):
+    plain = train(path, tmp_path, name, enable_passes=False)
+    own = train(path, tmp_path, name, pass_pipeline="commsched")
+    check_equal(own, plain)
+    check_order(own, plain)
+    if TORCH:
+        check_equal(train(path, tmp_path, name), plain)
+
+
+if TORCH:
+
+    @pytest.mark.parametrize("name", TRAINED)
+    def test_training_with_inductor_keeps_the_order(path, tmp_path, name):
+        """Its kernels are not torchtitan's, so that bits differ."""
+        settings = {"layers": 1, "inductor_compilation": "full"}
+        theirs = train(path, tmp_path, name, **settings)
+        own = train(path, tmp_path, name, pass_pipeline="commsched", **settings)
+        check_order(own, theirs)
+        for figures, expected in zip(own[0]["figures"], theirs[0]["figures"]):
+            assert figures == pytest.approx(expected, rel=1e-3)

@@ -69,8 +69,8 @@ def import_torchtitan():
 
     for name in absent:
         del sys.modules[name]
-    if not hasattr(torch.distributed, "set_timeout"):  # It came with 2.14.
-        dist_utils.set_pg_timeouts = lambda *a, **k: None
+    # It needs a device that has a number, and PyTorch 2.14.
+    dist_utils.set_pg_timeouts = lambda *_, **__: None
     # Times of operators, for torchtitan's own order: any will do.
     from torch.utils import _runtime_estimation
 
@@ -96,8 +96,8 @@ def change(config, values):
 def configuration(settings, folder):
     """Returns torchtitan's configuration of a debug model on processors.
 
-    `settings` has its name, `model`; the number of `steps`; and, by name,
-    fields of `parallelism` and of `compile`.
+    `settings` has its name, `model`; the numbers of `layers` and `steps`; and,
+    by name, fields of `parallelism` and of `compile`.
     """
     from torchtitan.components.dataloader import BaseDataLoader
     from torchtitan.components.tokenizer import BaseTokenizer
@@ -111,6 +111,7 @@ def configuration(settings, folder):
     base = getattr(module, settings["model"] + "_debugmodel")()
     # FlexAttention has no backward on processors.
     base.model_spec = package.model_registry("debugmodel", attn_backend="sdpa")
+    del base.model_spec.model.layers[settings["layers"] :]
     config = to_graph_trainer_config(base, package.model_registry)
 
     class Tokenizer(BaseTokenizer):

@@ -21,7 +21,7 @@ def passes(settings, registry):
     if isinstance(settings, list):
         config = ConfigManager().parse_args(settings)
     else:
-        config = titan.configuration({"steps": 1, **settings}, "")
+        config = titan.configuration({"steps": 1, "layers": 2, **settings}, "")
     name = config.compile.pass_pipeline
     degree = config.parallelism.pipeline_parallel_degree
     dims = types.SimpleNamespace(pp_enabled=degree > 1)

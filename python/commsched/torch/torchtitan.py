@@ -20,6 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from commsched.torch.compiling.graph_pass import GraphPass
+from commsched.torch.compiling.inductor_step import StepPass
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.schedule import ScheduleError
 
@@ -39,6 +40,10 @@ _BUCKETING = "joint_transformer_block_bucketing_reordering_pass"
 #: chunks: a schedule takes the order of their computation as it is.
 _CHUNKED = "concretize_ep_chunk_symbolic_shapes_pass"
 
+#: The pass that compiles the whole graph, which then is scheduled by Inductor's
+#: own hooks: the pass itself orders nodes anew.
+_INDUCTOR = "full_inductor_compilation_pass"
+
 #: Passes that cannot be beside a schedule, and why.
 _CONFLICTS = {
     "schedule_fsdp_comms_to_dense_regions_pass": (
@@ -48,10 +53,6 @@ _CONFLICTS = {
     "async_tensor_parallel_pass": (
         "--compile.enable_async_tensor_parallel",
         "fuses collectives, which CommSched then could neither move nor merge",
-    ),
-    "full_inductor_compilation_pass": (
-        "--compile.inductor_compilation full",
-        "orders the graph anew, which undoes the schedule",
     ),
 }
 
@@ -131,11 +132,14 @@ class Pipeline:
                 "place CommSched schedules (it is tested with torchtitan "
                 f"0.3.0); it has: {', '.join(names)}"
             )
-        place = names.index(_CHUNKED if _CHUNKED in names else _BUCKETING)
-        own = GraphPass(self._options, parameters)
-        behind = passes[place + 1 :]
-        before = [each for each in passes[: place + 1] if _name(each) != _BUCKETING]
-        return [*before, own, *behind]
+        if _INDUCTOR in names:
+            own: Callable = StepPass(self._options, parameters)
+            place = names.index(_INDUCTOR)
+        else:
+            own = GraphPass(self._options, parameters)
+            place = names.index(_CHUNKED if _CHUNKED in names else _BUCKETING) + 1
+        with_own = [*passes[:place], own, *passes[place:]]
+        return [each for each in with_own if _name(each) != _BUCKETING]
 
 
 def _name(each: Callable) -> str:

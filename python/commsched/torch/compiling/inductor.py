@@ -64,7 +64,7 @@ def inductor_options(
     needed = ("inductor", "partition") if checked.partitions else ("inductor",)
     if find_obstacle(checked, *needed):
         return given
-    return _settings(checked, given)
+    return settings_of(checked, given)
 
 
 def compile_graph(
@@ -78,11 +78,17 @@ def compile_graph(
     backward, so they go into Inductor's own configuration of this graph.
     """
     return compile_fx(
-        gm, list(inputs), config_patches=_settings(options, {})
+        gm, list(inputs), config_patches=settings_of(options, {})
     )
 
 
-def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
+def settings_of(
+    options: Options,
+    given: dict[str, Any],
+    schedule: Callable[..., SchedulePass] | None = None,
+) -> dict[str, Any]:
+    """Returns Inductor's settings `given` and those of the passes here;
+    `schedule` makes another than SchedulePass of its arguments."""
     _carry_contracts()
     settings = {**given, **required(given)}
     before_fusion = user_pass("_pre_fusion_custom_pass", given)
@@ -99,7 +105,7 @@ def _settings(options: Options, given: dict[str, Any]) -> dict[str, Any]:
     )
     settings["post_grad_custom_post_pass"] = [
         *theirs,
-        SchedulePass(options, key),
+        (schedule or SchedulePass)(options, key),
     ]
     if options.partitions or options.reshard_after_forward is not None:
         if user_pass("custom_partitioner_fn", given) is not None:
@@ -174,14 +180,21 @@ class SchedulePass(CustomGraphPass):
         check_effective(self._options)
         with guarded("schedule a graph of Inductor's", self._options):
             gm = graph.owning_module
-            kind = private.graph_kind() or "inference"
-            roles = _roles(graph, kind)
+            kind, roles = self._known(graph)
             record = schedule_graph(
                 gm, kind, self._options, roles, recompile=False
             )
             private_scheduler.mark(
                 gm, record.status == "scheduled", records.carried(record)
             )
+
+    def _known(
+        self, graph: torch.fx.Graph
+    ) -> tuple[str, dict[str, Optional[str]]]:
+        """Returns the kind of the graph that is compiled just now, and the
+        roles of its inputs."""
+        kind = private.graph_kind() or "inference"
+        return kind, _roles(graph, kind)
 
 
 def _roles(graph: torch.fx.Graph, kind: str) -> dict[str, Optional[str]]:

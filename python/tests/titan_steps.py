@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Trains a debug model of torchtitan on this rank of a gloo job.
+
+    titan_steps.py SETTINGS OUT
+
+SETTINGS is JSON: that of `titan.configuration`, and `options`, those that
+CommSched's pipeline is registered with, if there are any. Writes OUT.RANK, as
+JSON: losses and norms of gradients by step, a digest of the bytes of this
+rank's parameters, the seconds of the fastest step, what `cs.explain` says, and
+the order of launches, waits and products: `planned`, in the schedule, and
+`ran`, as the last step called them.
+"""
+
+import hashlib
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import titan
+
+
+def watch(trainer):
+    """Returns lists that fill as `trainer` trains: losses and norms of
+    gradients, and the seconds, by step, and what the last step called."""
+    from launch_order import Calls
+
+    figures, seconds, calls = [], [], Calls()
+    metrics, run = trainer.metrics_processor, trainer._make_fx_forward_backward_step
+
+    def log(step, average, largest, norm, **_):
+        figures.append([average, largest, norm])
+
+    def timed(*arguments):
+        started = time.perf_counter()
+        if len(seconds) + 1 < trainer.config.training.steps:
+            result = run(*arguments)
+        else:
+            with calls:
+                result = run(*arguments)
+        seconds.append(time.perf_counter() - started)
+        return result
+
+    metrics.log, trainer._make_fx_forward_backward_step = log, timed
+    return figures, seconds, calls.names
+
+
+def digest(model):
+    """Returns a digest of the bytes of all parameters of this rank."""
+    found = hashlib.sha256()
+    for name, parameter in sorted(model.named_parameters()):
+        local = getattr(parameter, "to_local", lambda: parameter)()
+        found.update(name.encode())
+        found.update(local.detach().contiguous().numpy().tobytes())
+    return found.hexdigest()
+
+
+def main():
+    settings, out = json.loads(sys.argv[1]), sys.argv[2]
+    titan.import_torchtitan()
+    import torch
+
+    import commsched.torch as cs
+    from commsched.torch.torchtitan import register
+    from launch_order import watch_schedules
+
+    torch.set_num_threads(1)
+    if "options" in settings:
+        register(**settings["options"])
+    planned = watch_schedules()
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = titan.configuration(settings, folder).build()
+        figures, seconds, ran = watch(trainer)
+        trainer.train()
+    result = {
+        "figures": figures,
+        "parameters": digest(trainer.model_parts[0]),
+        "seconds": min(seconds[1:-1]),
+        "explained": str(cs.explain()),
+        "planned": planned,
+        "ran": ran,
+    }
+    pathlib.Path(f"{out}.{os.environ['RANK']}").write_text(json.dumps(result))
+    trainer.close()
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()
