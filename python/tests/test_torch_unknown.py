@@ -156,13 +156,16 @@ def test_dependences_hold_all_communication(gm):
         assert unknown in found[by_name[name]]
 
 
-@pytest.mark.parametrize("inner", ["eager", "inductor"])
-def test_two_ranks(opt_program, inner):
-    for outcome in run_ranks(steps.compare, 2, args=(inner,), timeout=300):
+@pytest.mark.parametrize("inner, partition, kinds", [
+    ("eager", "auto", {"forward", "backward"}),
+    ("eager", "min-cut", {"joint", "forward", "backward"}),
+    ("inductor", "auto", {"forward", "backward"}),
+])
+def test_two_ranks(opt_program, inner, partition, kinds):
+    arguments = inner, partition
+    for outcome in run_ranks(steps.compare, 2, args=arguments, timeout=300):
         assert outcome["equal"]
-        assert outcome["statuses"] == {
-            "forward": "scheduled", "backward": "scheduled"
-        }
-        assert not any(outcome["unchanged"].values())
+        assert outcome["statuses"] == dict.fromkeys(kinds, "scheduled")
+        assert outcome["unchanged"] == [False, False]
         assert len(outcome["notes"]) == 6
         assert len(outcome["warnings"]) == 1
