@@ -74,7 +74,7 @@ LogicalResult BlockScheduler::findStarts() {
   if (!starts.empty())
     return success();
   const schedule::Problem &known = problem.getProblem();
-  starts.push_back({known.programOrder(), nullptr, {}, {}});
+  starts.push_back({known.programOrder(), nullptr, {}, {}, {}});
   leastBytes = program.step.peakBytes;
   if (options.beginsWithProgram)
     return success();
@@ -88,7 +88,7 @@ LogicalResult BlockScheduler::findStarts() {
     if (failed(search))
       return failure();
     if (*search)
-      starts.push_back({std::move(order), std::move(*search), {}, {}});
+      starts.push_back({std::move(order), std::move(*search), {}, {}, {}});
   }
   return success();
 }
@@ -96,12 +96,16 @@ LogicalResult BlockScheduler::findStarts() {
 /// The best schedule that begins with `start`.
 FailureOr<BlockSchedule> BlockScheduler::find(Start &start,
                                               int64_t limitBytes) {
+  FailureOr<const schedule::StepSchedule *> unmerged =
+      getOrScheduleUnmerged(start, limitBytes);
+  if (failed(unmerged))
+    return failure();
   if (!start.search) {
-    FailureOr<BlockSchedule> found = BlockSearch::find(limitBytes);
+    FailureOr<BlockSchedule> found = BlockSearch::find(**unmerged, limitBytes);
     return failed(found) ? found : splitInOrder(std::move(*found), start);
   }
   putInto(start.order);
-  FailureOr<BlockSchedule> found = start.search->find(limitBytes);
+  FailureOr<BlockSchedule> found = start.search->find(**unmerged, limitBytes);
   putInto(problem.getProblem().programOrder());
   if (failed(found))
     return failure();
@@ -133,7 +137,7 @@ FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
     FailureOr<std::unique_ptr<BlockSearch>> search = readIn(order);
     if (failed(search))
       return failure();
-    scheduled.push_back({order, std::move(*search), {}, {}});
+    scheduled.push_back({order, std::move(*search), {}, {}, {}});
     known = std::prev(scheduled.end());
   }
   if (!known->search)
@@ -179,6 +183,15 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) {
 /// The budget steps beside the least peak, as percentages over the baseline.
 static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
 
+/// In blocks of up to so many operations, which are scheduled soon: more of
+/// them, so many to the baseline, from the least peak to twice the baseline.
+static constexpr NodeId maxSmallNodes = 1 << 10;
+static constexpr int64_t numSteps = 20;
+
+bool BlockScheduler::isSmall() const {
+  return problem.getProblem().numNodes() <= maxSmallNodes;
+}
+
 FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
   if (failed(findStarts()))
     return failure();
@@ -188,6 +201,11 @@ FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
     budget.fraction = percent / 100.0;
     limits.push_back(getLimitBytes(budget));
   }
+  int64_t stepBytes = std::max<int64_t>(program.step.peakBytes / numSteps, 1);
+  if (isSmall() && isBody(function, block))
+    for (int64_t bytes = leastBytes; bytes / 2 <= program.step.peakBytes;
+         bytes += stepBytes)
+      limits.push_back(bytes);
   llvm::sort(limits);
   // The step of a block inside of another operation is its peak.
   limits.erase(llvm::unique(limits), limits.end());
@@ -227,36 +245,111 @@ BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
   return &it->second;
 }
 
-/// The limits whose schedules are considered for `limitBytes`, each of which is
-/// found then.
-FailureOr<SmallVector<int64_t>> BlockScheduler::listLimits(Start &start,
-                                                           int64_t limitBytes) {
-  FailureOr<const BlockSchedule *> highest = getOrFind(start, unlimited);
-  if (failed(highest))
-    return failure();
-  // Limits that the schedule without a limit meets are all the same. All others
-  // are looked at in ascending order, since a search begins with what was found
-  // before: for a budget step it then is the same whatever the limit is.
-  FailureOr<SmallVector<int64_t>> limits = listBudgetSteps();
-  if (failed(limits))
-    return failure();
-  int64_t belowBytes = std::min(limitBytes, (*highest)->step.peakBytes);
-  llvm::erase_if(*limits, [&](int64_t bytes) { return bytes >= belowBytes; });
-  if (!(*highest)->step.fits(limitBytes))
-    limits->push_back(limitBytes);
-  for (int64_t bytes : *limits)
-    if (failed(getOrFind(start, bytes)))
+/// scheduleUnmerged(), which is called once for each limit.
+FailureOr<const schedule::StepSchedule *>
+BlockScheduler::getOrScheduleUnmerged(Start &start, int64_t limitBytes) {
+  auto it = start.unmerged.find(limitBytes);
+  if (it == start.unmerged.end()) {
+    FailureOr<schedule::StepSchedule> unmerged =
+        (start.search ? *start.search : *this).scheduleUnmerged(limitBytes);
+    if (failed(unmerged))
       return failure();
-  limits->insert(limits->begin(), unlimited);
-  return limits;
+    it = start.unmerged.emplace(limitBytes, std::move(*unmerged)).first;
+  }
+  return &it->second;
+}
+
+/// Adds the schedules for `bytes`. In a small block, which has many budget
+/// steps, they begin with the order of the program, with that of the least
+/// peak, and with those whose schedules without buckets are better than all
+/// before.
+LogicalResult
+BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
+                         SmallVectorImpl<Considered> &considered) {
+  std::optional<schedule::Rank> best;
+  for (auto [index, start] : llvm::enumerate(starts)) {
+    FailureOr<const schedule::StepSchedule *> unmerged =
+        getOrScheduleUnmerged(start, bytes);
+    if (failed(unmerged))
+      return failure();
+    schedule::Rank rank = (*unmerged)->rank(bytes);
+    bool isBest = !best || isBetter(rank, *best, Gain::Worthwhile);
+    if (isBest)
+      best = rank;
+    if (isSmall() && !isBest && index > 1)
+      continue;
+    FailureOr<const BlockSchedule *> schedule = getOrFind(start, bytes);
+    if (failed(schedule))
+      return failure();
+    considered.push_back({&start, bytes, (*schedule)->step.rank(limitBytes)});
+  }
+  return success();
+}
+
+schedule::Rank BlockScheduler::getBest(ArrayRef<Considered> considered) {
+  return llvm::min_element(considered,
+                           [](const Considered &a, const Considered &b) {
+                             return isBetter(a.rank, b.rank);
+                           })
+      ->rank;
+}
+
+/// The schedules that are considered for `limitBytes`, in ascending order of
+/// their limits.
+FailureOr<SmallVector<BlockScheduler::Considered>>
+BlockScheduler::considerAll(int64_t limitBytes) {
+  SmallVector<Considered> all, highest;
+  if (failed(consider(unlimited, limitBytes, highest)))
+    return failure();
+  // Limits that the best schedule without a limit meets are all the same. All
+  // others are looked at in ascending order, since a search begins with what
+  // was found before: for a budget step it then is the same whatever the limit
+  // is. So are those behind a schedule that nothing is much shorter than.
+  schedule::Rank best = getBest(highest);
+  int64_t belowBytes = std::min(limitBytes, best.bytes);
+  FailureOr<SmallVector<int64_t>> steps = listBudgetSteps();
+  if (failed(steps))
+    return failure();
+  llvm::erase_if(*steps, [&](int64_t bytes) { return bytes >= belowBytes; });
+  if (best.isOver)
+    steps->push_back(limitBytes);
+  for (int64_t bytes : *steps) {
+    if (failed(consider(bytes, limitBytes, all)))
+      return failure();
+    best = getBest(all);
+    FailureOr<bool> mayBeShorter = mayGain(best.ns);
+    if (failed(mayBeShorter))
+      return failure();
+    if (!best.isOver && !*mayBeShorter)
+      break;
+  }
+  llvm::append_range(all, highest);
+  return all;
 }
 
 /// How much longer than the best a schedule may be to be improved, too: one
-/// part in so many. In programs of up to so many operations small steps are
-/// searched, which may gain much.
-static constexpr NodeId maxSearchedNodes = 1 << 10;
-static int64_t getImprovedPart(NodeId numNodes) {
-  return numNodes <= maxSearchedNodes ? 8 : 256;
+/// part in so many. In small blocks small steps are searched, which may gain
+/// much.
+static int64_t getImprovedPart(bool isSmall) { return isSmall ? 8 : 256; }
+/// Returns those that are improved, each step with its bytes once. In small
+/// blocks, a schedule is compared with those for limits up to its own, so that
+/// no larger limit leaves it out.
+SmallVector<BlockScheduler::Considered>
+BlockScheduler::selectPromising(ArrayRef<Considered> considered) const {
+  int64_t improvedPart = getImprovedPart(isSmall());
+  schedule::Rank best = getBest(considered);
+  SmallVector<Considered> selected;
+  for (auto [index, each] : llvm::enumerate(considered)) {
+    schedule::Rank known =
+        isSmall() ? getBest(considered.take_front(index + 1)) : best;
+    if (each.rank.isOver == best.isOver &&
+        each.rank.ns - known.ns <= known.ns / improvedPart &&
+        llvm::none_of(selected, [&](const Considered &other) {
+          return other.rank.getKey() == each.rank.getKey();
+        }))
+      selected.push_back(each);
+  }
+  return selected;
 }
 
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
@@ -266,36 +359,13 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   }
   if (failed(findStarts()))
     return failure();
-  struct Known {
-    Start *start;
-    int64_t limitBytes;
-    schedule::Rank rank;
-  };
-  SmallVector<Known> all;
-  for (Start &start : starts) {
-    FailureOr<SmallVector<int64_t>> limits = listLimits(start, limitBytes);
-    if (failed(limits))
-      return failure();
-    for (int64_t bytes : *limits)
-      all.push_back(
-          {&start, bytes, (*getOrFind(start, bytes))->step.rank(limitBytes)});
-  }
-  const schedule::Rank best =
-      llvm::min_element(all, [](const Known &a, const Known &b) {
-        return isBetter(a.rank, b.rank);
-      })->rank;
-  int64_t improvedPart = getImprovedPart(problem.getProblem().numNodes());
+  FailureOr<SmallVector<Considered>> considered = considerAll(limitBytes);
+  if (failed(considered))
+    return failure();
   const BlockSchedule *chosen = nullptr;
-  for (auto [index, known] : llvm::enumerate(all)) {
-    bool isKnown =
-        llvm::any_of(ArrayRef(all).take_front(index), [&](const Known &other) {
-          return other.rank.getKey() == known.rank.getKey();
-        });
-    if (isKnown || known.rank.isOver != best.isOver ||
-        known.rank.ns - best.ns > best.ns / improvedPart)
-      continue;
+  for (const Considered &each : selectPromising(*considered)) {
     FailureOr<const BlockSchedule *> improved =
-        getOrImprove(*known.start, known.limitBytes);
+        getOrImprove(*each.start, each.limitBytes);
     if (failed(improved))
       return failure();
     if (!chosen || isBetter((*improved)->step.rank(limitBytes),

@@ -154,6 +154,10 @@ public:
   FailureOr<std::vector<schedule::ExposureReason>>
   explainExposure(const schedule::Order &order, int64_t limitBytes) const;
 
+  /// Whether a schedule of `stepNs` may gain enough to be worth a search, by
+  /// any order and with any collectives merged and split.
+  FailureOr<bool> mayGain(int64_t stepNs);
+
   /// Whether the options allow splitting.
   bool mayBeSplit() const {
     return options.splitting.split != ScheduleSplit::Off;
@@ -202,6 +206,8 @@ private:
   int64_t sumExposedInside() const;
 
   int64_t exposedInsideNs = 0;
+  /// Once it was needed.
+  std::optional<int64_t> boundNs;
 };
 
 //===----------------------------------------------------------------------===//
@@ -253,10 +259,15 @@ protected:
   using PricedBlock::PricedBlock;
 
   /// The best schedule within `limitBytes`, or the one that needs least memory,
-  /// that a search with little effort for small steps finds.
+  /// that a search with little effort for small steps finds. `unmerged` is what
+  /// scheduleUnmerged() gives.
+  FailureOr<BlockSchedule> find(const schedule::StepSchedule &unmerged,
+                                int64_t limitBytes);
   FailureOr<BlockSchedule> find(int64_t limitBytes);
   /// The same without buckets and without splitting.
   FailureOr<BlockSchedule> findUnmerged(int64_t limitBytes) const;
+  /// The same without slack, which others begin with.
+  FailureOr<schedule::StepSchedule> scheduleUnmerged(int64_t limitBytes) const;
   /// What all effort makes of a schedule, for the limit that it was found for.
   FailureOr<BlockSchedule> improve(const BlockSchedule &known) const;
   /// The best way to split the program, which may gain by that, in the order
@@ -267,12 +278,16 @@ protected:
   FailureOr<int64_t> computeReservedBytes(const BlockSchedule &schedule) const;
 
 private:
-  FailureOr<BlockSchedule> findWhole(int64_t limitBytes, bool mayMerge = true);
-  bool mayGainByMerging(const schedule::StepSchedule &schedule,
-                        int64_t limitBytes) const;
+  FailureOr<BlockSchedule> findWhole(const schedule::StepSchedule &unmerged,
+                                     int64_t limitBytes, bool mayMerge = true);
+  FailureOr<bool> mayGainByMerging(const schedule::StepSchedule &schedule,
+                                   int64_t limitBytes);
   MergingSearch &getOrMakeMerging();
   FailureOr<SmallVector<MergingSearch::Candidate>>
   findMerged(const schedule::Order &unmerged,
+             const schedule::StepSchedulerOptions &stepOptions);
+  FailureOr<MergingSearch::Candidate>
+  refineBest(ArrayRef<MergingSearch::Candidate> merged,
              const schedule::StepSchedulerOptions &stepOptions);
 
   FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
@@ -345,10 +360,21 @@ private:
     schedule::Order order;
     /// Null for the order that this has read.
     std::unique_ptr<BlockSearch> search;
+    /// By limit: what scheduleUnmerged() gave.
+    std::map<int64_t, schedule::StepSchedule> unmerged;
     /// By limit: what find() gave, and what improve() made of that.
     std::map<int64_t, BlockSchedule> schedules, improved;
   };
 
+  /// A schedule that is considered for a limit, with its rank there.
+  struct Considered {
+    Start *start;
+    /// What it was found for.
+    int64_t limitBytes;
+    schedule::Rank rank;
+  };
+
+  bool isSmall() const;
   void putInto(const schedule::Order &order) const;
   FailureOr<std::unique_ptr<BlockSearch>>
   readIn(const schedule::Order &order) const;
@@ -359,7 +385,14 @@ private:
   FailureOr<const BlockSchedule *> getOrFind(Start &start, int64_t limitBytes);
   FailureOr<const BlockSchedule *> getOrImprove(Start &start,
                                                 int64_t limitBytes);
-  FailureOr<SmallVector<int64_t>> listLimits(Start &start, int64_t limitBytes);
+  FailureOr<const schedule::StepSchedule *>
+  getOrScheduleUnmerged(Start &start, int64_t limitBytes);
+  LogicalResult consider(int64_t bytes, int64_t limitBytes,
+                         SmallVectorImpl<Considered> &considered);
+  static schedule::Rank getBest(ArrayRef<Considered> considered);
+  FailureOr<SmallVector<Considered>> considerAll(int64_t limitBytes);
+  SmallVector<Considered>
+  selectPromising(ArrayRef<Considered> considered) const;
   FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
 
   /// Once they were needed: the order of the program, then others.

@@ -36,17 +36,13 @@ using schedule::Timeline;
 // Merging
 //===----------------------------------------------------------------------===//
 
-/// Whether merging could gain enough if it hid all communication: a merged
-/// program has about the same computation. To try it costs several times what
-/// scheduling does, so that twice the least gain has to be in reach.
-bool BlockSearch::mayGainByMerging(const StepSchedule &schedule,
-                                   int64_t limitBytes) const {
+/// Whether it is worth trying to merge, which costs several times what
+/// scheduling does.
+FailureOr<bool> BlockSearch::mayGainByMerging(const StepSchedule &schedule,
+                                              int64_t limitBytes) {
   if (options.buckets == ScheduleBuckets::Off)
     return false;
-  Result<schedule::LowerBound> bound = computeLowerBound(problem.getProblem());
-  return !schedule.fits(limitBytes) || !bound ||
-         schedule::isWorthTrying(schedule.stepNs - bound->computeNs,
-                                 schedule.stepNs);
+  return schedule.fits(limitBytes) ? mayGain(schedule.stepNs) : true;
 }
 
 MergingSearch &BlockSearch::getOrMakeMerging() {
@@ -156,6 +152,36 @@ BlockSearch::findMerged(const Order &unmerged,
   return promising;
 }
 
+/// What refinement makes of the best way to merge. If a refinement for another
+/// limit has made that: also of the best one of the others, which may lead
+/// elsewhere, unless that takes much longer.
+FailureOr<MergingSearch::Candidate>
+BlockSearch::refineBest(ArrayRef<MergingSearch::Candidate> merged,
+                        const StepSchedulerOptions &stepOptions) {
+  auto getRank = [&](const MergingSearch::Candidate &candidate) {
+    return candidate.step.rank(stepOptions.limitBytes);
+  };
+  auto isBefore = [&](const MergingSearch::Candidate &a,
+                      const MergingSearch::Candidate &b) {
+    return isBetter(getRank(a), getRank(b));
+  };
+  const MergingSearch::Candidate *best = llvm::min_element(merged, isBefore);
+  FailureOr<MergingSearch::Candidate> refined =
+      getOrMakeMerging().refine(*best, stepOptions);
+  if (failed(refined) || !best->isRefined)
+    return refined;
+  auto others = llvm::to_vector(llvm::make_filter_range(
+      merged, [&](const MergingSearch::Candidate &candidate) {
+        return !candidate.isRefined && !getRank(candidate).isOver &&
+               candidate.step.stepNs / 32 * 31 < best->step.stepNs;
+      }));
+  if (others.empty())
+    return refined;
+  FailureOr<MergingSearch::Candidate> other = getOrMakeMerging().refine(
+      *llvm::min_element(others, isBefore), stepOptions);
+  return failed(other) || isBefore(*other, *refined) ? other : refined;
+}
+
 FailureOr<BlockSchedule> BlockSearch::findUnmerged(int64_t limitBytes) const {
   FailureOr<StepSchedule> found = unwrap(schedule::scheduleStepOnce(
       problem.getProblem(), withLittleEffort(makeStepOptions(limitBytes))));
@@ -195,30 +221,35 @@ BlockSearch::improve(const BlockSchedule &known) const {
   return result;
 }
 
+FailureOr<StepSchedule>
+BlockSearch::scheduleUnmerged(int64_t limitBytes) const {
+  FailureOr<StepSchedule> unmerged = unwrap(schedule::scheduleStepOnce(
+      problem.getProblem(),
+      withoutSlack(withLittleEffort(makeStepOptions(limitBytes)))));
+  if (succeeded(unmerged))
+    traceSchedule("schedule", "without merging", *unmerged, limitBytes);
+  return unmerged;
+}
+
 /// The best schedule without splitting.
-FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
+FailureOr<BlockSchedule> BlockSearch::findWhole(const StepSchedule &unmerged,
+                                                int64_t limitBytes,
                                                 bool mayMerge) {
   StepSchedulerOptions stepOptions = makeStepOptions(limitBytes);
-  FailureOr<StepSchedule> unmerged = unwrap(schedule::scheduleStepOnce(
-      problem.getProblem(), withoutSlack(withLittleEffort(stepOptions))));
-  if (failed(unmerged))
+  FailureOr<bool> mayGain = mayGainByMerging(unmerged, limitBytes);
+  if (failed(mayGain))
     return failure();
-  traceSchedule("schedule", "without merging", *unmerged, limitBytes);
-  if (!mayMerge || !mayGainByMerging(*unmerged, limitBytes))
+  if (!mayMerge || !*mayGain)
     return findUnmerged(limitBytes);
   FailureOr<SmallVector<MergingSearch::Candidate>> merged =
-      findMerged(unmerged->order, stepOptions);
+      findMerged(unmerged.order, stepOptions);
   if (failed(merged))
     return failure();
   auto steps = llvm::map_to_vector(
       *merged, [](const auto &candidate) { return candidate.step; });
-  if (findBest(*unmerged, steps, limitBytes)) {
-    const auto *best =
-        llvm::min_element(*merged, [&](const auto &a, const auto &b) {
-          return isBetter(a.step.rank(limitBytes), b.step.rank(limitBytes));
-        });
+  if (findBest(unmerged, steps, limitBytes)) {
     FailureOr<MergingSearch::Candidate> refined =
-        getOrMakeMerging().refine(*best, stepOptions);
+        refineBest(*merged, stepOptions);
     if (failed(refined))
       return failure();
     const BucketChoice *choice = refined->choice;
@@ -229,7 +260,7 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(int64_t limitBytes,
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
     return measure(std::move(*step), choice, limitBytes);
   }
-  traceSchedule("chosen:", "no merging, which saves too little", *unmerged,
+  traceSchedule("chosen:", "no merging, which saves too little", unmerged,
                 limitBytes);
   FailureOr<BlockSchedule> result = findUnmerged(limitBytes);
   if (succeeded(result) && !merged->empty())
@@ -330,8 +361,12 @@ BlockSearch::findSplit(const BlockSchedule &whole) {
       return failure();
     if (!*copy)
       continue;
+    FailureOr<StepSchedule> unmerged =
+        (*copy)->scheduleUnmerged(whole.limitBytes);
+    if (failed(unmerged))
+      return failure();
     FailureOr<BlockSchedule> found =
-        (*copy)->findWhole(whole.limitBytes, mayMerge);
+        (*copy)->findWhole(*unmerged, whole.limitBytes, mayMerge);
     if (failed(found))
       return failure();
     if (best && !isBetter(found->step.rank(whole.limitBytes),
@@ -373,7 +408,14 @@ SplitObstacle BlockSearch::explainNotSplit(Operation *start,
 //===----------------------------------------------------------------------===//
 
 FailureOr<BlockSchedule> BlockSearch::find(int64_t limitBytes) {
-  FailureOr<BlockSchedule> whole = findWhole(limitBytes);
+  FailureOr<StepSchedule> unmerged = scheduleUnmerged(limitBytes);
+  return failed(unmerged) ? FailureOr<BlockSchedule>(failure())
+                          : find(*unmerged, limitBytes);
+}
+
+FailureOr<BlockSchedule> BlockSearch::find(const StepSchedule &unmerged,
+                                           int64_t limitBytes) {
+  FailureOr<BlockSchedule> whole = findWhole(unmerged, limitBytes);
   if (failed(whole) || !mayGainBySplitting(*whole))
     return whole;
   FailureOr<std::optional<BlockSchedule>> split = findSplit(*whole);

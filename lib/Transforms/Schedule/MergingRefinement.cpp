@@ -28,15 +28,17 @@ using schedule::StepSchedule;
 using schedule::StepSchedulerOptions;
 using schedule::Timeline;
 
-/// The most operations of all sketches of one refinement together.
-static constexpr size_t maxRefinedNodes = 1 << 18;
+/// The most operations of all sketches of one refinement together; and of one
+/// that begins with what a refinement for another limit has made.
+static constexpr size_t maxRefinedNodes = 1 << 19;
+static constexpr size_t maxRefinedAgainNodes = 1 << 17;
 
 /// A round in which fewer than one change in so many can be sketched is left
 /// out: chance would choose.
 static constexpr size_t leastSketchedPart = 8;
 
 /// How many changes that are better alone are tried together, at most.
-static constexpr size_t maxCombined = 8;
+static constexpr size_t maxCombined = 16;
 
 namespace {
 
@@ -56,7 +58,7 @@ public:
   Refinement(MergingSearch &search, Candidate start,
              const StepSchedulerOptions &stepOptions)
       : search(search), best(std::move(start)), stepOptions(stepOptions),
-        numLeft(maxRefinedNodes /
+        numLeft((best.isRefined ? maxRefinedAgainNodes : maxRefinedNodes) /
                 std::max<size_t>(search.problem.getProblem().numNodes(), 1)) {}
 
   FailureOr<Candidate> run();
@@ -407,5 +409,17 @@ FailureOr<MergingSearch::Candidate> MergingSearch::Refinement::run() {
 FailureOr<MergingSearch::Candidate>
 MergingSearch::refine(Candidate start,
                       const StepSchedulerOptions &stepOptions) {
-  return Refinement(*this, std::move(start), stepOptions).run();
+  const BucketChoice *startChoice = start.choice;
+  FailureOr<Candidate> refined =
+      Refinement(*this, std::move(start), stepOptions).run();
+  if (failed(refined) || refined->choice == startChoice)
+    return refined;
+  refined->isRefined = true;
+  // Searches for higher limits begin with it, too.
+  auto known = llvm::find_if(sketches, [&](const Sketch &sketch) {
+    return sketch.candidate.choice == startChoice;
+  });
+  if (known != sketches.end())
+    sketches.push_back({known->rules, *refined, stepOptions.limitBytes});
+  return refined;
 }

@@ -58,6 +58,8 @@ public:
   struct Candidate {
     const BucketChoice *choice;
     schedule::StepSchedule step;
+    /// Whether refine() has made it.
+    bool isRefined = false;
   };
 
   /// The ways with the best sketches within the limit of the options, the best

@@ -8,6 +8,7 @@
 
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
+#include "CommSched/Analysis/Bounds/LeastProblem.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Support/Unlimited.h"
@@ -89,6 +90,16 @@ int64_t PricedBlock::sumExposedInside() const {
 int64_t PricedBlock::getLimitBytes(const MemoryBudget &budget) const {
   return mlir::commsched::getLimitBytes(function, block, problem.getProblem(),
                                         program.step.peakBytes, budget);
+}
+
+FailureOr<bool> PricedBlock::mayGain(int64_t stepNs) {
+  if (!boundNs) {
+    FailureOr<int64_t> bound = computeMergingBoundNs(problem, getCosts());
+    if (failed(bound))
+      return failure();
+    boundNs = *bound;
+  }
+  return schedule::isWorthTrying(stepNs - *boundNs, stepNs);
 }
 
 const Problem &PricedBlock::getProblemOf(const BucketChoice *buckets) const {

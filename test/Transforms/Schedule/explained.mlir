@@ -1,9 +1,8 @@
 // RUN: split-file %s %t
 // DEFINE: %{file} =
 // DEFINE: %{options} =
-// DEFINE: %{costs} =
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
-// DEFINE:   %{costs} --commsched-schedule="%{options}" --remark-policy=all \
+// DEFINE:   --commsched-schedule="%{options}" --remark-policy=all \
 // DEFINE:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
 // DEFINE:   | FileCheck %s --implicit-check-not=CollectiveExposed \
 // DEFINE:   --implicit-check-not=CollectiveAlone \
@@ -26,7 +25,7 @@
 // RUN: commsched-opt %t/scheduled.mlir --commsched-report=format=json \
 // RUN:   -o /dev/null | FileCheck %s --check-prefix=REPORT
 
-// REDEFINE: %{costs} = --commsched-set-costs=profile=%t/two-are-better.json
+// REDEFINE: %{file} = rejected
 // RUN: %{run} REJECTED
 
 //--- exposed.mlir
@@ -57,10 +56,6 @@ commsched.group @g size(4)
 func.func @merged(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
     -> (tensor<256xf32>, tensor<64xf32>) {
 // MERGED: BlockScheduled
-// REJECTED: BlockKept
-// REJECTED: CollectivesNotMerged | Category:commsched | Function=merged |
-// REJECTED-SAME: merging by {{[0-9]+% of what saturates|1 block}} would make a step of {{[0-9]+}} ns and {{[0-9]+}} bytes, without merging it is {{[0-9]+}} ns and {{[0-9]+}} bytes, for a budget of
-// REJECTED-COUNT-4: CollectiveExposed
   %f1 = commsched.all_gather %a on @g dim(0)
       : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>
@@ -88,6 +83,23 @@ func.func @merged(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
   return %w3, %w4 : tensor<256xf32>, tensor<64xf32>
 }
 
-//--- two-are-better.json
-[{"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 1024, "time_ns": 20000},
- {"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 2048, "time_ns": 45000}]
+// Merged, both results of gathers would live at once.
+//--- rejected.mlir
+commsched.group @g size(4)
+// REJECTED: BlockKept
+// REJECTED: CollectivesNotMerged | Category:commsched | Function=rejected |
+// REJECTED-SAME: merging by {{.*}} would make a step of {{[0-9]+}} ns and {{[0-9]+}} bytes, without merging it is {{[0-9]+}} ns and {{[0-9]+}} bytes, for a budget of
+// REJECTED-COUNT-2: CollectiveExposed
+func.func @rejected(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<1xf32> {
+  %f1 = commsched.all_gather %a on @g dim(0)
+      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>
+  %s1 = commsched.compute "sum"(%w1) {commsched.runtime_ns = 10 : i64}
+      : (tensor<256xf32>) -> tensor<1xf32>
+  %f2 = commsched.all_gather %b on @g dim(0)
+      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %w2 = commsched.wait %f2 : !commsched.future<tensor<256xf32>>
+  %s2 = commsched.compute "sum"(%w2, %s1) {commsched.runtime_ns = 10 : i64}
+      : (tensor<256xf32>, tensor<1xf32>) -> tensor<1xf32>
+  return %s2 : tensor<1xf32>
+}
