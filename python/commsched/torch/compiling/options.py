@@ -81,6 +81,9 @@ class Options(ScheduleOptions):
                    COMMSCHED_MEASURE says, else "once".
     ranks_per_node: consecutive ranks that share a node; by default what
                    torchrun says (LOCAL_WORLD_SIZE), else 8.
+    max_in_flight: collectives that may be in flight at a time, whatever their
+                   groups; no limit by default. Of all-gathers by gloo, which
+                   carries no more safely, it is one in any case.
     hints:         sizes of symbols without a hint, by name ("u0").
     partition:     what decides which activations a forward saves for its
                    backward: CommSched with "min-cut" (few bytes) or "default"
@@ -112,6 +115,7 @@ class Options(ScheduleOptions):
     timeout: float = 600.0
     measure: Optional[str] = None
     ranks_per_node: Optional[int] = None
+    max_in_flight: Optional[int] = None
     hints: Any = ()
     partition: str = "auto"
     activation_memory_budget: Optional[float] = None
@@ -148,12 +152,12 @@ class Options(ScheduleOptions):
                 f"option 'timeout' is {self.timeout!r}; it takes a positive "
                 "number of seconds"
             )
-        ranks = self.ranks_per_node
-        if ranks is not None and (type(ranks) is not int or ranks <= 0):
-            raise OptionsError(
-                f"option 'ranks_per_node' is {ranks!r}; it takes a positive "
-                "number"
-            )
+        for name in ("ranks_per_node", "max_in_flight"):
+            count = getattr(self, name)
+            if count is not None and (type(count) is not int or count <= 0):
+                raise OptionsError(
+                    f"option '{name}' is {count!r}; it takes a positive number"
+                )
         object.__setattr__(self, "hints", _hints(self.hints))
 
     def pipeline_settings(self) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def prices_at_hand(
     if torch.accelerator.is_available():
         return preset_of(_device_name())
     job = current_job() if agree else None
-    if job is None or measure == NEVER or not _all_by_gloo():
+    if job is None or measure == NEVER or not gloo.carries_all():
         return Prices()
     known = job.state.setdefault("prices", {})
     if measure not in known:
@@ -106,11 +106,6 @@ def preset_of(name: str) -> Prices:
         if part in name:
             return Prices(target, note=f"times are those of the device, {name}")
     return Prices(note=f"there is no target for the device {name}")
-
-
-def _all_by_gloo() -> bool:
-    backends = distributed.get_backend_config().split(",")
-    return {entry.rpartition(":")[2] for entry in backends} == {"gloo"}
 
 
 class _Table:

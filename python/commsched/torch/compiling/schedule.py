@@ -43,13 +43,16 @@ from commsched.torch.measuring.profile import (
     operator_runtimes,
     read_operators,
 )
+from commsched.torch.private import gloo
 from commsched.torch.rewriting import (
+    Limit,
     Plan,
     PlanError,
     RewriteError,
     Trial,
     apply_plan,
     fit_plan,
+    limit_in_flight,
     make_plan,
 )
 
@@ -270,10 +273,19 @@ def _try(
     it; returns None and why if there is nothing."""
     if plan is None:
         return None, error
+    limits = _limits(options)
+    moved = 0
+
+    def within_limits(plan: Plan) -> Plan:
+        nonlocal moved
+        plan, moved = limit_in_flight(plan, gm.graph, limits)
+        return plan
+
     try:
         if options.strict:
-            return Trial(gm, plan), None
-        trial, left_out = fit_plan(gm, plan)
+            trial, left_out = Trial(gm, within_limits(plan)), []
+        else:
+            trial, left_out = fit_plan(gm, plan, within_limits)
     except Exception as problem:
         if options.strict:
             raise
@@ -281,7 +293,26 @@ def _try(
     if left_out:
         record.notes += left_out
         record.notes.append("the figures are those of the whole plan")
+    if moved:
+        record.notes.append(
+            f"moves {moved} starts or waits to have no more than "
+            f"{' and '.join(what for what, *_ in limits)} in flight; the figures "
+            "are those before that"
+        )
     return trial, None
+
+
+def _limits(options: Options) -> list[Limit]:
+    """Returns what may be in flight at a time. Gloo corrupts memory with more
+    than one of the operators that gather (benchmarks/pytorch/gloo_in_flight.py)."""
+    limits = []
+    if options.max_in_flight is not None:
+        count = options.max_in_flight
+        limits.append(Limit(f"{count} collectives", lambda kind: True, count))
+    if gloo.carries_all():
+        is_gather = "all_gather".__eq__
+        limits.append(Limit("1 all-gather of gloo", is_gather, 1))
+    return limits
 
 
 def _check_torch() -> None:

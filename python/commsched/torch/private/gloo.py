@@ -17,6 +17,14 @@ from torch import distributed
 from commsched.torch.private import names
 
 
+def carries_all() -> bool:
+    """Whether gloo carries all collectives of this job's default group."""
+    if not distributed.is_available() or not distributed.is_initialized():
+        return False
+    backends = distributed.get_backend_config().split(",")
+    return {entry.rpartition(":")[2] for entry in backends} == {"gloo"}
+
+
 def ranks_of_groups() -> list[list[int]]:
     """Returns the ranks of each process group that this process is in (2.13,
     2.15: torch.distributed.distributed_c10d._world)."""

@@ -10,10 +10,12 @@ the graph; :func:`~commsched.torch.rewriting.apply.apply` does both.
 from commsched.torch.rewriting.apply import Trial, apply, apply_plan, fit_plan
 from commsched.torch.rewriting.decision import make_plan
 from commsched.torch.rewriting.errors import PlanError, RewriteError
+from commsched.torch.rewriting.in_flight import Limit, limit_in_flight
 from commsched.torch.rewriting.plan import Bucket, Plan
 
 __all__ = [
     "Bucket",
+    "Limit",
     "Plan",
     "PlanError",
     "RewriteError",
@@ -21,5 +23,6 @@ __all__ = [
     "apply",
     "apply_plan",
     "fit_plan",
+    "limit_in_flight",
     "make_plan",
 ]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, Optional
 
 from torch import fx
@@ -91,13 +92,18 @@ class Trial:
             self._rewriter.undo()
 
 
-def fit_plan(gm: fx.GraphModule, plan: Plan) -> tuple[Trial, list[str]]:
-    """Carries out as much of `plan` as fits the graph of `gm`, and returns what
-    was left out, in words. Raises RewriteError if not even the order fits."""
+def fit_plan(
+    gm: fx.GraphModule,
+    plan: Plan,
+    adjust: Callable[[Plan], Plan] = lambda plan: plan,
+) -> tuple[Trial, list[str]]:
+    """Carries out as much of `plan` as fits the graph of `gm`, as `adjust` changes
+    it, and returns what was left out, in words. Raises RewriteError if not even
+    the order fits."""
     left_out: list[str] = []
     while True:
         try:
-            return Trial(gm, plan), left_out
+            return Trial(gm, adjust(plan)), left_out
         except RewriteError as error:
             less = _less(plan, error)
             if less is None:
