@@ -15,7 +15,7 @@ import warnings
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import NoReturn, Optional
 
 import torch
 from torch import nn
@@ -25,6 +25,7 @@ from torch.distributed.tensor import DTensor, Partial, Replicate
 from torch.nn.parallel import DistributedDataParallel
 
 from .private import fsdp
+from .private.names import missing as find_missing
 from .sharding import MixedPrecision, gather_on_read, gather_parameter
 
 
@@ -94,6 +95,13 @@ def adopt(model: nn.Module) -> nn.Module:
     values yet; a `DistributedDataParallel` looks for unused parameters, has hooks
     for its communication or a policy of mixed precision, or broadcasts buffers.
     """
+    if renamed := _find_renamed(model):
+        warnings.warn(
+            f"PyTorch {torch.__version__} has other interfaces than adopt uses, and "
+            f"the collectives of the {type(model).__name__} stay hidden: {renamed}",
+            stacklevel=2,
+        )
+        return model
     if isinstance(model, DistributedDataParallel):
         return _adopt_replica(model)
     modules = [m for m in model.modules() if isinstance(m, FSDPModule)]
@@ -122,6 +130,22 @@ def adopt(model: nn.Module) -> nn.Module:
     for module in _list_taken(model):
         _TAKEN[module].hooks = fsdp.take_hooks(module)
     return model
+
+
+def _find_renamed(model: nn.Module) -> Optional[str]:
+    """What PyTorch does not have of what is read of `model`, or None."""
+    if missing := find_missing("graphs", "adoption"):
+        return missing
+    try:
+        for module in model.modules():
+            if isinstance(module, FSDPModule):
+                list(fsdp.list_parameters(module))
+                fsdp.get_policy(module)
+        if isinstance(model, DistributedDataParallel):
+            fsdp.find_replica_obstacle(model)
+    except AttributeError as error:
+        return str(error)
+    return None
 
 
 def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:

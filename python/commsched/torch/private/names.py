@@ -165,6 +165,18 @@ USED: Mapping[str, tuple[str, ...]] = {
         "torch.fx.Graph()._graph_namespace",
         "torch.UntypedStorage()._cdata",
     ),
+    # Models under `fully_shard`.
+    "adoption": (
+        "torch.distributed.fsdp.FSDPModule._get_fsdp_state",
+        "torch.distributed.fsdp._fully_shard._fsdp_param.FSDPParam.reset_sharded_param",
+        "torch.nn.Module()._forward_hooks",
+        "torch.nn.Module()._forward_hooks_always_called",
+        "torch.nn.Module()._forward_hooks_with_kwargs",
+        "torch.nn.Module()._forward_pre_hooks",
+        "torch.nn.Module()._forward_pre_hooks_with_kwargs",
+        "torch.nn.Module()._load_state_dict_post_hooks",
+        "torch.nn.Module()._state_dict_pre_hooks",
+    ),
     "partition": (
         "torch._functorch.config.cse",
         "torch._functorch.config.enable_activation_offloading",
