@@ -212,7 +212,7 @@ def watched() -> Iterator[Seen]:
 
         replace(schedule, "import_graphs", counted("imported"))
         replace(schedule, "schedule_text", counted("scheduled"))
-        replace(schedule, "apply_plan", counted("put back"))
+        replace(schedule, "fit_plan", counted("put back"))
         for module in (backend, graph_pass, inductor):
             replace(module, "optimize_graph", scheduled)
         replace(

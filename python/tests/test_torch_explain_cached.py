@@ -2,6 +2,7 @@
 """What explain says of code that comes from a cache is what was said when the code
 was compiled."""
 
+import json
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 from commsched import torch as cs  # noqa: E402
 from commsched.torch.compiling import records  # noqa: E402
+from commsched.torch.compiling.publishing import unpack  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -94,12 +96,28 @@ def test_a_record_survives_its_text():
     assert loaded.to_json() == record.to_json()
 
 
+def test_a_forward_has_the_partition_that_was_made_for_it():
+    def kept(kind):
+        packed = records.carried(kind).partition("loaded(")[2][1:-2]
+        return [json.loads(text)["kind"] for text in json.loads(unpack(packed))]
+
+    for kind in ("joint", "forward", "backward"):
+        records.add(records.Record(kind))
+        expected = ["joint", "forward"] if kind == "forward" else [kind]
+        assert kept(kind) == expected
+    # The same frame, compiled again without a partition.
+    records.add(records.Record("forward"))
+    assert kept("forward") == ["forward"]
+
+
 def test_a_line_is_of_no_use_in_the_process_that_made_it():
     """It runs when the code is first loaded, directly after compilation."""
     record = records.Record("inference", reason="nothing", status="failed")
-    line = records.carried(record)
+    records.add(record)
+    line = records.carried("inference")
+    assert records.carried("forward") is None
     exec(line)
-    assert records.records() == []
+    assert records.records() == [record]
     records.reset()
     exec(line)
     (loaded,) = records.records()

@@ -31,7 +31,7 @@ from commsched.torch.compiling.inductor_settings import (
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
-from commsched.torch.compiling.schedule import schedule_graph
+from commsched.torch.compiling.schedule import optimize_graph
 from commsched.torch.compiling.store import current_job
 from commsched.torch.private import scheduler as private_scheduler
 from commsched.torch.private.names import (
@@ -181,12 +181,10 @@ class SchedulePass(CustomGraphPass):
         with guarded("schedule a graph of Inductor's", self._options):
             gm = graph.owning_module
             kind, roles = self._known(graph)
-            record = schedule_graph(
+            done = optimize_graph(
                 gm, kind, self._options, roles, recompile=False
             )
-            private_scheduler.mark(
-                gm, record.status == "scheduled", records.carried(record)
-            )
+            private_scheduler.mark(gm, done, records.carried(kind))
 
     def _known(
         self, graph: torch.fx.Graph

@@ -124,16 +124,16 @@ def add(record: Record) -> None:
     )
 
 
-def carried(record: Record) -> str:
+def carried(kind: str) -> Optional[str]:
     """Returns the line of Python that ends code in a cache: whoever loads it has
-    the record, and that of how the graph was partitioned."""
-    kept = [
-        other
-        for other in records()
-        if record.kind == "forward"
-        and (other.kind, other.frame) == ("joint", record.frame)
-    ]
-    packed = pack(json.dumps([r.to_json() for r in (*kept[-1:], record)]))
+    the record of the graph that is compiled just now, and of a forward that of how
+    it was partitioned. None if there is no record."""
+    frame = private.compile_frame()
+    last = [r for r in reversed(records()) if r.frame == frame][:2]
+    if not last or last[0].kind != kind:
+        return None
+    kept = last[1:] if [r.kind for r in last] == ["forward", "joint"] else []
+    packed = pack(json.dumps([r.to_json() for r in (*kept, last[0])]))
     with _lock:
         _carried.add(packed)
     return f"__import__({__name__!r}, fromlist=['']).loaded({packed!r})"

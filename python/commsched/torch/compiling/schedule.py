@@ -93,6 +93,7 @@ def recorded(kind: str, options: Options, otherwise: str) -> Iterator[Record]:
         records.add(record)
 
 
+@_without_collection()
 def optimize_graph(
     gm: torch.fx.GraphModule,
     kind: str,
@@ -102,41 +103,23 @@ def optimize_graph(
     *,
     recompile: bool = True,
 ) -> bool:
-    """Schedules `gm` in place, as :func:`schedule_graph`, and returns whether it
-    was rewritten."""
-    record = schedule_graph(
-        gm, kind, options, roles, forward, recompile=recompile
-    )
-    return record.status == "scheduled"
-
-
-@_without_collection()
-def schedule_graph(
-    gm: torch.fx.GraphModule,
-    kind: str,
-    options: Options,
-    roles: Optional[Mapping[str, Optional[str]]] = None,
-    forward: Optional[torch.fx.GraphModule] = None,
-    *,
-    recompile: bool = True,
-) -> Record:
     """Rewrites `gm` in place into CommSched's schedule of it.
 
     `kind` is one of the importer's KINDS; `roles` and `forward` are those of
-    GraphSpec. The object `gm.graph` stays the same. Returns what was done: a
-    graph without collectives is left alone, and so is, with one warning for each
-    cause, one that cannot be scheduled; with `options.strict` that raises
-    ScheduleError. Without `recompile` the code of `gm` is left to the caller.
+    GraphSpec. The object `gm.graph` stays the same. Returns whether the graph
+    was rewritten: one without collectives is left alone, and so is, with one
+    warning for each cause, one that cannot be scheduled; with
+    `options.strict` that raises ScheduleError. Without `recompile` the code
+    of `gm` is left to the caller.
     """
     obstacle = find_obstacle(options)
     if obstacle:
-        record = Record(kind, status="failed", reason=obstacle)
-        records.add(record)
-        return record
+        records.add(Record(kind, status="failed", reason=obstacle))
+        return False
     with recorded(kind, options, f"a {kind} graph as it was") as record:
         if not has_collectives(gm):
             record.status, record.reason = "unchanged", "no collectives"
-            return record
+            return False
         _check_torch()
         put_in_order(gm.graph)
         records.trace_graph(gm, kind, "before")
@@ -147,7 +130,8 @@ def schedule_graph(
             if recompile:
                 gm.recompile()
         records.trace_graph(gm, kind, "after")
-    return record
+        return True
+    return False
 
 
 def has_collectives(gm: torch.fx.GraphModule) -> bool:

@@ -9,7 +9,7 @@ them. See Scheduler._init in torch/_inductor/scheduler.py (2.13, 2.15).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Optional
 
 import torch
 
@@ -21,9 +21,9 @@ from commsched.torch.private import names
 _SCHEDULED, _LINE = "commsched_scheduled", "commsched_line"
 
 
-def mark(gm: torch.fx.GraphModule, scheduled: bool, line: str) -> None:
+def mark(gm: torch.fx.GraphModule, scheduled: bool, line: Optional[str]) -> None:
     """Records in `gm` whether its order is to be kept, and the line of Python that
-    its code ends with."""
+    its code ends with, if there is one."""
     gm.meta[_SCHEDULED] = scheduled
     gm.meta[_LINE] = line
 
