@@ -2,6 +2,7 @@
 """commsched-pipeline against simple rules of merging, by testsupport/rules."""
 
 import io
+import itertools
 import pathlib
 import sys
 
@@ -17,6 +18,8 @@ HELD = tuple(seed for seed in range(21, 61) if seed not in (26, 34))
 #: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
 STEPS, BUDGETS = 3, 2
 TOLERANCE = 0.001
+#: Seeds of random steps in which more memory gains at many budgets.
+LIMITED = (21, 24, 26, 28)
 
 
 @pytest.fixture
@@ -72,3 +75,20 @@ def test_no_rule_is_shorter(compare, tool):
         for seed in turns(HELD, STEPS):
             for label, row in compare.compare_step(tool, pool, seed, BUDGETS):
                 assert row.loss <= TOLERANCE, f"{label}: {row}"
+
+
+def test_larger_budgets_are_never_longer(compare, tool):
+    """From the least peak on, by twentieths of that of the program."""
+    for seed in turns(LIMITED, 1):
+        path = tool.folder / "step.mlir"
+        path.write_text(compare.model_steps.make_random_step(seed).text)
+        program = tool.run(path, "")
+        least = tool.run(path, compare.schedule(0)).peak_bytes
+        budgets = [least + program.peak_bytes * part // 20 for part in range(8)]
+        with compare.make_pool() as pool:
+            found = list(pool.map(lambda b: tool.run(path, compare.schedule(b)), budgets))
+        assert all(cost.peak_bytes <= at for cost, at in zip(found, budgets))
+        steps = [(cost.step_ns, cost.peak_bytes) for cost in found]
+        for smaller, larger in itertools.pairwise(steps):
+            assert larger[0] < smaller[0] or larger <= smaller
+        assert steps[-1] < steps[0]
