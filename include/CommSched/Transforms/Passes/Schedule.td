@@ -47,9 +47,11 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     the function by how much, for reports. With `strict` that is an error. The
     schedules for the least peak of an order that is known, and for 0, 1, 2, 5, 10,
     20, 50 and 100 % over the baseline, are candidates for every larger budget, so
-    that more memory never makes these longer (up to 65,536 operations). Where
-    other orders of the computation take less memory than that of the program,
-    schedules begin with these, too.
+    that more memory never makes these longer (up to 65,536 operations). In bodies
+    of functions of up to 1,024 operations so are those for budgets from the least
+    peak to twice the baseline, in steps of 5 % of the baseline. Where other orders
+    of the computation take less memory than that of the program, schedules begin
+    with these, too.
 
     With `budget-on=reserved`, a budget in bytes limits what the `allocator`
     reserves for the schedule of a function. Where that is more, the limit of
