@@ -10,6 +10,7 @@ import torch
 
 from commsched.torch import private
 from commsched.torch.compiling import records
+from commsched.torch.compiling.contest import Entrant, copy_of
 from commsched.torch.compiling.guards import find_obstacle
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
@@ -117,7 +118,14 @@ class GraphCompiler:
         return self._scheduled(gm, "inference", self._roles_of(gm.graph))
 
     def _scheduled(self, gm, kind, roles, forward=None):
-        optimize_graph(
+        verified = self.options.verify_gain
+        if verified:
+            original, entrant = copy_of(gm), Entrant(gm, kind, self.options)
+        done = optimize_graph(
             gm, kind, self.options, roles, forward, recompile=False
         )
-        return private.boxed(gm)
+        if not verified or not done:
+            return private.boxed(gm)
+        return entrant.against(
+            private.boxed(original), private.boxed(gm), records.latest()
+        )

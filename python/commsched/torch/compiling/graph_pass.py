@@ -21,7 +21,7 @@ from typing import Any, Optional, Union
 import torch
 from torch import nn
 
-from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.options import Options, check_runs_by_backend
 from commsched.torch.compiling.schedule import ScheduleError, optimize_graph
 
 #: What says which placeholders are parameters: how many of them, the first
@@ -46,7 +46,9 @@ def schedule_pass(
     The pass raises ScheduleError for a graph module that another pass has
     wrapped, since what runs would stay as it was.
     """
-    return GraphPass(Options.of(options), parameters)
+    checked = Options.of(options)
+    check_runs_by_backend(checked, "schedule_pass")
+    return GraphPass(checked, parameters)
 
 
 class GraphPass:

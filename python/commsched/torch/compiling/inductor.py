@@ -11,10 +11,12 @@ as without CommSched.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
 import torch
@@ -22,13 +24,18 @@ import torch
 import commsched
 from commsched.torch import private
 from commsched.torch.compiling import confirmation, records
+from commsched.torch.compiling.contest import Entrant, copy_of
 from commsched.torch.compiling.guards import find_obstacle, guarded
 from commsched.torch.compiling.inductor_settings import (
     check_effective,
     required,
     user_pass,
 )
-from commsched.torch.compiling.options import Options, OptionsError
+from commsched.torch.compiling.options import (
+    Options,
+    OptionsError,
+    check_runs_by_backend,
+)
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
@@ -38,6 +45,7 @@ from commsched.torch.private.names import (
     CustomGraphPass,
     CustomSchedulerPass,
     compile_fx,
+    compile_fx_inner,
 )
 
 
@@ -61,6 +69,7 @@ def inductor_options(
             f"options of Inductor are {inductor!r}; they are a dictionary"
         )
     checked, given = Options.of(options), dict(inductor or {})
+    check_runs_by_backend(checked, "inductor_options")
     needed = ("inductor", "partition") if checked.partitions else ("inductor",)
     if find_obstacle(checked, *needed):
         return given
@@ -77,9 +86,47 @@ def compile_graph(
     Settings that only last while the forward is compiled would not reach the
     backward, so they go into Inductor's own configuration of this graph.
     """
+    settings = settings_of(options, {})
+    if not options.verify_gain:
+        return compile_fx(gm, list(inputs), config_patches=settings)
+    # Caches do not keep two graphs in the place of one.
+    settings["force_disable_caches"] = True
+    both = functools.partial(_compile_both, options)
     return compile_fx(
-        gm, list(inputs), config_patches=settings_of(options, {})
+        gm, list(inputs), inner_compile=both, config_patches=settings
     )
+
+
+def _compile_both(options: Options, gm, inputs, **settings: Any) -> Any:
+    """Compiles a graph as it is, and scheduled, and returns what runs the faster
+    one after it has seen which that is."""
+    kind = private.graph_kind() or "inference"
+    entrant = Entrant(gm, kind, options)
+    with _left_alone():
+        original = compile_fx_inner(copy_of(gm), inputs, **settings)
+    strides = list(private.output_strides())
+    private.output_strides().clear()
+    before = records.latest()
+    scheduled = compile_fx_inner(gm, inputs, **settings)
+    record = records.latest()
+    if record is before or record.status != "scheduled":
+        return scheduled
+    if private.output_strides() != strides:
+        original = None  # The backward is compiled for the schedule's layout.
+    return entrant.against(original, scheduled, record)
+
+
+#: Whether graphs are compiled without a schedule just now.
+_alone = threading.local()
+
+
+@contextlib.contextmanager
+def _left_alone() -> Iterator[None]:
+    _alone.on = True
+    try:
+        yield
+    finally:
+        _alone.on = False
 
 
 def settings_of(
@@ -178,6 +225,8 @@ class SchedulePass(CustomGraphPass):
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         check_effective(self._options)
+        if getattr(_alone, "on", False):
+            return
         with guarded("schedule a graph of Inductor's", self._options):
             gm = graph.owning_module
             kind, roles = self._known(graph)

@@ -79,6 +79,8 @@ class Options(ScheduleOptions):
                    machine before; a path does and keeps the times there;
                    "never" takes those of the default target. By default what
                    COMMSCHED_MEASURE says, else "once".
+    verify_gain:   runs in which each graph and its schedule take turns, timed;
+                   then the ranks keep the faster one. An even number.
     ranks_per_node: consecutive ranks that share a node; by default what
                    torchrun says (LOCAL_WORLD_SIZE), else 8.
     max_in_flight: collectives that may be in flight at a time, whatever their
@@ -114,6 +116,7 @@ class Options(ScheduleOptions):
     agree: bool = True
     timeout: float = 600.0
     measure: Optional[str] = None
+    verify_gain: int = 0
     ranks_per_node: Optional[int] = None
     max_in_flight: Optional[int] = None
     hints: Any = ()
@@ -152,6 +155,7 @@ class Options(ScheduleOptions):
                 f"option 'timeout' is {self.timeout!r}; it takes a positive "
                 "number of seconds"
             )
+        _check_verify_gain(self.verify_gain, self.agree)
         for name in ("ranks_per_node", "max_in_flight"):
             count = getattr(self, name)
             if count is not None and (type(count) is not int or count <= 0):
@@ -240,6 +244,16 @@ class Options(ScheduleOptions):
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def check_runs_by_backend(options: Options, what: str) -> None:
+    """Raises OptionsError for an option that only the backend can carry out,
+    since it decides what runs."""
+    if options.verify_gain:
+        raise OptionsError(
+            f"option 'verify_gain' is {options.verify_gain}, which {what} "
+            "cannot do: use torch.compile(model, backend='commsched')"
+        )
+
+
 def program_digest() -> str:
     try:
         return opt.fingerprint()
@@ -270,6 +284,19 @@ def _check_measure(given: Any) -> None:
         raise OptionsError(
             f"option 'measure' is {given!r}; it takes {ONCE!r}, {NEVER!r} or "
             "the path of a file of measured times"
+        )
+
+
+def _check_verify_gain(runs: Any, agree: bool) -> None:
+    if type(runs) is not int or runs < 0 or runs % 2:
+        raise OptionsError(
+            f"option 'verify_gain' is {runs!r}; it takes an even number of "
+            "runs, or 0"
+        )
+    if runs and not agree:
+        raise OptionsError(
+            f"option 'verify_gain' is {runs!r}, and 'agree' is False: ranks "
+            "have to agree on which graph they keep"
         )
 
 

@@ -154,6 +154,12 @@ def records() -> list[Record]:
         return list(_records)
 
 
+def latest() -> Optional[Record]:
+    """Returns the last record, if there is one."""
+    with _lock:
+        return _records[-1] if _records else None
+
+
 def reset() -> None:
     """Forgets all records, and which warnings were given."""
     with _lock:

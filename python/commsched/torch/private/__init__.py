@@ -32,10 +32,13 @@ def boxed(gm: torch.fx.GraphModule) -> Callable[[list], Any]:
     torch.fx.graph._BoxedCodeGen)."""
     gm.graph.set_codegen(names.BoxedCodeGen())
     gm.recompile()
-    return _mark_boxed(gm.forward)
+    return mark_boxed(gm.forward)
 
 
-def _mark_boxed(forward: Callable) -> Callable[[list], Any]:
+def mark_boxed(forward: Callable) -> Callable[[list], Any]:
+    """Returns `forward` as a function that AOT autograd gives one list of
+    arguments (2.13, 2.15)."""
+
     def run(args: list) -> Any:
         return forward(args)
 
@@ -181,6 +184,14 @@ def static_inputs() -> list[int]:
     context = names.get_tracing_context()
     metadata = None if context is None else context.fw_metadata
     return [] if metadata is None else list(metadata.static_input_indices)
+
+
+def output_strides() -> list:
+    """Returns the list of strides to which Inductor adds those of the results of
+    each graph that it compiles, for AOT autograd; it has to be empty before
+    (2.13, 2.15: torch._guards.TracingContext.output_strides)."""
+    context = names.get_tracing_context()
+    return [] if context is None else context.output_strides or []
 
 
 def default_store() -> Any:

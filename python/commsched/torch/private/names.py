@@ -99,6 +99,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "CustomGraphPass": f"{_INDUCTOR}.custom_graph_pass.CustomGraphPass",
         "CustomSchedulerPass": f"{_INDUCTOR}.custom_graph_pass.CustomSchedulerPass",
         "compile_fx": f"{_INDUCTOR}.compile_fx.compile_fx",
+        "compile_fx_inner": f"{_INDUCTOR}.compile_fx.compile_fx_inner",
         "inductor_config": f"{_INDUCTOR}.config",
         "get_aot_compilation_context": (
             "torch._functorch._aot_autograd.logging_utils.get_aot_compilation_context"
