@@ -140,9 +140,9 @@ def run_inductor(rank):
     expected = gm(*inputs)
     fakes = [n.meta["val"] for n in gm.graph.find_nodes(op="placeholder")]
     context = torch._guards.TracingContext(fakes[0].fake_mode)
-    scheduled, optimize = [], inductor.schedule_graph
+    scheduled, optimize = [], inductor.optimize_graph
     restored, sort = [], inductor_step.TracedOrder.__call__
-    inductor.schedule_graph = watch
+    inductor.optimize_graph = watch
     inductor_step.TracedOrder.__call__ = restore
     traced, planned, calls = landmarks(gm.graph), watch_schedules(), Calls()
     options = Options.of({"buckets": "off", "strict": True})
