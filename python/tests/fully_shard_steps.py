@@ -7,14 +7,23 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import io
+import shutil
+import tempfile
 import warnings
 
 import torch
 import torch.distributed as dist
+import torch.distributed.checkpoint as checkpoints
 from torch import nn
+from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    RowwiseParallel,
+    parallelize_module,
+)
 from torch.utils.checkpoint import checkpoint
 
 WIDTH, VOCABULARY, STEPS = 32, 52, 3
@@ -39,87 +48,145 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    def __init__(self, tied: bool = True, recompute: bool = False):
+    def __init__(
+        self, tied: bool = True, recompute: bool = False, repeated: bool = False,
+        normalized: bool = False,
+    ):
         super().__init__()
         self.embedding = nn.Embedding(VOCABULARY, WIDTH)
         self.layers = nn.ModuleList(Block(recompute) for _ in range(2))
-        self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
+        self.normalize = nn.BatchNorm1d(WIDTH) if normalized else None
         nn.init.normal_(self.embedding.weight, std=0.05)
-        if tied:
-            self.head.weight = self.embedding.weight
+        self.repeated = repeated
+        if not repeated:
+            self.head = nn.Linear(WIDTH, VOCABULARY, bias=False)
+            if tied:
+                self.head.weight = self.embedding.weight
 
     def forward(self, tokens):
         x = self.embedding(tokens)
         for layer in self.layers:
             x = layer(x)
-        logits = self.head(x)[:, :-1].flatten(0, 1)
+            if self.repeated:
+                x = checkpoint(layer, x, use_reentrant=False)
+        if self.normalize is not None:
+            x = self.normalize(x.flatten(0, 1)).view_as(x)
+        if self.repeated:
+            logits = nn.functional.linear(x, self.embedding.weight)
+        else:
+            logits = self.head(x)
+        logits = logits[:, :-1].flatten(0, 1)
         return nn.functional.cross_entropy(logits, tokens[:, 1:].flatten())
 
 
+@dataclasses.dataclass
+class Case:
+    #: Options of the model, and of `fully_shard`; without, the model is under DDP.
+    model: dict = dataclasses.field(default_factory=dict)
+    options: dict | None = dataclasses.field(default_factory=dict)
+    #: Of the mesh, and what its dimensions do.
+    shape: tuple[int, ...] = (2,)
+    dimensions: tuple[str, ...] = ("shard",)
+    #: Whether only the last micro-batch of a step reduces gradients.
+    accumulates: bool = False
+    #: Of the collectives that have to be in the graphs.
+    kinds: tuple[str, ...] = ("all_gather", "reduce_scatter")
+
+
 LOW = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
-#: By name: options of the model, and of `fully_shard`; the shape of the mesh.
+LOWEST = MixedPrecisionPolicy(torch.bfloat16)
+CASTS = MixedPrecisionPolicy(torch.bfloat16, output_dtype=torch.float32)
+HYBRID = {"shape": (2, 2), "dimensions": ("replica", "shard")}
+PARALLEL = {"shape": (2, 2), "dimensions": ("shard", "tensor")}
 CASES = {
-    "plain": ({"tied": False}, {}, (2,)),
-    "tied": ({}, {}, (2,)),
-    "bfloat16": ({}, {"mp_policy": LOW}, (2,)),
-    "casts": (
-        {},
-        {
-            "mp_policy": MixedPrecisionPolicy(
-                torch.bfloat16, output_dtype=torch.float32
-            )
-        },
-        (2,),
+    "plain": Case({"tied": False}),
+    "tied": Case(),
+    "bfloat16": Case(options={"mp_policy": LOW}),
+    "casts": Case(options={"mp_policy": CASTS}),
+    "kept": Case(options={"reshard_after_forward": False}),
+    "columns": Case(
+        options={
+            "shard_placement_fn": lambda p: Shard(p.ndim - 1) if p.ndim > 1 else None
+        }
     ),
-    "kept": ({}, {"reshard_after_forward": False}, (2,)),
-    "columns": (
-        {},
-        {"shard_placement_fn": lambda p: Shard(p.ndim - 1) if p.ndim > 1 else None},
-        (2,),
+    "recomputed": Case({"recompute": True}),
+    "grouped": Case(),
+    "repeated": Case({"repeated": True}),
+    "accumulated": Case(accumulates=True),
+    "accumulated, bfloat16": Case(
+        {"recompute": True}, {"mp_policy": LOW}, accumulates=True
     ),
-    "recomputed": ({"recompute": True}, {}, (2,)),
-    "grouped": ({}, {}, (2,)),
-    "four": ({}, {}, (4,)),
-    "replicated": ({}, {}, (2, 2)),
-    "DDP": ({}, None, (2,)),
+    "four": Case(shape=(4,)),
+    "resharded to two": Case(options={"reshard_after_forward": 2}, shape=(4,)),
+    "replicated": Case(**HYBRID, kinds=("all_gather", "all_reduce")),
+    "replicated, accumulated, bfloat16": Case(
+        options={"mp_policy": LOWEST}, **HYBRID, accumulates=True
+    ),
+    "tensor parallel, bfloat16": Case(
+        {"tied": False}, {"mp_policy": LOW}, **PARALLEL
+    ),
+    "tensor parallel, accumulated": Case(
+        {"tied": False}, **PARALLEL, accumulates=True
+    ),
+    "DDP": Case(options=None, kinds=("all_reduce",)),
+    "DDP, repeated": Case({"repeated": True}, None, kinds=("all_reduce",)),
+    "DDP, accumulated": Case(
+        {"normalized": True}, None, accumulates=True, kinds=("all_reduce", "broadcast")
+    ),
 }
 
 
-def make(case: str):
-    model_options, options, shape = CASES[case]
+def make(name: str):
+    case = CASES[name]
     torch.manual_seed(0)
-    model = Net(**model_options)
-    if options is None:
+    model = Net(**case.model)
+    if case.options is None:
         return nn.parallel.DistributedDataParallel(model)
-    names = ("replica", "shard")[-len(shape):]
-    mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
-    inner = dict(options)
-    if policy := options.get("mp_policy"):
+    mesh = init_device_mesh("cpu", case.shape, mesh_dim_names=case.dimensions)
+    if "tensor" in case.dimensions:
+        plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
+        for layer in model.layers:
+            parallelize_module(layer, mesh["tensor"], plan)
+        mesh = mesh["shard"]
+    inner = dict(case.options)
+    if policy := inner.get("mp_policy"):
         inner["mp_policy"] = dataclasses.replace(policy, output_dtype=None)
-    if case == "grouped":
+    if name == "grouped":
         fully_shard(list(model.layers), mesh=mesh, **inner)
     else:
         for layer in model.layers:
             fully_shard(layer, mesh=mesh, **inner)
-    return fully_shard(model, mesh=mesh, **options)
+    return fully_shard(model, mesh=mesh, **case.options)
 
 
-def train(rank: int, model, optimizer, call, steps: int = STEPS, seed: int = 0):
-    """Losses and norms of gradients. Under `fully_shard` a step has two micro-batches;
-    DDP reduces what was reduced before once more, which rounds otherwise."""
-    is_replica = isinstance(model, nn.parallel.DistributedDataParallel)
+def train(rank: int, case: Case, model, optimizer, call, steps=STEPS, seed: int = 0):
+    """Losses and norms of gradients."""
+    is_replica = case.options is None
+    if "tensor" in case.dimensions:
+        rank //= 2  # Its ranks work on the same data.
     generator = torch.Generator().manual_seed(7 * rank + seed)
     told = []
     for _ in range(steps):
-        for _ in range(1 if is_replica else 2):
+        # DDP reduces what was reduced before once more, which rounds otherwise.
+        for last in (True,) if is_replica and not case.accumulates else (False, True):
+            reduces = last or not case.accumulates
+            if not is_replica:
+                model.set_requires_gradient_sync(reduces)
+                model.set_is_last_backward(last)
             tokens = torch.randint(VOCABULARY, (4, 16), generator=generator)
-            loss = call(tokens)
-            loss.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            with model.no_sync() if not reduces and is_replica else SYNCHRONOUS:
+                loss = call(tokens)
+                loss.backward()
+        # PyTorch takes no norm over parameters of several meshes.
+        clipped = [] if "tensor" in case.dimensions else model.parameters()
+        norm = nn.utils.clip_grad_norm_(clipped, 1.0)
         optimizer.step()
         optimizer.zero_grad()
         told.append((loss.item(), get_local(norm, whole=True).item()))
     return told
+
+
+SYNCHRONOUS = contextlib.nullcontext()
 
 
 def get_local(tensor, whole: bool = False):
@@ -130,6 +197,32 @@ def get_local(tensor, whole: bool = False):
 
 def state(model):
     return {name: get_local(v).clone() for name, v in model.state_dict().items()}
+
+
+def differs(model, other) -> bool:
+    values, others = state(model), state(other)
+    return any(not torch.equal(value, others[name]) for name, value in values.items())
+
+
+def load_saved(case: str, model, optimizer):
+    """Another model under `fully_shard`, and its optimizer's state, from a checkpoint
+    of both."""
+    folder = [tempfile.mkdtemp()]
+    dist.broadcast_object_list(folder)
+    other = make(case)
+    other_optimizer = torch.optim.AdamW(other.parameters(), foreach=False)
+    saved = get_state_dict(model, optimizer)
+    checkpoints.save(dict(zip(("model", "optimizer"), saved)), checkpoint_id=folder[0])
+    loaded = dict(zip(("model", "optimizer"), get_state_dict(other, other_optimizer)))
+    checkpoints.load(loaded, checkpoint_id=folder[0])
+    set_state_dict(
+        other, other_optimizer, model_state_dict=loaded["model"],
+        optim_state_dict=loaded["optimizer"],
+    )
+    dist.barrier()
+    if dist.get_rank() == 0:
+        shutil.rmtree(folder[0])
+    return other, other_optimizer
 
 
 def compare(rank: int, case: str, inner: str):
@@ -154,20 +247,26 @@ def compare(rank: int, case: str, inner: str):
                 fullgraph=True,
                 options={"inner": inner, "memory_budget": "50%"},
             )
-        found = [train(rank, model, optimizer, call), state(model)]
+        found = [train(rank, CASES[case], model, optimizer, call), state(model)]
         if adopted:
             with contextlib.redirect_stdout(said):
                 cs.explain(call)
             # Into another model that is adopted, as a checkpoint is.
             other = cs.adopt(make(case))
             other.load_state_dict(model.state_dict())
-            if any(
-                not torch.equal(a, b)
-                for a, b in zip(state(other).values(), state(model).values())
-            ):
+            if differs(other, model):
                 differing.append("a loaded state")
+            if case == "plain":
+                other, other_optimizer = load_saved(case, model, optimizer)
+                if differs(other, model):
+                    differing.append("a saved state")
+                train(rank, CASES[case], other, other_optimizer, other, 1, seed=1)
             assert cs.release(model) is model
-        found.append(train(rank, model, optimizer, model, steps=1, seed=1))
+        found.append(
+            train(rank, CASES[case], model, optimizer, model, steps=1, seed=1)
+        )
+        if adopted and case == "plain" and differs(other, model):
+            differing.append("what was trained after it was saved")
         assert names == [name for name, _ in model.named_parameters()]
         told.append(found[::2])
         states.append(found[1])

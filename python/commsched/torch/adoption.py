@@ -11,22 +11,23 @@ module gathers it, as in :mod:`.sharding`, or reduces its gradient in the backwa
 from __future__ import annotations
 
 import dataclasses
+import functools
 import warnings
 import weakref
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import NoReturn, Optional
+from typing import Optional
 
 import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import FSDPModule
-from torch.distributed.tensor import DTensor, Partial, Replicate
+from torch.distributed.fsdp import FSDPModule, UnshardHandle
 from torch.nn.parallel import DistributedDataParallel
 
 from .private import fsdp
 from .private.names import missing as find_missing
-from .sharding import MixedPrecision, gather_on_read, gather_parameter
+from .reads import Read, ReadReplica, ReadShards
+from .sharding import gather_on_read, list_parameters
 
 
 @dataclasses.dataclass
@@ -35,7 +36,10 @@ class _Taken:
 
     cls: type
     hooks: dict[str, dict] = dataclasses.field(default_factory=dict)
+    methods: dict[str, Callable] = dataclasses.field(default_factory=dict)
     parameters: list[fsdp.ShardedParameter] = dataclasses.field(default_factory=list)
+    #: What reads the parameters that the module manages.
+    reads: list[Read] = dataclasses.field(default_factory=list)
 
 
 _TAKEN: weakref.WeakKeyDictionary[nn.Module, _Taken] = weakref.WeakKeyDictionary()
@@ -48,35 +52,67 @@ class AdoptedModule:
     def set_requires_gradient_sync(
         self, requires_gradient_sync: bool, *, recurse: bool = True
     ) -> None:
-        if not requires_gradient_sync:
-            raise RuntimeError(
-                f"{type(self).__name__}.set_requires_gradient_sync(False): the "
-                "gradients of an adopted module are reduced in its graph; call "
-                "commsched.torch.release first, or accumulate reduced gradients"
-            )
+        modules = list(self.modules()) if recurse else [self]
+        _set_reduces(modules, requires_gradient_sync)
+        for module in modules:
+            if isinstance(module, FSDPModule):
+                module.set_requires_gradient_sync(
+                    requires_gradient_sync, recurse=False
+                )
+
+    def unshard(self, async_op: bool = False) -> Optional[UnshardHandle]:
+        return _Unsharded() if async_op else None
 
     def _leave_to_schedule(self, *args: object, **kwargs: object) -> None:
         pass
 
-    reshard = unshard = _leave_to_schedule
+    reshard = reset_iter_state = _leave_to_schedule
     set_is_last_backward = _leave_to_schedule
     set_modules_to_backward_prefetch = _leave_to_schedule
     set_modules_to_forward_prefetch = _leave_to_schedule
+    set_post_optim_event = _leave_to_schedule
     set_reshard_after_backward = _leave_to_schedule
     set_reshard_after_forward = _leave_to_schedule
+    set_unshard_in_backward = _leave_to_schedule
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("set_") and hasattr(FSDPModule, name):
+            raise AttributeError(
+                f"{name} changes the collectives of a module that is adopted: call it "
+                "before commsched.torch.adopt, which leaves such modules to "
+                "fully_shard, or after commsched.torch.release"
+            )
+        return super().__getattr__(name)
+
+
+class _Unsharded(UnshardHandle):
+    def wait(self) -> None:
+        pass
 
 
 class AdoptedReplica:
     """What `DistributedDataParallel` does otherwise when it is adopted."""
 
     def forward(self, *args: object, **kwargs: object) -> object:
-        return self.module(*args, **kwargs)
-
-    def no_sync(self) -> NoReturn:
-        raise RuntimeError(
-            "no_sync: the gradients of an adopted model are reduced in its graph; "
-            "call commsched.torch.release first, or accumulate reduced gradients"
+        if not (self.forward_sync_buffers and self.modules_buffers):
+            return self.module(*args, **kwargs)
+        if self.require_forward_param_sync:
+            fsdp.broadcast_buffers(self.modules_buffers, self.process_group)
+        outputs = self.module(*args, **kwargs)
+        self.require_forward_param_sync = (
+            torch.is_grad_enabled() and self.require_backward_grad_sync
         )
+        return outputs
+
+    @property
+    def require_backward_grad_sync(self) -> bool:
+        return vars(self)["require_backward_grad_sync"]
+
+    @require_backward_grad_sync.setter
+    def require_backward_grad_sync(self, value: bool) -> None:
+        # `no_sync` sets it.
+        _set_reduces([self], value)
+        vars(self)["require_backward_grad_sync"] = value
 
 
 def adopt(model: nn.Module) -> nn.Module:
@@ -88,12 +124,13 @@ def adopt(model: nn.Module) -> nn.Module:
     and before `torch.compile`; :func:`release` undoes it.
 
     A module stays as `fully_shard` made it, with a warning that names it and a
-    parameter, if its parameters are offloaded, were `DTensor`s before, gather
-    themselves, or have gradients that are not reduced or divided otherwise.
+    parameter, if its parameters are offloaded, gather themselves or have hooks, or
+    if their gradients are not reduced just then or otherwise than usual.
 
     ValueError: no module of the model is under `fully_shard`; a parameter has no
     values yet; a `DistributedDataParallel` looks for unused parameters, has hooks
-    for its communication or a policy of mixed precision, or broadcasts buffers.
+    for its communication or a policy of mixed precision, or reduces no gradients
+    just then.
     """
     if renamed := _find_renamed(model):
         warnings.warn(
@@ -122,10 +159,16 @@ def adopt(model: nn.Module) -> nn.Module:
         if module in refused:
             continue
         module.reshard()
-        _take(module).parameters = parameters[module]
+        taken = _take(module)
+        taken.parameters = parameters[module]
+        taken.methods = fsdp.take_methods(
+            module, functools.partial(_add_casts, module)
+        )
         module.__class__ = _make_adopted_class(module)
         for parameter in parameters[module]:
-            _add_read(reads, tied, parameter.owners, _make_read(parameter))
+            read = ReadShards(parameter)
+            taken.reads.append(read)
+            _add_read(reads, tied, parameter.owners, read)
     _apply(model, reads, tied)
     for module in _list_taken(model):
         _TAKEN[module].hooks = fsdp.take_hooks(module)
@@ -160,24 +203,16 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
         type(model).__name__, (AdoptedReplica, type(model)), {"__module__": __name__}
     )
     mesh = DeviceMesh.from_group(model.process_group, model.device_type)
-
-    def read(parameter: nn.Parameter) -> torch.Tensor:
-        whole = DTensor.from_local(parameter, mesh, [Replicate()], run_check=False)
-        return whole.to_local(grad_placements=[Partial("avg")])
-
     owners: dict[nn.Parameter, list[tuple[nn.Module, str]]] = defaultdict(list)
-    for path, module in model.module.named_modules():
-        for name, parameter in module._parameters.items():
-            full = f"{path}.{name}" if path else name
-            if (
-                parameter is not None
-                and parameter.requires_grad
-                and full not in model.parameters_to_ignore
-            ):
-                owners[parameter].append((module, name))
+    for full_name, module, name in list_parameters(model.module):
+        parameter = module._parameters[name]
+        if parameter.requires_grad and full_name not in model.parameters_to_ignore:
+            owners[parameter].append((module, name))
     reads: _Reads = defaultdict(dict)
     tied = _Tied()
     for of_parameter in owners.values():
+        read = ReadReplica(*of_parameter[0], mesh)
+        _take(model).reads.append(read)
         _add_read(reads, tied, of_parameter, read)
     _apply(model, reads, tied)
     return model
@@ -185,12 +220,23 @@ def _adopt_replica(model: DistributedDataParallel) -> DistributedDataParallel:
 
 def release(model: nn.Module) -> nn.Module:
     """Give an adopted model back to `fully_shard` or `DistributedDataParallel`.
-    Returns `model`."""
+    Returns `model`.
+
+    ValueError: it has gradients that are not reduced yet.
+    """
+    for module in _list_taken(model):
+        for read in _TAKEN[module].reads:
+            if read.has_unreduced():
+                raise ValueError(
+                    f"parameter '{read.name}' of a {type(read.owner).__name__} has "
+                    "gradients that are not reduced yet"
+                )
     parameters = []
     for module in _list_taken(model):
         taken = _TAKEN.pop(module)
         module.__class__ = taken.cls
         fsdp.put_hooks(module, taken.hooks)
+        vars(module).update(taken.methods)
         parameters += taken.parameters
     for parameter in parameters:
         fsdp.forget_values(parameter)
@@ -223,6 +269,12 @@ def _apply(model: nn.Module, reads: _Reads, tied: _Tied) -> None:
         model.__class__ = tied.make_class(type(model))
 
 
+def _set_reduces(modules: Iterable[nn.Module], reduces: bool) -> None:
+    reads = [r for m in modules if m in _TAKEN for r in _TAKEN[m].reads]
+    for read in reads:
+        read.set_reduces(reduces, reads)
+
+
 def _list_taken(model: nn.Module) -> list[nn.Module]:
     return [module for module in model.modules() if module in _TAKEN]
 
@@ -252,30 +304,31 @@ def _is_refused(
     return False
 
 
-def _make_read(parameter: fsdp.ShardedParameter) -> Callable:
-    dtype = parameter.parameter.dtype
-    param_dtype = parameter.policy.param_dtype or dtype
-    precision = MixedPrecision(
-        param_dtype, parameter.policy.reduce_dtype or param_dtype
-    )
-    return lambda shard: gather_parameter(shard, precision)
-
-
 def _make_adopted_class(module: FSDPModule) -> type:
     """The class of the module before `fully_shard`, with the casts of FSDP2."""
     cls = fsdp.original_class(module)
-    attributes: dict[str, object] = {"__module__": cls.__module__}
+    attributes = {"__module__": cls.__module__}
+    forward = _add_casts(module, cls.forward)
+    if forward is not cls.forward:
+        attributes["forward"] = forward
+    return type(cls.__name__, (AdoptedModule, cls), attributes)
+
+
+def _add_casts(module: FSDPModule, function: Callable) -> Callable:
+    """`function` with what the policy of the module casts."""
     policy = fsdp.get_policy(module)
     inputs = policy.param_dtype if policy.cast_forward_inputs else None
     outputs = policy.output_dtype
-    if inputs or outputs:
+    if not (inputs or outputs):
+        return function
 
-        def forward(self, *args, **kwargs):
-            args, kwargs = fsdp.cast_floats(inputs, (args, kwargs))
-            return fsdp.cast_floats(outputs, cls.forward(self, *args, **kwargs))
+    # Reports look for what has the name of the function that it calls.
+    @functools.wraps(function)
+    def forward(*args, **kwargs):
+        args, kwargs = fsdp.cast_floats(inputs, (args, kwargs))
+        return fsdp.cast_floats(outputs, function(*args, **kwargs))
 
-        attributes["forward"] = forward
-    return type(cls.__name__, (AdoptedModule, cls), attributes)
+    return forward
 
 
 class _Tied:

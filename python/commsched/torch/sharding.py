@@ -77,7 +77,8 @@ def _check(model: nn.Module, mesh: DeviceMesh) -> None:
             "mesh_dim_names to init_device_mesh"
         )
     owners: dict[nn.Parameter, str] = {}
-    for name, parameter in _parameters(model):
+    for name, module, own_name in list_parameters(model):
+        parameter = module._parameters[own_name]
         if parameter.dim() == 0:
             raise ValueError(f"parameter '{name}' has no dimension")
         if isinstance(parameter, DTensor):
@@ -92,12 +93,13 @@ def _check(model: nn.Module, mesh: DeviceMesh) -> None:
         owners[parameter] = name
 
 
-def _parameters(model: nn.Module) -> Iterator[tuple[str, nn.Parameter]]:
-    """Yield every module's own parameters, by their full names."""
+def list_parameters(model: nn.Module) -> Iterator[tuple[str, nn.Module, str]]:
+    """Yield every module's own parameters: the full name, the module, and the name
+    there."""
     for path, module in model.named_modules():
         for name, parameter in module._parameters.items():
             if parameter is not None:
-                yield f"{path}.{name}" if path else name, parameter
+                yield f"{path}.{name}" if path else name, module, name
 
 
 def _shard(parameter: nn.Parameter, mesh: DeviceMesh) -> nn.Parameter:
@@ -154,12 +156,13 @@ def _within_replica(parameter: DTensor, reduction: str) -> DTensor:
     # Leaves the value alone; its backward is the all-reduce over replicas.
     synchronized = parameter.redistribute(placements=parameter.placements)
     local = synchronized.to_local(
-        grad_placements=[Partial(reduction)] * (mesh.ndim - 1) + [Shard(0)]
+        grad_placements=[Partial(reduction)] * (mesh.ndim - 1)
+        + [parameter.placements[-1]]
     )
     return DTensor.from_local(
         local,
         mesh[mesh.mesh_dim_names[-1]],
-        [Shard(0)],
+        [parameter.placements[-1]],
         run_check=False,
         shape=parameter.shape,
         stride=parameter.stride(),

@@ -20,6 +20,7 @@ from commsched.torch.compiling.roles import (
     parameter_roles,
 )
 from commsched.torch.compiling.schedule import optimize_graph
+from commsched.torch.compiling.shared_reads import share_reads
 
 
 def commsched(
@@ -92,6 +93,7 @@ class GraphCompiler:
     def __call__(
         self, gm: torch.fx.GraphModule, inputs: Sequence[Any]
     ) -> Callable[..., Any]:
+        share_reads(gm, inputs)
         if self.options.inner == "inductor":
             from commsched.torch.compiling.inductor import compile_graph
 

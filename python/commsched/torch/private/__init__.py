@@ -52,6 +52,11 @@ def aot_autograd(**compilers: Any) -> Callable:
     return names.aot_autograd(**compilers)
 
 
+def call_after_backward(function: Callable[[], Any]) -> None:
+    """Calls `function` at the end of the backward that is running."""
+    names.execution_engine.queue_callback(function)
+
+
 def compile_frame() -> Optional[str]:
     """Returns "frame/compilation" of what Dynamo compiles just now, "!n/..."
     for the n-th graph of compiled autograd; None outside of it (2.13, 2.15:

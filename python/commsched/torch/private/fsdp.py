@@ -8,15 +8,18 @@ Tested with 2.13: torch.distributed.fsdp._fully_shard, torch.nn.parallel.distrib
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import Any, Optional
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, Optional
 
 import torch
 from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy
+from torch.distributed.tensor import Placement, Replicate
 from torch.nn.parallel import DistributedDataParallel
 
 from commsched.torch.private import names
+from commsched.torch.private.names import broadcast
 
 #: The dictionaries of hooks of a module, each with those that say more of a hook
 #: with the same key.
@@ -33,11 +36,28 @@ _HOOKS = {
 _MARKS = ("_is_fsdp_managed_module", "_fsdp_use_orig_params")
 
 
+class Distribution(NamedTuple):
+    """How a `DTensor` is distributed."""
+
+    mesh: DeviceMesh
+    placements: tuple[Placement, ...]
+    shape: torch.Size
+    stride: tuple[int, ...]
+
+
 @dataclasses.dataclass(frozen=True)
 class ShardedParameter:
     """A parameter that `fully_shard` has sharded."""
 
     parameter: nn.Parameter
+    #: What it is sharded over and how, by dimension of that mesh: the last shards.
+    mesh: DeviceMesh
+    placements: tuple[Placement, ...]
+    #: Of what is gathered.
+    shape: torch.Size
+    stride: tuple[int, ...]
+    #: How what is gathered is distributed over other meshes, or None.
+    outer: Optional[Distribution]
     #: The modules that have it, more than one if it is tied, and its name there.
     owners: tuple[tuple[nn.Module, str], ...]
     policy: MixedPrecisionPolicy
@@ -58,13 +78,26 @@ def list_parameters(module: FSDPModule) -> Iterator[ShardedParameter]:
             info = record._module_info
             owners = [(info.module, info.param_name)]
             owners += zip(info.shared_modules, info.shared_param_names)
+            mesh = record.mesh_info.mesh
             yield ShardedParameter(
                 record.sharded_param,
+                mesh,
+                (Replicate(),) * (mesh.ndim - 1) + (record.fsdp_placement,),
+                record._orig_size,
+                record._contiguous_orig_stride,
+                _get_outer(record),
                 tuple(owners),
                 record.mp_policy,
                 _find_obstacle(group, record),
                 record,
             )
+
+
+def _get_outer(record: Any) -> Optional[Distribution]:
+    spec = record._unsharded_dtensor_spec
+    if spec is None:
+        return None
+    return Distribution(spec.mesh, tuple(spec.placements), spec.shape, spec.stride)
 
 
 def get_policy(module: FSDPModule) -> MixedPrecisionPolicy:
@@ -77,32 +110,57 @@ def list_modules(module: FSDPModule) -> tuple[nn.Module, ...]:
     return module._get_fsdp_state()._modules
 
 
+#: Of a group of parameters: its attributes that are None or false as long as its
+#: collectives are the usual ones, and what to call them.
+_UNUSUAL = {
+    "gradient_divide_factor": "its gradients have a divisor of their own",
+    "force_sum_reduction_for_comms": "its gradients are added up and then divided",
+    "reduce_scatter_unused_params": "gradients are reduced where there are none",
+    "_all_reduce_hook": "it has a hook for reductions",
+}
+
+
 def _find_obstacle(group: Any, record: Any) -> Optional[str]:
-    if group.gradient_divide_factor is not None:
-        return "its gradients have a divisor of their own"
+    parameter = record.sharded_param
+    for name, text in _UNUSUAL.items():
+        if getattr(group, name, None):
+            return text
     if not (group.reduce_grads and group.all_reduce_grads):
         return "its gradients are not reduced now"
     if record.offload_to_cpu:
         return "it is offloaded"
-    if record.is_dtensor:
-        return "it was a DTensor before"
-    if hasattr(record.sharded_param._local_tensor, "fsdp_pre_all_gather"):
+    if record.mesh_info.is_spmd_mesh:
+        return "its mesh has dimensions that do not shard it (dp_mesh_dims)"
+    if not hasattr(record.mesh_info, "shard_mesh_size"):
+        return "it is not sharded"
+    if hasattr(parameter._local_tensor, "fsdp_pre_all_gather"):
         return "its tensor has a gather of its own"
-    if record.sharded_param.device.type == "meta":
+    if parameter.device.type == "meta":
         return "it has no values yet (device meta)"
+    if parameter._backward_hooks:
+        return "it has hooks, which fully_shard does not call"
+    if _get_reduce_dtype(record) == torch.float16:
+        return "its gradients are divided before they are reduced (float16)"
     return None
+
+
+def _get_reduce_dtype(record: Any) -> torch.dtype:
+    policy = record.mp_policy
+    return policy.reduce_dtype or policy.param_dtype or record.sharded_param.dtype
 
 
 def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
     """Why the reductions of a model cannot be made from its parameters, or None."""
+    if not model.require_backward_grad_sync:
+        return "its gradients are not reduced now"
     if model.find_unused_parameters:
         return "find_unused_parameters is set"
     if model._comm_hooks:
         return "a communication hook is registered"
     if model.mixed_precision is not None:
         return "it has a policy of mixed precision"
-    if model.will_sync_module_buffers():
-        return "it broadcasts buffers (broadcast_buffers=False keeps them as they are)"
+    if hasattr(model, "buffer_hook"):
+        return "it has a hook for its buffers"
     return None
 
 
@@ -110,6 +168,26 @@ def original_class(module: FSDPModule) -> type:
     """The class that a module had before `fully_shard`."""
     classes = [c for c in type(module).__mro__ if not issubclass(c, FSDPModule)]
     return classes[0]
+
+
+def take_methods(
+    module: nn.Module, convert: Callable[[Callable], Callable]
+) -> dict[str, Callable]:
+    """Replaces the methods of a module that `register_fsdp_forward_method` was given
+    by what `convert` makes of the original ones. Returns what was replaced, by name.
+    """
+    taken = {}
+    for name, method in list(vars(module).items()):
+        function = getattr(method, "__func__", None)
+        if function is not None and _is_of_fsdp_code(function):
+            taken[name] = method
+            vars(module)[name] = convert(function.__wrapped__)
+    return taken
+
+
+def _is_of_fsdp_code(function: Any) -> bool:
+    # Its `__module__` is that of what it wraps.
+    return function.__globals__["__name__"].startswith("torch.distributed.fsdp.")
 
 
 def take_hooks(module: nn.Module) -> dict[str, dict]:
@@ -143,6 +221,14 @@ def _is_of_fsdp(hook: Any) -> bool:
     return (getattr(hook, "__module__", None) or "").startswith(
         "torch.distributed.fsdp."
     )
+
+
+@torch.no_grad()
+def broadcast_buffers(tensors: Iterable[torch.Tensor], group: Any) -> None:
+    """Sets tensors to those of the first rank of a group, such that a compiler sees
+    it."""
+    for tensor in tensors:
+        tensor.copy_(broadcast(tensor, 0, group))
 
 
 def forget_values(parameter: ShardedParameter) -> None:

@@ -129,6 +129,11 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
         "OpStrategy": f"{_SHARDING}._op_schema.OpStrategy",
         "TupleStrategy": f"{_SHARDING}._op_schema.TupleStrategy",
     },
+    # Models that are adopted.
+    "adoption": {
+        "broadcast": "torch.distributed._functional_collectives.broadcast",
+        "execution_engine": "torch.autograd.Variable._execution_engine",
+    },
     # The tracer, which makes graphs without a compiler.
     "tracer": {
         "FakeStore": "torch.testing._internal.distributed.fake_pg.FakeStore",

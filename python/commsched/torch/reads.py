@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What reading a parameter of an adopted model does.
+
+Reading gathers a sharded parameter, and its backward reduces the gradient. All of
+it is operators that a compiler sees, so that the functions here are traced.
+
+Gradients may also be added up over several backwards and reduced in the last. Those
+that are not reduced stay with the parameter's `Accumulation`, whole and in the type
+of the reduction; a backward that reduces adds its own, as `fully_shard` and
+`DistributedDataParallel` do.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+from typing import Any, Optional
+
+import torch
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor, Partial, Replicate
+
+from .compiling.shared_reads import register_read
+from .private import call_after_backward, fsdp
+from .sharding import MixedPrecision, gather_parameter
+
+
+@dataclasses.dataclass
+class Accumulation:
+    """Gradients of a parameter that are not reduced yet."""
+
+    #: What has them as its `grad`; not before they are first to be added up.
+    leaf: Optional[torch.Tensor] = None
+    #: Whether the next backward reduces.
+    reduces: bool = True
+    #: Whether there are some, which that backward adds to its own.
+    is_pending: bool = False
+
+
+class Read:
+    """Reads a parameter. Subclasses say how."""
+
+    def __init__(self, owner: nn.Module, name: str):
+        self.owner, self.name = owner, name
+        self.accumulation = Accumulation()
+        register_read(self)
+
+    @property
+    def parameter(self) -> nn.Parameter:
+        return self.owner._parameters[self.name]
+
+    def set_reduces(self, reduces: bool, others: Iterable[Read]) -> None:
+        """Whether the next backwards reduce the gradient, together with those of
+        `others`."""
+        state = self.accumulation
+        if not self.parameter.requires_grad or reduces == state.reduces:
+            return
+        if state.leaf is None:
+            state.leaf = self.make_leaf()
+            self.parameter.register_hook(lambda _: self._finish(others))
+        state.reduces = reduces
+        state.is_pending = reduces and state.leaf.grad is not None
+
+    def has_unreduced(self) -> bool:
+        """Whether there are gradients that were not reduced."""
+        state = self.accumulation
+        return (
+            state.leaf is not None
+            and state.leaf.grad is not None
+            and (state.is_pending or not state.reduces)
+        )
+
+    def _finish(self, others: Iterable[Read]) -> None:
+        """Is called when the reduced gradient, which has what was pending, is about
+        to be added to that of the parameter."""
+        if self._take_pending() is not None:
+            call_after_backward(lambda: [read.reduce_pending() for read in others])
+
+    def _take_pending(self) -> Optional[torch.Tensor]:
+        state = self.accumulation
+        if not state.is_pending:
+            return None
+        state.is_pending = False
+        pending, state.leaf.grad = state.leaf.grad, None
+        return pending
+
+    @torch.no_grad()
+    def reduce_pending(self) -> None:
+        """Reduces what is still pending after a backward that did not use the
+        parameter."""
+        pending = self._take_pending()
+        if pending is not None:
+            reduced = self.to_gradient(pending)
+            if self.parameter.grad is None:
+                self.parameter.grad = reduced
+            else:
+                self.parameter.grad += reduced
+
+    def __call__(self, parameter: nn.Parameter) -> torch.Tensor:
+        state = self.accumulation
+        if not parameter.requires_grad or (state.reduces and not state.is_pending):
+            return self.read(parameter)
+        if state.reduces:
+            return self.read_reducing(parameter, state.leaf.grad)
+        return self.read_keeping(parameter, state.leaf)
+
+    def make_leaf(self) -> torch.Tensor:
+        raise NotImplementedError
+
+    def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
+        """Reduces the gradient of the whole to that of the parameter."""
+        raise NotImplementedError
+
+    def read(self, parameter: nn.Parameter) -> torch.Tensor:
+        """The whole, whose gradient is reduced."""
+        raise NotImplementedError
+
+    def read_keeping(
+        self, parameter: nn.Parameter, leaf: torch.Tensor
+    ) -> torch.Tensor:
+        """The whole, whose gradient becomes that of `leaf`."""
+        raise NotImplementedError
+
+    def read_reducing(
+        self, parameter: nn.Parameter, pending: Optional[torch.Tensor]
+    ) -> torch.Tensor:
+        """The whole, whose gradient is added to `pending` and then reduced."""
+        raise NotImplementedError
+
+
+class ReadShards(Read):
+    """Reads a parameter that `fully_shard` has sharded. It may be a part of a
+    tensor that other dimensions of a mesh distribute, which then is read."""
+
+    def __init__(self, sharded: fsdp.ShardedParameter):
+        super().__init__(*sharded.owners[0])
+        self.sharded = sharded
+        param_dtype = sharded.policy.param_dtype or sharded.parameter.dtype
+        reduce_dtype = sharded.policy.reduce_dtype or param_dtype
+        self.precision = MixedPrecision(param_dtype, reduce_dtype)
+        self.mesh, self.placements = sharded.mesh, sharded.placements
+        self.shard_mesh, self.replica_mesh = sharded.mesh, None
+        if self.mesh.ndim > 1:
+            self.replica_mesh, self.shard_mesh = (
+                self.mesh[name] for name in self.mesh.mesh_dim_names
+            )
+        # The types of both reductions are the same, other than DTensor's.
+        self.reduces_low = self.mesh.ndim > 1 and reduce_dtype != self.parameter.dtype
+
+    def make_leaf(self) -> torch.Tensor:
+        # It has no memory of its own: only its gradient counts.
+        value = torch.zeros(
+            (), dtype=self.precision.reduce_dtype, device=self.parameter.device
+        )
+        return value.expand(self.sharded.shape).requires_grad_()
+
+    def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
+        like = self.parameter
+        return DTensor.from_local(
+            self._reduce(pending), like.device_mesh, like.placements,
+            run_check=False, shape=like.shape, stride=like.stride(),
+        )
+
+    def read(self, parameter: nn.Parameter) -> torch.Tensor:
+        if self.reduces_low:
+            return self.read_reducing(parameter, None)
+        return self._as_distributed(self._gather(parameter))
+
+    def read_keeping(
+        self, parameter: nn.Parameter, leaf: torch.Tensor
+    ) -> torch.Tensor:
+        whole = self._gather(parameter.detach())
+        return self._as_distributed(_KeepGradient.apply(whole, leaf))
+
+    def read_reducing(
+        self, parameter: nn.Parameter, pending: Optional[torch.Tensor]
+    ) -> torch.Tensor:
+        whole = _ReduceGradient.apply(
+            parameter.to_local(), self._gather(parameter.detach()), pending,
+            self._reduce,
+        )
+        return self._as_distributed(whole)
+
+    def _gather(self, parameter: DTensor) -> torch.Tensor:
+        if self.sharded.outer is not None:
+            parameter = DTensor.from_local(
+                parameter.to_local(), self.mesh, self.placements, run_check=False,
+                shape=self.sharded.shape, stride=self.sharded.stride,
+            )
+        return gather_parameter(parameter, self.precision)
+
+    def _as_distributed(self, whole: torch.Tensor) -> torch.Tensor:
+        outer = self.sharded.outer
+        if outer is None:
+            return whole
+        return DTensor.from_local(
+            whole, outer.mesh, outer.placements, run_check=False,
+            shape=outer.shape, stride=outer.stride,
+        )
+
+    def _reduce(self, gradient: torch.Tensor) -> torch.Tensor:
+        """The shard of the mean of all ranks' gradients."""
+        gradient = gradient.to(self.precision.reduce_dtype)
+        shard = _average(gradient, self.shard_mesh, self.placements[-1])
+        if self.replica_mesh is not None:
+            shard = _average(shard, self.replica_mesh, Replicate())
+        return shard.to(self.parameter.dtype)
+
+
+class ReadReplica(Read):
+    """Reads a parameter of a `DistributedDataParallel`, which is whole and keeps its
+    gradients itself."""
+
+    def __init__(self, owner: nn.Module, name: str, mesh: DeviceMesh):
+        super().__init__(owner, name)
+        self.mesh = mesh
+
+    def make_leaf(self) -> torch.Tensor:
+        return self.parameter
+
+    def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
+        return self._reduce(pending)
+
+    def read(self, parameter: nn.Parameter) -> torch.Tensor:
+        whole = DTensor.from_local(
+            parameter, self.mesh, [Replicate()], run_check=False
+        )
+        return whole.to_local(grad_placements=[Partial("avg")])
+
+    def read_keeping(
+        self, parameter: nn.Parameter, leaf: torch.Tensor
+    ) -> torch.Tensor:
+        return parameter
+
+    def read_reducing(
+        self, parameter: nn.Parameter, pending: Optional[torch.Tensor]
+    ) -> torch.Tensor:
+        return _ReduceGradient.apply(
+            parameter, parameter.detach(), pending, self._reduce
+        )
+
+    def _reduce(self, gradient: torch.Tensor) -> torch.Tensor:
+        return _average(gradient, self.mesh, Replicate())
+
+
+def _average(
+    gradient: torch.Tensor, mesh: DeviceMesh, placement: Any
+) -> torch.Tensor:
+    part = DTensor.from_local(gradient, mesh, [Partial("avg")], run_check=False)
+    return part.redistribute(placements=[placement]).to_local()
+
+
+class _KeepGradient(torch.autograd.Function):
+    """A whole parameter whose gradient becomes that of a leaf."""
+
+    @staticmethod
+    def forward(ctx: Any, whole: torch.Tensor, leaf: torch.Tensor) -> torch.Tensor:
+        ctx.dtype = leaf.dtype
+        return whole.view_as(whole)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple:
+        return None, gradient.to(ctx.dtype)
+
+
+class _ReduceGradient(torch.autograd.Function):
+    """A whole parameter whose gradient is added to a pending one and reduced into
+    the gradient of its shard."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        shard: torch.Tensor,
+        whole: torch.Tensor,
+        pending: Optional[torch.Tensor],
+        reduce: Callable[[torch.Tensor], torch.Tensor],
+    ) -> torch.Tensor:
+        ctx.reduce = reduce
+        ctx.save_for_backward(pending)
+        return whole.view_as(whole)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple:
+        (pending,) = ctx.saved_tensors
+        if pending is not None:
+            gradient = pending + gradient
+        return ctx.reduce(gradient), None, None, None
