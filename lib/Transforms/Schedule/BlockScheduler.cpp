@@ -305,18 +305,22 @@ BlockScheduler::considerAll(int64_t limitBytes) {
   // others are looked at in ascending order, since a search begins with what
   // was found before: for a budget step it then is the same whatever the limit
   // is. So are those behind a schedule that nothing is much shorter than.
-  schedule::Rank best = getBest(highest);
-  int64_t belowBytes = std::min(limitBytes, best.bytes);
+  const schedule::Rank shortest =
+      llvm::min_element(highest, [](const Considered &a, const Considered &b) {
+        return std::tie(a.rank.ns, a.rank.bytes) <
+               std::tie(b.rank.ns, b.rank.bytes);
+      })->rank;
+  int64_t belowBytes = std::min(limitBytes, shortest.bytes);
   FailureOr<SmallVector<int64_t>> steps = listBudgetSteps();
   if (failed(steps))
     return failure();
   llvm::erase_if(*steps, [&](int64_t bytes) { return bytes >= belowBytes; });
-  if (best.isOver)
+  if (shortest.isOver)
     steps->push_back(limitBytes);
   for (int64_t bytes : *steps) {
     if (failed(consider(bytes, limitBytes, all)))
       return failure();
-    best = getBest(all);
+    schedule::Rank best = getBest(all);
     FailureOr<bool> mayBeShorter = mayGain(best.ns);
     if (failed(mayBeShorter))
       return failure();
