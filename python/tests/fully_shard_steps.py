@@ -280,3 +280,54 @@ def compare(rank: int, case: str, inner: str):
 
 def compare_all(rank: int, cases: list[str], inner: str):
     return {case: compare(rank, case, inner) for case in cases}
+
+
+class Twice(nn.Module):
+    """Uses a parameter before and behind a break of the graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = torch.tanh(self.layer(x))
+        torch._dynamo.graph_break()
+        return torch.tanh(self.layer(x)).square().sum()
+
+
+def accumulate_twice(rank: int, is_replica: bool, way: str):
+    """Gradients of two steps of three micro-batches each, of which the last
+    reduces."""
+    import commsched.torch as cs
+
+    torch.manual_seed(0)
+    model = Twice()
+    if is_replica:
+        model = nn.parallel.DistributedDataParallel(model)
+    else:
+        fully_shard(model, mesh=init_device_mesh("cpu", (2,)))
+    call = model
+    if way != "plain":
+        cs.adopt(model)
+    if way == "compiled":
+        torch._dynamo.reset()
+        call = torch.compile(model, backend="commsched", options={"inner": "eager"})
+    generator = torch.Generator().manual_seed(rank)
+    found = []
+    for _ in range(2):
+        for last in (False, False, True):
+            if not is_replica:
+                model.set_requires_gradient_sync(last)
+            with SYNCHRONOUS if last or not is_replica else model.no_sync():
+                call(torch.randn(4, 8, generator=generator)).backward()
+        found += [get_local(p.grad).clone() for p in model.parameters()]
+        model.zero_grad()
+    return found
+
+
+def accumulate_all_ways(rank: int):
+    return {
+        (is_replica, way): accumulate_twice(rank, is_replica, way)
+        for is_replica in (False, True)
+        for way in ("plain", "eager", "compiled")
+    }

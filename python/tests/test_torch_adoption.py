@@ -49,6 +49,14 @@ def test_steps_have_equal_bits_and_their_collectives_in_the_graph(compared):
                 assert kind in said, f"{case}: {said}"
 
 
+def test_what_was_accumulated_counts_once_with_several_reads():
+    for found in run_ranks(steps.accumulate_all_ways, 2):
+        for (is_replica, way), gradients in found.items():
+            for one, other in zip(found[is_replica, "plain"], gradients):
+                # Its uses are reduced one by one, which rounds otherwise.
+                torch.testing.assert_close(other, one, msg=f"{is_replica}, {way}")
+
+
 @pytest.fixture
 def mesh(fake_world):
     fake_world(2)

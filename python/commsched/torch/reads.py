@@ -36,6 +36,11 @@ class Accumulation:
     reduces: bool = True
     #: Whether there are some, which that backward adds to its own.
     is_pending: bool = False
+    #: Its `grad` is how many reads added them in a backward: each does that knows
+    #: of them, and uses that several graphs have, or eager code, are several reads.
+    uses: Optional[torch.Tensor] = None
+    #: What was pending when the gradient of the parameter was added up.
+    taken: Optional[torch.Tensor] = None
 
 
 class Read:
@@ -58,6 +63,9 @@ class Read:
             return
         if state.leaf is None:
             state.leaf = self.make_leaf()
+            state.uses = torch.zeros(
+                (), device=self.parameter.device, requires_grad=True
+            )
             self.parameter.register_hook(lambda _: self._finish(others))
         state.reduces = reduces
         state.is_pending = reduces and state.leaf.grad is not None
@@ -74,8 +82,9 @@ class Read:
     def _finish(self, others: Iterable[Read]) -> None:
         """Is called when the reduced gradient, which has what was pending, is about
         to be added to that of the parameter."""
-        if self._take_pending() is not None:
-            call_after_backward(lambda: [read.reduce_pending() for read in others])
+        self.accumulation.taken = self._take_pending()
+        if self.accumulation.taken is not None:
+            call_after_backward(lambda: _finish_all(others))
 
     def _take_pending(self) -> Optional[torch.Tensor]:
         state = self.accumulation
@@ -86,23 +95,20 @@ class Read:
         return pending
 
     @torch.no_grad()
-    def reduce_pending(self) -> None:
-        """Reduces what is still pending after a backward that did not use the
-        parameter."""
-        pending = self._take_pending()
-        if pending is not None:
-            reduced = self.to_gradient(pending)
-            if self.parameter.grad is None:
-                self.parameter.grad = reduced
-            else:
-                self.parameter.grad += reduced
+    def add_pending(self, pending: torch.Tensor, times: int) -> None:
+        """Adds what was pending, reduced, `times` to the gradient."""
+        reduced = self.to_gradient(pending)
+        if self.parameter.grad is None:
+            self.parameter.grad = reduced
+        else:
+            self.parameter.grad += reduced * times
 
     def __call__(self, parameter: nn.Parameter) -> torch.Tensor:
         state = self.accumulation
         if not parameter.requires_grad or (state.reduces and not state.is_pending):
             return self.read(parameter)
         if state.reduces:
-            return self.read_reducing(parameter, state.leaf.grad)
+            return self.read_reducing(parameter, state.leaf.grad, state.uses)
         return self.read_keeping(parameter, state.leaf)
 
     def make_leaf(self) -> torch.Tensor:
@@ -123,9 +129,13 @@ class Read:
         raise NotImplementedError
 
     def read_reducing(
-        self, parameter: nn.Parameter, pending: Optional[torch.Tensor]
+        self,
+        parameter: nn.Parameter,
+        pending: Optional[torch.Tensor],
+        uses: Optional[torch.Tensor],
     ) -> torch.Tensor:
-        """The whole, whose gradient is added to `pending` and then reduced."""
+        """The whole, whose gradient is added to `pending` and then reduced. The
+        gradient of `uses` counts that."""
         raise NotImplementedError
 
 
@@ -164,7 +174,7 @@ class ReadShards(Read):
 
     def read(self, parameter: nn.Parameter) -> torch.Tensor:
         if self.reduces_low:
-            return self.read_reducing(parameter, None)
+            return self.read_reducing(parameter, None, None)
         return self._as_distributed(self._gather(parameter))
 
     def read_keeping(
@@ -174,11 +184,14 @@ class ReadShards(Read):
         return self._as_distributed(_KeepGradient.apply(whole, leaf))
 
     def read_reducing(
-        self, parameter: nn.Parameter, pending: Optional[torch.Tensor]
+        self,
+        parameter: nn.Parameter,
+        pending: Optional[torch.Tensor],
+        uses: Optional[torch.Tensor],
     ) -> torch.Tensor:
         whole = _ReduceGradient.apply(
             parameter.to_local(), self._gather(parameter.detach()), pending,
-            self._reduce,
+            uses, self._reduce,
         )
         return self._as_distributed(whole)
 
@@ -234,14 +247,37 @@ class ReadReplica(Read):
         return parameter
 
     def read_reducing(
-        self, parameter: nn.Parameter, pending: Optional[torch.Tensor]
+        self,
+        parameter: nn.Parameter,
+        pending: Optional[torch.Tensor],
+        uses: Optional[torch.Tensor],
     ) -> torch.Tensor:
         return _ReduceGradient.apply(
-            parameter, parameter.detach(), pending, self._reduce
+            parameter, parameter.detach(), pending, uses, self._reduce
         )
 
     def _reduce(self, gradient: torch.Tensor) -> torch.Tensor:
         return _average(gradient, self.mesh, Replicate())
+
+
+def _finish_all(reads: Iterable[Read]) -> None:
+    """Makes what was pending count once, after a backward that used it never or
+    more than once. `uses` are copied from the device together."""
+    found = []
+    for read in reads:
+        state = read.accumulation
+        pending, state.taken = state.taken, None
+        if pending is None:
+            pending = read._take_pending()
+        if pending is not None:
+            uses, state.uses.grad = state.uses.grad, None
+            found.append((read, pending, uses))
+    counted = [uses for _, _, uses in found if uses is not None]
+    counts = iter(torch.stack(counted).tolist() if counted else ())
+    for read, pending, uses in found:
+        times = 1 - (0 if uses is None else int(next(counts)))
+        if times:
+            read.add_pending(pending, times)
 
 
 def _average(
@@ -274,6 +310,7 @@ class _ReduceGradient(torch.autograd.Function):
         shard: torch.Tensor,
         whole: torch.Tensor,
         pending: Optional[torch.Tensor],
+        uses: Optional[torch.Tensor],
         reduce: Callable[[torch.Tensor], torch.Tensor],
     ) -> torch.Tensor:
         ctx.reduce = reduce
@@ -283,6 +320,7 @@ class _ReduceGradient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple:
         (pending,) = ctx.saved_tensors
-        if pending is not None:
-            gradient = pending + gradient
-        return ctx.reduce(gradient), None, None, None
+        if pending is None:
+            return ctx.reduce(gradient), None, None, None, None
+        used = torch.ones((), device=gradient.device)
+        return ctx.reduce(pending + gradient), None, None, used, None
