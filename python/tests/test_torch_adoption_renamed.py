@@ -34,10 +34,14 @@ def stays(model, match):
 
 @pytest.mark.parametrize("path", names.paths("adoption"))
 def test_a_name_that_is_not_there(model, path, monkeypatch):
-    known = tuple(
-        f"{p}_renamed" if p == path else p for p in names.USED["adoption"]
+    def rename(known):
+        return f"{known}_renamed" if known == path else known
+
+    used, imported = names.USED["adoption"], names.IMPORTED["adoption"]
+    monkeypatch.setitem(names.USED, "adoption", tuple(map(rename, used)))
+    monkeypatch.setitem(
+        names.IMPORTED, "adoption", {k: rename(v) for k, v in imported.items()}
     )
-    monkeypatch.setitem(names.USED, "adoption", known)
     stays(model, path.replace("()", "").replace(".", r"\.") + "_renamed")
     assert isinstance(model, FSDPModule)
 
