@@ -109,7 +109,7 @@ def cannot_follow(rank: int) -> str:
         return decision
 
     if rank == 1:
-        schedule.fit_plan = schedule.apply_plan = _refuse
+        schedule.fit_plan = schedule.follow_plan = _refuse
         store.wait(["decided"])
     else:
         schedule.agree = decide

@@ -128,6 +128,9 @@ CASES = {
     "tensor parallel, accumulated": Case(
         {"tied": False}, **PARALLEL, accumulates=True
     ),
+    "tensor parallel, accumulated, bfloat16": Case(
+        {"tied": False}, {"mp_policy": LOW}, **PARALLEL, accumulates=True
+    ),
     "DDP": Case(options=None, kinds=("all_reduce",)),
     "DDP, repeated": Case({"repeated": True}, None, kinds=("all_reduce",)),
     "DDP, accumulated": Case(

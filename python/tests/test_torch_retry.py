@@ -21,7 +21,9 @@ from commsched.torch.rewriting import (  # noqa: E402
     Bucket,
     Plan,
     Trial,
+    apply_plan,
     fit_plan,
+    follow_plan,
     rewriter,
 )
 from graphs import fake_trace  # noqa: E402
@@ -101,6 +103,19 @@ def test_a_bucket_that_cannot_be_merged(gm, planned, monkeypatch, error):
     assert f"does not merge {' + '.join(first)}, since" in text
     assert "it has no such operator" in text
     assert "the figures are those of the whole plan" in text
+
+
+def test_names_of_another_rank_mean_other_nodes(gm):
+    """A plan in which a product that comes late is the name of an early one is
+    followed in the order of its launches."""
+    first, second, third, *others = starts(gm)
+    names = [node.name for node in gm.graph.nodes if node.name not in starts(gm)]
+    product = next(name for name in names if name.startswith("m") and "_1" in name)
+    plan = Plan(order=(product, third, first, second, *others))
+    with pytest.raises(RewriteError, match=f"'{third}'|'{first}'"):
+        apply_plan(copy.deepcopy(gm), plan)
+    follow_plan(gm, plan)
+    assert starts(gm) == [third, first, second, *others]
 
 
 def test_strict_refuses_it(gm, planned, monkeypatch):

@@ -50,8 +50,8 @@ from commsched.torch.rewriting import (
     PlanError,
     RewriteError,
     Trial,
-    apply_plan,
     fit_plan,
+    follow_plan,
     limit_in_flight,
     make_plan,
 )
@@ -239,7 +239,7 @@ def _decide(gm, kind, options, plan, error, record) -> None:
             if decision.plan is plan:
                 trial.keep(recompile=False)
             else:
-                apply_plan(gm, decision.plan, recompile=False)
+                follow_plan(gm, decision.plan)
             record.plan = decision.plan
     except Exception:
         decision = dataclasses.replace(decision, plan=None, transient=True)

@@ -7,7 +7,13 @@ before and after `commsched-opt` what changed;
 the graph; :func:`~commsched.torch.rewriting.apply.apply` does both.
 """
 
-from commsched.torch.rewriting.apply import Trial, apply, apply_plan, fit_plan
+from commsched.torch.rewriting.apply import (
+    Trial,
+    apply,
+    apply_plan,
+    fit_plan,
+    follow_plan,
+)
 from commsched.torch.rewriting.decision import make_plan
 from commsched.torch.rewriting.errors import PlanError, RewriteError
 from commsched.torch.rewriting.in_flight import Limit, limit_in_flight
@@ -23,6 +29,7 @@ __all__ = [
     "apply",
     "apply_plan",
     "fit_plan",
+    "follow_plan",
     "limit_in_flight",
     "make_plan",
 ]

@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 from torch import fx
 
+from commsched.torch.importer.targets import communicates
 from commsched.torch.rewriting.decision import make_plan
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.inlining import replace_nodes, without_calls
@@ -56,6 +57,25 @@ def apply_plan(
     the result would not compute what `gm` does.
     """
     return Trial(gm, plan).keep(recompile)
+
+
+def follow_plan(gm: fx.GraphModule, plan: Plan) -> fx.GraphModule:
+    """Does to `gm` what the plan of another rank says, without making code anew.
+
+    Graphs of ranks that hold nothing of a parameter have other nodes, so that a
+    name may be that of another one. Launches and waits correspond; if the whole plan does
+    not fit, only these are put into its order. Raises RewriteError as
+    :func:`apply_plan`.
+    """
+    try:
+        return apply_plan(gm, plan, recompile=False)
+    except RewriteError:
+        names = {
+            node.name
+            for node in gm.graph.nodes
+            if node.op == "call_function" and communicates(node.target)
+        }
+        return apply_plan(gm, plan.order_only(names), recompile=False)
 
 
 class Trial:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from dataclasses import dataclass
-from typing import Any, Callable, TypeVar, Union
+from typing import Any, Callable, Container, TypeVar, Union
 
 from commsched.torch.rewriting.errors import PlanError
 
@@ -94,6 +94,15 @@ class Plan:
                 order.extend(self.buckets[number].waits)
         buckets = list(self.buckets)
         del buckets[number]
+        return dataclasses.replace(
+            self, order=tuple(order), buckets=tuple(buckets), unchanged=False
+        )
+
+    def order_only(self, names: Container[str]) -> Plan:
+        """Returns the plan with the order of `names` and of buckets alone, whose
+        members keep their casts."""
+        order = [e for e in self.order if not isinstance(e, str) or e in names]
+        buckets = [dataclasses.replace(b, absorbed_casts=()) for b in self.buckets]
         return dataclasses.replace(
             self, order=tuple(order), buckets=tuple(buckets), unchanged=False
         )
