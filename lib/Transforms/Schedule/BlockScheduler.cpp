@@ -74,7 +74,7 @@ LogicalResult BlockScheduler::findStarts() {
   if (!starts.empty())
     return success();
   const schedule::Problem &known = problem.getProblem();
-  starts.push_back({known.programOrder(), nullptr, {}, {}, {}});
+  starts.push_back({known.programOrder(), nullptr});
   leastBytes = program.step.peakBytes;
   if (options.beginsWithProgram)
     return success();
@@ -88,7 +88,7 @@ LogicalResult BlockScheduler::findStarts() {
     if (failed(search))
       return failure();
     if (*search)
-      starts.push_back({std::move(order), std::move(*search), {}, {}, {}});
+      starts.push_back({std::move(order), std::move(*search)});
   }
   return success();
 }
@@ -137,7 +137,7 @@ FailureOr<BlockSchedule> BlockScheduler::splitInOrder(BlockSchedule found,
     FailureOr<std::unique_ptr<BlockSearch>> search = readIn(order);
     if (failed(search))
       return failure();
-    scheduled.push_back({order, std::move(*search), {}, {}, {}});
+    scheduled.push_back({order, std::move(*search)});
     known = std::prev(scheduled.end());
   }
   if (!known->search)
@@ -212,35 +212,16 @@ FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
   return limits;
 }
 
-/// find(), which is called once for each limit.
-FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(Start &start,
-                                                           int64_t limitBytes) {
-  auto it = start.schedules.find(limitBytes);
-  if (it == start.schedules.end()) {
-    FailureOr<BlockSchedule> schedule = find(start, limitBytes);
-    if (failed(schedule))
+/// What `known` has for a limit, once `make` has made it.
+template <typename T, typename MakeFn>
+static FailureOr<const T *> getOrMake(std::map<int64_t, T> &known,
+                                      int64_t limitBytes, MakeFn make) {
+  auto it = known.find(limitBytes);
+  if (it == known.end()) {
+    FailureOr<T> made = make();
+    if (failed(made))
       return failure();
-    it = start.schedules.emplace(limitBytes, std::move(*schedule)).first;
-  }
-  return &it->second;
-}
-
-/// The number of operations up to which smaller budgets are considered: that
-/// takes a few times as long as scheduling once.
-static constexpr NodeId maxSteppedNodes = 1 << 16;
-
-/// improve() of what getOrFind() gives.
-FailureOr<const BlockSchedule *>
-BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
-  auto it = start.improved.find(limitBytes);
-  if (it == start.improved.end()) {
-    FailureOr<const BlockSchedule *> known = getOrFind(start, limitBytes);
-    if (failed(known))
-      return failure();
-    FailureOr<BlockSchedule> improved = getStartOf(**known).improve(**known);
-    if (failed(improved))
-      return failure();
-    it = start.improved.emplace(limitBytes, std::move(*improved)).first;
+    it = known.emplace(limitBytes, std::move(*made)).first;
   }
   return &it->second;
 }
@@ -248,16 +229,33 @@ BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
 /// scheduleUnmerged(), which is called once for each limit.
 FailureOr<const schedule::StepSchedule *>
 BlockScheduler::getOrScheduleUnmerged(Start &start, int64_t limitBytes) {
-  auto it = start.unmerged.find(limitBytes);
-  if (it == start.unmerged.end()) {
-    FailureOr<schedule::StepSchedule> unmerged =
-        (start.search ? *start.search : *this).scheduleUnmerged(limitBytes);
-    if (failed(unmerged))
-      return failure();
-    it = start.unmerged.emplace(limitBytes, std::move(*unmerged)).first;
-  }
-  return &it->second;
+  return getOrMake(start.unmerged, limitBytes, [&] {
+    return (start.search ? *start.search : *this).scheduleUnmerged(limitBytes);
+  });
 }
+
+/// find(), which is called once for each limit.
+FailureOr<const BlockSchedule *> BlockScheduler::getOrFind(Start &start,
+                                                           int64_t limitBytes) {
+  return getOrMake(start.schedules, limitBytes,
+                   [&] { return find(start, limitBytes); });
+}
+
+/// improve() of what getOrFind() gives.
+FailureOr<const BlockSchedule *>
+BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
+  return getOrMake(
+      start.improved, limitBytes, [&]() -> FailureOr<BlockSchedule> {
+        FailureOr<const BlockSchedule *> known = getOrFind(start, limitBytes);
+        if (failed(known))
+          return failure();
+        return getStartOf(**known).improve(**known);
+      });
+}
+
+/// The number of operations up to which smaller budgets are considered: that
+/// takes a few times as long as scheduling once.
+static constexpr NodeId maxSteppedNodes = 1 << 16;
 
 /// Adds the schedules for `bytes`. In a small block, which has many budget
 /// steps, they begin with the order of the program, with that of the least

@@ -361,9 +361,9 @@ private:
     /// Null for the order that this has read.
     std::unique_ptr<BlockSearch> search;
     /// By limit: what scheduleUnmerged() gave.
-    std::map<int64_t, schedule::StepSchedule> unmerged;
+    std::map<int64_t, schedule::StepSchedule> unmerged = {};
     /// By limit: what find() gave, and what improve() made of that.
-    std::map<int64_t, BlockSchedule> schedules, improved;
+    std::map<int64_t, BlockSchedule> schedules = {}, improved = {};
   };
 
   /// A schedule that is considered for a limit, with its rank there.
