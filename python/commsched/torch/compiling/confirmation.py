@@ -37,10 +37,14 @@ from commsched.torch.compiling.publishing import (
     publish,
     unpack,
 )
-from commsched.torch.compiling.store import Job, StoreSilent, current_job
+from commsched.torch.compiling.store import (
+    FIRST_LOOK,
+    LONGEST_LOOK,
+    Job,
+    StoreSilent,
+    current_job,
+)
 
-#: Seconds between two looks at the store: the first, and the longest.
-FIRST_LOOK, LONGEST_LOOK = 0.005, 0.5
 #: Seconds after which a rank that waits says for whom.
 NOTICE = 30.0
 #: Ranks that a message names at most.

@@ -22,15 +22,16 @@ import torch
 from torch import fx
 
 from commsched.torch import private
-from commsched.torch.compiling.confirmation import (
-    FIRST_LOOK,
-    LONGEST_LOOK,
-    RanksDiffer,
-)
+from commsched.torch.compiling.confirmation import RanksDiffer
 from commsched.torch.compiling.launches import Launches, digest_of
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
-from commsched.torch.compiling.store import Job, StoreSilent, current_job
+from commsched.torch.compiling.store import (
+    Job,
+    StoreSilent,
+    current_job,
+    poll,
+)
 
 Run = Callable[[list], Any]
 
@@ -182,16 +183,12 @@ class _Contest:
         return [found[rank] for rank in sorted(found)]
 
     def _await(self, base: str, rank: int, deadline: float) -> list:
-        pause = FIRST_LOOK
-        while (text := self._job.get(base + str(rank))) is None:
-            if time.monotonic() > deadline:
-                raise RanksDiffer(
-                    f"rank {self._job.rank} timed a graph as it was and as it "
-                    f"was scheduled, but rank {rank} did not within the option "
-                    "'timeout'"
-                )
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_LOOK)
+        text = poll(lambda: self._job.get(base + str(rank)), deadline)
+        if text is None:
+            raise RanksDiffer(
+                f"rank {self._job.rank} timed a graph as it was and as it was "
+                f"scheduled, but rank {rank} did not within the option 'timeout'"
+            )
         return json.loads(text)
 
 

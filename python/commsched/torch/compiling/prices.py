@@ -32,10 +32,14 @@ import commsched
 from commsched.output import replacing
 from commsched.torch import private
 from commsched.torch.compiling import records
-from commsched.torch.compiling.confirmation import FIRST_LOOK, LONGEST_LOOK
 from commsched.torch.compiling.launches import digest_of
 from commsched.torch.compiling.publishing import pack, unpack
-from commsched.torch.compiling.store import Job, StoreSilent, current_job
+from commsched.torch.compiling.store import (
+    Job,
+    StoreSilent,
+    current_job,
+    poll,
+)
 from commsched.torch.measuring.collectives import measure_collectives
 from commsched.torch.measuring.machine import measure_target, slowest
 from commsched.torch.measuring.profile import write_profile
@@ -174,7 +178,7 @@ class _Table:
                 return _GO
             return job.get("prices/table")
 
-        found = self._wait(met)
+        found = poll(met, self._deadline)
         if found not in (None, _GO):
             return found
         late = f"rank {job.rank} waited for other ranks to compile, too"
@@ -226,19 +230,9 @@ class _Table:
                 return _GO
             return self._job.get("prices/table")  # A rank gave up.
 
-        if self._wait(all_gave) != _GO:
+        if poll(all_gave, self._deadline) != _GO:
             raise TimeoutError("another rank did not measure to the end")
         return [json.loads(self._job.get(base + str(r))) for r in range(size)]
-
-    def _wait(self, ask: Callable[[], Optional[str]]) -> Optional[str]:
-        """Returns the first answer, None if there is none in time."""
-        pause = FIRST_LOOK
-        while not (found := ask()):
-            if time.monotonic() > self._deadline:
-                return None
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_LOOK)
-        return found
 
     # -- keeping -------------------------------------------------------------
 

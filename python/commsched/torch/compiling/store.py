@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar
@@ -20,6 +21,8 @@ from torch import distributed
 from commsched.torch import private
 from commsched.torch.private import gloo
 
+#: Seconds between two looks at the store: the first, and the longest.
+FIRST_LOOK, LONGEST_LOOK = 0.005, 0.5
 #: The longest value in bytes. A TCPStore closes the connection at 8 MiB.
 LONGEST = 4 << 20
 
@@ -102,6 +105,18 @@ class Job:
                 self._error = f"the job's store failed: {lines[0]}"
                 raise StoreSilent(self._error) from error
             return value
+
+
+def poll(ask: Callable[[], Optional[Result]], deadline: float) -> Optional[Result]:
+    """Asks in growing intervals, and returns the first answer that is not None;
+    None if there is none before `deadline`, a time of `time.monotonic`."""
+    pause = FIRST_LOOK
+    while (found := ask()) is None:
+        if time.monotonic() > deadline:
+            return None
+        time.sleep(pause)
+        pause = min(2 * pause, LONGEST_LOOK)
+    return found
 
 
 _current: Optional[tuple[Any, Optional[Job]]] = None
