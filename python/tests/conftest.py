@@ -31,6 +31,16 @@ def no_records_of_other_tests():
     forget_records()
 
 
+@pytest.fixture(autouse=True)
+def no_device_of_peers(monkeypatch):
+    """benchmarks/peers registers a device for the life of a process. It is the
+    accelerator at hand of no other test."""
+    torch = sys.modules.get("torch")
+    device = torch and torch.accelerator.current_accelerator()
+    if device and device.type == "commsched":
+        monkeypatch.setattr(torch.accelerator, "is_available", lambda: False)
+
+
 def forget_records():
     records = sys.modules.get("commsched.torch.compiling.records")
     if records is not None:
