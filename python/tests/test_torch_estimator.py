@@ -73,6 +73,21 @@ def test_times_are_those_of_the_cost_model(layers):
     assert other(product) > estimator(product)
 
 
+def test_a_graph_that_is_not_in_order_is_estimated_and_left_so(layers):
+    """As Inductor's merge of gathers before its scheduling leaves one."""
+    expected = estimated(layers, target="h100")
+    (*_, last) = layers.graph.find_nodes(
+        op="call_function", target=c10d.wait_tensor.default
+    )
+    (product,) = last.users
+    product.append(last)
+    before = list(layers.graph.nodes)
+    estimator = runtime_estimator(target="h100")
+    for node in before:
+        assert estimator(node) == expected.get(node.name)
+    assert list(layers.graph.nodes) == before
+
+
 def test_one_run_estimates_all_nodes(layers, monkeypatch):
     runs = []
     original = opt.run_programs

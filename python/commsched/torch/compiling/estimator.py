@@ -27,6 +27,7 @@ from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.runs import estimate_text
 from commsched.torch.compiling.schedule import describe, import_options
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
+from commsched.torch.importer.ordering import in_order
 
 _RUNTIME = "commsched.runtime_ns"
 
@@ -91,7 +92,9 @@ class RuntimeEstimator:
         spec = GraphSpec("graph", graph.owning_module)
         try:
             settings = import_options(self.options, graph.owning_module)
-            module = import_graphs([spec], settings)
+            # Inductor asks before it sorts what its merging has left.
+            with in_order(graph):
+                module = import_graphs([spec], settings)
             run = estimate_text(str(module), self.options)
         except Exception as error:
             records.warn_once(

@@ -7,6 +7,8 @@ DDP's all-reduces leaves one so, and Inductor sorts it later.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import Optional
 
 import torch
@@ -52,3 +54,16 @@ def put_in_order(graph: torch.fx.Graph) -> bool:
             ready.extend(u for u in reversed(node.users) if u in late)
     relink(graph, order)
     return True
+
+
+@contextlib.contextmanager
+def in_order(graph: torch.fx.Graph) -> Iterator[None]:
+    """Has `graph` in order within the block, and its nodes where they were
+    behind it."""
+    order = list(graph.nodes)
+    moved = put_in_order(graph)
+    try:
+        yield
+    finally:
+        if moved:
+            relink(graph, order)
