@@ -91,6 +91,43 @@ TEST(SmallerOrders, OverlapOfCollectivesIsNoPoorOrder) {
   EXPECT_EQ(found.leastBytes, 102);
 }
 
+/// A chain of gradients of 100 bytes, and behind it all products of one, which
+/// read it through a view, and of a saved value of 150 bytes. Each makes 400
+/// bytes, and of them 1 that stays. The view takes no memory.
+Problem makeBackward() {
+  constexpr int numLayers = 8;
+  Problem problem;
+  std::vector<NodeId> gradients, views;
+  for (int layer = 0; layer < numLayers; ++layer)
+    gradients.push_back(layer == 0
+                            ? addCompute(problem, 10)
+                            : addCompute(problem, 10, {gradients.back()}));
+  for (NodeId gradient : gradients)
+    views.push_back(addCompute(problem, 0, {gradient}));
+  for (int layer = 0; layer < numLayers; ++layer) {
+    NodeId product = addCompute(problem, 10, {views[layer]});
+    NodeId sum = addCompute(problem, 1, {product});
+    BufferId held = problem.addBuffer(100, gradients[layer], /*freed=*/true);
+    problem.addUse(held, views[layer]);
+    problem.addUse(held, product);
+    if (layer + 1 < numLayers)
+      problem.addUse(held, gradients[layer + 1]);
+    problem.addUse(problem.addBuffer(150, noNode, /*freed=*/true), product);
+    problem.addUse(problem.addBuffer(400, product, /*freed=*/true), sum);
+    problem.addBuffer(1, sum, /*freed=*/false);
+  }
+  problem.finalize();
+  return problem;
+}
+
+TEST(SmallerOrders, NothingWaitsForAView) {
+  Problem problem = makeBackward();
+  SmallerOrders found = *findSmallerOrders(problem);
+  ASSERT_FALSE(found.orders.empty());
+  // All saved values, a gradient with its product, and the next gradient.
+  EXPECT_EQ(found.leastBytes, 8 * 150 + 100 + 400 + 100);
+}
+
 TEST(SmallerOrders, AnInvalidProgramIsAnError) {
   Problem problem;
   addCompute(problem, 10);

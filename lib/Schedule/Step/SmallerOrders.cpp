@@ -39,8 +39,8 @@ namespace {
 
 /// Orders computation by its place beside the longest chain of the program:
 /// what takes more memory than it frees comes directly before what needs it,
-/// and everything else directly behind what it needs. Collectives take no time:
-/// they are as late as possible anyway.
+/// and everything else directly behind what it needs, so that nothing waits for
+/// a view. Collectives take no time: they are as late as possible anyway.
 class ChainOrder {
 public:
   explicit ChainOrder(const Problem &problem);
@@ -56,6 +56,7 @@ private:
   void measureChains();
   void measureKept();
   int64_t computeFreed(NodeId node) const;
+  bool isEarly(NodeId node) const;
 
   const Problem &problem;
   /// By operation: the longest chain before and behind it.
@@ -65,13 +66,15 @@ private:
   /// By operation: the bytes that stay of what it makes when all that follows
   /// at once has run, such as the reduction of a gradient.
   std::vector<int64_t> kept;
+  /// By operation: the bytes that it makes.
+  std::vector<int64_t> made;
 };
 
 } // namespace
 
 ChainOrder::ChainOrder(const Problem &problem)
     : problem(problem), heads(problem.numNodes()), tails(problem.numNodes()),
-      kept(problem.numNodes()) {
+      kept(problem.numNodes()), made(problem.numNodes()) {
   measureChains();
   measureKept();
 }
@@ -89,10 +92,13 @@ void ChainOrder::measureChains() {
 }
 
 void ChainOrder::measureKept() {
-  std::vector<int64_t> freed(problem.numNodes()), stays(problem.numNodes());
+  std::vector<int64_t> stays(problem.numNodes());
   for (BufferId id = 0; id < problem.numBuffers(); ++id)
-    if (const Buffer &buffer = problem.buffer(id); buffer.producer != noNode)
-      (buffer.freed ? freed : stays)[buffer.producer] += buffer.bytes;
+    if (const Buffer &buffer = problem.buffer(id); buffer.producer != noNode) {
+      made[buffer.producer] += buffer.bytes;
+      if (!buffer.freed)
+        stays[buffer.producer] += buffer.bytes;
+    }
   const Order &program = problem.topologicalOrder();
   for (auto it = program.rbegin(); it != program.rend(); ++it) {
     NodeId node = *it;
@@ -104,10 +110,11 @@ void ChainOrder::measureKept() {
               ? unlimited
               : std::min(behind, unlimited - kept[end.node]) + kept[end.node];
     // What makes nothing, such as a wait, stands for what it passes on.
-    bool passesOn = problem.kind(node) != NodeKind::Start && freed[node] == 0;
+    int64_t freed = made[node] - stays[node];
+    bool passesOn = problem.kind(node) != NodeKind::Start && freed == 0;
     kept[node] =
         stays[node] + (passesOn ? std::min(behind, unlimited - stays[node])
-                                : std::min(behind, freed[node]));
+                                : std::min(behind, freed));
   }
 }
 
@@ -125,13 +132,19 @@ int64_t ChainOrder::computeFreed(NodeId node) const {
   return bytes;
 }
 
+/// Whether `node` comes directly behind what it needs.
+bool ChainOrder::isEarly(NodeId node) const {
+  bool isView = problem.kind(node) == NodeKind::Compute && made[node] == 0;
+  return isView || kept[node] <= computeFreed(node);
+}
+
 Order ChainOrder::take() {
   using Entry = std::pair<int64_t, NodeId>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> ready;
   auto makeReady = [&](NodeId node) {
-    bool isEarly = kept[node] <= computeFreed(node);
     ready.push(
-        {isEarly ? heads[node] : longest - tails[node] - getCost(node), node});
+        {isEarly(node) ? heads[node] : longest - tails[node] - getCost(node),
+         node});
   };
   ReadyTracker tracker(problem);
   for (NodeId node : tracker.listReady())
