@@ -147,12 +147,12 @@ def test_schedules_are_near_the_optimum(optima, tool):
     proofs = [
         proof
         for seed, proof in optima.read_proofs().items()
-        # All in a campaign, and else one in four and the worst.
-        if runs() > 1 or seed % 4 == 0 or optima.SmallStep(seed).name in WORST
+        # All in a campaign, and else one in eight and the worst.
+        if runs() > 1 or seed % 8 == 0 or optima.SmallStep(seed).name in WORST
     ]
     outcomes = optima.schedule(tool, optima.SCHEDULE, proofs)
     gaps = sorted(outcome.gap for outcome in outcomes)
-    assert len(gaps) == len(proofs) >= 50
+    assert len(gaps) == len(proofs) >= 30
     assert gaps[0] >= 0, "shorter than the shortest: the solver or the model is wrong"
     assert statistics.median(gaps) <= 0.01
     assert sum(gap > 0.05 for gap in gaps) <= 0.05 * len(gaps)

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import fully_shard_steps as steps
+import seeds
 from ranks import run_ranks
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
@@ -23,19 +24,27 @@ from torch.distributed.fsdp import (
 
 import commsched.torch as cs
 
-BY_RANKS = {
-    ranks: [
-        name
-        for name, case in steps.CASES.items()
-        if math.prod(case.shape) == ranks
-    ]
-    for ranks in (2, 4)
-}
+#: Cases that have most of what others have one by one; of those some take turns.
+ALWAYS = (
+    "plain",
+    "accumulated, bfloat16",
+    "DDP, accumulated",
+    "replicated, accumulated, bfloat16",
+    "tensor parallel, accumulated, bfloat16",
+)
+IN_TURN = {2: 3, 4: 1}
 
 
-@pytest.fixture(scope="module", params=BY_RANKS)
+def cases_of(ranks):
+    names = [n for n, case in steps.CASES.items() if math.prod(case.shape) == ranks]
+    others = [name for name in names if name not in ALWAYS]
+    chosen = seeds.turns(others, IN_TURN[ranks])
+    return [name for name in names if name in ALWAYS or name in chosen]
+
+
+@pytest.fixture(scope="module", params=IN_TURN)
 def compared(request):
-    cases = BY_RANKS[request.param]
+    cases = cases_of(request.param)
     return run_ranks(
         steps.compare_all, request.param, timeout=400, args=(cases, "eager")
     )
