@@ -21,13 +21,13 @@ from typing import Optional
 import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.fsdp import FSDPModule, UnshardHandle
+from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, UnshardHandle
 from torch.nn.parallel import DistributedDataParallel
 
 from .private import fsdp
 from .private.names import missing as find_missing
 from .reads import Read, ReadReplica, ReadShards
-from .sharding import gather_on_read, list_parameters
+from .sharding import forget_reads, gather_on_read, list_parameters
 
 
 @dataclasses.dataclass
@@ -162,9 +162,11 @@ def adopt(model: nn.Module) -> nn.Module:
         taken = _take(module)
         taken.parameters = parameters[module]
         taken.methods = fsdp.take_methods(
-            module, functools.partial(_add_casts, module)
+            module, functools.partial(_add_casts, fsdp.get_policy(module))
         )
-        module.__class__ = _make_adopted_class(module)
+        module.__class__ = _make_adopted_class(
+            fsdp.original_class(module), fsdp.get_policy(module)
+        )
         for parameter in parameters[module]:
             read = ReadShards(parameter)
             taken.reads.append(read)
@@ -235,6 +237,7 @@ def release(model: nn.Module) -> nn.Module:
     for module in _list_taken(model):
         taken = _TAKEN.pop(module)
         module.__class__ = taken.cls
+        forget_reads(module)
         fsdp.put_hooks(module, taken.hooks)
         vars(module).update(taken.methods)
         parameters += taken.parameters
@@ -267,6 +270,9 @@ def _apply(model: nn.Module, reads: _Reads, tied: _Tied) -> None:
     if tied.reads:
         _take(model)
         model.__class__ = tied.make_class(type(model))
+    for module in _list_taken(model):
+        for read in _TAKEN[module].reads:
+            read.model = model
 
 
 def _set_reduces(modules: Iterable[nn.Module], reduces: bool) -> None:
@@ -304,19 +310,18 @@ def _is_refused(
     return False
 
 
-def _make_adopted_class(module: FSDPModule) -> type:
-    """The class of the module before `fully_shard`, with the casts of FSDP2."""
-    cls = fsdp.original_class(module)
+@functools.cache
+def _make_adopted_class(cls: type, policy: MixedPrecisionPolicy) -> type:
+    """The class of modules before `fully_shard`, with the casts of FSDP2."""
     attributes = {"__module__": cls.__module__}
-    forward = _add_casts(module, cls.forward)
+    forward = _add_casts(policy, cls.forward)
     if forward is not cls.forward:
         attributes["forward"] = forward
     return type(cls.__name__, (AdoptedModule, cls), attributes)
 
 
-def _add_casts(module: FSDPModule, function: Callable) -> Callable:
-    """`function` with what the policy of the module casts."""
-    policy = fsdp.get_policy(module)
+def _add_casts(policy: MixedPrecisionPolicy, function: Callable) -> Callable:
+    """`function` with what the policy of a module casts."""
     inputs = policy.param_dtype if policy.cast_forward_inputs else None
     outputs = policy.output_dtype
     if not (inputs or outputs):

@@ -44,12 +44,16 @@ class Accumulation:
 
 
 class Read:
-    """Reads a parameter. Subclasses say how."""
+    """Reads a parameter of the adopted `model`. Subclasses say how."""
 
     def __init__(self, owner: nn.Module, name: str):
         self.owner, self.name = owner, name
+        self.model = owner
         self.accumulation = Accumulation()
         register_read(self)
+
+    def __deepcopy__(self, memo: dict) -> Read:
+        return self  # Of a copy of the model, too, as its class is.
 
     @property
     def parameter(self) -> nn.Parameter:

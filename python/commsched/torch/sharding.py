@@ -12,6 +12,7 @@ ordinary operation, where a compiler can move it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 
 import torch
@@ -24,6 +25,8 @@ from torch.distributed.tensor import (
     Shard,
     distribute_tensor,
 )
+
+from .private import random_states
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,14 +118,33 @@ def gather_on_read(
     module: nn.Module, reads: dict[str, Callable[[nn.Parameter], torch.Tensor]]
 ) -> None:
     """Give ``module`` a class in which reading a parameter calls its function."""
+    # Graphs that read a DTensor have its mesh.
+    random_states.put_before_objects()
+    vars(module)[_READS] = reads
+    module.__class__ = _make_reading_class(type(module), tuple(reads))
+
+
+def forget_reads(module: nn.Module) -> None:
+    """Take back what ``gather_on_read`` has done but for the class."""
+    vars(module).pop(_READS, None)
+
+
+#: The attribute of a module that has its reads.
+_READS = "commsched_reads"
+
+
+@functools.cache
+def _make_reading_class(cls: type, names: tuple[str, ...]) -> type:
+    """Modules of one class stay of one class, so that one compiled graph does for
+    all blocks of a model that is compiled block by block."""
 
     def gathered(name: str) -> property:
-        return property(lambda self: reads[name](self._parameters[name]))
+        return property(
+            lambda self: self.commsched_reads[name](self._parameters[name])
+        )
 
-    cls = type(module)
-    properties = {name: gathered(name) for name in reads}
-    properties["__module__"] = cls.__module__
-    module.__class__ = type(cls.__name__, (cls,), properties)
+    properties = {name: gathered(name) for name in names}
+    return type(cls.__name__, (cls,), {**properties, "__module__": cls.__module__})
 
 
 def gather_parameter(

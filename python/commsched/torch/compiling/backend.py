@@ -14,6 +14,7 @@ from commsched.torch.compiling.contest import Entrant, copy_of
 from commsched.torch.compiling.guards import find_obstacle
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
+from commsched.torch.compiling.parts import warn_of_parts
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.roles import (
     parameter_inputs,
@@ -93,6 +94,7 @@ class GraphCompiler:
     def __call__(
         self, gm: torch.fx.GraphModule, inputs: Sequence[Any]
     ) -> Callable[..., Any]:
+        warn_of_parts(inputs)
         share_reads(gm, inputs)
         if self.options.inner == "inductor":
             from commsched.torch.compiling.inductor import compile_graph

@@ -18,7 +18,8 @@ from typing import Any
 import torch
 from torch import fx
 
-#: Objects that read a parameter, with it as their attribute `parameter`.
+#: Objects that read a parameter, with it as their attribute `parameter`, and its
+#: adopted model as `model`.
 _READS: weakref.WeakSet[Any] = weakref.WeakSet()
 
 _CHECKPOINT = torch.ops.higher_order.tag_activation_checkpoint
@@ -30,6 +31,11 @@ _FUNCTIONS = frozenset({"autograd_function_apply", "from_local"})
 def register_read(read: Any) -> None:
     """Makes what reads a parameter known to this module."""
     _READS.add(read)
+
+
+def list_reads() -> list[Any]:
+    """What reads the parameters of adopted models."""
+    return list(_READS)
 
 
 def share_reads(gm: fx.GraphModule, inputs: Sequence[Any]) -> None:

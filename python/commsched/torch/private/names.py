@@ -67,6 +67,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
     # CommSched's own partitions.
     "partition": {
         "functorch_config": "torch._functorch.config",
+        "partitioners": _PARTITIONERS,
         "fx_graph_cse": f"{_PARTITIONERS}.fx_graph_cse",
         "must_recompute": f"{_PARTITIONERS}.must_recompute",
         "force_save_effectful_ops": f"{_PARTITIONERS}.force_save_effectful_ops",

@@ -13,7 +13,7 @@ from typing import Any, Optional
 
 from torch import fx
 
-from commsched.torch.private import names
+from commsched.torch.private import names, random_states
 
 
 def torch_partition(
@@ -132,7 +132,7 @@ def finish(
     """Gives random operators that both halves run one state, and moves what
     the backward computes again to its first use."""
     if names.has_recomputable_rng_ops(joint):
-        forward, backward = names.functionalize_rng_ops(
+        forward, backward = random_states.functionalize(
             joint, forward, backward, numbers
         )
     backward = names.reordering_to_mimic_autograd_engine(backward)
