@@ -103,6 +103,17 @@ def written_inputs(group):
     return function, (torch.rand(3), torch.rand(4), torch.rand(3))
 
 
+def sums_in_place(group):
+    """What a member delivers is written afterwards, directly and by a view."""
+
+    def function(a, b, c):
+        a, b, c = (_scatter(x, group) for x in (a, b, c))
+        a.view(-1).mul_(2)
+        return a.add_(b).add_(c), b.sin()
+
+    return function, [torch.rand(4, 3) for _ in range(3)]
+
+
 #: (graph, passes, buckets, collectives that are left)
 CASES = [
     (gathers, [GATHER + "mode=copy"], 2, 2),
@@ -131,6 +142,8 @@ CASES = [
         2,
         2,
     ),
+    (sums_in_place, [SCATTER + "mode=copy"], 1, 1),
+    (sums_in_place, [SCATTER + "mode=coalesced"], 1, 1),
     (written_inputs, [GATHER + "mode=copy"], 1, 1),
     (
         written_inputs,

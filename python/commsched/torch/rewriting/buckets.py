@@ -316,7 +316,7 @@ class _Merger:
             self._starts[0],
         )
         return [
-            self._maker.item(pieces, index, f"{start.name}_part", start)
+            self._maker.part(pieces, index, f"{start.name}_part", start)
             for index, start in enumerate(self._starts)
         ]
 

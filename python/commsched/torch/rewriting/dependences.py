@@ -208,7 +208,7 @@ class Storages:
 
     def _own(self, node: fx.Node) -> tuple:
         keys = []
-        for value in _tensors(node.meta.get("val")):
+        for value in tensors_of(node.meta.get("val")):
             key = storage_key(value)
             keys.append(key if key is not None else self._new()[0])
         return tuple(dict.fromkeys(keys))
@@ -239,15 +239,16 @@ class Storages:
             self._joined[a] = b
 
 
-def _tensors(value: Any) -> Iterator[torch.Tensor]:
+def tensors_of(value: Any) -> Iterator[torch.Tensor]:
+    """Yields the tensors of a value of `meta["val"]`."""
     if isinstance(value, torch.Tensor):
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _tensors(item)
+            yield from tensors_of(item)
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _tensors(item)
+            yield from tensors_of(item)
 
 
 def is_start(node: fx.Node) -> bool:

@@ -62,6 +62,18 @@ class NodeMaker:
             operator.getitem, (source, index), name, like, value=value
         )
 
+    def part(self, source: fx.Node, index: int, name: str, like) -> fx.Node:
+        """Adds the element `index` of the parts of a buffer, which do not overlap.
+        Memory is told apart by storages, so that each part has one of its own."""
+        part = source.meta["val"][index]
+        with self._fake_mode(like):
+            value = torch.empty_strided(
+                part.size(), part.stride(), dtype=part.dtype, device=part.device
+            )
+        return self.call(
+            operator.getitem, (source, index), name, like, value=value
+        )
+
     def view(
         self, source: fx.Node, shape: Sequence[Size], name: str, like: fx.Node
     ) -> fx.Node:

@@ -17,7 +17,7 @@ from commsched.torch.importer.targets import (
     schema_of,
 )
 from commsched.torch.importer.unsharded import storage_change
-from commsched.torch.rewriting.dependences import started_by
+from commsched.torch.rewriting.dependences import started_by, tensors_of
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.nodes import NodeMaker, value_of
 
@@ -119,12 +119,12 @@ def _storage_argument(node: fx.Node, index: int) -> fx.Node:
 
 
 def shares_storage(node: fx.Node, other: fx.Node) -> bool:
-    """Returns whether one of two nodes is a view of the other."""
-    a, b = node.meta.get("val"), other.meta.get("val")
-    if not isinstance(a, torch.Tensor) or not isinstance(b, torch.Tensor):
-        return False
-    key = storage_key(a)
-    return key is not None and key == storage_key(b)
+    """Returns whether one of two nodes is, or has, a view of the other."""
+    keys = [
+        {storage_key(value) for value in tensors_of(each.meta.get("val"))}
+        for each in (node, other)
+    ]
+    return bool((keys[0] & keys[1]) - {None})
 
 
 def gather_into(

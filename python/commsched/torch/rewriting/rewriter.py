@@ -158,6 +158,7 @@ class Rewriter:
         for user in list(old.users):
             if user is not new:
                 self._replace_in(user, old, new)
+                self._view_anew(user, old)
         self._gone[old] = new
 
     def _replace_in(self, user: fx.Node, old: fx.Node, new: fx.Node) -> None:
