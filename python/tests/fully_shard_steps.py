@@ -10,18 +10,21 @@ import io
 import shutil
 import tempfile
 import warnings
+from collections import defaultdict
 
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as checkpoints
 from torch import nn
+from torch.distributed._functional_collectives import all_to_all_single_autograd
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
-from torch.distributed.tensor import DTensor, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     RowwiseParallel,
+    SequenceParallel,
     parallelize_module,
 )
 from torch.utils.checkpoint import checkpoint
@@ -29,9 +32,30 @@ from torch.utils.checkpoint import checkpoint
 WIDTH, VOCABULARY, STEPS = 32, 52, 3
 
 
-class Block(nn.Module):
-    def __init__(self, recompute: bool = False):
+class Experts(nn.Module):
+    """Four, half of them on each rank of `group`. Each computes a quarter of the
+    rows."""
+
+    def __init__(self):
         super().__init__()
+        self.weight = nn.Parameter(torch.randn(4, WIDTH, WIDTH) * 0.1)
+        self.group = None
+
+    def exchange(self, rows):
+        rows = rows.flatten(0, -2)
+        rows = all_to_all_single_autograd(rows, None, None, self.group)
+        return rows.view(2, 2, -1, WIDTH)
+
+    def forward(self, x):
+        rows = self.exchange(x.reshape(4, -1, WIDTH)).transpose(0, 1).flatten(1, 2)
+        rows = torch.bmm(rows, self.weight.to_local()).view(2, 2, -1, WIDTH)
+        return self.exchange(rows.transpose(0, 1)).view_as(x)
+
+
+class Block(nn.Module):
+    def __init__(self, recompute: bool = False, experts: bool = False):
+        super().__init__()
+        self.experts = Experts() if experts else None
         self.norm = nn.LayerNorm(WIDTH)
         self.up = nn.Linear(WIDTH, 3 * WIDTH)
         self.down = nn.Linear(3 * WIDTH, WIDTH)
@@ -39,7 +63,10 @@ class Block(nn.Module):
         self.recompute = recompute
 
     def mix(self, x):
-        return self.down(torch.relu(self.up(self.norm(x)))) * self.scale
+        x = self.norm(x)
+        if self.experts is not None:
+            x = self.experts(x)
+        return self.down(torch.relu(self.up(x))) * self.scale
 
     def forward(self, x):
         if self.recompute:
@@ -50,11 +77,11 @@ class Block(nn.Module):
 class Net(nn.Module):
     def __init__(
         self, tied: bool = True, recompute: bool = False, repeated: bool = False,
-        normalized: bool = False,
+        normalized: bool = False, experts: bool = False,
     ):
         super().__init__()
         self.embedding = nn.Embedding(VOCABULARY, WIDTH)
-        self.layers = nn.ModuleList(Block(recompute) for _ in range(2))
+        self.layers = nn.ModuleList(Block(recompute, experts) for _ in range(2))
         self.normalize = nn.BatchNorm1d(WIDTH) if normalized else None
         nn.init.normal_(self.embedding.weight, std=0.05)
         self.repeated = repeated
@@ -89,6 +116,8 @@ class Case:
     dimensions: tuple[str, ...] = ("shard",)
     #: Whether only the last micro-batch of a step reduces gradients.
     accumulates: bool = False
+    #: Whether the model is made without values, which it gets after it is adopted.
+    empty: bool = False
     #: Of the collectives that have to be in the graphs.
     kinds: tuple[str, ...] = ("all_gather", "reduce_scatter")
 
@@ -97,7 +126,9 @@ LOW = MixedPrecisionPolicy(torch.bfloat16, torch.float32)
 LOWEST = MixedPrecisionPolicy(torch.bfloat16)
 CASTS = MixedPrecisionPolicy(torch.bfloat16, output_dtype=torch.float32)
 HYBRID = {"shape": (2, 2), "dimensions": ("replica", "shard")}
-PARALLEL = {"shape": (2, 2), "dimensions": ("shard", "tensor")}
+SEQUENCE = {
+    "model": {"tied": False}, "shape": (2, 2), "dimensions": ("shard", "tensor"),
+}
 CASES = {
     "plain": Case({"tied": False}),
     "tied": Case(),
@@ -116,20 +147,22 @@ CASES = {
     "accumulated, bfloat16": Case(
         {"recompute": True}, {"mp_policy": LOW}, accumulates=True
     ),
-    "four": Case(shape=(4,)),
     "resharded to two": Case(options={"reshard_after_forward": 2}, shape=(4,)),
     "replicated": Case(**HYBRID, kinds=("all_gather", "all_reduce")),
     "replicated, accumulated, bfloat16": Case(
         options={"mp_policy": LOWEST}, **HYBRID, accumulates=True
     ),
-    "tensor parallel, bfloat16": Case(
-        {"tied": False}, {"mp_policy": LOW}, **PARALLEL
+    "sequence parallel, empty, bfloat16": Case(
+        options={"mp_policy": LOW}, **SEQUENCE, empty=True
     ),
-    "tensor parallel, accumulated": Case(
-        {"tied": False}, **PARALLEL, accumulates=True
+    "sequence parallel, accumulated": Case(**SEQUENCE, accumulates=True),
+    "sequence parallel, accumulated, bfloat16, replicated": Case(
+        {"tied": False}, {"mp_policy": LOW}, (2, 1, 2), ("replica", "shard", "tensor"),
+        accumulates=True, kinds=("all_gather", "all_reduce"),
     ),
-    "tensor parallel, accumulated, bfloat16": Case(
-        {"tied": False}, {"mp_policy": LOW}, **PARALLEL, accumulates=True
+    "experts, accumulated, bfloat16": Case(
+        {"tied": False, "experts": True}, {"mp_policy": LOW}, (2, 2),
+        ("shard", "expert"), accumulates=True, kinds=("all_to_all", "reduce_scatter"),
     ),
     "DDP": Case(options=None, kinds=("all_reduce",)),
     "DDP, repeated": Case({"repeated": True}, None, kinds=("all_reduce",)),
@@ -142,24 +175,85 @@ CASES = {
 def make(name: str):
     case = CASES[name]
     torch.manual_seed(0)
-    model = Net(**case.model)
+    with torch.device("meta" if case.empty else "cpu"):
+        model = Net(**case.model)
     if case.options is None:
         return nn.parallel.DistributedDataParallel(model)
     mesh = init_device_mesh("cpu", case.shape, mesh_dim_names=case.dimensions)
-    if "tensor" in case.dimensions:
-        plan = {"up": ColwiseParallel(), "down": RowwiseParallel()}
-        for layer in model.layers:
-            parallelize_module(layer, mesh["tensor"], plan)
-        mesh = mesh["shard"]
     inner = dict(case.options)
     if policy := inner.get("mp_policy"):
         inner["mp_policy"] = dataclasses.replace(policy, output_dtype=None)
+    if "tensor" in case.dimensions:
+        distribute_sequence(model, mesh["tensor"])
+        mesh = mesh["shard"] if mesh.ndim == 2 else mesh["replica", "shard"]
+    if "expert" in case.dimensions:
+        distribute_experts(model, mesh, inner)
+        mesh = init_device_mesh("cpu", (4,))
     if name == "grouped":
         fully_shard(list(model.layers), mesh=mesh, **inner)
     else:
         for layer in model.layers:
             fully_shard(layer, mesh=mesh, **inner)
     return fully_shard(model, mesh=mesh, **case.options)
+
+
+def distribute_sequence(model: Net, mesh):
+    """Tensors, and the sequence between them."""
+    parts = {"input_layouts": Shard(1)}
+    plan = {
+        "embedding": RowwiseParallel(
+            input_layouts=Replicate(), output_layouts=Shard(1), use_local_output=False
+        ),
+        "layers.*.norm": SequenceParallel(),
+        "layers.*.up": ColwiseParallel(**parts),
+        "layers.*.down": RowwiseParallel(
+            output_layouts=Shard(1), use_local_output=False
+        ),
+        "head": ColwiseParallel(**parts, output_layouts=Replicate()),
+    }
+    parallelize_module(model, mesh, plan)
+    for layer in model.layers:
+        distribute(layer, "scale", mesh, Replicate())
+
+
+def distribute_experts(model: Net, mesh, options: dict):
+    for layer in model.layers:
+        experts = layer.experts
+        experts.group = mesh["expert"]
+        distribute(experts, "weight", mesh["expert"], Shard(0))
+        fully_shard(experts, mesh=mesh["shard"], **options)
+        # They have the rows of all ranks.
+        experts.set_gradient_divide_factor(4.0)
+        experts.set_force_sum_reduction_for_comms(True)
+
+
+def distribute(module: nn.Module, name: str, mesh, placement):
+    tensor = distribute_tensor(getattr(module, name).detach(), mesh, [placement])
+    setattr(module, name, nn.Parameter(tensor))
+
+
+def fill(model: nn.Module):
+    """Gives a model that is empty its values."""
+    torch.manual_seed(0)
+    model.to_empty(device="cpu")
+    for module in model.modules():
+        for name, _ in module.named_parameters(recurse=False):
+            nn.init.normal_(getattr(module, name), std=0.2)
+
+
+def clip_gradients(model: nn.Module) -> torch.Tensor:
+    """`nn.utils.clip_grad_norm_`, which takes parameters of one mesh."""
+    by_mesh = defaultdict(list)
+    for parameter in model.parameters():
+        by_mesh[getattr(parameter, "device_mesh", None)].append(parameter)
+    norms = [
+        get_local(nn.utils.get_total_norm([p.grad for p in parameters]), whole=True)
+        for parameters in by_mesh.values()
+    ]
+    norm = torch.stack(norms).norm()
+    for parameters in by_mesh.values():
+        nn.utils.clip_grads_with_norm_(parameters, 1.0, norm)
+    return norm
 
 
 def train(rank: int, case: Case, model, optimizer, call, steps=STEPS, seed: int = 0):
@@ -180,12 +274,10 @@ def train(rank: int, case: Case, model, optimizer, call, steps=STEPS, seed: int 
             with model.no_sync() if not reduces and is_replica else SYNCHRONOUS:
                 loss = call(tokens)
                 loss.backward()
-        # PyTorch takes no norm over parameters of several meshes.
-        clipped = [] if "tensor" in case.dimensions else model.parameters()
-        norm = nn.utils.clip_grad_norm_(clipped, 1.0)
+        norm = clip_gradients(model)
         optimizer.step()
         optimizer.zero_grad()
-        told.append((loss.item(), get_local(norm, whole=True).item()))
+        told.append((loss.item(), norm.item()))
     return told
 
 
@@ -250,12 +342,16 @@ def compare(rank: int, case: str, inner: str):
                 fullgraph=True,
                 options={"inner": inner, "memory_budget": "50%"},
             )
+        if CASES[case].empty:
+            fill(model)
         found = [train(rank, CASES[case], model, optimizer, call), state(model)]
         if adopted:
             with contextlib.redirect_stdout(said):
                 cs.explain(call)
             # Into another model that is adopted, as a checkpoint is.
             other = cs.adopt(make(case))
+            if CASES[case].empty:
+                other.to_empty(device="cpu")
             other.load_state_dict(model.state_dict())
             if differs(other, model):
                 differing.append("a loaded state")

@@ -2,7 +2,9 @@
 """Models under FSDP2's `fully_shard` or `DistributedDataParallel`: adopted, they train
 as before."""
 
+import copy
 import math
+import pickle
 
 import pytest
 
@@ -21,6 +23,8 @@ from torch.distributed.fsdp import (
     fully_shard,
     register_fsdp_forward_method,
 )
+from torch.distributed.tensor import DTensor
+from torch.utils.checkpoint import checkpoint
 
 import commsched.torch as cs
 
@@ -85,8 +89,7 @@ def test_an_adopted_model_is_given_back(mesh):
     assert not isinstance(model, FSDPModule)
     assert type(model).__name__ == "Sequential"
     assert not model._forward_pre_hooks and not model._forward_hooks
-    assert model[0].weight.shape == (4, 4)
-    assert type(model[0].weight) is torch.Tensor
+    assert model[0].weight is model[0]._parameters["weight"]
     cs.release(model)
     assert (type(model), dict(vars(model)), dict(model.named_parameters())) == before
     assert [model._forward_pre_hooks, model._forward_hooks] == hooks
@@ -111,14 +114,45 @@ def test_what_cannot_be_adopted_stays_and_is_named(mesh):
     assert not isinstance(model[1], FSDPModule)
 
 
-def test_a_model_without_values_is_an_error(mesh):
+def test_a_model_without_values_gets_them_later(mesh):
     with torch.device("meta"):
-        empty = fully_shard(nn.Linear(4, 4), mesh=mesh)
-    model = nn.Sequential(sharded(mesh), empty)
-    with pytest.raises(ValueError, match="'weight' of 1: it has no values yet"):
-        cs.adopt(model)
-    # Nothing is adopted then.
-    assert isinstance(model[0], FSDPModule)
+        model = cs.adopt(sharded(mesh))
+    with pytest.raises(RuntimeError, match="'weight' of a Linear has no values"):
+        model(torch.ones(1, 4))
+    model.to_empty(device="cpu")
+    for parameter in model.parameters():
+        nn.init.ones_(parameter)
+    nn.init.constant_(model[0].weight, 2.0)
+    # The fake ranks gather nothing; this rank's rows are whole.
+    assert model(torch.ones(1, 4))[0, 0] == 4 * (4 * 2 + 1) + 1
+
+
+def test_parameters_are_gathered_in_forwards_only(mesh):
+    shapes = []
+
+    class Layer(nn.Linear):
+        def forward(self, x):
+            shapes.append(self.weight.shape)
+            return checkpoint(lambda x: x @ self.weight, x, use_reentrant=False)
+
+    layer = cs.adopt(fully_shard(Layer(4, 4), mesh=mesh))
+    assert isinstance(layer.weight, DTensor)
+    loss = layer(torch.ones(1, 4)).sum()
+    assert shapes == [(4, 4)]
+    loss.backward()
+    assert layer.weight.grad is not None
+    layer.unshard()
+    assert type(layer.weight) is torch.Tensor
+    layer.reshard()
+    assert isinstance(layer.weight, DTensor)
+
+
+def test_adopted_models_are_not_copied(mesh):
+    model = cs.adopt(sharded(mesh))
+    for function in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="a Linear that is adopted cannot be copied"):
+            function(model[0])
+    assert copy.deepcopy(model.state_dict()).keys() == model.state_dict().keys()
 
 
 def test_gradients_that_are_not_averaged_stay(mesh):
@@ -159,7 +193,10 @@ def test_unreduced_gradients_are_not_lost(mesh):
     model[1](torch.ones(1, 4)).sum().backward()
     gradients = [p.grad is not None for p in model.parameters()]
     assert gradients == [True] * 4
+    weight = model[0].weight
+    assert weight._backward_hooks
     cs.release(model)
+    assert not weight._backward_hooks
 
 
 def test_methods_that_are_forward_methods_stay(mesh):
@@ -179,9 +216,6 @@ def test_methods_that_are_forward_methods_stay(mesh):
 
 @pytest.mark.parametrize("what, change", [
     ("it has hooks", lambda m: m[0].weight.register_hook(lambda g: g)),
-    ("have a divisor|a divisor of their own",
-     lambda m: m.set_gradient_divide_factor(3.0)),
-    ("are added up and then", lambda m: m.set_force_sum_reduction_for_comms(True)),
     ("it has a hook", lambda m: m.set_all_reduce_hook(lambda g: None)),
 ])
 def test_unusual_reductions_stay(mesh, what, change):
@@ -190,12 +224,6 @@ def test_unusual_reductions_stay(mesh, what, change):
     with pytest.warns(UserWarning, match=what):
         cs.adopt(model)
     assert isinstance(model, FSDPModule)
-
-
-def test_gradients_that_are_divided_in_float16_stay(mesh):
-    model = sharded(mesh, mp_policy=MixedPrecisionPolicy(torch.float16))
-    with pytest.warns(UserWarning, match="divided before they are reduced"):
-        cs.adopt(model)
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ collectives in the graph.
 
 Both gather parameters or reduce gradients in hooks that a compiler does not see. An
 adopted model has the same parameters with the same names, so that optimizers,
-checkpoints and the clipping of gradients work as before. But reading one through its
-module gathers it, as in :mod:`.sharding`, or reduces its gradient in the backward.
+checkpoints and the clipping of gradients work as before. But reading one in a forward,
+through its module, gathers it, as in :mod:`.sharding`, or reduces its gradient in the
+backward (:mod:`.reads`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from .private import fsdp
 from .private.names import missing as find_missing
-from .reads import Read, ReadReplica, ReadShards
+from .reads import Read, ReadReplica, ReadShards, register_forward
 from .sharding import forget_reads, gather_on_read, list_parameters
 
 
@@ -61,12 +62,20 @@ class AdoptedModule:
                 )
 
     def unshard(self, async_op: bool = False) -> Optional[UnshardHandle]:
+        self._set_unsharded(True)
         return _Unsharded() if async_op else None
+
+    def reshard(self) -> None:
+        self._set_unsharded(False)
+
+    def _set_unsharded(self, is_unsharded: bool) -> None:
+        for read in _TAKEN[self].reads:
+            read.is_unsharded = is_unsharded
 
     def _leave_to_schedule(self, *args: object, **kwargs: object) -> None:
         pass
 
-    reshard = reset_iter_state = _leave_to_schedule
+    reset_iter_state = _leave_to_schedule
     set_is_last_backward = _leave_to_schedule
     set_modules_to_backward_prefetch = _leave_to_schedule
     set_modules_to_forward_prefetch = _leave_to_schedule
@@ -120,17 +129,16 @@ def adopt(model: nn.Module) -> nn.Module:
     `DistributedDataParallel`, to compilers.
 
     Returns `model`, which is changed: parameters, their names and placements stay,
-    and a training step computes the same. Call it after the model has its values
-    and before `torch.compile`; :func:`release` undoes it.
+    and a training step computes the same. Call it before the model first runs;
+    :func:`release` undoes it.
 
     A module stays as `fully_shard` made it, with a warning that names it and a
     parameter, if its parameters are offloaded, gather themselves or have hooks, or
-    if their gradients are not reduced just then or otherwise than usual.
+    if their gradients are not reduced just then or by collectives of the user.
 
-    ValueError: no module of the model is under `fully_shard`; a parameter has no
-    values yet; a `DistributedDataParallel` looks for unused parameters, has hooks
-    for its communication or a policy of mixed precision, or reduces no gradients
-    just then.
+    ValueError: no module of the model is under `fully_shard`; a
+    `DistributedDataParallel` looks for unused parameters, has hooks for its
+    communication or a policy of mixed precision, or reduces no gradients just then.
     """
     if renamed := _find_renamed(model):
         warnings.warn(
@@ -162,7 +170,7 @@ def adopt(model: nn.Module) -> nn.Module:
         taken = _take(module)
         taken.parameters = parameters[module]
         taken.methods = fsdp.take_methods(
-            module, functools.partial(_add_casts, fsdp.get_policy(module))
+            module, functools.partial(_make_forward, fsdp.get_policy(module))
         )
         module.__class__ = _make_adopted_class(
             fsdp.original_class(module), fsdp.get_policy(module)
@@ -241,8 +249,11 @@ def release(model: nn.Module) -> nn.Module:
         fsdp.put_hooks(module, taken.hooks)
         vars(module).update(taken.methods)
         parameters += taken.parameters
+        for read in taken.reads:
+            read.forget()
     for parameter in parameters:
         fsdp.forget_values(parameter)
+    fsdp.forget_roots(model)
     return model
 
 
@@ -266,6 +277,7 @@ def _add_read(
 def _apply(model: nn.Module, reads: _Reads, tied: _Tied) -> None:
     for owner, by_name in reads.items():
         _take(owner)
+        owner.__class__ = _make_uncopied_class(type(owner))
         gather_on_read(owner, by_name)
     if tied.reads:
         _take(model)
@@ -289,6 +301,19 @@ def _take(module: nn.Module) -> _Taken:
     return _TAKEN.setdefault(module, _Taken(type(module)))
 
 
+@functools.cache
+def _make_uncopied_class(cls: type) -> type:
+    attributes = {"__module__": cls.__module__, "__reduce_ex__": _refuse_copies}
+    return type(cls.__name__, (cls,), attributes)
+
+
+def _refuse_copies(module: nn.Module, protocol: int) -> None:
+    raise TypeError(
+        f"a {type(module).__name__} that is adopted cannot be copied or pickled: save "
+        "its state_dict, or call commsched.torch.release first"
+    )
+
+
 def _is_refused(
     names: dict[nn.Module, str],
     module: nn.Module,
@@ -299,11 +324,9 @@ def _is_refused(
         if not parameter.obstacle:
             continue
         owner, name = parameter.owners[0]
-        text = f"parameter '{name}' of {names[owner]}: {parameter.obstacle}"
-        if parameter.parameter.device.type == "meta":
-            raise ValueError(text)
         warnings.warn(
-            f"{names[module]} is not adopted and its collectives stay hidden: {text}",
+            f"{names[module]} is not adopted and its collectives stay hidden: "
+            f"parameter '{name}' of {names[owner]}: {parameter.obstacle}",
             stacklevel=3,
         )
         return True
@@ -314,18 +337,15 @@ def _is_refused(
 def _make_adopted_class(cls: type, policy: MixedPrecisionPolicy) -> type:
     """The class of modules before `fully_shard`, with the casts of FSDP2."""
     attributes = {"__module__": cls.__module__}
-    forward = _add_casts(policy, cls.forward)
-    if forward is not cls.forward:
-        attributes["forward"] = forward
+    if policy.output_dtype or (policy.param_dtype and policy.cast_forward_inputs):
+        attributes["forward"] = _make_forward(policy, cls.forward)
     return type(cls.__name__, (AdoptedModule, cls), attributes)
 
 
-def _add_casts(policy: MixedPrecisionPolicy, function: Callable) -> Callable:
-    """`function` with what the policy of a module casts."""
+def _make_forward(policy: MixedPrecisionPolicy, function: Callable) -> Callable:
+    """`function` as a forward, with what the policy of its module casts."""
     inputs = policy.param_dtype if policy.cast_forward_inputs else None
     outputs = policy.output_dtype
-    if not (inputs or outputs):
-        return function
 
     # Reports look for what has the name of the function that it calls.
     @functools.wraps(function)
@@ -333,6 +353,7 @@ def _add_casts(policy: MixedPrecisionPolicy, function: Callable) -> Callable:
         args, kwargs = fsdp.cast_floats(inputs, (args, kwargs))
         return fsdp.cast_floats(outputs, function(*args, **kwargs))
 
+    register_forward(forward)
     return forward
 
 

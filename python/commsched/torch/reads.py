@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What reading a parameter of an adopted model does.
 
-Reading gathers a sharded parameter, and its backward reduces the gradient. All of
-it is operators that a compiler sees, so that the functions here are traced.
+Reading in a forward gathers a sharded parameter, and its backward reduces the
+gradient. All of it is operators that a compiler sees, so that the functions here are
+traced. Elsewhere reading gives the parameter itself, so that what sets its values, as
+initialization does, sets those of the parameter.
 
 Gradients may also be added up over several backwards and reduced in the last. Those
 that are not reduced stay with the parameter's `Accumulation`, whole and in the type
@@ -13,11 +15,14 @@ of the reduction; a backward that reduces adds its own, as `fully_shard` and
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, Optional
 
 import torch
+import torch.utils.checkpoint
 from torch import nn
+from torch.utils.hooks import RemovableHandle
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate
 
@@ -41,6 +46,8 @@ class Accumulation:
     uses: Optional[torch.Tensor] = None
     #: What was pending when the gradient of the parameter was added up.
     taken: Optional[torch.Tensor] = None
+    #: Of the hook that takes it.
+    hook: Optional[RemovableHandle] = None
 
 
 class Read:
@@ -50,10 +57,9 @@ class Read:
         self.owner, self.name = owner, name
         self.model = owner
         self.accumulation = Accumulation()
+        #: Whether reading gives the whole outside of forwards, too.
+        self.is_unsharded = False
         register_read(self)
-
-    def __deepcopy__(self, memo: dict) -> Read:
-        return self  # Of a copy of the model, too, as its class is.
 
     @property
     def parameter(self) -> nn.Parameter:
@@ -70,7 +76,7 @@ class Read:
             state.uses = torch.zeros(
                 (), device=self.parameter.device, requires_grad=True
             )
-            self.parameter.register_hook(lambda _: self._finish(others))
+            state.hook = self.parameter.register_hook(lambda _: self._finish(others))
         state.reduces = reduces
         state.is_pending = reduces and state.leaf.grad is not None
 
@@ -82,6 +88,12 @@ class Read:
             and state.leaf.grad is not None
             and (state.is_pending or not state.reduces)
         )
+
+    def forget(self) -> None:
+        """Takes back what was done to the parameter."""
+        if self.accumulation.hook is not None:
+            self.accumulation.hook.remove()
+        self.accumulation = Accumulation()
 
     def _finish(self, others: Iterable[Read]) -> None:
         """Is called when the reduced gradient, which has what was pending, is about
@@ -108,6 +120,15 @@ class Read:
             self.parameter.grad += reduced * times
 
     def __call__(self, parameter: nn.Parameter) -> torch.Tensor:
+        # What is compiled is taken for a forward: code that initializes is not.
+        is_whole = torch.compiler.is_compiling() or self.is_unsharded
+        if not (is_whole or is_in_forward()):
+            return parameter
+        if parameter.is_meta:
+            raise RuntimeError(
+                f"parameter '{self.name}' of a {type(self.owner).__name__} has no "
+                "values (device meta): call to_empty and initialize it first"
+            )
         state = self.accumulation
         if not parameter.requires_grad or (state.reduces and not state.is_pending):
             return self.read(parameter)
@@ -143,6 +164,35 @@ class Read:
         raise NotImplementedError
 
 
+def is_in_forward() -> bool:
+    """Whether the forward of a module runs, for the first time or once more in a
+    checkpointed function."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        code = frame.f_code
+        # Code that Dynamo has changed has the same names.
+        if (
+            code.co_filename in _FORWARD_FILES
+            or (code.co_filename, code.co_name) in _FORWARD_CODES
+        ):
+            return True
+        frame = frame.f_back
+    return False
+
+
+#: A frame of one of these files, or of one of these functions by its file and name,
+#: belongs to a forward.
+_FORWARD_FILES = frozenset((torch.utils.checkpoint.__file__,))
+_FORWARD_CODES = {
+    (nn.Module.__call__.__code__.co_filename, nn.Module.__call__.__code__.co_name)
+}
+
+
+def register_forward(function: Callable) -> None:
+    """Makes the calls of `function` forwards."""
+    _FORWARD_CODES.add((function.__code__.co_filename, function.__code__.co_name))
+
+
 class ReadShards(Read):
     """Reads a parameter that `fully_shard` has sharded. It may be a part of a
     tensor that other dimensions of a mesh distribute, which then is read."""
@@ -159,15 +209,20 @@ class ReadShards(Read):
             self.replica_mesh, self.shard_mesh = (
                 self.mesh[name] for name in self.mesh.mesh_dim_names
             )
-        # The types of both reductions are the same, other than DTensor's.
-        self.reduces_low = self.mesh.ndim > 1 and reduce_dtype != self.parameter.dtype
+        self.reduction = sharded.reduction
+        # DTensor's reductions have one factor, and those over two dimensions other
+        # types.
+        self.reduces_itself = self.reduction != fsdp.Reduction() or (
+            self.mesh.ndim > 1 and reduce_dtype != self.parameter.dtype
+        )
 
     def make_leaf(self) -> torch.Tensor:
         # It has no memory of its own: only its gradient counts.
         value = torch.zeros(
             (), dtype=self.precision.reduce_dtype, device=self.parameter.device
         )
-        return value.expand(self.sharded.shape).requires_grad_()
+        value = self._as_distributed(value.expand(self.sharded.shape))
+        return value.detach().requires_grad_()
 
     def to_gradient(self, pending: torch.Tensor) -> torch.Tensor:
         like = self.parameter
@@ -177,15 +232,15 @@ class ReadShards(Read):
         )
 
     def read(self, parameter: nn.Parameter) -> torch.Tensor:
-        if self.reduces_low:
+        if self.reduces_itself:
             return self.read_reducing(parameter, None, None)
         return self._as_distributed(self._gather(parameter))
 
     def read_keeping(
         self, parameter: nn.Parameter, leaf: torch.Tensor
     ) -> torch.Tensor:
-        whole = self._gather(parameter.detach())
-        return self._as_distributed(_KeepGradient.apply(whole, leaf))
+        whole = self._as_distributed(self._gather(parameter.detach()))
+        return _KeepGradient.apply(whole, leaf)
 
     def read_reducing(
         self,
@@ -193,11 +248,10 @@ class ReadShards(Read):
         pending: Optional[torch.Tensor],
         uses: Optional[torch.Tensor],
     ) -> torch.Tensor:
-        whole = _ReduceGradient.apply(
-            parameter.to_local(), self._gather(parameter.detach()), pending,
-            uses, self._reduce,
+        whole = self._as_distributed(self._gather(parameter.detach()))
+        return _ReduceGradient.apply(
+            parameter.to_local(), whole, pending, uses, self._reduce
         )
-        return self._as_distributed(whole)
 
     def _gather(self, parameter: DTensor) -> torch.Tensor:
         if self.sharded.outer is not None:
@@ -218,10 +272,21 @@ class ReadShards(Read):
 
     def _reduce(self, gradient: torch.Tensor) -> torch.Tensor:
         """The shard of the mean of all ranks' gradients."""
+        if self.sharded.outer is not None:
+            # What was accumulated may be partial sums over the other dimensions.
+            outer = self.sharded.outer
+            gradient = gradient.redistribute(placements=outer.placements).to_local()
         gradient = gradient.to(self.precision.reduce_dtype)
-        shard = _average(gradient, self.shard_mesh, self.placements[-1])
+        how = self.reduction
+        if how.factor is not None:
+            gradient = gradient * how.factor
+        if how.divisor_before is not None:
+            gradient = gradient / how.divisor_before
+        shard = _reduce(gradient, self.shard_mesh, self.placements[-1], how.shards)
         if self.replica_mesh is not None:
-            shard = _average(shard, self.replica_mesh, Replicate())
+            shard = _reduce(shard, self.replica_mesh, Replicate(), how.replicas)
+        if how.divisor is not None:
+            shard = shard / how.divisor
         return shard.to(self.parameter.dtype)
 
 
@@ -261,7 +326,7 @@ class ReadReplica(Read):
         )
 
     def _reduce(self, gradient: torch.Tensor) -> torch.Tensor:
-        return _average(gradient, self.mesh, Replicate())
+        return _reduce(gradient, self.mesh, Replicate(), "avg")
 
 
 def _finish_all(reads: Iterable[Read]) -> None:
@@ -284,10 +349,10 @@ def _finish_all(reads: Iterable[Read]) -> None:
             read.add_pending(pending, times)
 
 
-def _average(
-    gradient: torch.Tensor, mesh: DeviceMesh, placement: Any
+def _reduce(
+    gradient: torch.Tensor, mesh: DeviceMesh, placement: Any, reduction: str
 ) -> torch.Tensor:
-    part = DTensor.from_local(gradient, mesh, [Partial("avg")], run_check=False)
+    part = DTensor.from_local(gradient, mesh, [Partial(reduction)], run_check=False)
     return part.redistribute(placements=[placement]).to_local()
 
 

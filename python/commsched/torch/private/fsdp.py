@@ -46,6 +46,18 @@ class Distribution(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True)
+class Reduction:
+    """How gradients are reduced: they are multiplied and divided, "avg" or "sum" over
+    the ranks that shard and over the replicas, and divided."""
+
+    factor: Optional[float] = None
+    divisor_before: Optional[float] = None
+    shards: str = "avg"
+    replicas: str = "avg"
+    divisor: Optional[float] = None
+
+
+@dataclasses.dataclass(frozen=True)
 class ShardedParameter:
     """A parameter that `fully_shard` has sharded."""
 
@@ -61,6 +73,7 @@ class ShardedParameter:
     #: The modules that have it, more than one if it is tied, and its name there.
     owners: tuple[tuple[nn.Module, str], ...]
     policy: MixedPrecisionPolicy
+    reduction: Reduction
     #: Why its collectives cannot be made from its placements, or None.
     obstacle: Optional[str]
     #: FSDP2's own record.
@@ -88,6 +101,7 @@ def list_parameters(module: FSDPModule) -> Iterator[ShardedParameter]:
                 _get_outer(record),
                 tuple(owners),
                 record.mp_policy,
+                _get_reduction(group, record),
                 _find_obstacle(group, record),
                 record,
             )
@@ -113,8 +127,6 @@ def list_modules(module: FSDPModule) -> tuple[nn.Module, ...]:
 #: Of a group of parameters: its attributes that are None or false as long as its
 #: collectives are the usual ones, and what to call them.
 _UNUSUAL = {
-    "gradient_divide_factor": "its gradients have a divisor of their own",
-    "force_sum_reduction_for_comms": "its gradients are added up and then divided",
     "reduce_scatter_unused_params": "gradients are reduced where there are none",
     "_all_reduce_hook": "it has a hook for reductions",
 }
@@ -135,18 +147,41 @@ def _find_obstacle(group: Any, record: Any) -> Optional[str]:
         return "it is not sharded"
     if hasattr(parameter._local_tensor, "fsdp_pre_all_gather"):
         return "its tensor has a gather of its own"
-    if parameter.device.type == "meta":
-        return "it has no values yet (device meta)"
     if parameter._backward_hooks:
         return "it has hooks, which fully_shard does not call"
-    if _get_reduce_dtype(record) == torch.float16:
-        return "its gradients are divided before they are reduced (float16)"
+    if not all(map(_is_of_fsdp, (group._all_gather_comm, group._reduce_scatter_comm))):
+        return "it has collectives of its own"
+    if (
+        record.mesh_info.shard_mesh_size == 1
+        and group.gradient_divide_factor is not None
+        and _get_reduction(group, record).divisor is not None
+    ):
+        return "its gradients are divided twice (by one rank that shards)"
     return None
 
 
-def _get_reduce_dtype(record: Any) -> torch.dtype:
+def _get_reduction(group: Any, record: Any) -> Reduction:
+    factor = group.gradient_divide_factor
     policy = record.mp_policy
-    return policy.reduce_dtype or policy.param_dtype or record.sharded_param.dtype
+    dtype = policy.reduce_dtype or policy.param_dtype or record.sharded_param.dtype
+    # Sums in this type may overflow.
+    is_narrow = dtype not in (torch.float32, torch.bfloat16)
+    shards = getattr(record.mesh_info, "shard_mesh_size", 1)
+    if not (is_narrow or group.force_sum_reduction_for_comms):
+        if factor is None:
+            return Reduction()
+        if factor == shards:
+            return Reduction(replicas="sum")
+        if shards == 1:
+            return Reduction(divisor_before=factor, shards="sum", replicas="sum")
+        return Reduction(factor=1 / factor, shards="sum", replicas="sum")
+    if factor is None:
+        factor = float(record.mesh_info.mesh.size())
+    before = 1
+    while is_narrow and factor % before == 0 and factor / before > before:
+        before *= 2
+    before, after = (None if d == 1 else d for d in (before, factor / before))
+    return Reduction(None, before, "sum", "sum", after)
 
 
 def find_replica_obstacle(model: DistributedDataParallel) -> Optional[str]:
@@ -217,6 +252,7 @@ def put_hooks(module: nn.Module, taken: dict[str, dict]) -> None:
 
 
 def _is_of_fsdp(hook: Any) -> bool:
+    """Whether a hook, or another object, is made by PyTorch's code for FSDP2."""
     hook = getattr(hook, "hook", hook)  # Of a state dictionary: wrapped.
     return (getattr(hook, "__module__", None) or "").startswith(
         "torch.distributed.fsdp."
@@ -234,6 +270,17 @@ def broadcast_buffers(tensors: Iterable[torch.Tensor], group: Any) -> None:
 def forget_values(parameter: ShardedParameter) -> None:
     """Lets FSDP2 look at what its modules have as that parameter now."""
     parameter.record.reset_sharded_param()
+
+
+def forget_roots(model: nn.Module) -> None:
+    """Lets FSDP2 find out anew which of its modules are roots, if some have not run as
+    its modules: those below them may have run as roots."""
+    modules = [m for m in model.modules() if isinstance(m, FSDPModule)]
+    states = {module._get_fsdp_state() for module in modules}
+    if any(state._is_root is None for state in states):
+        for state in states:
+            state._is_root = None
+            state._state_ctx = type(state._state_ctx)()
 
 
 def cast_floats(dtype: Optional[torch.dtype], values: Any) -> Any:
