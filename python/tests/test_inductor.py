@@ -9,7 +9,12 @@ import torch
 
 import commsched.torch as cs
 from commsched.torch.compiling import inductor
-from generated_code import events_of_code, events_of_graph, without_compiler
+from generated_code import (
+    EXTERNAL,
+    events_of_code,
+    events_of_graph,
+    without_compiler,
+)
 from language_model import Model
 
 BF16 = cs.MixedPrecision(torch.bfloat16, torch.float32)
@@ -86,3 +91,86 @@ def test_code_has_the_order_of_the_schedule(
     assert len(codes) == 2
     for code, (_, _, events) in zip(codes, graphs):
         assert events_of_code(code) == events
+
+
+@pytest.fixture
+def copies(monkeypatch):
+    """How many kernels copy what is merged, by graph that was scheduled."""
+    seen = []
+    schedule = inductor.optimize_graph
+
+    def record(gm, *args, **kw):
+        done = schedule(gm, *args, **kw)
+        nodes = gm.graph.nodes
+        packs = [n for n in nodes if n.name.endswith("_bucket_copy_in")]
+        unpacks = [n for n in nodes if n.name.endswith("_of_bucket_copy")]
+        seen.append(
+            sum(not is_written_in_place(part) for n in packs for part in n.args[0])
+            + sum(map(is_needed_whole, unpacks))
+        )
+        return done
+
+    monkeypatch.setattr(inductor, "optimize_graph", record)
+    return seen
+
+
+VIEWS = ("view", "permute", "reshape")
+
+
+def operator_of(node):
+    return str(node.target).split(".")[1] if node.op == "call_function" else None
+
+
+def is_written_in_place(part):
+    """Whether what computes a part of a buffer can write it there."""
+    while operator_of(part) in VIEWS and len(part.users) == 1:
+        part = part.args[0]
+    return part.op == "call_function" and len(part.users) == 1
+
+
+def is_needed_whole(node):
+    """Whether an external call or the backward reads a tensor, so that no kernel of
+    Inductor's can compute it as it goes."""
+    return any(
+        user.op == "output"
+        or operator_of(user) in EXTERNAL
+        or operator_of(user) in VIEWS and is_needed_whole(user)
+        for user in node.users
+    )
+
+
+# In f32 Inductor computes two sums together of which the schedule sends one before
+# what the other one needs.
+@pytest.mark.parametrize(
+    "precision, apart", [(F32, 1), (BF16, 0)], ids=["f32", "bf16"]
+)
+def test_kernels_are_inductors_and_those_that_copy(
+    opt_program, fake_world, codegen, copies, precision, apart
+):
+    from torch._inductor import config
+    from torch._inductor.scheduler import NopKernelSchedulerNode
+
+    def count(**settings):
+        kernels = []
+
+        def count_kernels(nodes):
+            kernels.append(
+                sum(
+                    not (node.is_extern() or isinstance(node, NopKernelSchedulerNode))
+                    for node in nodes
+                )
+            )
+            return nodes
+
+        model = sharded(fake_world, precision)
+        with config.patch(_post_fusion_custom_pass=count_kernels):
+            codegen(torch.compile(model, **settings), TOKENS)
+        return kernels
+
+    plain = count()
+    options = {"mode": "copy", "target": "h100", "strict": True}
+    merged = count(backend="commsched", options=options)
+    assert len(plain) == len(merged) == len(copies) == 2
+    assert copies[0] > 0
+    assert merged[0] <= plain[0] + copies[0]
+    assert merged[1] <= plain[1] + copies[1] + apart
