@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Optional
 
 import torch
 import torch.distributed as dist
@@ -36,6 +37,8 @@ class Step:
     compile:  returns `function` with the parts that are to be compiled
               compiled by its argument.
     context:  what a step has to run in, for the same argument.
+    backwards: of each of a step's micro-batches, what makes the context of its
+              forward and backward.
     """
 
     function: Callable
@@ -43,6 +46,7 @@ class Step:
     parameters: Sequence[torch.Tensor]
     compile: Callable[[Callable], Callable]
     context: Callable = lambda compiler: contextlib.nullcontext()
+    backwards: Sequence[Callable] = (contextlib.nullcontext,)
 
 
 #: What builds each case's step, by name; filled by `case`.
@@ -105,9 +109,9 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """A few blocks; its forward is a loss."""
 
-    def __init__(self, block: Callable = Block):
+    def __init__(self, block: Callable = Block, layers: Optional[int] = None):
         super().__init__()
-        self.layers = nn.ModuleList(block() for _ in range(LAYERS))
+        self.layers = nn.ModuleList(block() for _ in range(layers or LAYERS))
         self.norm = nn.LayerNorm(WIDTH, bias=False)
 
     def forward(self, x):
@@ -133,9 +137,9 @@ def whole(model: nn.Module, *inputs: torch.Tensor, **fields) -> Step:
     )
 
 
-def make(block: Callable = Block) -> Transformer:
+def make(block: Callable = Block, layers: Optional[int] = None) -> Transformer:
     torch.manual_seed(0)
-    return Transformer(block)
+    return Transformer(block, layers)
 
 
 def world_mesh(*shape: int, names: Sequence[str] = ("dp",)):
@@ -491,22 +495,3 @@ def dropout_and_buffers() -> Step:
 
     model = make(Noisy)
     return whole(sharded(model))
-
-
-# -- what hides its collectives -----------------------------------------------
-
-
-@case("FSDP2 (fully_shard)")
-def fsdp2() -> Step:
-    from torch.distributed.fsdp import fully_shard
-
-    model, mesh = make(), world_mesh()
-    for layer in model.layers:
-        fully_shard(layer, mesh=mesh)
-    fully_shard(model, mesh=mesh)
-    return whole(model)
-
-
-@case("DDP")
-def ddp() -> Step:
-    return whole(nn.parallel.DistributedDataParallel(make()))

@@ -25,6 +25,7 @@ import torch._inductor.config
 FOLDER = Path(__file__).parent
 sys.path.insert(0, str(FOLDER.parents[1] / "testsupport"))
 
+import adopted_parallelisms  # noqa: E402, F401
 import parallelisms  # noqa: E402
 from generated_code import (  # noqa: E402
     EXTERNAL,
@@ -42,13 +43,14 @@ CELL_TIMEOUT = 420
 
 #: Ways whose kernels are eager ones, and those that Inductor compiles.
 EAGER_WAYS = ("backend, eager", "graph pass", "partitioner")
-INDUCTOR_WAYS = ("backend, inductor", "inductor_options")
+INDUCTOR_WAYS = ("backend, inductor", "inductor_options", "default")
 WAYS = (*EAGER_WAYS, *INDUCTOR_WAYS)
 
 
 def compiler_of(way: str) -> Callable:
     """Returns what compiles a function in `way`. With Inductor's kernels only
-    the order is changed, so that results can be compared bit for bit."""
+    the order is changed, so that results can be compared bit for bit, but for the
+    default, which merges collectives, too."""
     import commsched.torch as cs
     from commsched.torch.compiling.backend import commsched as backend
 
@@ -56,6 +58,7 @@ def compiler_of(way: str) -> Callable:
         "backend, eager": {"inner": "eager"},
         "backend, inductor": {"inner": "inductor", "buckets": "off"},
         "partitioner": {"inner": "eager", "partition": "min-cut"},
+        "default": None,
     }
     if way == "plain inductor":
         return torch.compile
@@ -96,9 +99,7 @@ def train(name: str, compiler: Optional[Callable]) -> list[torch.Tensor]:
             function = step.compile(compiler)
         for number in range(STEPS):
             torch.manual_seed(number)
-            loss = function(*step.inputs)
-            loss.backward()
-            results.append(loss.detach().clone())
+            results += run_backwards(step, function)
             with torch.no_grad():
                 for parameter in step.parameters:
                     if parameter.grad is not None:
@@ -108,6 +109,20 @@ def train(name: str, compiler: Optional[Callable]) -> list[torch.Tensor]:
                         )
                         parameter.grad = None
     return results
+
+
+def run_backwards(step: parallelisms.Step, function: Callable) -> list[torch.Tensor]:
+    """Returns the loss of each micro-batch."""
+    losses = []
+    for number, context in enumerate(step.backwards):
+        inputs = step.inputs
+        if number:
+            inputs = [batch.roll(number, 1) for batch in inputs]
+        with context():
+            loss = function(*inputs)
+            loss.backward()
+        losses.append(loss.detach().clone())
+    return losses
 
 
 def _local(tensor: torch.Tensor) -> torch.Tensor:

@@ -8,7 +8,7 @@ Trains each case of parallelisms.py on gloo ranks in each way, with the PyTorch
 of each `--python`, and writes what was seen to docs/results/data/pytorch.json
 and as a table to docs/results/pytorch.md. Cells that the data has are not run
 again, unless `--again` is given; without `--python` the table is written from
-the data.
+the data. Ends with 1 if there is a cell that does not hold.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from table import render
+from table import find_failures, render
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parents[1] / "docs" / "results"
@@ -45,16 +45,29 @@ CASES = (
     "activation checkpointing",
     "dropout and buffers",
     "FSDP2 (fully_shard)",
+    "FSDP2, bfloat16",
+    "FSDP2, full checkpointing",
+    "FSDP2, selective checkpointing",
+    "FSDP2 over HSDP",
+    "FSDP2 x tensor parallelism",
+    "FSDP2, tied weights",
+    "FSDP2, accumulated",
+    "FSDP2, graph breaks",
+    "FSDP2, one graph per block",
     "DDP",
+    "DDP, no_sync",
 )
 #: Ranks of a case; two for those that are not here.
-RANKS = {"HSDP": 4}
+RANKS = dict.fromkeys(
+    ("HSDP", "FSDP2 over HSDP", "FSDP2 x tensor parallelism"), 4
+)
 WAYS = (
     "backend, eager",
     "graph pass",
     "partitioner",
     "backend, inductor",
     "inductor_options",
+    "default",
 )
 
 
@@ -147,11 +160,14 @@ def main() -> None:
         help="where the table and the data are")
     args = parser.parse_args()
     file = args.results / "data" / "pytorch.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
     data = json.loads(file.read_text()) if file.exists() else {}
     measure(args.python, args, data, file)
     if not data:
         sys.exit("there is no data: give --python")
     (args.results / "pytorch.md").write_text(render(data, CASES, WAYS))
+    if failures := find_failures(data):
+        sys.exit("these do not hold:\n" + "\n".join(failures))
 
 
 if __name__ == "__main__":

@@ -12,30 +12,36 @@ HEAD = """\
 
 Written by `benchmarks/pytorch/matrix.py`, from `data/pytorch.json`. Every case
 is a small model (one or two transformer blocks, width 32) that is trained for
-two steps on two gloo ranks, HSDP on four, in every way in:
+two steps on two gloo ranks, those over meshes of two dimensions on four, in every
+way in:
 
 * backend, eager: `backend="commsched"` with `inner="eager"`;
 * graph pass: `commsched.torch.schedule_pass()` over AOT autograd's graphs;
 * partitioner: as the first, with `partition="min-cut"`;
 * backend, inductor: `backend="commsched"` with `buckets="off"`;
-* inductor_options: `options=commsched.torch.inductor_options(buckets="off")`.
+* inductor_options: `options=commsched.torch.inductor_options(buckets="off")`;
+* default: `backend="commsched"` and nothing else, which merges collectives and
+  compiles with Inductor.
+
+Models under `fully_shard` (FSDP2) and `DistributedDataParallel` are given to
+`commsched.torch.adopt` before they are compiled.
 
 Columns, for PyTorch {versions}, in this order where they differ:
 
 * imported, scheduled, put back: whether every graph with collectives got that
   far, or how many did;
 * equal: whether the losses and all gradients of both steps are equal in every
-  bit to eager execution, or for the last two ways, in which only the order is
-  changed, to plain Inductor; "yes, aot" means that AOT autograd by itself
-  differs from eager execution, and the schedule does not differ from that;
+  bit: in the first three ways to eager execution, where FSDP2 and DDP run as
+  PyTorch made them; in the others to what plain Inductor makes of the same model,
+  adopted where it is here. "yes, aot" means that AOT autograd by itself differs
+  from eager execution, and the schedule does not differ from that; "within" gives
+  the largest difference. In the default way equal bits are not promised
+  ([results](../guide/pytorch.md#results));
 * order: whether starts, waits and external calls run in the order of the
   schedule: as Inductor's code has them, or, with eager kernels, as they were
   called while the step ran; "-" where that was not looked at.
 
-"hidden" means that no graph has collectives: FSDP2 and DDP start theirs in
-hooks that the compiler does not see. Use `commsched.torch.shard_parameters`
-for the one, and for the other replicated parameters or
-`optimize_ddp="python_reducer"`. A case that says "no" ended with an error.
+"hidden" means that no graph has collectives, "no" that a case ended with an error.
 
     COMMSCHED_OPT=build/bin/commsched-opt PYTHONPATH=python \\
       python benchmarks/pytorch/matrix.py --python .venv/bin/python \\
@@ -67,6 +73,27 @@ def render(
         text += "\nReasons:\n\n"
         text += "".join(f"{i}. {note}\n" for i, note in enumerate(notes, 1))
     return text
+
+
+def find_failures(data: Mapping[str, Mapping]) -> list[str]:
+    """Returns the cells in which a step did not run as it was scheduled, or not all
+    of it was."""
+    return [
+        f"{version} {case}: {way}"
+        for version, cases in data.items()
+        for case, ways in cases.items()
+        for way, cell in ways.items()
+        if not _holds(cell, way)
+    ]
+
+
+def _holds(cell: Mapping, way: str) -> bool:
+    return (
+        "error" not in cell
+        and 0 < cell["graphs"] <= min(cell["stages"][stage] for stage in STAGES)
+        and cell.get("order") is None
+        and (way == "default" or not cell["difference"])
+    )
 
 
 def _join(parts: Sequence[str]) -> str:

@@ -113,7 +113,11 @@ def test_all_reduces_of_compiled_autograd(parallelisms, imported):
 def test_collectives_of_fully_shard_are_not_in_its_graphs(
     parallelisms, imported
 ):
-    step = parallelisms.CASES["FSDP2 (fully_shard)"]()
+    import adopted_parallelisms
+
+    step = adopted_parallelisms.fsdp2()
+    # Without being adopted.
+    step.compile = lambda compiler: compiler(step.function)
     capture = captures.graphs_of_step(step)
     assert len(capture.graphs) == 4
     assert "future" not in imported(*capture.specs())

@@ -20,15 +20,16 @@ def matrix(monkeypatch):
 
 
 def test_page_is_that_of_its_data(matrix):
-    from table import render
+    from table import find_failures, render
 
     data = json.loads((RESULTS / "data" / "pytorch.json").read_text())
     page = (RESULTS / "pytorch.md").read_text()
     assert page == render(data, matrix.CASES, matrix.WAYS)
+    assert find_failures(data) == []
 
 
 def test_failures_are_shown_with_their_reasons(matrix):
-    from table import render
+    from table import find_failures, render
 
     good = {
         "graphs": 2,
@@ -51,6 +52,8 @@ def test_failures_are_shown_with_their_reasons(matrix):
         "hidden": {**good, "graphs": 0},
     }
     data = {"2.13.0": {"a": cells}, "2.15.0": {"a": {"bad": good}}}
+    failures = ["2.13.0 a: bad", "2.13.0 a: ended", "2.13.0 a: hidden"]
+    assert find_failures(data) == failures
     text = render(data, ["a"], list(cells))
     assert "| a | good | yes / not run |" in text
     assert "| a | bad | yes | yes | 1 of 2 (1) / yes |" in text
@@ -62,6 +65,7 @@ def test_failures_are_shown_with_their_reasons(matrix):
 
 def test_cases_are_those_of_the_models(matrix):
     pytest.importorskip("torch")
+    import adopted_parallelisms  # noqa: F401
     import parallelisms
 
     assert set(matrix.CASES) == set(parallelisms.CASES)
@@ -103,8 +107,9 @@ def test_an_order_that_did_not_run_is_seen(fake_world):
     assert order.moved_events(events, []) == len(events)
 
 
-def test_cell(matrix, opt_program, tmp_path):
-    """Tensor parallelism on two ranks, as the script runs it."""
+def test_cells(matrix, opt_program, tmp_path):
+    """Tensor parallelism and an adopted model, whose blocks are computed again, on
+    two ranks, as the script runs them."""
     import sys
 
     pytest.importorskip("torch")
@@ -113,14 +118,16 @@ def test_cell(matrix, opt_program, tmp_path):
     def keep(case, way, data):
         seen[case, way] = data
 
-    cell = "tensor parallelism", "backend, eager"
-    matrix.run_cells(sys.executable, 2, [cell], str(tmp_path), keep)
-    assert seen == {
-        cell: {
-            "graphs": 2,
-            "stages": {"imported": 2, "scheduled": 2, "put back": 2},
-            "reasons": [],
-            "order": None,
-            "difference": 0.0,
-        }
+    cells = [
+        ("tensor parallelism", "backend, eager"),
+        ("FSDP2, full checkpointing", "graph pass"),
+    ]
+    matrix.run_cells(sys.executable, 2, cells, str(tmp_path), keep)
+    good = {
+        "graphs": 2,
+        "stages": {"imported": 2, "scheduled": 2, "put back": 2},
+        "reasons": [],
+        "order": None,
+        "difference": 0.0,
     }
+    assert seen == dict.fromkeys(cells, good)
