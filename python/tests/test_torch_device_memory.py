@@ -6,17 +6,22 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import partitioned  # noqa: E402
+from installed import ROOT  # noqa: E402
 from partitioned import Trained, are_equal  # noqa: E402
 from torch._functorch.partitioners import default_partition  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 
 from commsched.torch import (  # noqa: E402
     CommSchedWarning,
+    MixedPrecision,
     Options,
     OptionsError,
     Partitioner,
     ScheduleError,
+    shard_parameters,
 )
 from commsched.options import limit_bytes  # noqa: E402
+from commsched.torch.compiling import records  # noqa: E402
 from commsched.torch.compiling.memory import (  # noqa: E402
     excess,
     fit_settings,
@@ -197,3 +202,49 @@ def test_what_is_not_possible_is_an_error_if_strict(train):
     with pytest.raises(Exception, match="cannot be fitted") as error:
         train(memory_budget="1KiB", strict=True)
     assert ScheduleError.__name__ in repr(error.value)
+
+
+class Sharded(torch.nn.Module):
+    """Products whose weights, gathered, are saved if there is memory for that: the
+    backward does not read the shards then."""
+
+    def __init__(self, layers=4, width=128):
+        super().__init__()
+        made = (torch.nn.Linear(width, width, bias=False) for _ in range(layers))
+        self.layers = torch.nn.ModuleList(made)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = torch.relu(layer(x))
+        return x.sum()
+
+
+def measure_step(budget):
+    """Returns the most bytes of tensors in a step, what lives before it included."""
+    from train import peak_memory
+
+    torch.manual_seed(0)
+    mesh = init_device_mesh("cpu", (8,))
+    model, x = Sharded(), torch.randn(32, 128)
+    shard_parameters(model, mesh, MixedPrecision(torch.float32, torch.float32))
+    options = {
+        "inner": "eager", "memory_budget": budget, "target": "h100", "strict": True
+    }
+    step = torch.compile(model, backend="commsched", options=options)
+    step(x).backward()
+    model.zero_grad()
+    own = x.nbytes + sum(p.to_local().nbytes for p in model.parameters())
+    return own + peak_memory(lambda: step(x).backward(), torch.device("cpu"))
+
+
+@pytest.mark.parametrize("budget", [265_000, 340_000])
+def test_a_step_takes_no_more_than_the_budget(
+    opt_program, fake_world, monkeypatch, budget
+):
+    """As the allocator counts it, with what the backward does not read."""
+    monkeypatch.syspath_prepend(str(ROOT / "examples" / "pytorch"))
+    fake_world(8)
+    found = measure_step(budget)
+    assert 0.8 * budget < found <= budget
+    (backward,) = [r for r in records.records() if r.kind == "backward"]
+    assert backward.after["peak_memory_bytes"] < found

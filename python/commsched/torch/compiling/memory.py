@@ -8,6 +8,7 @@ short as possible (docs/guide/memory-budget.md).
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Optional
 
 from commsched.figures import size_text
@@ -76,6 +77,17 @@ def fit_settings(options: Any, can_offload: bool) -> dict[str, Any]:
     if options.strict:
         settings["strict"] = True
     return settings
+
+
+def beside(options: Any, size: int) -> Any:
+    """Returns the options of a graph beside which `size` bytes live that it does
+    not show: of a budget in bytes they are reserved too."""
+    total = limit_bytes("memory_budget", options.memory_budget)
+    if not size or not options.fits_memory or total is None:
+        return options
+    reserved = limit_bytes("reserved_bytes", options.reserved_bytes) + size
+    # Without anything left, what takes least is taken.
+    return dataclasses.replace(options, reserved_bytes=min(reserved, total - 1))
 
 
 def excess(options: Any, reports: Any) -> Optional[str]:

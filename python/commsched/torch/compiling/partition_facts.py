@@ -17,6 +17,9 @@ from commsched.torch.importer.aliases import is_view
 from commsched.torch.importer.targets import is_transfer_wait, is_wait
 from commsched.torch.private import storage_key
 
+#: Of the output of a backward: see `mark_beside`.
+_BESIDE = "commsched_beside_bytes"
+
 
 def partition_notes(
     forward: fx.GraphModule,
@@ -88,6 +91,28 @@ def saved_bytes(forward: fx.GraphModule, num_fwd_outputs: int) -> int:
         for key, _ in _storages(node):
             held.pop(key, None)
     return sum(held.values())
+
+
+def mark_beside(
+    forward: fx.GraphModule, backward: fx.GraphModule, num_fwd_outputs: int
+) -> None:
+    """Marks `backward` with what lives beside it: storages that the forward takes
+    or gives to its caller, such as parameters, and that are no inputs of it."""
+    outputs = forward.graph.output_node().args[0][:num_fwd_outputs]
+    taken = backward.graph.find_nodes(op="placeholder")
+    held: dict[int, int] = {}
+    for node in (*forward.graph.find_nodes(op="placeholder"), *outputs):
+        if isinstance(node, fx.Node):
+            held.update(_storages(node))
+    for node in taken:
+        for key, _ in _storages(node):
+            held.pop(key, None)
+    backward.graph.output_node().meta[_BESIDE] = sum(held.values())
+
+
+def beside_bytes(graph: fx.Graph) -> int:
+    """Returns the bytes that live beside a graph while it runs, as far as known."""
+    return graph.output_node().meta.get(_BESIDE, 0)
 
 
 def _saved(forward: fx.GraphModule, count: int) -> list[fx.Node]:

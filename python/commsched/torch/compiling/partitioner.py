@@ -29,6 +29,7 @@ from commsched.torch.compiling.partition_agreement import (
 )
 from commsched.torch.compiling.partition_facts import (
     log_operators,
+    mark_beside,
     partition_notes,
 )
 from commsched.torch.compiling.reshard import (
@@ -112,20 +113,23 @@ class Partitioner(CustomPartitionerFn):
                 reshard_after_forward(gm, known)
             elif self._options.reshard_after_forward is False:
                 keep_after_forward(gm, known)
+        halves = None
         if self._options.partitions and not find_obstacle(
             self._options, "partition"
         ):
             halves = self._partition(
                 gm, known, num_fwd_outputs, static_lifetime_input_indices
             )
-            if halves is not None:
-                return halves
-        return private_partition.torch_partition(
-            gm,
-            joint_inputs,
-            num_fwd_outputs=num_fwd_outputs,
-            static_lifetime_input_indices=static_lifetime_input_indices,
-        )
+        if halves is None:
+            halves = private_partition.torch_partition(
+                gm,
+                joint_inputs,
+                num_fwd_outputs=num_fwd_outputs,
+                static_lifetime_input_indices=static_lifetime_input_indices,
+            )
+        with guarded("find what lives beside a backward", self._options):
+            mark_beside(*halves, num_fwd_outputs)
+        return halves
 
     def _partition(self, gm, parameters, num_fwd_outputs, static):
         """Returns the halves, or None if the graph is PyTorch's to split."""

@@ -23,7 +23,9 @@ from commsched.torch.compiling import records
 from commsched.torch.compiling.agreement import agree, seal
 from commsched.torch.compiling.guards import ScheduleError, find_obstacle
 from commsched.torch.compiling.launches import Launches
+from commsched.torch.compiling.memory import beside
 from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.partition_facts import beside_bytes
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.runs import schedule_text
 from commsched.torch.importer.errors import GraphImportError
@@ -165,6 +167,7 @@ def _plan(
         _identify(module)
         text = str(module)
         records.trace_program(text, kind)
+        options = beside(options, beside_bytes(gm.graph))
         run = schedule_text(text, options)
         plan, run = _read_plan(text, run, kind, options, record)
         record.before = run.reports.before.get(kind)
