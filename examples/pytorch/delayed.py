@@ -55,7 +55,10 @@ class DelayedGroup(dist.ProcessGroup):
                 future.set_exception(error)
                 continue
             time.sleep(self._delay)
+            # Until the next job this thread keeps no tensors of this one.
+            del job, start
             future.set_result(None)
+            del future
 
     def _enqueue(self, start: Callable[[], dist.Work]) -> dist.Work:
         future: torch.futures.Future = torch.futures.Future()
