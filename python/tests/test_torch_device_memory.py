@@ -23,6 +23,7 @@ from commsched.torch import (  # noqa: E402
 from commsched.options import limit_bytes  # noqa: E402
 from commsched.torch.compiling import records  # noqa: E402
 from commsched.torch.compiling.memory import (  # noqa: E402
+    beside,
     excess,
     fit_settings,
 )
@@ -131,6 +132,16 @@ def test_what_the_pass_is_told():
         "strict": True,
     }
     assert "host-memory" not in fit_settings(options, False)
+
+
+def test_what_lives_beside_a_graph_is_reserved_of_bytes_alone():
+    options = Options(memory_budget="10KiB", reserved_bytes="4KiB")
+    assert beside(options, 0) is options
+    assert beside(options, 100) == Options(memory_budget="10KiB", reserved_bytes=4196)
+    # More than there is leaves nothing, which is no error.
+    assert beside(options, 1 << 20).reserved_bytes == (10 << 10) - 1
+    percentage = Options(memory_budget="5%")
+    assert beside(percentage, 100) is percentage
 
 
 def test_what_does_not_fit_is_said():

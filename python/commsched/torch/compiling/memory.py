@@ -82,8 +82,10 @@ def fit_settings(options: Any, can_offload: bool) -> dict[str, Any]:
 def beside(options: Any, size: int) -> Any:
     """Returns the options of a graph beside which `size` bytes live that it does
     not show: of a budget in bytes they are reserved too."""
+    if not size or not options.fits_memory:
+        return options
     total = limit_bytes("memory_budget", options.memory_budget)
-    if not size or not options.fits_memory or total is None:
+    if total is None:
         return options
     reserved = limit_bytes("reserved_bytes", options.reserved_bytes) + size
     # Without anything left, what takes least is taken.
