@@ -173,7 +173,7 @@ class Rewriter:
         work = [node]
         while work:
             view = work.pop()
-            if shares_storage(view, param):
+            if view.op == "call_function" and shares_storage(view, param):
                 self._old_values.append((view, view.meta["val"]))
                 view.meta["val"] = self._maker.value(view)
                 work.extend(view.users)
