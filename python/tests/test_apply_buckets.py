@@ -114,6 +114,18 @@ def sums_in_place(group):
     return function, [torch.rand(4, 3) for _ in range(3)]
 
 
+def keys_and_values(group):
+    """What context parallelism does in one operator each."""
+    from torch.distributed.tensor.experimental import _attention  # noqa: F401
+
+    def function(a, b, c, d):
+        a, b = torch.ops.cplib.flex_cp_allgather(a, b, 2, group)
+        c, d = torch.ops.cplib.flex_cp_allgather_backward(c, d, 0, group)
+        return a.sin(), b, c, d + 1
+
+    return function, [torch.rand(2, 3, 4) for _ in range(4)]
+
+
 #: (graph, passes, buckets, collectives that are left)
 CASES = [
     (gathers, [GATHER + "mode=copy"], 2, 2),
@@ -144,6 +156,8 @@ CASES = [
     ),
     (sums_in_place, [SCATTER + "mode=copy"], 1, 1),
     (sums_in_place, [SCATTER + "mode=coalesced"], 1, 1),
+    (keys_and_values, ["--commsched-schedule"], 2, 2),
+    (keys_and_values, [GATHER + "mode=copy"], 1, 3),
     (written_inputs, [GATHER + "mode=copy"], 1, 1),
     (
         written_inputs,

@@ -31,6 +31,7 @@ from commsched.torch.compiling.runs import schedule_text
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.graphs import GraphSpec, ImportOptions
 from commsched.torch.importer.graphs import import_graphs
+from commsched.torch.importer.inline import inlined
 from commsched.torch.importer.ordering import put_in_order
 from commsched.torch.importer.targets import (
     communicates,
@@ -196,7 +197,7 @@ def _read_plan(text, run, kind, options, record) -> tuple[Plan, ProgramRun]:
 
 def _report_unknown(gm: torch.fx.GraphModule, record: Record) -> None:
     """Says which collectives are fences."""
-    for node in gm.graph.nodes:
+    for node in inlined(gm).nodes:
         if node.op == "call_function" and is_unknown_collective(node.target):
             what = f"collective '{target_name(node.target)}', which is not known"
             record.notes.append(f"moves nothing across '{node.name}': {what}")

@@ -4,9 +4,9 @@
 Tools wrap operators in graphs of their own: a region that is compiled once
 and called for every layer, a checkpointed block, a change of the gradient
 mode, a part that a partitioner has split off, an operator that a scheduler
-has tied behind others. What is inside is
-computed and communicated like the rest, so it is imported as if it stood
-there. The ties of `control_deps` are one scheduler's choice and no
+has tied behind others; or one operator starts collectives and waits for them.
+What is inside is computed and communicated like the rest, so it is imported as
+if it stood there. The ties of `control_deps` are one scheduler's choice and no
 dependences: they are left out, the order of the graph stays.
 """
 
@@ -18,6 +18,10 @@ from typing import Any, Callable, Optional
 
 import torch
 
+from commsched.torch.importer.composites import (
+    body_of,
+    is_composite_collective,
+)
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import attribute_of, communication_inside
 from commsched.torch.importer.types import has_value
@@ -157,6 +161,9 @@ def _callee(node: torch.fx.Node) -> Optional[tuple]:
     """Returns, for a call that can be replaced, the path of the graph module,
     the module itself, and its operands; else None."""
     target = node.target
+    if is_composite_collective(target):
+        body = body_of(node)
+        return body and _operands(node, "", body, node.args[:2])
     if node.op == "call_module":
         body = attribute_of(node.graph.owning_module, target)
         if isinstance(body, torch.fx.GraphModule):

@@ -14,6 +14,10 @@ from typing import Iterable
 from torch import fx
 
 from commsched.torch.private import forget_names
+from commsched.torch.importer.composites import (
+    body_of,
+    is_composite_collective,
+)
 from commsched.torch.importer.inline import inlined, owners
 from commsched.torch.importer.targets import (
     attribute_of,
@@ -40,6 +44,8 @@ def without_calls(gm: fx.GraphModule) -> fx.Graph:
 def _communicates(node: fx.Node) -> bool:
     if isinstance(node.target, HigherOrderOperator):
         return communication_inside(node) is not None
+    if is_composite_collective(node.target):
+        return body_of(node) is not None
     if node.op != "call_module":
         return False
     body = attribute_of(node.graph.owning_module, str(node.target))
