@@ -8,6 +8,7 @@ pytest.importorskip("torch")
 import torch
 
 import commsched.torch as cs
+import seeds
 from commsched.torch.compiling import inductor
 from generated_code import (
     EXTERNAL,
@@ -141,9 +142,7 @@ def is_needed_whole(node):
 
 # In f32 Inductor computes two sums together of which the schedule sends one before
 # what the other one needs.
-@pytest.mark.parametrize(
-    "precision, apart", [(F32, 1), (BF16, 0)], ids=["f32", "bf16"]
-)
+@pytest.mark.parametrize("precision, apart", seeds.turns([(F32, 1), (BF16, 0)], 1))
 def test_kernels_are_inductors_and_those_that_copy(
     opt_program, fake_world, codegen, copies, precision, apart
 ):
