@@ -8,7 +8,8 @@ Importing this module registers it, with the default options::
     config.compile.pass_pipeline = "commsched"
 
 It is torchtitan's own list of passes, with CommSched in the place of those
-that bucket collectives and move them. What decides what is saved, recomputed
+that bucket collectives and move them, or behind them where chunks of experts
+are interleaved, which needs the buckets. What decides what is saved, recomputed
 or sent to the host runs before, and what compiles regions or captures CUDA
 graphs behind, as without CommSched. :func:`register` takes other options.
 """
@@ -37,7 +38,8 @@ except ImportError as error:
 _BUCKETING = "joint_transformer_block_bucketing_reordering_pass"
 
 #: The pass that comes last of those that chunk experts and interleave the
-#: chunks: a schedule takes the order of their computation as it is.
+#: chunks: a schedule takes the order of their computation as it is. They need
+#: the buckets of torchtitan: without these they find no order.
 _CHUNKED = "concretize_ep_chunk_symbolic_shapes_pass"
 
 #: The pass that compiles the whole graph, which then is scheduled by Inductor's
@@ -139,6 +141,8 @@ class Pipeline:
             own = GraphPass(self._options, parameters)
             place = names.index(_CHUNKED if _CHUNKED in names else _BUCKETING) + 1
         with_own = [*passes[:place], own, *passes[place:]]
+        if _CHUNKED in names:
+            return with_own
         return [each for each in with_own if _name(each) != _BUCKETING]
 
 

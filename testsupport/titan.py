@@ -96,8 +96,8 @@ def change(config, values):
 def configuration(settings, folder):
     """Returns torchtitan's configuration of a debug model on processors.
 
-    `settings` has its name, `model`; the numbers of `layers` and `steps`; and,
-    by name, fields of `parallelism` and of `compile`.
+    `settings` has its name, `model`; the numbers of `layers`, None for all, and of
+    `steps`; and, by name, fields of `parallelism` and of `compile`.
     """
     from torchtitan.components.dataloader import BaseDataLoader
     from torchtitan.components.tokenizer import BaseTokenizer
@@ -111,7 +111,8 @@ def configuration(settings, folder):
     base = getattr(module, settings["model"] + "_debugmodel")()
     # FlexAttention has no backward on processors.
     base.model_spec = package.model_registry("debugmodel", attn_backend="sdpa")
-    del base.model_spec.model.layers[settings["layers"] :]
+    if settings["layers"] is not None:
+        del base.model_spec.model.layers[settings["layers"] :]
     config = to_graph_trainer_config(base, package.model_registry)
 
     class Tokenizer(BaseTokenizer):
