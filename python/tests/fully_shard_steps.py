@@ -430,3 +430,64 @@ def accumulate_all_ways(rank: int):
         for is_replica in (False, True)
         for way in ("plain", "eager", "compiled")
     }
+
+
+def make_pair():
+    """Models of one class over two meshes."""
+    for shape in ((2,), (2, 1)):
+        torch.manual_seed(0)
+        names = ("replica", "shard")[-len(shape):]
+        mesh = init_device_mesh("cpu", shape, mesh_dim_names=names)
+        yield fully_shard(Net(tied=False), mesh=mesh)
+
+
+def interrupt(rank: int, is_adopted: bool):
+    """Losses and parameters of both models of a pair, of which compiled code of one
+    function trains the first. A micro-batch of it raises, and the model is released
+    and adopted again."""
+    import commsched.torch as cs
+
+    model, other = make_pair()
+    optimizer = torch.optim.SGD([*model.parameters(), *other.parameters()], lr=0.1)
+
+    def call(model, tokens):
+        return model(tokens)
+
+    if is_adopted:
+        torch._dynamo.reset()
+        call = torch.compile(call, backend="commsched", options={"inner": "eager"})
+        cs.adopt(model)
+        cs.adopt(other)
+    generator = torch.Generator().manual_seed(rank)
+    told = []
+
+    def run(model, shift: int = 0):
+        tokens = torch.randint(VOCABULARY, (4, 16), generator=generator)
+        loss = call(model, tokens + shift)
+        loss.backward()
+        told.append(loss.item())
+
+    for release in (True, False):
+        model.set_requires_gradient_sync(False)
+        with contextlib.suppress(IndexError):
+            run(model, shift=VOCABULARY)
+            told.append("no error")
+        model.reset_iter_state()
+        run(model)
+        model.set_requires_gradient_sync(True)
+        run(model)
+        run(other)
+        optimizer.step()
+        optimizer.zero_grad()
+        if is_adopted:
+            cs.release(model)
+            cs.adopt(model) if release else cs.release(other)
+    return told, [state(model), state(other)]
+
+
+def interrupt_both_ways(rank: int):
+    return [interrupt(rank, is_adopted) for is_adopted in (False, True)]
+
+
+def check_all(rank: int):
+    return accumulate_all_ways(rank), interrupt_both_ways(rank)

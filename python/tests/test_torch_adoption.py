@@ -14,7 +14,7 @@ import fully_shard_steps as steps
 import seeds
 from ranks import run_ranks
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.distributed.fsdp import (
     CPUOffloadPolicy,
@@ -62,8 +62,21 @@ def test_steps_have_equal_bits_and_their_collectives_in_the_graph(compared):
                 assert kind in said, f"{case}: {said}"
 
 
-def test_what_was_accumulated_counts_once_with_several_reads():
-    for found in run_ranks(steps.accumulate_all_ways, 2):
+@pytest.fixture(scope="module")
+def checked():
+    return run_ranks(steps.check_all, 2, timeout=400)
+
+
+def test_steps_that_raise_and_other_meshes_have_equal_bits(checked):
+    for _, ((told, states), (told_adopted, states_adopted)) in checked:
+        assert told_adopted == told
+        for values, others in zip(states, states_adopted):
+            assert [name for name in values
+                    if not torch.equal(values[name], others[name])] == []
+
+
+def test_what_was_accumulated_counts_once_with_several_reads(checked):
+    for found, _ in checked:
         for (is_replica, way), gradients in found.items():
             for one, other in zip(found[is_replica, "plain"], gradients):
                 # Its uses are reduced one by one, which rounds otherwise.
@@ -224,6 +237,22 @@ def test_unusual_reductions_stay(mesh, what, change):
     with pytest.warns(UserWarning, match=what):
         cs.adopt(model)
     assert isinstance(model, FSDPModule)
+
+
+def test_a_mesh_in_another_order_than_its_group_stays(fake_world):
+    fake_world(2)
+    model = sharded(DeviceMesh("cpu", [1, 0]))
+    with pytest.warns(UserWarning, match="its mesh has ranks in another order"):
+        cs.adopt(model)
+
+
+def test_a_step_that_raises_leaves_no_gradients(mesh):
+    model = cs.adopt(sharded(mesh))
+    model.set_requires_gradient_sync(False)
+    model(torch.ones(1, 4)).sum().backward()
+    model.reset_iter_state()
+    model.set_requires_gradient_sync(True)
+    cs.release(model)
 
 
 @pytest.fixture

@@ -68,6 +68,11 @@ class AdoptedModule:
     def reshard(self) -> None:
         self._set_unsharded(False)
 
+    def reset_iter_state(self) -> None:
+        for read in _list_reads(self.modules()):
+            read.discard()
+        fsdp.reset_roots(self)
+
     def _set_unsharded(self, is_unsharded: bool) -> None:
         for read in _TAKEN[self].reads:
             read.is_unsharded = is_unsharded
@@ -75,7 +80,6 @@ class AdoptedModule:
     def _leave_to_schedule(self, *args: object, **kwargs: object) -> None:
         pass
 
-    reset_iter_state = _leave_to_schedule
     set_is_last_backward = _leave_to_schedule
     set_modules_to_backward_prefetch = _leave_to_schedule
     set_modules_to_forward_prefetch = _leave_to_schedule
@@ -234,13 +238,12 @@ def release(model: nn.Module) -> nn.Module:
 
     ValueError: it has gradients that are not reduced yet.
     """
-    for module in _list_taken(model):
-        for read in _TAKEN[module].reads:
-            if read.has_unreduced():
-                raise ValueError(
-                    f"parameter '{read.name}' of a {type(read.owner).__name__} has "
-                    "gradients that are not reduced yet"
-                )
+    for read in _list_reads(model.modules()):
+        if read.has_unreduced():
+            raise ValueError(
+                f"parameter '{read.name}' of a {type(read.owner).__name__} has "
+                "gradients that are not reduced yet"
+            )
     parameters = []
     for module in _list_taken(model):
         taken = _TAKEN.pop(module)
@@ -282,15 +285,18 @@ def _apply(model: nn.Module, reads: _Reads, tied: _Tied) -> None:
     if tied.reads:
         _take(model)
         model.__class__ = tied.make_class(type(model))
-    for module in _list_taken(model):
-        for read in _TAKEN[module].reads:
-            read.model = model
+    for read in _list_reads(model.modules()):
+        read.model = model
 
 
 def _set_reduces(modules: Iterable[nn.Module], reduces: bool) -> None:
-    reads = [r for m in modules if m in _TAKEN for r in _TAKEN[m].reads]
+    reads = _list_reads(modules)
     for read in reads:
         read.set_reduces(reduces, reads)
+
+
+def _list_reads(modules: Iterable[nn.Module]) -> list[Read]:
+    return [read for m in modules if m in _TAKEN for read in _TAKEN[m].reads]
 
 
 def _list_taken(model: nn.Module) -> list[nn.Module]:

@@ -89,6 +89,13 @@ class Read:
             and (state.is_pending or not state.reduces)
         )
 
+    def discard(self) -> None:
+        """Drops gradients that are not reduced, after a step that has raised."""
+        state = self.accumulation
+        state.is_pending, state.taken = False, None
+        if state.leaf is not None:
+            state.leaf.grad = state.uses.grad = None
+
     def forget(self) -> None:
         """Takes back what was done to the parameter."""
         if self.accumulation.hook is not None:

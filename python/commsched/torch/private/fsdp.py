@@ -145,6 +145,10 @@ def _find_obstacle(group: Any, record: Any) -> Optional[str]:
         return "its mesh has dimensions that do not shard it (dp_mesh_dims)"
     if not hasattr(record.mesh_info, "shard_mesh_size"):
         return "it is not sharded"
+    ranks = record.mesh_info.mesh.mesh
+    if any((ranks.diff(dim=dim) < 0).any() for dim in range(ranks.ndim)):
+        # fully_shard counts shards as the group does, and DTensor as the mesh.
+        return "its mesh has ranks in another order than its process group"
     if hasattr(parameter._local_tensor, "fsdp_pre_all_gather"):
         return "its tensor has a gather of its own"
     if parameter._backward_hooks:
@@ -270,6 +274,13 @@ def broadcast_buffers(tensors: Iterable[torch.Tensor], group: Any) -> None:
 def forget_values(parameter: ShardedParameter) -> None:
     """Lets FSDP2 look at what its modules have as that parameter now."""
     parameter.record.reset_sharded_param()
+
+
+def reset_roots(model: nn.Module) -> None:
+    """Resets what FSDP2 has of a step that has raised, below a model."""
+    for module in model.modules():
+        if isinstance(module, FSDPModule) and module._get_fsdp_state()._is_root:
+            module.reset_iter_state()
 
 
 def forget_roots(model: nn.Module) -> None:
