@@ -74,8 +74,8 @@ def import_torchtitan():
     # Times of operators, for torchtitan's own order: any will do.
     from torch.utils import _runtime_estimation
 
-    _runtime_estimation.get_gpu_dram_gbps = lambda: 3000.0
-    _runtime_estimation.get_device_tflops = lambda dtype: 500.0
+    _runtime_estimation.get_gpu_dram_gbps = lambda *_, **__: 3000.0
+    _runtime_estimation.get_device_tflops = lambda *_, **__: 500.0
     # As a GPU's attention, it is among what is saved: it draws random numbers.
     saved = memory_policy._get_default_save_ops
     memory_policy._get_default_save_ops = lambda: {
