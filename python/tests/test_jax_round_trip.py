@@ -13,6 +13,7 @@ import jax_models_more  # noqa: E402, F401
 from jax_models import MODELS  # noqa: E402
 
 from commsched import opt  # noqa: E402
+from seeds import turns  # noqa: E402
 
 IN = "--convert-stablehlo-to-commsched"
 OUT = "--convert-commsched-to-stablehlo"
@@ -63,7 +64,7 @@ def counted(text):
     return {kind: found[kind] for kind in kinds if found[kind]}
 
 
-@pytest.mark.parametrize("model, platform", CASES)
+@pytest.mark.parametrize("model, platform", turns(CASES, len(CASES) // 2))
 def test_letter_for_letter(model, platform):
     module = model.lower(platform)
     text = text_of(module)

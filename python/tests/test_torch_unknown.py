@@ -26,6 +26,7 @@ from commsched.torch.rewriting.dependences import communications  # noqa: E402
 from commsched.torch.rewriting.plan import Plan  # noqa: E402
 from graphs import fake_trace  # noqa: E402
 from ranks import run_ranks  # noqa: E402
+import seeds  # noqa: E402
 import unknown_collectives as steps  # noqa: E402
 
 c10d = torch.ops._c10d_functional
@@ -156,11 +157,11 @@ def test_dependences_hold_all_communication(gm):
         assert unknown in found[by_name[name]]
 
 
-@pytest.mark.parametrize("inner, partition, kinds", [
+@pytest.mark.parametrize("inner, partition, kinds", seeds.turns([
     ("eager", "auto", {"forward", "backward"}),
     ("eager", "min-cut", {"joint", "forward", "backward"}),
     ("inductor", "auto", {"forward", "backward"}),
-])
+], 1))
 def test_two_ranks(opt_program, inner, partition, kinds):
     arguments = inner, partition
     for outcome in run_ranks(steps.compare, 2, args=arguments, timeout=300):
