@@ -239,6 +239,16 @@ def test_unusual_reductions_stay(mesh, what, change):
     assert isinstance(model, FSDPModule)
 
 
+def test_a_parameter_that_two_groups_have_is_an_error(mesh):
+    model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    model[1].weight = model[0].weight
+    for layer in model:
+        fully_shard(layer, mesh=mesh)
+    with pytest.raises(ValueError, match="'weight' of 0 and .* of 1 were one before"):
+        cs.adopt(model)
+    assert isinstance(model[0], FSDPModule)
+
+
 def test_a_mesh_in_another_order_than_its_group_stays(fake_world):
     fake_world(2)
     model = sharded(DeviceMesh("cpu", [1, 0]))

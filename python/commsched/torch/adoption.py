@@ -13,10 +13,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import warnings
 import weakref
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Optional
 
 import torch
@@ -92,8 +93,7 @@ class AdoptedModule:
         if name.startswith("set_") and hasattr(FSDPModule, name):
             raise AttributeError(
                 f"{name} changes the collectives of a module that is adopted: call it "
-                "before commsched.torch.adopt, which leaves such modules to "
-                "fully_shard, or after commsched.torch.release"
+                "before commsched.torch.adopt or after commsched.torch.release"
             )
         return super().__getattr__(name)
 
@@ -140,8 +140,8 @@ def adopt(model: nn.Module) -> nn.Module:
     parameter, if its parameters are offloaded, gather themselves or have hooks, or
     if their gradients are not reduced just then or by collectives of the user.
 
-    ValueError: no module of the model is under `fully_shard`; a
-    `DistributedDataParallel` looks for unused parameters, has hooks for its
+    ValueError: no module of the model is under `fully_shard`, or two that share a
+    parameter are by themselves; a `DistributedDataParallel` looks for unused parameters, has hooks for its
     communication or a policy of mixed precision, or reduces no gradients just then.
     """
     if renamed := _find_renamed(model):
@@ -163,6 +163,7 @@ def adopt(model: nn.Module) -> nn.Module:
     reads: _Reads = defaultdict(dict)
     tied = _Tied()
     parameters = {module: list(fsdp.list_parameters(module)) for module in modules}
+    _check_shared(names, parameters)
     refused: set[nn.Module] = set()
     for module in modules:
         if _is_refused(names, module, parameters[module]):
@@ -305,6 +306,22 @@ def _list_taken(model: nn.Module) -> list[nn.Module]:
 
 def _take(module: nn.Module) -> _Taken:
     return _TAKEN.setdefault(module, _Taken(type(module)))
+
+
+def _check_shared(
+    names: dict[nn.Module, str],
+    parameters: dict[FSDPModule, list[fsdp.ShardedParameter]],
+) -> None:
+    """Raises what `fully_shard` raises in the first forward."""
+    first: dict[Hashable, str] = {}
+    for parameter in itertools.chain.from_iterable(parameters.values()):
+        owner, name = parameter.owners[0]
+        text = f"parameter '{name}' of {names[owner]}"
+        if (other := first.setdefault(parameter.origin, text)) is not text:
+            raise ValueError(
+                f"{other} and {text} were one before fully_shard, which shards them "
+                "by themselves: give it the modules as one list"
+            )
 
 
 @functools.cache

@@ -8,7 +8,7 @@ Tested with 2.13: torch.distributed.fsdp._fully_shard, torch.nn.parallel.distrib
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple, Optional
 
 import torch
@@ -76,6 +76,8 @@ class ShardedParameter:
     reduction: Reduction
     #: Why its collectives cannot be made from its placements, or None.
     obstacle: Optional[str]
+    #: What is equal of parameters that were one before they were sharded.
+    origin: Hashable
     #: FSDP2's own record.
     record: Any
 
@@ -103,6 +105,7 @@ def list_parameters(module: FSDPModule) -> Iterator[ShardedParameter]:
                 record.mp_policy,
                 _get_reduction(group, record),
                 _find_obstacle(group, record),
+                getattr(record, "_orig_param_uid", record),
                 record,
             )
 
