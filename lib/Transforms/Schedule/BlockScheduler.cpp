@@ -201,11 +201,16 @@ FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
     budget.fraction = percent / 100.0;
     limits.push_back(getLimitBytes(budget));
   }
-  int64_t stepBytes = std::max<int64_t>(program.step.peakBytes / numSteps, 1);
-  if (isSmall() && isBody(function, block))
-    for (int64_t bytes = leastBytes; bytes / 2 <= program.step.peakBytes;
-         bytes += stepBytes)
+  if (isSmall() && isBody(function, block)) {
+    int64_t peakBytes = program.step.peakBytes;
+    for (int64_t bytes = leastBytes; bytes / 2 <= peakBytes;
+         bytes += std::max<int64_t>(peakBytes / numSteps, 1))
       limits.push_back(bytes);
+    // Where the program takes many times the least peak, these are few.
+    for (int64_t bytes = leastBytes; bytes < peakBytes / 2;
+         bytes += std::max<int64_t>(bytes / numSteps, 1))
+      limits.push_back(bytes);
+  }
   llvm::sort(limits);
   // The step of a block inside of another operation is its peak.
   limits.erase(llvm::unique(limits), limits.end());
@@ -257,6 +262,16 @@ BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
 /// takes a few times as long as scheduling once.
 static constexpr NodeId maxSteppedNodes = 1 << 16;
 
+/// Whether schedules for `bytes` that begin with what `start` has read may be
+/// worth their time. An order that takes a little less memory than the program
+/// is for limits below that.
+bool BlockScheduler::mayBeShorter(const BlockSearch &start,
+                                  int64_t bytes) const {
+  int64_t peakBytes = program.step.peakBytes;
+  return isSmall() || bytes < peakBytes ||
+         start.getProgram().step.peakBytes <= peakBytes / 16 * 15;
+}
+
 /// Adds the schedules for `bytes`. In a small block, which has many budget
 /// steps, they begin with the order of the program, with that of the least
 /// peak, and with those whose schedules without buckets are better than all
@@ -266,6 +281,8 @@ BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered) {
   std::optional<schedule::Rank> best;
   for (auto [index, start] : llvm::enumerate(starts)) {
+    if (start.search && !mayBeShorter(*start.search, bytes))
+      continue;
     FailureOr<const schedule::StepSchedule *> unmerged =
         getOrScheduleUnmerged(start, bytes);
     if (failed(unmerged))
@@ -284,12 +301,12 @@ BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
   return success();
 }
 
+bool BlockScheduler::isBefore(const Considered &a, const Considered &b) {
+  return isBetter(a.rank, b.rank);
+}
+
 schedule::Rank BlockScheduler::getBest(ArrayRef<Considered> considered) {
-  return llvm::min_element(considered,
-                           [](const Considered &a, const Considered &b) {
-                             return isBetter(a.rank, b.rank);
-                           })
-      ->rank;
+  return llvm::min_element(considered, isBefore)->rank;
 }
 
 /// The schedules that are considered for `limitBytes`, in ascending order of
@@ -333,9 +350,9 @@ BlockScheduler::considerAll(int64_t limitBytes) {
 /// part in so many. In small blocks small steps are searched, which may gain
 /// much.
 static int64_t getImprovedPart(bool isSmall) { return isSmall ? 8 : 256; }
-/// Returns those that are improved, each step with its bytes once. In small
-/// blocks, a schedule is compared with those for limits up to its own, so that
-/// no larger limit leaves it out.
+/// Returns those that are improved, the best first, each step with its bytes
+/// once. In small blocks, a schedule is compared with those for limits up to
+/// its own, so that no larger limit leaves it out.
 SmallVector<BlockScheduler::Considered>
 BlockScheduler::selectPromising(ArrayRef<Considered> considered) const {
   int64_t improvedPart = getImprovedPart(isSmall());
@@ -351,7 +368,25 @@ BlockScheduler::selectPromising(ArrayRef<Considered> considered) const {
         }))
       selected.push_back(each);
   }
+  llvm::stable_sort(selected, isBefore);
   return selected;
+}
+
+/// Whether what is improved of a schedule may be better than `chosen`, by the
+/// bound on the orders of its collectives.
+FailureOr<bool> BlockScheduler::mayBecomeBetter(const Considered &considered,
+                                                const BlockSchedule *chosen,
+                                                int64_t limitBytes) {
+  if (!chosen || !chosen->step.fits(limitBytes))
+    return true;
+  FailureOr<const BlockSchedule *> known =
+      getOrFind(*considered.start, considered.limitBytes);
+  if (failed(known))
+    return failure();
+  FailureOr<int64_t> boundNs = getStartOf(**known).computeLowerBoundNs(**known);
+  if (failed(boundNs))
+    return failure();
+  return *boundNs <= chosen->step.stepNs;
 }
 
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
@@ -366,6 +401,11 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
     return failure();
   const BlockSchedule *chosen = nullptr;
   for (const Considered &each : selectPromising(*considered)) {
+    FailureOr<bool> mayBecome = mayBecomeBetter(each, chosen, limitBytes);
+    if (failed(mayBecome))
+      return failure();
+    if (!*mayBecome)
+      continue;
     FailureOr<const BlockSchedule *> improved =
         getOrImprove(*each.start, each.limitBytes);
     if (failed(improved))

@@ -387,12 +387,17 @@ private:
                                                 int64_t limitBytes);
   FailureOr<const schedule::StepSchedule *>
   getOrScheduleUnmerged(Start &start, int64_t limitBytes);
+  bool mayBeShorter(const BlockSearch &start, int64_t bytes) const;
   LogicalResult consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered);
+  static bool isBefore(const Considered &a, const Considered &b);
   static schedule::Rank getBest(ArrayRef<Considered> considered);
   FailureOr<SmallVector<Considered>> considerAll(int64_t limitBytes);
   SmallVector<Considered>
   selectPromising(ArrayRef<Considered> considered) const;
+  FailureOr<bool> mayBecomeBetter(const Considered &considered,
+                                  const BlockSchedule *chosen,
+                                  int64_t limitBytes);
   FailureOr<BlockSchedule> scheduleReserved(int64_t limitBytes);
 
   /// Once they were needed: the order of the program, then others.
