@@ -71,6 +71,15 @@ TEST(CyclicScheduler, ALoopOverLayersGathersThePeriodBefore) {
   EXPECT_EQ(schedule.order.stages, std::vector<int32_t>({0, 0, 1}));
 }
 
+TEST(CyclicScheduler, WhatIsFreeRunsWithWhatReadsIt) {
+  // Two views, or what is fused into the computation: the loop would carry the
+  // values of those that run before the cut.
+  CyclicSchedule schedule = scheduleWell(makeLoop(
+      "view = 0; fused = 0 view; g = start 30; wait g; c = 50 g' fused"));
+  EXPECT_EQ(schedule.periodNs, 50);
+  EXPECT_EQ(schedule.order.stages, std::vector<int32_t>({1, 1, 0, 0, 1}));
+}
+
 TEST(CyclicScheduler, ALoopWithGathersAndScattersRunsThreeRepetitionsAtOnce) {
   EXPECT_EQ(scheduleWell(makeLoop(R"(
               g = start 40; wait g; c = 100 g'; s = start 50 c; wait s

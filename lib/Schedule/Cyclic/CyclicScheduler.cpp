@@ -54,6 +54,7 @@ private:
   Status fillStallsOf(std::vector<CyclicSchedule> sketches);
   Status rotate();
   Status sinkWaits();
+  Status sinkFree();
 
   const CyclicProblem &problem;
   const CyclicSchedulerOptions &options;
@@ -277,6 +278,21 @@ Status CyclicScheduler::sinkWaits() {
   return Status::success();
 }
 
+/// Lets nothing that is free be carried from one period to the next.
+Status CyclicScheduler::sinkFree() {
+  std::optional<CyclicOrder> sunk = rotation.sinkFree(best.order);
+  if (!sunk)
+    return Status::success();
+  Result<CyclicSchedule> schedule = measure(std::move(*sunk));
+  if (!schedule)
+    return Error{schedule.error()};
+  // What its operands hold longer is less than what would be carried.
+  if (schedule->periodNs <= best.periodNs &&
+      (fits(*schedule) || schedule->peakBytes <= best.peakBytes))
+    best = std::move(*schedule);
+  return Status::success();
+}
+
 Result<CyclicSchedule> CyclicScheduler::run() {
   Result<PeriodBound> bound = computePeriodBound(problem);
   if (!bound)
@@ -300,6 +316,8 @@ Result<CyclicSchedule> CyclicScheduler::run() {
   if (status && options.mayCrossBoundary &&
       isWorthwhile(best.periodNs - boundNs))
     status = sinkWaits();
+  if (status)
+    status = sinkFree();
   if (!status)
     return Error{"scheduling made a bad order: " + status.error()};
   return std::move(best);

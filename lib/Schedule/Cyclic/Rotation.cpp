@@ -118,3 +118,47 @@ std::optional<CyclicOrder> Rotation::sinkWaits(const CyclicOrder &schedule,
   }
   return sunk;
 }
+
+std::optional<CyclicOrder>
+Rotation::sinkFree(const CyclicOrder &schedule) const {
+  std::vector<char> isFree(body.numNodes());
+  for (NodeId node = 0; node < body.numNodes(); ++node)
+    isFree[node] =
+        body.kind(node) == NodeKind::Compute && body.costNs(node) == 0;
+  for (BufferId id = 0; id < body.numBuffers(); ++id)
+    if (const Buffer &buffer = body.buffer(id);
+        buffer.producer != noNode && buffer.bytes > 0)
+      isFree[buffer.producer] = false;
+  CyclicOrder sunk;
+  sunk.stages = schedule.stages;
+  std::vector<int32_t> positions(body.numNodes());
+  for (size_t i = 0; i < schedule.order.size(); ++i)
+    positions[schedule.order[i]] = static_cast<int32_t>(i);
+  bool moved = false;
+  const Order &program = body.topologicalOrder();
+  for (auto it = program.rbegin(); it != program.rend(); ++it) {
+    NodeId node = *it;
+    NodeId first = noNode;
+    auto getPlace = [&](NodeId of) {
+      return std::pair(sunk.stages[of], positions[of]);
+    };
+    for (const PeriodGraph::End &end : graph.successors(node)) {
+      isFree[node] &= end.distance == 0;
+      if (first == noNode || getPlace(end.node) < getPlace(first))
+        first = end.node;
+    }
+    if (!isFree[node] || first == noNode ||
+        sunk.stages[first] == sunk.stages[node])
+      continue;
+    std::tie(sunk.stages[node], positions[node]) = getPlace(first);
+    moved = true;
+  }
+  if (!moved)
+    return std::nullopt;
+  // What moved comes before what depends on it, as in the program.
+  sunk.order = program;
+  std::stable_sort(
+      sunk.order.begin(), sunk.order.end(),
+      [&](NodeId a, NodeId b) { return positions[a] < positions[b]; });
+  return sunk;
+}

@@ -51,6 +51,13 @@ public:
   std::optional<CyclicOrder> sinkWaits(const CyclicOrder &schedule,
                                        const Timeline &timeline) const;
 
+  /// Returns the order in which computation that takes no time and makes no
+  /// buffer, such as a view or what is fused into its users, has the stage of
+  /// the first operation that depends on it, directly before that: else its
+  /// result would be carried from one period to the next. None if there is no
+  /// such operation. O(nodes log nodes + dependences).
+  std::optional<CyclicOrder> sinkFree(const CyclicOrder &schedule) const;
+
 private:
   const PeriodGraph &graph;
   const Problem &body;
