@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -119,38 +120,53 @@ std::optional<CyclicOrder> Rotation::sinkWaits(const CyclicOrder &schedule,
   return sunk;
 }
 
-std::optional<CyclicOrder>
-Rotation::sinkFree(const CyclicOrder &schedule) const {
+/// By operation: whether it is computation that takes no time and makes
+/// nothing, and nothing of another repetition depends on it.
+static std::vector<char> findFree(const PeriodGraph &graph) {
+  const Problem &body = graph.body();
   std::vector<char> isFree(body.numNodes());
-  for (NodeId node = 0; node < body.numNodes(); ++node)
+  for (NodeId node = 0; node < body.numNodes(); ++node) {
+    ArrayView<PeriodGraph::End> ends = graph.successors(node);
     isFree[node] =
-        body.kind(node) == NodeKind::Compute && body.costNs(node) == 0;
+        body.kind(node) == NodeKind::Compute && body.costNs(node) == 0 &&
+        std::all_of(ends.begin(), ends.end(), [](const PeriodGraph::End &end) {
+          return end.distance == 0;
+        });
+  }
   for (BufferId id = 0; id < body.numBuffers(); ++id)
     if (const Buffer &buffer = body.buffer(id);
         buffer.producer != noNode && buffer.bytes > 0)
       isFree[buffer.producer] = false;
+  return isFree;
+}
+
+std::optional<CyclicOrder>
+Rotation::sinkFree(const CyclicOrder &schedule) const {
+  std::vector<char> isFree = findFree(graph);
   CyclicOrder sunk;
   sunk.stages = schedule.stages;
   std::vector<int32_t> positions(body.numNodes());
   for (size_t i = 0; i < schedule.order.size(); ++i)
     positions[schedule.order[i]] = static_cast<int32_t>(i);
+  auto getPlace = [&](NodeId node) {
+    return std::pair(sunk.stages[node], positions[node]);
+  };
   bool moved = false;
   const Order &program = body.topologicalOrder();
   for (auto it = program.rbegin(); it != program.rend(); ++it) {
-    NodeId node = *it;
-    NodeId first = noNode;
-    auto getPlace = [&](NodeId of) {
-      return std::pair(sunk.stages[of], positions[of]);
-    };
-    for (const PeriodGraph::End &end : graph.successors(node)) {
-      isFree[node] &= end.distance == 0;
-      if (first == noNode || getPlace(end.node) < getPlace(first))
-        first = end.node;
-    }
-    if (!isFree[node] || first == noNode ||
-        sunk.stages[first] == sunk.stages[node])
+    ArrayView<PeriodGraph::End> ends = graph.successors(*it);
+    if (!isFree[*it] || ends.empty())
       continue;
-    std::tie(sunk.stages[node], positions[node]) = getPlace(first);
+    NodeId first =
+        std::min_element(
+            ends.begin(), ends.end(),
+            [&](const PeriodGraph::End &a, const PeriodGraph::End &b) {
+              return getPlace(a.node) < getPlace(b.node);
+            })
+            ->node;
+    if (sunk.stages[first] == sunk.stages[*it])
+      continue;
+    std::tie(sunk.stages[*it], positions[*it]) = getPlace(first);
     moved = true;
   }
   if (!moved)
