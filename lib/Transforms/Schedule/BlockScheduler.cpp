@@ -262,16 +262,6 @@ BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
 /// takes a few times as long as scheduling once.
 static constexpr NodeId maxSteppedNodes = 1 << 16;
 
-/// Whether schedules for `bytes` that begin with what `start` has read may be
-/// worth their time. An order that takes a little less memory than the program
-/// is for limits below that.
-bool BlockScheduler::mayBeShorter(const BlockSearch &start,
-                                  int64_t bytes) const {
-  int64_t peakBytes = program.step.peakBytes;
-  return isSmall() || bytes < peakBytes ||
-         start.getProgram().step.peakBytes <= peakBytes / 16 * 15;
-}
-
 /// Adds the schedules for `bytes`. In a small block, which has many budget
 /// steps, they begin with the order of the program, with that of the least
 /// peak, and with those whose schedules without buckets are better than all
@@ -281,8 +271,6 @@ BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered) {
   std::optional<schedule::Rank> best;
   for (auto [index, start] : llvm::enumerate(starts)) {
-    if (start.search && !mayBeShorter(*start.search, bytes))
-      continue;
     FailureOr<const schedule::StepSchedule *> unmerged =
         getOrScheduleUnmerged(start, bytes);
     if (failed(unmerged))

@@ -387,7 +387,6 @@ private:
                                                 int64_t limitBytes);
   FailureOr<const schedule::StepSchedule *>
   getOrScheduleUnmerged(Start &start, int64_t limitBytes);
-  bool mayBeShorter(const BlockSearch &start, int64_t bytes) const;
   LogicalResult consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered);
   static bool isBefore(const Considered &a, const Considered &b);
