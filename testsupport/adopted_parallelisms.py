@@ -19,6 +19,7 @@ from parallelisms import (
     TOKENS,
     WIDTH,
     Block,
+    BrokenBlock,
     Step,
     Transformer,
     case,
@@ -210,10 +211,4 @@ def fsdp2_per_block() -> Step:
 
 @case("FSDP2, graph breaks")
 def fsdp2_graph_breaks() -> Step:
-    class Broken(Block):
-        def forward(self, x):
-            x = super().forward(x)
-            torch._dynamo.graph_break()
-            return x
-
-    return adopted(fully_sharded(make(Broken, layers=2)))
+    return adopted(fully_sharded(make(BrokenBlock, layers=2)))

@@ -411,15 +411,16 @@ def expert_parallelism() -> Step:
 # -- forms of compilation -----------------------------------------------------
 
 
+class BrokenBlock(Block):
+    def forward(self, x):
+        x = super().forward(x)
+        torch._dynamo.graph_break()
+        return x
+
+
 @case("graph breaks")
 def graph_breaks() -> Step:
-    class Broken(Block):
-        def forward(self, x):
-            x = super().forward(x)
-            torch._dynamo.graph_break()
-            return x
-
-    return whole(sharded(make(Broken)))
+    return whole(sharded(make(BrokenBlock)))
 
 
 @case("one graph per block")

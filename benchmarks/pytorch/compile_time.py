@@ -44,7 +44,6 @@ from commsched.torch.compiling.graph_pass import GraphPass  # noqa: E402
 from commsched.torch.rewriting import rewriter  # noqa: E402
 from commsched.torch.rewriting.rewriter import Rewriter  # noqa: E402
 from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
-from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
 
 #: The functions that take the time of each part, but for other parts in them.
 PARTS = {

@@ -9,6 +9,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
+#: A cell that holds.
+GOOD = {
+    "graphs": 2,
+    "stages": {"imported": 2, "scheduled": 2, "put back": 2},
+    "reasons": [],
+    "order": None,
+    "difference": 0.0,
+}
 
 
 @pytest.fixture
@@ -31,27 +39,20 @@ def test_page_is_that_of_its_data(matrix):
 def test_failures_are_shown_with_their_reasons(matrix):
     from table import find_failures, render
 
-    good = {
-        "graphs": 2,
-        "stages": {"imported": 2, "scheduled": 2, "put back": 2},
-        "reasons": [],
-        "order": None,
-        "difference": 0.0,
-    }
     bad = {
-        **good,
+        **GOOD,
         "stages": {"imported": 2, "scheduled": 2, "put back": 1},
         "reasons": ["a cycle"],
         "order": "3 of 9 events moved",
         "difference": 3e-7,
     }
     cells = {
-        "good": good,
+        "good": GOOD,
         "bad": bad,
         "ended": {"error": "rank 1: SIGABRT"},
-        "hidden": {**good, "graphs": 0},
+        "hidden": {**GOOD, "graphs": 0},
     }
-    data = {"2.13.0": {"a": cells}, "2.15.0": {"a": {"bad": good}}}
+    data = {"2.13.0": {"a": cells}, "2.15.0": {"a": {"bad": GOOD}}}
     failures = ["2.13.0 a: bad", "2.13.0 a: ended", "2.13.0 a: hidden"]
     assert find_failures(data) == failures
     text = render(data, ["a"], list(cells))
@@ -123,11 +124,4 @@ def test_cells(matrix, opt_program, tmp_path):
         ("FSDP2, full checkpointing", "graph pass"),
     ]
     matrix.run_cells(sys.executable, 2, cells, str(tmp_path), keep)
-    good = {
-        "graphs": 2,
-        "stages": {"imported": 2, "scheduled": 2, "put back": 2},
-        "reasons": [],
-        "order": None,
-        "difference": 0.0,
-    }
-    assert seen == dict.fromkeys(cells, good)
+    assert seen == dict.fromkeys(cells, GOOD)

@@ -22,9 +22,9 @@ from typing import Any, Optional
 import torch
 import torch.utils.checkpoint
 from torch import nn
-from torch.utils.hooks import RemovableHandle
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Partial, Replicate
+from torch.utils.hooks import RemovableHandle
 
 from .compiling.shared_reads import register_read
 from .private import call_after_backward, fsdp
