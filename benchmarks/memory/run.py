@@ -5,7 +5,7 @@
 """Compare step time against peak memory on joint steps, with the same costs and
 simulator.
 
-Writes the points of every peer to DATA/STEP.csv, which `commsched.plot` draws,
+Writes the points of every peer to DATA/STEP.json, which `commsched.plot` draws,
 and prints tables and what they say about the targets. Points that are in the
 file are not made again, unless --again names their peer; --tables runs nothing.
 """
@@ -91,7 +91,7 @@ def list_steps(options) -> dict:
 
 
 def compare_step(label: str, program, options, tools: Tools):
-    data = options.data / f"{label}.csv"
+    data = options.data / f"{label}.json"
     fractions = options.fractions or FRACTIONS[:: 2 if label in LARGE else 1]
     makers = list_peers(tuple(fractions))
 
@@ -128,7 +128,7 @@ def compare_step(label: str, program, options, tools: Tools):
 
 
 def draw(options):
-    files = [options.data / f"{label}.csv" for label in list_steps(options)]
+    files = [options.data / f"{label}.json" for label in list_steps(options)]
     files = [str(file) for file in files if file.exists()]
     command = [options.python, "-m", "commsched.plot", *files]
     command += ["-o", options.picture, f"--longest={LONGEST}"]
@@ -167,7 +167,7 @@ def main() -> int:
         for label, program in list_steps(options).items():
             if not options.tables:
                 compare_step(label, program, options, tools)
-            curves = tables.read_points(options.data / f"{label}.csv")
+            curves = tables.read_points(options.data / f"{label}.json")
             if curves:
                 tables.print_step(label, curves)
                 all_curves[label] = curves

@@ -5,13 +5,12 @@
 
 from __future__ import annotations
 
-import csv
+import json
 import pathlib
 
 from steps import Point
 
 OURS = ("ours", "ours with host memory")
-COLUMNS = ("function", "setting", "peak_bytes", "step_time_ns", "seconds")
 # By how many percent ours is to be shorter in the middle of PyTorch's curves.
 TARGET = 5
 HEADER = ("peer", "setting", "peak, GiB", "peer, ms", "ours, ms", "ours / peer")
@@ -21,21 +20,19 @@ def read_points(path: pathlib.Path) -> dict[str, list[Point]]:
     """The points of every peer; none if there is no file."""
     curves: dict[str, list[Point]] = {}
     if path.exists():
-        with open(path, encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                numbers = int(row["peak_bytes"]), int(row["step_time_ns"])
-                seconds = float(row["seconds"]) if row.get("seconds") else None
-                point = Point(row["setting"], *numbers, seconds)
-                curves.setdefault(row["function"], []).append(point)
+        for row in json.loads(path.read_text(encoding="utf-8")):
+            curves.setdefault(row.pop("function"), []).append(Point(**row))
     return curves
 
 
 def write_points(path: pathlib.Path, curves: dict[str, list[Point]]):
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for name in sorted(curves):
-            writer.writerows((name, *point) for point in curves[name])
+    """Writes a frontier, as `commsched.plot` reads it, with a line for each peer."""
+    lines = []
+    for name in sorted(curves):
+        rows = [{"function": name, **point._asdict()} for point in curves[name]]
+        rows = [{k: v for k, v in row.items() if v is not None} for row in rows]
+        lines.append(", ".join(json.dumps(row) for row in rows))
+    path.write_text("[" + ",\n".join(filter(None, lines)) + "]\n", encoding="utf-8")
 
 
 def get_answers(curves: dict[str, list[Point]]) -> list[Point]:

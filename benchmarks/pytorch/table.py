@@ -26,20 +26,20 @@ way in:
 Models under `fully_shard` (FSDP2) and `DistributedDataParallel` are given to
 `commsched.torch.adopt` before they are compiled.
 
-Columns, for PyTorch {versions}, in this order where they differ:
+Cells, for PyTorch {versions}, in this order where they differ:
 
-* imported, scheduled, put back: whether every graph with collectives got that
-  far, or how many did;
-* equal: whether the losses and all gradients of both steps are equal in every
-  bit: in the first three ways to eager execution, where FSDP2 and DDP run as
-  PyTorch made them; in the others to what plain Inductor makes of the same model,
-  adopted where it is here. "yes, aot" means that AOT autograd by itself differs
-  from eager execution, and the schedule does not differ from that; "within" gives
-  the largest difference. In the default way equal bits are not promised
-  ([results](../guide/pytorch.md#results));
-* order: whether starts, waits and external calls run in the order of the
-  schedule: as Inductor's code has them, or, with eager kernels, as they were
-  called while the step ran; "-" where that was not looked at.
+* yes: every graph with collectives was imported, scheduled and put back; the losses
+  and all gradients of both steps are equal in every bit, in the first three ways to
+  eager execution, where FSDP2 and DDP run as PyTorch made them, in the others to what
+  plain Inductor makes of the same model, adopted where it is here; and starts, waits
+  and external calls ran in the order of the schedule, as Inductor's code has them, or,
+  with eager kernels, as they were called;
+* equal: the same, but the order was not looked at.
+
+What else a cell says is what differs from that. "aot" means that AOT autograd by
+itself differs from eager execution, and the schedule does not differ from that;
+"within" gives the largest difference. In the default way equal bits are not promised
+([results](../guide/pytorch.md#results)).
 
 "hidden" means that no graph has collectives, "no" that a case ended with an error.
 
@@ -56,17 +56,16 @@ def render(
     """Returns the page; `data` has the cells by version, case and way."""
     versions = sorted(data, key=lambda v: [int(part) for part in v.split(".")])
     notes: list[str] = []
-    columns = (*STAGES, "equal", "order")
     lines = [
-        "| case | way in | " + " | ".join(columns) + " |",
-        "|---|---|" + "---|" * len(columns),
+        "| case | " + " | ".join(ways) + " |",
+        "|---|" + "---|" * len(ways),
     ]
     for case in cases:
+        cells = []
         for way in ways:
             found = [data[v].get(case, {}).get(way) for v in versions]
-            rows = [_row(cell, notes) for cell in found]
-            cells = [_join(parts) for parts in zip(*rows)]
-            lines.append(f"| {case} | {way} | " + " | ".join(cells) + " |")
+            cells.append(_join([_describe(cell, notes) for cell in found]))
+        lines.append(f"| {case} | " + " | ".join(cells) + " |")
     text = HEAD.replace("{versions}", " and ".join(versions))
     text += "\n".join(lines) + "\n"
     if notes:
@@ -100,36 +99,26 @@ def _join(parts: Sequence[str]) -> str:
     return parts[0] if len(set(parts)) == 1 else " / ".join(parts)
 
 
-def _row(cell: Mapping | None, notes: list[str]) -> list[str]:
+def _describe(cell: Mapping | None, notes: list[str]) -> str:
     if cell is None:
-        return ["not run"] * 5
+        return "not run"
     if "error" in cell:
-        return ["no" + _note(cell["error"], notes)] + ["-"] * 4
-    if not cell["graphs"]:
-        return ["hidden"] * 3 + [_equal(cell), "-"]
+        return "no" + _note(cell["error"], notes)
+    parts = [] if cell["graphs"] else ["hidden"]
     marks = "".join(_note(reason, notes) for reason in cell["reasons"])
-    row = []
     for stage in STAGES:
         count = cell["stages"][stage]
-        if count >= cell["graphs"]:
-            row.append("yes")
-        else:
-            row.append(f"{count} of {cell['graphs']}{marks}")
+        if count < cell["graphs"]:
+            parts.append(f"{stage} {count} of {cell['graphs']}{marks}")
             marks = ""
-    row.append(_equal(cell))
-    if "order" not in cell or not cell["stages"]["put back"]:
-        row.append("-")
-    elif cell["order"] is None:
-        row.append("yes")
-    else:
-        row.append("no" + _note(cell["order"], notes))
-    return row
-
-
-def _equal(cell: Mapping) -> str:
     if cell["difference"]:
-        return f"within {cell['difference']:.0e}"
-    return "yes, aot" if cell.get("without us") else "yes"
+        parts.append(f"within {cell['difference']:.0e}")
+    elif cell.get("without us"):
+        parts.append("aot")
+    is_ordered = "order" in cell and cell["stages"]["put back"]
+    if is_ordered and cell["order"] is not None:
+        parts.append("another order" + _note(cell["order"], notes))
+    return ", ".join(parts) or ("yes" if is_ordered else "equal")
 
 
 def _note(text: str, notes: list[str]) -> str:

@@ -5,7 +5,7 @@
 // RUN: rm -rf %t && %python %src/benchmarks/memory/run.py %s \
 // RUN:   --opt commsched-opt --tool commsched-peers --fractions 1.0 \
 // RUN:   --peers 'DeepCompile|today|ours' --data %t | FileCheck %s
-// RUN: FileCheck %s --check-prefix=POINTS < %t/memory.csv
+// RUN: FileCheck %s --check-prefix=POINTS < %t/memory.json
 
 // A row for every point, first those with most memory.
 // CHECK:      ## memory
@@ -23,20 +23,21 @@
 
 // Without memory for prefetches all gathers but one are exposed. With 40 % more
 // memory one parameter stays gathered, and a gather of 60 ns is hidden.
-// POINTS:      function,setting,peak_bytes,step_time_ns
-// POINTS-NEXT: DeepCompile,"all saved, least",100,680
-// POINTS:      DeepCompile,"all saved, +40 %",140,540
+// POINTS:      "DeepCompile", "setting": "all saved, least", "peak_bytes": 100, "step_time_ns": 680}
+// POINTS-SAME: "DeepCompile", "setting": "all saved, +40 %", "peak_bytes": 140, "step_time_ns": 540}
 
 // Ours is asked for the memory of each of these, and for all at once.
-// POINTS:      ours,100,100,600,
-// POINTS-NEXT: ours,116,116,
-// POINTS-NEXT: ours,140,140,
-// POINTS-NEXT: ours,"frontier, 0",100,
-// POINTS:      ours with host memory,"frontier, 0",
+// POINTS-NEXT: "ours", "setting": "100", "peak_bytes": 100, "step_time_ns": 600, "seconds":
+// POINTS-SAME: "ours", "setting": "116", "peak_bytes": 116,
+// POINTS-SAME: "ours", "setting": "140", "peak_bytes": 140,
+// POINTS-SAME: "ours", "setting": "frontier, 0", "peak_bytes": 100,
+// POINTS-NEXT: "ours with host memory", "setting": "frontier, 0",
 
 // What is in the file is not made again, but for what --again names. Reserved
 // bytes are on top of the memory.
-// RUN: sed -i 's/^today,1.0,100,600,/today,1.0,100,599,/' %t/memory.csv
+// RUN: sed -i \
+// RUN:   's/\("today", "setting": "1.0", "peak_bytes": 100, "step_time_ns": \)600/\1599/' \
+// RUN:   %t/memory.json
 // RUN: %python %src/benchmarks/memory/run.py %s --opt commsched-opt \
 // RUN:   --tool commsched-peers --fractions 1.0 0.0 --data %t \
 // RUN:   --reserved-bytes 1000 --peers 'today|^ours$' --again '^ours$' 2>&1 | FileCheck %s --check-prefix=AGAIN

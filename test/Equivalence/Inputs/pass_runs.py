@@ -149,7 +149,7 @@ RUNS = [
     *make_runs("commsched-report", "format=json output=%folder/report",
                "allocator=pytorch reserved-bytes=1GiB",
                "format=html output=%folder/page before=%src/examples/overview.mlir "
-               "frontier=%src/docs/results/data/memory/llama3-8b-dp64.csv",
+               "frontier=%src/docs/results/data/memory/llama3-8b-dp64.json",
                steps=()),
     *make_runs("commsched-frontier",
                "file=%folder/frontier.json memory-budget=10% buckets=off "
