@@ -18,7 +18,10 @@ from commsched.torch import CommSchedWarning, Options  # noqa: E402
 from commsched.torch.compiling import agreement, guards  # noqa: E402
 from commsched.torch.compiling import confirmation, store  # noqa: E402
 from commsched.torch.compiling.confirmation import Outdated  # noqa: E402
-from commsched.torch.compiling.confirmation import RanksDiffer  # noqa: E402
+from commsched.torch.compiling.confirmation import (  # noqa: E402
+    RanksDiffer,
+    RanksSilent,
+)
 from commsched.torch.compiling.launches import Launches  # noqa: E402
 from commsched.torch.compiling.publishing import pack, unpack  # noqa: E402
 from commsched.torch.compiling.store import Job  # noqa: E402
@@ -40,7 +43,7 @@ class Ranks:
     def start(self, rank):
         """Makes this thread rank `rank`."""
         if rank not in self.jobs:
-            self.jobs[rank] = Job(self.store, rank, "test/")
+            self.jobs[rank] = Job(self.store, rank, "test/", 30.0)
         self.local.job = self.jobs[rank]
 
     def job(self):
@@ -299,7 +302,7 @@ def test_a_rank_that_compiles_again_alone_does_not_wait(ranks):
 def test_a_rank_that_does_not_come_is_named(ranks):
     ranks.start(0)
     run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
-    with pytest.raises(RanksDiffer, match="waited 0.2 s .* for 1 of 2 ranks"):
+    with pytest.raises(RanksSilent, match="waited 0.2 s .* for 1 of 2 ranks"):
         run()
 
 
@@ -311,10 +314,10 @@ def test_ranks_may_wait_without_a_limit(ranks):
 def test_all_obey_the_first_that_waits_no_longer(ranks):
     ranks.start(0)
     run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
-    with pytest.raises(RanksDiffer):
+    with pytest.raises(RanksSilent):
         run()
     ranks.start(1)
-    with pytest.raises(RanksDiffer, match="rank 0 waited 0.2 s"):
+    with pytest.raises(RanksSilent, match="rank 0 waited 0.2 s"):
         _compile(_graph(), _plan(2, 1, 0))()
 
 
@@ -408,7 +411,7 @@ class Stopped:
 
 
 def test_without_a_store_graphs_keep_their_order(ranks):
-    ranks.local.job = Job(Stopped(), 0, "test/")
+    ranks.local.job = Job(Stopped(), 0, "test/", 30.0)
     options = Options(timeout=0.2)
     with pytest.warns(CommSchedWarning, match="store did not answer in 0.2"):
         run = _compile(_graph(), _plan(2, 1, 0), options)
@@ -419,9 +422,18 @@ def test_without_a_store_graphs_keep_their_order(ranks):
 def test_a_schedule_does_not_run_if_the_store_is_gone(ranks):
     ranks.start(0)
     run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
-    ranks.local.job = Job(Stopped(), 0, "test/")
-    with pytest.raises(RanksDiffer, match="cannot be known"):
+    ranks.local.job = Job(Stopped(), 0, "test/", 30.0)
+    what = "cannot be known: .* in 0.2 s when rank 0 asked for 'run/"
+    with pytest.raises(RanksSilent, match=what):
         run()
+
+
+def test_without_the_option_the_limit_is_that_of_collectives(ranks):
+    ranks.jobs[0] = ranks.local.job = Job(ranks.store, 0, "test/", 0.3)
+    run = _compile(_graph(), _plan(2, 1, 0), Options())
+    for _ in range(2):  # It does not run if it is tried again either.
+        with pytest.raises(RanksSilent, match="waited 0.3 s .* for 1 of 2"):
+            run()
 
 
 def test_what_was_decided_holds_without_the_store(ranks):

@@ -38,7 +38,7 @@ except ImportError as error:
 # Where the public names are; modules are imported when a name is first used.
 _MODULES = {
     "commsched.torch.adoption": ("adopt", "release"),
-    "commsched.torch.compiling.confirmation": ("RanksDiffer",),
+    "commsched.torch.compiling.confirmation": ("RanksDiffer", "RanksSilent"),
     "commsched.torch.compiling.inductor": ("inductor_options",),
     "commsched.torch.compiling.estimator": ("runtime_estimator",),
     "commsched.torch.compiling.graph_pass": ("schedule_pass",),

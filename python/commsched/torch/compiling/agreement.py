@@ -90,7 +90,7 @@ def agree(
         return Decision(plan, "alone", reason, launches)
     if launches.asymmetric:
         return _alone(plan, launches, reason)
-    job.answer = min(job.answer, options.timeout)
+    job.limit(options.timeout)
     key = "plan/" + digest_of([launches.digest(kind), options.settings()])
     try:
         return _agree(job, key, launches, frame, plan, reason)

@@ -57,6 +57,11 @@ class RanksDiffer(RuntimeError):
     """Ranks of one process group would launch different collectives."""
 
 
+class RanksSilent(RuntimeError):
+    """Other ranks, or the store that they share, did not answer in time:
+    whether the ranks would launch the same is not known."""
+
+
 class Outdated(OSError):
     """Code from a cache launches otherwise than this job's ranks decided.
     Inductor's caches compile again on an OSError."""
@@ -73,7 +78,8 @@ class Contract:
     lines:     these launches as text, packed.
     kept:      the launches are those of the program, in its order.
     groups:    the process groups: name, ranks (or None), size.
-    timeout:   seconds to wait for the other ranks.
+    timeout:   the option: seconds to wait for the other ranks, None for as
+               long as collectives would.
     published: what the job's store has of the decision; None if it is not
                for other jobs.
     joint:     the same of how the joint graph was partitioned, if ranks
@@ -88,7 +94,7 @@ class Contract:
     lines: str
     kept: bool
     groups: list
-    timeout: float
+    timeout: Optional[float]
     published: Optional[Published] = None
     joint: Optional[Published] = None
 
@@ -162,36 +168,60 @@ def _contracts_of(job: Optional[Job]) -> set[str]:
 
 def confirm(name: str) -> None:
     """Compares the contract `name` with those of the other ranks, the first
-    time in this job. Raises RanksDiffer."""
+    time in this job. Raises RanksDiffer or RanksSilent."""
     job = current_job()
     if job is None:
         return
     confirmed = job.state.setdefault("confirmed", set())
     if name in confirmed:
         return
+    # Other ranks go by what was decided: it holds for further runs, too.
+    refused = job.state.setdefault("refused", {})
+    if name in refused:
+        raise refused[name]
     contract = _contracts.get(name)
     if contract is None:
         raise RanksDiffer(
             "code from a cache does not say what it launches: clear the cache"
         )
-    job.answer = min(job.answer, contract.timeout)
+    try:
+        _compare(job, contract)
+    except (RanksDiffer, RanksSilent) as error:
+        refused[name] = error
+        raise
+    confirmed.add(name)
+
+
+def _compare(job: Job, contract: Contract) -> None:
+    """Raises RanksDiffer or RanksSilent if the other ranks do not run what
+    `contract` says, or if that cannot be known and matters."""
     try:
         _Confirmation(job, contract).run()
     except StoreSilent as error:
         if not contract.kept:
-            raise RanksDiffer(
+            raise RanksSilent(
                 f"{contract.title} was scheduled, and whether all ranks run "
                 f"the same schedule cannot be known: {error}"
             ) from error
         records.warn_once(f"ranks cannot compare what they launch: {error}")
-    confirmed.add(name)
 
 
-def fail(job: Job, message: str) -> RanksDiffer:
-    """Returns the error, and leaves its message for the ranks that wait."""
+def fail(job: Job, error: RuntimeError) -> RuntimeError:
+    """Returns `error`, a RanksDiffer or RanksSilent, and leaves it for the ranks
+    that wait."""
     with contextlib.suppress(StoreSilent):
-        job.decide("poison", message)
-    return RanksDiffer(message)
+        job.decide("poison", _text_of(error))
+    return error
+
+
+def _text_of(error: RuntimeError) -> str:
+    return json.dumps([type(error).__name__, str(error)])
+
+
+def _error_of(text: str) -> RuntimeError:
+    name, message = json.loads(text)
+    kinds = {kind.__name__: kind for kind in (RanksDiffer, RanksSilent)}
+    return kinds[name](message)
 
 
 class _Confirmation:
@@ -200,7 +230,8 @@ class _Confirmation:
     def __init__(self, job: Job, contract: Contract):
         self._job = job
         self._contract = contract
-        self._deadline = time.monotonic() + contract.timeout
+        self._seconds = job.limit(contract.timeout)
+        self._deadline = time.monotonic() + self._seconds
 
     def run(self) -> None:
         waiting = []
@@ -272,10 +303,7 @@ class _Confirmation:
             f"different collectives in {first['title']} and "
             f"{self._contract.title}: {what}"
         )
-        return self._fail(message)
-
-    def _fail(self, message: str) -> RanksDiffer:
-        return fail(self._job, message)
+        return fail(self._job, RanksDiffer(message))
 
     # -- waiting -------------------------------------------------------------
 
@@ -298,15 +326,15 @@ class _Confirmation:
         while self._job.add(base + "count", 0) < size:
             poison = self._job.get("poison")
             if poison is not None:
-                raise RanksDiffer(poison)
+                raise _error_of(poison)
             if pause == FIRST_LOOK:
                 self._job.set(at, self._contract.title)
             now = time.monotonic()
             if now > self._deadline:
-                message = self._missing(base, ranks, size)
-                if self._verdict(base, message) == GO:
+                error = RanksSilent(self._missing(base, ranks, size))
+                if self._verdict(base, _text_of(error)) == GO:
                     break
-                raise self._fail(message)
+                raise fail(self._job, error)
             if not noticed and now - started > NOTICE:
                 noticed = True
                 records.log.warning(
@@ -320,7 +348,7 @@ class _Confirmation:
         self._job.set(at, "")
         verdict = self._verdict(base, GO)
         if verdict != GO:
-            raise RanksDiffer(verdict)
+            raise _error_of(verdict)
 
     def _verdict(self, base: str, own: str) -> str:
         """Returns whether the group runs the graph: GO, or why it does not.
@@ -352,7 +380,7 @@ class _Confirmation:
 
     def _missing(self, base: str, ranks, size: int) -> str:
         return (
-            f"rank {self._job.rank} waited {self._contract.timeout:g} s "
+            f"rank {self._job.rank} waited {self._seconds:g} s "
             f"before {self._contract.title} for "
             f"{self._absent(base, ranks, size)}: either they run other "
             "collectives, or they take longer than the option 'timeout' "

@@ -22,7 +22,10 @@ import torch
 from torch import fx
 
 from commsched.torch import private
-from commsched.torch.compiling.confirmation import RanksDiffer
+from commsched.torch.compiling.confirmation import (
+    RanksDiffer,
+    RanksSilent,
+)
 from commsched.torch.compiling.launches import Launches, digest_of
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
@@ -108,8 +111,8 @@ class _Contest:
             record.notes.append(self._note)
 
     def proceed(self, competes: bool) -> None:
-        """Decides before a run what can be decided. Raises RanksDiffer if other
-        ranks do not take part."""
+        """Decides before a run what can be decided. Raises RanksDiffer or
+        RanksSilent if other ranks do not take part."""
         if self.runs == 1:
             if not all(self._exchange("competes", competes)):
                 self._keep(True, "the schedule is kept: Inductor lays out results "
@@ -167,7 +170,7 @@ class _Contest:
         if peers is None:
             peers = range(torch.distributed.get_world_size())
         base = f"{self._base}{what}/"
-        deadline = time.monotonic() + self._options.timeout
+        deadline = time.monotonic() + job.limit(self._options.timeout)
         try:
             job.set(base + str(job.rank), json.dumps([own, list(peers)]))
             found, missing = {}, {job.rank}
@@ -176,7 +179,7 @@ class _Contest:
                 found[rank], theirs = self._await(base, rank, deadline)
                 missing = (missing | set(theirs)) - set(found)
         except StoreSilent as error:
-            raise RanksDiffer(
+            raise RanksSilent(
                 "ranks cannot agree on whether a scheduled graph is faster than "
                 f"as it was: {error}"
             ) from error
@@ -185,9 +188,11 @@ class _Contest:
     def _await(self, base: str, rank: int, deadline: float) -> list:
         text = poll(lambda: self._job.get(base + str(rank)), deadline)
         if text is None:
-            raise RanksDiffer(
+            seconds = self._job.limit(self._options.timeout)
+            raise RanksSilent(
                 f"rank {self._job.rank} timed a graph as it was and as it was "
-                f"scheduled, but rank {rank} did not within the option 'timeout'"
+                f"scheduled, but rank {rank} did not in {seconds:g} s (the option "
+                "'timeout')"
             )
         return json.loads(text)
 

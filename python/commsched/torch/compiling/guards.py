@@ -14,7 +14,11 @@ import torch
 
 from commsched.torch import private
 from commsched.torch.compiling import records
-from commsched.torch.compiling.confirmation import RanksDiffer, fail
+from commsched.torch.compiling.confirmation import (
+    RanksDiffer,
+    RanksSilent,
+    fail,
+)
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.store import Job, StoreSilent, current_job
 
@@ -50,7 +54,10 @@ def find_obstacle(options: Options, *groups: str) -> str:
 
 
 def _compare(
-    job: Optional[Job], groups: tuple, missing: Optional[str], timeout: float
+    job: Optional[Job],
+    groups: tuple,
+    missing: Optional[str],
+    timeout: Optional[float],
 ) -> None:
     """Compares what decides whether graphs are scheduled at all with the rank that
     was first to ask: where one rank schedules and another does not, neither would
@@ -64,7 +71,7 @@ def _compare(
         "CommSched": commsched.__version__,
         "what is missing": missing or "nothing",
     }
-    job.answer = min(job.answer, timeout)
+    job.limit(timeout)
     try:
         first = json.loads(job.decide(key, json.dumps(own)))
     except StoreSilent:
@@ -76,9 +83,8 @@ def _compare(
         if name != "rank" and first[name] != own[name]
     ]
     if differences:
-        raise fail(
-            job, f"ranks run different versions: {'; '.join(differences)}"
-        )
+        message = f"ranks run different versions: {'; '.join(differences)}"
+        raise fail(job, RanksDiffer(message))
     job.state[key] = True
 
 
@@ -88,7 +94,7 @@ def guarded(what: str, options: Options) -> Iterator[None]:
     `what`. With `options.strict` it is a ScheduleError."""
     try:
         yield
-    except (RanksDiffer, ScheduleError):
+    except (RanksDiffer, RanksSilent, ScheduleError):
         raise
     except Exception as error:
         message = f"CommSched does not {what}: {type(error).__name__}: {error}"

@@ -70,9 +70,9 @@ class Options(ScheduleOptions):
     agree:         let all ranks follow the plan of the first; off only where
                    all ranks are known to compile equal graphs.
     timeout:       seconds that a rank waits for the others before a graph
-                   first runs: by default as long as collectives of NCCL, so
-                   that no job ends that would have gone on without waiting;
-                   `math.inf` for no limit.
+                   first runs: by default as long as collectives of the default
+                   process group, so that no job ends that would have gone on
+                   without waiting; `math.inf` for no limit.
     measure:       where the times of a processor with gloo come from, without
                    a `target` and a `profile`: "once" measures the ranks before
                    the first graph is compiled, unless that was done on this
@@ -114,7 +114,7 @@ class Options(ScheduleOptions):
     inner: str = "inductor"
     strict: bool = False
     agree: bool = True
-    timeout: float = 600.0
+    timeout: Optional[float] = None
     measure: Optional[str] = None
     verify_gain: int = 0
     ranks_per_node: Optional[int] = None
@@ -150,7 +150,8 @@ class Options(ScheduleOptions):
             _quantization(self.quantize_activations),
         )
         check_memory(self)
-        if not _is_number(self.timeout) or not self.timeout > 0:
+        timeout = self.timeout
+        if timeout is not None and not (_is_number(timeout) and timeout > 0):
             raise OptionsError(
                 f"option 'timeout' is {self.timeout!r}; it takes a positive "
                 "number of seconds"

@@ -99,7 +99,7 @@ def agree_on_partition(
     job = current_job()
     if job is None or not options.agree or not launches.items:
         return Agreed("alone", reason=reason)
-    job.answer = min(job.answer, options.timeout)
+    job.limit(options.timeout)
     key = "partition/" + digest_of(
         [launches.digest("joint"), options.settings()]
     )

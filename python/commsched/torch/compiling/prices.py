@@ -82,7 +82,7 @@ class Prices:
 
 
 def prices_at_hand(
-    measure: str, agree: bool, node_size: int, timeout: float
+    measure: str, agree: bool, node_size: int, timeout: Optional[float]
 ) -> Prices:
     """Returns the prices of this machine, the same on all ranks of the job that
     call this with equal arguments."""
@@ -93,8 +93,8 @@ def prices_at_hand(
         return Prices()
     known = job.state.setdefault("prices", {})
     if measure not in known:
-        job.answer = min(job.answer, timeout)
-        known[measure] = _Table(job, measure, node_size, timeout).prices()
+        seconds = job.limit(timeout)
+        known[measure] = _Table(job, measure, node_size, seconds).prices()
     return known[measure]
 
 

@@ -36,14 +36,15 @@ class StoreSilent(RuntimeError):
 class Job:
     """This process's part in one job: its store, and what it confirmed.
 
-    rank:   this process's rank.
-    answer: seconds that a request may take.
-    state:  what other modules keep for as long as the job runs.
+    rank:    this process's rank.
+    timeout: seconds that collectives of the job may take.
+    state:   what other modules keep for as long as the job runs.
     """
 
-    def __init__(self, store: Any, rank: int, prefix: str):
+    def __init__(self, store: Any, rank: int, prefix: str, timeout: float):
         self.rank = rank
-        self.answer = 30.0
+        self.timeout = timeout
+        self._answer = timeout
         self.state: dict[str, Any] = {}
         self._store = store
         self._own: Any = None
@@ -51,11 +52,19 @@ class Job:
         self._error: Optional[str] = None
         self._lock = threading.Lock()
 
+    def limit(self, timeout: Optional[float]) -> float:
+        """Returns the seconds that this rank waits for others: `timeout`, the
+        option, or as long as their collectives would. From now on no request
+        takes longer."""
+        seconds = self.timeout if timeout is None else timeout
+        self._answer = min(self._answer, seconds)
+        return seconds
+
     def decide(self, key: str, value: str) -> str:
         """Returns the value of `key`, which is `value` if this rank is the
         first that decides it."""
         return self._request(
-            lambda s: s.compare_set(self._prefix + key, "", value)
+            key, lambda s: s.compare_set(self._prefix + key, "", value)
         ).decode()
 
     def get(self, key: str) -> Optional[str]:
@@ -66,18 +75,18 @@ class Job:
                 return None
             return store.get(self._prefix + key)
 
-        value = self._request(read)
+        value = self._request(key, read)
         return None if value is None else value.decode()
 
     def set(self, key: str, value: str) -> None:
         """Sets `key`."""
-        self._request(lambda store: store.set(self._prefix + key, value))
+        self._request(key, lambda s: s.set(self._prefix + key, value))
 
     def add(self, key: str, amount: int) -> int:
         """Adds to the counter `key`, and returns it."""
-        return self._request(lambda s: s.add(self._prefix + key, amount))
+        return self._request(key, lambda s: s.add(self._prefix + key, amount))
 
-    def _request(self, ask: Callable[[Any], Result]) -> Result:
+    def _request(self, key: str, ask: Callable[[Any], Result]) -> Result:
         with self._lock:
             if self._error is not None:
                 raise StoreSilent(self._error)
@@ -93,16 +102,21 @@ class Job:
 
             thread = threading.Thread(target=run, daemon=True)
             thread.start()
-            thread.join(self.answer)
+            # No thread waits longer than this, some 292 years.
+            thread.join(min(self._answer, threading.TIMEOUT_MAX))
             if not result:
                 self._error = (
-                    f"the job's store did not answer in {self.answer:g} s"
+                    f"the job's store did not answer in {self._answer:g} s when "
+                    f"rank {self.rank} asked for '{key}'"
                 )
                 raise StoreSilent(self._error)
             value, error = result[0]
             if error is not None:
                 lines = str(error).strip().splitlines() or [repr(error)]
-                self._error = f"the job's store failed: {lines[0]}"
+                self._error = (
+                    f"the job's store failed when rank {self.rank} asked for "
+                    f"'{key}': {lines[0]}"
+                )
                 raise StoreSilent(self._error) from error
             return value
 
@@ -149,8 +163,10 @@ def _open() -> Optional[Job]:
         os.environ.get(name, "0")
         for name in ("TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT")
     )
+    store = private.default_store()
     return Job(
-        private.default_store(),
+        store,
         distributed.get_rank(),
         f"commsched/{incarnation}/",
+        store.timeout.total_seconds(),
     )
