@@ -13,8 +13,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -157,18 +159,116 @@ private:
 
 } // namespace
 
+namespace {
+
+/// The operations of a loop in the order of its schedule, each with its stage.
+///
+/// What is fused into its users exists in each of them, and is in no buffer. So
+/// each stage with users gets a copy of its own: one that were carried from a
+/// stage to the next would be a buffer.
+class StagedOperations {
+public:
+  using Schedule = std::vector<std::pair<Operation *, unsigned>>;
+
+  StagedOperations(RewriterBase &rewriter, scf::ForOp loop,
+                   const ScheduledLoop &scheduled);
+
+  /// Linear in the operations and their copies.
+  Schedule list() const;
+
+private:
+  /// Where an operation stands: before all operations of the schedule from
+  /// `position` on.
+  struct Place {
+    unsigned stage;
+    size_t position;
+  };
+
+  void copyIntoUsers(RewriterBase &rewriter, Operation *fused);
+
+  /// By position. Null for what stands elsewhere.
+  Schedule scheduled;
+  llvm::DenseMap<Operation *, Place> places;
+  /// What was copied or moved, by the position that it stands before; the last
+  /// in the program first.
+  std::vector<SmallVector<Operation *, 0>> copies;
+};
+
+} // namespace
+
+StagedOperations::StagedOperations(RewriterBase &rewriter, scf::ForOp loop,
+                                   const ScheduledLoop &scheduled) {
+  const CyclicOrder &order = scheduled.schedule.order;
+  for (NodeId node : order.order) {
+    Operation *op = scheduled.problem.getOperation(node);
+    auto stage = static_cast<unsigned>(order.stages[node]);
+    places[op] = {stage, this->scheduled.size()};
+    this->scheduled.push_back({op, stage});
+  }
+  copies.resize(this->scheduled.size());
+  for (Operation &op : llvm::make_early_inc_range(
+           llvm::reverse(loop.getBody()->without_terminator())))
+    if (op.hasAttr(fusedAttrName) || matchPattern(&op, m_Constant()))
+      copyIntoUsers(rewriter, &op);
+}
+
+void StagedOperations::copyIntoUsers(RewriterBase &rewriter, Operation *fused) {
+  Block *body = fused->getBlock();
+  auto findUser = [&](OpOperand &use) {
+    return body->findAncestorOpInBlock(*use.getOwner());
+  };
+  const Place own = places.lookup(fused);
+  // The stages are few.
+  llvm::SmallMapVector<unsigned, SmallVector<OpOperand *>, 4> usesByStage;
+  bool isUsedInOwn = false;
+  for (OpOperand &use : fused->getUses()) {
+    auto it = places.find(findUser(use));
+    if (it != places.end() && it->second.stage != own.stage)
+      usesByStage[it->second.stage].push_back(&use);
+    else
+      isUsedInOwn = true;
+  }
+  for (auto &[stage, uses] : usesByStage) {
+    size_t position = scheduled.size();
+    for (OpOperand *use : uses)
+      position = std::min(position, places.lookup(findUser(*use)).position);
+    Operation *copy = fused;
+    if (isUsedInOwn) {
+      rewriter.setInsertionPoint(fused);
+      copy = rewriter.clone(*fused);
+      extendName(copy, ".stage." + Twine(stage));
+      for (OpOperand *use : uses)
+        use->set(copy->getResult(cast<OpResult>(use->get()).getResultNumber()));
+    } else {
+      scheduled[own.position].first = nullptr;
+      isUsedInOwn = true;
+    }
+    places[copy] = {stage, position};
+    copies[position].push_back(copy);
+  }
+}
+
+StagedOperations::Schedule StagedOperations::list() const {
+  Schedule result;
+  for (auto [position, entry] : llvm::enumerate(scheduled)) {
+    for (Operation *copy : llvm::reverse(copies[position]))
+      result.push_back({copy, places.lookup(copy).stage});
+    if (entry.first)
+      result.push_back(entry);
+  }
+  return result;
+}
+
 /// Calls MLIR's pipeliner for a loop with constant bounds.
 static FailureOr<scf::ForOp> pipeline(RewriterBase &rewriter, scf::ForOp loop,
                                       const ScheduledLoop &scheduled) {
-  const CyclicOrder &order = scheduled.schedule.order;
+  StagedOperations operations(rewriter, loop, scheduled);
   scf::PipeliningOption options;
   options.annotateFn = renamePeeled;
-  options.getScheduleFn =
-      [&](scf::ForOp, std::vector<std::pair<Operation *, unsigned>> &schedule) {
-        for (NodeId node : order.order)
-          schedule.push_back(
-              {scheduled.problem.getOperation(node), order.stages[node]});
-      };
+  options.getScheduleFn = [&](scf::ForOp,
+                              StagedOperations::Schedule &schedule) {
+    schedule = operations.list();
+  };
   bool isPipelined = hasFlightsOverBoundary(scheduled);
   rewriter.setInsertionPoint(loop);
   FailureOr<scf::ForOp> kernel = scf::pipelineForLoop(rewriter, loop, options);

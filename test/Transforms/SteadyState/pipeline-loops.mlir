@@ -76,3 +76,37 @@ func.func @scatter(%x: tensor<256x256xf32>, %stacked: tensor<32x32x256xf32>)
   }
   return %y#0, %y#1 : tensor<256x256xf32>, tensor<32x32x256xf32>
 }
+
+// -----
+
+// What is fused into its users is in no buffer: each stage computes it for
+// itself, and only what it reads is carried.
+
+commsched.group @dp size(8)
+
+// CHECK-LABEL: func.func @fused(
+// CHECK:         %[[FIRST:.+]] = tensor.extract_slice
+// CHECK:         %[[WIDE:.+]] = commsched.compute "cast"(%[[FIRST]])
+// CHECK:         commsched.all_gather %[[WIDE]]
+// CHECK:         scf.for {{.*}} iter_args(%[[A:.+]] = %{{.+}}, %[[KEPT:.+]] = %[[FIRST]], %[[W:.+]] = %{{.+}})
+// CHECK:           %[[SHARD:.+]] = tensor.extract_slice
+// CHECK:           %[[NEXT:.+]] = commsched.compute "cast"(%[[SHARD]])
+// CHECK:           commsched.all_gather %[[NEXT]]
+// CHECK:           %[[OWN:.+]] = commsched.compute "cast"(%[[KEPT]])
+// CHECK:           %[[B:.+]] = commsched.compute "mm"(%[[A]], %[[W]], %[[OWN]])
+// CHECK:           scf.yield %[[B]], %[[SHARD]], %{{.+}}
+func.func @fused(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xbf16>)
+    -> tensor<128x256xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %y = scf.for %i = %c0 to %c32 step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
+    %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xbf16> to tensor<32x256xbf16>
+    %wide = commsched.compute "cast"(%shard) {commsched.fused = 0 : i64, commsched.runtime_ns = 0 : i64} : (tensor<32x256xbf16>) -> tensor<32x256xf32>
+    %f = commsched.all_gather %wide on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    %b = commsched.compute "mm"(%a, %w, %wide) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>, tensor<32x256xf32>) -> tensor<128x256xf32>
+    scf.yield %b : tensor<128x256xf32>
+  }
+  return %y : tensor<128x256xf32>
+}
