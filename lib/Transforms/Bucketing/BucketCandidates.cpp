@@ -342,7 +342,9 @@ void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
     modes.clear();
     reason = "its group has one rank";
   }
-  if (!modes.empty() && options.isBitwise &&
+  // The sum of two ranks is the same in either order.
+  bool hasOrder = !query || query->ranks > 2;
+  if (!modes.empty() && options.isBitwise && hasOrder &&
       losesPlaces(collective, costs.getSymbolTables())) {
     found.refused.push_back(
         {collective,

@@ -6,7 +6,8 @@
 // DEFINE:   --commsched-schedule="memory-budget=100%% %{options}" --mlir-print-op-on-diagnostic=false
 
 // Gloo reduces the tensors of one launch as one message, so that bitwise leaves
-// its all-reduces alone. It launches reduce-scatters one by one.
+// its all-reduces alone, but those of two ranks, whose sums have one order. It
+// launches reduce-scatters one by one.
 // RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=MERGED,COALESCED
 // REDEFINE: %{options} = bitwise
 // RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=BITWISE
@@ -24,6 +25,7 @@
 // RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=OFF
 
 commsched.group @gloo size(4) {commsched.backend = "gloo"}
+commsched.group @gloo_pair size(2) {commsched.backend = "gloo"}
 commsched.group @nccl size(4) {commsched.backend = "nccl"}
 commsched.group @unknown size(4)
 
@@ -51,6 +53,16 @@ func.func @gloo_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
   %f0 = commsched.all_reduce %a on @gloo reduction(sum) : !s -> !f
   %0 = commsched.wait %f0 : !f
   %f1 = commsched.all_reduce %b on @gloo reduction(sum) : !s -> !f
+  %1 = commsched.wait %f1 : !f
+  return %0, %1 : !s, !s
+}
+
+// BITWISE-LABEL: func.func @gloo_pairs(%arg0
+// BITWISE: commsched.all_reduce %{{.+}}, %{{.+}} on @gloo_pair
+func.func @gloo_pairs(%a: !s, %b: !s) -> (!s, !s) {
+  %f0 = commsched.all_reduce %a on @gloo_pair reduction(sum) : !s -> !f
+  %0 = commsched.wait %f0 : !f
+  %f1 = commsched.all_reduce %b on @gloo_pair reduction(sum) : !s -> !f
   %1 = commsched.wait %f1 : !f
   return %0, %1 : !s, !s
 }
