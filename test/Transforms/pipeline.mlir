@@ -36,15 +36,12 @@
 //  OPTIONS-NEXT: commsched-frontier{
 //  OPTIONS-SAME:   bitwise=true buckets=off file={{.+}}.csv max-chunks=4 memory-budget=7% mode=coalesced split=off
 //  OPTIONS-NEXT: func.func(
-// PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=nested buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=nested buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
 // PASSES-NEXT:   commsched-pipeline-loops{
 // DEFAULTS-SAME:   memory-budget=5% merge-gathers=true
 //  OPTIONS-SAME:   memory-budget=7% merge-gathers=true
 // PASSES-NEXT:   commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false blocks=body buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true blocks=body buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
 // PASSES-NEXT:   test-commsched-choose-implementations{
 // DEFAULTS-SAME:   memory-budget=5%
 //  OPTIONS-SAME:   memory-budget=7%
@@ -57,7 +54,7 @@
 // Options that make no sense.
 // REDEFINE: %{options} = memory-budget=-5
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
-// BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-schedule' must not be negative, but is '-5'
+// BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-pipeline-loops' must not be negative, but is '-5'
 // REDEFINE: %{options} = target=abacus
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-TARGET
 // BAD-TARGET: error: there is no target 'abacus'; there are a100, h100, h200, gh200, b200. Another machine is one of them with fields of its own, on the module: dlti.target_system_spec = #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<"commsched.preset" = "h100", "commsched.memory_gb_s" = 4000.0>>

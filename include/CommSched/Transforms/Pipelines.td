@@ -54,13 +54,13 @@ def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
   let summary = "The best that CommSched has: merge collectives, then hide them";
   let description = [{
     It computes without the storage of unsharded parameters and gathers in
-    place; then `commsched-schedule` merges collectives and finds the shortest
-    step within the budget, inner blocks first; `commsched-pipeline-loops`
-    overlaps the iterations of loops before the block around them is scheduled,
-    and `test-commsched-choose-implementations` chooses what carries out each
-    collective, where the target lists several ways. With `steady-state`,
-    `test-commsched-merge-step` runs before, and `test-commsched-steady-state`
-    after `commsched-schedule` instead of the choice.
+    place; then `commsched-pipeline-loops` overlaps the iterations of loops,
+    `commsched-schedule` merges collectives and finds the shortest step within
+    the budget, inner blocks first, and `test-commsched-choose-implementations`
+    chooses what carries out each collective, where the target lists several
+    ways. With `steady-state`, `test-commsched-merge-step` runs before, and
+    `test-commsched-steady-state` after `commsched-schedule` instead of the
+    choice.
   }];
   let options = !listconcat([
     Option<"memoryBudget", "memory-budget", "std::string",

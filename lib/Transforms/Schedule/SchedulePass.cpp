@@ -41,7 +41,6 @@ protected:
   std::optional<std::string> readOwnOptions() override;
 
 private:
-  bool isScheduled(Block &block);
   /// Decides on a block, and does not change it. None if a
   /// collective is in flight across its boundary.
   FailureOr<std::optional<DecidedBlock>> decide(Block &block);
@@ -85,12 +84,6 @@ std::optional<std::string> Schedule::readOwnOptions() {
   return readAllocatorOptions();
 }
 
-bool Schedule::isScheduled(Block &block) {
-  bool isNested = block.getParentOp() != getOperation();
-  return blocks == ScheduledBlocks::All ||
-         isNested == (blocks == ScheduledBlocks::Nested);
-}
-
 FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   using Outcome = std::optional<DecidedBlock>;
   func::FuncOp function = getOperation();
@@ -121,7 +114,7 @@ FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
 /// all blocks: what loops and branches take is in the peak of the body.
 FailureOr<bool> Schedule::reportBudget() {
   func::FuncOp function = getOperation();
-  if (blocks == ScheduledBlocks::Nested || !function.getBody().hasOneBlock())
+  if (!function.getBody().hasOneBlock())
     return false;
   if (!excessOfBody) {
     Block &body = function.front();
@@ -160,8 +153,6 @@ void Schedule::runOnOperation() {
   SmallVector<Block *> held = getBlocksWithCollectives(function);
   FailureOr<bool> isChanged =
       rewriteBlocks(held, [&](Block &block) -> FailureOr<bool> {
-        if (!isScheduled(block))
-          return false;
         FailureOr<std::optional<DecidedBlock>> decided = decide(block);
         if (failed(decided))
           return failure();

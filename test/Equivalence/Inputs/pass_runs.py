@@ -249,8 +249,6 @@ RUNS = [
         "memory-budget=10% buckets=off", steps=SCHEDULED),
     *make_runs("commsched-schedule", "memory-budget=50%", steps=SCHEDULED,
                after=f"commsched-set-costs{{{CONTENTION}}}"),
-    *make_runs("commsched-schedule", "memory-budget=20% blocks=nested",
-               "memory-budget=20% blocks=body", steps=("fsdp", "mixed")),
     *make_runs("commsched-schedule", "memory-budget=1000000000 strict",
                "memory-budget=2000000000 reserved-bytes=1000000000 "
                "budget-on=reserved allocator=pytorch-expandable",

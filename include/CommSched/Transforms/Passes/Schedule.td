@@ -15,14 +15,6 @@ include "CommSched/Transforms/Passes/Options.td"
 defvar schedulingOptions =
     !listconcat([BudgetOption<"the baseline">], rewritingOptions);
 
-def ScheduledBlocks : OptionEnum<"ScheduledBlocks",
-    "The blocks of a function that a pass schedules.", [
-      OptionValue<"All", 0, "all", "all, inner ones first">,
-      OptionValue<"Nested", 1, "nested",
-                  "those in regions of operations, as the bodies of loops">,
-      OptionValue<"Body", 2, "body", "those of the function">,
-    ]>;
-
 def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
   let summary = "make the shortest step that fits a memory budget";
   let description = [{
@@ -97,8 +89,6 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
   let options = !listconcat(schedulingOptions, allocatorOptions, [
     ReservedBytes<"The part of a budget in bytes that the device holds beside "
                   "the program, such as 12GiB">,
-    EnumOption<"blocks", "blocks", ScheduledBlocks, "All",
-               "Which blocks to schedule">,
   ]);
 }
 
