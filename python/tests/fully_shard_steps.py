@@ -143,7 +143,7 @@ CASES = {
     "recomputed": Case({"recompute": True}),
     "grouped": Case(),
     "repeated": Case({"repeated": True}),
-    "accumulated": Case(accumulates=True),
+    "accumulated": Case({"normalized": True}, accumulates=True),
     "accumulated, bfloat16": Case(
         {"recompute": True}, {"mp_policy": LOW}, accumulates=True
     ),
@@ -167,7 +167,8 @@ CASES = {
     "DDP": Case(options=None, kinds=("all_reduce",)),
     "DDP, repeated": Case({"repeated": True}, None, kinds=("all_reduce",)),
     "DDP, accumulated": Case(
-        {"normalized": True}, None, accumulates=True, kinds=("all_reduce", "broadcast")
+        {"normalized": True}, None, accumulates=True,
+        kinds=("merged: all_reduce", "broadcast"),
     ),
 }
 
