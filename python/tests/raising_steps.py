@@ -80,13 +80,14 @@ def goes_on(rank: int, inner: str) -> dict:
     expected = [run(model, model, number) for number in range(6)]
     model = make()
     step = compiled(model, inner)
-    found, errors = [], 0
+    found, errors, notes = [], 0, []
     for number in range(6):
         for where in ("forward", "backward") if number in (2, 4) else ():
             try:
                 run(model, step, number, where)
-            except ArithmeticError:
+            except ArithmeticError as error:
                 errors += 1
+                notes += getattr(error, "__notes__", [])
             for parameter in model.parameters():
                 parameter.grad = None
         found.append(run(model, step, number))
@@ -94,6 +95,7 @@ def goes_on(rank: int, inner: str) -> dict:
     return {
         "equal": [all(map(equal, *pair)) for pair in zip(expected, found)],
         "errors": errors,
+        "notes": notes,
         "in flight": [in_flight(r.plan.order) for r in records.records()],
     }
 

@@ -15,6 +15,7 @@ from commsched.torch.compiling.guards import find_obstacle
 from commsched.torch.compiling.options import Options, OptionsError
 from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.parts import warn_of_parts
+from commsched.torch.compiling.raising import Places, nowhere, told
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.roles import (
     parameter_inputs,
@@ -99,7 +100,9 @@ class GraphCompiler:
         if self.options.inner == "inductor":
             from commsched.torch.compiling.inductor import compile_graph
 
-            return compile_graph(gm, inputs, self.options)
+            run = compile_graph(gm, inputs, self.options)
+            graph = f"the forward of graph {private.compile_frame()}"
+            return told(run, graph, nowhere)
         return private.aot_autograd(
             fw_compiler=self._compile_forward,
             bw_compiler=self._compile_backward,
@@ -128,8 +131,12 @@ class GraphCompiler:
         done = optimize_graph(
             gm, kind, self.options, roles, forward, recompile=False
         )
+        frame = private.compile_frame()
+
+        def run_of(gm):
+            graph = f"the {kind} graph {frame}"
+            return told(private.boxed(gm), graph, Places(gm, forward))
+
         if not verified or not done:
-            return private.boxed(gm)
-        return entrant.against(
-            private.boxed(original), private.boxed(gm), records.latest()
-        )
+            return run_of(gm)
+        return entrant.against(run_of(original), run_of(gm), records.latest())
