@@ -8,9 +8,9 @@ A training step of Llama 3 8B whose layers are scanned (scanned_model.py), with
 the costs of `commsched-estimate-runtime`:
 
     no overlap       each collective is waited for where it starts
-    within a layer   each iteration is scheduled alone
+    within a layer   commsched-pipeline without pipeline-loops
     XLA's rule       CollectivePipeliner: one iteration ahead and behind, always
-    loops            commsched-pipeline-loops
+    loops            commsched-pipeline
     unrolled         the unrolled program, by commsched-pipeline
 
 Steps are simulated; peaks are beyond that without overlap. Time is the processor
@@ -22,7 +22,6 @@ import argparse
 import json
 import math
 import pathlib
-import re
 import resource
 import subprocess
 import sys
@@ -33,7 +32,8 @@ from scanned_model import ScannedModel, Sizes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LOOPS = "func.func(commsched-pipeline-loops)"
-PLAIN = "func.func(commsched-pipeline-loops{merge-gathers=false})"
+PIPELINE = "commsched-pipeline"
+WITHIN_LAYERS = "commsched-pipeline{pipeline-loops=false}"
 REPORT = "commsched-report{format=json}"
 
 
@@ -51,10 +51,10 @@ class Tool:
     def __init__(self, path: str, folder: pathlib.Path):
         self.path, self.folder = path, folder
 
-    def run(self, source: pathlib.Path, passes: list[str]) -> tuple[float, str, str]:
-        """Processor time, standard output and remarks."""
+    def run(self, source: pathlib.Path, passes: list[str]) -> tuple[float, str]:
+        """Processor time and standard output."""
         command = [self.path, str(source), "-o", str(self.folder / "out.mlir")]
-        command += ["--mlir-disable-threading", "--remarks-filter=commsched"]
+        command.append("--mlir-disable-threading")
         command.append(f"--pass-pipeline=builtin.module({','.join(passes)})")
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -62,7 +62,7 @@ class Tool:
         if result.returncode:
             sys.exit(f"{' '.join(command)}:\n{result.stderr}")
         seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        return seconds, result.stdout, result.stderr
+        return seconds, result.stdout
 
     def time(self, source: pathlib.Path, passes: list[str]) -> float:
         """The least of three runs, less the time to read and write."""
@@ -84,25 +84,10 @@ class Tool:
         )
 
     def report(self, text: str, passes: list[str]) -> tuple[int, int]:
-        """Step time and peak memory of a program without loops."""
-        _, output, _ = self.run(self.write(text), [*passes, REPORT])
+        """Step time and peak memory."""
+        _, output = self.run(self.write(text), [*passes, REPORT])
         report = json.loads(output)
         return report["step_time_ns"], report["peak_memory_bytes"]
-
-    def list_loops(self, text: str, passes: list[str]) -> list[dict[str, int]]:
-        """The metrics of the remarks on loops."""
-        _, _, remarks = self.run(self.write(text), passes)
-        loops = []
-        for line in remarks.splitlines():
-            if "LoopPipelined" in line:
-                metrics = re.findall(r"(\w+)=(\d+)\b", line)
-                loops.append({key: int(value) for key, value in metrics})
-            elif kept := re.search(r"LoopKept.* iterations take (\d+) ns", line):
-                keys = ("OuterBytes", "PeakBytesBefore", "PeakBytesAfter")
-                run_ns = int(kept[1])
-                loops.append(dict.fromkeys(keys, 0))
-                loops[-1] |= {"RunNsBefore": run_ns, "RunNsAfter": run_ns}
-        return loops
 
 
 class Comparison:
@@ -112,57 +97,23 @@ class Comparison:
         self.tool, self.sizes = tool, sizes
         self.loop = ScannedModel(sizes).write(unrolled=False)
         self.flat = ScannedModel(sizes).write(unrolled=True)
-        self.step_ns, self.peak_bytes = tool.report(self.flat, [])
-        loops = tool.list_loops(self.loop, [LOOPS])
-        # What is between the loops.
-        self.rest_ns = self.step_ns - sum(loop["RunNsBefore"] for loop in loops)
+        _, self.peak_bytes = tool.report(self.flat, [])
 
-    def measure_flat(self, text: str, passes: list[str]) -> Answer:
+    def measure(self, text: str, passes: list[str]) -> Answer:
         step_ns, peak_bytes = self.tool.report(text, passes)
         more_bytes = peak_bytes - self.peak_bytes
         operations = self.tool.count_operations()
         seconds = self.tool.time(self.tool.write(text), passes) if passes else None
         return Answer(step_ns, more_bytes, operations, seconds)
 
-    def measure_loops(self, passes: list[str]) -> Answer:
-        loops = self.tool.list_loops(self.loop, passes)
-        operations = self.tool.count_operations()
-        peaks = {
-            when: max(loop["OuterBytes"] + loop[f"PeakBytes{when}"] for loop in loops)
-            for when in ("Before", "After")
-        }
-        return Answer(
-            self.rest_ns + sum(loop["RunNsAfter"] for loop in loops),
-            peaks["After"] - peaks["Before"],
-            operations,
-            self.tool.time(self.tool.write(self.loop), passes),
-        )
-
-    def measure_alone(self) -> Answer:
-        """Loops whose iterations are scheduled by commsched-pipeline."""
-        scheduled = self.tool.list_loops(self.loop, ["commsched-pipeline", PLAIN])
-        before = self.tool.list_loops(self.loop, [PLAIN])
-        self.tool.run(self.tool.write(self.loop), ["commsched-pipeline"])
-        operations = self.tool.count_operations()
-        peaks = [
-            max(loop["OuterBytes"] + loop["PeakBytesBefore"] for loop in loops)
-            for loops in (scheduled, before)
-        ]
-        return Answer(
-            self.rest_ns + sum(loop["RunNsBefore"] for loop in scheduled),
-            peaks[0] - peaks[1],
-            operations,
-            self.tool.time(self.tool.write(self.loop), ["commsched-pipeline"]),
-        )
-
     def print_rows(self):
-        unrolled = self.measure_flat(self.flat, ["commsched-pipeline"])
+        unrolled = self.measure(self.flat, [PIPELINE])
         by_rule = ScannedModel(self.sizes).write_by_rule()
         rows = {
-            "no overlap": self.measure_flat(self.flat, []),
-            "within a layer": self.measure_alone(),
-            "XLA's rule": self.measure_flat(by_rule, []),
-            "loops": self.measure_loops([LOOPS]),
+            "no overlap": self.measure(self.flat, []),
+            "within a layer": self.measure(self.loop, [WITHIN_LAYERS]),
+            "XLA's rule": self.measure(by_rule, []),
+            "loops": self.measure(self.loop, [PIPELINE]),
             "unrolled": unrolled,
         }
         for name, row in rows.items():

@@ -141,6 +141,30 @@ TEST(CyclicScheduler, RandomProblemsAreNeverWorseThanTheProgram) {
   }
 }
 
+TEST(CyclicScheduler, MoreMemoryIsRarelyLonger) {
+  RandomProblemOptions shape;
+  shape.maxNodes = 40;
+  // The same problems always: no search within a time is monotone on all.
+  for (uint64_t seed = 20; seed < 60; ++seed) {
+    CyclicProblem problem = makeRandomCyclicProblem(seed, shape);
+    CyclicOrder program = programOrder(problem);
+    if (!verify(problem, program))
+      continue;
+    int64_t peakBytes = computeRunPeak(problem, program);
+    int64_t lastNs = std::numeric_limits<int64_t>::max();
+    for (int64_t percent : {90, 100, 130}) {
+      CyclicSchedulerOptions options;
+      options.step.effort = 1 << 14;
+      options.step.limitBytes = peakBytes * percent / 100;
+      CyclicSchedule schedule = scheduleWell(problem, options);
+      if (schedule.peakBytes > options.step.limitBytes)
+        continue;
+      EXPECT_LE(schedule.periodNs, lastNs) << seed << ", " << percent << " %";
+      lastNs = schedule.periodNs;
+    }
+  }
+}
+
 /// The shortest period of all legal orders with stages 0 and 1.
 int64_t findShortestPeriod(const CyclicProblem &problem) {
   NodeId numNodes = problem.body().numNodes();

@@ -343,5 +343,33 @@ schedule::scheduleCyclic(const CyclicProblem &problem,
                          const CyclicSchedulerOptions &options) {
   if (Status status = problem.check(); !status)
     return status;
-  return CyclicScheduler(problem, options).run();
+  Result<PeriodBound> bound = computePeriodBound(problem);
+  if (!bound)
+    return Error{bound.error()};
+  Result<CyclicSchedule> best = CyclicScheduler(problem, options).run();
+  // The search begins at one order and may end in a worse place for more
+  // memory: a limit that is met holds the answers for smaller ones, too.
+  constexpr int32_t maxSmaller = 6;
+  constexpr NodeId maxNodes = 4096;
+  int64_t limitBytes = options.step.limitBytes;
+  auto isBest = [&] {
+    return best->peakBytes <= limitBytes &&
+           !schedule::isWorthwhile(best->periodNs - bound->ns, best->periodNs);
+  };
+  CyclicSchedulerOptions smaller = options;
+  for (int32_t step = 0; best && problem.body().numNodes() <= maxNodes &&
+                         step < maxSmaller && !isBest();
+       ++step) {
+    smaller.step.limitBytes =
+        std::min(smaller.step.limitBytes, best->peakBytes) / 16 * 15;
+    Result<CyclicSchedule> next = CyclicScheduler(problem, smaller).run();
+    if (!next)
+      return next;
+    bool isLeast = next->peakBytes > smaller.step.limitBytes;
+    if (schedule::isBetter(next->rank(limitBytes), best->rank(limitBytes)))
+      best = std::move(*next);
+    if (isLeast)
+      break;
+  }
+  return best;
 }
