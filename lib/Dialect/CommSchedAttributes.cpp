@@ -57,6 +57,13 @@ StringRef mlir::commsched::getRole(FunctionOpInterface function,
   return role.getValue();
 }
 
+bool mlir::commsched::isFreeable(FunctionOpInterface function,
+                                 unsigned argument) {
+  return function.getArgAttr(argument, freeableAttrName) ||
+         function.getArgAttr(argument, carriedAttrName) ||
+         getRole(function, argument) == savedActivationRole;
+}
+
 bool mlir::commsched::isRngState(StringRef role) {
   return role == rngStateRole || role == forwardRngStateRole ||
          role == backwardRngStateRole;
@@ -528,7 +535,7 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   if (name == pipelinedAttrName)
     return verifyPipelined(op, attr.getValue());
   if (name == roleAttrName || name == freeableAttrName ||
-      name == sourceAttrName)
+      name == sourceAttrName || name == carriedAttrName)
     return op->emitOpError() << "attribute '" << attr.getName().getValue()
                              << "' belongs on an argument, not on an operation";
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
@@ -562,6 +569,8 @@ LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
     return verifySteadyStateNumber(op, attr, "argument " + Twine(argument));
   if (name == sourceAttrName)
     return verifyStepSource(op, argument, attr.getValue());
+  if (name == carriedAttrName)
+    return verifyCarried(op, argument, attr.getValue());
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
                            << "' on argument " << argument;
 }

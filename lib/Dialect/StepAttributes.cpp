@@ -1,4 +1,4 @@
-//===- StepAttributes.cpp - Links between the functions of a step ---------===//
+//===- StepAttributes.cpp - Attributes of steps that repeat ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -8,6 +8,7 @@
 
 #include "CommSched/Dialect/StepAttributes.h"
 
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
@@ -20,6 +21,34 @@ using namespace mlir::commsched;
 //===----------------------------------------------------------------------===//
 // Accessors
 //===----------------------------------------------------------------------===//
+
+std::optional<unsigned>
+mlir::commsched::getCarriedResult(FunctionOpInterface function,
+                                  unsigned argument) {
+  if (auto result =
+          function.getArgAttrOfType<IntegerAttr>(argument, carriedAttrName))
+    return static_cast<unsigned>(result.getInt());
+  std::optional<StepSource> source = getStepSource(function, argument);
+  bool isOwn = source && source->iterations == 1 &&
+               source->function.getValue() == function.getName();
+  return isOwn ? std::optional(source->result) : std::nullopt;
+}
+
+void mlir::commsched::setCarriedResult(FunctionOpInterface function,
+                                       unsigned argument, unsigned result) {
+  function.setArgAttr(argument, carriedAttrName,
+                      Builder(function.getContext()).getI64IntegerAttr(result));
+}
+
+DictionaryAttr mlir::commsched::dropCarried(DictionaryAttr attrs) {
+  if (!attrs)
+    return attrs;
+  NamedAttrList list(attrs);
+  list.erase(sourceAttrName);
+  if (list.erase(carriedAttrName))
+    list.set(freeableAttrName, UnitAttr::get(attrs.getContext()));
+  return list.getDictionary(attrs.getContext());
+}
 
 static int64_t getInteger(DictionaryAttr dict, StringRef key,
                           int64_t otherwise) {
@@ -62,9 +91,9 @@ void mlir::commsched::setStepSource(FunctionOpInterface function,
 //===----------------------------------------------------------------------===//
 
 /// Names the attribute in errors.
-static std::string describe(unsigned argument) {
-  return ("attribute '" + sourceAttrName + "' of argument " + Twine(argument))
-      .str();
+static std::string describe(unsigned argument,
+                            StringRef attr = sourceAttrName) {
+  return ("attribute '" + attr + "' of argument " + Twine(argument)).str();
 }
 
 /// Whether `attr` is an i64 between 0 and `most`.
@@ -77,6 +106,32 @@ static bool isInteger(Attribute attr, int64_t most) {
 /// Starts an error about what `subject` names.
 static InFlightDiagnostic emitAttrError(Operation *op, const Twine &subject) {
   return op->emitOpError() << subject << " ";
+}
+
+LogicalResult mlir::commsched::verifyCarried(Operation *op, unsigned argument,
+                                             Attribute attr) {
+  std::string subject = describe(argument, carriedAttrName);
+  if (!isInteger(attr, std::numeric_limits<int32_t>::max()))
+    return emitAttrError(op, subject)
+           << "must be the number of a result as an i64, not " << attr;
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function)
+    return emitAttrError(op, subject) << "belongs on an argument of a function";
+  // Once a function is lowered, its results are no longer its own.
+  if (!isa<FunctionType>(function.getFunctionType()))
+    return success();
+  int64_t result = cast<IntegerAttr>(attr).getInt();
+  if (result >= function.getNumResults())
+    return emitAttrError(op, subject)
+           << "names result " << result << ", but the function has "
+           << function.getNumResults();
+  Type taken = function.getArgumentTypes()[argument];
+  Type returned = function.getResultTypes()[result];
+  if (taken == returned)
+    return success();
+  return emitAttrError(op, subject)
+         << "names result " << result << ", whose type is " << returned
+         << ", not " << taken;
 }
 
 LogicalResult mlir::commsched::verifyStepSource(Operation *op,
@@ -166,6 +221,23 @@ static LogicalResult verifySource(func::FuncOp function, unsigned argument,
   return diag;
 }
 
+/// Checks that no two arguments take one result: each may overwrite what it
+/// takes.
+static LogicalResult verifyCarriedOnce(func::FuncOp function) {
+  DenseMap<unsigned, unsigned> takenBy;
+  for (unsigned argument : llvm::seq(function.getNumArguments())) {
+    if (!function.getArgAttr(argument, carriedAttrName))
+      continue;
+    unsigned result = *getCarriedResult(function, argument);
+    auto [other, isFirst] = takenBy.try_emplace(result, argument);
+    if (!isFirst)
+      return emitAttrError(function, describe(argument, carriedAttrName))
+             << "names result " << result << ", which argument "
+             << other->second << " takes";
+  }
+  return success();
+}
+
 namespace {
 
 /// The verifier of a symbol table runs this on its functions. The hooks of the
@@ -176,6 +248,8 @@ struct StepVerifier
   LogicalResult verifySymbolUses(Operation *op,
                                  SymbolTableCollection &symbolTables) const {
     auto function = cast<func::FuncOp>(op);
+    if (failed(verifyCarriedOnce(function)))
+      return failure();
     for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
       if (std::optional<StepSource> source = getStepSource(function, i))
         if (failed(verifySource(function, i, *source, symbolTables)))

@@ -279,6 +279,7 @@ void Pipeline::build(OpPassManager &manager) const {
     return addChoice(*functions);
   SteadyStateOptions steady;
   steady.memoryBudget = memoryBudget;
+  steady.required = true;
   manager.addPass(createSteadyState(std::move(steady)));
 }
 

@@ -31,6 +31,20 @@ func.func @freeable_arguments_go(
   return %c : tensor<1024xf32>
 }
 
+// The same with what the next repetition replaces.
+// CHECK: "function":"carried_arguments_go"
+// CHECK-SAME: "peak_memory_bytes":12288,
+func.func @carried_arguments_go(
+    %x: tensor<1024xf32> {commsched.carried = 0 : i64},
+    %s: tensor<1024xf32> {commsched.carried = 1 : i64})
+    -> (tensor<1024xf32>, tensor<1024xf32>) {
+  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %b = commsched.compute "b"(%a, %s)
+      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
+  return %c, %b : tensor<1024xf32>, tensor<1024xf32>
+}
+
 // The same without leave to free. At c: x, s, b, c.
 // CHECK: "function":"other_roles_stay"
 // CHECK-SAME: "peak_memory_bytes":16384,

@@ -239,6 +239,14 @@ func.func @fsdp(%p: memref<16xf32> {commsched.role = "unsharded_param", commsche
   return
 }
 
+// A step that repeats.
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: commsched.carried = 0 : i64
+func.func @step(%w: tensor<4xf32> {commsched.carried = 0 : i64})
+    -> tensor<4xf32> {
+  return %w : tensor<4xf32>
+}
+
 // A step of two functions that repeats.
 // CHECK-LABEL: func.func @forward(
 // CHECK-SAME: commsched.source = {function = @update, iterations = 1 : i64, result = 0 : i64}

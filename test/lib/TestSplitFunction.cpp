@@ -48,12 +48,13 @@ struct TestSplitFunction
                        llvm::cl::init(false)};
 
 private:
-  LogicalResult splitJoint(func::FuncOp function);
+  LogicalResult splitJoint(func::FuncOp function, const SymbolUserMap &users);
 };
 
 } // namespace
 
-LogicalResult TestSplitFunction::splitJoint(func::FuncOp function) {
+LogicalResult TestSplitFunction::splitJoint(func::FuncOp function,
+                                            const SymbolUserMap &users) {
   RandomStates randomStates(function);
   FailureOr<JointFunction> joint =
       JointFunction::create(function, [](Operation *) { return int64_t(0); });
@@ -70,7 +71,7 @@ LogicalResult TestSplitFunction::splitJoint(func::FuncOp function) {
                                    getPartitionNames(function));
   if (isTrial)
     return success();
-  pair.release();
+  replaceCalls(function, users.getUsers(function), pair.release());
   randomStates.keep();
   function.erase();
   return success();
@@ -87,7 +88,7 @@ void TestSplitFunction::runOnOperation() {
                                      symbols, users)))
       return signalPassFailure();
   for (func::FuncOp function : functions)
-    if (failed(splitJoint(function)))
+    if (failed(splitJoint(function, users)))
       return signalPassFailure();
 }
 

@@ -73,6 +73,11 @@ static bool hasLinkedFunctions(ModuleOp module) {
   return false;
 }
 
+static bool hasCalls(ModuleOp module) {
+  return module.walk([](func::CallOp) { return WalkResult::interrupt(); })
+      .wasInterrupted();
+}
+
 LogicalResult CompiledProgram::load(MLIRContext &context,
                                     const ProgramOptions &options,
                                     std::string &error) {
@@ -82,12 +87,14 @@ LogicalResult CompiledProgram::load(MLIRContext &context,
   if (!module)
     return failure();
   std::string entry = options.entry;
-  if (options.repetitions && hasLinkedFunctions(*module)) {
+  // What is called is predicted and counted with the function that calls it.
+  if (hasCalls(*module) ||
+      (options.repetitions && hasLinkedFunctions(*module))) {
     PassManager manager(&context);
     manager.addPass(createMergeStep());
     if (failed(manager.run(*module)))
       return failure();
-    if (hasLinkedFunctions(*module)) {
+    if (options.repetitions && hasLinkedFunctions(*module)) {
       error = "'" + path + "': the functions of its step cannot be merged; " +
               "commsched-opt --test-commsched-merge-step "
               "--remarks-filter=commsched --remark-policy=all says why";

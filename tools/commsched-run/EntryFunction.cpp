@@ -94,9 +94,9 @@ mlir::commsched::run::getSignature(func::FuncOp function, bool allowFutures) {
     unsigned index = static_cast<unsigned>(number);
     auto role = function.getArgAttrOfType<StringAttr>(index, roleAttrName);
     bool scratch = role && role.getValue() == unshardedParamRole;
-    bool isFreeable = function.getArgAttr(index, freeableAttrName) != nullptr;
     auto append = [&](ValueType value) {
-      signature.arguments.push_back({std::move(value), scratch, isFreeable});
+      signature.arguments.push_back(
+          {std::move(value), scratch, isFreeable(function, index)});
     };
     if (llvm::Error error = add(type, "argument", index, append))
       return error;

@@ -158,17 +158,17 @@ llvm::Error StepPlanner::planStep(func::FuncOp function) {
   PlannedFunction &planned = **added;
   plan.signature = planned.signature;
   for (unsigned index = 0; index < function.getNumArguments(); ++index) {
-    std::optional<StepSource> source;
+    std::optional<unsigned> result;
     if (plan.repetitions)
-      source = getStepSource(function, index);
+      result = getCarriedResult(function, index);
     Operand &operand = planned.operands.emplace_back();
     operand.argument = index;
-    if (source) {
-      operand.fedBy = source->result;
-      planned.isTaken[source->result] = true;
+    if (result) {
+      operand.fedBy = result;
+      planned.isTaken[*result] = true;
     }
-    plan.isFed.push_back(source.has_value());
-    plan.isInput.push_back(plan.repetitions && !source &&
+    plan.isFed.push_back(result.has_value());
+    plan.isInput.push_back(plan.repetitions && !result &&
                            getRole(function.getArgument(index)) == inputRole);
   }
   plan.isCarried = planned.isTaken;

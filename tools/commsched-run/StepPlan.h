@@ -9,8 +9,8 @@
 // Which functions are called in which order, and what their arguments and
 // results are:
 //   - without a number of repetitions: the entry function, once;
-//   - a step, which test-commsched-merge-step has made of the functions that
-//     `commsched.source` links: once in every repetition;
+//   - a step, which test-commsched-merge-step has made of the functions that it
+//     calls, or that `commsched.source` links: once in every repetition;
 //   - a step with a steady state: the prologue, the steady state and the
 //     epilogue.
 // From outside all are one step.

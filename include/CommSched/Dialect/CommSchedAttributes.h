@@ -131,6 +131,11 @@ inline constexpr llvm::StringLiteral unshardedParamRole = "unsharded_param";
 StringRef getRole(Value value);
 StringRef getRole(FunctionOpInterface function, unsigned argument);
 
+/// Whether a function may free or overwrite the storage of an argument after
+/// its last use: the argument is marked `commsched.freeable`, a result replaces
+/// it in the next repetition (`commsched.carried`), or it is a saved value.
+bool isFreeable(FunctionOpInterface function, unsigned argument);
+
 /// Whether `role` is one of the three of random states.
 bool isRngState(StringRef role);
 

@@ -72,7 +72,8 @@ def CommSched_Dialect : Dialect {
     | attribute | type | meaning |
     |---|---|---|
     | `commsched.role` | `"parameter"`, `"input"`, `"saved_activation"`, `"tangent"`, `"rng_state"`, `"fwd_rng_state"`, `"bwd_rng_state"`, `"unsharded_param"` | what the argument holds |
-    | `commsched.freeable` | unit | the storage may be freed after the last use; implied by the role `"saved_activation"` |
+    | `commsched.carried` | i64, the number of a result | the result that the next repetition of the function takes; the storage may be freed after the last use |
+    | `commsched.freeable` | unit | the storage may be freed after the last use; implied by the role `"saved_activation"` and by `commsched.carried` |
     | `commsched.size_hints` | array of i64, none negative, one for each dynamic dimension | sizes to be used for costs and memory |
     | `commsched.source` | dictionary of the symbol `function`, the i64 `result` and the i64 `iterations`, 0 (default) or 1 | the result of a function of the module that feeds the argument |
     | `commsched.step_argument` | i64, not negative | behind the state of a function with `commsched.steady_state`: the argument of the step that it is |
@@ -93,14 +94,20 @@ def CommSched_Dialect : Dialect {
     AOT autograd's graphs do, and the forward's if it has the same with `fwd_`. A
     name that contradicts the role is an error.
 
-    A training step is one function or several, in the order of the module. It
-    repeats, and `commsched.source` links its functions: with `iterations` 0 the
+    A training step is a function, which calls the functions that it consists of,
+    such as forward, backward and optimizer. It repeats: `commsched.carried` on
+    an argument says which result the next repetition takes there. The first
+    repetition takes what the caller passes. Both types are equal, and no two
+    arguments take one result.
+
+    It may also be several functions, in the order of the module, which
+    `commsched.source` links: with `iterations` 0 the
     function stands before, and its result in the same repetition feeds the
     argument; with 1 it is any function of the step, also the one that the
     argument belongs to, and its result in the repetition before feeds the
-    argument. The first repetition takes what the caller passes. Both types are
-    equal. An argument without a source is the same in every repetition, unless
-    it has the role `"input"`: then every repetition has its own.
+    argument. Both types are equal. An argument that no result feeds is the same
+    in every repetition, unless it has the role `"input"`: then every repetition
+    has its own.
 
     A value of dynamic size without hints has no cost: passes that need one leave
     the block as it is, with a remark. A wait has the hints of its start unless

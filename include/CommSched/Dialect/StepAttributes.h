@@ -1,4 +1,4 @@
-//===- StepAttributes.h - Links between functions of a step -----*- C++ -*-===//
+//===- StepAttributes.h - Attributes of steps that repeat -------*- C++ -*-===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,9 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A training step is one function or several, in the order of the module, and
-// repeats. `commsched.source` on an argument names the result that feeds it.
-// The dialect verifies it.
+// A training step is a function that repeats: `commsched.carried` on an
+// argument is the number of the result that the next repetition takes. Or it is
+// several functions, in the order of the module: `commsched.source` on an
+// argument names the result that feeds it. The dialect verifies both.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,26 @@
 #include <optional>
 
 namespace mlir::commsched {
+
+/// On an argument: the number of the result of its function that the next
+/// repetition takes in its place.
+inline constexpr llvm::StringLiteral carriedAttrName = "commsched.carried";
+
+/// The result that feeds an argument in the next repetition, if one does.
+std::optional<unsigned> getCarriedResult(FunctionOpInterface function,
+                                         unsigned argument);
+
+/// Sets the result that feeds an argument in the next repetition.
+void setCarriedResult(FunctionOpInterface function, unsigned argument,
+                      unsigned result);
+
+/// The attributes, perhaps none, of an argument in a function that does not
+/// repeat: whoever calls it hands over what a repetition would.
+DictionaryAttr dropCarried(DictionaryAttr attrs);
+
+/// Verifies the `commsched.carried` of an argument but for other arguments that
+/// take the same result.
+LogicalResult verifyCarried(Operation *op, unsigned argument, Attribute attr);
 
 /// On an argument: the result of a function of the step that feeds it.
 inline constexpr llvm::StringLiteral sourceAttrName = "commsched.source";
@@ -58,7 +79,8 @@ void setStepSource(FunctionOpInterface function, unsigned argument,
 LogicalResult verifyStepSource(Operation *op, unsigned argument,
                                Attribute attr);
 
-/// Makes the verifier of symbol tables check the links of `func.func`.
+/// Makes the verifier of symbol tables check that `func.func` carries no result
+/// into two arguments, and its links.
 void registerStepVerifier(MLIRContext &context);
 
 } // namespace mlir::commsched

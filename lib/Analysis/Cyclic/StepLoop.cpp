@@ -19,15 +19,9 @@
 using namespace mlir;
 using namespace mlir::commsched;
 
-/// Whether `source` is a result of the previous repetition of `step`.
-static bool isOwnResult(func::FuncOp step, const StepSource &source) {
-  return source.function == step.getSymNameAttr() && source.iterations == 1;
-}
-
 bool StepLoop::repeats(func::FuncOp step) {
   return llvm::any_of(llvm::seq(step.getNumArguments()), [&](unsigned index) {
-    std::optional<StepSource> source = getStepSource(step, index);
-    return source && isOwnResult(step, *source);
+    return getCarriedResult(step, index).has_value();
   });
 }
 
@@ -47,12 +41,9 @@ bool StepLoop::readSources(DeclineFunction decline) {
   DenseMap<unsigned, unsigned> fedBy;
   for (unsigned index : llvm::seq(step.getNumArguments())) {
     std::optional<StepSource> source = getStepSource(step, index);
-    if (!source) {
-      kinds.push_back(getKindOfOther(step, index));
-      continue;
-    }
+    std::optional<unsigned> result = getCarriedResult(step, index);
     Location location = step.getArgument(index).getLoc();
-    if (!isOwnResult(step, *source)) {
+    if (source && !result) {
       decline(location, ("argument " + Twine(index) + " comes from '@" +
                          source->function.getValue() +
                          "', so that the step is several functions, which "
@@ -60,17 +51,21 @@ bool StepLoop::readSources(DeclineFunction decline) {
                             .str());
       return false;
     }
-    auto [other, isFirst] = fedBy.try_emplace(source->result, index);
+    if (!result) {
+      kinds.push_back(getKindOfOther(step, index));
+      continue;
+    }
+    auto [other, isFirst] = fedBy.try_emplace(*result, index);
     if (!isFirst) {
       decline(location,
               ("arguments " + Twine(other->second) + " and " + Twine(index) +
-               " are both fed by result " + Twine(source->result))
+               " are both fed by result " + Twine(*result))
                   .str());
       return false;
     }
     kinds.push_back(StepArgument::Carried);
     carriedArguments.push_back(index);
-    carriedResults.push_back(source->result);
+    carriedResults.push_back(*result);
   }
   return true;
 }
@@ -118,7 +113,7 @@ void StepLoop::build() {
       builder, location, (step.getSymName() + "_repeated").str(),
       builder.getFunctionType(step.getArgumentTypes(), returned));
   for (unsigned index : llvm::seq(step.getNumArguments()))
-    repeated.setArgAttrs(index, step.getArgAttrDict(index));
+    repeated.setArgAttrs(index, dropCarried(step.getArgAttrDict(index)));
   SymbolTable(step->getParentOp()).insert(repeated);
   Block *entry = repeated.addEntryBlock();
   builder.setInsertionPointToStart(entry);

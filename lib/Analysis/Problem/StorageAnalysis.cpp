@@ -32,9 +32,7 @@ static FunctionOpInterface getFunction(BlockArgument argument) {
 
 bool mlir::commsched::isFreeable(BlockArgument argument) {
   FunctionOpInterface function = getFunction(argument);
-  return function &&
-         (function.getArgAttr(argument.getArgNumber(), freeableAttrName) ||
-          getRole(argument) == savedActivationRole);
+  return function && isFreeable(function, argument.getArgNumber());
 }
 
 //===----------------------------------------------------------------------===//

@@ -252,8 +252,7 @@ static void protectArguments(func::FuncOp function) {
   StringRef writable = bufferization::BufferizationDialect::kWritableAttrName;
   for (unsigned index = 0; index < function.getNumArguments(); ++index)
     if (isa<TensorType>(function.getArgument(index).getType()) &&
-        !function.getArgAttr(index, writable) &&
-        !function.getArgAttr(index, freeableAttrName))
+        !function.getArgAttr(index, writable) && !isFreeable(function, index))
       function.setArgAttr(index, writable,
                           BoolAttr::get(function.getContext(), false));
 }

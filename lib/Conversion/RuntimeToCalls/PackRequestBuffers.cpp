@@ -114,8 +114,7 @@ static bool livesLonger(Value root) {
   if (!function || !argument.getOwner()->isEntryBlock())
     return false;
   unsigned number = argument.getArgNumber();
-  if (function.getArgAttr(number, freeableAttrName) ||
-      getRole(argument) == savedActivationRole)
+  if (isFreeable(function, number))
     return false;
   if (getSteadyState(function) && (!getStepArgument(function, number) ||
                                    getArgumentRepetition(function, number)))

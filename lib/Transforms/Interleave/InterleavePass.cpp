@@ -160,7 +160,7 @@ Interleaver::Candidate Interleaver::join(func::FuncOp first,
   candidate.options = &with;
   // What the caller of one of both still needs, no one may free.
   for (auto [index, other] : llvm::enumerate(pair.sharedWith))
-    if (other && !second.getArgAttr(index, freeableAttrName))
+    if (other && !isFreeable(second, index))
       candidate.function.removeArgAttr(*other, freeableAttrName);
   trials->push_back(candidate.function);
   return candidate;

@@ -237,9 +237,10 @@ void FitMemory::runOnOperation() {
     if (failedAny)
       break;
     std::string name = replacement.joint.getName().str();
-    replacement.joint.erase();
     auto &[point, scheduler, decision] = replacement.fitted;
     PartitionHalves halves = scheduler->release();
+    replaceCalls(replacement.joint, users.getUsers(replacement.joint), halves);
+    replacement.joint.erase();
     failedAny =
         failed(scheduler->apply(std::move(decision))) ||
         failed(checkPeak({halves.forward, halves.backward}, name, costs));

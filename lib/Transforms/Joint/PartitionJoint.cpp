@@ -331,8 +331,9 @@ void PartitionJoint::runOnOperation() {
   }
   // All joint functions are replaced, or none is.
   for (Replacement &replacement : replacements) {
+    PartitionHalves halves = replacement.halves.release();
+    replaceCalls(replacement.joint, users.getUsers(replacement.joint), halves);
     replacement.joint.erase();
-    replacement.halves.release();
   }
   if (!propose.empty() &&
       failed(writeProposals(module.getLoc(), propose, proposals)))

@@ -96,14 +96,62 @@ LogicalResult mlir::commsched::checkPartitionSymbols(
       diag.attachNote(other->getLoc()) << "it is here";
       return diag;
     }
-  ArrayRef<Operation *> jointUsers = users.getUsers(joint);
-  if (jointUsers.empty())
-    return success();
-  InFlightDiagnostic diag =
-      joint.emitOpError() << "is to become '@" << names.forward << "' and '@"
-                          << names.backward << "', but something refers to it";
-  diag.attachNote(jointUsers.front()->getLoc()) << "here";
-  return diag;
+  for (Operation *user : users.getUsers(joint))
+    if (!isa<func::CallOp>(user)) {
+      InFlightDiagnostic diag = joint.emitOpError()
+                                << "is to become '@" << names.forward
+                                << "' and '@" << names.backward
+                                << "', but something other than a call refers "
+                                   "to it";
+      diag.attachNote(user->getLoc()) << "here";
+      return diag;
+    }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// The arguments of a joint function that one of its halves takes as its own.
+/// As in torch/_functorch/partitioners.py, the seeds of a half come last.
+static SmallVector<BlockArgument> getOwnArguments(func::FuncOp joint,
+                                                  bool ofBackward) {
+  SmallVector<BlockArgument> arguments, seeds;
+  for (BlockArgument argument : joint.getArguments()) {
+    StringRef role = getRole(argument);
+    bool isSeed = role == forwardRngStateRole || role == backwardRngStateRole;
+    if ((role == tangentRole || role == backwardRngStateRole) == ofBackward)
+      (isSeed ? seeds : arguments).push_back(argument);
+  }
+  arguments.append(seeds);
+  return arguments;
+}
+
+void mlir::commsched::replaceCalls(func::FuncOp joint,
+                                   ArrayRef<Operation *> users,
+                                   PartitionHalves halves) {
+  auto count = joint->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
+  auto numOutputs = static_cast<size_t>(count.getInt());
+  for (Operation *user : users) {
+    OpBuilder builder(user);
+    auto addOwn = [&](bool ofBackward, SmallVectorImpl<Value> &operands) {
+      for (BlockArgument argument : getOwnArguments(joint, ofBackward))
+        operands.push_back(user->getOperand(argument.getArgNumber()));
+    };
+    SmallVector<Value> operands;
+    addOwn(/*ofBackward=*/false, operands);
+    auto forward =
+        func::CallOp::create(builder, user->getLoc(), halves.forward, operands);
+    operands.assign(forward.result_begin() + numOutputs, forward.result_end());
+    addOwn(/*ofBackward=*/true, operands);
+    auto backward = func::CallOp::create(builder, user->getLoc(),
+                                         halves.backward, operands);
+    SmallVector<Value> results(forward.getResults().take_front(numOutputs));
+    results.append(backward.result_begin(), backward.result_end());
+    user->replaceAllUsesWith(results);
+    user->erase();
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -222,20 +270,11 @@ static void addOwnPorts(const JointFunction &joint, Half &forward,
                         Half &backward) {
   func::FuncOp function = joint.getFunction();
   const JointGraph &graph = joint.getGraph();
-  // As in torch/_functorch/partitioners.py, the seeds of a half come last.
-  auto isOwnSeed = [](BlockArgument argument) {
-    StringRef role = getRole(argument);
-    return role == forwardRngStateRole || role == backwardRngStateRole;
-  };
-  SmallVector<BlockArgument> arguments(function.getArguments());
-  std::stable_partition(arguments.begin(), arguments.end(),
-                        std::not_fn(isOwnSeed));
-  for (BlockArgument argument : arguments) {
-    NodeId node = joint.getNode(argument);
-    Half &half = graph[node].kind == JointNodeKind::Primal ? forward : backward;
-    half.arguments.push_back(
-        {argument, function.getArgAttrDict(argument.getArgNumber())});
-  }
+  for (auto [half, ofBackward] :
+       {std::pair(&forward, false), std::pair(&backward, true)})
+    for (BlockArgument argument : getOwnArguments(function, ofBackward))
+      half->arguments.push_back(
+          {argument, function.getArgAttrDict(argument.getArgNumber())});
   unsigned index = 0;
   for (NodeId node : graph.getForwardResults())
     forward.results.push_back(

@@ -37,8 +37,8 @@ struct PartitionNames {
 PartitionNames getPartitionNames(func::FuncOp joint);
 
 /// Emits an error if the joint function cannot be replaced by its halves: one
-/// of their symbols is among those of the module, or an operation such as a
-/// call refers to the joint function.
+/// of their symbols is among those of the module, or an operation other than a
+/// `func.call` refers to the joint function.
 LogicalResult checkPartitionSymbols(func::FuncOp joint,
                                     const PartitionNames &names,
                                     SymbolTable &symbols,
@@ -74,6 +74,11 @@ struct OwnedHalves {
 OwnedHalves splitFunction(const JointFunction &joint,
                           const partition::Split &split,
                           const PartitionNames &names);
+
+/// Makes calls of the joint function, which are all of `users`, calls of the
+/// forward and of the backward that takes what it saves.
+void replaceCalls(func::FuncOp joint, ArrayRef<Operation *> users,
+                  PartitionHalves halves);
 
 /// Verifies all pairs of halves of the module: that backwards take what their
 /// forwards save. Emits an error for each that does not.

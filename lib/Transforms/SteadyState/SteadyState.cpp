@@ -140,8 +140,7 @@ void SteadyFunctionWriter::addCarriedResults() {
 DictionaryAttr SteadyFunctionWriter::makeAttributes(DictionaryAttr ofStep,
                                                     const StepPort &port,
                                                     StringRef numberName) {
-  NamedAttrList attributes(ofStep);
-  attributes.erase(sourceAttrName);
+  NamedAttrList attributes(dropCarried(ofStep));
   attributes.set(numberName, builder.getI64IntegerAttr(port.number));
   if (port.repetition) {
     attributes.set(repetitionAttrName,
@@ -159,8 +158,8 @@ DictionaryAttr SteadyFunctionWriter::makeStateAttributes(size_t place) {
   NamedAttrList attributes;
   ArrayRef<unsigned> carried = steps.getCarriedArguments();
   if (place < carried.size())
-    attributes.append(step.getArgAttrDict(carried[place]).getValue());
-  attributes.erase(sourceAttrName);
+    attributes.append(
+        dropCarried(step.getArgAttrDict(carried[place])).getValue());
   if (!isa<FutureType>(part.oldState[place].getType()))
     attributes.set(freeableAttrName, builder.getUnitAttr());
   return attributes.getDictionary(step->getContext());
@@ -303,6 +302,7 @@ struct SteadyState
   void runOnOperation() override;
 
 private:
+  void declineAll();
   LogicalResult overlap(func::FuncOp step);
   FailureOr<bool> overlapLoop(const StepLoop &steps, OperationCosts &costs,
                               StepLoop::DeclineFunction decline);
@@ -488,6 +488,20 @@ LogicalResult SteadyState::overlap(func::FuncOp step) {
                : success();
 }
 
+/// Says that no function of the module repeats.
+void SteadyState::declineAll() {
+  Location location = getOperation().getLoc();
+  std::string reason = ("no argument of a function has '" + carriedAttrName +
+                        "', the result that the next repetition takes")
+                           .str();
+  if (required) {
+    emitError(location, "nothing repeats: ") << reason;
+    return signalPassFailure();
+  }
+  remark::missed(location, makeRemark("StepKept", "")) << reason;
+  markAllAnalysesPreserved();
+}
+
 void SteadyState::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
@@ -496,7 +510,7 @@ void SteadyState::runOnOperation() {
     if (!function.isExternal() && StepLoop::repeats(function))
       steps.push_back(function);
   if (steps.empty())
-    return markAllAnalysesPreserved();
+    return declineAll();
   for (func::FuncOp step : steps)
     if (failed(overlap(step)))
       return signalPassFailure();

@@ -8,7 +8,6 @@
 
 #include "JoinedFunction.h"
 #include "CommSched/Dialect/BudgetAttribute.h"
-#include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Dialect/StepAttributes.h"
@@ -16,16 +15,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
-
-bool mlir::commsched::hasLoneBlock(func::FuncOp function) {
-  Region &body = function.getBody();
-  return body.hasOneBlock() && !body.front().empty() &&
-         isa<func::ReturnOp>(body.front().back());
-}
 
 LogicalResult mlir::commsched::checkNewSymbol(ModuleOp module, StringRef name,
                                               ArrayRef<func::FuncOp> replaced,
@@ -81,51 +73,6 @@ func::FuncOp mlir::commsched::createFunction(Location location, StringRef name,
                 body.addArgument(port.value.getType(), port.value.getLoc()));
   return function;
 }
-
-//===----------------------------------------------------------------------===//
-// Names
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// Names of one kind that differ between parts.
-class PartNames {
-public:
-  /// The names that come next are those of another part.
-  void beginPart(StringRef partPrefix) {
-    prefix = (partPrefix + ".").str();
-    for (const auto &renaming : renamings)
-      taken.insert(renaming.second);
-    renamings.clear();
-  }
-
-  /// The name that `name` has in the joined function.
-  StringRef get(StringRef name) {
-    auto [renaming, isNew] = renamings.try_emplace(name);
-    if (isNew)
-      renaming->second = choose(name);
-    return renaming->second;
-  }
-
-private:
-  std::string choose(StringRef name) const {
-    if (!taken.contains(name))
-      return name.str();
-    std::string prefixed = prefix + name.str();
-    std::string unique = prefixed;
-    for (int64_t number = 1; taken.contains(unique); ++number)
-      unique = prefixed + "." + std::to_string(number);
-    return unique;
-  }
-
-  std::string prefix;
-  /// Of earlier parts.
-  llvm::StringSet<> taken;
-  /// Of this part.
-  llvm::StringMap<std::string> renamings;
-};
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Attributes
@@ -186,59 +133,31 @@ static func::FuncOp createEmpty(const FunctionJoin &join, StringRef name) {
   return function;
 }
 
-/// Gives `op` and what is in its regions names that no earlier part has. They
-/// keep those by which a profile of their `graph` knows them.
-static void rename(Operation *op, StringAttr graph, PartNames &names,
-                   PartNames &chunks) {
-  op->walk([&](Operation *inner) {
-    if (StringRef name = getStableName(inner); !name.empty()) {
-      auto unique = StringAttr::get(op->getContext(), names.get(name));
-      if (!inner->hasAttr(graphAttrName))
-        inner->setDiscardableAttr(graphAttrName, graph);
-      if (unique != name && !inner->hasAttr(graphNameAttrName))
-        inner->setDiscardableAttr(graphNameAttrName,
-                                  inner->getDiscardableAttr(nameAttrName));
-      inner->setDiscardableAttr(nameAttrName, unique);
-    }
-    if (std::optional<ChunkInfo> info = getChunkInfo(inner)) {
-      info->of = StringAttr::get(op->getContext(), chunks.get(info->of));
-      setChunkInfo(inner, *info);
-    }
-  });
-}
-
 func::FuncOp mlir::commsched::joinFunctions(const FunctionJoin &join,
                                             StringRef name) {
   func::FuncOp function = createEmpty(join, name);
   Block *body = &function.getBody().front();
   OpBuilder builder = OpBuilder::atBlockEnd(body);
-  PartNames names, chunks;
-  // By part: what it returns.
-  SmallVector<SmallVector<Value>> returned;
-  for (auto [index, part] : llvm::enumerate(join.parts)) {
-    func::FuncOp source = part;
-    names.beginPart(join.prefixes[index]);
-    chunks.beginPart(join.prefixes[index]);
-    IRMapping mapping;
-    for (auto [argument, operand] :
-         llvm::zip_equal(source.getArguments(), join.operands[index]))
-      mapping.map(argument,
-                  operand.argument
-                      ? body->getArgument(*operand.argument)
-                      : returned[operand.result.part][operand.result.index]);
-    Block &block = source.getBody().front();
-    StringAttr graph = builder.getStringAttr(getGraph(source));
-    for (Operation &op : block.without_terminator())
-      rename(builder.clone(op, mapping), graph, names, chunks);
-    returned.push_back(llvm::map_to_vector(
-        block.getTerminator()->getOperands(),
-        [&](Value value) { return mapping.lookup(value); }));
+  SmallVector<func::CallOp> calls;
+  for (auto [callee, operands] : llvm::zip_equal(join.parts, join.operands)) {
+    func::FuncOp part = callee;
+    calls.push_back(func::CallOp::create(
+        builder, part.getLoc(), part,
+        llvm::map_to_vector(operands, [&](JoinedOperand operand) -> Value {
+          if (operand.argument)
+            return body->getArgument(*operand.argument);
+          return calls[operand.result.part].getResult(operand.result.index);
+        })));
   }
-  SmallVector<Value> results =
-      llvm::map_to_vector(join.results, [&](JoinedPort port) {
-        return returned[port.part][port.index];
-      });
-  func::ReturnOp::create(builder, function.getLoc(), results);
+  func::ReturnOp::create(
+      builder, function.getLoc(),
+      llvm::map_to_vector(join.results, [&](JoinedPort port) -> Value {
+        return calls[port.part].getResult(port.index);
+      }));
+  BodyInliner inliner(function);
+  for (auto [call, part, prefix] :
+       llvm::zip_equal(calls, join.parts, join.prefixes))
+    inliner.inlineCall(call, part, prefix);
   return function;
 }
 

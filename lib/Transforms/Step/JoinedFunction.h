@@ -17,6 +17,7 @@
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/StepAttributes.h"
+#include "InlinedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -59,9 +60,6 @@ struct FunctionJoin {
   SmallVector<JoinedPort> results;
 };
 
-/// Whether `function` has a body of one block that a `func.return` ends.
-bool hasLoneBlock(func::FuncOp function);
-
 /// Emits an error at the module, with a note at the symbol, if the module has
 /// the symbol `name`, which `option` of `pass` gives, and it is none of the
 /// functions `replaced`.
@@ -98,12 +96,8 @@ func::FuncOp createFunction(Location location, StringRef name,
 /// of the first part. The body is the operations of the parts in their order.
 /// Arguments and results keep their attributes, but for `commsched.source`. The
 /// function gets the attributes that hold for all parts alike, but none that
-/// links functions or says something of the whole body.
-///
-/// Where an operation has a `commsched.name` that an operation of an earlier
-/// part has, the prefix of its part and a dot come in front of it, and a number
-/// behind it if that is taken, too; likewise the name of what is in chunks
-/// (`commsched.chunk`). Linear in the operations.
+/// links functions or says something of the whole body. Names are those of
+/// BodyInliner. Linear in the operations.
 func::FuncOp joinFunctions(const FunctionJoin &join, StringRef name);
 
 //===----------------------------------------------------------------------===//

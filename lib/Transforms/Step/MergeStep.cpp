@@ -9,10 +9,14 @@
 #include "../PassSupport.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Dialect/StepAttributes.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Transforms/Passes.h"
+#include "InlinedCalls.h"
 #include "JoinedFunction.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace mlir::commsched {
@@ -31,6 +35,7 @@ struct MergeStep : mlir::commsched::impl::MergeStepBase<MergeStep> {
   void runOnOperation() override;
 
 private:
+  bool mergeCalls(SymbolTable &symbols);
   void decline(Location location, const Twine &reason);
   void replaceParts(const StepLinker &step, func::FuncOp joined,
                     SymbolTable &symbols);
@@ -43,6 +48,157 @@ private:
 void MergeStep::decline(Location location, const Twine &reason) {
   remark::missed(location, makeRemark("StepNotMerged", name))
       << ("the functions of the module are not merged: " + reason).str();
+}
+
+//===----------------------------------------------------------------------===//
+// A function that calls its parts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes a function of one that calls its parts.
+class StepMerger {
+public:
+  StepMerger(func::FuncOp step, SymbolTable &symbols)
+      : step(step), symbols(symbols), inliner(step) {}
+
+  /// Replaces all calls that can be replaced. Linear in the operations.
+  void merge();
+
+  /// The functions whose operations are in the step now.
+  ArrayRef<func::FuncOp> getParts() const { return parts.getArrayRef(); }
+
+private:
+  /// A call, and of those that have been replaced the one that it was in: its
+  /// number counts from 1.
+  struct PendingCall {
+    func::CallOp call;
+    size_t caller = 0;
+  };
+  struct ReplacedCall {
+    func::FuncOp callee;
+    size_t caller = 0;
+  };
+
+  std::string explainKept(const PendingCall &pending, func::FuncOp callee);
+  void inherit(func::CallOp call, func::FuncOp callee);
+
+  func::FuncOp step;
+  SymbolTable &symbols;
+  BodyInliner inliner;
+  SmallVector<ReplacedCall> replaced;
+  llvm::SetVector<func::FuncOp> parts;
+};
+
+} // namespace
+
+/// Whether `call` is an operation of its own, and not a part of a step.
+static bool isOperator(func::CallOp call) {
+  return call->hasAttr(pureAttrName) || getPinnedRuntimeNs(call);
+}
+
+/// Why the call cannot be replaced by what it calls; empty if it can.
+std::string StepMerger::explainKept(const PendingCall &pending,
+                                    func::FuncOp callee) {
+  if (callee.isExternal())
+    return "which is only declared";
+  if (!hasLoneBlock(callee))
+    return "whose body is not one block";
+  if (getSteadyState(callee))
+    return "which is a part of a steady state";
+  bool isRecursive = callee == step;
+  for (size_t number = pending.caller; number != 0;
+       number = replaced[number - 1].caller)
+    isRecursive |= replaced[number - 1].callee == callee;
+  return isRecursive ? "which calls itself" : "";
+}
+
+/// Gives arguments of the step that are passed on what only the callee says of
+/// them.
+void StepMerger::inherit(func::CallOp call, func::FuncOp callee) {
+  for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument || argument.getOwner() != &step.getBody().front())
+      continue;
+    unsigned number = argument.getArgNumber();
+    for (StringRef name : {nameAttrName, roleAttrName, sizeHintsAttrName})
+      if (Attribute attr = callee.getArgAttr(index, name);
+          attr && !step.getArgAttr(number, name))
+        step.setArgAttr(number, name, attr);
+  }
+}
+
+void StepMerger::merge() {
+  SmallVector<PendingCall> pending;
+  step.walk([&](func::CallOp call) { pending.push_back({call}); });
+  std::reverse(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    PendingCall next = pending.pop_back_val();
+    auto callee = symbols.lookup<func::FuncOp>(next.call.getCallee());
+    if (!callee || isOperator(next.call))
+      continue;
+    if (std::string reason = explainKept(next, callee); !reason.empty()) {
+      remark::missed(next.call.getLoc(),
+                     makeRemark("StepNotMerged", step.getSymName()))
+          << ("'@" + step.getSymName() + "' still calls '@" +
+              callee.getSymName() + "', " + reason)
+                 .str();
+      continue;
+    }
+    inherit(next.call, callee);
+    parts.insert(callee);
+    replaced.push_back({callee, next.caller});
+    size_t first = pending.size();
+    inliner.inlineCall(
+        next.call, callee, callee.getSymName(),
+        [&](func::CallOp call) { pending.push_back({call, replaced.size()}); });
+    std::reverse(pending.begin() + first, pending.end());
+  }
+}
+
+/// Erases those of `parts`, callers before what they call, that nothing needs
+/// any more.
+static void eraseUnused(ArrayRef<func::FuncOp> parts, SymbolTable &symbols) {
+  SymbolTableCollection collection;
+  SymbolUserMap users(collection, symbols.getOp());
+  llvm::SetVector<Operation *> unused;
+  bool isChanged = true;
+  while (isChanged) {
+    isChanged = false;
+    for (func::FuncOp part : parts)
+      if (part.isPrivate() && !unused.contains(part) &&
+          llvm::all_of(users.getUsers(part), [&](Operation *user) {
+            return unused.contains(user->getParentOfType<func::FuncOp>());
+          }))
+        isChanged |= unused.insert(part);
+  }
+  for (Operation *function : unused)
+    symbols.erase(function);
+}
+
+/// Replaces the calls in all functions that others may call. Returns whether
+/// there are any.
+bool MergeStep::mergeCalls(SymbolTable &symbols) {
+  llvm::SetVector<func::FuncOp> replaced;
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (!function.isPublic() || function.isExternal())
+      continue;
+    StepMerger merger(function, symbols);
+    merger.merge();
+    if (merger.getParts().empty())
+      continue;
+    std::string names;
+    for (func::FuncOp part : merger.getParts())
+      names += (names.empty() ? "'@" : ", '@") + part.getSymName().str() + "'";
+    replaced.insert_range(merger.getParts());
+    remark::passed(function.getLoc(),
+                   makeRemark("StepMerged", function.getSymName()))
+        << ("'@" + function.getSymName() + "' is one function now, of " + names)
+               .str()
+        << remark::metric("Parts", merger.getParts().size());
+  }
+  eraseUnused(replaced.getArrayRef(), symbols);
+  return !replaced.empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -148,19 +304,33 @@ void MergeStep::merge(ArrayRef<func::FuncOp> parts, SymbolTable &symbols) {
       << remark::metric("Results", joined.getNumResults());
 }
 
+/// Whether `commsched.source` links functions of the module.
+static bool hasSources(ModuleOp module) {
+  bool isLinked = false;
+  for (auto function : module.getOps<func::FuncOp>())
+    forEachSource(function,
+                  [&](unsigned, const StepSource &) { isLinked = true; });
+  return isLinked;
+}
+
 void MergeStep::runOnOperation() {
   if (name.empty()) {
     emitError(getOperation().getLoc(),
               makeOptionError(*this, name, "must not be empty"));
     return signalPassFailure();
   }
+  SymbolTable symbols(getOperation());
+  if (!hasSources(getOperation())) {
+    if (!mergeCalls(symbols))
+      decline(getOperation().getLoc(), "none calls another one");
+    return;
+  }
   SmallVector<func::FuncOp> parts = findLinkedFunctions(
       getOperation(), [&](Location location, const Twine &reason) {
         decline(location, reason);
       });
   if (parts.empty())
-    return markAllAnalysesPreserved();
-  SymbolTable symbols(getOperation());
+    return;
   if (failed(checkNewSymbol(getOperation(), name, parts, *this, name)))
     return signalPassFailure();
   merge(parts, symbols);

@@ -148,23 +148,29 @@ func.func @all_reduce_of_needed() -> (tensor<8xf32>, tensor<8xf32>) {
   return %r, %y : tensor<8xf32>, tensor<8xf32>
 }
 
-// An argument is the caller's, and stays as it is; a freeable one does not.
+// An argument is the caller's, and stays as it is; a freeable one does not,
+// nor one that the next repetition replaces.
 // CHECK-LABEL: func.func @arguments(
-// CHECK-SAME: %[[KEPT:.*]]: memref<8xf32>, %[[FREEABLE:.*]]: memref<8xf32>
+// CHECK-SAME: %[[KEPT:.*]]: memref<8xf32>, %[[FREEABLE:.*]]: memref<8xf32> {{.*}}, %[[CARRIED:.*]]: memref<8xf32> {
 // CHECK: %[[NEW:.*]] = memref.alloc()
 // CHECK: memref.copy %[[KEPT]], %[[NEW]]
 // CHECK: commsched_rt.start {{.*}} outs(%[[NEW]] {{.*}}in_place
 // CHECK: commsched_rt.start {{.*}} outs(%[[FREEABLE]] {{.*}}in_place
+// CHECK: commsched_rt.start {{.*}} outs(%[[CARRIED]] {{.*}}in_place
 func.func @arguments(%x: tensor<8xf32>,
-                     %y: tensor<8xf32> {commsched.freeable})
-    -> (tensor<8xf32>, tensor<8xf32>) {
+                     %y: tensor<8xf32> {commsched.freeable},
+                     %z: tensor<8xf32> {commsched.carried = 2 : i64})
+    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   %f = commsched.all_reduce %x on @g reduction(sum) into %x
       : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
   %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
   %h = commsched.all_reduce %y on @g reduction(sum) into %y
       : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
   %s = commsched.wait %h : !commsched.future<tensor<8xf32>>
-  return %r, %s : tensor<8xf32>, tensor<8xf32>
+  %i = commsched.all_reduce %z on @g reduction(sum) into %z
+      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %t = commsched.wait %i : !commsched.future<tensor<8xf32>>
+  return %r, %s, %t : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
 // The gather in place of FSDP: the shards are copied into the buffer, and that

@@ -169,7 +169,7 @@ RUNS = [
                "memory-budget=20% max-depth=4 "
                "merge-gathers=false unroll=4", steps=()),
     *make_runs("test-commsched-steady-state",
-               "memory-budget=20% max-depth=4", steps=()),
+               "memory-budget=20% max-depth=4 required", steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
         "activation-memory-budget=0.5 memory-budget-solver=greedy "

@@ -5,8 +5,7 @@ commsched.group @all size(4)
 
 func.func @step(
     %sum: tensor<8x4xf32> {
-      commsched.source = {function = @step, result = 0 : i64,
-                          iterations = 1 : i64}},
+      commsched.carried = 0 : i64},
     %weights: tensor<8x4xf32> {commsched.role = "parameter"},
     %x: tensor<8x4xf32> {commsched.role = "input"})
     -> (tensor<8x4xf32>, tensor<8x4xf32>) {

@@ -7,6 +7,15 @@
 // RUN: not commsched-opt %s --commsched-pipeline="link-sharing steady-state" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SHARING
 
+// RUN: sed 's/commsched.carried = 0 : i64, //' %s \
+// RUN:   | not commsched-opt --commsched-pipeline=steady-state 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ONCE
+// RUN: sed 's/commsched.carried = 0 : i64, //' %s \
+// RUN:   | commsched-opt --test-commsched-steady-state -o /dev/null \
+// RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=KEPT
+
+// ONCE: error: nothing repeats: no argument of a function has 'commsched.carried', the result that the next repetition takes
+// KEPT: [Missed] StepKept {{.*}}no argument of a function has 'commsched.carried', the result that the next repetition takes
 // RESERVED: error: option 'reserved-bytes' of pipeline 'commsched-pipeline' cannot be given beside 'steady-state'
 // SHARING: error: option 'link-sharing' of pipeline 'commsched-pipeline' cannot be given beside 'steady-state'
 
@@ -24,22 +33,29 @@ commsched.group @dp size(8)
 // CHECK: func.func @step_steady(
 // CHECK: func.func @step_epilogue(
 
-func.func @forward(
-    %w: tensor<32x256xf32> {commsched.role = "parameter",
-      commsched.source = {function = @optimizer, result = 0 : i64, iterations = 1 : i64}},
+func.func @step(
+    %w: tensor<32x256xf32> {commsched.carried = 0 : i64, commsched.role = "parameter"},
+    %x: tensor<256x256xf32> {commsched.role = "input"}) -> tensor<32x256xf32> {
+  %a = call @forward(%w, %x) : (tensor<32x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  %d = call @backward(%a) : (tensor<256x256xf32>) -> tensor<32x256xf32>
+  %n = call @optimizer(%w, %d) : (tensor<32x256xf32>, tensor<32x256xf32>) -> tensor<32x256xf32>
+  return %n : tensor<32x256xf32>
+}
+
+func.func private @forward(
+    %w: tensor<32x256xf32> {commsched.role = "parameter"},
     %x: tensor<256x256xf32> {commsched.role = "input"})
-    -> (tensor<256x256xf32>, tensor<32x256xf32>) {
+    -> tensor<256x256xf32> {
   %e = commsched.compute "embed"(%x) {commsched.runtime_ns = 20 : i64} : (tensor<256x256xf32>) -> tensor<256x256xf32>
   %a = commsched.compute "attend"(%e) {commsched.runtime_ns = 40 : i64} : (tensor<256x256xf32>) -> tensor<256x256xf32>
   %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 30 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
   %b = commsched.compute "mm"(%a, %g) {commsched.runtime_ns = 45 : i64} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
-  return %b, %w : tensor<256x256xf32>, tensor<32x256xf32>
+  return %b : tensor<256x256xf32>
 }
 
-func.func @backward(
-    %a: tensor<256x256xf32> {commsched.role = "saved_activation",
-      commsched.source = {function = @forward, result = 0 : i64}})
+func.func private @backward(
+    %a: tensor<256x256xf32> {commsched.role = "saved_activation"})
     -> tensor<32x256xf32> {
   %b = commsched.compute "mm"(%a, %a) {commsched.runtime_ns = 50 : i64} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
   %r = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.runtime_ns = 15 : i64} : tensor<256x256xf32> -> !commsched.future<tensor<32x256xf32>>
@@ -47,11 +63,9 @@ func.func @backward(
   return %d : tensor<32x256xf32>
 }
 
-func.func @optimizer(
-    %w: tensor<32x256xf32> {commsched.freeable,
-      commsched.source = {function = @forward, result = 1 : i64}},
-    %d: tensor<32x256xf32> {commsched.freeable,
-      commsched.source = {function = @backward, result = 0 : i64}})
+func.func private @optimizer(
+    %w: tensor<32x256xf32> {commsched.freeable},
+    %d: tensor<32x256xf32> {commsched.freeable})
     -> tensor<32x256xf32> {
   %n = commsched.compute "adam"(%w, %d) {commsched.runtime_ns = 5 : i64} : (tensor<32x256xf32>, tensor<32x256xf32>) -> tensor<32x256xf32>
   return %n : tensor<32x256xf32>

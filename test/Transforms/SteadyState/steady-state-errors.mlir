@@ -5,7 +5,7 @@
 // DEPTH: option 'max-depth' of pass 'test-commsched-steady-state' must be from 1 to 8, but is 9
 
 func.func @unpriced(
-    %m: tensor<4xf32> {commsched.source = {function = @unpriced, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {
+    %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
   // CHECK: [[@LINE+1]]:8: remark: [Analysis] AssumedTime {{.*}}Function=unpriced {{.*}}f is assumed to take 1000 ns
   %b = commsched.compute "f"(%m) : (tensor<4xf32>) -> tensor<?xf32>
   %c = commsched.compute "g"(%b) {commsched.runtime_ns = 5 : i64} : (tensor<?xf32>) -> tensor<4xf32>

@@ -21,7 +21,7 @@ commsched.group @dp size(8)
 // CHECK:         return %{{.+}}, %[[NEXT]] :
 // CHECK:       func.func @average_epilogue(
 func.func @average(
-    %m: tensor<64xf32> {commsched.source = {function = @average, result = 0 : i64, iterations = 1 : i64}},
+    %m: tensor<64xf32> {commsched.carried = 0 : i64},
     %x: tensor<64xf32> {commsched.role = "input"}) -> tensor<64xf32> {
   %two = arith.constant dense<2.0> : tensor<64xf32>
   %b = commsched.compute "f"(%x, %two) {commsched.runtime_ns = 30 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>

@@ -9,7 +9,7 @@ commsched.group @dp size(8)
 
 // CHECK: [Missed] StepKept | {{.*}}Function=circle | Remark="the step keeps its repetitions apart: a repetition takes 140 ns, of at least 140 (the circle of f, commsched.all_reduce 'sum', commsched.wait), and nothing that fits {{[0-9]+}} bytes is shorter"
 func.func @circle(
-    %m: tensor<64xf32> {commsched.source = {function = @circle, result = 0 : i64, iterations = 1 : i64}}) -> tensor<64xf32> {
+    %m: tensor<64xf32> {commsched.carried = 0 : i64}) -> tensor<64xf32> {
   %b = commsched.compute "f"(%m) {commsched.runtime_ns = 100 : i64} : (tensor<64xf32>) -> tensor<64xf32>
   %r = commsched.all_reduce %b on @dp reduction(sum) {commsched.runtime_ns = 40 : i64, commsched.name = "sum"} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
   %d = commsched.wait %r : !commsched.future<tensor<64xf32>>
@@ -21,7 +21,7 @@ func.func @circle(
 // CHECK: [Missed] StepKept | {{.*}}Function=forward | Remark="the step keeps its repetitions apart: argument 0 comes from '@optimizer', so that the step is several functions, which test-commsched-merge-step makes one"
 func.func @forward(
     %m: tensor<4xf32> {commsched.source = {function = @optimizer, result = 0 : i64, iterations = 1 : i64}},
-    %n: tensor<4xf32> {commsched.source = {function = @forward, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {
+    %n: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
   return %m : tensor<4xf32>
 }
 func.func @optimizer(
@@ -31,19 +31,9 @@ func.func @optimizer(
 
 // -----
 
-// CHECK: [Missed] StepKept | {{.*}}Function=twice | Remark="the step keeps its repetitions apart: arguments 0 and 1 are both fed by result 0"
-func.func @twice(
-    %m: tensor<4xf32> {commsched.source = {function = @twice, result = 0 : i64, iterations = 1 : i64}},
-    %n: tensor<4xf32> {commsched.source = {function = @twice, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {
-  %s = arith.addf %m, %n : tensor<4xf32>
-  return %s : tensor<4xf32>
-}
-
-// -----
-
 // CHECK: [Missed] StepKept | {{.*}}Function=blocks | Remark="the step keeps its repetitions apart: its body is not one block"
 func.func @blocks(
-    %m: tensor<4xf32> {commsched.source = {function = @blocks, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {
+    %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
   cf.br ^end
 ^end:
   return %m : tensor<4xf32>
@@ -56,8 +46,8 @@ func.func @blocks(
 
 // CHECK: [Missed] StepKept | {{.*}}Function=swap | Remark="the step keeps its repetitions apart: yields an argument of its body as another one, which is then two iterations old"
 func.func @swap(
-    %m: tensor<4xf32> {commsched.source = {function = @swap, result = 1 : i64, iterations = 1 : i64}},
-    %n: tensor<4xf32> {commsched.source = {function = @swap, result = 0 : i64, iterations = 1 : i64}})
+    %m: tensor<4xf32> {commsched.carried = 1 : i64},
+    %n: tensor<4xf32> {commsched.carried = 0 : i64})
     -> (tensor<4xf32>, tensor<4xf32>) {
   return %m, %n : tensor<4xf32>, tensor<4xf32>
 }
@@ -69,7 +59,7 @@ func.func @swap(
 // CHECK: [Analysis] AssumedSize | {{.*}}Function=unsized
 // CHECK: [Missed] StepKept | {{.*}}Function=unsized | Remark="the step keeps its repetitions apart: a repetition takes 1 ns, of at least 1 (the computation), and nothing that fits 0 bytes is shorter"
 func.func @unsized(
-    %m: tensor<?xf32> {commsched.source = {function = @unsized, result = 0 : i64, iterations = 1 : i64}}) -> tensor<?xf32> {
+    %m: tensor<?xf32> {commsched.carried = 0 : i64}) -> tensor<?xf32> {
   %b = commsched.compute "f"(%m) {commsched.runtime_ns = 1 : i64} : (tensor<?xf32>) -> tensor<?xf32>
   return %b : tensor<?xf32>
 }
@@ -80,7 +70,7 @@ func.func @unsized(
 
 // CHECK: [Missed] StepKept | {{.*}}Function=once | Remark="the step keeps its repetitions apart: it has a steady state already"
 func.func @once(
-    %m: tensor<4xf32> {commsched.source = {function = @once, result = 0 : i64, iterations = 1 : i64}}) -> tensor<4xf32> {
+    %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
   return %m : tensor<4xf32>
 }
 func.func private @once_prologue(tensor<4xf32> {commsched.step_argument = 0 : i64}) -> tensor<4xf32>

@@ -47,7 +47,7 @@ commsched.group @dp size(8)
 // CHECK:         return %[[B]], %[[N]]
 func.func @step(
     %w: tensor<32x256xf32> {commsched.name = "w", commsched.role = "parameter", commsched.freeable,
-      commsched.source = {function = @step, result = 1 : i64, iterations = 1 : i64}},
+      commsched.carried = 1 : i64},
     %x: tensor<256x256xf32> {commsched.name = "x", commsched.role = "input"},
     %k: tensor<256x256xf32>)
     -> (tensor<256x256xf32> {commsched.name = "loss"}, tensor<32x256xf32>) {
@@ -78,7 +78,7 @@ commsched.group @dp size(8)
 // CHECK-NEXT:    commsched.compute "g"
 // CHECK-NOT:   func.func
 func.func @late(
-    %m: tensor<64xf32> {commsched.source = {function = @late, result = 0 : i64, iterations = 1 : i64}},
+    %m: tensor<64xf32> {commsched.carried = 0 : i64},
     %x: tensor<64xf32> {commsched.role = "input"}) -> tensor<64xf32> {
   %two = arith.constant dense<2.0> : tensor<64xf32>
   %b = commsched.compute "f"(%m, %two) {commsched.runtime_ns = 100 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>

@@ -42,7 +42,7 @@ func.func @caller(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 // REMARK: [Missed] StepNotMerged
-// REMARK-SAME: the functions of the module are not merged: none is linked to another one by 'commsched.source'
+// REMARK-SAME: the functions of the module are not merged: none calls another one
 // CHECK-LABEL: func.func @alone(
 func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>

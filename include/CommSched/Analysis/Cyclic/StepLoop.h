@@ -37,10 +37,11 @@ enum class StepArgument : uint8_t {
 /// Beside a step, while this object lives: a function with the arguments of the
 /// step, which repeats the step in a loop and returns the results that feed
 /// arguments. The step is a function with arguments that its own results feed
-/// (`commsched.source`), or the steady state of one (`commsched.steady_state`),
-/// which returns the state that it takes. In the loop are the operations of the
-/// step and ports: one at the beginning for each input, one at the end for each
-/// result that no argument takes. Constants stand before the loop.
+/// (`commsched.carried`), or the steady state of one
+/// (`commsched.steady_state`), which returns the state that it takes. In the
+/// loop are the operations of the step and ports: one at the beginning for each
+/// input, one at the end for each result that no argument takes. Constants
+/// stand before the loop.
 class StepLoop {
 public:
   /// How often the loop repeats the step: more often than repetitions overlap.

@@ -69,11 +69,11 @@ def SteadyState : Pass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
   let summary = "overlap communication with other repetitions of its step";
   let description = [{
     Schedules each step that repeats, a function with arguments that its own
-    results feed (`commsched.source` with `iterations = 1`), as one period, like
+    results feed (`commsched.carried`), as one period, like
     the body of a loop in `commsched-pipeline-loops`: the last reductions of a
     repetition run beside the optimizer and the beginning of the next one, and
-    the first gathers of the next one beside the end of this one. A step of
-    several functions is made one by `test-commsched-merge-step` before.
+    the first gathers of the next one beside the end of this one. A step that
+    calls its parts is made one function by `test-commsched-merge-step` before.
 
     Where repetitions overlap, three functions are added behind the step
     (`commsched.steady_state`), which whoever runs the step calls instead of it:
@@ -103,7 +103,10 @@ def SteadyState : Pass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
     return, or if the period gets no shorter. Times and sizes that are not known
     are those of `commsched-schedule`. See docs/guide/steady-state.md.
   }];
-  let options = cyclicOptions;
+  let options = !listconcat(cyclicOptions, [
+    Option<"required", "required", "bool", /*default=*/"false",
+           "Fail where no function repeats">,
+  ]);
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
     "::mlir::commsched::CommSchedDialect",

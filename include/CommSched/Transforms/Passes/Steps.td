@@ -65,30 +65,27 @@ def Interleave : Pass<"commsched-interleave", "::mlir::ModuleOp"> {
 }
 
 def MergeStep : Pass<"test-commsched-merge-step", "::mlir::ModuleOp"> {
-  let summary = "merge the functions of a step into one";
+  let summary = "merge the parts of a step into it";
   let description = [{
-    Replaces the functions of a step, which `commsched.source` links, by the
-    function `name`: such as forward, backward and optimizer. Its body is theirs,
-    in the order of the module. An argument that a function of the same
-    repetition feeds becomes the value that this function returns. Arguments that
-    one result of the previous repetition feeds become one argument. All others
-    stay. The results are those that a later repetition takes and those that no
-    function takes, such as the loss. An argument that the previous repetition
-    feeds has a `commsched.source` that names the new function.
+    Puts the operations of the parts that a public function calls, such as
+    forward, backward and optimizer, in the place of the calls, with MLIR's
+    inliner, also in loops and in what is called. A call with `commsched.pure` or
+    `commsched.runtime_ns` is an operation of its own and stays. So do, with a
+    remark, calls of functions that are only declared, have several blocks, call
+    themselves, or are part of a steady state.
 
-    Attributes and locations are kept, but for attributes that link the halves of
-    a partition. An argument may be freed if the last function may do so that
-    takes it. Where operations of two functions have the same `commsched.name`, the
-    later one gets the name of its function in front.
+    Where an operation of a part has a `commsched.name` that is taken, the name of
+    the part comes in front; `commsched.graph` and `commsched.graph_name` say by
+    which name a profile knows it. What only the first part says of an argument
+    that is handed on to it, its name, role or size hints, holds for the function.
+    Private parts that nothing needs any more are erased.
 
-    The merged functions are erased. One that something else refers to, such as
-    a call, stays as a private function. The module stays as it is, with a
-    remark, if its links do not join two functions or more into one step, or a
-    function has several blocks or is part of a steady state.
+    Functions that `commsched.source` links are replaced by the function `name`
+    instead, whose body is theirs, in the order of the module.
   }];
   let options = [
     Option<"name", "name", "std::string", /*default=*/"\"step\"",
-           "Name of the merged function">,
+           "Name of what `commsched.source` links">,
   ];
 }
 

@@ -1,0 +1,90 @@
+//===- InlinedCalls.h - Bodies of functions in place of calls ---*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// MLIR's inliner, with what schedules and profiles ask of names: they differ,
+// and lead back to the function that an operation came from.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H
+#define COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/InliningUtils.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::commsched {
+
+/// Whether `function` has a body of one block that a `func.return` ends.
+bool hasLoneBlock(func::FuncOp function);
+
+/// Names of one kind that differ between parts.
+class PartNames {
+public:
+  /// A name that no part may take.
+  void reserve(StringRef name) { taken.insert(name); }
+
+  /// The names that come next are those of another part.
+  void beginPart(StringRef partPrefix);
+
+  /// The name that `name` has in the whole.
+  StringRef get(StringRef name);
+
+private:
+  std::string choose(StringRef name) const;
+
+  std::string prefix;
+  /// Of earlier parts.
+  llvm::StringSet<> taken;
+  /// Of this part.
+  llvm::StringMap<std::string> renamings;
+};
+
+/// Replaces calls in one function by the operations of what they call.
+///
+/// Where an operation has a `commsched.name` that is taken, the prefix of the
+/// call and a dot come in front of it, and a number behind it if that is taken,
+/// too; likewise the name of what is in chunks (`commsched.chunk`). Locations
+/// are kept, and so are the names by which a profile knows the operations.
+class BodyInliner : public InlinerInterface {
+public:
+  /// The names of the operations of `function` are taken.
+  explicit BodyInliner(func::FuncOp function);
+
+  /// Replaces `call`, whose callee hasLoneBlock(), and calls `visit` for each
+  /// call that takes its place. Linear in the operations of the callee.
+  void inlineCall(func::CallOp call, func::FuncOp callee, StringRef prefix,
+                  function_ref<void(func::CallOp)> visit = {});
+
+  // Operations move between functions of one module.
+  using InlinerInterface::isLegalToInline;
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  void
+  processInlinedBlocks(iterator_range<Region::iterator> inlinedBlocks) final;
+  using InlinerInterface::handleTerminator;
+  void handleTerminator(Operation *op, ValueRange replaced) const final;
+
+private:
+  void rename(Operation *op);
+
+  PartNames names;
+  PartNames chunks;
+  /// Of the call that is being replaced.
+  StringAttr graph;
+  function_ref<void(func::CallOp)> visitCall;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H

@@ -1,0 +1,61 @@
+// RUN: commsched-opt %s --commsched-partition-joint=strategy=default \
+// RUN:   --test-commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-fit-memory=memory-budget=1GiB \
+// RUN:   --test-commsched-verify-partition | FileCheck %s
+
+// A step that calls a joint function calls its forward, and its backward with
+// what that saves. The states of the random generator come last in each half.
+
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<8x4xf32> {commsched.carried = 0 : i64, commsched.role = "parameter"},
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4x8xf32> {commsched.role = "input"}, %[[S:[a-z0-9]+]]: i64)
+// CHECK-NEXT: %[[T:.+]] = arith.constant
+// CHECK-NEXT: %[[F:.+]]:[[N:[0-9]]] = call @joint_forward(%[[W]], %[[X]], %[[S]])
+// CHECK-NEXT: %[[B:.+]] = call @joint_backward(%[[F]]#1, {{.*}}%[[T]], %[[S]])
+// CHECK-NEXT: %[[O:.+]] = call @optimizer(%[[W]], %[[B]])
+// CHECK-NEXT: return %[[O]], %[[F]]#0
+// CHECK-NOT: @joint(
+
+commsched.group @dp size(2)
+
+func.func @step(
+    %w: tensor<8x4xf32> {commsched.carried = 0 : i64, commsched.role = "parameter"},
+    %x: tensor<4x8xf32> {commsched.role = "input"}, %s: i64)
+    -> (tensor<8x4xf32>, tensor<f32>) {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %loss, %g = call @joint(%s, %w, %one, %s, %x)
+      : (i64, tensor<8x4xf32>, tensor<f32>, i64, tensor<4x8xf32>)
+      -> (tensor<f32>, tensor<8x4xf32>)
+  %new = call @optimizer(%w, %g)
+      : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %new, %loss : tensor<8x4xf32>, tensor<f32>
+}
+
+func.func private @joint(
+    %back: i64 {commsched.role = "bwd_rng_state"},
+    %w: tensor<8x4xf32> {commsched.role = "parameter"},
+    %dl: tensor<f32> {commsched.role = "tangent"},
+    %fore: i64 {commsched.role = "fwd_rng_state"},
+    %x: tensor<4x8xf32> {commsched.role = "input"})
+    -> (tensor<f32>, tensor<8x4xf32>)
+    attributes {commsched.num_forward_outputs = 1 : i64} {
+  %h = commsched.compute "aten.mm"(%x, %w, %fore) {commsched.runtime_ns = 1000 : i64}
+      : (tensor<4x8xf32>, tensor<8x4xf32>, i64) -> tensor<4x4xf32>
+  %loss = commsched.compute "aten.sum"(%h) {commsched.runtime_ns = 100 : i64}
+      : (tensor<4x4xf32>) -> tensor<f32>
+  %dh = commsched.compute "aten.mul"(%dl, %h, %back) {commsched.runtime_ns = 100 : i64}
+      : (tensor<f32>, tensor<4x4xf32>, i64) -> tensor<4x4xf32>
+  %dw = commsched.compute "aten.mm"(%x, %dh) {commsched.runtime_ns = 1000 : i64}
+      : (tensor<4x8xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
+  %f = commsched.all_reduce %dw on @dp reduction(sum) {commsched.runtime_ns = 500 : i64}
+      : tensor<8x4xf32> -> !commsched.future<tensor<8x4xf32>>
+  %r = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
+  return %loss, %r : tensor<f32>, tensor<8x4xf32>
+}
+
+func.func private @optimizer(%w: tensor<8x4xf32>, %g: tensor<8x4xf32>)
+    -> tensor<8x4xf32> {
+  %new = commsched.compute "aten.sub"(%w, %g) {commsched.runtime_ns = 10 : i64}
+      : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %new : tensor<8x4xf32>
+}
