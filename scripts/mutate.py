@@ -386,6 +386,8 @@ def write_table(path, results):
 
 
 PAGE = """\
+<!-- Generated from scripts/mutations.py; `scripts/mutate.py --table` writes it again. -->
+
 # Mutations that the tests find
 
 Each row is a fault that is put into the program, one at a time, and the first

@@ -8,9 +8,11 @@ from collections.abc import Mapping, Sequence
 STAGES = ("imported", "scheduled", "put back")
 
 HEAD = """\
+<!-- Generated from data/pytorch.json; `benchmarks/pytorch/matrix.py` writes it again. -->
+
 # PyTorch: parallelisms and ways in
 
-Written by `benchmarks/pytorch/matrix.py`, from `data/pytorch.json`. Every case
+Every case
 is a small model (one or two transformer blocks, width 32) that is trained for
 two steps on two gloo ranks, those over meshes of two dimensions on four, in every
 way in:

@@ -1,6 +1,7 @@
 """Checks what becomes of each form in which StableHLO has a collective.
 
     check_forms.py PAGE COMMSCHED_OPT [FORM ...]
+    check_forms.py PAGE                             writes the page
 
 The modules beside this file have one form each. The first line of a module
 says what becomes of it:
@@ -15,8 +16,8 @@ barrier stays, with a remark that has the reason and the time, and is an error
 with `strict`. What stays is neither. Whatever is no error comes back with its
 text, can be scheduled, and can be read again then.
 
-The table of PAGE has one row for each form, with the name of its module in the
-last column and what becomes of it in the second.
+PAGE has one row for each form: what the second line of its module says, what
+becomes of it, and the name of the module.
 """
 
 import re
@@ -31,7 +32,20 @@ COLLECTIVE = re.compile(
     r'collective_permute|collective_broadcast|async_start)"\('
 )
 PRICE = re.compile(r", for (an assumed )?\d+ ns")
-ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| `([\w-]+)` \|$", re.MULTILINE)
+HEAD = """\
+<!-- Generated from test/Conversion/Forms/Inputs; `ninja commsched-doc` writes it again. -->
+
+# Forms of StableHLO's collectives
+
+What [`convert-stablehlo-to-commsched`](../guide/stablehlo.md) makes of each form in which
+StableHLO has a collective. Each has a module in
+[test/Conversion/Forms/Inputs](../../test/Conversion/Forms/Inputs). A *barrier* blocks in
+its place, and what has no barrier stays, but does not block. All forms that are no error
+come back with their text if nothing is scheduled.
+
+| form | becomes | module |
+|---|---|---|
+"""
 
 
 class Mismatch(Exception):
@@ -124,21 +138,24 @@ def describe(source):
                      becomes.split(", "))
 
 
-def check_page(page, sources):
-    rows = {name: (form, becomes) for form, becomes, name in
-            ROW.findall(Path(page).read_text())}
-    for name in sorted(sources.keys() ^ rows.keys()):
-        yield f"{name}: is not both a module and a row of {page}"
-    for name in sorted(sources.keys() & rows.keys()):
-        said, expected = rows[name][1], describe(sources[name])
-        if said != expected:
-            yield f"{name}: {page} says '{said}', the module '{expected}'"
+def make_page(sources):
+    rows = []
+    for name, source in sorted(sources.items()):
+        form = source.split("\n")[1].removeprefix("// ").rstrip(".")
+        rows.append(f"| {form} | {describe(source)} | `{name}` |\n")
+    return HEAD + "".join(rows)
 
 
 def main():
-    page, opt, *chosen = sys.argv[1:]
+    page, *arguments = sys.argv[1:]
     sources = {path.stem: path.read_text() for path in HERE.glob("*.mlir")}
-    failures = [] if chosen else list(check_page(page, sources))
+    if not arguments:
+        Path(page).write_text(make_page(sources))
+        return 0
+    opt, *chosen = arguments
+    failures = []
+    if not chosen and Path(page).read_text() != make_page(sources):
+        failures.append(f"{page} is not what the modules say: write it again")
     for name in chosen or sorted(sources):
         try:
             check(opt, sources[name])

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Draws docs/layers.svg: a step of two layers before and after scheduling.
 
-    docs/draw_layers.py --opt build/bin/commsched-opt      writes the picture
-    docs/draw_layers.py --opt ... --check                  compares it instead
+    scripts/draw_layers.py --opt build/bin/commsched-opt      writes the picture
+    scripts/draw_layers.py --opt ... --check                  compares it instead
 
 The step is examples/llama3-2layer-fsdp64.mlirbc, scheduled by commsched-pipeline
 with its default budget. What is drawn is what commsched-report simulates.
@@ -160,7 +160,7 @@ def main(argv=None):
     if not args.check:
         PICTURE.write_text(text, encoding="utf-8")
     elif PICTURE.read_text(encoding="utf-8") != text:
-        print(f"{PICTURE} is not what docs/draw_layers.py draws; run it again",
+        print(f"{PICTURE} is not what scripts/draw_layers.py draws; run it again",
               file=sys.stderr)
         return 1
     return 0
