@@ -16,6 +16,9 @@ build default all CommSchedUnitTests commsched-wheel commsched_native \
   CommSchedRuntimeMpi CommSchedRuntimeNccl
 make_wheel
 
+say "changed sources compile alone"
+"$venv/bin/python" scripts/check_alone.py || die "a source compiles only in a unity batch"
+
 results=build/results
 mkdir -p "$results"
 rm -f "$results"/*.xml
