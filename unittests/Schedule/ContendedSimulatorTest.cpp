@@ -10,7 +10,7 @@
 
 #include "../Seeds.h"
 #include "RandomProblem.h"
-#include "ReferenceContendedSimulator.h"
+#include "ReferenceSimulator.h"
 #include "TestProblems.h"
 
 #include <gtest/gtest.h>
@@ -179,7 +179,7 @@ TEST(ContendedSimulator, AgreesWithTheTickingReference) {
     Contention contention = makeRandomContention(random, problem.numStreams());
     Result<Timeline> timeline = simulate(problem, order, contention);
     ASSERT_TRUE(timeline) << "seed " << seed << ": " << timeline.error();
-    ReferenceContendedSimulator reference(problem, order, contention);
+    ReferenceSimulator reference(problem, order, contention);
     ASSERT_EQ(timeline->stepNs, reference.run()) << "seed " << seed;
     ASSERT_EQ(timeline->beginNs, reference.begins()) << "seed " << seed;
     ASSERT_EQ(timeline->endNs, reference.ends()) << "seed " << seed;

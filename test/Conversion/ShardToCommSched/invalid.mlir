@@ -1,26 +1,5 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics \
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics \
 // RUN:   --convert-shard-to-commsched
-
-shard.grid @grid(shape = 2)
-
-func.func @not_partitioned(%x: tensor<8xf32>) -> tensor<8xf32> {
-  %s = shard.sharding @grid split_axes = [[0]] : !shard.sharding
-  // expected-error@below {{'shard.shard' op annotates a program that is not partitioned; run --pass-pipeline='builtin.module(func.func(sharding-propagation,shard-partition),convert-shard-to-commsched)' instead}}
-  %0 = shard.shard %x to %s : tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-// -----
-
-shard.grid @grid(shape = 2)
-
-func.func @asks_for_sharding(%x: tensor<8xf32>) -> !shard.sharding {
-  // expected-error@below {{'shard.get_sharding' op has no counterpart in commsched}}
-  %s = shard.get_sharding %x : tensor<8xf32> -> !shard.sharding
-  return %s : !shard.sharding
-}
-
-// -----
 
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2x?)
@@ -58,101 +37,12 @@ func.func @huge_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-shard.grid @grid(shape = 2)
-
-func.func @dynamic_tensor(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error@below {{'shard.all_gather' op cannot be converted: 'tensor<?xf32>' has a dynamic size}}
-  %0 = shard.all_gather %x on @grid grid_axes = [0] gather_axis = 0
-      : tensor<?xf32> -> tensor<?xf32>
-  return %0 : tensor<?xf32>
-}
-
-// -----
-
-shard.grid @grid(shape = 2)
-
-func.func @buffer(%x: memref<8xf32>) -> memref<8xf32> {
-  // expected-error@below {{'shard.all_reduce' op cannot be converted: 'memref<8xf32>' is a buffer, and commsched's collectives work on tensors; convert before bufferization}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0]
-      : memref<8xf32> -> memref<8xf32>
-  return %0 : memref<8xf32>
-}
-
-// -----
-
-shard.grid @grid(shape = 2)
-
-// Every operation that cannot be converted is reported.
-
-func.func @several(%x: tensor<8xi32>, %c: tensor<8xcomplex<f32>>)
-    -> (tensor<8xi32>, tensor<8xf64>) {
-  // expected-error@below {{'shard.all_reduce' op cannot be converted: a generic reduction does not say how elements are combined}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0] reduction = generic
-      : tensor<8xi32> -> tensor<8xi32>
-  // expected-error@below {{'shard.all_reduce' op cannot be converted: arith has no cast from 'complex<f32>' to 'f64', the type in which to accumulate}}
-  %1 = shard.all_reduce %c on @grid grid_axes = [0]
-      : tensor<8xcomplex<f32>> -> tensor<8xf64>
-  return %0, %1 : tensor<8xi32>, tensor<8xf64>
-}
-
-// -----
-
-shard.grid @grid(shape = 2)
-
-// What a type can be combined by, the start says.
-
-func.func @illegal_reduction(%x: tensor<8xi32>) -> tensor<8xi32> {
-  // expected-error@below {{'commsched.all_reduce' op reduction(avg)}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0] reduction = average
-      : tensor<8xi32> -> tensor<8xi32>
-  return %0 : tensor<8xi32>
-}
-
-// -----
-
-shard.grid @grid(shape = 2)
-
-func.func @unknown_root(%x: tensor<8xf32>, %r: index) -> tensor<8xf32> {
-  // expected-error@below {{'shard.broadcast' op cannot be converted: 'root' is known at run time only, and must be constant}}
-  %0 = shard.broadcast %x on @grid grid_axes = [0] root = [%r]
-      : (tensor<8xf32>, index) -> tensor<8xf32>
-  // expected-error@below {{'shard.gather' op cannot be converted: 'root' is known at run time only, and must be constant}}
-  %1 = shard.gather %0 on @grid grid_axes = [0] gather_axis = 0 root = [%r]
-      : (tensor<8xf32>, index) -> tensor<16xf32>
-  // expected-error@below {{'shard.scatter' op cannot be converted: 'root' is known at run time only, and must be constant}}
-  %2 = shard.scatter %1 on @grid grid_axes = [0] scatter_axis = 0 root = [%r]
-      : (tensor<16xf32>, index) -> tensor<8xf32>
-  // expected-error@below {{'shard.reduce' op cannot be converted: 'root' is known at run time only, and must be constant}}
-  %3 = shard.reduce %2 on @grid grid_axes = [0] root = [%r]
-      : (tensor<8xf32>, index) -> tensor<8xf32>
-  // expected-error@below {{'shard.send' op cannot be converted: 'destination' is known at run time only, and must be constant}}
-  %4 = shard.send %3 on @grid grid_axes = [0] destination = [%r]
-      : (tensor<8xf32>, index) -> tensor<8xf32>
-  // expected-error@below {{'shard.recv' op cannot be converted: 'source' is known at run time only, and must be constant}}
-  %5 = shard.recv %4 on @grid grid_axes = [0] source = [%r]
-      : (tensor<8xf32>, index) -> tensor<8xf32>
-  return %5 : tensor<8xf32>
-}
-
-// -----
-
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2)
 
 func.func @negative_root(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@below {{'shard.broadcast' op has the coordinate -1 in 'root', which is not in [0, 2)}}
   %0 = shard.broadcast %x on @grid grid_axes = [0] root = [-1]
-      : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-// -----
-
-shard.grid @grid(shape = 2)
-
-func.func @any_source(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@below {{'shard.recv' op cannot be converted: it receives from any device, and 'commsched.recv' from one that it names}}
-  %0 = shard.recv %x on @grid grid_axes = [0]
       : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
@@ -225,6 +115,58 @@ func.func @neighbours(%i: index) {
 
 // -----
 
+shard.grid @grid(shape = 2)
+
+func.func @dynamic_tensor(%x: tensor<?xf32>) -> tensor<?xf32> {
+  // expected-error@below {{'shard.all_gather' op cannot be converted: 'tensor<?xf32>' has a dynamic size}}
+  %0 = shard.all_gather %x on @grid grid_axes = [0] gather_axis = 0
+      : tensor<?xf32> -> tensor<?xf32>
+  return %0 : tensor<?xf32>
+}
+
+// -----
+
+shard.grid @grid(shape = 2)
+
+func.func @buffer(%x: memref<8xf32>) -> memref<8xf32> {
+  // expected-error@below {{'shard.all_reduce' op cannot be converted: 'memref<8xf32>' is a buffer, and commsched's collectives work on tensors; convert before bufferization}}
+  %0 = shard.all_reduce %x on @grid grid_axes = [0]
+      : memref<8xf32> -> memref<8xf32>
+  return %0 : memref<8xf32>
+}
+
+// -----
+
+shard.grid @grid(shape = 2)
+
+// Every operation that cannot be converted is reported.
+
+func.func @several(%x: tensor<8xi32>, %c: tensor<8xcomplex<f32>>)
+    -> (tensor<8xi32>, tensor<8xf64>) {
+  // expected-error@below {{'shard.all_reduce' op cannot be converted: a generic reduction does not say how elements are combined}}
+  %0 = shard.all_reduce %x on @grid grid_axes = [0] reduction = generic
+      : tensor<8xi32> -> tensor<8xi32>
+  // expected-error@below {{'shard.all_reduce' op cannot be converted: arith has no cast from 'complex<f32>' to 'f64', the type in which to accumulate}}
+  %1 = shard.all_reduce %c on @grid grid_axes = [0]
+      : tensor<8xcomplex<f32>> -> tensor<8xf64>
+  return %0, %1 : tensor<8xi32>, tensor<8xf64>
+}
+
+// -----
+
+shard.grid @grid(shape = 2)
+
+// What a type can be combined by, the start says.
+
+func.func @illegal_reduction(%x: tensor<8xi32>) -> tensor<8xi32> {
+  // expected-error@below {{'commsched.all_reduce' op reduction(avg)}}
+  %0 = shard.all_reduce %x on @grid grid_axes = [0] reduction = average
+      : tensor<8xi32> -> tensor<8xi32>
+  return %0 : tensor<8xi32>
+}
+
+// -----
+
 // Casts of arith have no integers with a sign in their type.
 
 shard.grid @grid(shape = 2)
@@ -235,3 +177,44 @@ func.func @unsigned(%x: tensor<8xui8>) -> tensor<8xui32> {
       : tensor<8xui8> -> tensor<8xui32>
   return %0 : tensor<8xui32>
 }
+
+// -----
+
+shard.grid @grid(shape = 2)
+
+func.func @row(%x: tensor<8xf32>, %r: index) {
+  ROW
+  return
+}
+
+// -----
+
+  %s = shard.sharding @grid split_axes = [[0]] : !shard.sharding
+  // expected-error@below {{'shard.shard' op annotates a program that is not partitioned; run --pass-pipeline='builtin.module(func.func(sharding-propagation,shard-partition),convert-shard-to-commsched)' instead}}
+  %0 = shard.shard %x to %s : tensor<8xf32>
+
+  // expected-error@below {{'shard.get_sharding' op has no counterpart in commsched}}
+  %s = shard.get_sharding %x : tensor<8xf32> -> !shard.sharding
+
+  // expected-error@below {{'shard.broadcast' op cannot be converted: 'root' is known at run time only, and must be constant}}
+  %0 = shard.broadcast %x on @grid grid_axes = [0] root = [%r]
+      : (tensor<8xf32>, index) -> tensor<8xf32>
+  // expected-error@below {{'shard.gather' op cannot be converted: 'root' is known at run time only, and must be constant}}
+  %1 = shard.gather %0 on @grid grid_axes = [0] gather_axis = 0 root = [%r]
+      : (tensor<8xf32>, index) -> tensor<16xf32>
+  // expected-error@below {{'shard.scatter' op cannot be converted: 'root' is known at run time only, and must be constant}}
+  %2 = shard.scatter %1 on @grid grid_axes = [0] scatter_axis = 0 root = [%r]
+      : (tensor<16xf32>, index) -> tensor<8xf32>
+  // expected-error@below {{'shard.reduce' op cannot be converted: 'root' is known at run time only, and must be constant}}
+  %3 = shard.reduce %2 on @grid grid_axes = [0] root = [%r]
+      : (tensor<8xf32>, index) -> tensor<8xf32>
+  // expected-error@below {{'shard.send' op cannot be converted: 'destination' is known at run time only, and must be constant}}
+  %4 = shard.send %3 on @grid grid_axes = [0] destination = [%r]
+      : (tensor<8xf32>, index) -> tensor<8xf32>
+  // expected-error@below {{'shard.recv' op cannot be converted: 'source' is known at run time only, and must be constant}}
+  %5 = shard.recv %4 on @grid grid_axes = [0] source = [%r]
+      : (tensor<8xf32>, index) -> tensor<8xf32>
+
+  // expected-error@below {{'shard.recv' op cannot be converted: it receives from any device, and 'commsched.recv' from one that it names}}
+  %0 = shard.recv %x on @grid grid_axes = [0]
+      : (tensor<8xf32>) -> tensor<8xf32>

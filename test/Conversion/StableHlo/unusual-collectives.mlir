@@ -13,20 +13,6 @@
 // RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
-// IN-LABEL: @padding
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce is not converted: its groups have different sizes
-func.func @padding(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2], [3, -1, -1]]> : tensor<2x3xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
 // IN-LABEL: @padding_middle
 // IN-NOT: commsched.wait
 // REMARK: stablehlo.all_reduce is not converted: its groups have different sizes
@@ -103,47 +89,6 @@ func.func @permute_no_channel(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 
 // -----
 
-// IN-LABEL: @reducer_subtract
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
-func.func @reducer_subtract(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.subtract"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
-// IN-LABEL: @reducer_swapped
-// IN: commsched.all_reduce
-func.func @reducer_swapped(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%b, %a) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
-// IN-LABEL: @reducer_twice
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
-func.func @reducer_twice(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %a) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
 // IN-LABEL: @reducer_returns_argument
 // IN-NOT: commsched.wait
 // REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
@@ -164,21 +109,6 @@ func.func @reducer_captures(%x: tensor<4x4xf32>, %c: tensor<f32>) -> tensor<4x4x
   %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = "stablehlo.add"(%a, %c) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %r : tensor<4x4xf32>
-}
-
-// -----
-
-// IN-LABEL: @reducer_two
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements
-func.func @reducer_two(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %t = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    %s = "stablehlo.subtract"(%t, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
     "stablehlo.return"(%s) : (tensor<f32>) -> ()
   }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
@@ -268,19 +198,6 @@ func.func @no_operands() {
 
 // -----
 
-// IN-LABEL: @variadic
-// IN: commsched.all_reduce
-func.func @variadic(%x: tensor<4x4xf32>, %y: tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>) {
-  %r:2 = "stablehlo.all_reduce"(%x, %y) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>, tensor<2xf32>) -> (tensor<4x4xf32>, tensor<2xf32>)
-  return %r#0, %r#1 : tensor<4x4xf32>, tensor<2xf32>
-}
-
-// -----
-
 // IN-LABEL: @unused_result
 // IN: commsched.all_gather
 func.func @unused_result(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
@@ -321,16 +238,6 @@ func.func @splat_groups(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
 // IN: commsched.all_gather
 func.func @old_attributes(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
   %r = "stablehlo.all_gather"(%x) {all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids} : (tensor<4x4xf32>) -> tensor<16x4xf32>
-  return %r : tensor<16x4xf32>
-}
-
-// -----
-
-// IN-LABEL: @unequal_gather
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.all_gather is not converted: its groups have different sizes
-func.func @unequal_gather(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
-  %r = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2], [3, -1, -1]]> : tensor<2x3xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
   return %r : tensor<16x4xf32>
 }
 

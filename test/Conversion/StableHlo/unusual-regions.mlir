@@ -13,22 +13,6 @@
 // RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
-// IN-LABEL: @async_two_operations
-// IN-NOT: commsched.wait
-// REMARK: stablehlo.async_start is not converted: its region is not one collective of its arguments
-func.func @async_two_operations(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
-  %f = "stablehlo.async_start"(%x) ({
-  ^bb0(%a: tensor<4x4xf32>):
-    %t = "stablehlo.tanh"(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-    %g = "stablehlo.all_gather"(%t) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
-    "stablehlo.return"(%g) : (tensor<16x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
-  %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
-  return %r : tensor<16x4xf32>
-}
-
-// -----
-
 // IN-LABEL: @async_empty
 // IN-NOT: commsched.wait
 func.func @async_empty(%x: tensor<4x4xf32>) -> tensor<16x4xf32> {
@@ -50,20 +34,6 @@ func.func @async_returns_argument(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<4x4xf32>>
   %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4x4xf32>>) -> tensor<4x4xf32>
   return %r : tensor<4x4xf32>
-}
-
-// -----
-
-// IN-LABEL: @async_slice
-// IN-NOT: commsched.wait
-func.func @async_slice(%x: tensor<4x4xf32>) -> tensor<2x4xf32> {
-  %f = "stablehlo.async_start"(%x) ({
-  ^bb0(%a: tensor<4x4xf32>):
-    %s = "stablehlo.slice"(%a) <{limit_indices = array<i64: 2, 4>, start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>}> : (tensor<4x4xf32>) -> tensor<2x4xf32>
-    "stablehlo.return"(%s) : (tensor<2x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<2x4xf32>>
-  %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<2x4xf32>>) -> tensor<2x4xf32>
-  return %r : tensor<2x4xf32>
 }
 
 // -----

@@ -21,20 +21,6 @@ func.func @unknown_size(%x: tensor<2x!stablehlo.f3>) -> tensor<4x!stablehlo.f3> 
 
 // -----
 
-// CHECK-LABEL: func.func @uneven(
-// CHECK: "stablehlo.all_reduce"
-func.func @uneven(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its groups have different sizes}}
-  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1], [2, -1]]> : tensor<2x2xi64>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%c) : (tensor<f32>) -> ()
-  }) : (tensor<2xf32>) -> tensor<2xf32>
-  return %0 : tensor<2xf32>
-}
-
-// -----
-
 // A collective_broadcast may leave devices out, a commsched.group may not.
 
 // CHECK: "stablehlo.collective_broadcast"

@@ -89,20 +89,6 @@ func.func @add_ui8(%x: tensor<4xui8>) -> tensor<4xui8> {
 
 // -----
 
-// CHECK-LABEL: func.func @subtract(
-// CHECK: "stablehlo.all_reduce"
-func.func @subtract(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-remark@+1 {{stablehlo.all_reduce is not converted: its reducer is not one of add, maximum, minimum, multiply, and, or, xor of its results' elements}}
-  %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %c = "stablehlo.subtract"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%c) : (tensor<f32>) -> ()
-  }) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-
-// -----
-
 // CHECK-LABEL: func.func @swapped(
 // CHECK: commsched.all_reduce {{.*}} reduction(sum) {{.*}}stablehlo.reducer = 
 func.func @swapped(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -47,8 +47,9 @@ SCENARIOS = {
     # It may wait for the others, and then learns what they say.
     "leaves-early": Expected(REDUCE + RANK_1, ANYTHING, pending="reduce"),
     # Ranks that are late, or never come.
-    "late": Expected(REDUCE + RANK_1 + TIMED_OUT, [r"rank [02]"],
-                     pending="reduce"),
+    "late": Expected(REDUCE + TIMED_OUT + [
+        r"rank 1 has not started it \(its last: launch 0 on group 'dp', "
+        "all_gather 'gather'"], [r"rank [02]"], pending="reduce"),
     "late-at-barrier": Expected(
         ["barrier", "'meet'", r"step\.mlir:7:8", "'dp'"] + RANK_1 + TIMED_OUT,
         [r"rank [02]"], pending="meet"),
@@ -64,8 +65,9 @@ SCENARIOS = {
     "one-cannot-load": Expected(["rank 1", "all_guess"],
                                 ["'gather'", "all_guess"]),
     # Ranks that run the same program in another way, where NCCL would hang.
-    "runs-in-another-order": Expected(["'gather'", "'reduce'", "'dp'",
-                                       "rank [012]"], standins=HANG),
+    "runs-in-another-order": Expected(
+        ["'gather'", "'reduce'", "'dp'", "rank [012]", "in its place"],
+        standins=HANG),
     "skips-one": Expected(["'gather'", "'reduce'", "'dp'", "rank [012]"],
                           standins=HANG),
     "missing-send": Expected(

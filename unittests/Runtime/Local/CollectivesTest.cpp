@@ -14,8 +14,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 using namespace commsched::runtime::testing;
 using Errors = std::vector<std::string>;
 
@@ -42,41 +40,6 @@ TEST(Collectives, TensorsTravelTogether) {
     EXPECT_EQ(commsched_counter("copies"), 0);
   }),
             Errors(2));
-}
-
-TEST(Collectives, SendsAndReceivesMatchByTagAndInOrder) {
-  const std::string tensors = R"("tensors": [{"type": "i32", "inputs": 1}]})";
-  const std::string outputs = R"("tensors": [{"type": "i32", "outputs": 1}]})";
-  Ranks ranks;
-  ranks.count = 3;
-  ranks.program = makeProgram(
-      3, R"({"name": "s7", "kind": "send", "peer": 1, "tag": 7, )" + tensors +
-             R"(, {"name": "s8", "kind": "send", "peer": 1, "tag": 8, )" +
-             tensors +
-             R"(, {"name": "r7", "kind": "recv", "peer": 0, "tag": 7, )" +
-             outputs +
-             R"(, {"name": "r8", "kind": "recv", "peer": 0, "tag": 8, )" +
-             outputs + R"(, {"name": "b", "kind": "barrier"})");
-  EXPECT_EQ(ranks.run([](int32_t rank) {
-    int32_t values[3] = {1, 2, 3};
-    if (rank == 0) {
-      EXPECT_EQ(commsched_wait(start(0, &values[0], nullptr)), 0);
-      EXPECT_EQ(commsched_wait(start(1, &values[1], nullptr)), 0);
-      EXPECT_EQ(commsched_wait(start(0, &values[2], nullptr)), 0);
-    } else if (rank == 1) {
-      int32_t received[3];
-      EXPECT_EQ(commsched_wait(start(3, nullptr, &received[1])), 0);
-      int64_t first = start(2, nullptr, &received[0]);
-      int64_t second = start(2, nullptr, &received[2]);
-      EXPECT_EQ(commsched_wait(second), 0);
-      EXPECT_EQ(commsched_wait(first), 0);
-      EXPECT_EQ(std::memcmp(values, received, sizeof(values)), 0);
-    }
-    // Sends and receives do not count where collectives are counted: the third
-    // rank has none.
-    EXPECT_EQ(commsched_barrier(4), 0);
-  }),
-            Errors(3));
 }
 
 TEST(Collectives, TestUntilTheOtherHasCome) {
@@ -108,63 +71,4 @@ TEST(Collectives, TestUntilTheOtherHasCome) {
     EXPECT_EQ(commsched_test(0), 1);
   }),
             Errors(2));
-}
-
-TEST(Collectives, RowsOfAGroupDoNotMeet) {
-  Ranks ranks;
-  ranks.count = 4;
-  ranks.program = R"({"version": 1,
-    "groups": [{"name": "odd", "size": 2, "ranks": [[0, 3], [2, 1]]}],
-    "sites": [{"name": "ag", "kind": "all_gather", "group": 0,
-               "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]}]})";
-  EXPECT_EQ(ranks.run([](int32_t rank) {
-    const int32_t expected[4][2] = {{0, 3}, {2, 1}, {2, 1}, {0, 3}};
-    const int64_t places[4] = {0, 1, 0, 1};
-    EXPECT_EQ(commsched_group_rank(0), places[rank]);
-    EXPECT_EQ(commsched_group_rank(1), -1);
-    int32_t gathered[2];
-    EXPECT_EQ(commsched_wait(start(0, &rank, gathered)), 0);
-    EXPECT_EQ(std::memcmp(gathered, expected[rank], sizeof(gathered)), 0);
-  }),
-            Errors(4));
-}
-
-/// All ranks in three groups: the plain one, and two implementations of it.
-static const char *const implementations = R"({"version": 1, "groups": [
-    {"name": "dp", "size": 2},
-    {"name": "dp", "size": 2,
-     "implementation": {"name": "nccl-4", "method": "nccl", "channels": 4}},
-    {"name": "dp", "size": 2,
-     "implementation": {"name": "ce", "method": "copy-engine"}}],
-  "sites": [
-    {"name": "a", "kind": "all_gather", "group": 0,
-     "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]},
-    {"name": "b", "kind": "all_gather", "group": 1,
-     "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]},
-    {"name": "c", "kind": "all_gather", "group": 2,
-     "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]}]})";
-
-TEST(Collectives, ImplementationsAreGroupsOfTheirOwn) {
-  Ranks ranks;
-  ranks.program = implementations;
-  EXPECT_EQ(ranks.run([](int32_t rank) {
-    for (int32_t group = 0; group < 3; ++group)
-      EXPECT_EQ(commsched_group_rank(group), rank);
-    // On one group, ranks that start in different orders would fail.
-    int32_t value = 10 + rank, gathered[3][2] = {};
-    int64_t requests[3];
-    for (int32_t i = 0; i < 3; ++i) {
-      int32_t site = rank == 0 ? i : 2 - i;
-      requests[site] = start(site, &value, gathered[site]);
-    }
-    for (int32_t site = 0; site < 3; ++site) {
-      EXPECT_EQ(commsched_wait(requests[site]), 0);
-      EXPECT_EQ(gathered[site][0], 10);
-      EXPECT_EQ(gathered[site][1], 11);
-    }
-    // A program that is loaded again shares them.
-    EXPECT_EQ(commsched_load_program(implementations), 0);
-    EXPECT_EQ(commsched_wait(start(1, &value, gathered[1])), 0);
-  }),
-            std::vector<std::string>(2));
 }

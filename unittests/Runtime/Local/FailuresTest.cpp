@@ -11,10 +11,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <thread>
 
 using namespace commsched::runtime::testing;
 using Errors = std::vector<std::string>;
@@ -168,83 +166,6 @@ TEST(Failures, NameTheImplementation) {
                            "(ce), launch 0"),
             std::string::npos)
       << errors[0];
-}
-
-TEST(Failures, OthersQuoteTheFirst) {
-  Errors errors = makeRanks(4, 20000).run([](int32_t rank) {
-    gather(0);
-    if (rank == 2)
-      commsched_fail("out of luck");
-    else
-      EXPECT_EQ(gather(1), 1);
-  });
-  EXPECT_EQ(errors[2], "out of luck");
-  for (int32_t rank : {0, 1, 3}) {
-    // Depending on whether it came before the start.
-    EXPECT_NE(errors[rank].find("all_gather 'b' on group 'dp', launch 1: "
-                                "rank 2 failed: out of luck"),
-              std::string::npos)
-        << errors[rank];
-  }
-}
-
-TEST(Failures, ARankThatDies) {
-  Errors errors(2);
-  std::thread dying([] {
-    commsched_options options;
-    commsched_default_options(&options);
-    options.job = "dying";
-    options.rank = 1;
-    options.num_ranks = 2;
-    commsched_init(&options);
-    // The thread ends without a word.
-  });
-  commsched_options options;
-  commsched_default_options(&options);
-  options.job = "dying";
-  options.rank = 0;
-  options.num_ranks = 2;
-  commsched_init(&options);
-  EXPECT_EQ(commsched_load_program(makeGathers(2).c_str()), 1);
-  EXPECT_STREQ(commsched_last_error(),
-               "rank 1 failed: its thread ended without commsched_finalize");
-  EXPECT_EQ(commsched_finalize(), 1);
-  dying.join();
-}
-
-TEST(Failures, ARankThatIsLate) {
-  Errors errors = makeRanks(3, 1000).run([](int32_t rank) {
-    gather(0);
-    // As late as can be: when another one has given up.
-    while (rank == 1 && !*commsched_last_error()) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      commsched_poll();
-    }
-    EXPECT_EQ(gather(1), 1);
-  });
-  const std::string text =
-      "timed out after 1000 ms in the wait for all_gather 'b' on group 'dp', "
-      "launch 1: rank 1 has not started it (its last: launch 0 on group 'dp', "
-      "all_gather 'a')";
-  int timedOut = 0;
-  for (const std::string &error : errors) {
-    EXPECT_NE(error.find(text), std::string::npos) << error;
-    timedOut += error == text;
-  }
-  // The first rank that timed out notified the others.
-  EXPECT_GE(timedOut, 1);
-}
-
-TEST(Failures, OtherOrders) {
-  // The counts match, but not the sites.
-  Errors errors = makeRanks(2, 20000).run(
-      [](int32_t rank) { EXPECT_EQ(gather(rank == 0 ? 0 : 1), 1); });
-  for (const std::string &error : errors) {
-    EXPECT_NE(error.find("all_gather 'a' (step.mlir:7:8)"), std::string::npos)
-        << error;
-    EXPECT_NE(error.find("all_gather 'b'"), std::string::npos) << error;
-    EXPECT_NE(error.find("in its place"), std::string::npos) << error;
-  }
 }
 
 TEST(Failures, ARankThatHasFinished) {

@@ -135,18 +135,6 @@ TEST(Joining, AgainWhileOthersHaveYetToLeave) {
   other.join();
 }
 
-TEST(Joining, DifferentPrograms) {
-  const std::string barrier = R"({"name": "b", "kind": "barrier"})";
-  Errors errors = Ranks().run([&](int32_t rank) {
-    std::string program =
-        makeProgram(2, rank ? barrier + "," + barrier : barrier);
-    EXPECT_EQ(commsched_load_program(program.c_str()), 1);
-  });
-  for (const std::string &error : errors)
-    EXPECT_EQ(error, "ranks run different programs: rank 0 has nothing more, "
-                     "but rank 1 has site 1, barrier 'b' on group 'dp'");
-}
-
 TEST(Joining, ProgramsThatDoNotFit) {
   Ranks ranks;
   ranks.program = makeProgram(64, "");

@@ -8,8 +8,6 @@
 
 #include "TestRanks.h"
 
-#include <thread>
-
 using namespace commsched::test;
 
 namespace {
@@ -196,79 +194,6 @@ TEST_F(NcclFaultsTest, CallsThatFailAreNamed) {
             "at the start of all_reduce 'ar' (a.mlir:3:4) on group 'dp', "
             "launch 0: ncclAllReduce: invalid usage");
   commsched_finalize();
-}
-
-TEST_F(NcclFaultsTest, ARankThatStaysAwayIsNamed) {
-  std::atomic<int> numDone{0};
-  auto results = runRanks(
-      3,
-      [&](TestRank &rank) {
-        if (!rank.load(allReduce + "," + makeSite("f32", "max")))
-          return rank.getError();
-        char *buffer = rank.allocate(16);
-        rank.run(0, {buffer}, {buffer});
-        if (rank.getRank() != 1) {
-          rank.run(1, {buffer}, {buffer});
-          commsched_synchronize();
-        }
-        // Rank 1 is there, but does nothing.
-        for (++numDone; numDone < 3;)
-          std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        return std::string("done");
-      },
-      400);
-  const std::string missing =
-      "timed out after 400 ms in the wait for all_reduce 'ar' (a.mlir:3:4) on "
-      "group 'dp', launch 1: rank 1 has not started it (its last: launch 0 on "
-      "group 'dp', all_reduce 'ar')";
-  // The first rank that fails notifies the other.
-  for (int rank : {0, 2})
-    EXPECT_NE(results[rank].find(missing), std::string::npos) << results[rank];
-}
-
-TEST_F(NcclFaultsTest, AnotherOrderIsNamed) {
-  // Nothing moves, as on a GPU that has mixed up the two.
-  standin::getSettings().stuck = {"ncclAllReduce"};
-  std::string other = makeSite("f32", "max");
-  other.replace(other.find("\"ar\""), 4, "\"other\"");
-  auto results = runRanks(
-      2,
-      [&](TestRank &rank) {
-        if (!rank.load(allReduce + "," + other))
-          return rank.getError();
-        char *buffer = rank.allocate(16);
-        commsched_wait(rank.start(rank.getRank(), {buffer}, {buffer}));
-        commsched_synchronize();
-        return std::string();
-      },
-      300);
-  // The first rank that fails notifies the other.
-  EXPECT_TRUE(results[0].find("rank 1 has started all_reduce 'other' "
-                              "(a.mlir:3:4) in its place") !=
-                  std::string::npos ||
-              results[0].find("rank 0 has started all_reduce 'ar' "
-                              "(a.mlir:3:4) in its place") != std::string::npos)
-      << results[0];
-}
-
-TEST_F(NcclFaultsTest, ARankThatFailsEndsTheOthers) {
-  auto results = runRanks(2, [&](TestRank &rank) {
-    if (!rank.load(allReduce))
-      return rank.getError();
-    if (rank.getRank() == 1) {
-      commsched_fail("out of luck");
-      return std::string();
-    }
-    char *buffer = rank.allocate(16);
-    rank.run(0, {buffer}, {buffer});
-    commsched_synchronize();
-    return std::string();
-  });
-  EXPECT_NE(results[0].find("rank 1 failed: out of luck"), std::string::npos)
-      << results[0];
-  EXPECT_NE(results[0].find("all_reduce 'ar' (a.mlir:3:4) on group 'dp'"),
-            std::string::npos)
-      << results[0];
 }
 
 TEST_F(NcclFaultsTest, TimesCannotBeModelled) {
