@@ -149,6 +149,8 @@ static void expectMistake(CommSchedProblem *problem) {
   commschedProblemDestroy(problem);
 }
 
+/// What only this interface can be given; unittests/Schedule has the errors of
+/// problems.
 static void testMistakes(void) {
   CommSchedProblem *problem = makeStep();
   commschedProblemAddNode(problem, 7, 1, -1);
@@ -158,14 +160,6 @@ static void testMistakes(void) {
   commschedProblemAddNode(problem, -1, 1, -1);
   expectMistake(problem);
   // CHECK-NEXT: mistake: 2 node 4 has kind -1
-  problem = makeStep();
-  commschedProblemAddNode(problem, COMMSCHED_COMPUTE, -5, -1);
-  expectMistake(problem);
-  // CHECK-NEXT: mistake: 2 node 4 (compute) has a negative cost of -5 ns
-  problem = makeStep();
-  commschedProblemAddNode(problem, COMMSCHED_COMPUTE, INT64_MAX, -1);
-  expectMistake(problem);
-  // CHECK-NEXT: mistake: 2 the sum of the costs up to node 4 (compute)
   problem = makeStep();
   commschedProblemAddNode(problem, COMMSCHED_WAIT, 0, -1);
   expectMistake(problem);
@@ -179,18 +173,9 @@ static void testMistakes(void) {
   expectMistake(problem);
   // CHECK-NEXT: mistake: 2 node 4 (wait) waits for node 1000; the problem has 5 nodes
   problem = makeStep();
-  commschedProblemAddWait(problem, 1);
-  expectMistake(problem);
-  // CHECK-NEXT: mistake: 2 node 1 (start) has two waits
-  problem = makeStep();
   commschedProblemAddNode(problem, COMMSCHED_START, 5, INT32_MAX);
   expectMistake(problem);
   // CHECK-NEXT: mistake: 2 node 4 (start) is a collective on stream 2147483647
-  problem = makeStep();
-  commschedProblemAddDependence(problem, 3, 0, COMMSCHED_DATA);
-  commschedProblemAddDependence(problem, 0, 3, COMMSCHED_MEMORY);
-  expectMistake(problem);
-  // CHECK-NEXT: mistake: 2 dependences form a cycle of 2 nodes: node 0 (compute) -> node 3 (compute) -> node 0 (compute)
   problem = makeStep();
   commschedProblemAddDependence(problem, INT32_MIN, 3, COMMSCHED_DATA);
   expectMistake(problem);
@@ -199,10 +184,6 @@ static void testMistakes(void) {
   commschedProblemAddDependence(problem, 0, 3, 4);
   expectMistake(problem);
   // CHECK-NEXT: mistake: 2 the dependence of node 3 on node 0 has kind 4
-  problem = makeStep();
-  commschedProblemAddBuffer(problem, -1, 0, 1);
-  expectMistake(problem);
-  // CHECK-NEXT: mistake: 2 buffer 2 has a negative size of -1 bytes
   problem = makeStep();
   commschedProblemAddUse(problem, 0, 99);
   expectMistake(problem);

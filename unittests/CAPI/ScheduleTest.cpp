@@ -301,6 +301,11 @@ TEST(CScheduleTest, ReadsBudgetsAsThePassesDo) {
                     {"640MB", 640000000},
                     {"0.000001KB", 0},
                     {"7B", 7},
+                    {"7KB", 7000},
+                    {"7GB", 7000000000},
+                    {"7TB", 7000000000000},
+                    {"7KiB", 7168},
+                    {"7MiB", 7340032},
                     {"1TiB", int64_t(1) << 40},
                     {"9223372036854775807", COMMSCHED_UNLIMITED},
                     {"0%", 200},
@@ -319,37 +324,27 @@ TEST(CScheduleTest, ReadsBudgetsAsThePassesDo) {
               isPercentage ? COMMSCHED_INVALID_ARGUMENT : COMMSCHED_SUCCESS);
     EXPECT_EQ(take(error).empty(), !isPercentage);
   }
-  const char *const refused[] = {"",
-                                 "-5",
-                                 "-5%",
-                                 "5 GiB",
-                                 "64gib",
-                                 "64G",
-                                 "5iB",
-                                 "KiB",
-                                 "1.5",
-                                 "1.5B",
-                                 ".5GiB",
-                                 "1.GiB",
-                                 "1.0000001KB",
-                                 "1.5.5MB",
-                                 "nan%",
-                                 "inf%",
-                                 "%",
-                                 "5%%",
-                                 "0x10",
-                                 "9223372036854775808",
-                                 "9007199254740992KiB"};
-  for (const char *text : refused) {
-    SCOPED_TRACE(text);
-    int64_t found = -1;
-    char *error = nullptr;
-    EXPECT_EQ(commschedParseMemoryBudget(text, 200, &found, &error),
-              COMMSCHED_INVALID_ARGUMENT);
-    EXPECT_NE(take(error).find("'" + std::string(text) + "'"),
-              std::string::npos);
-    EXPECT_EQ(found, -1);
-  }
+  const std::pair<const char *, std::vector<const char *>> refused[] = {
+      {"must be bytes such as",
+       {"", "5 GiB", "64gib", "64G", "5iB", "KiB", "GB", "5PiB", "1.5", "1.5B",
+        ".5GiB", "1.GiB", "1.0000001KB", "1.5.5MB", "nan%", "inf%", "%", "5%%",
+        "0x10"}},
+      {"must not be negative", {"-5", "-5%"}},
+      {"must be at most 9223372036854775807 bytes",
+       {"9223372036854775808", "9007199254740992KiB", "8388608TiB",
+        "9223372036855MB"}}};
+  for (const auto &[words, texts] : refused)
+    for (const char *text : texts) {
+      SCOPED_TRACE(text);
+      int64_t found = -1;
+      char *error = nullptr;
+      EXPECT_EQ(commschedParseMemoryBudget(text, 200, &found, &error),
+                COMMSCHED_INVALID_ARGUMENT);
+      std::string message = take(error);
+      EXPECT_EQ(message.find(words), 0u) << message;
+      EXPECT_NE(message.find("'" + std::string(text) + "'"), std::string::npos);
+      EXPECT_EQ(found, -1);
+    }
 }
 
 TEST(CScheduleTest, NoValueCrashes) {
