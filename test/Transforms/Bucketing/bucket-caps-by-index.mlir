@@ -1,14 +1,26 @@
-// DEFINE: %{cap} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=cap-mb=%{cap}
+// DEFINE: %{options} =
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=%{options}
 
 // 256 bytes for the first bucket, 512 for all others.
-// REDEFINE: %{cap} = 0.000244140625,0.00048828125
+// REDEFINE: %{options} = cap-mb=0.000244140625,0.00048828125
 // RUN: %{merge} | FileCheck %s --check-prefix=LARGER
 // The other way around; and three sizes.
-// REDEFINE: %{cap} = 0.00048828125,0.000244140625
+// REDEFINE: %{options} = cap-mb=0.00048828125,0.000244140625
 // RUN: %{merge} | FileCheck %s --check-prefix=SMALLER
-// REDEFINE: %{cap} = 0.000244140625,0.0003662109375,0.00048828125
+// REDEFINE: %{options} = cap-mb=0.000244140625,0.0003662109375,0.00048828125
 // RUN: %{merge} | FileCheck %s --check-prefix=THREE
+
+// Numbers of members, alone and with sizes.
+// REDEFINE: %{options} = max-count=3
+// RUN: %{merge} | FileCheck %s --check-prefix=COUNT
+// REDEFINE: %{options} = max-count=10
+// RUN: %{merge} | FileCheck %s --check-prefix=ALL
+// REDEFINE: %{options} = max-count=0
+// RUN: %{merge} | FileCheck %s --check-prefix=ALL
+// REDEFINE: %{options} = max-count=1
+// RUN: %{merge} | FileCheck %s --check-prefix=NONE
+// REDEFINE: %{options} = "max-count=3 cap-mb=0.0003,0.0004"
+// RUN: %{merge} | FileCheck %s --check-prefix=SIZE
 
 // Ten members of 128 bytes. The last cap stands for all further ones, and each
 // key counts its own buckets.
@@ -29,6 +41,16 @@ commsched.group @h size(2)
 // THREE: "c+d+e"
 // THREE: "f+g+h+i"
 // THREE: "j"
+// COUNT: "a+b+c"
+// COUNT: "d+e+f"
+// COUNT: "g+h+i"
+// COUNT: commsched.all_reduce {{.*}} "j"
+// ALL: "a+b+c+d+e+f+g+h+i+j"
+// NONE-COUNT-10: commsched.all_reduce %arg0
+// SIZE: "a+b"
+// SIZE: "c+d+e"
+// SIZE: "f+g+h"
+// SIZE: "i+j"
 func.func @ten(%x: !x) {
   %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a"} : !x -> !commsched.future<!x>
   %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
