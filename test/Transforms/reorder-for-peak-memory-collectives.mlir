@@ -1,7 +1,7 @@
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory | FileCheck %s
 
-// Whatever communicates keeps its order, however much memory another would
-// save: in every function the small ones would come first otherwise.
+// Collectives of a stream keep their order, however much memory another would
+// save. What else keeps its order, random-budgets.test and Analysis test.
 
 commsched.group @g size(2)
 commsched.group @h size(2)
@@ -37,79 +37,6 @@ func.func @streams(%large: tensor<64xi8>, %small: tensor<1xi8>)
   %w1 = commsched.wait %f1 : !commsched.future<tensor<2xi8>>
   %a = commsched.compute "a"(%w0) : (tensor<128xi8>) -> tensor<1xi8>
   %b = commsched.compute "b"(%w1) : (tensor<2xi8>) -> tensor<1xi8>
-  return %a, %b : tensor<1xi8>, tensor<1xi8>
-}
-
-// Unless the program says so.
-// CHECK-LABEL: func.func @numbered(
-// CHECK: commsched.all_gather %arg0
-// CHECK: commsched.all_gather %arg1
-func.func @numbered(%large: tensor<64xi8>, %small: tensor<1xi8>)
-    -> (tensor<1xi8>, tensor<1xi8>) {
-  %f0 = commsched.all_gather %large on @g dim(0) {commsched.order = 0 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<128xi8>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<128xi8>>
-  %f1 = commsched.all_gather %small on @h dim(0) {commsched.order = 1 : i64}
-      : tensor<1xi8> -> !commsched.future<tensor<2xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<2xi8>>
-  %a = commsched.compute "a"(%w0) : (tensor<128xi8>) -> tensor<1xi8>
-  %b = commsched.compute "b"(%w1) : (tensor<2xi8>) -> tensor<1xi8>
-  return %a, %b : tensor<1xi8>, tensor<1xi8>
-}
-
-// Operations that hold collectives in their regions.
-// CHECK-LABEL: func.func @regions(
-// CHECK: scf.if %arg1
-// CHECK: scf.if %arg2
-func.func @regions(%x: tensor<8xi8>, %c: i1, %d: i1)
-    -> (tensor<1xi8>, tensor<1xi8>) {
-  %large = scf.if %c -> tensor<128xi8> {
-    %f = commsched.all_reduce %x on @g reduction(max)
-        : tensor<8xi8> -> !commsched.future<tensor<8xi8>>
-    %w = commsched.wait %f : !commsched.future<tensor<8xi8>>
-    %y = commsched.compute "y"(%w) : (tensor<8xi8>) -> tensor<128xi8>
-    scf.yield %y : tensor<128xi8>
-  } else {
-    %y = commsched.compute "y"(%x) : (tensor<8xi8>) -> tensor<128xi8>
-    scf.yield %y : tensor<128xi8>
-  }
-  %small = scf.if %d -> tensor<2xi8> {
-    %f = commsched.all_reduce %x on @h reduction(max)
-        : tensor<8xi8> -> !commsched.future<tensor<8xi8>>
-    %w = commsched.wait %f : !commsched.future<tensor<8xi8>>
-    %y = commsched.compute "y"(%w) : (tensor<8xi8>) -> tensor<2xi8>
-    scf.yield %y : tensor<2xi8>
-  } else {
-    %y = commsched.compute "y"(%x) : (tensor<8xi8>) -> tensor<2xi8>
-    scf.yield %y : tensor<2xi8>
-  }
-  %a = commsched.compute "a"(%large) : (tensor<128xi8>) -> tensor<1xi8>
-  %b = commsched.compute "b"(%small) : (tensor<2xi8>) -> tensor<1xi8>
-  return %a, %b : tensor<1xi8>, tensor<1xi8>
-}
-
-// Regions without collectives may change places.
-// CHECK-LABEL: func.func @plain_regions(
-// CHECK: scf.if %arg2
-// CHECK: scf.if %arg1
-func.func @plain_regions(%x: tensor<8xi8>, %c: i1, %d: i1)
-    -> (tensor<1xi8>, tensor<1xi8>) {
-  %large = scf.if %c -> tensor<128xi8> {
-    %y = commsched.compute "y"(%x) : (tensor<8xi8>) -> tensor<128xi8>
-    scf.yield %y : tensor<128xi8>
-  } else {
-    %y = commsched.compute "z"(%x) : (tensor<8xi8>) -> tensor<128xi8>
-    scf.yield %y : tensor<128xi8>
-  }
-  %small = scf.if %d -> tensor<2xi8> {
-    %y = commsched.compute "y"(%x) : (tensor<8xi8>) -> tensor<2xi8>
-    scf.yield %y : tensor<2xi8>
-  } else {
-    %y = commsched.compute "z"(%x) : (tensor<8xi8>) -> tensor<2xi8>
-    scf.yield %y : tensor<2xi8>
-  }
-  %a = commsched.compute "a"(%large) : (tensor<128xi8>) -> tensor<1xi8>
-  %b = commsched.compute "b"(%small) : (tensor<2xi8>) -> tensor<1xi8>
   return %a, %b : tensor<1xi8>, tensor<1xi8>
 }
 
