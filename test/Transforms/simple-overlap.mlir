@@ -11,27 +11,6 @@
 commsched.group @g size(4)
 commsched.group @h size(4)
 
-// REMARK: Function=alone
-// REMARK-SAME: 'ar': its start moves up by 1, limited by nothing
-// REMARK: Function=alone
-// REMARK-SAME: 'ar': its wait moves down by 1, limited by data dependence with use
-// CHECK-LABEL: func.func @alone(
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "a"
-// CHECK-NEXT: "b"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "use"
-func.func @alone(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<64xi8>) {
-  %a = commsched.compute "a"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  %b = commsched.compute "b"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %use = commsched.compute "use"(%w) : (tensor<16xi8>) -> tensor<64xi8>
-  return %a, %b, %use : tensor<16xi8>, tensor<16xi8>, tensor<64xi8>
-}
-
 // What makes the operand is not taken along, cheap as it is, nor what needs the
 // result.
 // REMARK: Function=nothing_goes_along
@@ -95,68 +74,8 @@ func.func @collectives(%x: tensor<16xi8>)
       : tensor<16xi8>, tensor<16xi8>, tensor<64xi8>, tensor<16xi8>
 }
 
-// A wait does not change places with other waits alone.
-// REMARK: Function=waits
-// REMARK: Function=waits
-// REMARK: Function=waits
-// REMARK-SAME: 'second': its wait stays, limited by nothing
-// REMARK: Function=waits
-// REMARK-SAME: 'first': its wait stays, limited by nothing
-// CHECK-LABEL: func.func @waits(
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "second"
-// CHECK-NEXT: "wait1"
-// CHECK-NEXT: "wait2"
-func.func @waits(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %f1 = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f {commsched.name = "wait1"}
-      : !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
-      : !commsched.future<tensor<16xi8>>
-  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
-}
-
-// Two tensors in one launch that starts where it can and is waited for at the
-// end: in place.
-// REMARK: Function=in_place
-// REMARK-SAME: Moved=0,
-// REMARK-SAME: its start stays, limited by nothing
-// REMARK: Function=in_place
-// REMARK-SAME: Moved=0,
-// REMARK-SAME: its wait stays, limited by nothing
-// CHECK-LABEL: func.func @in_place(
-// CHECK-NOT: baseline
-// CHECK: return
-func.func @in_place(%x: tensor<16xi8>, %inp: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<4xi8>, tensor<4xi8>) {
-  %f = commsched.reduce_scatter %x, %inp on @g reduction(max) dim(0)
-      : tensor<16xi8>, tensor<16xi8>
-      -> !commsched.future<tensor<4xi8>, tensor<4xi8>>
-  %y = commsched.compute "add"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %w:2 = commsched.wait %f : !commsched.future<tensor<4xi8>, tensor<4xi8>>
-  return %y, %w#0, %w#1 : tensor<16xi8>, tensor<4xi8>, tensor<4xi8>
-}
-
 // The result has 50 bytes: "use", what it needs and x, which are there as well,
-// make it 210. Where the program takes that anyhow, the start rises.
-// REMARK: Function=result
-// REMARK-SAME: its start moves up by 3, limited by nothing
-func.func @result(%x: tensor<50xi8>)
-    -> (tensor<10xi8>, tensor<10xi8>, tensor<50xi8>) {
-  %make = commsched.compute "make"() : () -> tensor<100xi8>
-  %use = commsched.compute "use"(%make) : (tensor<100xi8>) -> tensor<10xi8>
-  %last = commsched.compute "last"(%x) : (tensor<50xi8>) -> tensor<10xi8>
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
-  %peak = commsched.compute "peak"() : () -> tensor<90xi8>
-  return %use, %last, %w : tensor<10xi8>, tensor<10xi8>, tensor<50xi8>
-}
-
+// make it 210.
 // REMARK: Function=result_less
 // REMARK-SAME: its start moves up by 1, limited by memory: passing use takes 210 bytes of 209
 // CHECK-LABEL: func.func @result_less(
