@@ -10,26 +10,6 @@ commsched.group @g size(2)
 commsched.group @h size(2)
 commsched.group @k size(2)
 
-// {h1, h2} starts after g1, and g2 after {h1, h2}.
-// CHECK-LABEL: func.func @crossed(
-// CHECK: commsched.all_reduce {{.*}} "g1"
-// CHECK: commsched.all_reduce {{.*}} "h1+h2"
-// CHECK: commsched.all_reduce {{.*}} "g2"
-// CHECK: return
-func.func @crossed(%x: !x) {
-  %g1 = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "g1"} : !x -> !commsched.future<!x>
-  %wg1 = commsched.wait %g1 : !commsched.future<!x>
-  %ih1 = commsched.compute "add"(%wg1) : (!x) -> !x
-  %h1 = commsched.all_reduce %ih1 on @h reduction(sum) {commsched.name = "h1"} : !x -> !commsched.future<!x>
-  %wh1 = commsched.wait %h1 : !commsched.future<!x>
-  %h2 = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "h2"} : !x -> !commsched.future<!x>
-  %wh2 = commsched.wait %h2 : !commsched.future<!x>
-  %ig2 = commsched.compute "add"(%wh2) : (!x) -> !x
-  %g2 = commsched.all_reduce %ig2 on @g reduction(sum) {commsched.name = "g2"} : !x -> !commsched.future<!x>
-  %wg2 = commsched.wait %g2 : !commsched.future<!x>
-  return
-}
-
 // If nothing leads back, both are buckets.
 // CHECK-LABEL: func.func @parallel(
 // CHECK: commsched.all_reduce {{.*}} "g1+g2"
@@ -49,34 +29,7 @@ func.func @parallel(%x: !x) {
   return
 }
 
-// Two chains, one of which begins with the other group: six become four.
-// CHECK-LABEL: func.func @out_of_step(
-// CHECK: commsched.all_reduce {{.*}} "g1"
-// CHECK: commsched.all_reduce {{.*}} "h1+h2"
-// CHECK: commsched.all_reduce {{.*}} "g2+g3"
-// CHECK: commsched.all_reduce {{.*}} "h3"
-// CHECK: return
-func.func @out_of_step(%x: !x) {
-  %g1 = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "g1"} : !x -> !commsched.future<!x>
-  %wg1 = commsched.wait %g1 : !commsched.future<!x>
-  %ih1 = commsched.compute "add"(%wg1) : (!x) -> !x
-  %h1 = commsched.all_reduce %ih1 on @h reduction(sum) {commsched.name = "h1"} : !x -> !commsched.future<!x>
-  %wh1 = commsched.wait %h1 : !commsched.future<!x>
-  %ig2 = commsched.compute "add"(%wh1) : (!x) -> !x
-  %g2 = commsched.all_reduce %ig2 on @g reduction(sum) {commsched.name = "g2"} : !x -> !commsched.future<!x>
-  %wg2 = commsched.wait %g2 : !commsched.future<!x>
-  %h2 = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "h2"} : !x -> !commsched.future<!x>
-  %wh2 = commsched.wait %h2 : !commsched.future<!x>
-  %ig3 = commsched.compute "add"(%wh2) : (!x) -> !x
-  %g3 = commsched.all_reduce %ig3 on @g reduction(sum) {commsched.name = "g3"} : !x -> !commsched.future<!x>
-  %wg3 = commsched.wait %g3 : !commsched.future<!x>
-  %ih3 = commsched.compute "add"(%wg3) : (!x) -> !x
-  %h3 = commsched.all_reduce %ih3 on @h reduction(sum) {commsched.name = "h3"} : !x -> !commsched.future<!x>
-  %wh3 = commsched.wait %h3 : !commsched.future<!x>
-  return
-}
-
-// The way back may lead through any number of buckets.
+// {h1, h2} starts after g1, {k1, k2} after {h1, h2}, and g2 after {k1, k2}.
 // CHECK-LABEL: func.func @three_groups(
 // CHECK: commsched.all_reduce {{.*}} "g1"
 // CHECK: commsched.all_reduce {{.*}} "h1+h2"
