@@ -40,7 +40,8 @@ class Failure(Exception):
 
 
 def check():
-    """Raises Failure unless each mutation's text occurs once in its file."""
+    """Raises Failure unless each mutation's text occurs once in its file and
+    its tests exist."""
     problems = []
     for number, mutation in enumerate(MUTATIONS, 1):
         path = ROOT / mutation.file
@@ -53,6 +54,10 @@ def check():
             problems.append(
                 f"mutation {number}: text {found} in {mutation.file}: "
                 f"{mutation.old.strip().splitlines()[0]}")
+        for test in mutation.tests:
+            kind, _, name = test.partition(" ")
+            if kind == "lit" and not (ROOT / "test" / name).exists():
+                problems.append(f"mutation {number}: no test {name}")
     if problems:
         raise Failure("\n".join(problems))
 

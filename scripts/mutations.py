@@ -352,8 +352,7 @@ MUTATIONS = [
         "      return Reading::Failed;\n",
         "",
         "groups may leave out devices",
-        ("lit Conversion/StableHloToCommSched/invalid.mlir",
-         "lit Conversion/StableHlo/invalid-groups.mlir")),
+        ("lit Conversion/StableHloToCommSched/invalid.mlir",)),
     Mutation(
         "lib/Conversion/CommSchedToStableHlo/Groups.cpp",
         "first < block + stride", "first < block + 1",
