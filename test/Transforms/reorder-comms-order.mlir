@@ -1,5 +1,5 @@
 // DEFINE: %{options} = memory-budget=1000000
-// DEFINE: %{run} = commsched-test-opt %s --allow-unregistered-dialect \
+// DEFINE: %{run} = commsched-test-opt %s \
 // DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" \
 // DEFINE:   --remark-policy=all --remark-format=emitRemark \
 // DEFINE:   --remarks-filter=commsched -o %t
@@ -22,7 +22,7 @@ commsched.group @g size(4)
 commsched.group @h size(4)
 func.func private @unknown()
 
-// A start passes those of its own stream, unless told not to.
+// A start passes those before it, unless told not to.
 // REMARK: Function=one_stream
 // FREE: Function=one_stream
 // FREE-SAME: 'second': its start moves up by 2, limited by nothing
@@ -43,25 +43,6 @@ func.func @one_stream(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
       : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
   %f1 = commsched.all_reduce %x on @g reduction(max)
-      {commsched.name = "second"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
-  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
-}
-
-// And those of another one.
-// REMARK: Function=two_streams
-// FREE: Function=two_streams
-// FREE-SAME: 'second': its start moves up by 2, limited by nothing
-// GROUP: Function=two_streams
-// GROUP-SAME: 'second': its start moves up by 2, limited by nothing
-// KEPT: Function=two_streams
-// KEPT-SAME: 'second': its start moves up by 1, limited by the collective commsched.all_reduce 'first'
-func.func @two_streams(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  %f1 = commsched.all_reduce %x on @h reduction(max)
       {commsched.name = "second"}
       : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
@@ -152,25 +133,6 @@ func.func @call(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
       : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
   return %free, %w : tensor<16xi8>, tensor<16xi8>
-}
-
-// And what the start depends on, known or not.
-// REMARK: Function=unregistered
-// REMARK-SAME: its start moves up by 2, with 1 other, limited by nothing
-// CHECK-LABEL: func.func @unregistered(
-// CHECK-NEXT: "foreign.op"
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "free"
-func.func @unregistered(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
-  %first = commsched.compute "first"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %y = "foreign.op"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %f = commsched.all_reduce %y on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  return %first, %free, %w : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
 }
 
 // Communication that no interface describes, and computation of that dialect,

@@ -42,27 +42,6 @@ func.func @chain(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
   return %copy, %other : tensor<16xi8>, tensor<16xi8>
 }
 
-// More than eight floating-point operations a byte are too expensive.
-// REMARK: Function=expensive
-// REMARK-SAME: 'ar': its wait moves down by 1, limited by data dependence with mm, which is expensive
-// CHECK-LABEL: func.func @expensive(
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "other"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "mm"
-// CHECK-NEXT: "last"
-func.func @expensive(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %mm = commsched.compute "mm"(%w) {flops = 257. : f64}
-      : (tensor<16xi8>) -> tensor<16xi8>
-  %last = commsched.compute "last"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  return %other, %mm, %last : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
-}
-
 // A start ends the way, unless waits may pass starts.
 // REMARK: Function=next_start
 // REMARK-SAME: 'second': its wait stays, limited by nothing
