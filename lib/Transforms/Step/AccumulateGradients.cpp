@@ -13,7 +13,9 @@
 #include "../Schedule/SchedulingPass.h"
 #include "../Trial.h"
 #include "CommSched/Dialect/StepAttributes.h"
+#include "InlinedCalls.h"
 #include "JoinedFunction.h"
+#include "MicroBatches.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -62,8 +64,6 @@ private:
   LogicalResult price(Alternative &alternative, int64_t limitBytes);
   FailureOr<func::FuncOp> choose(func::FuncOp plain, ModuleOp trials);
   LogicalResult accumulate(const AccumulatedStep &step, SymbolTable &symbols);
-  void replace(const AccumulatedStep &step, func::FuncOp function,
-               SymbolTable &symbols);
 };
 
 } // namespace
@@ -170,40 +170,25 @@ FailureOr<func::FuncOp> AccumulateGradients::choose(func::FuncOp plain,
   return best->function;
 }
 
-/// Links the updates to the function of all micro-batches, which replaces the
-/// functions of one.
-void AccumulateGradients::replace(const AccumulatedStep &step,
-                                  func::FuncOp function, SymbolTable &symbols) {
-  DenseMap<std::pair<StringAttr, unsigned>, unsigned> numbers;
-  for (auto [number, port] : llvm::enumerate(step.taken)) {
-    func::FuncOp from = step.repeated[port.part];
-    numbers[{from.getSymNameAttr(), port.index}] = number;
-  }
-  for (func::FuncOp update : step.updates)
-    forEachSource(update, [&](unsigned index, const StepSource &source) {
-      auto number = numbers.find({source.function, source.result});
-      if (source.iterations != 1 && number != numbers.end())
-        setStepSource(update, index,
-                      {function.getSymNameAttr(), number->second, 0});
-    });
-  eraseReplaced(step.repeated, name, symbols);
-  if (function.getSymName() != name)
-    (void)symbols.rename(function, name);
-}
-
 LogicalResult AccumulateGradients::accumulate(const AccumulatedStep &step,
                                               SymbolTable &symbols) {
   OwningOpRef<ModuleOp> trials = createTrialModule(getOperation());
-  func::FuncOp plain =
-      createMicroBatches(step, static_cast<unsigned>(microBatches), name);
+  MicroBatches batches(step, static_cast<unsigned>(microBatches));
+  func::FuncOp plain = batches.create(name, symbols);
   trials->push_back(plain);
   FailureOr<func::FuncOp> best = choose(plain, *trials);
   if (failed(best) || !*best)
     return best;
   (*best)->remove();
-  Operation *last = step.repeated.back();
-  symbols.insert(*best, std::next(Block::iterator(last)));
-  replace(step, *best, symbols);
+  llvm::SetVector<func::FuncOp> parts;
+  for (Operation *op : step.repeated)
+    if (auto call = dyn_cast<func::CallOp>(op))
+      if (func::FuncOp callee = getPart(call, symbols))
+        parts.insert(callee);
+  func::FuncOp caller = step.step;
+  symbols.insert(*best, std::next(Block::iterator(caller)));
+  batches.replace(*best);
+  eraseUnused(parts.getArrayRef(), symbols);
   return success();
 }
 
@@ -213,16 +198,12 @@ void AccumulateGradients::runOnOperation() {
   auto explain = [&](Location location, const Twine &reason) {
     decline(location, reason);
   };
-  SmallVector<func::FuncOp> parts =
-      findLinkedFunctions(getOperation(), explain);
-  if (parts.empty())
-    return markAllAnalysesPreserved();
-  std::optional<AccumulatedStep> step = divideStep(parts, explain);
+  SymbolTable symbols(getOperation());
+  std::optional<AccumulatedStep> step =
+      divideStep(getOperation(), symbols, explain);
   if (!step)
     return markAllAnalysesPreserved();
-  SymbolTable symbols(getOperation());
-  if (failed(
-          checkNewSymbol(getOperation(), name, step->repeated, *this, name)) ||
+  if (failed(checkNewSymbol(getOperation(), name, {}, *this, name)) ||
       failed(accumulate(*step, symbols)))
     signalPassFailure();
 }

@@ -192,11 +192,10 @@ void BackwardSplitter::need(Value value) {
       need(operand);
 }
 
-/// Whether both halves may take `argument` from what feeds the backward: it is
-/// not theirs to free, and a link says that it is the same.
+/// Whether both halves may take `argument` from the caller: it is not theirs to
+/// free.
 bool BackwardSplitter::isAgain(BlockArgument argument) const {
-  return !isFreeable(argument) &&
-         getStepSource(function, argument.getArgNumber());
+  return !isFreeable(argument);
 }
 
 void BackwardSplitter::findHandedValues() {

@@ -10,6 +10,7 @@
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Transforms/Inliner.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -108,4 +109,36 @@ void BodyInliner::inlineCall(func::CallOp call, func::FuncOp callee,
                    call, call.getOperands(), call.getResults());
   assert(succeeded(inlined) && "a call has the types of its callee");
   call.erase();
+}
+
+bool mlir::commsched::isOperator(func::CallOp call) {
+  return call->hasAttr(pureAttrName) || getPinnedRuntimeNs(call);
+}
+
+func::FuncOp mlir::commsched::getPart(func::CallOp call,
+                                      const SymbolTable &symbols) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  bool isPart = callee && !isOperator(call) && hasLoneBlock(callee);
+  return isPart ? callee : func::FuncOp();
+}
+
+void mlir::commsched::eraseUnused(ArrayRef<func::FuncOp> parts,
+                                  SymbolTable &symbols) {
+  SymbolTableCollection collection;
+  SymbolUserMap users(collection, symbols.getOp());
+  llvm::SetVector<Operation *> unused;
+  for (func::FuncOp part : parts)
+    if (part.isPrivate())
+      unused.insert(part);
+  auto isNeeded = [&](Operation *function) {
+    return llvm::any_of(users.getUsers(function), [&](Operation *user) {
+      if (!isa<func::FuncOp>(user))
+        user = user->getParentOfType<func::FuncOp>();
+      return !unused.contains(user);
+    });
+  };
+  while (unused.remove_if(isNeeded))
+    ;
+  for (Operation *function : unused)
+    symbols.erase(function);
 }

@@ -15,6 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
@@ -84,6 +85,18 @@ private:
   StringAttr graph;
   function_ref<void(func::CallOp)> visitCall;
 };
+
+/// Whether `call` is an operation of its own, and not a part of a step: it is
+/// `commsched.pure`, or its time is known.
+bool isOperator(func::CallOp call);
+
+/// The function that hasLoneBlock() and of which `call` makes a part of a step;
+/// null if there is none.
+func::FuncOp getPart(func::CallOp call, const SymbolTable &symbols);
+
+/// Erases those of `parts` that are private and that nothing but other ones of
+/// them refers to.
+void eraseUnused(ArrayRef<func::FuncOp> parts, SymbolTable &symbols);
 
 } // namespace mlir::commsched
 

@@ -110,10 +110,8 @@ static func::FuncOp createEmpty(const FunctionJoin &join, StringRef name) {
   SmallVector<FunctionPort> arguments, results;
   for (JoinedPort port : join.arguments) {
     func::FuncOp part = join.parts[port.part];
-    NamedAttrList attrs(part.getArgAttrDict(port.index));
-    attrs.erase(sourceAttrName);
     arguments.push_back({part.getArgument(port.index),
-                         attrs.getDictionary(first.getContext())});
+                         dropCarried(part.getArgAttrDict(port.index))});
   }
   for (JoinedPort port : join.results) {
     func::FuncOp part = join.parts[port.part];

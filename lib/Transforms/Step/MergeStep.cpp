@@ -88,14 +88,11 @@ private:
   BodyInliner inliner;
   SmallVector<ReplacedCall> replaced;
   llvm::SetVector<func::FuncOp> parts;
+  /// The arguments of the step that calls took.
+  llvm::DenseSet<Value> handedOn;
 };
 
 } // namespace
-
-/// Whether `call` is an operation of its own, and not a part of a step.
-static bool isOperator(func::CallOp call) {
-  return call->hasAttr(pureAttrName) || getPinnedRuntimeNs(call);
-}
 
 /// Why the call cannot be replaced by what it calls; empty if it can.
 std::string StepMerger::explainKept(const PendingCall &pending,
@@ -113,12 +110,13 @@ std::string StepMerger::explainKept(const PendingCall &pending,
   return isRecursive ? "which calls itself" : "";
 }
 
-/// Gives arguments of the step that are passed on what only the callee says of
-/// them.
+/// Gives arguments of the step that no call before took what only the callee
+/// says of them.
 void StepMerger::inherit(func::CallOp call, func::FuncOp callee) {
   for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
     auto argument = dyn_cast<BlockArgument>(operand);
-    if (!argument || argument.getOwner() != &step.getBody().front())
+    if (!argument || argument.getOwner() != &step.getBody().front() ||
+        !handedOn.insert(argument).second)
       continue;
     unsigned number = argument.getArgNumber();
     for (StringRef name : {nameAttrName, roleAttrName, sizeHintsAttrName})
@@ -154,26 +152,6 @@ void StepMerger::merge() {
         [&](func::CallOp call) { pending.push_back({call, replaced.size()}); });
     std::reverse(pending.begin() + first, pending.end());
   }
-}
-
-/// Erases those of `parts`, callers before what they call, that nothing needs
-/// any more.
-static void eraseUnused(ArrayRef<func::FuncOp> parts, SymbolTable &symbols) {
-  SymbolTableCollection collection;
-  SymbolUserMap users(collection, symbols.getOp());
-  llvm::SetVector<Operation *> unused;
-  bool isChanged = true;
-  while (isChanged) {
-    isChanged = false;
-    for (func::FuncOp part : parts)
-      if (part.isPrivate() && !unused.contains(part) &&
-          llvm::all_of(users.getUsers(part), [&](Operation *user) {
-            return unused.contains(user->getParentOfType<func::FuncOp>());
-          }))
-        isChanged |= unused.insert(part);
-  }
-  for (Operation *function : unused)
-    symbols.erase(function);
 }
 
 /// Replaces the calls in all functions that others may call. Returns whether

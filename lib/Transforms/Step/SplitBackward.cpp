@@ -16,7 +16,8 @@
 #include "JoinedFunction.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_SPLITBACKWARD
@@ -43,10 +44,12 @@ struct SplitBackward : mlir::commsched::impl::SplitBackwardBase<SplitBackward> {
 private:
   LogicalResult checkNames(func::FuncOp backward);
   bool decline(func::FuncOp backward, Location location, const Twine &reason);
-  FailureOr<llvm::BitVector> readInputGradients(func::FuncOp backward);
+  FailureOr<llvm::BitVector> readInputGradients(func::FuncOp backward,
+                                                const SymbolUserMap &users);
   bool isSplittable(func::FuncOp backward,
                     const llvm::BitVector &isInputGradient);
-  void replace(func::FuncOp backward, const BackwardSplit &split);
+  void replace(func::FuncOp backward, const BackwardSplit &split,
+               const SymbolUserMap &users);
 };
 
 } // namespace
@@ -86,36 +89,64 @@ bool SplitBackward::decline(func::FuncOp backward, Location location,
   return false;
 }
 
-/// The names of the functions that feed parameters of the next repetition.
-static llvm::StringSet<> findUpdates(ModuleOp module) {
-  llvm::StringSet<> updates;
-  for (auto function : module.getOps<func::FuncOp>())
-    forEachSource(function, [&](unsigned index, const StepSource &source) {
-      if (source.iterations > 0 && getRole(function, index) == parameterRole)
-        updates.insert(source.function.getValue());
-    });
-  return updates;
+/// The calls among `users` of a function.
+static auto getCalls(ArrayRef<Operation *> users) {
+  return llvm::make_filter_range(
+      llvm::map_range(
+          users, [](Operation *user) { return dyn_cast<func::CallOp>(user); }),
+      [](func::CallOp call) { return call != nullptr; });
 }
 
-/// By result of `backward`: whether a function that updates parameters takes
-/// it.
-static llvm::BitVector findParameterGradients(func::FuncOp backward) {
-  auto module = backward->getParentOfType<ModuleOp>();
-  llvm::StringSet<> updates = findUpdates(module);
+/// Whether a parameter of the next repetition of `step` is this operand of its
+/// end.
+static bool isParameter(func::FuncOp step, unsigned result) {
+  return llvm::any_of(llvm::seq(step.getNumArguments()), [&](unsigned index) {
+    return getCarriedResult(step, index) == result &&
+           getRole(step, index) == parameterRole;
+  });
+}
+
+/// Whether a parameter of the next repetition depends on `value`.
+static bool updatesParameter(Value value) {
+  auto step = value.getParentRegion()->getParentOfType<func::FuncOp>();
+  SmallVector<Value> pending = {value};
+  llvm::DenseSet<Value> known;
+  while (!pending.empty()) {
+    Value next = pending.pop_back_val();
+    if (!known.insert(next).second)
+      continue;
+    for (OpOperand &use : next.getUses()) {
+      Operation *user = use.getOwner();
+      bool isEnd = user->hasTrait<OpTrait::ReturnLike>();
+      if (isEnd && user->getParentOp() == step) {
+        if (isParameter(step, use.getOperandNumber()))
+          return true;
+        continue;
+      }
+      llvm::append_range(pending, isEnd ? user->getParentOp()->getResults()
+                                        : user->getResults());
+    }
+  }
+  return false;
+}
+
+/// By result of `backward`: whether a parameter of the next repetition depends
+/// on it, in a function that calls it.
+static llvm::BitVector findParameterGradients(func::FuncOp backward,
+                                              const SymbolUserMap &users) {
   llvm::BitVector found(backward.getNumResults());
-  for (auto taker : module.getOps<func::FuncOp>())
-    if (taker != backward && updates.contains(taker.getSymName()))
-      forEachSource(taker, [&](unsigned, const StepSource &source) {
-        if (source.function == backward.getSymNameAttr())
-          found.set(source.result);
-      });
+  for (func::CallOp call : getCalls(users.getUsers(backward)))
+    for (OpResult result : call->getResults())
+      if (updatesParameter(result))
+        found.set(result.getResultNumber());
   return found;
 }
 
 FailureOr<llvm::BitVector>
-SplitBackward::readInputGradients(func::FuncOp backward) {
+SplitBackward::readInputGradients(func::FuncOp backward,
+                                  const SymbolUserMap &users) {
   if (inputGradients.empty())
-    return findParameterGradients(backward).flip();
+    return findParameterGradients(backward, users).flip();
   llvm::BitVector isInputGradient(backward.getNumResults());
   for (int64_t index : inputGradients) {
     if (index < 0 || index >= static_cast<int64_t>(isInputGradient.size())) {
@@ -149,9 +180,10 @@ bool SplitBackward::isSplittable(func::FuncOp backward,
                   "' is a part of its steady state");
   }
   if (isInputGradient.all())
-    return keep(inputGradients.empty()
-                    ? "no function that updates parameters takes a result of it"
-                    : "no result of it is a gradient of a weight");
+    return keep(
+        inputGradients.empty()
+            ? "no parameter of the next repetition depends on a result of it"
+            : "no result of it is a gradient of a weight");
   if (isInputGradient.none())
     return keep("each result of it is a gradient of a parameter");
   return true;
@@ -164,11 +196,8 @@ bool SplitBackward::isSplittable(func::FuncOp backward,
 /// What the half of the weights has on an argument that the other half feeds.
 static DictionaryAttr getHandedAttrs(func::FuncOp backward, Value value) {
   MLIRContext *context = backward.getContext();
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    NamedAttrList attrs(backward.getArgAttrDict(argument.getArgNumber()));
-    attrs.erase(sourceAttrName);
-    return attrs.getDictionary(context);
-  }
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return dropCarried(backward.getArgAttrDict(argument.getArgNumber()));
   NamedAttrList attrs;
   if (isa<ShapedType>(value.getType()))
     attrs.set(roleAttrName, StringAttr::get(context, savedActivationRole));
@@ -240,33 +269,33 @@ createBackwardHalf(func::FuncOp backward, Operation *previous,
 }
 
 //===----------------------------------------------------------------------===//
-// Links
+// Calls
 //===----------------------------------------------------------------------===//
 
-/// Makes what the backward feeds fed by the half that computes it.
-static void relink(func::FuncOp backward, const BackwardSplit &split,
-                   func::FuncOp ofInputs, func::FuncOp ofWeights) {
-  SmallVector<StepSource> sources;
-  unsigned inputResults = 0, weightResults = 0;
-  for (unsigned index : llvm::seq(backward.getNumResults())) {
-    if (split.isInputGradient[index])
-      sources.push_back({ofInputs.getSymNameAttr(), inputResults++, 0});
-    else
-      sources.push_back({ofWeights.getSymNameAttr(), weightResults++, 0});
-  }
-  auto module = backward->getParentOfType<ModuleOp>();
-  for (auto taker : module.getOps<func::FuncOp>())
-    forEachSource(taker, [&](unsigned index, const StepSource &source) {
-      if (source.function != backward.getSymNameAttr())
-        return;
-      StepSource now = sources[source.result];
-      now.iterations = source.iterations;
-      setStepSource(taker, index, now);
-    });
-  for (unsigned index : llvm::seq(split.handed.size()))
-    setStepSource(ofWeights, index,
-                  {ofInputs.getSymNameAttr(),
-                   inputResults + static_cast<unsigned>(index), 0});
+/// Makes `call` of the backward calls of its halves.
+static void replaceCall(func::CallOp call, const BackwardSplit &split,
+                        func::FuncOp ofInputs, func::FuncOp ofWeights) {
+  OpBuilder builder(call);
+  auto take = [&](const llvm::BitVector &arguments,
+                  SmallVectorImpl<Value> &operands) {
+    for (unsigned index : arguments.set_bits())
+      operands.push_back(call.getOperand(index));
+  };
+  SmallVector<Value> operands;
+  take(split.inputArguments, operands);
+  auto inputs =
+      func::CallOp::create(builder, call.getLoc(), ofInputs, operands);
+  unsigned numInputs = split.isInputGradient.count();
+  operands.assign(inputs.result_begin() + numInputs, inputs.result_end());
+  take(split.weightArguments, operands);
+  auto weights =
+      func::CallOp::create(builder, call.getLoc(), ofWeights, operands);
+  unsigned nextInput = 0, nextWeight = 0;
+  for (OpResult result : call->getResults())
+    result.replaceAllUsesWith(split.isInputGradient[result.getResultNumber()]
+                                  ? inputs.getResult(nextInput++)
+                                  : weights.getResult(nextWeight++));
+  call.erase();
 }
 
 /// Removes what says that the halves of a partition are `backward` and the
@@ -283,7 +312,8 @@ static void unlinkPartition(func::FuncOp backward) {
   backward->removeDiscardableAttr(forwardAttrName);
 }
 
-void SplitBackward::replace(func::FuncOp backward, const BackwardSplit &split) {
+void SplitBackward::replace(func::FuncOp backward, const BackwardSplit &split,
+                            const SymbolUserMap &users) {
   auto [inputPlan, weightPlan] = planHalves(backward, split);
   func::FuncOp ofInputs =
       createBackwardHalf(backward, backward, inputPlan, [&](Operation *op) {
@@ -303,14 +333,18 @@ void SplitBackward::replace(func::FuncOp backward, const BackwardSplit &split) {
       << remark::metric("HandedValues", split.handed.size())
       << remark::metric("HandedBytes",
                         getMultipleOfBytes(split.handed, 1).value_or(0));
-  relink(backward, split, ofInputs, ofWeights);
   unlinkPartition(backward);
-  SymbolTableCollection collection;
-  SymbolUserMap users(collection, getOperation());
-  if (users.useEmpty(backward))
-    backward.erase();
-  else
+  bool isNeeded = false;
+  for (Operation *user : users.getUsers(backward)) {
+    if (auto call = dyn_cast<func::CallOp>(user))
+      replaceCall(call, split, ofInputs, ofWeights);
+    else
+      isNeeded |= user->getParentOp() != getOperation();
+  }
+  if (isNeeded)
     backward.setPrivate();
+  else
+    backward.erase();
 }
 
 void SplitBackward::runOnOperation() {
@@ -318,7 +352,10 @@ void SplitBackward::runOnOperation() {
       findNamedFunction(getOperation(), function, *this, function);
   if (failed(backward))
     return signalPassFailure();
-  FailureOr<llvm::BitVector> isInputGradient = readInputGradients(*backward);
+  SymbolTableCollection symbolTables;
+  SymbolUserMap users(symbolTables, getOperation());
+  FailureOr<llvm::BitVector> isInputGradient =
+      readInputGradients(*backward, users);
   if (failed(isInputGradient) || failed(checkNames(*backward)))
     return signalPassFailure();
   if (!isSplittable(*backward, *isInputGradient))
@@ -332,5 +369,5 @@ void SplitBackward::runOnOperation() {
     decline(*backward, (*obstacle)->location, (*obstacle)->reason);
     return markAllAnalysesPreserved();
   }
-  replace(*backward, split);
+  replace(*backward, split, users);
 }

@@ -14,7 +14,7 @@ import argparse
 import re
 
 from check_equivalence import STEPS, Checker
-from joint_halves import (SOURCE, call, find_end, parse_functions, split,
+from joint_halves import (CARRIED, call, find_end, parse_functions, split,
                           write_function)
 from repeated_programs import write_step
 from seeds import parse_seeds
@@ -22,7 +22,6 @@ from transformer_step import parse_step
 
 NAME = re.compile(r'commsched\.name = "a(\d+)"')
 FORWARD = re.compile(r"commsched\.(forward|joint) = [@\"\w]+(, )?")
-HANDED = "function = @step_input"
 
 
 def split_header(text):
@@ -37,7 +36,7 @@ def name_arguments(text):
     head, arguments, rest = split_header(text)
     named = []
     for index, argument in enumerate(arguments):
-        argument = re.sub(rf"{SOURCE.pattern}(, )?", "", argument)
+        argument = re.sub(rf"{CARRIED.pattern}(, )?", "", argument)
         value, _, attributes = argument.rstrip("}").partition(" {")
         attributes = [a for a in split(attributes) if "commsched.name" not in a]
         attributes.append(f'commsched.name = "a{index}"')
@@ -46,11 +45,10 @@ def name_arguments(text):
 
 
 def run_half(lines, half, values, handed):
-    """Appends a call of one half; returns its results."""
-    arguments = []
-    for text, source in zip(split_header(half.text)[1], half.sources):
-        arguments.append(handed[source] if HANDED in text
-                         else values[int(NAME.search(text)[1])])
+    """Appends a call of one half, which takes what is handed first; returns its
+    results."""
+    own = split_header(half.text)[1][len(handed):]
+    arguments = handed + [values[int(NAME.search(text)[1])] for text in own]
     return call(lines, half.name, half, arguments)
 
 
@@ -61,7 +59,8 @@ def join(module, whole, chosen):
     values = [f"%a{i}" for i in range(len(whole.arguments))]
     lines = []
     first = run_half(lines, functions["step_input"], values, [])
-    second = iter(run_half(lines, functions["step_weight"], values, first))
+    second = iter(run_half(lines, functions["step_weight"], values,
+                           first[len(chosen):]))
     results = []
     for index in range(len(whole.results)):
         results.append(first[sorted(chosen).index(index)] if index in chosen

@@ -16,7 +16,7 @@ from generic_ir import find_end, split
 FUNCTION = re.compile(r"^( *)func\.func (?:private )?@(\w+)\(.*?^\1\}",
                       re.MULTILINE | re.DOTALL)
 NUM_FORWARD = re.compile(r"commsched\.num_forward_outputs = (\d+)")
-SOURCE = re.compile(r"commsched\.source = \{[^}]*result = (\d+)[^}]*\}")
+CARRIED = re.compile(r"commsched\.carried = (\d+) : i64")
 ATTRIBUTES = re.compile(r" \{.*\}$")
 
 
@@ -28,7 +28,7 @@ class Function:
     roles: list
     results: list  # Types.
     num_forward: int = 0
-    sources: tuple = ()  # Results that feed arguments, or None.
+    carried: tuple = ()  # Results that feed arguments, or None.
 
 
 def parse_function(name, text):
@@ -48,7 +48,7 @@ def parse_function(name, text):
         [re.search(r'role = "(\w+)"|$', a)[1] for a in arguments],
         [ATTRIBUTES.sub("", r) for r in results],
         int(number[1]) if number else 0,
-        [int(m[1]) if (m := SOURCE.search(a)) else None for a in arguments])
+        [int(m[1]) if (m := CARRIED.search(a)) else None for a in arguments])
 
 
 def parse_functions(module):
@@ -85,15 +85,14 @@ def run_halves(text, prefix, joint, forward, backward, arguments):
 
 
 def write_function(name, arguments, roles, lines, results, types,
-                   sources=()):
-    """`arguments`, `roles` and `sources`, which are results of the function in
+                   carried=()):
+    """`arguments`, `roles` and `carried`, which are results of the function in
     the repetition before, by name of the argument."""
     ports = []
-    for (value, type), role, source in zip_longest(arguments, roles, sources):
+    for (value, type), role, result in zip_longest(arguments, roles, carried):
         marks = [f'commsched.role = "{role}"'] * bool(role)
-        if source is not None:
-            marks.append(f"commsched.source = {{function = @{name}, "
-                         f"result = {source} : i64, iterations = 1 : i64}}")
+        if result is not None:
+            marks.append(f"commsched.carried = {result} : i64")
         ports.append(f"{value}: {type}"
                      + f" {{{', '.join(marks)}}}" * bool(marks))
     ports = ", ".join(ports)
@@ -132,8 +131,8 @@ def run_twice(module, step, together):
         (values[1][i], step.arguments[i]) for i in own]
     roles = step.roles + [step.roles[i] for i in own]
     count = len(step.results)
-    sources = step.sources + [
-        None if step.sources[i] is None else step.sources[i] + count
+    carried = step.carried + [
+        None if step.carried[i] is None else step.carried[i] + count
         for i in own]
     lines = []
     if together:
@@ -146,7 +145,7 @@ def run_twice(module, step, together):
         results = call(lines, "first", alone, values[0]) + call(
             lines, "second", alone, values[1])
     text = write_function(step.name, arguments, roles, lines, results,
-                          2 * step.results, sources)
+                          2 * step.results, carried)
     module = module.replace(f"func.func @{step.name}(",
                             "func.func private @step_alone(")
     module = module.replace("func.func @both(", "func.func private @both(")

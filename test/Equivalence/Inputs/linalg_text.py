@@ -73,12 +73,9 @@ class Function(Communication):
         rest = f", {rest}" if brace else "}"
         self.arguments[index] = f"{text} {{{mark}{rest}"
 
-    def link(self, index, function, result, iterations=1):
-        """Says which result of which function feeds an argument, and how many
-        repetitions later."""
-        self.mark_argument(index, (
-            f"commsched.source = {{function = @{function}, "
-            f"result = {result} : i64, iterations = {iterations} : i64}}"))
+    def carry(self, index, result):
+        """Says which result the next repetition takes for an argument."""
+        self.mark_argument(index, f"commsched.carried = {result} : i64")
 
     def add(self, text, type):
         value = Value(self.fresh(), type)

@@ -4,7 +4,7 @@ commsched.group @all size(4)
 
 func.func @step(
     %w: tensor<2x4xf32> {commsched.role = "parameter",
-      commsched.source = {function = @step, result = 2 : i64, iterations = 1 : i64}},
+      commsched.carried = 2 : i64},
     %x: tensor<8x4xf32> {commsched.role = "input"},
     %u: tensor<8x4xf32> {commsched.role = "input"})
     -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>) {

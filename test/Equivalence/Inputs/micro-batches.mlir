@@ -2,9 +2,19 @@
 
 commsched.group @all size(4)
 
-func.func @forward(
-    %w: tensor<2x4xf32> {commsched.role = "parameter",
-      commsched.source = {function = @update, result = 0 : i64, iterations = 1 : i64}},
+func.func @step(
+    %w: tensor<2x4xf32> {commsched.role = "parameter", commsched.carried = 1 : i64},
+    %x: tensor<8x4xf32> {commsched.role = "input"})
+    -> (tensor<8x4xf32>, tensor<2x4xf32>) {
+  %l, %v, %y = call @forward(%w, %x)
+      : (tensor<2x4xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x4xf32>)
+  %d = call @backward(%v, %y) : (tensor<2x4xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %n = call @update(%v, %d) : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %l, %n : tensor<8x4xf32>, tensor<2x4xf32>
+}
+
+func.func private @forward(
+    %w: tensor<2x4xf32> {commsched.role = "parameter"},
     %x: tensor<8x4xf32> {commsched.role = "input"})
     -> (tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x4xf32>) {
   %f = commsched.all_gather %w on @all dim(0) : tensor<2x4xf32> -> !commsched.future<tensor<8x4xf32>>
@@ -14,11 +24,9 @@ func.func @forward(
   return %l, %w, %y : tensor<8x4xf32>, tensor<2x4xf32>, tensor<8x4xf32>
 }
 
-func.func @backward(
-    %w: tensor<2x4xf32> {commsched.role = "parameter",
-      commsched.source = {function = @forward, result = 1 : i64}},
-    %y: tensor<8x4xf32> {commsched.role = "saved_activation",
-      commsched.source = {function = @forward, result = 2 : i64}})
+func.func private @backward(
+    %w: tensor<2x4xf32> {commsched.role = "parameter"},
+    %y: tensor<8x4xf32> {commsched.role = "saved_activation"})
     -> tensor<2x4xf32> {
   %f = commsched.all_gather %w on @all dim(0) : tensor<2x4xf32> -> !commsched.future<tensor<8x4xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
@@ -28,9 +36,9 @@ func.func @backward(
   return %s : tensor<2x4xf32>
 }
 
-func.func @update(
-    %w: tensor<2x4xf32> {commsched.source = {function = @forward, result = 1 : i64}},
-    %d: tensor<2x4xf32> {commsched.source = {function = @backward, result = 0 : i64}})
+func.func private @update(
+    %w: tensor<2x4xf32>,
+    %d: tensor<2x4xf32>)
     -> tensor<2x4xf32> {
   %n = arith.addf %w, %d : tensor<2x4xf32>
   return %n : tensor<2x4xf32>

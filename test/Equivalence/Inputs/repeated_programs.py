@@ -7,6 +7,7 @@ same of several functions, and loops."""
 import random
 
 from exact_values import SMALL, Exact, shrink
+from joint_halves import write_function
 from mlir_values import Type
 from random_collectives import prologue
 from random_tensors import Program
@@ -24,6 +25,7 @@ class RandomFunction(Program):
         super().__init__(seed)
         self.f.name = name
         self.types = []
+        self.roles = []
         self.results = []
 
     def declare(self):
@@ -31,6 +33,7 @@ class RandomFunction(Program):
             self.types.append(Type(self.shape() if index else (4,),
                                    self.element()))
             role = self.rng.choice(["input", "input", "parameter", None])
+            self.roles.append(role)
             value = self.f.argument(f"a{index}", self.types[-1], role)
             self.values.append(shrink(self.f, Exact(value.text, value.type,
                                                     grain=6)))
@@ -58,45 +61,96 @@ class RandomFunction(Program):
         return self.f.finish(self.results)
 
 
-def write_functions(seed, names):
-    """Functions of one step. What feeds nothing else may be overwritten."""
-    rng = random.Random(seed)
+def make_functions(seed, names):
     functions = [RandomFunction(100000 + seed * len(names) + i, name)
                  for i, name in enumerate(names)]
     length = 24 // len(names)
     for function in functions:
         function.declare()
-        function.write_body(rng.randint(length // 2, length))
-    fed = {}
-    for place, function in enumerate(functions):
-        for index, type in enumerate(function.types):
-            # The first argument of each function keeps them together.
-            if index and rng.random() < 0.4:
-                continue
-            earlier = [(f, 0) for f in functions[:place]]
-            before = [(f, 1) for f in functions]
-            source, iterations = rng.choice(
-                earlier if earlier and (not index or rng.random() < 0.5)
-                else before)
-            result = source.give(type)
-            function.f.link(index, source.f.name, result, iterations)
-            fed.setdefault((source.f.name, result), []).append(
-                (function, index))
-    for takers in fed.values():
-        if len(takers) == 1 and rng.random() < 0.5:
-            function, index = takers[0]
-            function.f.mark_argument(index, "commsched.freeable")
-    return prologue() + "\n".join(f.finish() for f in functions)
+        function.write_body(random.Random(seed).randint(length // 2, length))
+    return functions
 
 
 def write_step(seed):
     """A step of one function."""
-    return write_functions(seed, ["step"])
+    rng = random.Random(seed)
+    step, = make_functions(seed, ["step"])
+    taken = set()
+    for index, type in enumerate(step.types):
+        if index and rng.random() < 0.4:
+            continue
+        result = step.give(type)
+        if result in taken:
+            # The same value for another argument.
+            step.results.append(step.results[result])
+            result = len(step.results) - 1
+        taken.add(result)
+        step.f.carry(index, result)
+    return prologue() + step.finish()
+
+
+class LinkedStep:
+    """A step that calls functions: some of their arguments are results of
+    earlier ones, of the same repetition or of the one before."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.functions = make_functions(seed, LINKED)
+        # By function and argument: the function and the result that feed it.
+        self.passed, self.carried = {}, {}
+        for place, function in enumerate(self.functions):
+            for index, type in enumerate(function.types):
+                # The first argument of each function keeps them together.
+                if not index or self.rng.random() < 0.6:
+                    self.feed(place, index, type)
+
+    def feed(self, place, index, type):
+        earlier = self.functions[:place]
+        links = self.carried
+        if earlier and (not index or self.rng.random() < 0.5):
+            links = self.passed
+        source = self.rng.choice(earlier if links is self.passed
+                                 else self.functions)
+        links[self.functions[place], index] = source, source.give(type)
+
+    def write(self):
+        arguments, lines, results, types = [], [], [], []
+        numbers, shared = {}, {}
+        for function in self.functions:
+            operands = []
+            for index, type in enumerate(function.types):
+                key = function, index
+                if key in self.passed:
+                    operands.append(results[numbers[self.passed[key]]])
+                elif self.carried.get(key) in shared:
+                    operands.append(shared[self.carried[key]])
+                else:
+                    operands.append(f"%{function.f.name}_{index}")
+                    arguments.append((operands[-1], type, function.roles[index],
+                                      self.carried.get(key)))
+                    if key in self.carried:
+                        shared[self.carried[key]] = operands[-1]
+            listed = ", ".join(str(v.type) for v in function.results)
+            count = len(function.results)
+            for index, value in enumerate(function.results):
+                numbers[function, index] = len(results)
+                results.append(f"%{function.f.name}#{index}")
+                types.append(str(value.type))
+            lines.append(
+                f"%{function.f.name}:{count} = call @{function.f.name}"
+                f"({', '.join(operands)}) : "
+                f"({', '.join(map(str, function.types))}) -> ({listed})")
+        return prologue() + write_function(
+            "step", [(name, type) for name, type, _, _ in arguments],
+            [role for _, _, role, _ in arguments], lines, results, types,
+            [numbers.get(source) for _, _, _, source in arguments]) + "".join(
+                f.finish().replace("func.func @", "func.func private @")
+                for f in self.functions)
 
 
 def write_linked(seed):
     """A step of several."""
-    return write_functions(seed, LINKED)
+    return LinkedStep(seed).write()
 
 
 class LoopProgram(Program):

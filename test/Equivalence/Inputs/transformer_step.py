@@ -147,7 +147,7 @@ class Step:
         repetition."""
         names = [text.partition(":")[0] for text in self.f.arguments]
         for number, value in enumerate(values, result):
-            self.f.link(names.index(value.text), self.f.name, number)
+            self.f.carry(names.index(value.text), number)
 
     def run(self, tokens, targets):
         """The forward pass, with the loss as its result."""

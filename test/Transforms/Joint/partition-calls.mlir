@@ -2,6 +2,9 @@
 // RUN:   --test-commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %s --test-commsched-fit-memory=memory-budget=1GiB \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
+// RUN: commsched-opt %s --commsched-training-pipeline=memory-budget=1GiB \
+// RUN:   --commsched-pipeline="steady-state memory-budget=100%%" \
+// RUN:   | FileCheck %s --check-prefix=WHOLE --implicit-check-not=func.func
 
 // A step that calls a joint function calls its forward, and its backward with
 // what that saves. The states of the random generator come last in each half.
@@ -15,6 +18,8 @@
 // CHECK-NEXT: %[[O:.+]] = call @optimizer(%[[W]], %[[B]])
 // CHECK-NEXT: return %[[O]], %[[F]]#0
 // CHECK-NOT: @joint(
+
+// WHOLE: func.func @step(
 
 commsched.group @dp size(2)
 

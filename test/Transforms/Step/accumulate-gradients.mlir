@@ -6,22 +6,34 @@
 // RUN: commsched-opt %s -o /dev/null --remarks-filter=commsched \
 // RUN:   --commsched-accumulate-gradients="micro-batches=3 memory-budget=1KiB" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TIGHT
-// RUN: commsched-opt %s --commsched-accumulate-gradients=name=forward --test-commsched-merge-step \
+// RUN: commsched-opt %s --commsched-accumulate-gradients --test-commsched-merge-step \
 // RUN:   | FileCheck %s --check-prefix=MERGED --implicit-check-not=func.func
 
 // Three micro-batches gather the parameter once, where memory allows it, and
 // reduce each gradient: the reduction of a sum takes as long as the model of the
 // machine says, which is longer than what is pinned here.
 
-// REMARK: GradientsAccumulated | {{.*}}KeepsGathers=true, MicroBatches=3, {{.*}}Remark="3 micro-batches run by keeping parameters and reducing each time, for a budget of 1703960: gathering again and reducing each time takes 4294 ns and 1409032 bytes; keeping parameters and reducing each time takes 3394 ns and 1409032 bytes; {{.*}}StepNs=3394, SumsFirst=false
+// REMARK: GradientsAccumulated | {{.*}}KeepsGathers=true, MicroBatches=3, {{.*}}Remark="3 micro-batches run by keeping parameters and reducing each time, for a budget of 1703968: gathering again and reducing each time takes 4294 ns and 1409036 bytes; keeping parameters and reducing each time takes 3394 ns and 1409036 bytes; {{.*}}StepNs=3394, SumsFirst=false
 // TIGHT: GradientsAccumulated | {{.*}}BudgetBytes=1024,
 
-// CHECK-LABEL: func.func @micro_batches(
-// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<32x256xf32> {commsched.name = "w", commsched.role = "parameter", commsched.source = {function = @optimizer, iterations = 1 : i64, result = 0 : i64}},
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<64x256xf32> {commsched.name = "x", commsched.role = "input"},
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<32x256xf32> {commsched.carried = 3 : i64, commsched.name = "w", commsched.role = "parameter"},
+// CHECK-SAME: %[[X0:[a-z0-9]+]]: tensor<64x256xf32> {commsched.name = "x", commsched.role = "input"},
+// CHECK-SAME: %[[R:[a-z0-9]+]]: f32,
+// CHECK-SAME: %[[X1:[a-z0-9]+]]: tensor<64x256xf32> {commsched.name = "x.1", commsched.role = "input"},
+// CHECK-SAME: %[[X2:[a-z0-9]+]]: tensor<64x256xf32> {commsched.name = "x.2", commsched.role = "input"})
+// CHECK-SAME: -> (tensor<f32> {commsched.name = "loss"}, tensor<f32> {commsched.name = "loss.1"}, tensor<f32> {commsched.name = "loss.2"}, tensor<32x256xf32>, f32)
+// CHECK: %[[Y:.+]] = math.sqrt %[[R]]
+// CHECK-NEXT: %[[M:.+]]:4 = call @micro_batches(%[[W]], %[[X0]], %[[X1]], %[[X2]])
+// CHECK-NEXT: %[[N:.+]] = call @optimizer(%[[W]], %[[M]]#0, %[[Y]])
+// CHECK-NEXT: return %[[M]]#1, %[[M]]#2, %[[M]]#3, %[[N]], %[[Y]]
+
+// CHECK-LABEL: func.func private @micro_batches(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<32x256xf32> {commsched.name = "w", commsched.role = "parameter"},
+// CHECK-SAME: tensor<64x256xf32> {commsched.name = "x", commsched.role = "input"},
 // CHECK-SAME: tensor<64x256xf32> {commsched.name = "x.1", commsched.role = "input"},
 // CHECK-SAME: tensor<64x256xf32> {commsched.name = "x.2", commsched.role = "input"})
-// CHECK-SAME: -> (tensor<32x256xf32>, tensor<32x256xf32>, tensor<f32> {commsched.name = "loss"}, tensor<f32> {commsched.name = "loss.1"}, tensor<f32> {commsched.name = "loss.2"})
+// CHECK-SAME: -> (tensor<32x256xf32>, tensor<f32> {commsched.name = "loss"}, tensor<f32> {commsched.name = "loss.1"}, tensor<f32> {commsched.name = "loss.2"})
 // CHECK: commsched.all_gather %[[W]]
 // CHECK-NOT: commsched.all_gather
 // CHECK: commsched.reduce_scatter
@@ -32,20 +44,32 @@
 // CHECK: commsched.reduce_scatter
 // CHECK: %[[C:.+]] = commsched.wait
 // CHECK: %[[ABC:.+]] = arith.addf %[[AB]], %[[C]]
-// CHECK: return %[[W]], %[[ABC]],
-// CHECK: func.func @optimizer(
-// CHECK-SAME: commsched.source = {function = @micro_batches, result = 0 : i64}
-// CHECK-SAME: commsched.source = {function = @micro_batches, result = 1 : i64}
+// CHECK: return %[[ABC]],
+// CHECK: func.func private @optimizer(
 
 // MERGED: func.func @step(
 
 commsched.group @dp size(8)
 
-func.func @forward(
-    %w: tensor<32x256xf32> {commsched.name = "w", commsched.role = "parameter",
-      commsched.source = {function = @optimizer, result = 0 : i64, iterations = 1 : i64}},
-    %x: tensor<64x256xf32> {commsched.name = "x", commsched.role = "input"})
-    -> (tensor<f32> {commsched.name = "loss"}, tensor<32x256xf32>, tensor<64x256xf32>) {
+func.func @step(
+    %w: tensor<32x256xf32> {commsched.carried = 1 : i64, commsched.name = "w", commsched.role = "parameter"},
+    %x: tensor<64x256xf32> {commsched.name = "x", commsched.role = "input"}, %rate: f32)
+    -> (tensor<f32> {commsched.name = "loss"}, tensor<32x256xf32>, f32) {
+  %one = arith.constant dense<1.0> : tensor<f32>
+  %l, %v, %y = call @forward(%w, %x)
+      : (tensor<32x256xf32>, tensor<64x256xf32>) -> (tensor<f32>, tensor<32x256xf32>, tensor<64x256xf32>)
+  %d = call @backward(%v, %y, %one)
+      : (tensor<32x256xf32>, tensor<64x256xf32>, tensor<f32>) -> tensor<32x256xf32>
+  %root = math.sqrt %rate : f32
+  %n = call @optimizer(%v, %d, %root)
+      : (tensor<32x256xf32>, tensor<32x256xf32>, f32) -> tensor<32x256xf32>
+  return %l, %n, %root : tensor<f32>, tensor<32x256xf32>, f32
+}
+
+func.func private @forward(
+    %w: tensor<32x256xf32> {commsched.role = "parameter"},
+    %x: tensor<64x256xf32> {commsched.role = "input"})
+    -> (tensor<f32>, tensor<32x256xf32>, tensor<64x256xf32>) {
   %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 300 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
   %y = commsched.compute "mm"(%x, %g) {commsched.runtime_ns = 100 : i64} : (tensor<64x256xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
@@ -53,26 +77,21 @@ func.func @forward(
   return %l, %w, %y : tensor<f32>, tensor<32x256xf32>, tensor<64x256xf32>
 }
 
-func.func @backward(
-    %w: tensor<32x256xf32> {commsched.role = "parameter",
-      commsched.source = {function = @forward, result = 1 : i64}},
-    %y: tensor<64x256xf32> {commsched.role = "saved_activation",
-      commsched.source = {function = @forward, result = 2 : i64}})
+func.func private @backward(
+    %w: tensor<32x256xf32> {commsched.role = "parameter"},
+    %y: tensor<64x256xf32> {commsched.role = "saved_activation"},
+    %t: tensor<f32> {commsched.role = "tangent"})
     -> tensor<32x256xf32> {
   %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 300 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
-  %d = commsched.compute "mm"(%y, %g) {commsched.runtime_ns = 200 : i64} : (tensor<64x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
+  %d = commsched.compute "mm"(%y, %g, %t) {commsched.runtime_ns = 200 : i64} : (tensor<64x256xf32>, tensor<256x256xf32>, tensor<f32>) -> tensor<256x256xf32>
   %r = commsched.reduce_scatter %d on @dp reduction(sum) dim(0) {commsched.runtime_ns = 400 : i64} : tensor<256x256xf32> -> !commsched.future<tensor<32x256xf32>>
   %s = commsched.wait %r : !commsched.future<tensor<32x256xf32>>
   return %s : tensor<32x256xf32>
 }
 
-func.func @optimizer(
-    %w: tensor<32x256xf32> {commsched.freeable,
-      commsched.source = {function = @forward, result = 1 : i64}},
-    %d: tensor<32x256xf32> {commsched.freeable,
-      commsched.source = {function = @backward, result = 0 : i64}})
+func.func private @optimizer(%w: tensor<32x256xf32>, %d: tensor<32x256xf32>, %rate: f32)
     -> tensor<32x256xf32> {
-  %n = commsched.compute "adam"(%w, %d) {commsched.runtime_ns = 5 : i64} : (tensor<32x256xf32>, tensor<32x256xf32>) -> tensor<32x256xf32>
+  %n = commsched.compute "adam"(%w, %d, %rate) {commsched.runtime_ns = 5 : i64} : (tensor<32x256xf32>, tensor<32x256xf32>, f32) -> tensor<32x256xf32>
   return %n : tensor<32x256xf32>
 }

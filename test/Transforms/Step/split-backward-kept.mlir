@@ -12,7 +12,7 @@
 // Nothing says what is a gradient of a parameter.
 
 // LINKS: [Missed] BackwardNotSplit
-// LINKS-SAME: '@backward' is not split: no function that updates parameters takes a result of it
+// LINKS-SAME: '@backward' is not split: no parameter of the next repetition depends on a result of it
 // CHECK-COUNT-7: func.func @backward(
 // GIVEN: [Missed] BackwardNotSplit
 // GIVEN-SAME: '@backward' is not split: no result of it is a gradient of a weight
@@ -32,15 +32,11 @@ func.func @backward(%x: tensor<4xf32>) -> tensor<4xf32> {
 func.func @backward(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-func.func @optimizer(
-    %w: tensor<4xf32> {
-      commsched.role = "parameter",
-      commsched.source = {function = @optimizer, result = 0 : i64,
-                          iterations = 1 : i64}},
-    %g: tensor<4xf32> {
-      commsched.source = {function = @backward, result = 0 : i64}})
+func.func @step(
+    %w: tensor<4xf32> {commsched.role = "parameter", commsched.carried = 0 : i64})
     -> tensor<4xf32> {
-  return %w : tensor<4xf32>
+  %g = call @backward(%w) : (tensor<4xf32>) -> tensor<4xf32>
+  return %g : tensor<4xf32>
 }
 
 // -----
@@ -96,13 +92,17 @@ func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 // -----
 
-// A function that a call refers to stays.
+// A function that something other than a call refers to stays. Both halves take
+// what both need.
 
 // LINKS: BackwardNotSplit
 // GIVEN: [Passed] BackwardSplit
 // SPLIT: func.func private @backward(
 // SPLIT: func.func @backward_input(
 // SPLIT: func.func @backward_weight(
+// SPLIT: func.func @caller(%[[X:[a-z0-9]+]]:
+// SPLIT-NEXT: call @backward_input(%[[X]])
+// SPLIT-NEXT: call @backward_weight(%[[X]])
 func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = commsched.compute "b"(%x) : (tensor<4xf32>) -> tensor<4xf32>
@@ -110,5 +110,6 @@ func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 }
 func.func @caller(%x: tensor<4xf32>) {
   call @backward(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  %f = constant @backward : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return
 }

@@ -10,19 +10,27 @@
 
 commsched.group @g size(2)
 
-// The optimizer takes the gradient of the weight, so that the other result is a
-// gradient of an input. Both halves need the tangent, which the first may free:
-// it hands it on. The view of it is made by both. The gathered weight is freed by
-// the first.
+// The parameter depends on two gradients, of which one is scaled, so that the
+// other result is a gradient of an input. Both halves need the tangent, which the
+// first may free: it hands it on. The view of it is made by both. The gathered
+// weight is freed by the first.
 
 // REMARK: [Passed] BackwardSplit
 // REMARK-SAME: HandedBytes=64, HandedValues=2
 // REMARK-SAME: '@backward' is '@backward_input', which computes 1 gradients of inputs, and '@backward_weight', which takes 2 values from it
 
-// CHECK: func.func @forward(
+// CHECK-LABEL: func.func @step(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {commsched.carried = 1 : i64, commsched.role = "parameter"}, %[[X:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "input"}, %[[T:[a-z0-9]+]]: tensor<8xf32>)
+// CHECK-NEXT: %[[S:.+]] = call @forward(%[[X]])
+// CHECK-NEXT: %[[I:.+]]:3 = call @backward_input(%[[W]], %[[T]])
+// CHECK-NEXT: %[[B:.+]]:2 = call @backward_weight(%[[I]]#1, %[[I]]#2, %[[S]])
+// CHECK-NEXT: %[[C:.+]] = call @scale(%[[B]]#1)
+// CHECK-NEXT: %[[N:.+]] = call @optimizer(%[[C]], %[[B]]#0)
+// CHECK-NEXT: return %[[I]]#0, %[[N]]
+// CHECK: func.func private @forward(
 // CHECK-NOT: commsched.backward
-// CHECK-LABEL: func.func @backward_input(
-// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {commsched.role = "parameter", commsched.source = {function = @forward, result = 0 : i64}},
+// CHECK-LABEL: func.func private @backward_input(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {commsched.role = "parameter"},
 // CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<8xf32> {commsched.freeable, commsched.role = "tangent"})
 // CHECK-SAME: -> (tensor<8xf32> {commsched.name = "dx"}, tensor<8xf32>, tensor<8xf32>)
 // CHECK: %[[V:.+]] = commsched.compute "view"(%[[T]])
@@ -33,10 +41,10 @@ commsched.group @g size(2)
 // CHECK-NOT: reduce_scatter
 // CHECK: return %[[D]], %[[T]], %[[H]] :
 
-// CHECK-LABEL: func.func @backward_weight(
-// CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<8xf32> {commsched.freeable, commsched.role = "tangent", commsched.source = {function = @backward_input, result = 1 : i64}},
-// CHECK-SAME: %[[H:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "saved_activation", commsched.source = {function = @backward_input, result = 2 : i64}},
-// CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "saved_activation", commsched.source = {function = @forward, result = 1 : i64}})
+// CHECK-LABEL: func.func private @backward_weight(
+// CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<8xf32> {commsched.freeable, commsched.role = "tangent"},
+// CHECK-SAME: %[[H:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "saved_activation"},
+// CHECK-SAME: %[[S:[a-z0-9]+]]: tensor<8xf32> {commsched.role = "saved_activation"})
 // CHECK-SAME: -> (tensor<8xf32>, tensor<4xf32>)
 // CHECK: %[[V:.+]] = commsched.compute "view"(%[[T]])
 // CHECK-NOT: all_gather
@@ -46,10 +54,6 @@ commsched.group @g size(2)
 // CHECK: %[[B:.+]] = commsched.compute "bias"(%[[V]])
 // CHECK: return %[[B]], %[[R]]
 
-// CHECK-LABEL: func.func @optimizer(
-// CHECK-SAME: tensor<4xf32> {commsched.source = {function = @backward_weight, result = 1 : i64}}
-// CHECK-SAME: tensor<8xf32> {commsched.source = {function = @backward_weight, result = 0 : i64}}
-
 // WHOLE-LABEL: func.func @step(
 // WHOLE-COUNT-1: commsched.reduce_scatter
 // WHOLE-NOT: func.func
@@ -57,31 +61,42 @@ commsched.group @g size(2)
 // By number, the gradient of the bias is one of an input. The product of the
 // input is then one of a weight, like the gather for it.
 
-// GIVEN-LABEL: func.func @backward_input(
+// GIVEN-LABEL: func.func private @backward_input(
 // GIVEN-SAME: -> (tensor<8xf32>, tensor<8xf32>)
-// GIVEN-LABEL: func.func @backward_weight(
+// GIVEN-LABEL: func.func private @backward_weight(
 // GIVEN-SAME: -> (tensor<8xf32> {commsched.name = "dx"}, tensor<4xf32>)
 // GIVEN: commsched.all_gather
 
-func.func @forward(
-    %w: tensor<4xf32> {
-      commsched.role = "parameter",
-      commsched.source = {function = @optimizer, result = 0 : i64,
-                          iterations = 1 : i64}},
-    %x: tensor<8xf32> {commsched.role = "input"})
-    -> (tensor<4xf32>, tensor<8xf32>)
-    attributes {commsched.backward = @backward, commsched.joint = "joint",
-                commsched.num_forward_outputs = 1 : i64} {
-  return %w, %x : tensor<4xf32>, tensor<8xf32>
+func.func @step(
+    %w: tensor<4xf32> {commsched.role = "parameter", commsched.carried = 1 : i64},
+    %x: tensor<8xf32> {commsched.role = "input"}, %t: tensor<8xf32>)
+    -> (tensor<8xf32>, tensor<4xf32>) {
+  %s = call @forward(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  %d, %b, %g = call @backward(%w, %s, %t)
+      : (tensor<4xf32>, tensor<8xf32>, tensor<8xf32>)
+      -> (tensor<8xf32>, tensor<8xf32>, tensor<4xf32>)
+  %c = call @scale(%g) : (tensor<4xf32>) -> tensor<4xf32>
+  %n = call @optimizer(%c, %b) : (tensor<4xf32>, tensor<8xf32>) -> tensor<4xf32>
+  return %d, %n : tensor<8xf32>, tensor<4xf32>
 }
 
-func.func @backward(
+func.func private @scale(%d: tensor<4xf32>) -> tensor<4xf32> {
+  %c = commsched.compute "scale"(%d) : (tensor<4xf32>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
+
+func.func private @forward(%x: tensor<8xf32>) -> tensor<8xf32>
+    attributes {commsched.backward = @backward, commsched.joint = "joint",
+                commsched.num_forward_outputs = 0 : i64} {
+  %s = commsched.compute "saved"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+  return %s : tensor<8xf32>
+}
+
+func.func private @backward(
     %w: tensor<4xf32> {
-      commsched.role = "parameter",
-      commsched.source = {function = @forward, result = 0 : i64}},
+      commsched.role = "parameter"},
     %s: tensor<8xf32> {
-      commsched.role = "saved_activation",
-      commsched.source = {function = @forward, result = 1 : i64}},
+      commsched.role = "saved_activation"},
     %t: tensor<8xf32> {commsched.freeable, commsched.role = "tangent"})
     -> (tensor<8xf32> {commsched.name = "dx"}, tensor<8xf32>, tensor<4xf32>)
     attributes {commsched.forward = @forward, commsched.joint = "joint"} {
@@ -103,11 +118,7 @@ func.func @backward(
   return %d, %b, %r : tensor<8xf32>, tensor<8xf32>, tensor<4xf32>
 }
 
-func.func @optimizer(
-    %d: tensor<4xf32> {
-      commsched.source = {function = @backward, result = 2 : i64}},
-    %b: tensor<8xf32> {
-      commsched.source = {function = @backward, result = 1 : i64}})
+func.func private @optimizer(%d: tensor<4xf32>, %b: tensor<8xf32>)
     -> tensor<4xf32> {
   return %d : tensor<4xf32>
 }

@@ -100,23 +100,22 @@ def SplitBackward : Pass<"test-commsched-split-backward", "::mlir::ModuleOp"> {
     depend on, collectives included, and the second has the rest, such as the
     products and reductions of the gradients of parameters.
 
-    Gradients of weights are the results that a function takes which updates
-    parameters: of which the next repetition takes a result as a parameter. The
-    links are `commsched.source`. `input-gradients` says instead which results
-    are gradients of inputs; all others are then of weights.
+    Gradients of weights are the results that a parameter of the next repetition
+    depends on (`commsched.carried`), in a function that calls the backward.
+    `input-gradients` says instead which results are gradients of inputs; all
+    others are then of weights. Calls of the backward become calls of both.
 
     What the second takes from the first is returned by the first, behind its
-    gradients, and linked by `commsched.source`: values with the role
-    `saved_activation`, and arguments that both need, with their attributes. An
-    argument that both need is taken by both if it has a source and may not be
-    freed. Views and constants are computed by both. No other operation is,
+    gradients: values with the role `saved_activation`, and arguments that both
+    need and may free, with their attributes. Other arguments that both need are
+    taken by both. Views and constants are computed by both. No other operation is,
     whatever its effects. Collectives keep their order in each of the two, and
     those whose order is given keep it in both; no collective is in flight from
     one to the other.
 
     `test-commsched-merge-step` makes one function of the step again. Attributes that
-    link halves of a partition are removed. A function that something refers to,
-    such as a call, stays as a private one. A remark says why a function is not
+    link halves of a partition are removed. A function that something other than
+    a call refers to stays as a private one. A remark says why a function is not
     split: it has several blocks, is a part of a steady state, has no gradients
     of one of the kinds, or an operation of the second would write memory of the
     first. See docs/guide/interleaving.md.
@@ -134,16 +133,19 @@ def AccumulateGradients
     : Pass<"commsched-accumulate-gradients", "::mlir::ModuleOp"> {
   let summary = "run several micro-batches before one update";
   let description = [{
-    Replaces the functions of a step that run for each batch, such as forward
-    and backward, by the function `name`, which runs them for `micro-batches`
-    micro-batches and adds up the gradients. The functions that return what the
-    next repetition of the step takes (`commsched.source` with `iterations = 1`),
-    such as the optimizer, run once and take the sums. A loss that is a mean over
-    the batch has to be divided by the number of micro-batches in the program.
+    The step is the function that repeats (`commsched.carried`) and calls its
+    parts. Those that take an input of the batch, such as forward and backward,
+    are replaced by a call of the private function `name`, which runs them for
+    `micro-batches` micro-batches and adds up the gradients. The parts that return
+    what the next repetition takes, such as the optimizer, and all that depends on
+    them run once and take the sums, and so does what depends on no input. A loss
+    that is a mean over the batch has to be divided by the number of micro-batches
+    in the program.
 
-    Arguments with the role `input` are there once for each micro-batch, all
-    others once. The results are what the updates take, and then, by micro-batch,
-    what nothing takes, such as the loss.
+    Arguments of the step with the role `input` are there once for each
+    micro-batch, those of further ones behind the others; all others once. What
+    the step returns of the parts that run for each micro-batch, such as the loss,
+    it returns for each, one behind the other.
 
     Two decisions are made by price. Gathered parameters may be kept between
     micro-batches, those that take longest to gather first and as far as the
@@ -156,8 +158,9 @@ def AccumulateGradients
     is not applied: run `test-commsched-merge-step` and `commsched-pipeline` behind.
 
     A remark gives the time and the memory of all four. The module stays as it
-    is, with a remark, if no functions are linked to one step, if none runs once
-    or none more often, or if an update takes what cannot be added up.
+    is, with a remark, if there is no such function or more than one, if none of
+    its parts runs once or none more often, or if an update takes an input or what
+    cannot be added up.
   }];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::commsched::CommSchedDialect",

@@ -1,0 +1,88 @@
+//===- MicroBatches.h - Micro-batches in one function -----------*- C++ -*-===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A step with an optimizer, whose other parts run for several micro-batches.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef COMMSCHED_LIB_TRANSFORMS_STEP_MICROBATCHES_H
+#define COMMSCHED_LIB_TRANSFORMS_STEP_MICROBATCHES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
+#include <optional>
+
+namespace mlir::commsched {
+
+/// The operations of a function that repeats and calls its parts.
+struct AccumulatedStep {
+  func::FuncOp step;
+  /// Run for each micro-batch: they take inputs, such as forward and backward.
+  SmallVector<Operation *> repeated;
+  /// Run once, such as the optimizer: what the next repetition takes depends on
+  /// them, or they depend on such a one.
+  SmallVector<Operation *> updates;
+  /// Run once, and micro-batches may take their results.
+  SmallVector<Operation *> shared;
+  /// The results of repeated operations that updates take.
+  llvm::SetVector<Value> taken;
+  /// Operands of updates and of the end of the step, and the values that these
+  /// are if functions pass them through.
+  SmallVector<std::pair<OpOperand *, Value>> passed;
+  /// By result of the step: whether each micro-batch has one.
+  SmallVector<bool> isOfEach;
+};
+
+using DeclineFunction = function_ref<void(Location, const Twine &)>;
+
+/// Divides the step of the module. None, after a call of `decline`, if there is
+/// none or more than one, if nothing repeats or nothing is updated, if an
+/// update takes an input, or a value that cannot be added up: it is no tensor
+/// of floating-point numbers.
+std::optional<AccumulatedStep> divideStep(ModuleOp module,
+                                          const SymbolTable &symbols,
+                                          DeclineFunction decline);
+
+/// The micro-batches of a step.
+class MicroBatches {
+public:
+  MicroBatches(const AccumulatedStep &divided, unsigned count);
+
+  /// Creates the private function `name`, in no module yet, which runs the
+  /// repeated operations for all micro-batches, one after the other. Its
+  /// arguments are what they take in the first micro-batch, and of each further
+  /// one the inputs. Its results are first what the updates take, in the order
+  /// of `taken`, as sums over the micro-batches; then, by result of the step,
+  /// what each micro-batch returns, such as the loss. Linear in the operations.
+  func::FuncOp create(StringRef name, const SymbolTable &symbols);
+
+  /// Makes the step call `function`, which create() has made, in place of the
+  /// repeated operations. It takes the inputs of further micro-batches behind
+  /// its other arguments, and returns what each micro-batch returns.
+  void replace(func::FuncOp function) const;
+
+private:
+  void returnResults(func::FuncOp function, ArrayRef<IRMapping> mappings,
+                     OpBuilder &builder) const;
+  SmallVector<Value> addInputs() const;
+  void returnOfEach(func::CallOp call) const;
+
+  const AccumulatedStep &divided;
+  unsigned count;
+  /// What the repeated operations take of the step, and the inputs among that.
+  SmallVector<Value> operands;
+  SmallVector<BlockArgument> inputs;
+};
+
+} // namespace mlir::commsched
+
+#endif // COMMSCHED_LIB_TRANSFORMS_STEP_MICROBATCHES_H
