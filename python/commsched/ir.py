@@ -373,6 +373,17 @@ class Function:
         self._append(f"func.call {symbol(FENCE)}(){_dictionary(attrs)} : () -> ()")
         self.has_fences = True
 
+    def call(
+        self, name: str, operands: Sequence[Value], types: Sequence[Type]
+    ) -> list[Value]:
+        """Appends a call of another function; its results share one name."""
+        results, left = self._results(name, types)
+        self._append(
+            f"{left}func.call {symbol(name)}({_join(operands)}) : "
+            f"({_types(operands)}) -> {_result_types(types)}"
+        )
+        return results
+
     def return_(self, values: Sequence[Value]) -> None:
         """Ends the function; called exactly once, last."""
         self.results = list(values)

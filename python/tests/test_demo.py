@@ -245,21 +245,29 @@ def test_both_steps_are_compared_with_what_merging_could_give(capsys):
 REPEATED = """
 commsched.group @g size(2)
 
-func.func @forward(
-    %w: tensor<100xi8> {commsched.role = "parameter", commsched.source =
-      {function = @optimizer, result = 0 : i64, iterations = 1 : i64}},
-    %x: tensor<100xi8> {commsched.role = "input"})
-    -> (tensor<100xi8>, tensor<100xi8>) {
+func.func @step(
+    %w: tensor<100xi8> {commsched.role = "parameter", commsched.carried = 0 : i64},
+    %x: tensor<100xi8> {commsched.role = "input"}) -> tensor<100xi8> {
+  %y = call @forward(%w, %x)
+      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
+  %d = call @backward(%y) : (tensor<100xi8>) -> tensor<100xi8>
+  %n = call @optimizer(%w, %d)
+      : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
+  return %n : tensor<100xi8>
+}
+
+func.func private @forward(
+    %w: tensor<100xi8> {commsched.role = "parameter"},
+    %x: tensor<100xi8> {commsched.role = "input"}) -> tensor<100xi8> {
   %e = commsched.compute "embed"(%x) {commsched.runtime_ns = 40000000}
       : (tensor<100xi8>) -> tensor<100xi8>
   %y = commsched.compute "product"(%e, %w) {commsched.runtime_ns = 60000000}
       : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
-  return %y, %w : tensor<100xi8>, tensor<100xi8>
+  return %y : tensor<100xi8>
 }
 
-func.func @backward(
-    %y: tensor<100xi8> {commsched.freeable, commsched.source =
-      {function = @forward, result = 0 : i64}}) -> tensor<100xi8> {
+func.func private @backward(
+    %y: tensor<100xi8> {commsched.freeable}) -> tensor<100xi8> {
   %f = commsched.all_reduce %y on @g reduction(max)
       {commsched.runtime_ns = 30000000}
       : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
@@ -267,11 +275,9 @@ func.func @backward(
   return %d : tensor<100xi8>
 }
 
-func.func @optimizer(
-    %w: tensor<100xi8> {commsched.freeable, commsched.source =
-      {function = @forward, result = 1 : i64}},
-    %d: tensor<100xi8> {commsched.freeable, commsched.source =
-      {function = @backward, result = 0 : i64}}) -> tensor<100xi8> {
+func.func private @optimizer(
+    %w: tensor<100xi8> {commsched.freeable},
+    %d: tensor<100xi8> {commsched.freeable}) -> tensor<100xi8> {
   %n = commsched.compute "update"(%w, %d) {commsched.runtime_ns = 10000000}
       : (tensor<100xi8>, tensor<100xi8>) -> tensor<100xi8>
   return %n : tensor<100xi8>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The optimizer of a traced step, and what links the step's functions."""
+"""The optimizer of a traced step, and the function that calls its parts."""
 
 import copy
 import re
@@ -101,6 +101,8 @@ def run_linked(step, initial, batches):
     argument that nothing has fed yet."""
     ranks = range(len(batches[0]))
     before, losses = {}, []
+    # Of what a repetition before will feed, which several graphs may take.
+    firsts = {}
     for batch in batches:
         now = {}
         for function, graph_module in step.graphs.items():
@@ -112,11 +114,14 @@ def run_linked(step, initial, batches):
                     if source is not None:
                         outputs = before if source.iterations else now
                         fed = outputs.get(source.function)
-                    value = (
-                        initial(node, rank, batch[rank])
-                        if fed is None
-                        else fed[rank][source.output]
-                    )
+                    if fed is not None:
+                        value = fed[rank][source.output]
+                    elif (source, rank) in firsts:
+                        value = firsts[source, rank]
+                    else:
+                        value = initial(node, rank, batch[rank])
+                        if source is not None:
+                            firsts[source, rank] = value
                     inputs[rank][node.target] = value
             now[function] = lockstep.run(graph_module, inputs, step.groups)
         before = now
@@ -182,56 +187,61 @@ def only(node):
 
 def arguments(text, function):
     """The attributes of a function's arguments, by name."""
-    head = re.search(rf"func\.func @{function}\((.*)", text)[1]
+    head = re.search(rf"func\.func(?: private)? @{function}\((.*)", text)[1]
     return dict(re.findall(r"%(\w+): tensor<[^>]*> (\{.*?\}+)[,)]", head))
 
 
-def source_of(attributes):
-    found = re.search(
-        r"source = \{function = @(\w+),(?: iterations = (\d) : i64,)? "
-        r"result = (\d+) : i64\}",
-        attributes,
+def operands(text, function):
+    """What the step calls `function` with."""
+    return re.findall(
+        r"%([\w#]+)", re.search(rf"call @{function}\((.*?)\) :", text)[1]
     )
-    return found and (found[1], int(found[3]), int(found[2] or 0))
 
 
-def test_every_argument_says_what_feeds_it(imported_step):
+def returned(text):
+    """What the step returns."""
+    step = text[text.index("func.func @step(") :]
+    return re.findall(r"%([\w#]+)", re.search(r"return (.*?) :", step)[1])
+
+
+def test_the_step_calls_its_parts(imported_step):
     text = imported_step(options())
-    forward = arguments(text, "forward")
-    own = {name: source_of(attrs) for name, attrs in forward.items()}
-    fed = [source for source in own.values() if source]
-    assert fed == [("optimizer", i, 1) for i in range(NUM_PARAMETERS)]
-    assert sum(source is None for source in own.values()) == 4  # Rope, batch.
-    backward = arguments(text, "backward")
-    *saved, tangent = map(source_of, backward.values())
-    assert tangent is None
-    assert saved == [("forward", 1 + i, 0) for i in range(len(saved))]
-    optimizer = arguments(text, "optimizer")
-    assert len(optimizer) == 4 * NUM_PARAMETERS + 1
-    sources = list(map(source_of, optimizer.values()))
-    assert sources[0] == ("forward", 1, 0)
+    assert "commsched.source" not in text
+    step = arguments(text, "step")
+    carried = [name for name in step if "commsched.carried" in step[name]]
+    # The parameters, two states of each, and how many steps were taken.
+    assert len(carried) == 3 * NUM_PARAMETERS + 1
+    assert len(step) == len(carried) + 5  # Rope, batch, tangent.
+    results = returned(text)
+    for index, name in enumerate(carried):
+        assert f"commsched.carried = {index} : i64" in step[name]
+        assert results[index] == f"optimizer#{index}"
+    # Behind what is carried only the loss.
+    assert results[len(carried) :] == ["forward#0"]
     count = NUM_PARAMETERS
-    assert {f for f, _, _ in sources[:count]} == {"forward"}
-    assert sources[count : 2 * count] == [
-        ("backward", i, 0) for i in range(count)
+    forward, optimizer = operands(text, "forward"), operands(text, "optimizer")
+    assert [name for name in forward if name in carried] == carried[:count]
+    *saved, tangent = operands(text, "backward")
+    assert saved == [f"forward#{1 + i}" for i in range(len(saved))]
+    assert tangent in step
+    assert optimizer[:count] == carried[:count]
+    assert optimizer[count : 2 * count] == [
+        f"backward#{i}" for i in range(count)
     ]
-    assert sources[2 * count :] == [
-        ("optimizer", count + i, 1) for i in range(2 * count + 1)
-    ]
-    for name, attributes in optimizer.items():
+    assert optimizer[2 * count :] == carried[count:]
+    for name, attributes in arguments(text, "optimizer").items():
         assert "commsched.freeable" in attributes
         is_gradient = name.endswith("_grad")
         assert ('role = "parameter"' in attributes) != is_gradient
 
 
-def test_a_joint_function_returns_the_parameters(imported_step):
+def test_the_step_calls_a_joint_function(imported_step):
     text = imported_step(options(joint=True))
-    count = f"num_forward_outputs = {1 + NUM_PARAMETERS} : i64"
-    assert count in text
-    sources = list(map(source_of, arguments(text, "optimizer").values()))
-    assert sources[: 2 * NUM_PARAMETERS] == [
-        ("joint", 1 + i, 0) for i in range(2 * NUM_PARAMETERS)
+    assert "num_forward_outputs = 1 : i64" in text
+    assert operands(text, "optimizer")[NUM_PARAMETERS : 2 * NUM_PARAMETERS] == [
+        f"joint#{1 + i}" for i in range(NUM_PARAMETERS)
     ]
+    assert returned(text)[-1] == "joint#0"
 
 
 @pytest.fixture
@@ -288,6 +298,7 @@ def test_steps_are_counted_once():
     [
         (Source("step", 0), "fed by 'step', which is none of the graphs: f"),
         (Source("f", 1, 1), "by output 1 of 'f', which has 1 outputs"),
+        (Source("f", 0), "of 'f' is fed by 'f', which does not run before it"),
     ],
 )
 def test_sources_that_are_not_there_are_errors(source, message):

@@ -177,7 +177,8 @@ def trace_step(
 
 
 def import_step(step: TracedStep, ranks_per_node: int = 8) -> ir.Module:
-    """Import a traced step: a function for each of its graphs."""
+    """Import a traced step: a function for each of its graphs, and one that
+    calls them, ``step``, if there is an optimizer."""
     return import_graphs(
         [_spec(step, name) for name in step.graphs],
         ImportOptions(

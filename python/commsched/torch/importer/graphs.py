@@ -20,6 +20,7 @@ from commsched.torch.importer.modules import ModulePaths
 from commsched.torch.importer.ordering import used_too_early
 from commsched.torch.importer.roles import Roles
 from commsched.torch.importer.split_rules import SplitRules
+from commsched.torch.importer.step import add_step
 from commsched.torch.importer.types import Values
 
 KINDS = ("forward", "backward", "joint", "inference", "step")
@@ -42,7 +43,8 @@ class GraphSpec:
              descriptions of the outputs say. Without either the function
              cannot be partitioned.
     sources: of a graph of a step that repeats, what feeds its inputs, by
-             placeholder name.
+             placeholder name. Others that are fed by the same output of the
+             repetition before are the same argument of the step.
     freeable: placeholders whose storage may be freed after their last use.
     """
 
@@ -95,7 +97,8 @@ class ImportOptions:
 def import_graphs(
     graphs: Sequence[GraphSpec], options: Optional[ImportOptions] = None
 ) -> ir.Module:
-    """Imports `graphs`, one function each, into one module.
+    """Imports `graphs`, one function each, into one module. If they have
+    sources, the function `step` behind them calls all, in order.
 
     Process groups are declared in the order of their first use. Raises
     GraphImportError, which names the node, for what cannot be imported.
@@ -137,6 +140,7 @@ def import_graphs(
         except GraphImportError as error:
             error.function = spec.name
             raise
+    add_step(module, list(module.functions))
     groups.declare(module)
     if options.separate_copies:
         module.attributes["commsched.separate_copies"] = True

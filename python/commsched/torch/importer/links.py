@@ -9,11 +9,13 @@ from typing import Collection, Mapping, Optional
 
 import torch
 
-from commsched import ir
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.roles import RNG_ROLES, Roles
 from commsched.torch.importer.types import Values, leaves
 from commsched.torch.private.names import arg_tree_leaves
+
+#: The attribute of an argument that `add_step` takes off again.
+FEED = "commsched.feed"
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,17 @@ class Source:
     iterations: int = 0
 
 
+@dataclass(frozen=True)
+class Feed:
+    """A source, by the number of the result that its output is."""
+
+    function: str
+    result: int
+    iterations: int
+
+
 class Links:
-    """Turns sources into attributes. `graphs` holds the step's graphs by the
+    """Turns sources into results. `graphs` holds the step's graphs by the
     names of their functions."""
 
     def __init__(
@@ -41,8 +52,8 @@ class Links:
         self._values = values
         self._results: dict[str, list[Optional[int]]] = {}
 
-    def attribute(self, source: Source, node: torch.fx.Node) -> dict:
-        """Returns the `commsched.source` of the placeholder `node`."""
+    def feed(self, source: Source, node: torch.fx.Node) -> Feed:
+        """Returns what feeds the placeholder `node`."""
         results = self._results_of(source.function, node)
         if not 0 <= source.output < len(results):
             raise GraphImportError(
@@ -57,11 +68,7 @@ class Links:
                 f"'{source.function}', which is no tensor",
                 node,
             )
-        return {
-            "function": ir.Raw(ir.symbol(source.function)),
-            "result": result,
-            "iterations": source.iterations or None,
-        }
+        return Feed(source.function, result, source.iterations)
 
     def _results_of(
         self, function: str, node: torch.fx.Node
@@ -118,6 +125,5 @@ class ArgumentMarks:
         }
         source = self._sources.get(node.name)
         if source is not None:
-            link = self._links.attribute(source, node)
-            attributes["commsched.source"] = link
+            attributes[FEED] = self._links.feed(source, node)
         return attributes
