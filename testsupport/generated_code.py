@@ -51,9 +51,13 @@ def events_of_code(code: str) -> list[str]:
         if found and found.group(2) == "wait_tensor":
             events.append(f"wait {starts[found.group(4)]}")
         elif found:
-            result = found.group(1) or found.group(4)
+            results = [found.group(1) or found.group(4)]
+            if not found.group(1) and found.group(3):
+                # It writes into each tensor of a list.
+                listed = line[found.start(4) :].partition("]")[0]
+                results = re.findall(r"[a-z]\w*", listed)
             events.append(f"{found.group(2).rstrip('_')} {count}")
-            starts[result] = count
+            starts.update(dict.fromkeys(results, count))
             count += 1
         elif found := CALL.match(line):
             events.append(f"call {found.group(1) or found.group(2)}")

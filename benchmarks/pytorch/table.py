@@ -52,6 +52,18 @@ itself differs from eager execution, and the schedule does not differ from that;
 """
 
 
+TAIL = """
+## Again and again
+
+`benchmarks/pytorch/soak.py --runs 600 --inner eager none` starts a job of two gloo ranks
+for each run, which trains three linear layers under `fully_shard` for four steps,
+compares all gradients bit by bit, and ends its interpreters. Every second run is as
+PyTorch made it, the others are adopted, compiled and scheduled. With PyTorch 2.13.0, on
+two cores under a load of mostly 7 to 24, no job failed: 156 scheduled ones and 156
+plain ones, all that there was time for. Nor did 12 that measured the machine anew.
+"""
+
+
 def render(
     data: Mapping[str, Mapping], cases: Sequence[str], ways: Sequence[str]
 ) -> str:
@@ -73,7 +85,7 @@ def render(
     if notes:
         text += "\nReasons:\n\n"
         text += "".join(f"{i}. {note}\n" for i, note in enumerate(notes, 1))
-    return text
+    return text + TAIL
 
 
 def find_failures(data: Mapping[str, Mapping]) -> list[str]:
