@@ -291,6 +291,43 @@ static LogicalResult verifyPure(Operation *op, NamedAttribute attr) {
                            << attr.getValue();
 }
 
+/// Checks that a call says what its callee takes in the form that
+/// CalleeSummary reads.
+static LogicalResult verifyCallee(Operation *op, NamedAttribute attr) {
+  if (!isa<CallOpInterface>(op))
+    return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                             << "' belongs on a call";
+  constexpr int64_t numPrices = 8;
+  auto dict = dyn_cast<DictionaryAttr>(attr.getValue());
+  auto price = dict ? dict.getAs<DenseI64ArrayAttr>(calleePriceKey)
+                    : DenseI64ArrayAttr();
+  Attribute effects = dict ? dict.get(calleeEffectsKey) : Attribute();
+  Attribute bytes = dict ? dict.get(calleeBytesKey) : Attribute();
+  Attribute aliases = dict ? dict.get(calleeAliasesKey) : Attribute();
+  auto number = dyn_cast_if_present<IntegerAttr>(bytes);
+  auto word = dyn_cast_if_present<StringAttr>(effects);
+  auto operands = dyn_cast_if_present<DenseI64ArrayAttr>(aliases);
+  auto isOperand = [&](int64_t index) {
+    return index >= -1 && index < op->getNumOperands();
+  };
+  if (price && price.size() == numPrices &&
+      llvm::all_of(price.asArrayRef(), [](int64_t n) { return n >= 0; }) &&
+      (!bytes || (number && number.getType().isSignlessInteger(64))) &&
+      (!effects || (word && (word == noEffects || word == onlyCommunicates))) &&
+      (!aliases || (operands && operands.size() == op->getNumResults() &&
+                    llvm::all_of(operands.asArrayRef(), isOperand))))
+    return success();
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' must be a dictionary of '" << calleePriceKey
+                           << "', " << numPrices
+                           << " i64, none negative, and perhaps '"
+                           << calleeEffectsKey << "', \"" << noEffects
+                           << "\" or \"" << onlyCommunicates << "\", the i64 '"
+                           << calleeBytesKey << "' and '" << calleeAliasesKey
+                           << "', an operand or -1 for each result, not "
+                           << attr.getValue();
+}
+
 static LogicalResult verifyBackend(Operation *op, NamedAttribute attr) {
   if (isa<GroupOp>(op))
     return verifyString(op, attr);
@@ -511,6 +548,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyChunkAttribute(op, attr.getValue());
   if (name == pureAttrName)
     return verifyPure(op, attr);
+  if (name == calleeAttrName)
+    return verifyCallee(op, attr);
   if (name == backendAttrName)
     return verifyBackend(op, attr);
   if (name == implementationAttrName)

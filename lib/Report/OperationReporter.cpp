@@ -19,6 +19,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 
 #include <limits>
+#include <utility>
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -42,8 +43,12 @@ LogicalResult OperationReporter::addOperation(Operation *op, std::string name,
   if (op->getNumRegions() != 0 || isa<CallOpInterface>(op))
     if (std::optional<OperationPrice> price = costs.price(op);
         price && price->commNs > 0)
-      if (std::optional<SmallVector<Block *>> blocks = costs.findRuns(op))
-        return addRuns(op, *blocks, {beginNs, iterations});
+      if (std::optional<SmallVector<Block *>> blocks = costs.findRuns(op)) {
+        BlockPlace place{beginNs, iterations};
+        return isa<CallOpInterface>(op)
+                   ? addCall(*blocks, place, {std::move(name), beginNs, endNs})
+                   : addRuns(op, *blocks, place);
+      }
   report.computations.push_back({std::move(name), beginNs, endNs});
   return success();
 }
@@ -170,6 +175,54 @@ LogicalResult OperationReporter::addRuns(Operation *op,
   return success();
 }
 
+LogicalResult OperationReporter::addCall(ArrayRef<Block *> blocks,
+                                         BlockPlace place,
+                                         ComputeReport again) {
+  auto [callee, isNew] = bodyOf.try_emplace(blocks.front(), bodies.size());
+  size_t body = callee->second;
+  bodies[current].calls.emplace_back(body, place.iterations);
+  if (!isNew) {
+    report.computations.push_back(std::move(again));
+    return success();
+  }
+  bodies.emplace_back();
+  ownerOf.resize(report.collectives.size(), current);
+  size_t caller = std::exchange(current, body);
+  for (Block *block : blocks) {
+    FailureOr<int64_t> timeNs = addRun(*block, {place.beginNs, 1});
+    if (failed(timeNs))
+      return failure();
+    place.beginNs = saturatingAdd(place.beginNs, *timeNs);
+  }
+  callees.push_back(body);
+  ownerOf.resize(report.collectives.size(), current);
+  current = caller;
+  return success();
+}
+
+void OperationReporter::countCalls() {
+  auto countCallees = [&](const Body &body) {
+    for (auto [callee, count] : body.calls)
+      bodies[callee].runs = saturatingAdd(bodies[callee].runs,
+                                          saturatingMultiply(body.runs, count));
+  };
+  bodies.front().runs = 1;
+  countCallees(bodies.front());
+  for (size_t callee : llvm::reverse(callees))
+    countCallees(bodies[callee]);
+  for (auto [index, owner] : llvm::enumerate(ownerOf)) {
+    CollectiveReport &collective = report.collectives[index];
+    int64_t runs = bodies[owner].runs;
+    int64_t &bytes =
+        collective.isTransfer ? report.transferBytes : report.commBytes;
+    int64_t bytesOfRun =
+        saturatingMultiply(collective.bytes, collective.iterations);
+    bytes = saturatingAdd(bytes, saturatingMultiply(bytesOfRun, runs - 1));
+    collective.iterations = saturatingMultiply(collective.iterations, runs);
+    collective.exposedNs = saturatingMultiply(collective.exposedNs, runs);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Reasons
 //===----------------------------------------------------------------------===//
@@ -201,7 +254,7 @@ OperationReporter::addLimits(const BlockProblem &block,
                              const schedule::Contention &contention,
                              const Starts &starts, BlockPlace place) {
   const Problem &problem = block.getProblem();
-  bool isNested = place.iterations > 1 || place.beginNs > 0;
+  bool isNested = place.iterations > 1 || place.beginNs > 0 || current > 0;
   ExposureOptions options;
   options.limitBytes =
       isNested ? 0 : getBaselinePeakBytes(function).value_or(0);

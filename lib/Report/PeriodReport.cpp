@@ -171,6 +171,7 @@ LogicalResult PeriodReporter::addOperations(
                  /*iterations=*/1)))
       return failure();
   }
+  reporter.countCalls();
   return success();
 }
 

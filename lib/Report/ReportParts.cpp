@@ -11,6 +11,7 @@
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/JSON.h"
 
@@ -80,6 +81,9 @@ std::string mlir::commsched::getOperationName(Operation *op) {
     return makePrintable(name);
   if (auto compute = dyn_cast<ComputeOp>(op))
     return makePrintable(compute.getCallee());
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    if (auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
+      return "@" + makePrintable(symbol.getLeafReference());
   return op->getName().getStringRef().str();
 }
 

@@ -131,16 +131,30 @@ public:
                          const schedule::Contention &contention,
                          BlockPlace place = {});
 
-  /// Appends a computation, or what runs inside of it if that communicates.
+  /// Appends a computation, or what runs inside of it if that communicates. A
+  /// function that is called several times is reported where it is called
+  /// first.
   LogicalResult addOperation(Operation *op, std::string name, int64_t beginNs,
                              int64_t endNs, int64_t iterations);
+
+  /// Counts the collectives of callees as often as they run, when all is added.
+  void countCalls();
 
 private:
   /// The collectives of a block, with their places in the report.
   using Starts = SmallVector<std::pair<schedule::NodeId, size_t>>;
 
+  /// The function, or one that it calls.
+  struct Body {
+    /// What it calls, and how often in one run.
+    std::vector<std::pair<size_t, int64_t>> calls;
+    int64_t runs = 0;
+  };
+
   LogicalResult addRuns(Operation *op, ArrayRef<Block *> blocks,
                         BlockPlace place);
+  LogicalResult addCall(ArrayRef<Block *> blocks, BlockPlace place,
+                        ComputeReport again);
   FailureOr<int64_t> addRun(Block &block, BlockPlace place);
   FailureOr<int64_t> addPipelined(scf::ForOp loop, BlockPlace place);
   LogicalResult addLimits(const BlockProblem &block, const ReportNames &names,
@@ -150,6 +164,14 @@ private:
   StepReport &report;
   FunctionOpInterface function;
   OperationCosts &costs;
+  /// The function comes first.
+  std::vector<Body> bodies{1};
+  /// The callees, each behind those that it calls.
+  std::vector<size_t> callees;
+  DenseMap<Block *, size_t> bodyOf;
+  /// The body that is being reported, and by collective that which it is in.
+  size_t current = 0;
+  std::vector<size_t> ownerOf;
 };
 
 } // namespace mlir::commsched

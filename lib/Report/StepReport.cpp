@@ -119,6 +119,7 @@ static FailureOr<StepReport> reportStep(FunctionOpInterface function,
   OperationReporter reporter(report, function, costs);
   if (failed(reporter.addBlock(block, simulated->timeline, groups->contention)))
     return failure();
+  reporter.countCalls();
   ReportNames names(block);
   addSimulated(
       report, problem, *simulated,

@@ -316,6 +316,7 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
   if (!isNew || depth > maxDepth || function.isExternal())
     return entry->second;
   Builder builder(function.getContext());
+  std::optional<int64_t> total = 0;
   function.walk([&](func::CallOp call) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     if (!callee || getPinnedRuntimeNs(call))
@@ -323,8 +324,11 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
     if (std::optional<int64_t> time = priceCalls(callee, depth + 1))
       call->setDiscardableAttr(runtimeNsAttrName,
                                builder.getI64IntegerAttr(*time));
+    else if (!callee.isExternal())
+      total.reset();
   });
-  std::optional<int64_t> total = 0;
+  if (!total)
+    return std::nullopt;
   for (Operation &op : function.getOps()) {
     OperationPrice price = costs.price(&op);
     // A pin would hide that a part of it is assumed.

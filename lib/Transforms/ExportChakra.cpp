@@ -41,7 +41,8 @@ struct ExportChakra : mlir::commsched::impl::ExportChakraBase<ExportChakra> {
 
 private:
   LogicalResult checkOptions();
-  LogicalResult write(ChakraWriter &writer, func::FuncOp function);
+  LogicalResult write(ChakraWriter &writer, func::FuncOp function,
+                      OperationCosts &costs);
   LogicalResult writeFile(Location loc, StringRef name,
                           function_ref<void(raw_ostream &)> print);
 };
@@ -76,17 +77,14 @@ LogicalResult ExportChakra::writeFile(Location loc, StringRef name,
   return writeOutputFile(loc, path, "the trace", print);
 }
 
-LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function) {
-  OperationCosts *costs = getChildAnalysis<CostAnalysis>(function).getCosts();
-  if (!costs)
-    return failure();
+LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function,
+                                  OperationCosts &costs) {
   FailureOr<BlockProblem> problem =
-      priceBlock(function.getBody().front(), *costs);
+      priceBlock(function.getBody().front(), costs);
   if (failed(problem))
     return failure();
   if (areRemarksEnabled(function))
-    remarkAssumptions(function.getSymName(),
-                      listAssumedTimes(*problem, *costs));
+    remarkAssumptions(function.getSymName(), listAssumedTimes(*problem, costs));
   if (Operation *half = problem->getHalfOfPair())
     return half->emitError("cannot be exported: ")
            << getObstacle(*problem)->reason;
@@ -112,8 +110,10 @@ void ExportChakra::runOnOperation() {
   if (failed(checkOptions()))
     return signalPassFailure();
   FailureOr<ChakraWriter> writer = ChakraWriter::create(module);
-  if (failed(writer))
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (failed(writer) || !costs)
     return signalPassFailure();
+  Callees callees(module, *costs);
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
@@ -123,7 +123,7 @@ void ExportChakra::runOnOperation() {
           << "the function has several blocks";
       continue;
     }
-    if (failed(write(*writer, function)))
+    if (failed(write(*writer, function, *costs)))
       return signalPassFailure();
   }
   markAllAnalysesPreserved();

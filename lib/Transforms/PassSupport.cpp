@@ -129,3 +129,14 @@ void mlir::commsched::remarkBarriers(func::FuncOp function, Block &block) {
           << (describe(&op) + " is a barrier: its effects are not known");
   }
 }
+
+void mlir::commsched::remarkUnknownCallees(Callees &callees, size_t level) {
+  for (Callees::Barrier &barrier : callees.findBarriers(level))
+    remark::analysis(
+        barrier.call.getLoc(),
+        makeRemark(
+            "UnknownCallee",
+            barrier.call->getParentOfType<FunctionOpInterface>().getName()))
+        << (describe(barrier.call) + " is a barrier, priced by its operands " +
+            "and results: " + barrier.reason);
+}

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
 #define COMMSCHED_LIB_TRANSFORMS_PASSSUPPORT_H
 
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
@@ -62,6 +63,10 @@ readBlock(func::FuncOp function, Block &block, OperationCosts *costs,
 /// operations does not describe, or whose attributes it cannot read: nothing
 /// that communicates or uses memory moves across it.
 void remarkBarriers(func::FuncOp function, Block &block);
+
+/// Emits the remark `UnknownCallee` for each call in the functions of `level`
+/// of which it is not known what it takes.
+void remarkUnknownCallees(Callees &callees, size_t level);
 
 /// Emits a remark on each assumption about the function of that name:
 /// `AssumedTime` with the price, or `AssumedSize`.

@@ -68,6 +68,13 @@ protected:
       manager.addPass(createSetCosts(std::move(costs)));
   }
 
+  /// Adds `functions`, a pipeline on functions.
+  void addCalleesFirst(OpPassManager &manager, OpPassManager functions) const {
+    CalleesFirstOptions options;
+    options.pipelines.push_back(std::move(functions));
+    manager.addPass(createCalleesFirst(std::move(options)));
+  }
+
   /// Adds an error about the first of `options` that is given, if any is, and
   /// returns whether there is one.
   bool refuse(OpPassManager &manager,
@@ -256,15 +263,16 @@ void Pipeline::build(OpPassManager &manager) const {
       return;
     manager.addPass(createMergeStep());
   }
-  OpPassManager *functions = &manager.nest<func::FuncOp>();
-  functions->addPass(createInferSizeHints());
-  functions->addPass(createRemoveUnshardedParamUsage());
-  functions->addPass(createReinplaceAllGather());
+  OpPassManager functions(func::FuncOp::getOperationName());
+  functions.addPass(createInferSizeHints());
+  functions.addPass(createRemoveUnshardedParamUsage());
+  functions.addPass(createReinplaceAllGather());
   if (!frontier.empty()) {
+    manager.nest<func::FuncOp>() = std::exchange(
+        functions, OpPassManager(func::FuncOp::getOperationName()));
     auto options = makeOptions<FrontierOptions>();
     options.file = frontier;
     manager.addPass(createFrontier(std::move(options)));
-    functions = &manager.nest<func::FuncOp>();
   }
   auto schedule = makeStrictOptions<ScheduleOptions>();
   if (pipelineLoops) {
@@ -272,11 +280,14 @@ void Pipeline::build(OpPassManager &manager) const {
     // within an iteration leaves none for gathers of the next one.
     PipelineLoopsOptions loops;
     loops.memoryBudget = memoryBudget;
-    functions->addPass(createPipelineLoops(std::move(loops)));
+    functions.addPass(createPipelineLoops(std::move(loops)));
   }
-  functions->addPass(createSchedule(std::move(schedule)));
+  functions.addPass(createSchedule(std::move(schedule)));
   if (!steadyState)
-    return addChoice(*functions);
+    addChoice(functions);
+  addCalleesFirst(manager, std::move(functions));
+  if (!steadyState)
+    return;
   SteadyStateOptions steady;
   steady.memoryBudget = memoryBudget;
   steady.required = true;

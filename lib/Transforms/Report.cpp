@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
@@ -141,6 +142,10 @@ LogicalResult ModuleSimulator::simulate(FunctionPair pair) {
 }
 
 FailureOr<std::vector<StepReport>> ModuleSimulator::simulate(ModuleOp module) {
+  Callees callees(module, costs);
+  if (areRemarksEnabled(module))
+    for (size_t level = 0; level < callees.getNumLevels(); ++level)
+      remarkUnknownCallees(callees, level);
   // A pair comes behind the second of its halves.
   DenseMap<Operation *, FunctionPair> pairs;
   for (FunctionPair pair : getFunctionPairs(module))

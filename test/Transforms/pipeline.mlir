@@ -27,25 +27,27 @@
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,OPTIONS
 
 //      OPTIONS: commsched-set-costs{assume-fusion=false compute-slowdown={{5.*}} exclusive-groups=true link-sharing=true profile={{.+}}.json slack=7 target=b200},
-//      PASSES: func.func(
-// PASSES-NEXT:   test-commsched-infer-size-hints,
-// PASSES-NEXT:   commsched-remove-unsharded-param-usage,
-// DEFAULTS-NEXT:   commsched-reinplace-all-gather,
+// DEFAULTS:      test-commsched-callees-first{pipelines={func.func(
+//  OPTIONS-NEXT: func.func(
+// DEFAULTS-SAME:   test-commsched-infer-size-hints,
+//  OPTIONS-NEXT:   test-commsched-infer-size-hints,
+// DEFAULTS-SAME:   commsched-remove-unsharded-param-usage,
+//  OPTIONS-NEXT:   commsched-remove-unsharded-param-usage,
+// DEFAULTS-SAME:   commsched-reinplace-all-gather,
 //  OPTIONS-NEXT:   commsched-reinplace-all-gather
 //  OPTIONS-NEXT: ),
 //  OPTIONS-NEXT: commsched-frontier{
 //  OPTIONS-SAME:   bitwise=true buckets=off file={{.+}}.csv max-chunks=4 memory-budget=7% mode=coalesced split=off
-//  OPTIONS-NEXT: func.func(
-// PASSES-NEXT:   commsched-pipeline-loops{
+//  OPTIONS-NEXT: test-commsched-callees-first{pipelines={func.func(
+//  PASSES-SAME:   commsched-pipeline-loops{
 // DEFAULTS-SAME:   memory-budget=5% merge-gathers=true
 //  OPTIONS-SAME:   memory-budget=7% merge-gathers=true
-// PASSES-NEXT:   commsched-schedule{
+//  PASSES-SAME:   commsched-schedule{
 // DEFAULTS-SAME:   allocator=pytorch bitwise=false buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
 //  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
-// PASSES-NEXT:   test-commsched-choose-implementations{
+//  PASSES-SAME:   test-commsched-choose-implementations{
 // DEFAULTS-SAME:   memory-budget=5%
 //  OPTIONS-SAME:   memory-budget=7%
-// PASSES-NEXT: )
 
 // It runs by its name in a pipeline as well.
 // RUN: commsched-opt %s --pass-pipeline='builtin.module(commsched-pipeline{memory-budget=5%})' \

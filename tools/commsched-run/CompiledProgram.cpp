@@ -8,6 +8,7 @@
 
 #include "CompiledProgram.h"
 
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Pipelines.h"
@@ -123,6 +124,7 @@ LogicalResult CompiledProgram::predict() {
   if (failed(analysis))
     return failure();
   OperationCosts &costs = *(*analysis)->getCosts();
+  Callees callees(*module, costs);
   if (plan.depth != 1)
     return predictSteadyState(costs);
   FailureOr<std::optional<StepReport>> report = simulateFunction(

@@ -60,6 +60,16 @@ inline constexpr llvm::StringLiteral fsdpAttrName = "commsched.fsdp";
 /// their own.
 inline constexpr llvm::StringLiteral pureAttrName = "commsched.pure";
 
+/// On a call, while passes run on the caller: what the callee takes, does and
+/// holds. See CommSched/Analysis/Problem/CalleeSummary.h.
+inline constexpr llvm::StringLiteral calleeAttrName = "commsched.callee";
+inline constexpr llvm::StringLiteral calleePriceKey = "price";
+inline constexpr llvm::StringLiteral calleeEffectsKey = "effects";
+inline constexpr llvm::StringLiteral calleeBytesKey = "inner_bytes";
+inline constexpr llvm::StringLiteral calleeAliasesKey = "aliases";
+inline constexpr llvm::StringLiteral noEffects = "none";
+inline constexpr llvm::StringLiteral onlyCommunicates = "communication";
+
 /// On an operation: what reads its results computes them on the way, so that
 /// they take no storage. The number of the operand whose storage has to live
 /// until then.

@@ -62,6 +62,8 @@ private:
   FailureOr<int64_t> getOfPipelined(Operation *op);
   FailureOr<int64_t> getOfBlock(Block &block);
 
+  /// By block of a callee, which may be called often.
+  DenseMap<Block *, int64_t> calleeNs;
   OperationCosts &costs;
   LeastOf of;
   int64_t busiestLoopNs = 0;
@@ -182,9 +184,13 @@ FailureOr<int64_t> LeastTimes::get(Operation *op) {
     return getOfLoop(op, *blocks);
   int64_t leastNs = 0;
   for (Block *block : *blocks) {
-    FailureOr<int64_t> blockNs = getOfBlock(*block);
+    auto known = calleeNs.find(block);
+    FailureOr<int64_t> blockNs =
+        known == calleeNs.end() ? getOfBlock(*block) : known->second;
     if (failed(blockNs))
       return failure();
+    if (isa<CallOpInterface>(op))
+      calleeNs[block] = *blockNs;
     leastNs = saturatingAdd(leastNs, *blockNs);
   }
   return leastNs;

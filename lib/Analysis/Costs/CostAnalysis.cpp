@@ -94,8 +94,6 @@ void CostAnalysis::read(Operation *op, const cost::MeasuredTable *profile) {
   if (profile)
     profile->applyTo(*target);
   costs.emplace(*target, profile, symbolTables);
-  if (isa<ModuleOp>(op))
-    costs->priceCallees();
   if (failed(checkImplementations(op, *costs)))
     costs.reset();
 }

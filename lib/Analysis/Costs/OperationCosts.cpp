@@ -12,6 +12,7 @@
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
@@ -19,7 +20,6 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "llvm/ADT/SmallPtrSet.h"
 
 #include <algorithm>
 #include <limits>
@@ -57,10 +57,11 @@ void OperationPrice::add(const OperationPrice &other) {
   computeNs = saturatingAdd(computeNs, other.computeNs);
   commNs = saturatingAdd(commNs, other.commNs);
   measuredNs = saturatingAdd(measuredNs, other.measuredNs);
-  numOps += other.numOps;
-  numMeasured += other.numMeasured;
-  numPinned += other.numPinned;
-  numAssumed += other.numAssumed;
+  // Callees count as often as they are called, which may be more than fits.
+  numOps = saturatingAdd(numOps, other.numOps);
+  numMeasured = saturatingAdd(numMeasured, other.numMeasured);
+  numPinned = saturatingAdd(numPinned, other.numPinned);
+  numAssumed = saturatingAdd(numAssumed, other.numAssumed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,8 +264,8 @@ OperationPrice OperationCosts::estimate(Operation *op) {
     return OperationPrice();
   if (op->getNumRegions() != 0)
     return priceRegions(op);
-  if (Region *callee = findCallee(op))
-    return priceCall(op, *callee);
+  if (std::optional<CalleeSummary> callee = CalleeSummary::find(op))
+    return callee->price;
   if (onlyAllocatesOrFrees(op))
     return OperationPrice();
   return estimateBytes(op);
@@ -455,34 +456,25 @@ static std::optional<std::string> describeUnknownSize(Operation *op) {
   return std::nullopt;
 }
 
-/// explainUnknownCost(); `seen` are the callees that the search is in.
-static std::string explainUnknown(OperationCosts &costs, Operation *op,
-                                  SmallPtrSetImpl<Region *> &seen) {
+std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
+                                                Operation *op) {
   if (std::optional<std::string> size = describeUnknownSize(op))
     return *size;
   std::string name = "'" + op->getName().getStringRef().str() + "'";
   SmallVector<Region *> regions =
       llvm::to_vector(llvm::make_pointer_range(op->getRegions()));
-  if (Region *callee = getCalledBody(op, costs.getSymbolTables())) {
-    if (!seen.insert(callee).second)
+  if (std::optional<CalleeSummary> callee = CalleeSummary::find(op)) {
+    if (!callee->innerBytes)
       return "the function that " + name + " calls calls itself";
-    regions.push_back(callee);
+    if (Region *body = getCalledBody(op, costs.getSymbolTables()))
+      regions.push_back(body);
   }
   for (Region *region : regions)
     for (Operation &nested : region->getOps())
       if (!costs.price(&nested).isKnown())
-        return explainUnknown(costs, &nested, seen);
+        return explainUnknownCost(costs, &nested);
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (collective && failed(collective.getProcessGroup(costs.getSymbolTables())))
     return "the group of " + name + " is not known";
   return "the cost of " + name + " is not known";
-}
-
-std::string mlir::commsched::explainUnknownCost(OperationCosts &costs,
-                                                Operation *op) {
-  SmallPtrSet<Region *, 4> seen;
-  // A function that calls itself is known by its call.
-  if (auto function = op->getParentOfType<FunctionOpInterface>())
-    seen.insert(&function.getFunctionBody());
-  return explainUnknown(costs, op, seen);
 }

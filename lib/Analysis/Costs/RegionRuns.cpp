@@ -10,6 +10,7 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockNodes.h"
+#include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
@@ -20,7 +21,6 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/APSInt.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <limits>
@@ -243,8 +243,10 @@ std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
   SmallVector<Block *> blocks;
   RegionUse use = getRegionUse(op);
   if (op->getNumRegions() == 0) {
-    Region *callee = findCallee(op);
-    if (!callee || recursive.contains(callee))
+    std::optional<CalleeSummary> known = CalleeSummary::find(op);
+    Region *callee =
+        known && known->innerBytes ? getCalledBody(op, symbolTables) : nullptr;
+    if (!callee)
       return std::nullopt;
     llvm::append_range(blocks, llvm::make_pointer_range(*callee));
   } else if (use == RegionUse::Unknown || use == RegionUse::Element) {
@@ -253,14 +255,4 @@ std::optional<SmallVector<Block *>> OperationCosts::findRuns(Operation *op) {
     priceOnce(op, &blocks);
   }
   return blocks;
-}
-
-OperationPrice OperationCosts::priceCall(Operation *op, Region &callee) {
-  // How often a function calls itself is not known.
-  if (!called.insert(&callee).second) {
-    recursive.insert(&callee);
-    return OperationPrice::assumed(assumeNs(op));
-  }
-  llvm::scope_exit leave([&] { called.erase(&callee); });
-  return priceRegion(callee);
 }

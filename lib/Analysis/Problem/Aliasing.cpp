@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
+#include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/Destinations.h"
@@ -15,6 +16,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -27,6 +29,13 @@ Value mlir::commsched::getAliasedValue(OpResult result) {
   Operation *op = result.getOwner();
   if (Value operand = getFusedOperand(op))
     return operand;
+  if (isa<CallOpInterface>(op)) {
+    std::optional<CalleeSummary> callee = CalleeSummary::find(op);
+    int64_t operand = callee && !callee->aliases.empty()
+                          ? callee->aliases[result.getResultNumber()]
+                          : -1;
+    return operand < 0 ? Value() : op->getOperand(operand);
+  }
   if (auto alias = dyn_cast<AliasOpInterface>(op))
     return alias.getAliasedValue(result);
   if (auto view = dyn_cast<ViewLikeOpInterface>(op))
@@ -75,8 +84,8 @@ bool mlir::commsched::allResultsAlias(Operation *op) {
 }
 
 bool mlir::commsched::makesOnlyViews(Operation *op) {
-  return !isa<DestinationStyleOpInterface>(op) && !writesDestination(op) &&
-         allResultsAlias(op);
+  return !isa<DestinationStyleOpInterface, CallOpInterface>(op) &&
+         !writesDestination(op) && allResultsAlias(op);
 }
 
 bool mlir::commsched::isFreeView(Operation *op) {

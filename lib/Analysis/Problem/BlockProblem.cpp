@@ -14,6 +14,7 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Interfaces/Futures.h"
 #include "Dependences.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -60,10 +61,12 @@ static bool hasGivenTime(Operation *op) {
   return getPinnedRuntimeNs(op) || op->hasAttr(measuredNsAttrName);
 }
 
-/// Whether `ns` is what is left of a longer time of the regions of `op`.
+/// Whether `ns` is what is left of a longer time of the regions or the callee
+/// of `op`.
 static bool isSaturated(Operation *op, int64_t ns) {
   return ns == std::numeric_limits<int64_t>::max() &&
-         op->getNumRegions() != 0 && !hasGivenTime(op);
+         (op->getNumRegions() != 0 || isa<CallOpInterface>(op)) &&
+         !hasGivenTime(op);
 }
 
 /// Reports that `op`, which takes `ns`, is too long.
@@ -80,7 +83,8 @@ static LogicalResult reportOverflow(Operation *op, int64_t ns) {
   if (isLoop)
     return diag << "runs its body " << getTripCount(op).count
                 << " times, and the nanoseconds of that do not fit 64 bits";
-  return diag << "has regions whose nanoseconds do not fit 64 bits";
+  return diag << (isa<CallOpInterface>(op) ? "calls a function" : "has regions")
+              << " whose nanoseconds do not fit 64 bits";
 }
 
 int64_t BlockProblemBuilder::price(Operation *op) {
@@ -140,9 +144,10 @@ LogicalResult BlockProblemBuilder::addBuffers() {
       continue;
     if (llvm::AddOverflow(totalBytes, scratch, totalBytes))
       return op->emitOpError("has ")
-             << scratch
-             << " bytes live in its regions, which together with "
-                "the values of its block do not fit 64 bits";
+             << scratch << " bytes live in "
+             << (isa<CallOpInterface>(op) ? "its callee" : "its regions")
+             << ", which together with the values of its block do not fit 64 "
+                "bits";
     result.problem.addBuffer(scratch, static_cast<NodeId>(node),
                              /*freed=*/true);
     result.bufferRoots.push_back(Value());

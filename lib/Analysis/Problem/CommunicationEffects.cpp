@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -24,8 +25,20 @@ static bool mayCommunicate(SideEffects::Resource *resource) {
          resource != HostResource::get();
 }
 
+/// What the callee of `op` does, if that is known of the call `op`.
+static std::optional<CalleeSummary::Effects> findCalleeEffects(Operation *op) {
+  if (!isa<CallOpInterface>(op))
+    return std::nullopt;
+  if (op->getDiscardableAttr(pureAttrName))
+    return CalleeSummary::Effects::None;
+  std::optional<CalleeSummary> callee = CalleeSummary::find(op);
+  if (!callee || callee->effects == CalleeSummary::Effects::Unknown)
+    return std::nullopt;
+  return callee->effects;
+}
+
 bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {
-  if (isa<CallOpInterface>(op) && op->getDiscardableAttr(pureAttrName))
+  if (findCalleeEffects(op))
     return false;
   if (auto known = dyn_cast<KnownEffectsOpInterface>(op))
     return !known.hasKnownEffects();
@@ -38,7 +51,8 @@ bool mlir::commsched::hasUnknownMemoryEffects(Operation *op) {
 
 /// Whether `op` itself, apart from its regions, communicates or might.
 static bool isUnknown(Operation *op) {
-  if (hasUnknownMemoryEffects(op))
+  if (hasUnknownMemoryEffects(op) ||
+      findCalleeEffects(op) == CalleeSummary::Effects::Communication)
     return true;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effects)

@@ -9,6 +9,7 @@
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
+#include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Analysis/Problem/Transport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -61,6 +62,7 @@ StorageAnalysis::StorageAnalysis(Block &block) : block(block) {
     }
     addUses(&op);
     takeOver(&op);
+    takeOverInCallee(&op);
     addResults(&op);
   }
   keepLiveOut(block);
@@ -226,14 +228,43 @@ void StorageAnalysis::takeOver(Operation *op) {
   for (OpOperand &operand : op->getOpOperands())
     if (!copied.contains(&operand))
       needed.insert(getStorage(operand.get()));
-  for (auto [operand, result] : candidates) {
-    int32_t storage = getStorage(operand->get());
-    if (!isReplaceable(op, operand, result) || !needed.insert(storage).second)
+  for (auto [operand, result] : candidates)
+    if (int32_t storage = getStorage(operand->get());
+        isReplaceable(op, operand, result) && needed.insert(storage).second)
+      takeOver(result, storage);
+}
+
+void StorageAnalysis::takeOver(OpResult result, int32_t storage) {
+  takenOver[getCurrentIndex()].push_back(storage);
+  occupants[storage].isTakenOver = true;
+  place(result, storage);
+  mergeUnknown(result, storage);
+}
+
+void StorageAnalysis::takeOverInCallee(Operation *op) {
+  std::optional<CalleeSummary> callee = CalleeSummary::find(op);
+  int64_t freedBytes = callee ? -callee->innerBytes.value_or(0) : 0;
+  if (freedBytes <= 0)
+    return;
+  // By type, the last one first.
+  DenseMap<Type, SmallVector<OpOperand *>> operands;
+  for (OpOperand &operand : llvm::reverse(op->getOpOperands()))
+    operands[operand.get().getType()].push_back(&operand);
+  DenseSet<int32_t> taken;
+  for (OpResult result : op->getResults()) {
+    auto it = operands.find(result.getType());
+    std::optional<int64_t> bytes = getStaticBytes(getSizedType(result));
+    if (it == operands.end() || !bytes || *bytes > freedBytes)
       continue;
-    takenOver[getCurrentIndex()].push_back(storage);
-    occupants[storage].isTakenOver = true;
-    place(result, storage);
-    mergeUnknown(result, storage);
+    while (!it->second.empty()) {
+      OpOperand *operand = it->second.pop_back_val();
+      int32_t storage = getStorage(operand->get());
+      if (!isReplaceable(op, operand, result) || !taken.insert(storage).second)
+        continue;
+      takeOver(result, storage);
+      freedBytes -= *bytes;
+      break;
+    }
   }
 }
 
@@ -450,6 +481,8 @@ int64_t mlir::commsched::computeCountedBytes(Block &block) {
 }
 
 int64_t mlir::commsched::computeScratchBytes(Operation *op) {
+  if (std::optional<CalleeSummary> callee = CalleeSummary::find(op))
+    return std::max<int64_t>(callee->innerBytes.value_or(0), 0);
   if (op->getNumRegions() == 0 || isa<CollectiveOpInterface>(op))
     return 0;
   RegionUse use = getRegionUse(op);

@@ -10,6 +10,7 @@
 
 #include "../ReportParts.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/Support/JSON.h"
@@ -86,9 +87,11 @@ static Operation *findInnerCollective(Operation *op) {
 
 LogicalResult StepReader::addComputation(NodeId node) {
   Operation *op = block.getOperation(node);
-  if (isa<CallOpInterface>(op))
-    return op->emitError("cannot be exported: it calls a function, which has "
-                         "to be inlined first (--inline)");
+  if (isa<CallOpInterface>(op) &&
+      getCommunicationEffect(op) != CommunicationEffect::None)
+    return op->emitError("cannot be exported: it calls a function that "
+                         "communicates, or might, and has to be inlined first "
+                         "(--inline)");
   if (Operation *inner = findInnerCollective(op)) {
     auto error = op->emitError("cannot be exported: it has a region that "
                                "communicates, of which a trace cannot consist");

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
@@ -71,6 +72,7 @@ LogicalResult AlignRuntimes::writeTimes(ArrayRef<TimedFunction> functions) {
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return failure();
+  Callees callees(getOperation(), *costs);
   RankTimes times;
   for (const TimedFunction &timed : functions)
     times[toFileText(timed.name)] = getTimes(timed, *costs);

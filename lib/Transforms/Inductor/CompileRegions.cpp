@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Transforms/Passes.h"
@@ -313,6 +314,7 @@ FailureOr<bool> CompileRegions::compile() {
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (failed(pipelines) || !costs)
     return failure();
+  Callees callees(getOperation(), *costs);
   std::vector<MarkedBlock> blocks;
   bool isChanged = false;
   for (auto &[block, marked] : marks->blocks) {

@@ -215,6 +215,7 @@ void FitMemory::runOnOperation() {
   if (failed(pricing))
     return signalPassFailure();
   OperationCosts &costs = *(*pricing)->getCosts();
+  Callees callees(module, costs);
   SymbolTableCollection symbolTables;
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
   SymbolUserMap users(symbolTables, module);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
@@ -318,6 +319,7 @@ void PartitionJoint::runOnOperation() {
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return signalPassFailure();
+  Callees callees(module, *costs);
   SymbolTableCollection symbolTables;
   SymbolTable &symbols = symbolTables.getSymbolTable(module);
   SymbolUserMap users(symbolTables, module);

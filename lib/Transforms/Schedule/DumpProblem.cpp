@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
+#include "CommSched/Analysis/Costs/Callees.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Report/ProgramJson.h"
 #include "CommSched/Transforms/Passes.h"
@@ -40,15 +41,13 @@ struct DumpProblem : mlir::commsched::impl::DumpProblemBase<DumpProblem> {
 } // namespace
 
 static FailureOr<NamedProblem> readProblem(func::FuncOp function,
-                                           OperationCosts *costs) {
-  if (!costs)
-    return failure();
+                                           OperationCosts &costs) {
   FailureOr<BlockProblem> problem =
-      priceBlock(function.getBody().front(), *costs);
+      priceBlock(function.getBody().front(), costs);
   if (failed(problem))
     return failure();
   if (areRemarksEnabled(function))
-    remarkAssumptions(function.getSymName(), listAssumptions(*problem, *costs));
+    remarkAssumptions(function.getSymName(), listAssumptions(*problem, costs));
   if (Operation *half = problem->getHalfOfPair())
     return half->emitError("cannot be dumped: ")
            << getObstacle(*problem)->reason;
@@ -58,6 +57,10 @@ static FailureOr<NamedProblem> readProblem(func::FuncOp function,
 void DumpProblem::runOnOperation() {
   ModuleOp module = getOperation();
   std::vector<NamedProblem> problems;
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
+    return signalPassFailure();
+  Callees callees(module, *costs);
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
@@ -67,8 +70,7 @@ void DumpProblem::runOnOperation() {
           << "the function has several blocks";
       continue;
     }
-    FailureOr<NamedProblem> problem = readProblem(
-        function, getChildAnalysis<CostAnalysis>(function).getCosts());
+    FailureOr<NamedProblem> problem = readProblem(function, *costs);
     if (failed(problem))
       return signalPassFailure();
     problems.push_back(std::move(*problem));

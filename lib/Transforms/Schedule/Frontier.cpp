@@ -232,6 +232,10 @@ void Frontier::runOnOperation() {
   if (failed(emitOptionError(getOperation(), optionError)))
     return signalPassFailure();
   ModuleOp module = getOperation();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
+    return signalPassFailure();
+  Callees callees(module, *costs);
   auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
   std::vector<FunctionFrontier> frontiers(functions.size());
   LogicalResult result = failableParallelForEachN(

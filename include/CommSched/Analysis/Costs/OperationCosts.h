@@ -107,8 +107,7 @@ public:
   ///    with the collectives that an iteration starts for the next; of several
   ///    alternative regions the dearest counts. If no interface describes how
   ///    the regions are run, at least the roofline over operands and results;
-  ///  * a call of a function with a body, after priceCallees(): likewise that
-  ///    body;
+  ///  * a call that says what its callee takes (CalleeSummary): that;
   ///  * an operation that only allocates or frees: 0;
   ///  * any other: the roofline over the bytes of operands and results.
   /// None when the time of `op`, or of an operation in its regions, would be a
@@ -140,9 +139,9 @@ public:
   /// The measured products.
   const cost::MeasuredProducts &getProducts() const { return products; }
 
-  /// Lets a call take what is in its callee. Only where no other thread changes
-  /// other functions than the one that is priced: in passes on modules.
-  void priceCallees() { pricesCallees = true; }
+  /// What one run of `region` takes: its blocks, one after the other, each as
+  /// simulated in its order.
+  OperationPrice priceRegion(Region &region);
 
   /// The file of the measured profile; none without one.
   const std::optional<std::string> &getProfilePath() const {
@@ -170,13 +169,8 @@ private:
                                                 double flops, int64_t bytes);
   OperationPrice priceRegions(Operation *op);
   OperationPrice priceOnce(Operation *op, SmallVectorImpl<Block *> *blocks);
-  OperationPrice priceRegion(Region &region);
   OperationPrice priceBlock(Block &block);
   OperationPrice pricePipelined(Block &block, int64_t iterations);
-  OperationPrice priceCall(Operation *op, Region &callee);
-  Region *findCallee(Operation *op) {
-    return pricesCallees ? getCalledBody(op, symbolTables) : nullptr;
-  }
   OperationPrice estimateBytes(Operation *op);
 
   cost::Target target;
@@ -187,11 +181,6 @@ private:
   std::shared_ptr<const cost::MeasuredOperations> operations;
   cost::MeasuredProducts products;
   SymbolTableCollection &symbolTables;
-  bool pricesCallees = false;
-  /// The functions whose calls are being priced.
-  DenseSet<Region *> called;
-  /// Those of which one calls itself, at once or by others.
-  DenseSet<Region *> recursive;
 };
 
 /// Puts what was measured of operations in `root` onto them, for passes that

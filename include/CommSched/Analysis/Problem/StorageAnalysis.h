@@ -153,6 +153,10 @@ private:
   int32_t findAliased(OpResult result);
   bool isReplaceable(Operation *op, OpOperand *operand, OpResult result) const;
   void takeOver(Operation *op);
+  void takeOver(OpResult result, int32_t storage);
+  /// Lets results of a call have the storages of operands that end there, as
+  /// far as the callee frees operands before all results are there.
+  void takeOverInCallee(Operation *op);
   void mergeUnknown(OpResult result, int32_t storage);
   void resize(ResizeStorageOp op);
   void keepLiveOut(Block &block);
@@ -198,9 +202,10 @@ schedule::MemoryTimeline simulateBlockMemory(Block &block);
 /// around counts: arguments, or else results of the operation that holds it.
 int64_t computeCountedBytes(Block &block);
 
-/// The bytes that are live in the regions of `op` beyond those that its block
-/// counts: the largest over its blocks. 0 for an operation without regions, or
-/// one whose regions run for each element or in a way that is not known.
+/// The bytes that are live in the regions of `op`, or in what it calls, beyond
+/// those that its block counts: the largest over its blocks. 0 for any other
+/// operation, and for one whose regions run for each element or in a way that
+/// is not known.
 int64_t computeScratchBytes(Operation *op);
 
 } // namespace mlir::commsched

@@ -113,6 +113,25 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
+def CalleesFirst : Pass<"test-commsched-callees-first", "::mlir::ModuleOp"> {
+  let summary = "run passes on functions before those on their callers";
+  let description = [{
+    Runs `pipelines`, such as `func.func(commsched-schedule)`, on the functions
+    of the module, those that are called before those that call them. While they
+    run on a function, its calls say what their callees take as they have become
+    (`commsched.callee`): a call is a node whose time, communication and memory
+    are those of its callee, as a loop is for its body. Each callee is read once.
+
+    A call is a barrier if its callee has no body or is not known, or if the
+    function calls itself. A remark says so.
+  }];
+  let options = [
+    ListOption<"pipelines", "pipelines", "OpPassManager",
+               "Pipelines of passes on functions">,
+  ];
+  let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
+}
+
 def InferSizeHints
     : Pass<"test-commsched-infer-size-hints", "::mlir::func::FuncOp"> {
   let summary = "pass hints for dynamic sizes on from values to their users";

@@ -1,0 +1,150 @@
+// RUN: split-file %s %t
+// RUN: commsched-opt %t/report.mlir --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %t/report.mlir
+// RUN: commsched-opt %t/report.mlir --commsched-report -o /dev/null \
+// RUN:   | FileCheck %t/report.mlir --check-prefix=TABLE
+// RUN: commsched-opt %t/barriers.mlir --commsched-report -o /dev/null 2>&1 \
+// RUN:   --remarks-filter=commsched | FileCheck %t/barriers.mlir
+// RUN: not commsched-opt %t/overflow.mlir --commsched-report -o /dev/null 2>&1 \
+// RUN:   | FileCheck %t/overflow.mlir
+
+// A call is to its function what a loop is to its body.
+
+//--- report.mlir
+
+commsched.group @g size(8)
+
+// The reduction is hidden behind "mm", so that a call takes 50 and not 80.
+func.func private @layer(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %f = commsched.all_reduce %x on @g reduction(sum)
+      {commsched.name = "reduce", commsched.runtime_ns = 30 : i64}
+      : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40 : i64}
+      : (tensor<64xf32>) -> tensor<64xf32>
+  %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
+  %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 10 : i64}
+      : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}
+
+// Two calls of two layers each, and three times one in a loop. The collective
+// is one row, with the number of times that it runs.
+// CHECK: "function":"step"
+// CHECK-SAME: "num_collectives":7,"comm_bytes":1792,"step_time_ns":350,"compute_time_ns":350,"comm_time_ns":210,"exposed_comm_ns":0
+// CHECK-SAME: "collectives":[{"name":"reduce",
+// CHECK-SAME: "iterations":7
+// CHECK-NOT: "name":"reduce"
+// CHECK: "function"
+// TABLE: function @step
+// TABLE: reduce {{ *}}all_reduce x 7 {{ *}}g
+func.func private @two(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %y = func.call @layer(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %z = func.call @layer(%y) : (tensor<64xf32>) -> tensor<64xf32>
+  return %z : tensor<64xf32>
+}
+func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = func.call @two(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  %b = func.call @two(%a) : (tensor<64xf32>) -> tensor<64xf32>
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%v = %b) -> (tensor<64xf32>) {
+    %y = func.call @layer(%v) : (tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %y : tensor<64xf32>
+  }
+  return %r : tensor<64xf32>
+}
+
+// 256 bytes come in, 1024 are live in the callee and 256 go out.
+// CHECK: "function":"inside"
+// CHECK-SAME: "peak_memory_bytes":1536,
+// CHECK-SAME: "@scratch (inside)","bytes":1024
+func.func private @scratch(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %t = commsched.compute "wide"(%x) {commsched.runtime_ns = 1 : i64}
+      : (tensor<64xf32>) -> tensor<256xf32>
+  %y = commsched.compute "narrow"(%t) {commsched.runtime_ns = 1 : i64}
+      : (tensor<256xf32>) -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}
+func.func @inside(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %y = func.call @scratch(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  return %y : tensor<64xf32>
+}
+
+// The callee frees its first argument before it makes its second result: 512
+// come in, and 768 are the most.
+// CHECK: "function":"update"
+// CHECK-SAME: "peak_memory_bytes":768,
+func.func private @optimizer(%w: tensor<64xf32> {commsched.freeable},
+                             %m: tensor<64xf32> {commsched.freeable})
+    -> (tensor<64xf32>, tensor<64xf32>) {
+  %w1 = commsched.compute "w"(%w) {commsched.runtime_ns = 1 : i64}
+      : (tensor<64xf32>) -> tensor<64xf32>
+  %m1 = commsched.compute "m"(%m) {commsched.runtime_ns = 1 : i64}
+      : (tensor<64xf32>) -> tensor<64xf32>
+  return %w1, %m1 : tensor<64xf32>, tensor<64xf32>
+}
+func.func @update(%w: tensor<64xf32> {commsched.freeable},
+                  %m: tensor<64xf32> {commsched.freeable})
+    -> (tensor<64xf32>, tensor<64xf32>) {
+  %r:2 = func.call @optimizer(%w, %m)
+      : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+}
+
+// A result that is an argument takes nothing.
+// CHECK: "function":"hands_on"
+// CHECK-SAME: "peak_memory_bytes":512,
+func.func private @saves(%x: tensor<64xf32>)
+    -> (tensor<64xf32>, tensor<64xf32>) {
+  %y = commsched.compute "y"(%x) {commsched.runtime_ns = 1 : i64}
+      : (tensor<64xf32>) -> tensor<64xf32>
+  return %y, %x : tensor<64xf32>, tensor<64xf32>
+}
+func.func @hands_on(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %r:2 = func.call @saves(%x)
+      : (tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+}
+
+//--- barriers.mlir
+
+// Those that are called come first.
+// CHECK: barriers.mlir:[[@LINE+14]]:3: {{.*}}func.call is a barrier, priced by its operands and results: @even, {{.*}}barriers.mlir:[[@LINE+17]]:1, calls itself
+// CHECK: barriers.mlir:[[@LINE+17]]:3: {{.*}}func.call is a barrier, priced by its operands and results: @odd, {{.*}}barriers.mlir:[[@LINE+12]]:1, calls itself
+// CHECK: barriers.mlir:[[@LINE+6]]:3: {{.*}}func.call is a barrier, priced by its operands and results: @declared, {{.*}}barriers.mlir:[[@LINE+4]]:1, has no body
+// CHECK: barriers.mlir:[[@LINE+6]]:3: {{.*}}func.call_indirect is a barrier, priced by its operands and results: which function it calls is not known
+// CHECK: barriers.mlir:[[@LINE+6]]:3: {{.*}}func.call is assumed to take 1000 ns, {{.*}} calls itself
+// CHECK-NOT: is a barrier
+func.func private @declared(tensor<4xf32>)
+func.func @unknown(%x: tensor<4xf32>, %f: (tensor<4xf32>) -> ()) {
+  func.call @declared(%x) : (tensor<4xf32>) -> ()
+  func.call_indirect %f(%x) : (tensor<4xf32>) -> ()
+  func.call @odd(%x) : (tensor<4xf32>) -> ()
+  return
+}
+func.func @odd(%x: tensor<4xf32>) {
+  func.call @even(%x) : (tensor<4xf32>) -> ()
+  return
+}
+func.func @even(%x: tensor<4xf32>) {
+  func.call @odd(%x) : (tensor<4xf32>) -> ()
+  return
+}
+
+//--- overflow.mlir
+
+// CHECK: overflow.mlir:[[@LINE+2]]:{{.*}} calls a function whose nanoseconds do not fit 64 bits
+func.func @longest() {
+  func.call @longer() : () -> ()
+  return
+}
+func.func private @longer() {
+  func.call @long() : () -> ()
+  func.call @long() : () -> ()
+  return
+}
+func.func private @long() {
+  commsched.compute "long"() {commsched.runtime_ns = 6000000000000000000 : i64} : () -> ()
+  return
+}
