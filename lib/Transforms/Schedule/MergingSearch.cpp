@@ -218,6 +218,7 @@ private:
   FailureOr<bool> improve(const Rules &rules);
   std::vector<PlanRule> listUniform() const;
   Rules applyToParameters(const PlanRule &rule) const;
+  Rules applyToKind(size_t kind, const PlanRule &rule) const;
   LogicalResult vary(size_t kind, function_ref<bool(PlanRule &)> change);
   LogicalResult varySizes(size_t kind, size_t first, size_t length);
   LogicalResult varyKind(size_t kind);
@@ -357,6 +358,14 @@ LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
   rules[kind].isCoalesced = !rules[kind].isCoalesced;
   if (failed(sketch(rules)))
     return failure();
+  for (PlanRule rule :
+       {PlanRule::byModules(1), PlanRule::byModules(0), PlanRule::bySize(25)}) {
+    rules = getBestRules();
+    rule.isCoalesced = rules[kind].isCoalesced;
+    rules[kind] = rule;
+    if (failed(sketch(rules)))
+      return failure();
+  }
   for (int32_t distance : {-1, 1}) {
     auto move = [&](PlanRule &rule) {
       std::optional<int32_t> next =
@@ -406,6 +415,14 @@ MergingSearch::Descent::applyToParameters(const PlanRule &rule) const {
   return rules;
 }
 
+/// A rule for one kind, where all others travel alone.
+MergingSearch::Rules
+MergingSearch::Descent::applyToKind(size_t kind, const PlanRule &rule) const {
+  Rules rules(search.mergeable.kinds.size(), PlanRule::bySize(0));
+  rules[kind] = rule;
+  return rules;
+}
+
 /// Varies parts of that length of all kinds, or what a kind shares.
 LogicalResult MergingSearch::Descent::varyParts(size_t length) {
   for (auto [kind, collectives] : llvm::enumerate(search.mergeable.kinds)) {
@@ -434,6 +451,9 @@ LogicalResult MergingSearch::Descent::run() {
   for (const PlanRule &rule : uniform)
     if (rule.kind == PlanRule::Kind::Modules)
       simple.push_back(applyToParameters(rule));
+  for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
+    for (int32_t percent : {25, 12})
+      simple.push_back(applyToKind(kind, PlanRule::bySize(percent)));
   if (failed(sketch(simple)))
     return failure();
   if (!best)
