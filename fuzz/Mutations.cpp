@@ -137,7 +137,6 @@ static constexpr std::string_view attributes[] = {
     "commsched.baseline_peak_bytes = 1 : i64",
     "commsched.over_budget_bytes = 1 : i64",
     "commsched.carried = 0 : i64",
-    "commsched.source = {function = @f, result = 0 : i64}",
     "commsched.num_forward_outputs = 1 : i64",
     "commsched.forward = @forward",
     "commsched.backward = @backward",

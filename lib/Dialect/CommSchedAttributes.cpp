@@ -574,7 +574,7 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   if (name == pipelinedAttrName)
     return verifyPipelined(op, attr.getValue());
   if (name == roleAttrName || name == freeableAttrName ||
-      name == sourceAttrName || name == carriedAttrName)
+      name == carriedAttrName)
     return op->emitOpError() << "attribute '" << attr.getName().getValue()
                              << "' belongs on an argument, not on an operation";
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
@@ -606,8 +606,6 @@ LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
   }
   if (name == stepArgumentAttrName || name == repetitionAttrName)
     return verifySteadyStateNumber(op, attr, "argument " + Twine(argument));
-  if (name == sourceAttrName)
-    return verifyStepSource(op, argument, attr.getValue());
   if (name == carriedAttrName)
     return verifyCarried(op, argument, attr.getValue());
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()

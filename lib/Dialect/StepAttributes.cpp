@@ -12,8 +12,8 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
-#include "llvm/ADT/STLExtras.h"
-#include <limits>
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -25,13 +25,10 @@ using namespace mlir::commsched;
 std::optional<unsigned>
 mlir::commsched::getCarriedResult(FunctionOpInterface function,
                                   unsigned argument) {
-  if (auto result =
-          function.getArgAttrOfType<IntegerAttr>(argument, carriedAttrName))
-    return static_cast<unsigned>(result.getInt());
-  std::optional<StepSource> source = getStepSource(function, argument);
-  bool isOwn = source && source->iterations == 1 &&
-               source->function.getValue() == function.getName();
-  return isOwn ? std::optional(source->result) : std::nullopt;
+  auto result =
+      function.getArgAttrOfType<IntegerAttr>(argument, carriedAttrName);
+  return result ? std::optional(static_cast<unsigned>(result.getInt()))
+                : std::nullopt;
 }
 
 void mlir::commsched::setCarriedResult(FunctionOpInterface function,
@@ -44,181 +41,47 @@ DictionaryAttr mlir::commsched::dropCarried(DictionaryAttr attrs) {
   if (!attrs)
     return attrs;
   NamedAttrList list(attrs);
-  list.erase(sourceAttrName);
   if (list.erase(carriedAttrName))
     list.set(freeableAttrName, UnitAttr::get(attrs.getContext()));
   return list.getDictionary(attrs.getContext());
 }
 
-static int64_t getInteger(DictionaryAttr dict, StringRef key,
-                          int64_t otherwise) {
-  auto attr = dict.getAs<IntegerAttr>(key);
-  return attr ? attr.getInt() : otherwise;
-}
-
-std::optional<StepSource>
-mlir::commsched::getStepSource(FunctionOpInterface function,
-                               unsigned argument) {
-  auto dict =
-      function.getArgAttrOfType<DictionaryAttr>(argument, sourceAttrName);
-  if (!dict)
-    return std::nullopt;
-  StepSource source;
-  if (auto symbol = dict.getAs<FlatSymbolRefAttr>(sourceFunctionKey))
-    source.function = symbol.getAttr();
-  source.result = static_cast<unsigned>(getInteger(dict, sourceResultKey, 0));
-  source.iterations =
-      static_cast<unsigned>(getInteger(dict, sourceIterationsKey, 0));
-  return source;
-}
-
-void mlir::commsched::setStepSource(FunctionOpInterface function,
-                                    unsigned argument,
-                                    const StepSource &source) {
-  Builder builder(function.getContext());
-  NamedAttrList entries;
-  entries.set(sourceFunctionKey, FlatSymbolRefAttr::get(source.function));
-  entries.set(sourceResultKey, builder.getI64IntegerAttr(source.result));
-  if (source.iterations)
-    entries.set(sourceIterationsKey,
-                builder.getI64IntegerAttr(source.iterations));
-  function.setArgAttr(argument, sourceAttrName,
-                      entries.getDictionary(function.getContext()));
-}
-
 //===----------------------------------------------------------------------===//
-// Verification of one operation
+// Verification
 //===----------------------------------------------------------------------===//
 
-/// Names the attribute in errors.
-static std::string describe(unsigned argument,
-                            StringRef attr = sourceAttrName) {
-  return ("attribute '" + attr + "' of argument " + Twine(argument)).str();
-}
-
-/// Whether `attr` is an i64 between 0 and `most`.
-static bool isInteger(Attribute attr, int64_t most) {
-  auto number = dyn_cast<IntegerAttr>(attr);
-  return number && number.getType().isSignlessInteger(64) &&
-         number.getInt() >= 0 && number.getInt() <= most;
-}
-
-/// Starts an error about what `subject` names.
-static InFlightDiagnostic emitAttrError(Operation *op, const Twine &subject) {
-  return op->emitOpError() << subject << " ";
+/// Starts an error about the attribute of an argument.
+static InFlightDiagnostic emitCarriedError(Operation *op, unsigned argument) {
+  return op->emitOpError() << "attribute '" << carriedAttrName
+                           << "' of argument " << argument << " ";
 }
 
 LogicalResult mlir::commsched::verifyCarried(Operation *op, unsigned argument,
                                              Attribute attr) {
-  std::string subject = describe(argument, carriedAttrName);
-  if (!isInteger(attr, std::numeric_limits<int32_t>::max()))
-    return emitAttrError(op, subject)
+  auto number = dyn_cast<IntegerAttr>(attr);
+  if (!number || !number.getType().isSignlessInteger(64) ||
+      !llvm::isUInt<31>(number.getInt()))
+    return emitCarriedError(op, argument)
            << "must be the number of a result as an i64, not " << attr;
   auto function = dyn_cast<FunctionOpInterface>(op);
   if (!function)
-    return emitAttrError(op, subject) << "belongs on an argument of a function";
+    return emitCarriedError(op, argument)
+           << "belongs on an argument of a function";
   // Once a function is lowered, its results are no longer its own.
   if (!isa<FunctionType>(function.getFunctionType()))
     return success();
-  int64_t result = cast<IntegerAttr>(attr).getInt();
+  int64_t result = number.getInt();
   if (result >= function.getNumResults())
-    return emitAttrError(op, subject)
+    return emitCarriedError(op, argument)
            << "names result " << result << ", but the function has "
            << function.getNumResults();
   Type taken = function.getArgumentTypes()[argument];
   Type returned = function.getResultTypes()[result];
   if (taken == returned)
     return success();
-  return emitAttrError(op, subject)
+  return emitCarriedError(op, argument)
          << "names result " << result << ", whose type is " << returned
          << ", not " << taken;
-}
-
-LogicalResult mlir::commsched::verifyStepSource(Operation *op,
-                                                unsigned argument,
-                                                Attribute attr) {
-  std::string subject = describe(argument);
-  auto dict = dyn_cast<DictionaryAttr>(attr);
-  if (!dict)
-    return emitAttrError(op, subject) << "must be a dictionary, not " << attr;
-  for (NamedAttribute entry : dict)
-    if (!llvm::is_contained(
-            {sourceFunctionKey, sourceResultKey, sourceIterationsKey},
-            entry.getName().getValue()))
-      return emitAttrError(op, subject)
-             << "has the unknown key '" << entry.getName().getValue() << "'";
-  for (StringRef key : {sourceFunctionKey, sourceResultKey})
-    if (!dict.contains(key))
-      return emitAttrError(op, subject) << "lacks the key '" << key << "'";
-  if (Attribute function = dict.get(sourceFunctionKey);
-      !isa<FlatSymbolRefAttr>(function))
-    return emitAttrError(op, "key 'function' of " + subject)
-           << "must be a symbol, not " << function;
-  if (Attribute result = dict.get(sourceResultKey);
-      !isInteger(result, std::numeric_limits<int32_t>::max()))
-    return emitAttrError(op, "key 'result' of " + subject)
-           << "must be the number of a result as an i64, not " << result;
-  if (Attribute iterations = dict.get(sourceIterationsKey);
-      iterations && !isInteger(iterations, /*most=*/1))
-    return emitAttrError(op, "key 'iterations' of " + subject)
-           << "must be 0 or 1 as an i64, not " << iterations;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Verification against other functions
-//===----------------------------------------------------------------------===//
-
-/// Checks that `function` has the result that feeds `argument`, whose type is
-/// `type`.
-static LogicalResult verifyResult(Operation *op, unsigned argument, Type type,
-                                  FunctionOpInterface function,
-                                  unsigned result) {
-  // Once a function is lowered, its results are no longer its own.
-  if (!isa<FunctionType>(function.getFunctionType()))
-    return success();
-  bool exists = result < function.getNumResults();
-  if (exists && function.getResultTypes()[result] == type)
-    return success();
-  InFlightDiagnostic diag = emitAttrError(op, describe(argument))
-                            << "names result " << result << " of '@"
-                            << function.getName() << "', ";
-  if (exists)
-    diag << "whose type is " << function.getResultTypes()[result] << ", not "
-         << type;
-  else
-    diag << "which has " << function.getNumResults() << " results";
-  diag.attachNote(function.getLoc()) << "the function is here";
-  return diag;
-}
-
-static LogicalResult verifySource(func::FuncOp function, unsigned argument,
-                                  const StepSource &source,
-                                  SymbolTableCollection &symbolTables) {
-  Operation *symbol =
-      symbolTables.lookupNearestSymbolFrom(function, source.function);
-  auto from = dyn_cast_if_present<FunctionOpInterface>(symbol);
-  if (!from) {
-    InFlightDiagnostic diag = emitAttrError(function, describe(argument))
-                              << "names '@" << source.function.getValue()
-                              << "', which is no function of the module";
-    if (symbol)
-      diag.attachNote(symbol->getLoc()) << "the symbol is this operation";
-    return diag;
-  }
-  if (failed(verifyResult(function, argument,
-                          function.getArgumentTypes()[argument], from,
-                          source.result)))
-    return failure();
-  if (source.iterations || from->isBeforeInBlock(function))
-    return success();
-  InFlightDiagnostic diag =
-      emitAttrError(function, describe(argument))
-      << "names '@" << from.getName()
-      << "' with 'iterations' = 0, but that function does not stand before '@"
-      << function.getName() << "'";
-  diag.attachNote(from.getLoc()) << "the function is here";
-  return diag;
 }
 
 /// Checks that no two arguments take one result: each may overwrite what it
@@ -226,13 +89,13 @@ static LogicalResult verifySource(func::FuncOp function, unsigned argument,
 static LogicalResult verifyCarriedOnce(func::FuncOp function) {
   DenseMap<unsigned, unsigned> takenBy;
   for (unsigned argument : llvm::seq(function.getNumArguments())) {
-    if (!function.getArgAttr(argument, carriedAttrName))
+    std::optional<unsigned> result = getCarriedResult(function, argument);
+    if (!result)
       continue;
-    unsigned result = *getCarriedResult(function, argument);
-    auto [other, isFirst] = takenBy.try_emplace(result, argument);
+    auto [other, isFirst] = takenBy.try_emplace(*result, argument);
     if (!isFirst)
-      return emitAttrError(function, describe(argument, carriedAttrName))
-             << "names result " << result << ", which argument "
+      return emitCarriedError(function, argument)
+             << "names result " << *result << ", which argument "
              << other->second << " takes";
   }
   return success();
@@ -240,21 +103,12 @@ static LogicalResult verifyCarriedOnce(func::FuncOp function) {
 
 namespace {
 
-/// The verifier of a symbol table runs this on its functions. The hooks of the
-/// dialect must not look at other functions, which passes may be changing at
-/// the same time.
+/// The verifier of a symbol table runs this once for each function; the hooks
+/// of the dialect, which see one argument, would look at all others for each.
 struct StepVerifier
     : SymbolUserOpInterface::ExternalModel<StepVerifier, func::FuncOp> {
-  LogicalResult verifySymbolUses(Operation *op,
-                                 SymbolTableCollection &symbolTables) const {
-    auto function = cast<func::FuncOp>(op);
-    if (failed(verifyCarriedOnce(function)))
-      return failure();
-    for (unsigned i = 0, e = function.getNumArguments(); i != e; ++i)
-      if (std::optional<StepSource> source = getStepSource(function, i))
-        if (failed(verifySource(function, i, *source, symbolTables)))
-          return failure();
-    return success();
+  LogicalResult verifySymbolUses(Operation *op, SymbolTableCollection &) const {
+    return verifyCarriedOnce(cast<func::FuncOp>(op));
   }
 };
 

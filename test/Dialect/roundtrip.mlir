@@ -246,20 +246,3 @@ func.func @step(%w: tensor<4xf32> {commsched.carried = 0 : i64})
     -> tensor<4xf32> {
   return %w : tensor<4xf32>
 }
-
-// A step of two functions that repeats.
-// CHECK-LABEL: func.func @forward(
-// CHECK-SAME: commsched.source = {function = @update, iterations = 1 : i64, result = 0 : i64}
-func.func @forward(%w: tensor<4xf32> {
-      commsched.source = {function = @update, result = 0 : i64,
-                          iterations = 1 : i64}}) -> tensor<4xf32> {
-  return %w : tensor<4xf32>
-}
-
-// CHECK-LABEL: func.func @update(
-// CHECK-SAME: commsched.source = {function = @forward, result = 0 : i64}
-func.func @update(%w: tensor<4xf32> {
-      commsched.source = {function = @forward, result = 0 : i64}})
-    -> tensor<4xf32> {
-  return %w : tensor<4xf32>
-}

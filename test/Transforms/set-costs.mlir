@@ -106,13 +106,17 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
                  "time_ns": 1}], "rows": []}
 
 //--- parts.mlir
-func.func @first(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func private @first(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = commsched.compute "copy"(%x) {commsched.name = "work"}
       : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
-func.func @second(%x: tensor<4xf32> {
-    commsched.source = {function = @first, result = 0 : i64}}) -> tensor<4xf32> {
+func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = call @first(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %z = call @second(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+func.func private @second(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = commsched.compute "copy"(%x) {commsched.name = "work"}
       : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>

@@ -13,7 +13,6 @@
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Conversion/Pipelines.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "Numerics/Elements.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -64,16 +63,6 @@ CompiledProgram::~CompiledProgram() = default;
 // Loading and predicting
 //===----------------------------------------------------------------------===//
 
-/// Whether a function takes what another one of its step returns.
-static bool hasLinkedFunctions(ModuleOp module) {
-  for (auto function : module.getOps<func::FuncOp>())
-    for (unsigned index = 0; index < function.getNumArguments(); ++index)
-      if (auto source = getStepSource(function, index);
-          source && source->function != function.getName())
-        return true;
-  return false;
-}
-
 static bool hasCalls(ModuleOp module) {
   return module.walk([](func::CallOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
@@ -87,25 +76,15 @@ LogicalResult CompiledProgram::load(MLIRContext &context,
   module = parseSourceFile<ModuleOp>(path, sourceMgr, &context);
   if (!module)
     return failure();
-  std::string entry = options.entry;
   // What is called is predicted and counted with the function that calls it.
-  if (hasCalls(*module) ||
-      (options.repetitions && hasLinkedFunctions(*module))) {
+  if (hasCalls(*module)) {
     PassManager manager(&context);
     manager.addPass(createMergeStep());
     if (failed(manager.run(*module)))
       return failure();
-    if (options.repetitions && hasLinkedFunctions(*module)) {
-      error = "'" + path + "': the functions of its step cannot be merged; " +
-              "commsched-opt --test-commsched-merge-step "
-              "--remarks-filter=commsched --remark-policy=all says why";
-      return failure();
-    }
-    if (!module->lookupSymbol(entry))
-      entry.clear();
   }
   llvm::Expected<StepPlan> made =
-      StepPlan::create(*module, entry, options.repetitions);
+      StepPlan::create(*module, options.entry, options.repetitions);
   if (!made) {
     error = "'" + path + "'" + llvm::toString(made.takeError());
     return failure();

@@ -40,7 +40,7 @@ struct CommandLineOptions {
                "only public one with collectives)")};
   cl::opt<int32_t> iterations{
       "iterations", cl::value_desc("n"), cl::cat(category),
-      cl::desc("Repeat the step n times: what commsched.source says feeds the "
+      cl::desc("Repeat the step n times: what commsched.carried says feeds the "
                "next repetition, arguments with the role input are new in "
                "each, and the others stay")};
 

@@ -9,8 +9,9 @@
 // Which functions are called in which order, and what their arguments and
 // results are:
 //   - without a number of repetitions: the entry function, once;
-//   - a step, which test-commsched-merge-step has made of the functions that it
-//     calls, or that `commsched.source` links: once in every repetition;
+//   - a step, into which test-commsched-merge-step has put the functions that
+//   it
+//     calls: once in every repetition;
 //   - a step with a steady state: the prologue, the steady state and the
 //     epilogue.
 // From outside all are one step.
@@ -62,7 +63,7 @@ struct PlannedCall {
 
 struct StepPlan {
   /// Of the module, the step `entry`; if that is empty, the one that there is.
-  /// A step of several functions has been merged. `repetitions` is at least 1.
+  /// What it calls has become a part of it. `repetitions` is at least 1.
   /// Fails, with a text that follows the name of the file, if it is not clear
   /// what to run, or if a steady state lacks a function or does not take or
   /// return what the step does.

@@ -76,7 +76,6 @@ def CommSched_Dialect : Dialect {
     | `commsched.carried` | i64, the number of a result | the result that the next repetition of the function takes; the storage may be freed after the last use |
     | `commsched.freeable` | unit | the storage may be freed after the last use; implied by the role `"saved_activation"` and by `commsched.carried` |
     | `commsched.size_hints` | array of i64, none negative, one for each dynamic dimension | sizes to be used for costs and memory |
-    | `commsched.source` | dictionary of the symbol `function`, the i64 `result` and the i64 `iterations`, 0 (default) or 1 | the result of a function of the module that feeds the argument |
     | `commsched.step_argument` | i64, not negative | behind the state of a function with `commsched.steady_state`: the argument of the step that it is |
     | `commsched.repetition` | i64, not negative | of which repetition, counted from the first that the function takes; without it, the argument is the same in all |
 
@@ -99,16 +98,9 @@ def CommSched_Dialect : Dialect {
     such as forward, backward and optimizer. It repeats: `commsched.carried` on
     an argument says which result the next repetition takes there. The first
     repetition takes what the caller passes. Both types are equal, and no two
-    arguments take one result.
-
-    It may also be several functions, in the order of the module, which
-    `commsched.source` links: with `iterations` 0 the
-    function stands before, and its result in the same repetition feeds the
-    argument; with 1 it is any function of the step, also the one that the
-    argument belongs to, and its result in the repetition before feeds the
-    argument. Both types are equal. An argument that no result feeds is the same
-    in every repetition, unless it has the role `"input"`: then every repetition
-    has its own.
+    arguments take one result. An argument that no result feeds is the same in
+    every repetition, unless it has the role `"input"`: then every repetition has
+    its own.
 
     A value of dynamic size without hints has no cost: passes that need one leave
     the block as it is, with a remark. A wait has the hints of its start unless
@@ -116,7 +108,7 @@ def CommSched_Dialect : Dialect {
     result. Hints do not change what a program means: nothing that depends on a
     shape, such as a packed buffer, is built from them.
   }];
-  // Canonicalizations create constants. Functions verify the links of a step.
+  // Canonicalizations create constants. Functions verify what a step carries.
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect"];
   let useDefaultTypePrinterParser = 1;

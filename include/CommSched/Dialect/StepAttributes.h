@@ -7,9 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A training step is a function that repeats: `commsched.carried` on an
-// argument is the number of the result that the next repetition takes. Or it is
-// several functions, in the order of the module: `commsched.source` on an
-// argument names the result that feeds it. The dialect verifies both.
+// argument is the number of the result that the next repetition takes. The
+// dialect verifies it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,45 +41,8 @@ DictionaryAttr dropCarried(DictionaryAttr attrs);
 /// take the same result.
 LogicalResult verifyCarried(Operation *op, unsigned argument, Attribute attr);
 
-/// On an argument: the result of a function of the step that feeds it.
-inline constexpr llvm::StringLiteral sourceAttrName = "commsched.source";
-
-/// The keys of `commsched.source`.
-inline constexpr llvm::StringLiteral sourceFunctionKey = "function";
-inline constexpr llvm::StringLiteral sourceResultKey = "result";
-inline constexpr llvm::StringLiteral sourceIterationsKey = "iterations";
-
-/// What feeds an argument.
-struct StepSource {
-  /// `function`: the name of a function of the same module.
-  StringAttr function;
-  /// `result`: the number of its result.
-  unsigned result = 0;
-  /// `iterations`: 0 for the result in the same repetition of the step, 1 for
-  /// that in the one before. The attribute has no such key for 0.
-  unsigned iterations = 0;
-
-  bool operator==(const StepSource &other) const {
-    return function == other.function && result == other.result &&
-           iterations == other.iterations;
-  }
-};
-
-/// The source of an argument, if it has one.
-std::optional<StepSource> getStepSource(FunctionOpInterface function,
-                                        unsigned argument);
-
-/// Sets the source of an argument, in place of an earlier one.
-void setStepSource(FunctionOpInterface function, unsigned argument,
-                   const StepSource &source);
-
-/// Verifies the `commsched.source` of an argument as far as its function alone
-/// determines whether it is valid.
-LogicalResult verifyStepSource(Operation *op, unsigned argument,
-                               Attribute attr);
-
 /// Makes the verifier of symbol tables check that `func.func` carries no result
-/// into two arguments, and its links.
+/// into two arguments.
 void registerStepVerifier(MLIRContext &context);
 
 } // namespace mlir::commsched

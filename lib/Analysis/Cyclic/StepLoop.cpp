@@ -36,38 +36,18 @@ static StepArgument getKindOfOther(func::FuncOp step, unsigned index) {
   return isInput ? StepArgument::Input : StepArgument::Constant;
 }
 
-/// Reads the arguments of a step by their sources.
-bool StepLoop::readSources(DeclineFunction decline) {
-  DenseMap<unsigned, unsigned> fedBy;
+/// Reads the arguments of a step by the results that they take.
+void StepLoop::readCarried() {
   for (unsigned index : llvm::seq(step.getNumArguments())) {
-    std::optional<StepSource> source = getStepSource(step, index);
     std::optional<unsigned> result = getCarriedResult(step, index);
-    Location location = step.getArgument(index).getLoc();
-    if (source && !result) {
-      decline(location, ("argument " + Twine(index) + " comes from '@" +
-                         source->function.getValue() +
-                         "', so that the step is several functions, which "
-                         "test-commsched-merge-step makes one")
-                            .str());
-      return false;
-    }
     if (!result) {
       kinds.push_back(getKindOfOther(step, index));
       continue;
-    }
-    auto [other, isFirst] = fedBy.try_emplace(*result, index);
-    if (!isFirst) {
-      decline(location,
-              ("arguments " + Twine(other->second) + " and " + Twine(index) +
-               " are both fed by result " + Twine(*result))
-                  .str());
-      return false;
     }
     kinds.push_back(StepArgument::Carried);
     carriedArguments.push_back(index);
     carriedResults.push_back(*result);
   }
-  return true;
 }
 
 /// Reads the arguments of a steady state: the results are the next state first.
@@ -174,8 +154,8 @@ std::unique_ptr<StepLoop> StepLoop::create(func::FuncOp step,
   }
   if (isSteadyState(step))
     result->readState();
-  else if (!result->readSources(decline))
-    return nullptr;
+  else
+    result->readCarried();
   result->build();
   return result;
 }

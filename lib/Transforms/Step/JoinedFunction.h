@@ -16,7 +16,6 @@
 
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "InlinedCalls.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,8 +23,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/StringMap.h"
-#include <map>
 #include <optional>
 
 namespace mlir::commsched {
@@ -94,70 +91,11 @@ func::FuncOp createFunction(Location location, StringRef name,
 
 /// Creates the function `name`, which is in no module yet, with the visibility
 /// of the first part. The body is the operations of the parts in their order.
-/// Arguments and results keep their attributes, but for `commsched.source`. The
+/// Arguments and results keep their attributes, but for dropCarried(). The
 /// function gets the attributes that hold for all parts alike, but none that
 /// links functions or says something of the whole body. Names are those of
 /// BodyInliner. Linear in the operations.
 func::FuncOp joinFunctions(const FunctionJoin &join, StringRef name);
-
-//===----------------------------------------------------------------------===//
-// The functions that `commsched.source` links to one step
-//===----------------------------------------------------------------------===//
-
-/// Calls `visit` for each argument of `function` that has a source.
-void forEachSource(func::FuncOp function,
-                   function_ref<void(unsigned, const StepSource &)> visit);
-
-/// Returns the functions that links join, in the order of the module. Empty,
-/// after a call of `decline` with the place and the reason, if there are none
-/// or one, if they are of several steps, or if one has several blocks or is a
-/// part of a steady state. Linear in the arguments.
-SmallVector<func::FuncOp>
-findLinkedFunctions(ModuleOp module,
-                    function_ref<void(Location, const Twine &)> decline);
-
-/// Erases functions that another one replaces, or makes those private that
-/// something still refers to; one of these that is called `name` gets another
-/// name. They are unlinked before.
-void eraseReplaced(ArrayRef<func::FuncOp> functions, StringRef name,
-                   SymbolTable &symbols);
-
-/// Decides what the arguments become of functions that run one after the other,
-/// several times, in one function.
-class StepLinker {
-public:
-  StepLinker(ArrayRef<func::FuncOp> functions, unsigned count);
-
-  /// The join, which has no results yet.
-  FunctionJoin join;
-
-  /// By argument of the join: what feeds it, if anything does.
-  ArrayRef<std::optional<StepSource>> getSources() const { return sources; }
-  /// The number of the function of that name.
-  unsigned getNumber(StringRef name) const { return numbers.lookup(name); }
-  /// The part of the join that is `function` in that run.
-  unsigned getPart(unsigned run, unsigned function) const {
-    return run * functions.size() + function;
-  }
-  /// Whether functions of the same run take this result.
-  bool isTaken(unsigned function, unsigned result) const {
-    return taken.contains({function, result});
-  }
-
-private:
-  JoinedOperand link(unsigned run, unsigned function, unsigned index);
-  unsigned addArgument(unsigned part, unsigned index,
-                       std::optional<StepSource> source);
-
-  SmallVector<func::FuncOp> functions;
-  llvm::StringMap<unsigned> numbers;
-  SmallVector<std::optional<StepSource>> sources;
-  /// The arguments that all runs share: by the result that feeds them, which is
-  /// the same storage for all, or by function and index.
-  std::map<std::pair<std::string, unsigned>, unsigned> fed;
-  std::map<std::pair<unsigned, unsigned>, unsigned> shared;
-  llvm::DenseSet<std::pair<unsigned, unsigned>> taken;
-};
 
 //===----------------------------------------------------------------------===//
 // The halves of a backward: those operations that compute the gradients of

@@ -18,19 +18,6 @@ func.func @circle(
 
 // -----
 
-// CHECK: [Missed] StepKept | {{.*}}Function=forward | Remark="the step keeps its repetitions apart: argument 0 comes from '@optimizer', so that the step is several functions, which test-commsched-merge-step makes one"
-func.func @forward(
-    %m: tensor<4xf32> {commsched.source = {function = @optimizer, result = 0 : i64, iterations = 1 : i64}},
-    %n: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
-  return %m : tensor<4xf32>
-}
-func.func @optimizer(
-    %n: tensor<4xf32> {commsched.source = {function = @forward, result = 0 : i64}}) -> tensor<4xf32> {
-  return %n : tensor<4xf32>
-}
-
-// -----
-
 // CHECK: [Missed] StepKept | {{.*}}Function=blocks | Remark="the step keeps its repetitions apart: its body is not one block"
 func.func @blocks(
     %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {

@@ -4,92 +4,97 @@
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: FileCheck %s < %t
 
-// Two arguments that one result of the previous repetition feeds are one. What
-// a call refers to stays, under another name if its own is that of the step.
+// Micro-batches in a loop, calls in what is called, and the same function
+// twice: its names get numbers. What is called from elsewhere stays.
 
-// CHECK: func.func private @[[$KEPT:step_[0-9]+]](%{{[a-z0-9]+}}: tensor<4xf32>) -> tensor<4xf32>
+// REMARK: [Passed] StepMerged
+// REMARK-SAME: '@step' is one function now, of '@outer', '@inner'
 // CHECK-LABEL: func.func @step(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<4xf32> {commsched.source = {function = @step, iterations = 1 : i64, result = 0 : i64}})
-// CHECK: %[[A:.+]] = commsched.compute "first"(%[[X]])
-// CHECK: commsched.compute "second"(%[[A]], %[[X]])
-// CHECK-NOT: func.func @second
-// CHECK: func.func @caller
-// CHECK: call @[[$KEPT]]
-
-func.func @step(%x: tensor<4xf32> {
-    commsched.source = {function = @second, result = 0 : i64,
-                        iterations = 1 : i64}}) -> tensor<4xf32> {
-  %a = commsched.compute "first"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: scf.for
+// CHECK-NEXT: commsched.compute "one"({{.+}}) {commsched.graph = "inner", commsched.name = "a"}
+// CHECK-NEXT: commsched.compute "two"({{.+}}) {commsched.graph = "outer", commsched.name = "b"}
+// CHECK-NEXT: commsched.compute "one"({{.+}}) {commsched.graph = "inner", commsched.graph_name = "a", commsched.name = "inner.a"}
+// CHECK-NEXT: scf.yield
+// CHECK: commsched.compute "one"({{.+}}) {commsched.graph = "inner", commsched.graph_name = "a", commsched.name = "inner.a.1"}
+// CHECK: func.func @other(
+// CHECK-NEXT: constant @inner
+// CHECK-NOT: @outer
+// CHECK: func.func private @inner
+func.func @step(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> tensor<4xf32> {
+    %a = func.call @outer(%v) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %a : tensor<4xf32>
+  }
+  %z = call @inner(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  return %z : tensor<4xf32>
+}
+func.func @other() -> ((tensor<4xf32>) -> tensor<4xf32>) {
+  %f = constant @inner : (tensor<4xf32>) -> tensor<4xf32>
+  return %f : (tensor<4xf32>) -> tensor<4xf32>
+}
+func.func private @outer(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = call @inner(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = commsched.compute "two"(%a) {commsched.name = "b"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  %c = call @inner(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  return %c : tensor<4xf32>
+}
+func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = commsched.compute "one"(%x) {commsched.name = "a"}
+      : (tensor<4xf32>) -> tensor<4xf32>
   return %a : tensor<4xf32>
 }
 
-func.func @second(
-    %a: tensor<4xf32> {
-      commsched.source = {function = @step, result = 0 : i64}},
-    %x: tensor<4xf32> {
-      commsched.source = {function = @second, result = 0 : i64,
-                          iterations = 1 : i64}}) -> tensor<4xf32> {
-  %b = commsched.compute "second"(%a, %x)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+// -----
+
+// An operation that is called, and one of known time, remain calls.
+
+// REMARK: [Missed] StepNotMerged
+// REMARK-SAME: no public function calls another one
+// CHECK-LABEL: func.func @operators(
+// CHECK-NEXT: call @kernel
+// CHECK-NEXT: call @kernel
+func.func @operators(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = call @kernel(%x) {commsched.pure} : (tensor<4xf32>) -> tensor<4xf32>
+  %b = call @kernel(%a) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xf32>) -> tensor<4xf32>
   return %b : tensor<4xf32>
 }
-
-func.func @caller(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = call @step(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return %a : tensor<4xf32>
-}
-
-// -----
-
-// REMARK: [Missed] StepNotMerged
-// REMARK-SAME: the functions of the module are not merged: none calls another one
-// CHECK-LABEL: func.func @alone(
-func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func private @kernel(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
 // -----
 
 // REMARK: [Missed] StepNotMerged
-// REMARK-SAME: '@one' is the only one of its step
-// CHECK-LABEL: func.func @one(
-func.func @one(%x: tensor<4xf32> {
-    commsched.source = {function = @one, result = 0 : i64,
-                        iterations = 1 : i64}}) -> tensor<4xf32> {
-  return %x : tensor<4xf32>
-}
-
-// -----
-
+// REMARK-SAME: '@f' still calls '@external', which is only declared
 // REMARK: [Missed] StepNotMerged
-// REMARK-SAME: '@b' and '@a' are of different steps, which no link joins
-// CHECK-LABEL: func.func @a(
-// CHECK: func.func @b(
-func.func @a(%x: tensor<4xf32> {
-    commsched.source = {function = @a, result = 0 : i64,
-                        iterations = 1 : i64}}) -> tensor<4xf32> {
-  return %x : tensor<4xf32>
-}
-
-func.func @b(%x: tensor<4xf32> {
-    commsched.source = {function = @b, result = 0 : i64,
-                        iterations = 1 : i64}}) -> tensor<4xf32> {
-  return %x : tensor<4xf32>
-}
-
-// -----
-
+// REMARK-SAME: '@f' still calls '@blocks', whose body is not one block
 // REMARK: [Missed] StepNotMerged
-// REMARK-SAME: the body of '@blocks' is not one block
-// CHECK-LABEL: func.func @blocks(
-// CHECK: func.func @taking(
-func.func @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
+// REMARK-SAME: '@f' still calls '@again', which calls itself
+// REMARK: [Missed] StepNotMerged
+// REMARK-SAME: '@f' still calls '@f', which calls itself
+// CHECK-LABEL: func.func @f(
+// CHECK-NEXT: call @external
+// CHECK-NEXT: call @blocks
+// CHECK-NEXT: call @again
+// CHECK-NEXT: call @f
+func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = call @external(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %b = call @blocks(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %c = call @again(%b) : (tensor<4xf32>) -> tensor<4xf32>
+  %d = call @f(%c) : (tensor<4xf32>) -> tensor<4xf32>
+  return %d : tensor<4xf32>
+}
+func.func private @external(%x: tensor<4xf32>) -> tensor<4xf32>
+func.func private @blocks(%x: tensor<4xf32>) -> tensor<4xf32> {
   cf.br ^end
 ^end:
   return %x : tensor<4xf32>
 }
-
-func.func @taking(%x: tensor<4xf32> {
-    commsched.source = {function = @blocks, result = 0 : i64}}) {
-  return
+func.func private @again(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %a = call @again(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %a : tensor<4xf32>
 }

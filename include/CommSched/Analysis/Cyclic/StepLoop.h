@@ -56,8 +56,7 @@ public:
   static bool isSteadyState(func::FuncOp step);
 
   /// Creates the loop of a step that repeats. Null, after a call of `decline`,
-  /// if the step is not one block, is linked to other functions, or has two
-  /// arguments that one result feeds. Linear in the operations.
+  /// if the step is not one block. Linear in the operations.
   static std::unique_ptr<StepLoop> create(func::FuncOp step,
                                           DeclineFunction decline);
   ~StepLoop();
@@ -84,7 +83,7 @@ public:
 
 private:
   explicit StepLoop(func::FuncOp step) : step(step) {}
-  bool readSources(DeclineFunction decline);
+  void readCarried();
   void readState();
   void build();
 

@@ -44,7 +44,8 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     forward, which saves them as others where the backward reads them. A result
     of the forward that needs a tangent or a `bwd_rng_state` is an error. The
     attributes `commsched.backward` and `commsched.forward` link the two;
-    `test-commsched-verify-partition` checks them.
+    `test-commsched-verify-partition` checks them. A call of the joint function
+    becomes a call of the forward and one of the backward.
 
     `strategy=default` saves the values that eager execution would: every value
     that the backward uses, except for constants and sizes. If an operation of

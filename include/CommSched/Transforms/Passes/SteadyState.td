@@ -97,8 +97,7 @@ def SteadyState : Pass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
 
     All ranks have to run the pass on the same program with the same costs.
 
-    A step stays as it is, with a remark that says why, if it is linked to other
-    functions, if two arguments have the same source, if its body is not one
+    A step stays as it is, with a remark that says why, if its body is not one
     block, if a repetition overwrites in place what the one before has yet to
     return, or if the period gets no shorter. Times and sizes that are not known
     are those of `commsched-schedule`. See docs/guide/steady-state.md.

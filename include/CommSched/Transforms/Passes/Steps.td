@@ -26,7 +26,8 @@ def Interleave : Pass<"commsched-interleave", "::mlir::ModuleOp"> {
     backward, is an argument of the new function like all others: it belongs to
     another micro-batch, and whoever calls the function passes it. If both write
     the same memory or draw random numbers, the first does so before the second.
-    Links between functions are not copied.
+    What one of them carries from one repetition to the next may be freed instead:
+    whoever calls the function hands it over.
 
     `share` says which arguments of the second are arguments of the first. With
     `parameters` these are arguments with the role `parameter` and equal types
@@ -79,14 +80,7 @@ def MergeStep : Pass<"test-commsched-merge-step", "::mlir::ModuleOp"> {
     which name a profile knows it. What only the first part says of an argument
     that is handed on to it, its name, role or size hints, holds for the function.
     Private parts that nothing needs any more are erased.
-
-    Functions that `commsched.source` links are replaced by the function `name`
-    instead, whose body is theirs, in the order of the module.
   }];
-  let options = [
-    Option<"name", "name", "std::string", /*default=*/"\"step\"",
-           "Name of what `commsched.source` links">,
-  ];
 }
 
 def SplitBackward : Pass<"test-commsched-split-backward", "::mlir::ModuleOp"> {
