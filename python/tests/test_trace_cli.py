@@ -29,7 +29,7 @@ def run(*args, seed):
     path = os.pathsep.join([str(PACKAGE), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed}
     return subprocess.run(
-        [sys.executable, trace.__file__, *args],
+        [sys.executable, "-m", "commsched.torch.trace", *args],
         env=environment,
         capture_output=True,
         text=True,

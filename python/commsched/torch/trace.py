@@ -17,6 +17,9 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import pathlib
+import runpy
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import torch
@@ -254,3 +257,19 @@ def _name_groups(
         for i, name in enumerate(mesh.mesh_dim_names)
         if name in used
     }
+
+
+def _main() -> None:
+    """Traces a known model: examples/models/torch_step.py of the source tree."""
+    script = pathlib.Path(__file__).parents[3] / "examples/models/torch_step.py"
+    if not script.exists():
+        sys.exit(
+            "commsched.torch.trace: the known models are examples of the source "
+            f"tree, and {script} is not there; trace_step() traces any model"
+        )
+    sys.path.insert(0, str(script.parent))
+    runpy.run_path(str(script), run_name="__main__")
+
+
+if __name__ == "__main__":
+    _main()
