@@ -202,8 +202,8 @@ public:
 
   LogicalResult run();
 
-  /// The best ones, the best first, and last the one of the fewest collectives
-  /// among those that are nearly as good.
+  /// The best ones, the best first, then the one of the fewest collectives
+  /// among those that are nearly as good, and the local optima.
   SmallVector<Candidate> takeBest(size_t count) const;
 
 private:
@@ -223,6 +223,8 @@ private:
   LogicalResult varySizes(size_t kind, size_t first, size_t length);
   LogicalResult varyKind(size_t kind);
   LogicalResult varyParts(size_t length);
+  LogicalResult varySizesOfAll();
+  LogicalResult varyRule(size_t kind);
 
   MergingSearch &search;
   const Order &unmerged;
@@ -233,6 +235,8 @@ private:
   /// best one of them.
   std::vector<size_t> seen;
   std::optional<size_t> best;
+  /// Those whose sizes cannot be varied for the better.
+  std::vector<size_t> optima;
 };
 
 void MergingSearch::Descent::offer(size_t sketch) {
@@ -440,6 +444,32 @@ LogicalResult MergingSearch::Descent::varyParts(size_t length) {
   return success();
 }
 
+/// Varies the sizes of ever smaller parts while that is better.
+LogicalResult MergingSearch::Descent::varySizesOfAll() {
+  for (size_t length = numPlanParts; length > 0; length /= 2) {
+    std::optional<size_t> before = best;
+    if (failed(varyParts(length)))
+      return failure();
+    if (best == before && length < numPlanParts)
+      break;
+  }
+  return success();
+}
+
+/// Tries other rules for a kind, which the steps from size to size do not
+/// reach.
+LogicalResult MergingSearch::Descent::varyRule(size_t kind) {
+  for (PlanRule rule :
+       {PlanRule::byModules(1), PlanRule::byModules(0), PlanRule::bySize(25)}) {
+    Rules rules = getBestRules();
+    rule.isCoalesced = rules[kind].isCoalesced;
+    rules[kind] = rule;
+    if (failed(sketch(rules)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult MergingSearch::Descent::run() {
   for (size_t index = 0; index < search.sketches.size(); ++index)
     if (search.sketches[index].candidate.step.fits(stepOptions.limitBytes))
@@ -458,13 +488,16 @@ LogicalResult MergingSearch::Descent::run() {
     return failure();
   if (!best)
     return success();
-  for (size_t length = numPlanParts; length > 0; length /= 2) {
-    std::optional<size_t> before = best;
-    if (failed(varyParts(length)))
+  std::optional<size_t> before;
+  do {
+    if (failed(varySizesOfAll()))
       return failure();
-    if (best == before && length < numPlanParts)
-      break;
-  }
+    optima.push_back(*best);
+    before = best;
+    for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
+      if (failed(varyRule(kind)))
+        return failure();
+  } while (best != before && numLeft > 0);
   return success();
 }
 
@@ -505,6 +538,8 @@ MergingSearch::Descent::takeBest(size_t count) const {
       fewest = index;
   if (fewest)
     add(*fewest);
+  for (size_t index : optima)
+    add(index);
   return result;
 }
 
