@@ -322,11 +322,11 @@ MUTATIONS = [
         ("lit Transforms/Joint/sync-partition-invalid.test",
          "lit Transforms/Joint/sync-partition.test")),
     Mutation(
-        "lib/Transforms/Step/MergeStep.cpp",
-        "carried.contains({part, index}) || !linker.isTaken(part, index)",
-        "!linker.isTaken(part, index)",
-        "a merged step does not return what its next repetition takes",
-        ("lit Transforms/Step/merge-step-carried.mlir",)),
+        "lib/Analysis/Cyclic/StepLoop.cpp",
+        "carriedResults.push_back(*result);",
+        "carriedResults.push_back(index);",
+        "a repetition takes the result with the number of its argument",
+        ("lit Transforms/SteadyState/steady-state.mlir",)),
     # Conversion.
     Mutation(
         "lib/Conversion/CommSchedToRuntime/LowerCollectives.cpp",
