@@ -235,17 +235,26 @@ struct Pipeline
   void build(OpPassManager &manager) const override;
 
 private:
-  /// Adds the choice of implementations, if it is wanted, but where a budget
-  /// limits more than the live bytes of the program, which the pass does not
-  /// know.
+  /// The option beside which implementations are not chosen; empty if there is
+  /// none. The pass knows no limit but one of the live bytes of a program, and
+  /// no repetitions.
+  StringRef findObstacleToChoice() const;
+  /// Adds the choice of implementations, if it is wanted and possible.
   void addChoice(OpPassManager &functions) const;
 };
 
 } // namespace
 
+StringRef Pipeline::findObstacleToChoice() const {
+  if (steadyState)
+    return "steady-state";
+  if (budgetOn == BudgetOn::Reserved)
+    return "budget-on=reserved";
+  return reservedBytes.getNumOccurrences() > 0 ? "reserved-bytes" : "";
+}
+
 void Pipeline::addChoice(OpPassManager &functions) const {
-  if (!chooseImplementations || budgetOn == BudgetOn::Reserved ||
-      reservedBytes.getNumOccurrences() > 0)
+  if (!chooseImplementations || !findObstacleToChoice().empty())
     return;
   ChooseImplementationsOptions choice;
   choice.memoryBudget = memoryBudget;
@@ -254,6 +263,11 @@ void Pipeline::addChoice(OpPassManager &functions) const {
 
 void Pipeline::build(OpPassManager &manager) const {
   addCosts(manager);
+  StringRef obstacle = findObstacleToChoice();
+  if (chooseImplementations && !obstacle.empty() &&
+      refuse(manager, {&chooseImplementations},
+             "cannot be given beside '" + obstacle + "'"))
+    return;
   if (steadyState) {
     // test-commsched-steady-state does not have these.
     if (refuse(manager,

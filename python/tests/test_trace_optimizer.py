@@ -206,7 +206,6 @@ def returned(text):
 
 def test_the_step_calls_its_parts(imported_step):
     text = imported_step(options())
-    assert "commsched.source" not in text
     step = arguments(text, "step")
     carried = [name for name in step if "commsched.carried" in step[name]]
     # The parameters, two states of each, and how many steps were taken.
