@@ -125,7 +125,7 @@ class Checker:
 def make_page(cells: dict[tuple[str, str], str]) -> str:
     """The table. Each pair is in the row of its first feature."""
     columns = [name.removeprefix("commsched-") for name in FEATURES[1:]]
-    lines = ["| | " + " | ".join(columns) + " |", "|---" * len(FEATURES) + "|"]
+    lines = ["| feature | " + " | ".join(columns) + " |", "|---" * len(FEATURES) + "|"]
     for number, row in enumerate(FEATURES[:-1]):
         # What is left of the diagonal stands in another row.
         texts = ["↗"] * number
@@ -137,7 +137,7 @@ def make_page(cells: dict[tuple[str, str], str]) -> str:
 def read_page() -> dict[tuple[str, str], str]:
     cells = {}
     lines = PAGE.read_text().splitlines()
-    rows = [line for line in lines if line.startswith("| ") and "| |" not in line]
+    rows = [line for line in lines if line.startswith("| ") and not line.startswith("| feature ")]
     for number, line in enumerate(rows):
         texts = [text.strip() for text in line.strip("|").split("|")]
         for column, text in zip(FEATURES[1:], texts[1:], strict=True):
