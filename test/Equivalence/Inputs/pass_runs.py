@@ -139,6 +139,9 @@ RUNS = [
     *make_runs("commsched-order-collectives", "", marks=True),
     *make_runs("test-commsched-annotate-fsdp", "", marks=True),
     *make_runs("test-commsched-infer-size-hints", "", steps=()),
+    # It runs other passes.
+    *make_runs("test-commsched-callees-first", "pipelines={func.func(cse)}",
+               steps=()),
     *make_runs("commsched-set-costs", COSTS, "assume-fusion", CONTENTION,
                steps=("mixed",), marks=True),
     *make_runs("commsched-estimate-runtime", "", COSTS.partition(" ")[2],
