@@ -48,8 +48,6 @@ private:
   Status checkAbsorbed(BufferId id, int32_t bucket) const;
   void addViewed();
   void addPacked();
-  bool isInFlight(BufferId id) const;
-  void addInFlight(BufferId id);
   BufferId add(BufferId id);
   NodeId findUser(NodeId user) const;
 
@@ -122,24 +120,6 @@ void BufferMerger::addPacked() {
   }
 }
 
-/// Whether the buffer is what a start needs until its wait and does not
-/// deliver: it uses the buffer itself.
-bool BufferMerger::isInFlight(BufferId id) const {
-  NodeId producer = original.buffer(id).producer;
-  ArrayView<NodeId> users = original.users(id);
-  return producer != noNode && original.kind(producer) == NodeKind::Start &&
-         std::find(users.begin(), users.end(), producer) != users.end();
-}
-
-/// Adds what a member's start, or one of no bucket, needs until its wait.
-void BufferMerger::addInFlight(BufferId id) {
-  const Buffer &buffer = original.buffer(id);
-  NodeId start = program.nodeOf(buffer.producer);
-  BufferId added = merged.addBuffer(buffer.bytes, start, buffer.freed);
-  for (NodeId user : original.users(id))
-    merged.addUse(added, program.nodeOf(user));
-}
-
 /// Returns the buffer of the merged problem that replaces a buffer of the
 /// original one.
 BufferId BufferMerger::add(BufferId id) {
@@ -174,10 +154,6 @@ Status BufferMerger::merge() {
     if (producer != noNode && absorberOf[producer] >= 0) {
       if (Status status = checkAbsorbed(id, absorberOf[producer]); !status)
         return status;
-      continue;
-    }
-    if (isInFlight(id)) {
-      addInFlight(id);
       continue;
     }
     BufferId added = add(id);
