@@ -17,6 +17,8 @@
 #include "CommSched/Transforms/Passes.h"
 #include "MemoryBudget.h"
 #include "PassSupport.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
 
 namespace mlir::commsched {
@@ -177,6 +179,8 @@ FailureOr<std::vector<StepReport>> Report::simulateBefore() {
   // loaded while a pass runs.
   MLIRContext other(getContext().getDialectRegistry(),
                     MLIRContext::Threading::DISABLED);
+  // As for this module: a step that repeats is simulated as a loop.
+  other.loadDialect<arith::ArithDialect, scf::SCFDialect>();
   other.allowUnregisteredDialects(getContext().allowsUnregisteredDialects());
   std::string problem;
   ScopedDiagnosticHandler handler(&other, [&](Diagnostic &diagnostic) {

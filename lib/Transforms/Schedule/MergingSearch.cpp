@@ -488,12 +488,16 @@ LogicalResult MergingSearch::Descent::run() {
     return failure();
   if (!best)
     return success();
+  // Refinement reaches the same in small programs, and more.
+  constexpr size_t leastOperations = 512;
   std::optional<size_t> before;
   do {
     if (failed(varySizesOfAll()))
       return failure();
     optima.push_back(*best);
     before = best;
+    if (unmerged.size() < leastOperations)
+      break;
     for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
       if (failed(varyRule(kind)))
         return failure();
