@@ -494,10 +494,10 @@ LogicalResult MergingSearch::Descent::run() {
   do {
     if (failed(varySizesOfAll()))
       return failure();
-    optima.push_back(*best);
-    before = best;
     if (unmerged.size() < leastOperations)
       break;
+    optima.push_back(*best);
+    before = best;
     for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
       if (failed(varyRule(kind)))
         return failure();
