@@ -23,8 +23,9 @@ namespace {
 class CyclicScheduler {
 public:
   CyclicScheduler(const CyclicProblem &problem,
-                  const CyclicSchedulerOptions &options)
-      : problem(problem), options(options), graph(problem), rotation(graph) {}
+                  const CyclicSchedulerOptions &options, int64_t boundNs)
+      : problem(problem), options(options), graph(problem), rotation(graph),
+        boundNs(boundNs) {}
 
   Result<CyclicSchedule> run();
 
@@ -60,7 +61,8 @@ private:
   const CyclicSchedulerOptions &options;
   PeriodGraph graph;
   Rotation rotation;
-  int64_t boundNs = 0;
+  /// The least period.
+  int64_t boundNs;
   CyclicSchedule best;
 };
 
@@ -294,10 +296,6 @@ Status CyclicScheduler::sinkFree() {
 }
 
 Result<CyclicSchedule> CyclicScheduler::run() {
-  Result<PeriodBound> bound = computePeriodBound(problem);
-  if (!bound)
-    return Error{bound.error()};
-  boundNs = bound->ns;
   Result<CyclicSchedule> program = measure(programOrder(problem));
   if (!program)
     return Error{"the program is not a legal order: " + program.error()};
@@ -346,7 +344,8 @@ schedule::scheduleCyclic(const CyclicProblem &problem,
   Result<PeriodBound> bound = computePeriodBound(problem);
   if (!bound)
     return Error{bound.error()};
-  Result<CyclicSchedule> best = CyclicScheduler(problem, options).run();
+  Result<CyclicSchedule> best =
+      CyclicScheduler(problem, options, bound->ns).run();
   // The search begins at one order and may end in a worse place for more
   // memory: a limit that is met holds the answers for smaller ones, too.
   constexpr int32_t maxSmaller = 6;
@@ -362,7 +361,8 @@ schedule::scheduleCyclic(const CyclicProblem &problem,
        ++step) {
     smaller.step.limitBytes =
         std::min(smaller.step.limitBytes, best->peakBytes) / 16 * 15;
-    Result<CyclicSchedule> next = CyclicScheduler(problem, smaller).run();
+    Result<CyclicSchedule> next =
+        CyclicScheduler(problem, smaller, bound->ns).run();
     if (!next)
       return next;
     bool isLeast = next->peakBytes > smaller.step.limitBytes;

@@ -208,7 +208,8 @@ StagedOperations::StagedOperations(RewriterBase &rewriter, scf::ForOp loop,
   copies.resize(this->scheduled.size());
   for (Operation &op : llvm::make_early_inc_range(
            llvm::reverse(loop.getBody()->without_terminator())))
-    if (op.hasAttr(fusedAttrName) || matchPattern(&op, m_Constant()))
+    if (isMemoryEffectFree(&op) &&
+        (op.hasAttr(fusedAttrName) || matchPattern(&op, m_Constant())))
       copyIntoUsers(rewriter, &op);
 }
 
