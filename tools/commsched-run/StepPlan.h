@@ -9,9 +9,8 @@
 // Which functions are called in which order, and what their arguments and
 // results are:
 //   - without a number of repetitions: the entry function, once;
-//   - a step, into which test-commsched-merge-step has put the functions that
-//   it
-//     calls: once in every repetition;
+//   - a step, of which the functions that it calls have become a part: once in
+//     every repetition;
 //   - a step with a steady state: the prologue, the steady state and the
 //     epilogue.
 // From outside all are one step.
