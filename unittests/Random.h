@@ -15,6 +15,7 @@
 #define COMMSCHED_UNITTESTS_RANDOM_H
 
 #include <cstdint>
+#include <initializer_list>
 #include <random>
 
 namespace mlir::commsched::testing {
@@ -28,6 +29,9 @@ public:
     return static_cast<int64_t>(engine() % static_cast<uint64_t>(bound));
   }
   bool percent(int64_t chance) { return below(100) < chance; }
+  template <typename T> T oneOf(std::initializer_list<T> values) {
+    return values.begin()[below(static_cast<int64_t>(values.size()))];
+  }
 
 private:
   std::mt19937_64 engine;

@@ -20,6 +20,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
+#include <optional>
+#include <string>
 
 namespace mlir::commsched::testing {
 
@@ -30,8 +32,8 @@ inline uint64_t readNumber(const char *variable, uint64_t otherwise) {
 
 inline uint64_t firstSeed() { return readNumber("COMMSCHED_TEST_SEED", 0); }
 
-/// `count` seeds, times COMMSCHED_TEST_RUNS. To be looped over; if the test has
-/// failed by the end of the loop, says how to repeat it.
+/// `count` seeds, times COMMSCHED_TEST_RUNS. To be looped over: what fails in
+/// the loop names its seed, and the end of the loop says how to repeat it.
 class Seeds {
 public:
   explicit Seeds(uint64_t count)
@@ -49,18 +51,24 @@ public:
               << test->name() << '\n';
   }
 
+  /// Failures while it stands at a seed name that seed.
   class Iterator {
   public:
     explicit Iterator(uint64_t seed) : seed(seed) {}
-    uint64_t operator*() const { return seed; }
+    uint64_t operator*() {
+      trace.emplace(__FILE__, __LINE__, "seed " + std::to_string(seed));
+      return seed;
+    }
     Iterator &operator++() {
+      trace.reset();
       ++seed;
       return *this;
     }
-    bool operator!=(Iterator other) const { return seed != other.seed; }
+    bool operator!=(const Iterator &other) const { return seed != other.seed; }
 
   private:
     uint64_t seed;
+    std::optional<::testing::ScopedTrace> trace;
   };
 
   Iterator begin() const { return Iterator(first); }

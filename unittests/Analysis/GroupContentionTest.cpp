@@ -194,7 +194,7 @@ TEST_F(GroupContentions, AgreesWithLookingAtAllPairsOfRanks) {
         if (share)
           expected.push_back({first, second});
       }
-    EXPECT_EQ(getExclusive(declarations), expected) << "seed " << seed;
+    EXPECT_EQ(getExclusive(declarations), expected);
   }
 }
 

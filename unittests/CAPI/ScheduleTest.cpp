@@ -155,7 +155,6 @@ Order getOrder(const CommSchedResult *result) {
 
 TEST(CScheduleTest, AnswersAsTheCxxInterface) {
   for (uint64_t seed : Seeds(100)) {
-    SCOPED_TRACE(seed);
     Problem problem = makeRandomProblem(seed, makeOptions());
     OwnedProblem same = copy(problem, /*asArrays=*/seed % 2);
     StepSchedulerOptions with;
@@ -191,7 +190,6 @@ TEST(CScheduleTest, AnswersAsTheCxxInterface) {
 
 TEST(CScheduleTest, SimulatesOrders) {
   for (uint64_t seed : Seeds(100)) {
-    SCOPED_TRACE(seed);
     Problem problem = makeRandomProblem(seed, makeOptions());
     OwnedProblem same = copy(problem, /*asArrays=*/true);
     Order order = makeRandomOrder(seed, problem);
@@ -350,7 +348,6 @@ TEST(CScheduleTest, ReadsBudgetsAsThePassesDo) {
 TEST(CScheduleTest, NoValueCrashes) {
   int64_t numScheduled = 0, numRefused = 0;
   for (uint64_t seed : Seeds(20000)) {
-    SCOPED_TRACE(seed);
     Random random(seed);
     OwnedProblem problem(commschedProblemCreate());
     for (int64_t i = random.below(8); i >= 0; --i)

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H
 #define COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H
 
+#include "../Results.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/ExternalModels/Register.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,9 +27,9 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 
-#include "gtest/gtest.h"
-
 namespace mlir::commsched {
+
+using testing::need;
 
 class RuleTest : public ::testing::Test {
 protected:

@@ -20,9 +20,7 @@ protected:
   }
 
   SplitRule read(StringRef text, TypeRange operands, TypeRange results) {
-    Result<SplitRule> rule = parseSplitRule(text, operands, results);
-    EXPECT_TRUE(rule) << rule.error();
-    return rule ? *rule : SplitRule();
+    return need(parseSplitRule(text, operands, results));
   }
 
   /// The text that is printed for what `text` says.

@@ -19,16 +19,15 @@ namespace {
 class RulesOfTables : public RuleTest {
 protected:
   RulesOfTables() {
-    Result<std::shared_ptr<const OperationTable>> table = OperationTable::parse(
+    std::shared_ptr<const OperationTable> table = need(OperationTable::parse(
         R"({"version": 1, "dialects": ["grid"], "operations": [
           {"names": ["grid.product"], "effects": "none",
            "split": ["m k, k n -> m n", "b m k, b k n -> b m n"]},
           {"names": ["grid.square"], "effects": "none",
            "split": "elementwise"}]})",
-        "grid.json");
-    EXPECT_TRUE(table) << table.error();
+        "grid.json"));
     DialectRegistry registry;
-    registerOperationTable(registry, *table);
+    registerOperationTable(registry, table);
     registerNamedDialects(registry, {"grid"});
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();

@@ -9,8 +9,6 @@
 #include "CommSched/Partition/Classification.h"
 #include "TestGraphs.h"
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
 
 static Classification classifyOrFail(const JointGraph &graph) {

@@ -7,18 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "FlowNetwork.h"
-#include "../Seeds.h"
+#include "TestGraphs.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 #include <limits>
 #include <optional>
 #include <random>
 #include <tuple>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
-using mlir::commsched::testing::Seeds;
+using namespace mlir::commsched::partition::testing;
 
 namespace {
 
@@ -210,7 +207,6 @@ FlowNetwork makeRandomNetwork(uint32_t seed) {
 TEST(FlowNetworkTest, FindsTheSmallestOfAllCuts) {
   int32_t numWithoutCut = 0;
   for (uint64_t seed : Seeds(3000)) {
-    SCOPED_TRACE(seed);
     FlowNetwork network = makeRandomNetwork(seed);
     FlowNetwork::Cut cut = network.findMinimumCut();
     ASSERT_TRUE(network.verify(cut));

@@ -7,17 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/JointGraph.h"
+#include "TestGraphs.h"
 
-#include "../Seeds.h"
-#include "RandomJointGraph.h"
-
-#include <gtest/gtest.h>
 #include <limits>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 

@@ -7,15 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/MinCut.h"
-#include "../Seeds.h"
-#include "RandomJointGraph.h"
 #include "ReferenceMinCut.h"
 #include "TestGraphs.h"
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 static PartitionResult<std::vector<NodeId>>
 cut(const JointGraph &graph, const CutOptions &options = {}) {
@@ -112,13 +107,11 @@ TEST(MinCut, NoChoiceWeighsLess) {
     std::optional<int64_t> least =
         reference::findLeastWeight(graph, *classes, options, bans);
     auto *saved = std::get_if<std::vector<NodeId>>(&result);
-    ASSERT_EQ(saved != nullptr, least.has_value()) << "seed " << seed;
+    ASSERT_EQ(saved != nullptr, least.has_value());
     if (!saved)
       continue;
-    EXPECT_EQ(reference::getWeight(graph, *classes, options, *saved), *least)
-        << "seed " << seed;
-    EXPECT_TRUE(reference::isCut(graph, *classes, bans, *saved))
-        << "seed " << seed;
+    EXPECT_EQ(reference::getWeight(graph, *classes, options, *saved), *least);
+    EXPECT_TRUE(reference::isCut(graph, *classes, bans, *saved));
     ++numCuts;
     numSaved += static_cast<int>(saved->size());
   }

@@ -6,16 +6,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Seeds.h"
 #include "CommSched/Partition/MinCut.h"
-#include "RandomJointGraph.h"
 #include "ReferenceBans.h"
 #include "TestGraphs.h"
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 static std::vector<BanReason> ban(const JointGraph &graph,
                                   const CutOptions &options = {}) {
@@ -187,7 +182,7 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
       bool expected = isCandidate &&
                       reference::isMaterializedBackward(graph, *classes, node);
       EXPECT_EQ(bans[node] == BanReason::MaterializedBackward, expected)
-          << "seed " << seed << ", node " << node;
+          << "node " << node;
       numMaterialized += expected;
     }
 
@@ -201,7 +196,7 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
           isFar[user] = 1;
     for (NodeId node = 0; node < graph.size(); ++node) {
       if (bans[node] == BanReason::UsedFarApart) {
-        EXPECT_TRUE(isFar[node]) << "seed " << seed << ", node " << node;
+        EXPECT_TRUE(isFar[node]) << "node " << node;
         ++numFarApart;
       } else if (bans[node] == BanReason::None && isFar[node]) {
         const JointNode &data = graph[node];
@@ -210,7 +205,7 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
                     data.kind == JointNodeKind::Result ||
                     data.operatorClass == OperatorClass::View ||
                     data.operatorClass == OperatorClass::Constant)
-            << "seed " << seed << ", node " << node;
+            << "node " << node;
       }
     }
   }

@@ -9,8 +9,6 @@
 #include "CommSched/Partition/Classification.h"
 #include "TestGraphs.h"
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
 
 /// The policies of nodes once they are settled.

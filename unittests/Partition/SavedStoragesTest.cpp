@@ -7,19 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/SavedValues.h"
-
-#include "../Seeds.h"
-#include "RandomJointGraph.h"
 #include "TestGraphs.h"
 
 #include <algorithm>
 #include <random>
 #include <set>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -147,7 +141,6 @@ TEST(SavedStoragesPropertyTest, OnlyRepeatsViews) {
   int32_t numReplaced = 0;
   int32_t numShared = 0;
   for (uint64_t seed : Seeds(6000)) {
-    SCOPED_TRACE(seed);
     JointGraph graph = makeRandomJointGraph(seed, options);
     std::mt19937 random(seed);
     Nodes saved;

@@ -7,17 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/SavedValues.h"
-#include "../Seeds.h"
 #include "CommSched/Partition/Classification.h"
-#include "RandomJointGraph.h"
 #include "TestGraphs.h"
 
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 static std::string saveAsEager(const TextGraph &graph) {
   return graph.tell(

@@ -6,17 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Seeds.h"
 #include "CommSched/Partition/PricedCut.h"
-#include "RandomJointGraph.h"
 #include "TestGraphs.h"
 
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 static std::string findInputs(const TextGraph &graph, int64_t segmentBytes) {
   Classification classes = expectNoConflict(classify(graph));
@@ -60,16 +55,16 @@ TEST(Segments, HaveAllThatCrossesAsInputs) {
       continue;
     int64_t total = computeForwardBytes(graph, *classes);
     std::vector<char> one = findSegmentInputs(graph, *classes, total);
-    EXPECT_EQ(std::count(one.begin(), one.end(), 1), 0) << "seed " << seed;
+    EXPECT_EQ(std::count(one.begin(), one.end(), 1), 0);
     // Smaller segments only add ends when they divide larger ones; an input is
     // in any case a value of the forward that something reads later.
     std::vector<char> isInput = findSegmentInputs(graph, *classes, total / 4);
     for (NodeId node = 0; node < graph.size(); ++node) {
       if (!isInput[node])
         continue;
-      EXPECT_TRUE(classes->requiredForward[node]) << "seed " << seed;
-      EXPECT_FALSE(graph.isArgument(node)) << "seed " << seed;
-      EXPECT_FALSE(classes->isGatheredParameter[node]) << "seed " << seed;
+      EXPECT_TRUE(classes->requiredForward[node]);
+      EXPECT_FALSE(graph.isArgument(node));
+      EXPECT_FALSE(classes->isGatheredParameter[node]);
     }
   }
 }

@@ -7,21 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/Split.h"
-
-#include "../Seeds.h"
-#include "RandomJointGraph.h"
 #include "ReferenceSplit.h"
 #include "TestGraphs.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -340,7 +332,6 @@ TEST(SplitPropertyTest, EqualsTheDefinition) {
   int32_t numConflicts = 0;
   int32_t numRepeated = 0;
   for (uint64_t seed : Seeds(4000)) {
-    SCOPED_TRACE(seed);
     JointGraph graph = makeRandomJointGraph(seed);
     std::mt19937 random(seed);
     Nodes saved = drawSaved(graph, random);
@@ -376,7 +367,6 @@ TEST(SplitPropertyTest, EqualsTheDefinition) {
 
 TEST(SplitPropertyTest, DependsOnWhatIsSavedAlone) {
   for (uint64_t seed : Seeds(500)) {
-    SCOPED_TRACE(seed);
     JointGraph graph = makeRandomJointGraph(seed);
     std::mt19937 random(seed);
     Nodes saved = drawSaved(graph, random);
@@ -406,7 +396,6 @@ TEST(SplitPropertyTest, DependsOnWhatIsSavedAlone) {
 TEST(SplitPropertyTest, SavingMoreComputesLessInTheBackward) {
   int32_t numLess = 0;
   for (uint64_t seed : Seeds(2000)) {
-    SCOPED_TRACE(seed);
     JointGraph graph = makeRandomJointGraph(seed);
     std::mt19937 random(seed);
     Nodes some = drawSaved(graph, random);

@@ -6,20 +6,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "../Seeds.h"
 #include "CommSched/Partition/PricedCut.h"
 #include "CommSched/Partition/SavedValues.h"
-#include "RandomJointGraph.h"
 #include "TestGraphs.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::partition;
 using namespace mlir::commsched::partition::testing;
-using mlir::commsched::testing::Seeds;
 
 static StepEstimate estimate(const TextGraph &graph, const std::string &saved,
                              const std::string &onStream0 = "") {
@@ -167,8 +162,7 @@ TEST(StepEstimate, AgreesWithASlowReference) {
       continue;
     std::vector<int32_t> streams(static_cast<size_t>(graph.size()), -1);
     EXPECT_EQ(StepEstimator(graph, streams).estimate(*found).peakBytes,
-              SlowEstimate(graph, *found).computePeak())
-        << "seed " << seed;
+              SlowEstimate(graph, *found).computePeak());
     ++numChecked;
   }
   EXPECT_GT(numChecked, 150);

@@ -32,14 +32,19 @@
 #ifndef COMMSCHED_UNITTESTS_PARTITION_TESTGRAPHS_H
 #define COMMSCHED_UNITTESTS_PARTITION_TESTGRAPHS_H
 
+#include "../Seeds.h"
 #include "CommSched/Partition/MinCut.h"
+#include "RandomJointGraph.h"
 #include "Statements.h"
 
 #include <algorithm>
 
 namespace mlir::commsched::partition::testing {
 
+using namespace mlir::commsched;
+using namespace mlir::commsched::partition;
 using mlir::commsched::testing::repeat;
+using mlir::commsched::testing::Seeds;
 
 /// A joint graph with names, which is finalized.
 class TextGraph : public JointGraph {

@@ -7,37 +7,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Verify.h"
-
-#include "RandomProblem.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <set>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
 Order expectOrder(const Problem &problem, NodeId firstBackward,
                   const std::vector<NodeId> &keptInFront = {}) {
-  Result<Order> order = mimicAutogradOrder(problem, firstBackward, keptInFront);
-  EXPECT_TRUE(order) << order.error();
-  return order ? *order : Order();
+  return need(mimicAutogradOrder(problem, firstBackward, keptInFront));
 }
 
-std::string expectError(const Problem &problem, NodeId firstBackward,
-                        const std::vector<NodeId> &keptInFront = {}) {
-  Result<Order> order = mimicAutogradOrder(problem, firstBackward, keptInFront);
-  EXPECT_FALSE(order);
-  return order ? "" : order.error();
+std::string errorOf(const Problem &problem, NodeId firstBackward,
+                    const std::vector<NodeId> &keptInFront = {}) {
+  return mimicAutogradOrder(problem, firstBackward, keptInFront).error();
 }
 
 /// Adds what `node` needs to `missing`, and what that needs, unless it is there
@@ -107,9 +92,7 @@ Problem makeCheckpointed(int32_t layers) {
 }
 
 int64_t getPeak(const Problem &problem, const Order &order) {
-  Result<MemoryTimeline> memory = simulateMemory(problem, order);
-  EXPECT_TRUE(memory) << memory.error();
-  return memory ? memory->peakBytes : -1;
+  return need(simulateMemory(problem, order)).peakBytes;
 }
 
 TEST(AutogradOrder, ChainsComeBeforeTheirFirstConsumer) {
@@ -136,17 +119,16 @@ TEST(AutogradOrder, PeaksStopGrowingWithActivations) {
 
 TEST(AutogradOrder, Errors) {
   Problem problem = makeCheckpointed(2);
-  EXPECT_EQ(expectError(problem, 5),
-            "the backward cannot begin with node 5 of 4");
-  EXPECT_EQ(expectError(problem, -1),
+  EXPECT_EQ(errorOf(problem, 5), "the backward cannot begin with node 5 of 4");
+  EXPECT_EQ(errorOf(problem, -1),
             "the backward cannot begin with node -1 of 4");
-  EXPECT_EQ(expectError(problem, 2, {2}),
+  EXPECT_EQ(errorOf(problem, 2, {2}),
             "node 2 cannot be kept in front of node 2 and behind node -1");
-  EXPECT_EQ(expectError(problem, 2, {1, 0}),
+  EXPECT_EQ(errorOf(problem, 2, {1, 0}),
             "node 0 cannot be kept in front of node 2 and behind node 1");
-  EXPECT_EQ(expectError(problem, 2, {-1}),
+  EXPECT_EQ(errorOf(problem, 2, {-1}),
             "node -1 cannot be kept in front of node 2 and behind node -1");
-  EXPECT_EQ(expectError(TextProblem("a = 1 b; b = 1"), 1)
+  EXPECT_EQ(errorOf(TextProblem("a = 1 b; b = 1"), 1)
                 .find("the program is not a legal order"),
             0U);
 }
@@ -165,7 +147,6 @@ TEST(AutogradOrder, EqualsTheDefinition) {
     for (NodeId node = 0; node < first; ++node)
       if (engine() % 8 == 0)
         kept.push_back(node);
-    SCOPED_TRACE("seed " + std::to_string(seed));
     // Some buffers have no dependence on their producer, so they may be used
     // before.
     if (!verify(problem, problem.programOrder()))

@@ -7,22 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Verify.h"
-
-#include "RandomProblem.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <random>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -63,13 +52,12 @@ std::string toText(const BucketedProblem &program, const Order &order) {
 
 TEST(BucketMemory, SideBySideMembersKeepTheirStorages) {
   Gathers gathers;
-  Result<BucketedProblem> program = gathers.merge({0, 10, 0, {}, {}});
-  ASSERT_TRUE(program) << program.error();
-  const Problem &merged = program->getProblem();
+  BucketedProblem program = need(gathers.merge({0, 10, 0, {}, {}}));
+  const Problem &merged = program.getProblem();
   EXPECT_EQ(merged.numNodes(), 7);
   // castA, start, castB, wait, useA, useB, overwrite: castB comes too late
   // here.
-  EXPECT_EQ(toText(*program, {0, 2, 1, 3, 4, 5, 6}),
+  EXPECT_EQ(toText(program, {0, 2, 1, 3, 4, 5, 6}),
             "120 130 150:70 370 340 240 40 40");
 }
 
@@ -192,25 +180,23 @@ int64_t sumBytes(const Problem &problem) {
 TEST(BucketMemory, SideBySideIsOneAfterTheOther) {
   int numBuckets = 0;
   for (uint64_t seed : Seeds(1000)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomBuckets test(seed);
     numBuckets += static_cast<int>(test.buckets.size());
-    Result<BucketedProblem> program = BucketedProblem::create(
+    BucketedProblem program = need(BucketedProblem::create(
         test.problem, test.buckets,
-        std::vector<BucketCost>(test.buckets.size()), BucketBuffers::Kept);
-    ASSERT_TRUE(program) << program.error();
-    const Problem &merged = program->getProblem();
+        std::vector<BucketCost>(test.buckets.size()), BucketBuffers::Kept));
+    const Problem &merged = program.getProblem();
     EXPECT_EQ(sumBytes(merged), sumBytes(test.problem));
     Order order = makeRandomOrder(seed, merged);
     MemoryTimeline timeline = *simulateMemory(merged, order);
-    Order expandedOrder = *program->expand(order);
+    Order expandedOrder = *program.expand(order);
     MemoryTimeline expanded = *simulateMemory(test.problem, expandedOrder);
     EXPECT_EQ(timeline.initialBytes, expanded.initialBytes);
     size_t next = 0;
     for (size_t i = 0; i < order.size(); ++i) {
       int64_t allocated = 0, remaining = 0;
       for (; next < expandedOrder.size() &&
-             program->nodeOf(expandedOrder[next]) == order[i];
+             program.nodeOf(expandedOrder[next]) == order[i];
            ++next) {
         allocated = std::max(allocated, expanded.allocatedBytes[next]);
         remaining = expanded.remainingBytes[next];
@@ -226,7 +212,6 @@ TEST(BucketMemory, SideBySideIsOneAfterTheOther) {
 /// Copies add what they pack into, and nothing gets lost.
 TEST(BucketMemory, CopiesKeepTheSumOfBytes) {
   for (uint64_t seed : Seeds(1000)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomBuckets test(seed);
     std::vector<BucketCost> costs;
     int64_t packedBytes = 0, numPacked = 0;
@@ -247,17 +232,15 @@ TEST(BucketMemory, CopiesKeepTheSumOfBytes) {
       costs.push_back({});
       costs.back().memory = memory;
     }
-    Result<BucketedProblem> program = BucketedProblem::create(
-        test.problem, test.buckets, costs, BucketBuffers::Kept);
-    ASSERT_TRUE(program) << program.error();
-    const Problem &merged = program->getProblem();
+    BucketedProblem program = need(BucketedProblem::create(
+        test.problem, test.buckets, costs, BucketBuffers::Kept));
+    const Problem &merged = program.getProblem();
     EXPECT_EQ(sumBytes(merged), sumBytes(test.problem) + packedBytes);
     Order order = makeRandomOrder(seed, merged);
     ASSERT_TRUE(verify(merged, order)) << verify(merged, order).error();
     MemoryTimeline timeline = *simulateMemory(merged, order);
-    Result<Order> expanded = program->expand(order);
-    ASSERT_TRUE(expanded) << expanded.error();
-    MemoryTimeline original = *simulateMemory(test.problem, *expanded);
+    Order expanded = need(program.expand(order));
+    MemoryTimeline original = *simulateMemory(test.problem, expanded);
     EXPECT_EQ(timeline.initialBytes, original.initialBytes);
     // Buffers that stay do so, with the buffers that share their storage.
     int64_t left = timeline.remainingBytes.back();

@@ -7,25 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-
-#include "RandomProblem.h"
 #include "ReferenceBucketPlacement.h"
 #include "ReferenceContraction.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
 #include <random>
 #include <set>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -40,10 +29,8 @@ BucketedProblem merge(const Problem &problem,
   std::vector<Bucket> buckets;
   for (const std::vector<NodeId> &starts : members)
     buckets.push_back({0, starts, 0});
-  Result<BucketedProblem> bucketed = BucketedProblem::create(
-      problem, buckets, std::vector<BucketCost>(buckets.size(), cost));
-  EXPECT_TRUE(bucketed) << bucketed.error();
-  return *bucketed;
+  return need(BucketedProblem::create(
+      problem, buckets, std::vector<BucketCost>(buckets.size(), cost)));
 }
 
 /// An order of the merged program: nodes that are not merged by their numbers
@@ -145,9 +132,8 @@ TEST(BucketedProblem, ExpandsWithMembersSideBySide) {
   BucketedProblem bucketed = merge(problem, {{0, 6}}, copied);
   Order order = *bucketed.place();
   EXPECT_EQ(tell(bucketed, order), "in0 start0 wait0 out0 2 3 4 5 8");
-  Result<Order> expanded = bucketed.expand(order);
-  ASSERT_TRUE(expanded) << expanded.error();
-  EXPECT_EQ(*expanded, (Order{0, 6, 1, 7, 2, 3, 4, 5, 8}));
+  Order expanded = need(bucketed.expand(order));
+  EXPECT_EQ(expanded, (Order{0, 6, 1, 7, 2, 3, 4, 5, 8}));
   std::swap(order[1], order[2]);
   EXPECT_EQ(bucketed.expand(order).error(),
             "node 2 (wait) at position 1 comes before node 1 (start) at "
@@ -312,7 +298,6 @@ struct RandomCase {
 TEST(BucketedProblem, PlacesAsTheReferenceDoes) {
   int numMoved = 0, numGranted = 0, numTails = 0, numWaits = 0;
   for (uint64_t seed : Seeds(1500)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase test(seed);
     BucketedProblem bucketed = merge(test.problem, test.buckets, test.cost);
     ReferenceBucketPlacement placer(bucketed, test.placement);
@@ -343,10 +328,9 @@ void checkPlaced(const BucketedProblem &bucketed, const Order &placed) {
   const Problem &problem = bucketed.getProblem();
   ASSERT_TRUE(verify(problem, placed));
   Positions positions = *invert(problem, placed);
-  Result<Order> expanded = bucketed.expand(placed);
-  ASSERT_TRUE(expanded) << expanded.error();
-  ASSERT_TRUE(verify(bucketed.getOriginal(), *expanded));
-  Positions original = *invert(bucketed.getOriginal(), *expanded);
+  Order expanded = need(bucketed.expand(placed));
+  ASSERT_TRUE(verify(bucketed.getOriginal(), expanded));
+  Positions original = *invert(bucketed.getOriginal(), expanded);
   for (int32_t index = 0; index < bucketed.numBuckets(); ++index) {
     const BucketedProblem::MergedBucket &bucket = bucketed.bucket(index);
     EXPECT_TRUE(areAdjacent(original, bucket.starts));
@@ -363,7 +347,7 @@ void checkPlaced(const BucketedProblem &bucketed, const Order &placed) {
   for (NodeId node : placed)
     if (bucketed.bucketOf(node) < 0)
       fromPlaced.push_back(bucketed.originalOf(node));
-  for (NodeId node : *expanded)
+  for (NodeId node : expanded)
     if (bucketed.bucketOf(bucketed.nodeOf(node)) < 0)
       fromExpanded.push_back(node);
   EXPECT_EQ(fromPlaced, fromExpanded);
@@ -390,7 +374,6 @@ struct Relation {
 
 TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
   for (uint64_t seed : Seeds(1500)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomCase test(seed);
     BucketedProblem bucketed = merge(test.problem, test.buckets, test.cost);
     Order placed = *bucketed.place(test.placement);
@@ -437,7 +420,6 @@ TEST(BucketedProblem, PlacesLegallyAndChangesNoMoreThanItHasTo) {
 TEST(BucketedProblem, AProgramOutOfOrderIsPutInOrder) {
   int numBuckets = 0;
   for (uint64_t seed : Seeds(500)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.shuffleProgram = true;
     Problem problem = makeRandomProblem(seed, options);
@@ -456,7 +438,6 @@ TEST(BucketedProblem, AProgramOutOfOrderIsPutInOrder) {
 TEST(BucketedProblem, RejectsAnyCycle) {
   int numCycles = 0, numMerged = 0;
   for (uint64_t seed : Seeds(1000)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomProblem(seed, {});
     std::mt19937_64 random(seed);
     // Half of the starts of each stream, whatever comes of it.

@@ -8,20 +8,14 @@
 
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
-#include "RandomProblem.h"
 #include "ReferenceAllocator.h"
-
-#include "../Seeds.h"
-#include "gtest/gtest.h"
+#include "TestProblems.h"
 
 #include <chrono>
 #include <limits>
 #include <random>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 static constexpr int64_t kib = 1024, mib = 1024 * kib;
 
@@ -105,7 +99,7 @@ TEST(CachingAllocator, EqualsTheReference) {
         int64_t bytes = drawBytes(random);
         CachingAllocator::BlockId block = allocator.allocate(bytes, nowNs);
         int64_t address = reference.allocate(step, bytes, nowNs);
-        ASSERT_EQ(allocator.address(block), address) << seed << ", " << step;
+        ASSERT_EQ(allocator.address(block), address) << step;
         used.push_back({block, step});
       } else {
         std::swap(used[random() % used.size()], used.back());
@@ -118,8 +112,8 @@ TEST(CachingAllocator, EqualsTheReference) {
         reference.free(used.back().tag, untilNs);
         used.pop_back();
       }
-      ASSERT_EQ(allocator.reservedBytes(), reference.reservedBytes()) << seed;
-      ASSERT_EQ(allocator.activeBytes(), reference.activeBytes()) << seed;
+      ASSERT_EQ(allocator.reservedBytes(), reference.reservedBytes());
+      ASSERT_EQ(allocator.activeBytes(), reference.activeBytes());
     }
   }
 }
@@ -140,10 +134,9 @@ TEST(ReservedMemory, AllocatesWhatIsLiveFromTheStartFirst) {
   problem.addBuffer(12 * mib, noNode, /*freed=*/false);
   problem.addBuffer(0, noNode, /*freed=*/false);
   ASSERT_TRUE(problem.finalize());
-  Result<ReservedMemory> memory = replay(problem, {node});
-  ASSERT_TRUE(memory);
-  EXPECT_EQ(memory->reservedBytes, 32 * mib);
-  EXPECT_EQ(memory->fragmentationBytes, 17 * mib);
+  ReservedMemory memory = need(replay(problem, {node}));
+  EXPECT_EQ(memory.reservedBytes, 32 * mib);
+  EXPECT_EQ(memory.fragmentationBytes, 17 * mib);
 }
 
 TEST(ReservedMemory, KeepsWhatACollectiveInFlightUses) {
@@ -171,9 +164,8 @@ TEST(ReservedMemory, IsNeverBelowTheLiveBytes) {
     Problem problem = makeRandomProblem(seed, options);
     Order order = makeRandomOrder(seed, problem);
     for (SegmentKind kind : {SegmentKind::Fixed, SegmentKind::Expandable}) {
-      Result<ReservedMemory> memory = replay(problem, order, kind);
-      ASSERT_TRUE(memory) << memory.error();
-      EXPECT_GE(memory->fragmentationBytes, 0) << seed;
+      ReservedMemory memory = need(replay(problem, order, kind));
+      EXPECT_GE(memory.fragmentationBytes, 0);
     }
   }
 }

@@ -7,20 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Splitting/CollectiveOrders.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-
-#include "RandomProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -75,9 +64,8 @@ TEST(CollectiveOrders, OrdersAreLegalAndNeverLonger) {
     RankedOrder best = first;
     int64_t effort = 1 << 12;
     improveCollectives(problem, /*goalNs=*/0, effort, best);
-    EXPECT_LE(best.stepNs, first.stepNs) << "seed " << seed;
-    EXPECT_EQ(simulate(problem, best.order)->stepNs, best.stepNs)
-        << "seed " << seed;
+    EXPECT_LE(best.stepNs, first.stepNs);
+    EXPECT_EQ(simulate(problem, best.order)->stepNs, best.stepNs);
   }
 }
 

@@ -7,20 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Step/ComputeOrders.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
-#include "RandomProblem.h"
-#include "RandomStep.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
-using namespace mlir::commsched::testing;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -100,7 +90,6 @@ void checkLegal(const StepStructure &structure, const Order &computeOrder) {
 TEST(ComputeOrders, AreLegal) {
   int numEnds = 0, numStalls = 0;
   for (uint64_t seed : Seeds(600)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 4) : makeRandomProblem(seed, {});
     StepStructure structure = *StepStructure::create(problem);

@@ -7,27 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Model/Simulator.h"
-
-#include "../Seeds.h"
-#include "RandomProblem.h"
 #include "ReferenceSimulator.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
 /// Simulates the program, which has to work.
 Timeline run(const Problem &problem, const Contention &contention) {
-  Result<Timeline> timeline =
-      simulate(problem, programOrder(problem), contention);
-  EXPECT_TRUE(timeline) << timeline.error();
-  return timeline ? *timeline : Timeline();
+  return need(simulate(problem, programOrder(problem), contention));
 }
 
 Contention sharing(std::vector<int32_t> links) {
@@ -177,12 +166,11 @@ TEST(ContendedSimulator, AgreesWithTheTickingReference) {
     Order order = makeRandomOrder(seed, problem);
     std::mt19937_64 random(seed);
     Contention contention = makeRandomContention(random, problem.numStreams());
-    Result<Timeline> timeline = simulate(problem, order, contention);
-    ASSERT_TRUE(timeline) << "seed " << seed << ": " << timeline.error();
+    Timeline timeline = need(simulate(problem, order, contention));
     ReferenceSimulator reference(problem, order, contention);
-    ASSERT_EQ(timeline->stepNs, reference.run()) << "seed " << seed;
-    ASSERT_EQ(timeline->beginNs, reference.begins()) << "seed " << seed;
-    ASSERT_EQ(timeline->endNs, reference.ends()) << "seed " << seed;
+    ASSERT_EQ(timeline.stepNs, reference.run());
+    ASSERT_EQ(timeline.beginNs, reference.begins());
+    ASSERT_EQ(timeline.endNs, reference.ends());
   }
 }
 
@@ -198,13 +186,12 @@ TEST(ContendedSimulator, NothingIsFasterThanWithoutContention) {
     EXPECT_EQ(contended.commNs, plain.commNs);
     int64_t lost = contended.slowdownNs;
     for (NodeId node : order) {
-      EXPECT_GE(contended.beginNs[node], plain.beginNs[node])
-          << "seed " << seed;
-      EXPECT_GE(contended.endNs[node], plain.endNs[node]) << "seed " << seed;
+      EXPECT_GE(contended.beginNs[node], plain.beginNs[node]);
+      EXPECT_GE(contended.endNs[node], plain.endNs[node]);
       if (problem.isCollective(node))
         lost += contended.exposedNs[node];
     }
-    EXPECT_EQ(contended.exposedCommNs, lost) << "seed " << seed;
+    EXPECT_EQ(contended.exposedCommNs, lost);
     EXPECT_EQ(contended.exposedCommNs, contended.stepNs - contended.computeNs);
   }
 }
@@ -219,11 +206,11 @@ TEST(ContendedSimulator, NoneIsThePlainSimulation) {
          {Contention(),
           sharing(std::vector<int32_t>(problem.numStreams(), -1))}) {
       Timeline timeline = *simulate(problem, order, contention);
-      EXPECT_EQ(timeline.beginNs, plain.beginNs) << "seed " << seed;
-      EXPECT_EQ(timeline.endNs, plain.endNs) << "seed " << seed;
-      EXPECT_EQ(timeline.exposedNs, plain.exposedNs) << "seed " << seed;
-      EXPECT_EQ(timeline.stepNs, plain.stepNs) << "seed " << seed;
-      EXPECT_EQ(timeline.slowdownNs, 0) << "seed " << seed;
+      EXPECT_EQ(timeline.beginNs, plain.beginNs);
+      EXPECT_EQ(timeline.endNs, plain.endNs);
+      EXPECT_EQ(timeline.exposedNs, plain.exposedNs);
+      EXPECT_EQ(timeline.stepNs, plain.stepNs);
+      EXPECT_EQ(timeline.slowdownNs, 0);
     }
   }
 }

@@ -7,18 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Graphs/ConvexSets.h"
-
-#include "../Seeds.h"
-#include "RandomProblem.h"
 #include "ReferenceConvexSets.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -28,9 +20,7 @@ constexpr int32_t none = noLabel;
 
 std::vector<ConvexSet> form(const Problem &problem,
                             const std::vector<int32_t> &labels) {
-  Result<std::vector<ConvexSet>> sets = formConvexSets(problem, labels);
-  EXPECT_TRUE(sets) << sets.error();
-  return sets ? *sets : std::vector<ConvexSet>();
+  return need(formConvexSets(problem, labels));
 }
 
 Members formMembers(const Problem &problem,
@@ -138,7 +128,6 @@ TEST(ConvexSets, AreMaximalOnRandomGraphs) {
           label < numLabels && static_cast<NodeId>(label) < problem.numNodes();
       labels.push_back(isMarked ? static_cast<int32_t>(label) : none);
     }
-    SCOPED_TRACE("seed " + std::to_string(seed));
     std::vector<ConvexSet> sets = form(problem, labels);
     ASSERT_NO_FATAL_FAILURE(checkMembers(problem, labels, sets));
     ReplacedSets replaced(problem, sets);

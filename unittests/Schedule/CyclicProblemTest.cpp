@@ -7,13 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Cyclic/CyclicProblem.h"
-
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -7,19 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
-
-#include "../Seeds.h"
 #include "RandomCyclicProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -49,11 +42,10 @@ CyclicProblem makeTrainingStep(int32_t numLayers) {
 
 CyclicSchedule scheduleWell(const CyclicProblem &problem,
                             const CyclicSchedulerOptions &options = {}) {
-  Result<CyclicSchedule> schedule = scheduleCyclic(problem, options);
-  EXPECT_TRUE(schedule) << schedule.error();
-  Status status = verify(problem, schedule->order);
+  CyclicSchedule schedule = need(scheduleCyclic(problem, options));
+  Status status = verify(problem, schedule.order);
   EXPECT_TRUE(status) << status.error();
-  return *schedule;
+  return schedule;
 }
 
 /// A loop whose computation `c` depends on that of the repetition before.
@@ -91,11 +83,10 @@ TEST(CyclicScheduler, ALoopWithGathersAndScattersRunsThreeRepetitionsAtOnce) {
 TEST(CyclicScheduler, TheOptimizerHidesLastScattersAndFirstGathers) {
   for (int32_t numLayers : {3, 8, 40}) {
     CyclicProblem problem = makeTrainingStep(numLayers);
-    Result<PeriodBound> bound = computePeriodBound(problem);
-    ASSERT_TRUE(bound);
+    PeriodBound bound = need(computePeriodBound(problem));
     int64_t serialNs = simulatePeriod(problem, programOrder(problem))->periodNs;
     int64_t periodNs = scheduleWell(problem).periodNs;
-    EXPECT_LE(periodNs, bound->ns + bound->ns / 100) << numLayers;
+    EXPECT_LE(periodNs, bound.ns + bound.ns / 100) << numLayers;
     EXPECT_GT(serialNs, periodNs * 6 / 5);
   }
 }
@@ -133,11 +124,9 @@ TEST(CyclicScheduler, RandomProblemsAreNeverWorseThanTheProgram) {
     options.step.effort = 1 << 14;
     options.step.limitBytes = computeRunPeak(problem, program) * 11 / 10;
     CyclicSchedule schedule = scheduleWell(problem, options);
-    ASSERT_LE(schedule.peakBytes, options.step.limitBytes) << seed;
-    ASSERT_LE(schedule.periodNs, simulatePeriod(problem, program)->periodNs)
-        << seed;
-    ASSERT_EQ(scheduleWell(problem, options).order.order, schedule.order.order)
-        << seed;
+    ASSERT_LE(schedule.peakBytes, options.step.limitBytes);
+    ASSERT_LE(schedule.periodNs, simulatePeriod(problem, program)->periodNs);
+    ASSERT_EQ(scheduleWell(problem, options).order.order, schedule.order.order);
   }
 }
 
@@ -159,7 +148,7 @@ TEST(CyclicScheduler, MoreMemoryIsRarelyLonger) {
       CyclicSchedule schedule = scheduleWell(problem, options);
       if (schedule.peakBytes > options.step.limitBytes)
         continue;
-      EXPECT_LE(schedule.periodNs, lastNs) << seed << ", " << percent << " %";
+      EXPECT_LE(schedule.periodNs, lastNs) << percent << " %";
       lastNs = schedule.periodNs;
     }
   }

@@ -7,20 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/EditableSchedule.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -28,17 +19,16 @@ namespace {
 void expectExact(const EditableSchedule &schedule, const Order &order) {
   const Problem &problem = schedule.getProblem();
   ASSERT_EQ(schedule.order(), order);
-  Result<MemoryTimeline> memory = simulateMemory(problem, order);
-  ASSERT_TRUE(memory) << memory.error();
-  EXPECT_EQ(schedule.initialBytes(), memory->initialBytes);
-  EXPECT_EQ(schedule.peakBytes(), memory->peakBytes);
+  MemoryTimeline memory = need(simulateMemory(problem, order));
+  EXPECT_EQ(schedule.initialBytes(), memory.initialBytes);
+  EXPECT_EQ(schedule.peakBytes(), memory.peakBytes);
   for (size_t place = 0; place < order.size(); ++place) {
     NodeId node = order[place];
-    ASSERT_EQ(schedule.allocatedBytes(node), memory->allocatedBytes[place]);
-    ASSERT_EQ(schedule.remainingBytes(node), memory->remainingBytes[place]);
+    ASSERT_EQ(schedule.allocatedBytes(node), memory.allocatedBytes[place]);
+    ASSERT_EQ(schedule.remainingBytes(node), memory.remainingBytes[place]);
     ASSERT_EQ(schedule.bytesBefore(node),
-              place == 0 ? memory->initialBytes
-                         : memory->remainingBytes[place - 1]);
+              place == 0 ? memory.initialBytes
+                         : memory.remainingBytes[place - 1]);
   }
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
     const Buffer &buffer = problem.buffer(id);
@@ -65,23 +55,21 @@ TEST(EditableSchedule, RejectsWhatItCannotHold) {
 
 TEST(EditableSchedule, EmptyProblemHoldsItsArguments) {
   TextProblem problem("x = arg 5!");
-  Result<EditableSchedule> schedule = EditableSchedule::create(problem, {});
-  ASSERT_TRUE(schedule);
-  EXPECT_EQ(schedule->peakBytes(), 5);
+  EditableSchedule schedule = need(EditableSchedule::create(problem, {}));
+  EXPECT_EQ(schedule.peakBytes(), 5);
 }
 
 TEST(EditableSchedule, LastUsesFollowInBothDirections) {
   TextProblem problem("a = 1 -> 8; b = 1 use:a; c = 1; d = 1 use:a");
   BufferId buffer = problem.bufferOf("a");
-  Result<EditableSchedule> schedule =
-      EditableSchedule::create(problem, {0, 1, 2, 3});
-  ASSERT_TRUE(schedule);
-  schedule->moveUp(3, 4, 1);
-  EXPECT_EQ(schedule->lastUser(buffer), 1);
-  expectExact(*schedule, {0, 3, 1, 2});
-  schedule->moveDown(1, 2, 4);
-  EXPECT_EQ(schedule->lastUser(buffer), 3);
-  expectExact(*schedule, {0, 1, 2, 3});
+  EditableSchedule schedule =
+      need(EditableSchedule::create(problem, {0, 1, 2, 3}));
+  schedule.moveUp(3, 4, 1);
+  EXPECT_EQ(schedule.lastUser(buffer), 1);
+  expectExact(schedule, {0, 3, 1, 2});
+  schedule.moveDown(1, 2, 4);
+  EXPECT_EQ(schedule.lastUser(buffer), 3);
+  expectExact(schedule, {0, 1, 2, 3});
 }
 
 TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
@@ -91,14 +79,13 @@ TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
     large = 1 late -> 100)");
   NodeId early = problem["early"];
   BufferId buffer = problem.bufferOf("make");
-  Result<EditableSchedule> schedule =
-      EditableSchedule::create(problem, programOrder(problem));
-  ASSERT_TRUE(schedule) << schedule.error();
-  EXPECT_TRUE(schedule->compareWithSimulation());
-  int64_t peakBytes = schedule->peakBytes();
-  schedule->setLastUser(buffer, early);
-  EXPECT_EQ(schedule->peakBytes(), peakBytes);
-  Status status = schedule->compareWithSimulation();
+  EditableSchedule schedule =
+      need(EditableSchedule::create(problem, programOrder(problem)));
+  EXPECT_TRUE(schedule.compareWithSimulation());
+  int64_t peakBytes = schedule.peakBytes();
+  schedule.setLastUser(buffer, early);
+  EXPECT_EQ(schedule.peakBytes(), peakBytes);
+  Status status = schedule.compareWithSimulation();
   ASSERT_FALSE(status);
   EXPECT_EQ(
       status.error(),
@@ -109,15 +96,12 @@ TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
 TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
   int numMoves = 0;
   for (uint64_t seed : Seeds(300)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.shuffleProgram = seed % 2;
     Problem problem = makeRandomProblem(seed, options);
     Order order = makeRandomOrder(seed, problem);
-    Result<EditableSchedule> schedule =
-        EditableSchedule::create(problem, order);
-    ASSERT_TRUE(schedule) << schedule.error();
-    expectExact(*schedule, order);
+    EditableSchedule schedule = need(EditableSchedule::create(problem, order));
+    expectExact(schedule, order);
     std::mt19937_64 engine(seed);
     for (int move = 0; move < 100; ++move) {
       int32_t cuts[3];
@@ -131,10 +115,10 @@ TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
         continue;
       order = moved;
       if (engine() % 2)
-        schedule->moveUp(cuts[1], cuts[2], cuts[0]);
+        schedule.moveUp(cuts[1], cuts[2], cuts[0]);
       else
-        schedule->moveDown(cuts[0], cuts[1], cuts[2]);
-      expectExact(*schedule, order);
+        schedule.moveDown(cuts[0], cuts[1], cuts[2]);
+      expectExact(schedule, order);
       if (HasFatalFailure() || HasNonfatalFailure())
         return;
       ++numMoves;

@@ -7,33 +7,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
-#include "RandomProblem.h"
-#include "RandomStep.h"
 #include "TestProblems.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 #include <map>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
 /// The reasons for the program, within what it takes.
 std::vector<ExposureReason> explain(const Problem &problem) {
-  Result<std::vector<ExposureReason>> reasons =
-      explainExposure(problem, problem.programOrder(), {});
-  EXPECT_TRUE(reasons) << reasons.error();
-  return reasons ? *reasons : std::vector<ExposureReason>();
+  return need(explainExposure(problem, problem.programOrder(), {}));
 }
 
 TEST(ExposureReasons, NothingIsSaidOfWhatIsHidden) {
@@ -111,22 +97,21 @@ public:
   }
 
   void run() {
-    Result<std::vector<ExposureReason>> reasons =
-        explainExposure(problem, order, options);
-    ASSERT_TRUE(reasons) << reasons.error();
+    std::vector<ExposureReason> reasons =
+        need(explainExposure(problem, order, options));
     size_t next = 0;
     for (NodeId node : order) {
       if (!problem.isCollective(node) || timeline.exposedNs[node] == 0)
         continue;
-      ASSERT_LT(next, reasons->size());
-      const ExposureReason &reason = (*reasons)[next++];
+      ASSERT_LT(next, reasons.size());
+      const ExposureReason &reason = reasons[next++];
       SCOPED_TRACE(problem.describe(node) + ", " + toString(reason.cause));
       ASSERT_EQ(reason.collective, node);
       EXPECT_EQ(reason.exposedNs, timeline.exposedNs[node]);
       ++seen[reason.cause];
       check(reason);
     }
-    EXPECT_EQ(next, reasons->size());
+    EXPECT_EQ(next, reasons.size());
   }
 
 private:
@@ -242,15 +227,13 @@ private:
 void checkOrders(const Problem &problem, const ExposureOptions &options,
                  std::map<ExposureCause, int64_t> &seen) {
   TruthCheck(problem, problem.programOrder(), options, seen).run();
-  Result<IterativeReordering> simple = overlapSimply(problem);
-  ASSERT_TRUE(simple) << simple.error();
-  TruthCheck(problem, simple->order, options, seen).run();
+  IterativeReordering simple = need(overlapSimply(problem));
+  TruthCheck(problem, simple.order, options, seen).run();
 }
 
 TEST(ExposureReasons, AreTrueOfRandomProblems) {
   std::map<ExposureCause, int64_t> seen;
   for (uint64_t seed : Seeds(1500)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.expensivePercent = 30 + 20 * (seed % 3);
     options.unevenBuffers = seed % 2;
@@ -279,7 +262,6 @@ TEST(ExposureReasons, AreTrueOfRandomProblems) {
 TEST(ExposureReasons, AreTrueOfRandomSteps) {
   std::map<ExposureCause, int64_t> seen;
   for (uint64_t seed : Seeds(300)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     checkOrders(makeRandomStep(seed, 6), {}, seen);
     if (HasFailure())
       return;

@@ -7,21 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Inductor/Exposure.h"
-
-#include "../Seeds.h"
-#include "RandomProblem.h"
 #include "ReferenceExposure.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -89,7 +81,6 @@ TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
 TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
   int numForeignEnds[2] = {0, 0};
   for (uint64_t seed : Seeds(800)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.maxNodes = seed % 10 == 0 ? 120 : 40;
     options.shuffleProgram = seed % 2;
@@ -99,9 +90,8 @@ TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       times.push_back(
           problem.kind(node) == NodeKind::Compute ? problem.costNs(node) : 0);
-    Result<EditableSchedule> schedule =
-        EditableSchedule::create(problem, order, times);
-    ASSERT_TRUE(schedule) << schedule.error();
+    EditableSchedule schedule =
+        need(EditableSchedule::create(problem, order, times));
     for (ExposureWalk walk :
          {ExposureWalk::FromStart, ExposureWalk::FromWait}) {
       bool isForward = walk == ExposureWalk::FromStart;
@@ -115,12 +105,12 @@ TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
         ASSERT_EQ(exposures[node].computeNs, expected.computeNs);
         if (problem.kind(node) != NodeKind::Start)
           continue;
-        NodeId end = findWindowEnd(*schedule, node, walk);
+        NodeId end = findWindowEnd(schedule, node, walk);
         ASSERT_EQ(exposures[node].windowEnd, end);
-        ASSERT_EQ(getHidingTime(*schedule, node, end), expected.computeNs);
-        int64_t toOwnWait = schedule->getTree()
-                                .range(schedule->position(node),
-                                       schedule->position(problem.waitOf(node)))
+        ASSERT_EQ(getHidingTime(schedule, node, end), expected.computeNs);
+        int64_t toOwnWait = schedule.getTree()
+                                .range(schedule.position(node),
+                                       schedule.position(problem.waitOf(node)))
                                 .computeTime;
         numForeignEnds[isForward] += toOwnWait != expected.computeNs;
       }

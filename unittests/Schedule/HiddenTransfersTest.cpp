@@ -7,16 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
-
-#include "../Seeds.h"
-#include "gtest/gtest.h"
+#include "TestProblems.h"
 
 #include <algorithm>
 #include <limits>
 #include <random>
 
-using namespace mlir::commsched::schedule;
-using mlir::commsched::testing::Seeds;
+using namespace mlir::commsched::schedule::testing;
 
 /// Transfers of `durationNs` in both directions.
 static TransferCandidate makeCandidate(int64_t readyNs, int64_t neededNs,
@@ -114,11 +111,11 @@ TEST(HiddenTransfers, AreHiddenAndCannotBeMore) {
                    false};
     std::vector<int32_t> chosen = chooseHiddenTransfers(candidates, limits);
     Streams streams(candidates, limits.forwardNs);
-    EXPECT_TRUE(streams.hide(chosen)) << seed;
+    EXPECT_TRUE(streams.hide(chosen));
     int64_t bytes = 0;
     for (int32_t index : chosen)
       bytes += candidates[index].bytes;
-    EXPECT_LE(bytes, limits.hostBytes) << seed;
+    EXPECT_LE(bytes, limits.hostBytes);
     for (int32_t index = 0; index < static_cast<int32_t>(candidates.size());
          ++index) {
       if (std::binary_search(chosen.begin(), chosen.end(), index) ||
@@ -127,7 +124,7 @@ TEST(HiddenTransfers, AreHiddenAndCannotBeMore) {
       std::vector<int32_t> more = chosen;
       more.push_back(index);
       std::sort(more.begin(), more.end());
-      EXPECT_FALSE(streams.hide(more)) << seed;
+      EXPECT_FALSE(streams.hide(more));
       ++numLeft;
     }
     numChosen += chosen.size();

@@ -7,22 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Implementations/Implementations.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
-#include "RandomStep.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Random;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -49,17 +36,13 @@ struct SameImplementations {
   }
 
   ImplementationSchedule choose() {
-    Result<ImplementationSchedule> result = chooseImplementations(
+    return need(chooseImplementations(
         problem, implementations, problem.programOrder(),
-        ImplementationChoice(problem.numNodes()), options);
-    EXPECT_TRUE(result) << result.error();
-    return result ? *result : ImplementationSchedule();
+        ImplementationChoice(problem.numNodes()), options));
   }
   ImplementationSchedule schedule() {
-    Result<ImplementationSchedule> result = scheduleImplementations(
-        problem, implementations, problem.programOrder(), options);
-    EXPECT_TRUE(result) << result.error();
-    return result ? *result : ImplementationSchedule();
+    return need(scheduleImplementations(problem, implementations,
+                                        problem.programOrder(), options));
   }
 
 private:
@@ -168,20 +151,17 @@ TEST(Implementations, LargeCostsDoNotOverflow) {
 TEST(Implementations, NothingToChooseFrom) {
   Problem empty;
   ASSERT_TRUE(empty.finalize());
-  Result<ImplementationSchedule> result =
-      scheduleImplementations(empty, {}, {}, {});
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->schedule.stepNs, 0);
+  ImplementationSchedule result =
+      need(scheduleImplementations(empty, {}, {}, {}));
+  EXPECT_EQ(result.schedule.stepNs, 0);
 
   TimelineExample example;
-  result = scheduleImplementations(example.problem,
-                                   Implementations(example.problem.numNodes()),
-                                   example.problem.programOrder(), {});
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->numChanged, 0);
-  Result<StepSchedule> alone = scheduleStep(example.problem, {});
-  ASSERT_TRUE(alone);
-  EXPECT_EQ(result->schedule.stepNs, alone->stepNs);
+  result = need(scheduleImplementations(
+      example.problem, Implementations(example.problem.numNodes()),
+      example.problem.programOrder(), {}));
+  EXPECT_EQ(result.numChanged, 0);
+  StepSchedule alone = need(scheduleStep(example.problem, {}));
+  EXPECT_EQ(result.schedule.stepNs, alone.stepNs);
 }
 
 //===----------------------------------------------------------------------===//
@@ -194,20 +174,19 @@ TEST(Implementations, ReplaceCostsAndStreams) {
   implementations[TimelineExample::gatherA] = {{100, 0}, {70, 3}, {20, 7}};
   ImplementationChoice choice(example.problem.numNodes());
   choice[TimelineExample::gatherA] = 1;
-  Result<Problem> problem =
-      withImplementations(example.problem, implementations, choice);
-  ASSERT_TRUE(problem) << problem.error();
-  EXPECT_TRUE(problem->check());
-  EXPECT_EQ(problem->costNs(TimelineExample::gatherA), 70);
-  EXPECT_EQ(problem->stream(TimelineExample::gatherA), 3);
-  EXPECT_EQ(problem->costNs(TimelineExample::gatherB), 50);
-  EXPECT_EQ(problem->stream(TimelineExample::gatherB), 0);
+  Problem problem =
+      need(withImplementations(example.problem, implementations, choice));
+  EXPECT_TRUE(problem.check());
+  EXPECT_EQ(problem.costNs(TimelineExample::gatherA), 70);
+  EXPECT_EQ(problem.stream(TimelineExample::gatherA), 3);
+  EXPECT_EQ(problem.costNs(TimelineExample::gatherB), 50);
+  EXPECT_EQ(problem.stream(TimelineExample::gatherB), 0);
   // Those of all implementations, also when it is finalized or renumbered.
-  EXPECT_EQ(problem->numStreams(), 8);
-  EXPECT_EQ(renumber(*problem, problem->programOrder()).numStreams(), 8);
-  problem->addNode(NodeKind::Compute, 1);
-  ASSERT_TRUE(problem->finalize());
-  EXPECT_EQ(problem->numStreams(), 8);
+  EXPECT_EQ(problem.numStreams(), 8);
+  EXPECT_EQ(renumber(problem, problem.programOrder()).numStreams(), 8);
+  problem.addNode(NodeKind::Compute, 1);
+  ASSERT_TRUE(problem.finalize());
+  EXPECT_EQ(problem.numStreams(), 8);
   EXPECT_EQ(example.problem.numStreams(), 1);
 }
 
@@ -300,10 +279,9 @@ struct RandomChoice {
   }
 
   int64_t stepNs(const Order &order, const ImplementationChoice &choice) const {
-    Result<Problem> chosen =
-        withImplementations(problem, implementations, choice);
-    EXPECT_TRUE(chosen) << chosen.error();
-    Result<Timeline> timeline = simulate(*chosen, order, options.contention);
+    Problem chosen =
+        need(withImplementations(problem, implementations, choice));
+    Result<Timeline> timeline = simulate(chosen, order, options.contention);
     EXPECT_TRUE(timeline) << timeline.error();
     return timeline ? timeline->stepNs : 0;
   }
@@ -380,12 +358,11 @@ TEST(ImplementationsProperty, MostlyTheOptimumOfTheOrder) {
     if (numChoices < 8 || numChoices > 2500)
       continue;
     Order order = makeRandomOrder(seed, random.problem);
-    Result<ImplementationSchedule> result =
+    ImplementationSchedule result = need(
         chooseImplementations(random.problem, random.implementations, order,
-                              random.firstChoice(), random.options);
-    ASSERT_TRUE(result) << "seed " << seed << ": " << result.error();
-    int64_t stepNs = result->schedule.stepNs;
-    EXPECT_EQ(stepNs, random.stepNs(order, result->choice));
+                              random.firstChoice(), random.options));
+    int64_t stepNs = result.schedule.stepNs;
+    EXPECT_EQ(stepNs, random.stepNs(order, result.choice));
     int64_t bestNs = findBestStep(random, order);
     ASSERT_GE(stepNs, bestNs) << "seed " << seed;
     ++numCases;
@@ -403,21 +380,19 @@ void checkSchedule(const RandomChoice &random, const Order &order,
                    int64_t limitBytes, int64_t &numShorter) {
   StepSchedulerOptions options = random.options;
   options.limitBytes = limitBytes;
-  Result<ImplementationSchedule> result = scheduleImplementations(
-      random.problem, random.implementations, order, options);
-  ASSERT_TRUE(result) << result.error();
-  const StepSchedule &schedule = result->schedule;
-  Result<Problem> chosen = withImplementations(
-      random.problem, random.implementations, result->choice);
-  ASSERT_TRUE(chosen) << chosen.error();
-  Status status = verify(*chosen, schedule.order);
+  ImplementationSchedule result = need(scheduleImplementations(
+      random.problem, random.implementations, order, options));
+  const StepSchedule &schedule = result.schedule;
+  Problem chosen = need(withImplementations(
+      random.problem, random.implementations, result.choice));
+  Status status = verify(chosen, schedule.order);
   EXPECT_TRUE(status) << status.error();
-  EXPECT_EQ(schedule.stepNs, random.stepNs(schedule.order, result->choice));
+  EXPECT_EQ(schedule.stepNs, random.stepNs(schedule.order, result.choice));
   EXPECT_EQ(schedule.peakBytes,
-            simulateMemory(*chosen, schedule.order)->peakBytes);
-  EXPECT_EQ(result->numChanged,
-            static_cast<int32_t>(result->choice.size()) -
-                std::count(result->choice.begin(), result->choice.end(), 0));
+            simulateMemory(chosen, schedule.order)->peakBytes);
+  EXPECT_EQ(result.numChanged,
+            static_cast<int32_t>(result.choice.size()) -
+                std::count(result.choice.begin(), result.choice.end(), 0));
 
   int64_t firstNs = random.stepNs(order, random.firstChoice());
   int64_t peakBytes = simulateMemory(random.problem, order)->peakBytes;
@@ -430,18 +405,16 @@ void checkSchedule(const RandomChoice &random, const Order &order,
   numShorter += schedule.stepNs < firstNs;
 
   // Another run makes the same.
-  Result<ImplementationSchedule> again = scheduleImplementations(
-      random.problem, random.implementations, order, options);
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->choice, result->choice);
-  EXPECT_EQ(again->schedule.order, schedule.order);
+  ImplementationSchedule again = need(scheduleImplementations(
+      random.problem, random.implementations, order, options));
+  EXPECT_EQ(again.choice, result.choice);
+  EXPECT_EQ(again.schedule.order, schedule.order);
 }
 
 TEST(ImplementationsProperty, NeverLongerAndWithinTheLimit) {
   int64_t numShorter = 0;
   Seeds seeds(40);
   for (uint64_t seed : seeds) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomChoice random(seed, drawSmallProblem(seed, 40));
     Order order = makeRandomOrder(seed, random.problem);
     if (!verify(random.problem, order))
@@ -461,7 +434,6 @@ TEST(ImplementationsProperty, StepsBecomeShorter) {
   int64_t numShorter = 0;
   Seeds seeds(12);
   for (uint64_t seed : seeds) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomChoice random(seed, makeRandomStep(seed, 8));
     random.options.effort = 1 << 16;
     int64_t peakBytes =

@@ -7,23 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Interleave/Interleaving.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <limits>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Random;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -156,23 +144,19 @@ TEST(Interleaving, ComputationOfOneHidesCommunicationOfTheOther) {
   TextProblem problem(R"(
     x = arg 10; s = start 100 x -> 10; wait s; a = 100 s' -> 10
     y = arg 10; b = 100 y -> 10; t = start 100@1 b -> 10; wait t)");
-  Result<ProgramSequence> sequence = chooseSequence(problem, problem["b"]);
-  ASSERT_TRUE(sequence) << sequence.error();
-  Result<Interleaving> result =
-      interleave(problem, problem["b"], *sequence, {});
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->sequence.stepNs, 400);
-  EXPECT_EQ(result->merged.stepNs, 200);
+  ProgramSequence sequence = need(chooseSequence(problem, problem["b"]));
+  Interleaving result = need(interleave(problem, problem["b"], sequence, {}));
+  EXPECT_EQ(result.sequence.stepNs, 400);
+  EXPECT_EQ(result.merged.stepNs, 200);
 }
 
 TEST(Interleaving, TheProgramThatFreesComesFirst) {
   TextProblem problem(R"(
     x = arg 10; y = arg 10; saved = arg 500; a = 10 x -> 10 500!
     b = 10 y saved -> 10)");
-  Result<ProgramSequence> sequence = chooseSequence(problem, problem["b"]);
-  ASSERT_TRUE(sequence) << sequence.error();
-  EXPECT_TRUE(sequence->isSecondFirst);
-  EXPECT_EQ(sequence->peakBytes, 530);
+  ProgramSequence sequence = need(chooseSequence(problem, problem["b"]));
+  EXPECT_TRUE(sequence.isSecondFirst);
+  EXPECT_EQ(sequence.peakBytes, 530);
 }
 
 TEST(Interleaving, WhatDependsOnTheFirstStaysBehindIt) {
@@ -180,10 +164,8 @@ TEST(Interleaving, WhatDependsOnTheFirstStaysBehindIt) {
   NodeId last = pair.numFirst - 1;
   pair.problem.addDependence(last, pair.numFirst, DependenceKind::Memory);
   pair.problem.finalize();
-  Result<ProgramSequence> sequence =
-      chooseSequence(pair.problem, pair.numFirst);
-  ASSERT_TRUE(sequence) << sequence.error();
-  EXPECT_FALSE(sequence->isSecondFirst);
+  ProgramSequence sequence = need(chooseSequence(pair.problem, pair.numFirst));
+  EXPECT_FALSE(sequence.isSecondFirst);
   for (double weight : {0.0, 1.0}) {
     Order merged = mergeOrders(
         pair.problem, split(pair.problem.programOrder(), pair.numFirst),
@@ -217,7 +199,7 @@ TEST(Interleaving, OrdersThatFreeEarlyAreLegal) {
   for (uint64_t seed : Seeds(200)) {
     TwoPrograms pair = makeRandomPair(seed);
     Order early = freeEarly(pair.problem, pair.problem.programOrder());
-    EXPECT_TRUE(verify(pair.problem, early)) << seed;
+    EXPECT_TRUE(verify(pair.problem, early));
   }
 }
 
@@ -227,24 +209,22 @@ TEST(Interleaving, RandomPairsAreNearlyAsShortAsTheShortestMerge) {
   constexpr int64_t numPairs = 80;
   for (uint64_t seed = 0; seed < numPairs; ++seed) {
     TwoPrograms pair = makeRandomPair(seed);
-    Result<ProgramSequence> sequence =
-        chooseSequence(pair.problem, pair.numFirst);
-    ASSERT_TRUE(sequence) << seed << ": " << sequence.error();
+    ProgramSequence sequence =
+        need(chooseSequence(pair.problem, pair.numFirst));
     StepSchedulerOptions options;
     options.effort = 1 << 16;
-    options.limitBytes = sequence->peakBytes;
+    options.limitBytes = sequence.peakBytes;
     if (seed % 2 == 0)
       options.limitBytes += 60;
-    Result<Interleaving> result =
-        interleave(pair.problem, pair.numFirst, *sequence, options);
-    ASSERT_TRUE(result) << seed << ": " << result.error();
-    const StepSchedule &merged = result->merged;
+    Interleaving result =
+        need(interleave(pair.problem, pair.numFirst, sequence, options));
+    const StepSchedule &merged = result.merged;
     ASSERT_TRUE(verify(pair.problem, merged.order)) << seed;
     ASSERT_EQ(simulate(pair.problem, merged.order)->stepNs, merged.stepNs);
     ASSERT_LE(merged.peakBytes, options.limitBytes) << seed;
-    ASSERT_LE(merged.stepNs, result->sequence.stepNs) << seed;
-    numShorter += merged.stepNs < result->sequence.stepNs;
-    std::array<Order, 2> orders = split(result->sequence.order, pair.numFirst);
+    ASSERT_LE(merged.stepNs, result.sequence.stepNs) << seed;
+    numShorter += merged.stepNs < result.sequence.stepNs;
+    std::array<Order, 2> orders = split(result.sequence.order, pair.numFirst);
     int64_t bestNs =
         ExactMerge(pair.problem, orders, options.limitBytes).find();
     for (Order &order : orders)
@@ -254,10 +234,9 @@ TEST(Interleaving, RandomPairsAreNearlyAsShortAsTheShortestMerge) {
     ASSERT_GE(merged.stepNs, bestNs) << seed;
     total += merged.stepNs;
     bestTotal += bestNs;
-    Result<StepSchedule> scheduled =
-        scheduleStep(renumber(pair.problem, merged.order), options);
-    ASSERT_TRUE(scheduled) << seed << ": " << scheduled.error();
-    numBest += scheduled->stepNs <= bestNs;
+    StepSchedule scheduled =
+        need(scheduleStep(renumber(pair.problem, merged.order), options));
+    numBest += scheduled.stepNs <= bestNs;
   }
   EXPECT_GE(numShorter, numPairs / 2);
   EXPECT_LE(total * 100, bestTotal * 105);

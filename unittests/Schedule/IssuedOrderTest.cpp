@@ -7,19 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Step/IssuedOrder.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
-using namespace mlir::commsched::testing;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -86,7 +75,6 @@ void checkAlong(const Problem &problem, const Order &order,
 
 TEST(IssuedOrder, EqualsTheSimulations) {
   for (uint64_t seed : Seeds(500)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxStreams = 4;
     shape.unevenBuffers = seed % 2;
@@ -101,7 +89,6 @@ TEST(IssuedOrder, EqualsTheSimulations) {
 TEST(IssuedOrder, EqualsTheSimulationOfExclusiveStreams) {
   int numDelayed = 0;
   for (uint64_t seed : Seeds(500)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxStreams = 4;
     Problem problem = makeRandomProblem(seed, shape);

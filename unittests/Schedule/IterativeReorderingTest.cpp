@@ -7,38 +7,24 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Inductor/IterativeReordering.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
 #include "ReferenceIterativeReordering.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
+#include <cmath>
 #include <map>
 #include <random>
 
-#include <cmath>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
-IterativeReordering expectResult(const Result<IterativeReordering> &result) {
-  EXPECT_TRUE(result) << result.error();
-  return result ? *result : IterativeReordering();
-}
-
 IterativeReordering raiseStarts(const Problem &problem) {
-  return expectResult(reorderComms(problem, {}));
+  return need(reorderComms(problem, {}));
 }
 
 IterativeReordering sinkWaits(const Problem &problem,
                               const IterativeReorderingOptions &options = {}) {
-  return expectResult(sinkWaitsIteratively(problem, options));
+  return need(sinkWaitsIteratively(problem, options));
 }
 
 /// How far a collective was moved, and what stopped it.
@@ -118,22 +104,7 @@ TEST(IterativeReordering, RejectsMultipliersThatMakeNoTimes) {
 // Random problems
 //===----------------------------------------------------------------------===//
 
-class Draw {
-public:
-  explicit Draw(uint64_t seed) : engine(seed) {}
-  int64_t below(int64_t bound) {
-    return static_cast<int64_t>(engine() % static_cast<uint64_t>(bound));
-  }
-  bool percent(int64_t chance) { return below(100) < chance; }
-  template <typename T> T oneOf(std::initializer_list<T> values) {
-    return values.begin()[below(static_cast<int64_t>(values.size()))];
-  }
-
-private:
-  std::mt19937_64 engine;
-};
-
-Problem drawProblem(uint64_t seed, Draw &draw, int32_t maxNodes) {
+Problem drawProblem(uint64_t seed, Random &draw, int32_t maxNodes) {
   RandomProblemOptions options;
   options.maxNodes = maxNodes;
   options.expensivePercent = draw.oneOf({0, 10, 40});
@@ -142,7 +113,7 @@ Problem drawProblem(uint64_t seed, Draw &draw, int32_t maxNodes) {
   return makeRandomProblem(seed, options);
 }
 
-int64_t drawLimit(Draw &draw, int64_t peakBytes) {
+int64_t drawLimit(Random &draw, int64_t peakBytes) {
   int64_t dice = draw.below(100);
   if (dice < 15)
     return std::numeric_limits<int64_t>::max();
@@ -151,7 +122,7 @@ int64_t drawLimit(Draw &draw, int64_t peakBytes) {
   return peakBytes + draw.below(peakBytes / 2 + 1);
 }
 
-IterativeReorderingOptions drawOptions(Draw &draw, int64_t peakBytes) {
+IterativeReorderingOptions drawOptions(Random &draw, int64_t peakBytes) {
   IterativeReorderingOptions options;
   options.limitBytes = drawLimit(draw, peakBytes);
   options.useRuntimeEstimations = draw.percent(50);
@@ -222,37 +193,32 @@ struct Seen {
 void check(const Problem &problem, const IterativeReorderingOptions &options,
            bool up, Seen &seen) {
   SCOPED_TRACE(describe(options, up));
-  Result<IterativeReordering> result = solve(problem, options, up);
-  ASSERT_TRUE(result) << result.error();
-  expectSame(*result, ReferenceIterativeReordering(problem, options, up).run());
+  IterativeReordering result = need(solve(problem, options, up));
+  expectSame(result, ReferenceIterativeReordering(problem, options, up).run());
   if (::testing::Test::HasFatalFailure())
     return;
-  ASSERT_TRUE(verify(problem, result->order));
-  Result<MemoryTimeline> memory = simulateMemory(problem, result->order);
-  ASSERT_TRUE(memory) << memory.error();
-  ASSERT_LE(memory->peakBytes,
-            std::max(options.limitBytes, result->oldPeakBytes));
+  ASSERT_TRUE(verify(problem, result.order));
+  MemoryTimeline memory = need(simulateMemory(problem, result.order));
+  ASSERT_LE(memory.peakBytes,
+            std::max(options.limitBytes, result.oldPeakBytes));
 
-  Result<IterativeReordering> again = solve(problem, options, up);
-  ASSERT_TRUE(again) << again.error();
-  expectSame(*again, *result);
+  IterativeReordering again = need(solve(problem, options, up));
+  expectSame(again, result);
   IterativeReorderingOptions recomputing = options;
   recomputing.recomputeMemory = true;
-  Result<IterativeReordering> checked = solve(problem, recomputing, up);
-  ASSERT_TRUE(checked) << checked.error();
-  expectSame(*checked, *result);
+  IterativeReordering checked = need(solve(problem, recomputing, up));
+  expectSame(checked, result);
 
   // Without other starts in between, and without windows that others change,
   // each has gone as far as it can.
   if (up && !options.reorderCollectives && !options.useRuntimeEstimations) {
-    Result<IterativeReordering> second =
-        solve(renumber(problem, result->order), options, up);
-    ASSERT_TRUE(second) << second.error();
-    ASSERT_EQ(second->order, programOrder(problem));
+    IterativeReordering second =
+        need(solve(renumber(problem, result.order), options, up));
+    ASSERT_EQ(second.order, programOrder(problem));
     ++seen.repeated;
   }
 
-  for (const CollectiveMoves &moved : result->collectives) {
+  for (const CollectiveMoves &moved : result.collectives) {
     ++seen.limits[moved.limit];
     if (moved.limit == MoveLimit::Dependence)
       ++seen.dependences[moved.dependence];
@@ -265,8 +231,7 @@ void checkMany(uint64_t numProblems, int32_t maxNodes) {
   Seen seen[2];
   Seeds seeds(numProblems);
   for (uint64_t seed : seeds) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    Draw draw(seed);
+    Random draw(seed);
     Problem problem = drawProblem(seed, draw, maxNodes);
     ASSERT_TRUE(problem.check());
     int64_t peakBytes =

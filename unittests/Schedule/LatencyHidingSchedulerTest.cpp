@@ -11,20 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "LatencyHidingScheduler.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -239,11 +228,10 @@ TEST(LatencyHidingScheduler, MemoryCountsFromHalfOfTheLimit) {
 
 TEST(LatencyHidingScheduler, ReasonsToRunAgainEnd) {
   for (auto [limitBytes, numReruns] : {std::pair(100, 1), {80, 3}}) {
-    Result<LatencyHidingSchedule> result =
-        hideLatency(TextProblem(pressure), within(limitBytes, 3));
-    ASSERT_TRUE(result) << result.error();
-    EXPECT_EQ(result->peakBytes, 90);
-    EXPECT_EQ(result->numReruns, numReruns);
+    LatencyHidingSchedule result =
+        need(hideLatency(TextProblem(pressure), within(limitBytes, 3)));
+    EXPECT_EQ(result.peakBytes, 90);
+    EXPECT_EQ(result.numReruns, numReruns);
   }
 }
 
@@ -254,7 +242,6 @@ TEST(LatencyHidingScheduler, ReasonsToRunAgainEnd) {
 TEST(LatencyHidingScheduler, AnyPreferencesGiveALegalSchedule) {
   int numOverlapping = 0;
   for (uint64_t seed : Seeds(1000)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions random;
     random.maxNodes = seed % 4 ? 40 : 120;
     random.impliedPercent = seed % 3 ? 0 : 50;
@@ -271,14 +258,13 @@ TEST(LatencyHidingScheduler, AnyPreferencesGiveALegalSchedule) {
     if (seed % 2)
       for (NodeId node = 0; node < problem.numNodes(); ++node)
         options.preferences.push_back(node * 7919 % 31);
-    Result<LatencyHidingSchedule> result = hideLatency(problem, options);
-    ASSERT_TRUE(result) << result.error();
-    EXPECT_TRUE(verify(problem, result->order));
-    EXPECT_EQ(result->peakBytes,
-              simulateMemory(problem, result->order)->peakBytes);
-    numOverlapping += countInFlight(problem, result->order) > 1;
+    LatencyHidingSchedule result = need(hideLatency(problem, options));
+    EXPECT_TRUE(verify(problem, result.order));
+    EXPECT_EQ(result.peakBytes,
+              simulateMemory(problem, result.order)->peakBytes);
+    numOverlapping += countInFlight(problem, result.order) > 1;
     // The same again.
-    EXPECT_EQ(hideLatency(problem, options)->order, result->order);
+    EXPECT_EQ(hideLatency(problem, options)->order, result.order);
   }
   EXPECT_GT(numOverlapping, 30);
 }
@@ -295,11 +281,10 @@ TEST(LatencyHidingScheduler, HidesTheGathersOfALargeProgram) {
     s$ = start 40@1 last$; wait s$)"));
   for (std::optional<int64_t> limitBytes :
        {std::optional<int64_t>(), std::optional<int64_t>(200)}) {
-    Result<LatencyHidingSchedule> result =
-        hideLatency(problem, within(limitBytes));
-    ASSERT_TRUE(result) << result.error();
+    LatencyHidingSchedule result =
+        need(hideLatency(problem, within(limitBytes)));
     // All but the first gather and the last reduce-scatter.
-    EXPECT_LE(simulate(problem, result->order)->exposedCommNs, 50 + 40);
+    EXPECT_LE(simulate(problem, result.order)->exposedCommNs, 50 + 40);
   }
 }
 

@@ -7,21 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Step/ListScheduling.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
-
-#include "RandomProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -67,16 +56,14 @@ TEST(ListScheduling, CollectivesAreIssuedWhenTheirStreamIsFree) {
 
 TEST(ListScheduling, TheTimeIsThatOfTheSimulation) {
   for (uint64_t seed : Seeds(1000)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomProblem(seed, {});
     for (int32_t length : {0, 3, 1000})
       for (bool isByTail : {false, true}) {
         RankedOrder found = scheduleByRank(
             problem, isByTail ? rankByTail(problem) : rankByProgram(problem),
             {length, {}});
-        Result<Timeline> timeline = simulate(problem, found.order);
-        ASSERT_TRUE(timeline) << timeline.error();
-        ASSERT_EQ(timeline->stepNs, found.stepNs);
+        Timeline timeline = need(simulate(problem, found.order));
+        ASSERT_EQ(timeline.stepNs, found.stepNs);
         for (NodeId node = 0; node < problem.numNodes(); ++node)
           for (DependenceEnd end : problem.predecessors(node))
             ASSERT_LT(
@@ -100,12 +87,11 @@ TEST(ListScheduling, WeightGradientsRunBesideCollectivesOfOtherLayers) {
                                     views + "s$ = start 40 v$.30; wait s$"));
   StepSchedulerOptions options;
   options.effort = 0;
-  Result<StepSchedule> schedule = scheduleStep(problem, options);
-  ASSERT_TRUE(schedule) << schedule.error();
+  StepSchedule schedule = need(scheduleStep(problem, options));
   // The products of weight gradients hide the scatters. Only then the gathers
   // can start, with nothing beside them.
   EXPECT_EQ(simulate(problem, problem.programOrder())->stepNs, 10 + 8 * 280);
-  EXPECT_LE(schedule->stepNs, 10 + 8 * 240);
+  EXPECT_LE(schedule.stepNs, 10 + 8 * 240);
 }
 
 TEST(ListScheduling, TailsFollowTheEndsOfCollectives) {

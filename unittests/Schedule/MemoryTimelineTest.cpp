@@ -7,19 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
-
-#include "../Seeds.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -48,17 +40,16 @@ bool isLive(const Problem &problem, const Order &order, BufferId id,
 
 TEST(MemoryTimeline, TimelineExample) {
   TimelineExample example;
-  Result<MemoryTimeline> memory =
-      simulateMemory(example.problem, programOrder(example.problem));
-  ASSERT_TRUE(memory) << memory.error();
-  EXPECT_EQ(memory->initialBytes, 6144);
-  EXPECT_EQ(memory->peakBytes, 22528);
-  EXPECT_EQ(memory->peakPosition, TimelineExample::addA);
+  MemoryTimeline memory =
+      need(simulateMemory(example.problem, programOrder(example.problem)));
+  EXPECT_EQ(memory.initialBytes, 6144);
+  EXPECT_EQ(memory.peakBytes, 22528);
+  EXPECT_EQ(memory.peakPosition, TimelineExample::addA);
   EXPECT_EQ(
-      memory->allocatedBytes,
+      memory.allocatedBytes,
       (std::vector<int64_t>{10240, 14336, 18432, 18432, 22528, 14336, 18432}));
   EXPECT_EQ(
-      memory->remainingBytes,
+      memory.remainingBytes,
       (std::vector<int64_t>{10240, 14336, 18432, 18432, 14336, 14336, 10240}));
 }
 
@@ -85,13 +76,12 @@ TEST(MemoryTimeline, AgreesWithLiveSets) {
     options.shuffleProgram = seed % 2;
     Problem problem = makeRandomProblem(seed, options);
     Order order = makeRandomOrder(seed, problem);
-    Result<MemoryTimeline> memory = simulateMemory(problem, order);
-    ASSERT_TRUE(memory) << "seed " << seed << ": " << memory.error();
+    MemoryTimeline memory = need(simulateMemory(problem, order));
     std::vector<BufferId> initial;
     for (BufferId id = 0; id < problem.numBuffers(); ++id)
       if (problem.buffer(id).producer == noNode)
         initial.push_back(id);
-    EXPECT_EQ(*findLive(problem, order, -1), initial) << "seed " << seed;
+    EXPECT_EQ(*findLive(problem, order, -1), initial);
     int64_t peak = -1;
     int32_t peakPosition = -1;
     for (size_t position = 0; position < order.size(); ++position) {
@@ -105,21 +95,20 @@ TEST(MemoryTimeline, AgreesWithLiveSets) {
         }
         after += isLive(problem, order, id, position, true) ? bytes : 0;
       }
-      Result<std::vector<BufferId>> found =
-          findLive(problem, order, static_cast<int32_t>(position));
-      ASSERT_TRUE(found) << "seed " << seed << ": " << found.error();
-      ASSERT_EQ(*found, live) << "seed " << seed << ", position " << position;
-      ASSERT_EQ(memory->allocatedBytes[position], during)
-          << "seed " << seed << ", position " << position;
-      ASSERT_EQ(memory->remainingBytes[position], after)
-          << "seed " << seed << ", position " << position;
+      std::vector<BufferId> found =
+          need(findLive(problem, order, static_cast<int32_t>(position)));
+      ASSERT_EQ(found, live) << "position " << position;
+      ASSERT_EQ(memory.allocatedBytes[position], during)
+          << "position " << position;
+      ASSERT_EQ(memory.remainingBytes[position], after)
+          << "position " << position;
       if (during > peak) {
         peak = during;
         peakPosition = static_cast<int32_t>(position);
       }
     }
-    EXPECT_EQ(memory->peakBytes, peak) << "seed " << seed;
-    EXPECT_EQ(memory->peakPosition, peakPosition) << "seed " << seed;
+    EXPECT_EQ(memory.peakBytes, peak);
+    EXPECT_EQ(memory.peakPosition, peakPosition);
   }
 }
 

@@ -7,23 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Model/Objective.h"
-
-#include "../Seeds.h"
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
 #include "CommSched/Schedule/Implementations/Implementations.h"
 #include "CommSched/Schedule/Interleave/Interleaving.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomCyclicProblem.h"
-#include "RandomStep.h"
 #include "Step/SmallSteps.h"
+#include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -92,9 +83,8 @@ void checkSteps(const Problem &problem, uint64_t seed) {
   for (int64_t limitBytes : listLimits(before.second)) {
     options.limitBytes = limitBytes;
     for (auto *solver : {scheduleStep, scheduleStepOnce, sketchStep}) {
-      Result<StepSchedule> after = solver(problem, options);
-      ASSERT_TRUE(after) << after.error();
-      ASSERT_FALSE(isWorse(measure(problem, after->order, options.contention),
+      StepSchedule after = need(solver(problem, options));
+      ASSERT_FALSE(isWorse(measure(problem, after.order, options.contention),
                            before, limitBytes));
     }
     if (before.second <= limitBytes) {
@@ -111,17 +101,15 @@ void checkSteps(const Problem &problem, uint64_t seed) {
             {problem.costNs(node), problem.stream(node)},
             {problem.costNs(node) + 1,
              (problem.stream(node) + 1) % problem.numStreams()}};
-    Result<ImplementationSchedule> chosen =
-        scheduleImplementations(problem, implementations, program, options);
-    ASSERT_TRUE(chosen) << chosen.error();
-    ASSERT_FALSE(isWorse({chosen->schedule.stepNs, chosen->schedule.peakBytes},
+    ImplementationSchedule chosen = need(
+        scheduleImplementations(problem, implementations, program, options));
+    ASSERT_FALSE(isWorse({chosen.schedule.stepNs, chosen.schedule.peakBytes},
                          before, limitBytes));
   }
 }
 
 TEST(ObjectiveProperty, NoSolverOfStepsReturnsWorseThanItsInput) {
   for (uint64_t seed : Seeds(40)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions random;
     random.maxNodes = 30;
     random.unevenBuffers = seed % 2;
@@ -148,11 +136,9 @@ TEST(ObjectiveProperty, NoPeriodIsWorseThanTheProgram) {
     options.step.effort = 1 << 12;
     for (int64_t limitBytes : listLimits(before->peakBytes)) {
       options.step.limitBytes = limitBytes;
-      Result<CyclicSchedule> after = scheduleCyclic(problem, options);
-      ASSERT_TRUE(after) << seed << ": " << after.error();
-      ASSERT_FALSE(isWorse({after->periodNs, after->peakBytes},
-                           {before->periodNs, before->peakBytes}, limitBytes))
-          << seed;
+      CyclicSchedule after = need(scheduleCyclic(problem, options));
+      ASSERT_FALSE(isWorse({after.periodNs, after.peakBytes},
+                           {before->periodNs, before->peakBytes}, limitBytes));
     }
   }
 }
@@ -174,8 +160,7 @@ TEST(ObjectiveProperty, NoInterleavingIsWorseThanTheSequence) {
         continue;
       ASSERT_FALSE(isWorse(measure(problem, both->merged.order),
                            {both->sequence.stepNs, both->sequence.peakBytes},
-                           limitBytes))
-          << seed;
+                           limitBytes));
     }
   }
 }

@@ -7,16 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds/OneMachine.h"
-
-#include "../Random.h"
+#include "TestProblems.h"
 
 #include <algorithm>
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
-using namespace mlir::commsched::testing;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 

@@ -7,19 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Cyclic/Period.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "RandomCyclicProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -36,11 +27,10 @@ CyclicProblem makeLayers() {
 TEST(Period, WithoutOverlapItIsTheStep) {
   CyclicProblem problem = makeLayers();
   CyclicOrder schedule = programOrder(problem);
-  Result<PeriodTimeline> period = simulatePeriod(problem, schedule);
-  ASSERT_TRUE(period);
-  EXPECT_EQ(period->periodNs, 80);
-  EXPECT_EQ(period->steady.exposedCommNs, 30);
-  EXPECT_EQ(period->steady.exposedNs[1], 30);
+  PeriodTimeline period = need(simulatePeriod(problem, schedule));
+  EXPECT_EQ(period.periodNs, 80);
+  EXPECT_EQ(period.steady.exposedCommNs, 30);
+  EXPECT_EQ(period.steady.exposedNs[1], 30);
   EXPECT_EQ(simulateRun(problem, schedule, 5), 400);
   EXPECT_EQ(simulatePeriodMemory(problem, schedule),
             std::vector<int64_t>({1010, 1010, 1020}));
@@ -50,10 +40,9 @@ TEST(Period, AGatherInThePeriodBeforeHidesUnderTheComputation) {
   CyclicProblem problem = makeLayers();
   CyclicOrder schedule = {{0, 0, 1}, {0, 2, 1}};
   ASSERT_TRUE(verify(problem, schedule));
-  Result<PeriodTimeline> period = simulatePeriod(problem, schedule);
-  ASSERT_TRUE(period);
-  EXPECT_EQ(period->periodNs, 50);
-  EXPECT_EQ(period->steady.exposedCommNs, 0);
+  PeriodTimeline period = need(simulatePeriod(problem, schedule));
+  EXPECT_EQ(period.periodNs, 50);
+  EXPECT_EQ(period.steady.exposedCommNs, 0);
   // The first gather has nothing to hide under.
   EXPECT_EQ(simulateRun(problem, schedule, 5), 5 * 50 + 30);
   EXPECT_EQ(simulatePeriodMemory(problem, schedule),
@@ -66,10 +55,9 @@ TEST(Period, ACollectiveInFlightOverTheBoundary) {
   // Waited for in the period after it starts, directly before it is needed.
   CyclicOrder schedule = {{0, 1, 1}, {1, 0, 2}};
   ASSERT_TRUE(verify(problem, schedule));
-  Result<PeriodTimeline> period = simulatePeriod(problem, schedule);
-  ASSERT_TRUE(period);
-  EXPECT_EQ(period->periodNs, 50);
-  EXPECT_EQ(period->steady.exposedNs[1], 0);
+  PeriodTimeline period = need(simulatePeriod(problem, schedule));
+  EXPECT_EQ(period.periodNs, 50);
+  EXPECT_EQ(period.steady.exposedNs[1], 0);
 }
 
 TEST(Period, ABusyStreamTakesLongToHoldUpTheComputation) {
@@ -79,46 +67,41 @@ TEST(Period, ABusyStreamTakesLongToHoldUpTheComputation) {
   CyclicProblem problem(body);
   CyclicOrder schedule = {{0, 0, 1, 0}, body.list("first s' s last")};
   ASSERT_TRUE(verify(problem, schedule));
-  Result<PeriodTimeline> period = simulatePeriod(problem, schedule);
-  ASSERT_TRUE(period);
-  EXPECT_EQ(period->periodNs, 101);
+  PeriodTimeline period = need(simulatePeriod(problem, schedule));
+  EXPECT_EQ(period.periodNs, 101);
 }
 
 TEST(PeriodBound, NamesTheStreamOrTheCircle) {
   CyclicProblem problem = makeLayers();
-  Result<PeriodBound> bound = computePeriodBound(problem);
-  ASSERT_TRUE(bound);
-  EXPECT_EQ(bound->ns, 50);
-  EXPECT_EQ(bound->kind, PeriodBoundKind::Computation);
-  EXPECT_EQ(bound->circle, std::vector<NodeId>({2}));
+  PeriodBound bound = need(computePeriodBound(problem));
+  EXPECT_EQ(bound.ns, 50);
+  EXPECT_EQ(bound.kind, PeriodBoundKind::Computation);
+  EXPECT_EQ(bound.circle, std::vector<NodeId>({2}));
   // The weight that is gathered depends on the computation before.
   problem.addDependence(2, 0, DependenceKind::Data, 1);
-  bound = computePeriodBound(problem);
-  ASSERT_TRUE(bound);
-  EXPECT_EQ(bound->ns, 80);
-  EXPECT_EQ(bound->kind, PeriodBoundKind::Circle);
-  EXPECT_EQ(bound->circle, std::vector<NodeId>({0, 1, 2}));
-  EXPECT_EQ(bound->circleNs, 80);
-  EXPECT_EQ(bound->circleDistance, 1);
+  bound = need(computePeriodBound(problem));
+  EXPECT_EQ(bound.ns, 80);
+  EXPECT_EQ(bound.kind, PeriodBoundKind::Circle);
+  EXPECT_EQ(bound.circle, std::vector<NodeId>({0, 1, 2}));
+  EXPECT_EQ(bound.circleNs, 80);
+  EXPECT_EQ(bound.circleDistance, 1);
 }
 
 TEST(PeriodBound, ACircleOverTwoRepetitionsCountsHalf) {
   CyclicProblem problem = makeLayers();
   problem.addDependence(2, 0, DependenceKind::Data, 2);
-  Result<PeriodBound> bound = computePeriodBound(problem);
-  ASSERT_TRUE(bound);
+  PeriodBound bound = need(computePeriodBound(problem));
   // 80 ns over two repetitions are less than 50 ns of computation in each.
-  EXPECT_EQ(bound->ns, 50);
+  EXPECT_EQ(bound.ns, 50);
 }
 
 TEST(PeriodBound, WithoutCircles) {
-  Result<PeriodBound> bound =
-      computePeriodBound(CyclicProblem(TextProblem("a = blocking 7@2; b = 3")));
-  ASSERT_TRUE(bound);
-  EXPECT_EQ(bound->ns, 7);
-  EXPECT_EQ(bound->kind, PeriodBoundKind::Stream);
-  EXPECT_EQ(bound->stream, 2);
-  EXPECT_TRUE(bound->circle.empty());
+  PeriodBound bound = need(computePeriodBound(
+      CyclicProblem(TextProblem("a = blocking 7@2; b = 3"))));
+  EXPECT_EQ(bound.ns, 7);
+  EXPECT_EQ(bound.kind, PeriodBoundKind::Stream);
+  EXPECT_EQ(bound.stream, 2);
+  EXPECT_TRUE(bound.circle.empty());
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,13 +164,13 @@ bool hasLongerCircle(const CyclicProblem &problem, int64_t ns,
 TEST(PeriodProperty, RandomOrdersAreLegalInAllRepetitions) {
   for (uint64_t seed : Seeds(numProblems)) {
     Case random(seed);
-    ASSERT_TRUE(random.problem.check()) << seed;
+    ASSERT_TRUE(random.problem.check());
     Status status = verify(random.problem, random.schedule);
-    ASSERT_TRUE(status) << seed << ": " << status.error();
+    ASSERT_TRUE(status) << status.error();
     Problem unrolled = unroll(random.problem, 5);
-    ASSERT_TRUE(unrolled.check()) << seed << ": " << unrolled.check().error();
+    ASSERT_TRUE(unrolled.check()) << unrolled.check().error();
     status = verify(unrolled, unroll(random.schedule, 5));
-    ASSERT_TRUE(status) << seed << ": " << status.error();
+    ASSERT_TRUE(status) << status.error();
   }
 }
 
@@ -206,7 +189,7 @@ TEST(PeriodProperty, IllegalOrdersAreFound) {
     bool isUnrolledLegal = bool(
         verify(unroll(random.problem, count), unroll(random.schedule, count)));
     // One more rule: no second start of a collective before the wait.
-    ASSERT_TRUE(isUnrolledLegal || !isLegal) << seed;
+    ASSERT_TRUE(isUnrolledLegal || !isLegal);
     numIllegal += !isUnrolledLegal;
   }
   EXPECT_GT(numIllegal, 30);
@@ -216,19 +199,15 @@ TEST(PeriodProperty, TimeIsThatOfTheUnrolledProgram) {
   for (uint64_t seed : Seeds(numProblems)) {
     Case random(seed);
     constexpr int32_t few = 6, many = 240, apart = 12;
-    Result<Timeline> unrolled =
-        simulate(unroll(random.problem, few), unroll(random.schedule, few));
-    ASSERT_TRUE(unrolled) << seed;
+    Timeline unrolled = need(
+        simulate(unroll(random.problem, few), unroll(random.schedule, few)));
     ASSERT_EQ(simulateRun(random.problem, random.schedule, few),
-              unrolled->stepNs)
-        << seed;
-    Result<PeriodTimeline> period =
-        simulatePeriod(random.problem, random.schedule);
-    ASSERT_TRUE(period) << seed;
-    ASSERT_EQ(period->periodNs * apart,
+              unrolled.stepNs);
+    PeriodTimeline period =
+        need(simulatePeriod(random.problem, random.schedule));
+    ASSERT_EQ(period.periodNs * apart,
               simulateRun(random.problem, random.schedule, many + apart) -
-                  simulateRun(random.problem, random.schedule, many))
-        << seed;
+                  simulateRun(random.problem, random.schedule, many));
   }
 }
 
@@ -238,14 +217,13 @@ TEST(PeriodProperty, ContendedTimeWithoutContentionIsThatOfThePeriod) {
     Contention contention;
     // A link for each stream: contention without effect.
     contention.links.assign(random.problem.body().numStreams(), -1);
-    Result<PeriodTimeline> contended =
-        simulatePeriod(random.problem, random.schedule, contention);
-    Result<PeriodTimeline> period =
-        simulatePeriod(random.problem, random.schedule);
-    ASSERT_TRUE(contended && period) << seed;
+    PeriodTimeline contended =
+        need(simulatePeriod(random.problem, random.schedule, contention));
+    PeriodTimeline period =
+        need(simulatePeriod(random.problem, random.schedule));
     // Few repetitions need not have reached the steady state.
-    ASSERT_LE(contended->periodNs, period->periodNs) << seed;
-    ASSERT_EQ(contended->steady.computeNs, period->steady.computeNs) << seed;
+    ASSERT_LE(contended.periodNs, period.periodNs);
+    ASSERT_EQ(contended.steady.computeNs, period.steady.computeNs);
   }
 }
 
@@ -255,8 +233,7 @@ TEST(PeriodProperty, MemoryIsThatOfTheUnrolledProgram) {
     constexpr int32_t count = 14;
     Problem unrolled = unroll(random.problem, count);
     Order order = unroll(random.schedule, count);
-    Result<MemoryTimeline> memory = simulateMemory(unrolled, order);
-    ASSERT_TRUE(memory) << seed;
+    MemoryTimeline memory = need(simulateMemory(unrolled, order));
     std::vector<int64_t> live =
         simulatePeriodMemory(random.problem, random.schedule);
     // A period in the middle, in which all stages run.
@@ -265,11 +242,10 @@ TEST(PeriodProperty, MemoryIsThatOfTheUnrolledProgram) {
       for (NodeId node : random.schedule.order)
         begin += random.schedule.stages[node] <= period;
     for (size_t i = 0; i < numNodes; ++i)
-      ASSERT_EQ(live[i], memory->allocatedBytes[begin + i])
-          << seed << " at position " << i;
+      ASSERT_EQ(live[i], memory.allocatedBytes[begin + i])
+          << "at position " << i;
     ASSERT_EQ(computeRunPeak(random.problem, random.schedule),
-              memory->peakBytes)
-        << seed;
+              memory.peakBytes);
   }
 }
 
@@ -282,17 +258,15 @@ TEST(PeriodProperty, PeriodProblemHasTheMemoryAndNoLessTime) {
     if (!program)
       continue;
     ++numWhole;
-    ASSERT_TRUE(program->check()) << seed << ": " << program->check().error();
-    Result<Timeline> step = simulate(*program, program->programOrder());
-    Result<MemoryTimeline> memory =
-        simulateMemory(*program, program->programOrder());
-    Result<PeriodTimeline> period =
-        simulatePeriod(random.problem, random.schedule);
-    ASSERT_TRUE(step && memory && period) << seed;
-    ASSERT_LE(period->periodNs, step->stepNs) << seed;
-    ASSERT_EQ(memory->allocatedBytes,
-              simulatePeriodMemory(random.problem, random.schedule))
-        << seed;
+    ASSERT_TRUE(program->check()) << program->check().error();
+    Timeline step = need(simulate(*program, program->programOrder()));
+    MemoryTimeline memory =
+        need(simulateMemory(*program, program->programOrder()));
+    PeriodTimeline period =
+        need(simulatePeriod(random.problem, random.schedule));
+    ASSERT_LE(period.periodNs, step.stepNs);
+    ASSERT_EQ(memory.allocatedBytes,
+              simulatePeriodMemory(random.problem, random.schedule));
   }
   EXPECT_GT(numWhole, 60);
 }
@@ -301,21 +275,18 @@ TEST(PeriodProperty, BoundIsBelowEveryPeriodAndItsCircleIsTheLongest) {
   int32_t numCircles = 0;
   for (uint64_t seed : Seeds(numProblems)) {
     Case random(seed);
-    Result<PeriodBound> bound = computePeriodBound(random.problem);
-    Result<PeriodTimeline> period =
-        simulatePeriod(random.problem, random.schedule);
-    ASSERT_TRUE(bound && period) << seed;
-    ASSERT_LE(bound->ns, period->periodNs) << seed;
+    PeriodBound bound = need(computePeriodBound(random.problem));
+    PeriodTimeline period =
+        need(simulatePeriod(random.problem, random.schedule));
+    ASSERT_LE(bound.ns, period.periodNs);
     ASSERT_FALSE(
-        hasLongerCircle(random.problem, bound->circleNs, bound->circleDistance))
-        << seed;
-    if (bound->circle.empty())
+        hasLongerCircle(random.problem, bound.circleNs, bound.circleDistance));
+    if (bound.circle.empty())
       continue;
     ++numCircles;
     // A nanosecond less over the distance is too little for it.
-    ASSERT_TRUE(hasLongerCircle(random.problem, bound->circleNs - 1,
-                                bound->circleDistance))
-        << seed;
+    ASSERT_TRUE(hasLongerCircle(random.problem, bound.circleNs - 1,
+                                bound.circleDistance));
   }
   EXPECT_GT(numCircles, 150);
 }

@@ -7,17 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Model/Problem.h"
-
-#include "../Seeds.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -225,21 +217,20 @@ TEST(Problem, TopologicalOrderRespectsAllDependences) {
     RandomProblemOptions options;
     options.shuffleProgram = seed % 2;
     Problem problem = makeRandomProblem(seed, options);
-    ASSERT_TRUE(problem.check())
-        << "seed " << seed << ": " << problem.check().error();
+    ASSERT_TRUE(problem.check()) << problem.check().error();
     const Order &order = problem.topologicalOrder();
     std::vector<bool> seen(problem.numNodes());
     for (NodeId node : order) {
       for (DependenceEnd end : problem.predecessors(node)) {
-        EXPECT_TRUE(seen[end.node]) << "seed " << seed << ", node " << node;
+        EXPECT_TRUE(seen[end.node]) << "node " << node;
         backwards += end.node > node;
       }
-      EXPECT_FALSE(seen[node]) << "seed " << seed << ", node " << node;
+      EXPECT_FALSE(seen[node]) << "node " << node;
       seen[node] = true;
     }
-    EXPECT_EQ(order.size(), seen.size()) << "seed " << seed;
+    EXPECT_EQ(order.size(), seen.size());
     if (!options.shuffleProgram) {
-      EXPECT_EQ(order, programOrder(problem)) << "seed " << seed;
+      EXPECT_EQ(order, programOrder(problem));
     }
   }
   EXPECT_GT(backwards, 0);

@@ -7,25 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 #include <set>
 #include <tuple>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -108,7 +97,6 @@ DependenceSet listDependences(const Problem &problem,
 
 TEST(Renumbering, KeepsTheProblem) {
   for (uint64_t seed : Seeds(300)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.shuffleProgram = seed % 2;
     shape.expensivePercent = 30;
@@ -154,7 +142,6 @@ TEST(CompleteOrder, PutsWhatIsNeededDirectlyBefore) {
 
 TEST(CompleteOrder, IsLegalAndKeepsWhatIsLegal) {
   for (uint64_t seed : Seeds(100)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
     Problem problem = makeRandomProblem(seed, {});
     Order legal = makeRandomOrder(random(), problem);

@@ -7,18 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/RangeMaximum.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
-
-#include <gtest/gtest.h>
+#include "TestProblems.h"
 
 #include <algorithm>
 #include <limits>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
-using namespace mlir::commsched::testing;
+using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
@@ -57,7 +51,6 @@ TEST(RangeMaximum, OfNothing) {
 
 TEST(RangeMaximum, EqualsTheMaximumOfAVector) {
   for (uint64_t seed : Seeds(300)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     std::vector<int64_t> values(1 + random.below(40));
     for (int64_t &value : values)

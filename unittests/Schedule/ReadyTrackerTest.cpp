@@ -7,19 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/ReadyTracker.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
-
-#include <gtest/gtest.h>
+#include "TestProblems.h"
 
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -58,7 +50,6 @@ Order traverse(const Problem &problem, TraversalDirection direction) {
 
 TEST(ReadyTracker, TraversesInBothDirections) {
   for (uint64_t seed : Seeds(300)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.shuffleProgram = seed % 2;
     Problem problem = makeRandomProblem(seed, shape);
@@ -66,18 +57,16 @@ TEST(ReadyTracker, TraversesInBothDirections) {
     Order backward = traverse(problem, TraversalDirection::Backward);
     std::reverse(backward.begin(), backward.end());
     for (const Order &order : {forward, backward}) {
-      Result<Positions> positions = invert(problem, order);
-      ASSERT_TRUE(positions) << positions.error();
+      Positions positions = need(invert(problem, order));
       for (NodeId node = 0; node < problem.numNodes(); ++node)
         for (DependenceEnd end : problem.successors(node))
-          ASSERT_LT((*positions)[node], (*positions)[end.node]);
+          ASSERT_LT(positions[node], positions[end.node]);
     }
   }
 }
 
 TEST(ReadyTracker, ReportsEachOperationWhenItsLastPredecessorIsTaken) {
   for (uint64_t seed : Seeds(100)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomProblem(seed, {});
     ReadyTracker tracker(problem);
     std::vector<NodeId> expected = tracker.listReady();

@@ -7,26 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Bounds/RelaxedProblem.h"
-
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Graphs/ChainPlaces.h"
 #include "CommSched/Support/Unlimited.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
 #include "ExactStep.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
 #include "ValueProgram.h"
-
-#include <gtest/gtest.h>
 
 #include <functional>
 #include <optional>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::testing;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -179,7 +169,6 @@ void expectBoundOfChunks(const SmallProgram &program, SeenChunks &seen) {
 TEST(RelaxedProblem, ExceedsNoChainInChunksInAnyOrder) {
   SeenChunks seen;
   for (uint64_t seed : Seeds(150)) {
-    SCOPED_TRACE(seed);
     expectBoundOfChunks(RegionChainWriter(seed).write(), seen);
   }
   EXPECT_GT(seen.splits, seen.originals);
@@ -190,7 +179,6 @@ TEST(RelaxedProblem, ExceedsNoChainInChunksInAnyOrder) {
 TEST(RelaxedProblem, ExceedsNoProgramOfValuesInAnyOrder) {
   SeenChunks seen;
   for (uint64_t seed : Seeds(150)) {
-    SCOPED_TRACE(seed);
     SmallProgram program = makeValueProgram(seed);
     if (program.numRegions > 0)
       expectBoundOfChunks(program, seen);
@@ -252,8 +240,7 @@ TEST(ChainPlaces, AgreeWithReachability) {
         bool isBefore = places.isBefore(from, to);
         numBefore += isBefore;
         numReachable += from != to && isReached[to];
-        ASSERT_TRUE(!isBefore || isReached[to])
-            << "seed " << seed << ", " << from << " before " << to;
+        ASSERT_TRUE(!isBefore || isReached[to]) << from << " before " << to;
       }
     }
   }

@@ -7,19 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/RunState.h"
-
-#include "../Seeds.h"
-#include "RandomProblem.h"
-#include "RandomStep.h"
 #include "ReferenceSimulator.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -84,7 +75,6 @@ void checkAgainstReference(const Problem &problem, const Order &order) {
 
 TEST(RunState, AgreesWithTheReferenceOnRandomProblems) {
   for (uint64_t seed : Seeds(500)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxStreams = 4;
     shape.unevenBuffers = seed % 2;
@@ -123,7 +113,6 @@ TEST(RunState, HeldStreamsAndOtherDurations) {
 
 TEST(RunState, ReportsEachFreedBufferOnce) {
   for (uint64_t seed : Seeds(200)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomProblem(seed, {});
     LiveBytes live(problem);
     std::vector<int32_t> numFreed(problem.numBuffers());
@@ -140,7 +129,6 @@ TEST(RunState, ReportsEachFreedBufferOnce) {
 
 TEST(RunState, CopiesAreIndependent) {
   for (uint64_t seed : Seeds(100)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, /*maxLayers=*/2);
     const Order &order = problem.topologicalOrder();
     RunState first(problem);

@@ -7,20 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -61,40 +50,36 @@ std::vector<NodeId> collectivesIn(const Problem &problem, const Order &order) {
 TEST(SimpleOverlap, KeepsItsPromises) {
   int numMoved = 0;
   for (uint64_t seed : Seeds(2000)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions options;
     options.maxNodes = seed % 4 ? 40 : 120;
     options.waitsMakeBuffers = seed % 2;
     Problem problem = makeRandomProblem(seed, options);
     Order program = programOrder(problem);
-    Result<IterativeReordering> result = overlapSimply(problem);
-    ASSERT_TRUE(result) << result.error();
-    ASSERT_TRUE(verify(problem, result->order));
-    EXPECT_LE(simulateMemory(problem, result->order)->peakBytes,
+    IterativeReordering result = need(overlapSimply(problem));
+    ASSERT_TRUE(verify(problem, result.order));
+    EXPECT_LE(simulateMemory(problem, result.order)->peakBytes,
               simulateMemory(problem, program)->peakBytes);
-    EXPECT_LE(simulate(problem, result->order)->stepNs,
+    EXPECT_LE(simulate(problem, result.order)->stepNs,
               simulate(problem, program)->stepNs);
-    EXPECT_EQ(collectivesIn(problem, result->order),
+    EXPECT_EQ(collectivesIn(problem, result.order),
               collectivesIn(problem, program));
-    numMoved += result->order != program;
+    numMoved += result.order != program;
 
     // Once is enough.
     if (!options.waitsMakeBuffers) {
-      Problem moved = rebuild(problem, result->order, [&](NodeId node) {
+      Problem moved = rebuild(problem, result.order, [&](NodeId node) {
         return problem.costNs(node);
       });
-      Result<IterativeReordering> again = overlapSimply(moved);
-      ASSERT_TRUE(again) << again.error();
-      ASSERT_EQ(again->order, programOrder(moved));
+      IterativeReordering again = need(overlapSimply(moved));
+      ASSERT_EQ(again.order, programOrder(moved));
     }
 
     // The costs do not matter.
-    Result<IterativeReordering> other =
-        overlapSimply(rebuild(problem, program, [](NodeId node) {
+    IterativeReordering other =
+        need(overlapSimply(rebuild(problem, program, [](NodeId node) {
           return static_cast<int64_t>(node) * 37 % 11;
-        }));
-    ASSERT_TRUE(other) << other.error();
-    EXPECT_EQ(other->order, result->order);
+        })));
+    EXPECT_EQ(other.order, result.order);
   }
   EXPECT_GT(numMoved, 300);
 }
@@ -102,12 +87,11 @@ TEST(SimpleOverlap, KeepsItsPromises) {
 TEST(SimpleOverlap, StopsAtTheNeighboursThatMatter) {
   TextProblem problem(
       "source = 1; a = 5; s = start 4 source; wait s; b = 5; user = 1 s'");
-  Result<IterativeReordering> result = overlapSimply(problem);
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(problem.tell(result->order), "source s a b s' user");
-  ASSERT_EQ(result->collectives.size(), 2u);
-  const CollectiveMoves &start = result->collectives[0],
-                        &wait = result->collectives[1];
+  IterativeReordering result = need(overlapSimply(problem));
+  EXPECT_EQ(problem.tell(result.order), "source s a b s' user");
+  ASSERT_EQ(result.collectives.size(), 2u);
+  const CollectiveMoves &start = result.collectives[0],
+                        &wait = result.collectives[1];
   EXPECT_EQ(problem.tell({start.node, start.obstacle}), "s source");
   EXPECT_EQ(start.moves, 1);
   EXPECT_EQ(start.limit, MoveLimit::Dependence);
@@ -119,21 +103,19 @@ TEST(SimpleOverlap, NeverExceedsTheProgramsPeak) {
   // The start makes 8 bytes, and so does the operation above it, which frees
   // them at once: to pass it takes 16.
   TextProblem problem("a = 1; b = 5 -> 8; s = start 4 -> 8; wait s");
-  Result<IterativeReordering> result = overlapSimply(problem);
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->order, programOrder(problem));
-  EXPECT_EQ(result->collectives[0].limit, MoveLimit::Memory);
-  EXPECT_EQ(result->collectives[0].obstacle, problem["b"]);
-  EXPECT_EQ(result->collectives[0].neededBytes, 16);
-  EXPECT_EQ(result->newPeakBytes, 8);
+  IterativeReordering result = need(overlapSimply(problem));
+  EXPECT_EQ(result.order, programOrder(problem));
+  EXPECT_EQ(result.collectives[0].limit, MoveLimit::Memory);
+  EXPECT_EQ(result.collectives[0].obstacle, problem["b"]);
+  EXPECT_EQ(result.collectives[0].neededBytes, 16);
+  EXPECT_EQ(result.newPeakBytes, 8);
 }
 
 TEST(SimpleOverlap, AWaitGoesNotBehindOtherWaitsOnly) {
   TextProblem problem("s = start 4; t = start 4; wait s; wait t");
-  Result<IterativeReordering> result = overlapSimply(problem);
-  ASSERT_TRUE(result) << result.error();
-  EXPECT_EQ(result->order, programOrder(problem));
-  for (const CollectiveMoves &moves : result->collectives)
+  IterativeReordering result = need(overlapSimply(problem));
+  EXPECT_EQ(result.order, programOrder(problem));
+  for (const CollectiveMoves &moves : result.collectives)
     EXPECT_EQ(moves.moves, 0);
 }
 

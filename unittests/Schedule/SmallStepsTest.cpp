@@ -7,24 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Step/SmallSteps.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
-#include "RandomStep.h"
 #include "ReferenceBestStep.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -89,7 +77,6 @@ private:
 TEST(BeamSearch, FindsTheShortestOfAllOrders) {
   int numTried = 0, numFound = 0, numLimited = 0;
   for (uint64_t seed : Seeds(300)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     RandomProblemOptions shape;
     shape.maxNodes = 12;
     shape.waitsMakeBuffers = seed % 2;
@@ -126,7 +113,6 @@ TEST(BeamSearch, FindsTheShortestOfAllOrders) {
 TEST(BeamSearch, KeepsToItsOptions) {
   int numFound = 0;
   for (uint64_t seed : Seeds(60)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, 4);
     Order program = programOrder(problem);
     SearchOptions options;
@@ -221,7 +207,6 @@ TEST(OrderImprovement, KeepsWhatIsGoodEnough) {
 TEST(OrderImprovement, IsNeverWorse) {
   int numBetter = 0;
   for (uint64_t seed : Seeds(200)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 2) : makeRandomProblem(seed, {});
     Order before = makeRandomOrder(seed, problem);

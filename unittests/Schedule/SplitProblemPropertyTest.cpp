@@ -12,25 +12,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Splitting/RegionSketch.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
-#include "RandomProblem.h"
+#include "TestProblems.h"
 #include "ValueProgram.h"
-
-#include <gtest/gtest.h>
 
 #include <set>
 #include <tuple>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::testing;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -74,20 +62,19 @@ public:
     original = program.makeProblem();
     ASSERT_TRUE(original.check()) << original.check().error();
     specs = makeSpecs(program, chunks);
-    Result<SplitProblem> result = SplitProblem::create(original, specs);
-    ASSERT_TRUE(result) << result.error();
+    SplitProblem result = need(SplitProblem::create(original, specs));
     ValueProgram written = splitValues(program, chunks);
     reference = written.makeProblem();
     ASSERT_TRUE(reference.check()) << reference.check().error();
     for (const ValueOperation &op : written.operations)
       writtenLabels.push_back(op.label);
-    for (NodeId node = 0; node < result->getProblem().numNodes(); ++node)
-      labels.push_back(labelOf(*result, specs, node, program));
-    compare(result->getProblem());
+    for (NodeId node = 0; node < result.getProblem().numNodes(); ++node)
+      labels.push_back(labelOf(result, specs, node, program));
+    compare(result.getProblem());
     if (::testing::Test::HasFatalFailure())
       return;
     checkSketches();
-    merge(*result);
+    merge(result);
     count();
   }
 
@@ -125,10 +112,9 @@ private:
 
   void checkSketches() {
     for (const SplitSpec &spec : specs) {
-      Result<RegionSketch> sketch = sketchRegion(original, spec);
-      ASSERT_TRUE(sketch) << sketch.error();
-      ASSERT_GE(sketch->whole.stepNs, sketch->whole.bound.ns());
-      ASSERT_GE(sketch->split.stepNs, sketch->split.bound.ns());
+      RegionSketch sketch = need(sketchRegion(original, spec));
+      ASSERT_GE(sketch.whole.stepNs, sketch.whole.bound.ns());
+      ASSERT_GE(sketch.split.stepNs, sketch.split.bound.ns());
     }
   }
 
@@ -145,10 +131,8 @@ private:
     // Members may depend on each other.
     if (!merged)
       return;
-    Result<Order> order = merged->place();
-    ASSERT_TRUE(order) << order.error();
-    Result<Order> expanded = merged->expand(*order);
-    ASSERT_TRUE(expanded) << expanded.error();
+    Order order = need(merged->place());
+    Order expanded = need(merged->expand(order));
     ++seen.buckets;
   }
 
@@ -178,7 +162,6 @@ TEST(SplitProblem, EqualsTheProblemOfTheWrittenProgram) {
   SeenSplits seen;
   Seeds seeds(400);
   for (uint64_t seed : seeds) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     SplitCheck(seed, seen).run();
     if (::testing::Test::HasFatalFailure())
       return;

@@ -7,21 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Splitting/SplitProblem.h"
-
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <limits>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -55,9 +46,7 @@ struct Block {
   }
 
   SplitProblem split() const {
-    Result<SplitProblem> result = SplitProblem::create(problem, {spec});
-    EXPECT_TRUE(result) << result.error();
-    return *result;
+    return need(SplitProblem::create(problem, {spec}));
   }
 };
 
@@ -96,10 +85,9 @@ TEST(SplitProblem, ChunksFollowEachOtherInAPipeline) {
   EXPECT_EQ(tell(split), "0 slice0.0 1.0 slice0.1 2.0 1.1 3.0 2.1 4.0 3.1 5.0 "
                          "4.1 5.1 whole0 6");
   const Problem &problem = split.getProblem();
-  Result<Timeline> timeline = simulate(problem, split.place());
-  ASSERT_TRUE(timeline);
+  Timeline timeline = need(simulate(problem, split.place()));
   // 10 + 1, the first gather of 25, two products, a scatter, and the end.
-  EXPECT_EQ(timeline->stepNs, 11 + 25 + 110 + 35 + 2 + 10);
+  EXPECT_EQ(timeline.stepNs, 11 + 25 + 110 + 35 + 2 + 10);
   EXPECT_TRUE(problem.isExpensive(split.chunkOf(Block::mm, 1)));
   EXPECT_EQ(problem.stream(split.chunkOf(Block::scatter, 1)), 0);
 }
@@ -113,9 +101,8 @@ TEST(SplitProblem, ChunksAreWrittenIntoTheirWhole) {
             "0 slice0.0 1.0 slice0.1 storage1 2.0 1.1 3.0 2.1 4.0 3.1 5.0 4.1 "
             "whole1 5.1 whole0 6");
   const Problem &problem = split.getProblem();
-  Result<Timeline> timeline = simulate(problem, split.place());
-  ASSERT_TRUE(timeline);
-  EXPECT_EQ(timeline->stepNs, 11 + 25 + 110 + 35 + 2 + 10);
+  Timeline timeline = need(simulate(problem, split.place()));
+  EXPECT_EQ(timeline.stepNs, 11 + 25 + 110 + 35 + 2 + 10);
   // The input and its slices, the gathered chunks, the product once, the
   // scattered chunks and their whole, and the output.
   int64_t bytes = 0;
@@ -173,8 +160,8 @@ TEST(SplitProblem, MemoryIsThatOfTheWrittenProgram) {
   ASSERT_TRUE(written.check());
 
   SplitProblem split = Block().split();
-  Result<MemoryTimeline> expected =
-      simulateMemory(written, written.programOrder());
+  MemoryTimeline expected =
+      need(simulateMemory(written, written.programOrder()));
   auto chunk = [&](NodeId node, int32_t index) {
     return split.chunkOf(node, index);
   };
@@ -190,10 +177,9 @@ TEST(SplitProblem, MemoryIsThatOfTheWrittenProgram) {
     order.push_back(chunk(Block::waitScatter, i));
   order.push_back(split.wholeOf(0, 0));
   order.push_back(split.nodeOf(Block::use));
-  Result<MemoryTimeline> actual = simulateMemory(split.getProblem(), order);
-  ASSERT_TRUE(expected && actual);
-  EXPECT_EQ(actual->allocatedBytes, expected->allocatedBytes);
-  EXPECT_EQ(actual->remainingBytes, expected->remainingBytes);
+  MemoryTimeline actual = need(simulateMemory(split.getProblem(), order));
+  EXPECT_EQ(actual.allocatedBytes, expected.allocatedBytes);
+  EXPECT_EQ(actual.remainingBytes, expected.remainingBytes);
 }
 
 TEST(SplitProblem, SectionsEndWhereAllChunksAreNeeded) {
@@ -223,16 +209,14 @@ TEST(SplitProblem, RegionsFollowOnEachOther) {
   second.chunks = 3;
   second.members = {{scatter, 4}, {wait, 0}};
   second.slices = {{mm, product, 1, 20, {scatter}}};
-  Result<SplitProblem> split = SplitProblem::create(problem, {second, first});
-  ASSERT_TRUE(split) << split.error();
-  EXPECT_EQ(tell(*split),
+  SplitProblem split = need(SplitProblem::create(problem, {second, first}));
+  EXPECT_EQ(tell(split),
             "0.0 0.1 whole0 slice0.0 1.0 slice0.1 slice0.2 2.0 1.1 "
             "1.2 2.1 2.2");
   // The slices read the whole: both chunks and it, it and one slice, then all
   // three slices.
-  EXPECT_EQ(simulateMemory(split->getProblem(), split->place())->peakBytes,
-            120);
-  EXPECT_EQ(split->specOf(mm), 1);
+  EXPECT_EQ(simulateMemory(split.getProblem(), split.place())->peakBytes, 120);
+  EXPECT_EQ(split.specOf(mm), 1);
 }
 
 TEST(SplitProblem, BucketsAreMergedOnTop) {
@@ -250,15 +234,13 @@ TEST(SplitProblem, BucketsAreMergedOnTop) {
   Bucket bucket;
   for (NodeId start : starts)
     bucket.starts.push_back(split.nodeOf(start));
-  Result<BucketedProblem> merged = BucketedProblem::create(
-      split.getProblem(), {bucket}, {{1, 30, 1, {}}}, BucketBuffers::LeftOut);
-  ASSERT_TRUE(merged) << merged.error();
-  Result<Order> order = merged->place();
-  ASSERT_TRUE(order) << order.error();
-  EXPECT_EQ(merged->getProblem().numNodes(),
+  BucketedProblem merged = need(BucketedProblem::create(
+      split.getProblem(), {bucket}, {{1, 30, 1, {}}}, BucketBuffers::LeftOut));
+  Order order = need(merged.place());
+  EXPECT_EQ(merged.getProblem().numNodes(),
             split.getProblem().numNodes() - 4 + 4);
   // The products' chunks keep their places.
-  EXPECT_NE(merged->nodeOf(split.chunkOf(Block::mm, 1)), noNode);
+  EXPECT_NE(merged.nodeOf(split.chunkOf(Block::mm, 1)), noNode);
 }
 
 std::string errorOf(const Problem &problem,

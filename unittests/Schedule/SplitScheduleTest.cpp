@@ -13,23 +13,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Splitting/RegionSketch.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
 #include "ExactStep.h"
+#include "TestProblems.h"
 #include "ValueProgram.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::testing;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -134,17 +125,15 @@ Problem split(ValueProgram program, const Problem &original,
       if (op.region < 0)
         operand.way = Way::Free;
   }
-  Result<SplitProblem> result =
-      SplitProblem::create(original, makeSpecs(program, kept));
-  EXPECT_TRUE(result) << result.error();
-  return result->getProblem();
+  SplitProblem result =
+      need(SplitProblem::create(original, makeSpecs(program, kept)));
+  return result.getProblem();
 }
 
 TEST(SplitSchedule, TheBestWayIsNeverWorseThanTheProgram) {
   int64_t numShorter = 0, numSplit = 0;
   Seeds seeds(100);
   for (uint64_t seed : seeds) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     int32_t numBlocks = 1 + static_cast<int32_t>(random.below(2));
     ValueProgram program =
@@ -152,10 +141,9 @@ TEST(SplitSchedule, TheBestWayIsNeverWorseThanTheProgram) {
     Problem original = program.makeProblem();
     StepSchedulerOptions options;
     options.effort = 5000;
-    Result<StepSchedule> whole = scheduleStep(original, options);
-    ASSERT_TRUE(whole) << whole.error();
-    options.limitBytes = whole->peakBytes * (100 + 10 * random.below(4)) / 100;
-    StepSchedule best = *whole;
+    StepSchedule whole = need(scheduleStep(original, options));
+    options.limitBytes = whole.peakBytes * (100 + 10 * random.below(4)) / 100;
+    StepSchedule best = whole;
     for (int32_t chunks = 2; chunks <= 4; ++chunks) {
       Problem problem =
           split(program, original, std::vector<int32_t>(numBlocks, chunks));
@@ -181,9 +169,9 @@ TEST(SplitSchedule, TheBestWayIsNeverWorseThanTheProgram) {
       if (found->stepNs < best.stepNs)
         best = *found;
     }
-    ASSERT_LE(best.stepNs, whole->stepNs);
+    ASSERT_LE(best.stepNs, whole.stepNs);
     ASSERT_LE(best.peakBytes, options.limitBytes);
-    numShorter += best.stepNs < whole->stepNs;
+    numShorter += best.stepNs < whole.stepNs;
   }
   EXPECT_GT(numShorter, seeds.size() / 3);
   EXPECT_GT(numSplit, seeds.size());
@@ -204,15 +192,14 @@ TEST(SplitSchedule, TheBestWayIsCloseToTheOptimum) {
     int64_t optimumNs = bestNs;
     for (int32_t chunks = 1; chunks <= 3; ++chunks) {
       Problem problem = split(program, original, {chunks});
-      Result<StepSchedule> found = scheduleStep(problem, options);
-      ASSERT_TRUE(found) << found.error();
+      StepSchedule found = need(scheduleStep(problem, options));
       std::optional<int64_t> exactNs =
           ExactStep(problem, options.limitBytes).find();
-      ASSERT_EQ(found->fits(options.limitBytes), exactNs.has_value());
+      ASSERT_EQ(found.fits(options.limitBytes), exactNs.has_value());
       if (!exactNs)
         continue;
-      ASSERT_LE(*exactNs, found->stepNs);
-      bestNs = std::min(bestNs, found->stepNs);
+      ASSERT_LE(*exactNs, found.stepNs);
+      bestNs = std::min(bestNs, found.stepNs);
       optimumNs = std::min(optimumNs, *exactNs);
     }
     gaps.push_back(double(bestNs - optimumNs) / double(optimumNs));

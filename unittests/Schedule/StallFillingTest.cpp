@@ -7,17 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cyclic/StallFilling.h"
-
-#include "../Seeds.h"
 #include "RandomCyclicProblem.h"
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -74,7 +67,7 @@ TEST(StallFilling, RandomOrdersRemainLegal) {
       continue;
     ++numFilled;
     Status legal = verify(problem, *filled);
-    ASSERT_TRUE(bool(legal)) << "seed " << seed << ": " << legal.error();
+    ASSERT_TRUE(bool(legal)) << legal.error();
   }
   EXPECT_GT(numFilled, 60);
 }

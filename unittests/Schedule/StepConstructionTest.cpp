@@ -7,24 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Step/StepConstruction.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomProblem.h"
-#include "RandomStep.h"
 #include "Step/ComputeOrders.h"
 #include "TestProblems.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using namespace mlir::commsched::testing;
 
 namespace {
 
@@ -183,7 +171,6 @@ TEST(StepConstruction, ExclusiveStreamsTakeTurns) {
 
 TEST(StepConstruction, PipelinesAChainOfGathers) {
   for (uint64_t seed : Seeds(200)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Problem problem;
     std::vector<int64_t> gathersNs, productsNs;
@@ -231,7 +218,6 @@ bool isSubsequence(const Order &part, const Order &order) {
 TEST(StepConstruction, IsAlwaysLegal) {
   int numWithin = 0, numLimited = 0;
   for (uint64_t seed : Seeds(600)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 4) : makeRandomProblem(seed, {});
     for (NodeId node = 0; node < problem.numNodes(); ++node)

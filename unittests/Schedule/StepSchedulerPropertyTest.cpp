@@ -6,26 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Schedule/Step/StepScheduler.h"
-
-#include "../Random.h"
-#include "../Seeds.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
-#include "RandomProblem.h"
-#include "RandomStep.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 #include "TestProblems.h"
-
-#include <gtest/gtest.h>
 
 #include <map>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
-using namespace mlir::commsched::testing;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
@@ -86,9 +73,8 @@ public:
 
 private:
   void checkLimit() {
-    Result<StepSchedule> result = scheduleStep(problem, options);
-    ASSERT_TRUE(result) << result.error();
-    schedule = *result;
+    StepSchedule result = need(scheduleStep(problem, options));
+    schedule = result;
     ++seen.schedules;
     ++seen.origins[schedule.origin];
     checkAnswer();
@@ -122,15 +108,13 @@ private:
   }
 
   void checkAgain() {
-    Result<StepSchedule> same = scheduleStep(problem, options);
-    ASSERT_TRUE(same) << same.error();
-    ASSERT_EQ(same->order, schedule.order);
-    ASSERT_EQ(same->origin, schedule.origin);
+    StepSchedule same = need(scheduleStep(problem, options));
+    ASSERT_EQ(same.order, schedule.order);
+    ASSERT_EQ(same.origin, schedule.origin);
     Problem next = renumber(problem, schedule.order);
-    Result<StepSchedule> second = scheduleStep(next, options);
-    ASSERT_TRUE(second) << second.error();
-    ASSERT_EQ(second->origin, ScheduleOrigin::Program)
-        << second->stepNs << " ns in " << second->peakBytes << " bytes after "
+    StepSchedule second = need(scheduleStep(next, options));
+    ASSERT_EQ(second.origin, ScheduleOrigin::Program)
+        << second.stepNs << " ns in " << second.peakBytes << " bytes after "
         << schedule.stepNs << " ns in " << schedule.peakBytes;
   }
 
@@ -181,7 +165,6 @@ StepSchedulerOptions drawOptions(Random &random) {
 Seen checkMany(uint64_t numProblems, bool contended) {
   Seen seen;
   for (uint64_t seed : Seeds(numProblems)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     Problem problem = drawProblem(seed, random);
     StepSchedulerOptions options = drawOptions(random);

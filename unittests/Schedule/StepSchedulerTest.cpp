@@ -7,22 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Step/StepScheduler.h"
-
-#include "../Seeds.h"
-#include "CommSched/Schedule/Model/MemoryTimeline.h"
-#include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
-#include "RandomStep.h"
 #include "Step/ListScheduling.h"
 #include "TestProblems.h"
 
 #include <algorithm>
-#include <gtest/gtest.h>
 
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
-using mlir::commsched::testing::Seeds;
 
 namespace {
 
@@ -36,9 +26,7 @@ StepSchedulerOptions withLittleEffort() {
 StepSchedule
 schedule(const Problem &problem,
          const StepSchedulerOptions &options = withLittleEffort()) {
-  Result<StepSchedule> result = scheduleStep(problem, options);
-  EXPECT_TRUE(result) << result.error();
-  return *result;
+  return need(scheduleStep(problem, options));
 }
 
 TEST(StepScheduler, KeepsAProgramThatCannotBeBettered) {
@@ -72,7 +60,6 @@ TEST(StepScheduler, IsAsShortAsListScheduling) {
   options.slackPercent = 0;
   options.effort = 0;
   for (uint64_t seed : Seeds(20)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, 40);
     int64_t stepNs = scheduleStep(problem, options)->stepNs;
     for (int32_t length : {64, 256, 1024}) {
@@ -144,7 +131,6 @@ std::pair<int, int> compareWithScheduleStep(
                                    const StepSchedulerOptions &)) {
   int numWorse = 0, numBetterThanProgram = 0;
   for (uint64_t seed : seeds) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, 4);
     Order program = programOrder(problem);
     StepSchedulerOptions options = withLittleEffort();
@@ -188,7 +174,6 @@ TEST(StepScheduler, OneRunMakesASchedule) {
 
 TEST(StepScheduler, ImprovesOneRunToTheSchedule) {
   for (uint64_t seed : Seeds(50)) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
     Problem problem = makeRandomStep(seed, 4);
     StepSchedulerOptions options = withLittleEffort();
     EXPECT_EQ(improveStep(problem, *scheduleStepOnce(problem, options), options)

@@ -7,13 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Step/StepStructure.h"
-
 #include "TestProblems.h"
 
-#include <gtest/gtest.h>
-
-using namespace mlir::commsched;
-using namespace mlir::commsched::schedule;
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -6,21 +6,33 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Problems that several tests share.
+// What the tests of Schedule share: problems, random ones among them, and what
+// checks and simulates orders.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 
-#include "CommSched/Schedule/Model/Problem.h"
+#include "../Random.h"
+#include "../Results.h"
+#include "../Seeds.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "ProblemText.h"
+#include "RandomProblem.h"
+#include "RandomStep.h"
 
 #include <initializer_list>
 #include <numeric>
 
 namespace mlir::commsched::schedule::testing {
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+using namespace mlir::commsched::testing;
 
 /// The order of the program.
 inline Order programOrder(const Problem &problem) {
@@ -54,39 +66,13 @@ inline NodeId addStart(Problem &problem, int64_t costNs,
 struct TimelineExample {
   static constexpr NodeId gatherA = 0, mm = 1, gatherB = 2, waitA = 3, addA = 4,
                           waitB = 5, addB = 6;
-  Problem problem;
-
-  TimelineExample() {
-    addStart(problem, 100);
-    addCompute(problem, 60);
-    addStart(problem, 50);
-    problem.addWait(gatherA);
-    addCompute(problem, 30, {mm, waitA});
-    problem.addWait(gatherB);
-    addCompute(problem, 20, {addA, waitB});
-    addBuffers();
-    problem.finalize();
-  }
-
-private:
-  void addBuffers() {
-    auto add = [&](int64_t bytes, NodeId producer, bool freed,
-                   std::initializer_list<NodeId> users) {
-      BufferId buffer = problem.addBuffer(bytes, producer, freed);
-      for (NodeId user : users)
-        problem.addUse(buffer, user);
-    };
-    // Arguments: two shards of 1 KiB, used until the waits, and a full tensor.
-    add(1024, noNode, false, {gatherA, waitA});
-    add(1024, noNode, false, {gatherB, waitB});
-    add(4096, noNode, false, {mm});
-    // The results of a start are what its wait hands on.
-    add(4096, gatherA, true, {waitA, addA});
-    add(4096, mm, true, {addA});
-    add(4096, gatherB, true, {waitB, addB});
-    add(4096, addA, true, {addB});
-    add(4096, addB, false, {});
-  }
+  // A weight and two shards of 1 KiB are there from the start.
+  TextProblem problem = TextProblem(R"(
+    shardA = arg 1024!; shardB = arg 1024!; weight = arg 4096!
+    gatherA = start 100 shardA -> 4096; mm = 60 weight -> 4096
+    gatherB = start 50 shardB -> 4096; wait gatherA
+    addA = 30 mm gatherA' -> 4096; wait gatherB
+    addB = 20 addA gatherB' -> 4096!)");
 };
 
 } // namespace mlir::commsched::schedule::testing
