@@ -25,70 +25,52 @@ using namespace mlir::commsched;
 
 namespace {
 
-class Aliasing : public ::testing::Test {
-protected:
-  Aliasing() {
-    DialectRegistry registry;
-    registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
-                    linalg::LinalgDialect, memref::MemRefDialect,
-                    tensor::TensorDialect>();
-    registerExternalModels(registry);
-    context.appendDialectRegistry(registry);
-    context.loadAllAvailableDialects();
-  }
-
-  /// The first operation of the function whose arguments and body these are.
-  Operation *parse(StringRef arguments, StringRef body) {
-    module =
-        parseSourceString<ModuleOp>("func.func @f(" + arguments.str() +
-                                        ") {\n" + body.str() + "\nreturn\n}",
-                                    &context);
-    if (!module)
-      return nullptr;
-    return &(*module->getOps<func::FuncOp>().begin()).front().front();
-  }
-
-  MLIRContext context;
-  OwningOpRef<ModuleOp> module;
-};
-
-TEST_F(Aliasing, AViewIsAllThree) {
-  Operation *op =
-      parse("%t: tensor<4x2xf32>", "%0 = tensor.collapse_shape %t [[0, 1]] : "
-                                   "tensor<4x2xf32> into tensor<8xf32>");
-  ASSERT_TRUE(op);
-  EXPECT_TRUE(allResultsAlias(op));
-  EXPECT_TRUE(makesOnlyViews(op));
-  EXPECT_TRUE(isFreeView(op));
+/// The properties that the first operation of a function with these arguments
+/// and this body has.
+std::string listProperties(StringRef arguments, StringRef body) {
+  DialectRegistry registry;
+  registry.insert<CommSchedDialect, arith::ArithDialect, func::FuncDialect,
+                  linalg::LinalgDialect, memref::MemRefDialect,
+                  tensor::TensorDialect>();
+  registerExternalModels(registry);
+  MLIRContext context(registry);
+  context.loadAllAvailableDialects();
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(
+      ("func.func @f(" + arguments + ") {\n" + body + "\nreturn\n}").str(),
+      &context);
+  if (!module)
+    return "invalid test";
+  Operation *op = &(*module->getOps<func::FuncOp>().begin()).front().front();
+  return std::string(allResultsAlias(op) ? "aliases " : "") +
+         (makesOnlyViews(op) ? "views " : "") + (isFreeView(op) ? "free" : "");
 }
 
-TEST_F(Aliasing, AnInPlaceWriteIsNoView) {
-  Operation *op = parse("%t: tensor<8xf32>, %x: f32",
-                        "%0 = linalg.fill ins(%x : f32) outs(%t : "
-                        "tensor<8xf32>) -> tensor<8xf32>");
-  ASSERT_TRUE(op);
-  EXPECT_TRUE(allResultsAlias(op));
-  EXPECT_FALSE(makesOnlyViews(op));
-  EXPECT_FALSE(isFreeView(op));
+TEST(Aliasing, AViewIsAllThree) {
+  EXPECT_EQ(listProperties("%t: tensor<4x2xf32>",
+                           "%0 = tensor.collapse_shape %t [[0, 1]] : "
+                           "tensor<4x2xf32> into tensor<8xf32>"),
+            "aliases views free");
 }
 
-TEST_F(Aliasing, NumbersBesideAViewTakeNoTime) {
-  Operation *op = parse("%m: memref<8xf32>",
-                        "%b, %o, %n, %s = memref.extract_strided_metadata %m "
-                        ": memref<8xf32> -> memref<f32>, index, index, index");
-  ASSERT_TRUE(op);
-  EXPECT_FALSE(allResultsAlias(op));
-  EXPECT_FALSE(makesOnlyViews(op));
-  EXPECT_TRUE(isFreeView(op));
+TEST(Aliasing, AnInPlaceWriteIsNoView) {
+  EXPECT_EQ(listProperties("%t: tensor<8xf32>, %x: f32",
+                           "%0 = linalg.fill ins(%x : f32) outs(%t : "
+                           "tensor<8xf32>) -> tensor<8xf32>"),
+            "aliases ");
 }
 
-TEST_F(Aliasing, AComputationIsNone) {
-  Operation *op =
-      parse("%t: tensor<8xf32>", "%0 = arith.addf %t, %t : tensor<8xf32>");
-  ASSERT_TRUE(op);
-  EXPECT_FALSE(allResultsAlias(op));
-  EXPECT_FALSE(makesOnlyViews(op));
-  EXPECT_FALSE(isFreeView(op));
+TEST(Aliasing, NumbersBesideAViewTakeNoTime) {
+  EXPECT_EQ(
+      listProperties("%m: memref<8xf32>",
+                     "%b, %o, %n, %s = memref.extract_strided_metadata %m "
+                     ": memref<8xf32> -> memref<f32>, index, index, index"),
+      "free");
+}
+
+TEST(Aliasing, AComputationIsNone) {
+  EXPECT_EQ(listProperties("%t: tensor<8xf32>",
+                           "%0 = arith.addf %t, %t : tensor<8xf32>"),
+            "");
 }
 
 } // namespace

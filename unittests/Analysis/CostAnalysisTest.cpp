@@ -45,6 +45,12 @@ protected:
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
+  /// The last diagnostic.
+  std::string message;
+  ScopedDiagnosticHandler handler{&context, [&](Diagnostic &diagnostic) {
+                                    message = diagnostic.str();
+                                    return success();
+                                  }};
 };
 
 TEST_F(CostAnalyses, IsAnAnalysisOfFunctions) {
@@ -61,11 +67,6 @@ TEST_F(CostAnalyses, IsAnAnalysisOfFunctions) {
 TEST_F(CostAnalyses, HasNoCostsForAnInvalidTarget) {
   parse(R"(attributes {dlti.target_system_spec = #dlti.target_system_spec<
       "GPU" = #dlti.target_device_spec<"commsched.preset" = "abacus">>})");
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-    return success();
-  });
   CostAnalysis analysis(function);
   EXPECT_FALSE(analysis.getCosts());
   EXPECT_NE(message.find("unknown preset 'abacus'"), std::string::npos);
@@ -92,11 +93,6 @@ TEST_F(CostAnalyses, TakesTheTargetAndTheProfileOfTheModule) {
 
 TEST_F(CostAnalyses, HasNoCostsForAnInvalidProfile) {
   parse(R"(attributes {commsched.profile = {rows = [{bytes = 8}]}})");
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-    return success();
-  });
   CostAnalysis analysis(function);
   EXPECT_FALSE(analysis.getCosts());
   EXPECT_EQ(message, "attribute 'commsched.profile' cannot be used: row 0: "
@@ -105,11 +101,6 @@ TEST_F(CostAnalyses, HasNoCostsForAnInvalidProfile) {
 
 TEST_F(CostAnalyses, NamesTheUserOfAProfileThatCannotBeRead) {
   parse("");
-  std::string message;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    message = diagnostic.str();
-    return success();
-  });
   EXPECT_TRUE(failed(setProfile(*module, "/nonexistent/table.json", "X")));
   EXPECT_EQ(message.find("option 'profile' of X cannot be used: "), 0u);
   EXPECT_NE(message.find("/nonexistent/table.json"), std::string::npos);

@@ -9,6 +9,7 @@
 #include "CommSched/CostModel/MeasuredTable.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -28,12 +29,6 @@ std::string errorOf(llvm::StringRef json) {
 }
 
 /// A list of one good row and `row`.
-std::string errorOfRow(const std::string &row) {
-  return errorOf("[{\"collective\": \"all_gather\", \"ranks\": 8, \"nodes\": "
-                 "1, \"bytes\": 64, \"time_ns\": 5}, " +
-                 row + "]");
-}
-
 MeasuredTable parsed(llvm::StringRef json) {
   return llvm::cantFail(MeasuredTable::parse(json));
 }
@@ -132,91 +127,144 @@ TEST(MeasuredTable, ReplacesMeasuredFieldsOfTheTarget) {
             0u);
 }
 
+/// A text of JSON with ' for ", and its error, if there is one.
+using ErrorCase = std::pair<llvm::StringRef, llvm::StringRef>;
+
+/// Each text stands for % in `around`, and each error behind `place`.
+void expectErrors(llvm::StringRef around, const std::string &place,
+                  llvm::ArrayRef<ErrorCase> cases) {
+  for (auto [text, error] : cases) {
+    llvm::SmallVector<llvm::StringRef> parts;
+    around.split(parts, '%');
+    std::string json = llvm::join(parts, text);
+    std::replace(json.begin(), json.end(), '\'', '"');
+    EXPECT_EQ(errorOf(json), place + error.str()) << json;
+  }
+}
+
+/// A row, or the columns of a send, behind a row that is right.
+constexpr llvm::StringLiteral secondRow =
+    "[{'collective': 'all_gather', 'ranks': 8, 'nodes': 1, 'bytes': 64, "
+    "'time_ns': 5}, %]";
+constexpr llvm::StringLiteral secondSend =
+    "[{'collective': 'all_gather', 'ranks': 8, 'nodes': 1, 'bytes': 64, "
+    "'time_ns': 5}, {'collective': 'send', %}]";
+
 TEST(MeasuredTable, RejectsWhatIsNoTable) {
-  std::string message = errorOf("{\"rows\": [}");
-  EXPECT_NE(message.find("cost table is not JSON: ["), std::string::npos)
-      << message;
-  EXPECT_NE(errorOf("").find("is not JSON"), std::string::npos);
-  EXPECT_EQ(errorOf("3"), "cost table must be an object with a list 'rows', "
-                          "or a list of rows");
-  EXPECT_EQ(errorOf("{\"row\": []}"), "cost table has no list 'rows'");
-  EXPECT_EQ(errorOf("{\"rows\": {}}"), "cost table has no list 'rows'");
-  EXPECT_EQ(errorOf("{\"name\": 3, \"rows\": []}"),
-            "cost table: 'name' must be a string");
+  for (const char *text : {"{\"rows\": [}", ""})
+    EXPECT_EQ(errorOf(text).rfind("cost table is not JSON: [", 0), 0u);
+  expectErrors("%", "cost table",
+               {{"3", " must be an object with a list 'rows', or a list of "
+                      "rows"},
+                {"{'row': []}", " has no list 'rows'"},
+                {"{'rows': {}}", " has no list 'rows'"},
+                {"{'name': 3, 'rows': []}", ": 'name' must be a string"}});
 }
 
 TEST(MeasuredTable, RejectsBadColumns) {
-  EXPECT_EQ(errorOfRow("7"), "row 1: must be an object");
-  EXPECT_EQ(errorOfRow(R"({"ranks": 8, "nodes": 1, "bytes": 1, "time_ns": 1})"),
-            "row 1: column 'collective' is missing");
-  EXPECT_EQ(errorOfRow(R"({"collective": 1, "ranks": 8})"),
-            "row 1: column 'collective' must be a string");
-  EXPECT_EQ(errorOfRow(R"({"collective": "allreduce"})"),
-            "row 1: unknown collective 'allreduce'");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "nodes": 1, "bytes": 1,
-                           "time_ns": 1})"),
-            "row 1: column 'ranks' is missing");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "ranks": 2, "bytes": 1,
-                           "time_ns": 1})"),
-            "row 1: column 'nodes' is missing");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "ranks": 2, "nodes": 1,
-                           "time_ns": 1})"),
-            "row 1: column 'bytes' is missing");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "ranks": 2, "nodes": 1,
-                           "bytes": 1})"),
-            "row 1: column 'time_ns' is missing");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "ranks": 2, "nodes": 1,
-                           "bytes": "1 KiB", "time_ns": 1})"),
-            "row 1: column 'bytes' must be an integer");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "ranks": 2.5, "nodes": 1,
-                           "bytes": 1, "time_ns": 1})"),
-            "row 1: column 'ranks' must be an integer");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "ranks": 2, "nodes": 1,
-                           "bytes": 1, "time_ns": "fast"})"),
-            "row 1: column 'time_ns' must be a number");
-  EXPECT_EQ(errorOfRow(R"({"collective": "send", "ranks": 2, "nodes": 1,
-                           "bytes": 1, "time_ns": 1, "time_us": 2})"),
-            "row 1: has both 'time_ns' and 'time_us'");
+  expectErrors(
+      secondRow, "row 1: ",
+      {{"7", "must be an object"},
+       {"{'ranks': 8, 'nodes': 1, 'bytes': 1, 'time_ns': 1}",
+        "column 'collective' is missing"},
+       {"{'collective': 1, 'ranks': 8}",
+        "column 'collective' must be a string"},
+       {"{'collective': 'allreduce'}", "unknown collective 'allreduce'"}});
+  expectErrors(
+      secondSend, "row 1: ",
+      {{"'nodes': 1, 'bytes': 1, 'time_ns': 1", "column 'ranks' is missing"},
+       {"'ranks': 2, 'bytes': 1, 'time_ns': 1", "column 'nodes' is missing"},
+       {"'ranks': 2, 'nodes': 1, 'time_ns': 1", "column 'bytes' is missing"},
+       {"'ranks': 2, 'nodes': 1, 'bytes': 1", "column 'time_ns' is missing"},
+       {"'ranks': 2, 'nodes': 1, 'bytes': '1 KiB', 'time_ns': 1",
+        "column 'bytes' must be an integer"},
+       {"'ranks': 2.5, 'nodes': 1, 'bytes': 1, 'time_ns': 1",
+        "column 'ranks' must be an integer"},
+       {"'ranks': 2, 'nodes': 1, 'bytes': 1, 'time_ns': 'fast'",
+        "column 'time_ns' must be a number"},
+       {"'ranks': 2, 'nodes': 1, 'bytes': 1, 'time_ns': 1, 'time_us': 2",
+        "has both 'time_ns' and 'time_us'"}});
 }
 
 TEST(MeasuredTable, RejectsValuesOutOfRange) {
-  auto row = [](int64_t ranks, int64_t nodes, int64_t bytes,
-                const std::string &time) {
-    return "{\"collective\": \"send\", \"ranks\": " + std::to_string(ranks) +
-           ", \"nodes\": " + std::to_string(nodes) +
-           ", \"bytes\": " + std::to_string(bytes) + ", \"time_ns\": " + time +
-           "}";
-  };
-  EXPECT_EQ(errorOfRow(row(2, 1, 8, "1")), "");
-  EXPECT_EQ(errorOfRow(row(2, 1, -8, "1")),
-            "row 1: column 'bytes' must not be negative, got -8");
-  EXPECT_EQ(errorOfRow(row(2, 1, 0, "1")),
-            "row 1: column 'bytes' must be at least 1 for send, got 0");
-  EXPECT_EQ(errorOfRow(row(2, 1, 8, "-1")),
-            "row 1: column 'time_ns' must not be negative");
-  EXPECT_EQ(errorOfRow(row(2, 1, 8, "0")),
-            "row 1: the time must be at least 1 ns, got 0 ns");
-  EXPECT_EQ(errorOfRow(row(2, 1, 8, "1e300")),
-            "row 1: column 'time_ns' is too large");
-  EXPECT_EQ(errorOfRow(row(0, 1, 8, "1")),
-            "row 1: column 'ranks' must be at least 1, got 0");
-  EXPECT_EQ(errorOfRow(row(2, 0, 8, "1")),
-            "row 1: column 'nodes' must be at least 1, got 0");
-  EXPECT_EQ(errorOfRow(row(2, 3, 8, "1")),
-            "row 1: column 'nodes' is 3 but 'ranks' is only 2");
-  EXPECT_EQ(errorOfRow(row(int64_t(1) << 40, 1, 8, "1")),
-            "row 1: column 'ranks' is too large: 1099511627776");
+  expectErrors(secondSend, "row 1: ",
+               {{"'ranks': 2, 'nodes': 1, 'bytes': -8, 'time_ns': 1",
+                 "column 'bytes' must not be negative, got -8"},
+                {"'ranks': 2, 'nodes': 1, 'bytes': 0, 'time_ns': 1",
+                 "column 'bytes' must be at least 1 for send, got 0"},
+                {"'ranks': 2, 'nodes': 1, 'bytes': 8, 'time_ns': -1",
+                 "column 'time_ns' must not be negative"},
+                {"'ranks': 2, 'nodes': 1, 'bytes': 8, 'time_ns': 0",
+                 "the time must be at least 1 ns, got 0 ns"},
+                {"'ranks': 2, 'nodes': 1, 'bytes': 8, 'time_ns': 1e300",
+                 "column 'time_ns' is too large"},
+                {"'ranks': 0, 'nodes': 1, 'bytes': 8, 'time_ns': 1",
+                 "column 'ranks' must be at least 1, got 0"},
+                {"'ranks': 2, 'nodes': 0, 'bytes': 8, 'time_ns': 1",
+                 "column 'nodes' must be at least 1, got 0"},
+                {"'ranks': 2, 'nodes': 3, 'bytes': 8, 'time_ns': 1",
+                 "column 'nodes' is 3 but 'ranks' is only 2"},
+                {"'ranks': 1099511627776, 'nodes': 1, 'bytes': 8, 'time_ns': 1",
+                 "column 'ranks' is too large: 1099511627776"}});
 }
 
 TEST(MeasuredTable, RejectsContradictions) {
-  const char *same = R"({"collective": "all_gather", "ranks": 8, "nodes": 1,
-                         "bytes": 64, "time_ns": 5})";
-  const char *other = R"({"collective": "all_gather", "ranks": 8, "nodes": 1,
-                          "bytes": 64, "time_ns": 6})";
-  EXPECT_EQ(errorOfRow(same), "");
-  EXPECT_EQ(errorOfRow(other),
-            "row 1: contradicts row 0: all_gather of 64 bytes takes 6 ns here "
-            "and 5 ns there");
+  const std::string row = "{'collective': 'all_gather', 'ranks': 8, "
+                          "'nodes': 1, 'bytes': 64, 'time_ns': ";
+  std::string same = row + "5}", other = row + "6}";
+  expectErrors(secondRow, "", {{same, ""}});
+  expectErrors(secondRow, "row 1: contradicts row 0: ",
+               {{other, "all_gather of 64 bytes takes 6 ns here and 5 ns "
+                        "there"}});
+}
+
+TEST(MeasuredOperations, NamesWhatIsWrong) {
+  expectErrors(
+      "{'rows': [], 'operations': [{'operator': 'mm', 'name': 'a', 'time_ns': "
+      "500}, %]}",
+      "operation 1: ",
+      {{"7", "must be an object"},
+       {"{'name': 'b', 'time_ns': 1}", "column 'operator' is missing"},
+       {"{'operator': 'mm', 'time_ns': 1}",
+        "must have either the column 'name' or the column 'types'"},
+       {"{'operator': 'mm', 'types': 't', 'function': 'f', 'time_ns': 1}",
+        "has the column 'function', but no 'name'"},
+       {"{'operator': 'mm', 'name': '', 'time_ns': 1}",
+        "column 'name' must not be empty"},
+       {"{'operator': 'mm', 'name': 'b'}", "column 'time_ns' is missing"},
+       {"{'operator': 'mm', 'name': 'a', 'time_ns': 501}",
+        "contradicts an earlier operation: 'mm' with the name 'a' takes 501 ns "
+        "here and 500 ns there"}});
+  // The same twice is no contradiction.
+  expectErrors("{'rows': [], 'operations': [%, %]}", "",
+               {{"{'operator': 'mm', 'name': 'a', 'time_ns': 500}", ""}});
+}
+
+TEST(MeasuredProducts, NamesWhatIsWrong) {
+  expectErrors("{'rows': [], 'products': %}", "",
+               {{"3", "cost table: 'products' must be a list"}});
+  expectErrors(
+      "{'rows': [], 'products': [{'m': 64, 'n': 8, 'k': 16, 'type': 'bf16', "
+      "'time_ns': 500}, %]}",
+      "product 1: ",
+      {{"3", "must be an object"},
+       {"{'n': 8, 'k': 16, 'type': 'bf16', 'time_ns': 5}",
+        "column 'm' is missing"},
+       {"{'m': 1, 'n': 0, 'k': 16, 'type': 'bf16', 'time_ns': 5}",
+        "column 'n' must be at least 1, got 0"},
+       {"{'m': 1, 'n': 1, 'k': 'a', 'type': 'bf16', 'time_ns': 5}",
+        "column 'k' must be an integer"},
+       {"{'m': 1, 'n': 1, 'k': 1, 'type': 'f7', 'time_ns': 5}",
+        "unknown type 'f7'; there are f64, f32, f16, bf16, f8, i8"},
+       {"{'m': 1, 'n': 1, 'k': 1, 'type': 'f8', 'time_ns': 0}",
+        "the time must be at least 1 ns, got 0 ns"},
+       {"{'m': 64, 'n': 8, 'k': 16, 'type': 'bf16', 'time_ns': 501}",
+        "contradicts an earlier product: bf16 of m 64, n 8, k 16, batch 1 "
+        "takes "
+        "501 ns here and 500 ns there"}});
+  expectErrors(
+      "{'rows': [], 'products': [%, %]}", "",
+      {{"{'m': 64, 'n': 8, 'k': 16, 'type': 'bf16', 'time_ns': 500}", ""}});
 }
 
 TEST(MeasuredTable, LoadNamesTheFile) {
@@ -271,6 +319,63 @@ TEST(MeasuredCurve, SmoothsDipsInLogTime) {
   EXPECT_NEAR(curve.interpolateNs(3), 200, 1e-9);
   EXPECT_NEAR(curve.interpolateNs(4), 200, 1e-9);
   EXPECT_EQ(curve.interpolateNs(8), 900);
+}
+
+TEST(MeasuredTable, OperationsAndProductsAreOptional) {
+  MeasuredTable table = parsed(R"({"rows": [], "slack_percent": 12})");
+  EXPECT_EQ(table.getOperations(), nullptr);
+  EXPECT_EQ(table.getSlackPercent(), 12);
+  EXPECT_TRUE(table.getProducts().empty());
+}
+
+TEST(MeasuredOperations, FindsNamesAndTypes) {
+  MeasuredTable table = parsed(R"json({"rows": [], "operations": [
+    {"operator": "mm", "name": "a", "time_ns": 500},
+    {"operator": "mm", "name": "a", "function": "f", "time_us": 2},
+    {"operator": "mm", "types": "() -> ()", "time_ns": 0, "count": 3}]})json");
+  const MeasuredOperations &operations = *table.getOperations();
+  EXPECT_EQ(operations.findByName("f", "a", "mm")->at("nccl"), 2000);
+  EXPECT_EQ(operations.findByName("", "a", "mm")->at("nccl"), 500);
+  EXPECT_FALSE(operations.findByName("f", "a", "add"));
+  EXPECT_FALSE(operations.findByName("f", "b", "mm"));
+  EXPECT_EQ(operations.findByTypes("mm", "() -> ()")->at("nccl"), 0);
+  EXPECT_FALSE(operations.findByTypes("add", "() -> ()"));
+}
+
+TEST(MeasuredProducts, FindsExactAndInterpolatedProducts) {
+  MeasuredTable table = parsed(R"({"rows": [], "products": [
+    {"m": 1024, "n": 8, "k": 16, "batch": 1, "type": "bf16", "time_us": 4},
+    {"m": 512, "n": 8, "k": 16, "type": "bf16", "time_ns": 3000},
+    {"m": 512, "n": 8, "k": 16, "batch": 3, "type": "f32", "time": 9000}]})");
+  const MeasuredProducts &products = table.getProducts();
+  EXPECT_EQ(products.findNs({512, 8, 16, 1}, ElementKind::BF16), 3000);
+  EXPECT_EQ(products.findNs({1024, 8, 16, 1}, ElementKind::BF16), 4000);
+  EXPECT_EQ(products.findNs({768, 8, 16, 1}, ElementKind::BF16), 3500);
+  EXPECT_EQ(products.findNs({512, 8, 16, 3}, ElementKind::F32), 9000);
+  // Outside of what was measured, and with other sizes, type and batch.
+  for (ProductShape shape : {ProductShape{511, 8, 16, 1},
+                             {1025, 8, 16, 1},
+                             {512, 9, 16, 1},
+                             {512, 8, 17, 1},
+                             {512, 8, 16, 3}})
+    EXPECT_FALSE(products.findNs(shape, ElementKind::BF16));
+  EXPECT_FALSE(products.findNs({512, 8, 16, 1}, ElementKind::F16));
+}
+
+TEST(MeasuredProducts, NoneTakesLessPerMultiplication) {
+  MeasuredTable table = parsed(R"({"rows": [], "products": [
+    {"m": 1024, "n": 8, "k": 16, "type": "bf16", "time_ns": 4000},
+    {"m": 512, "n": 8, "k": 16, "type": "bf16", "time_ns": 1000},
+    {"m": 512, "n": 8, "k": 16, "batch": 3, "type": "bf16", "time_ns": 9000},
+    {"m": 512, "n": 8, "k": 16, "type": "f32", "time_ns": 100}]})");
+  const MeasuredProducts &products = table.getProducts();
+  double least = *products.getLeastNsPerMultiplication(ElementKind::BF16);
+  EXPECT_DOUBLE_EQ(least, 1000.0 / (512 * 8 * 16));
+  for (int64_t m = 512; m <= 1024; m += 8)
+    EXPECT_GE(
+        static_cast<double>(*products.findNs({m, 8, 16, 1}, ElementKind::BF16)),
+        least * static_cast<double>(m * 8 * 16) * (1 - 1e-12));
+  EXPECT_FALSE(products.getLeastNsPerMultiplication(ElementKind::F16));
 }
 
 } // namespace

@@ -37,179 +37,167 @@ Target makeHopper() {
   return target;
 }
 
-double candidate(const Target &target, CollectiveKind kind, int64_t bytes,
-                 int32_t ranks, int32_t ranksPerNode, NcclAlgorithm algorithm,
-                 NcclProtocol protocol) {
-  std::optional<double> us = NcclModel(target).candidateUs(
-      {kind, bytes, ranks, ranksPerNode}, algorithm, protocol);
-  return us ? *us : -1;
+using Kind = CollectiveKind;
+using Algorithm = NcclAlgorithm;
+using Protocol = NcclProtocol;
+
+std::optional<double> findUs(const Target &target, const CollectiveQuery &query,
+                             Algorithm algorithm, Protocol protocol) {
+  return NcclModel(target).candidateUs(query, algorithm, protocol);
+}
+
+void expectUs(const Target &target, const CollectiveQuery &query,
+              Algorithm algorithm, Protocol protocol, double us) {
+  EXPECT_NEAR(findUs(target, query, algorithm, protocol).value_or(-1), us,
+              1e-4);
+}
+
+int64_t timeNs(const Target &target, const CollectiveQuery &query) {
+  return NcclModel(target).estimate(query).timeNs;
 }
 
 TEST(NcclModel, RingOnOneNode) {
   Target t = makeHopper();
   // Simple: latency 8.4 + 7 * 3.4 = 32.2; rate 360 * 8 / 7.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllGather, gigabyte, 8, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::Simple),
-              32.2 + 2430.5556, 1e-3);
+  expectUs(t, {Kind::AllGather, gigabyte, 8, 8}, Algorithm::Ring,
+           Protocol::Simple, 32.2 + 2430.5556);
   // LL: 6.6 + 14 * 0.6 = 15; rate min(141, 180) * 8 / 14 = 80.5714.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, 65536, 8, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::LL),
-              15.0 + 0.81339, 1e-4);
+  expectUs(t, {Kind::AllReduce, 65536, 8, 8}, Algorithm::Ring, Protocol::LL,
+           15.0 + 0.81339);
   // LL128: 14 + 7 * 1.9 = 27.3; rate min(0.92 * 360, 12 * 36.7) * 8 / 7.
-  EXPECT_NEAR(candidate(t, CollectiveKind::ReduceScatter, 16777216, 8, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::LL128),
-              27.3 + 44.3239, 1e-3);
+  expectUs(t, {Kind::ReduceScatter, 16777216, 8, 8}, Algorithm::Ring,
+           Protocol::LL128, 27.3 + 44.3239);
   // Broadcast: 8.4 + 3.4; rate 360.
-  EXPECT_NEAR(candidate(t, CollectiveKind::Broadcast, gigabyte, 8, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::Simple),
-              11.8 + 2777.7778, 1e-3);
+  expectUs(t, {Kind::Broadcast, gigabyte, 8, 8}, Algorithm::Ring,
+           Protocol::Simple, 11.8 + 2777.7778);
 }
 
 TEST(NcclModel, TreeWithCorrection) {
   Target t = makeHopper();
   // LL at 64 KiB, bin log2(1024) = 10, factor 0.6: latency 6.8 + 2 * 7 * 0.6;
   // rate 0.92 * 360 / 3.8 * 0.5 * 0.6 = 26.1474.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, 65536, 8, 8,
-                        NcclAlgorithm::Tree, NcclProtocol::LL),
-              15.2 + 2.50640, 1e-4);
+  expectUs(t, {Kind::AllReduce, 65536, 8, 8}, Algorithm::Tree, Protocol::LL,
+           15.2 + 2.50640);
   // LL128 at 1 MiB, bin 14, factor 0.6: 14 + 14 * 1.25 = 31.5;
   // rate 331.2 * 7 / 9 * 0.5 * 0.6 = 77.28.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, 1048576, 8, 8,
-                        NcclAlgorithm::Tree, NcclProtocol::LL128),
-              31.5 + 13.5685, 1e-3);
+  expectUs(t, {Kind::AllReduce, 1048576, 8, 8}, Algorithm::Tree,
+           Protocol::LL128, 31.5 + 13.5685);
 }
 
 TEST(NcclModel, TwoNodes) {
   Target t = makeHopper();
   // Tree: the NIC may be crossed at twice its 200 GB/s a node, capped by the
   // node's 360: 0.92 * 360 * 0.5 = 165.6. Latency 8.4 + 2 * (7 * 4 + 14).
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, gigabyte, 16, 8,
-                        NcclAlgorithm::Tree, NcclProtocol::Simple),
-              92.4 + 6038.6473, 1e-3);
+  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Tree,
+           Protocol::Simple, 92.4 + 6038.6473);
   // Ring: (8.4 + 28 * 3.4 + 2 * 14) * 1.4; rate 200 * 16 / 30.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, gigabyte, 16, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::Simple),
-              184.24 + 9375, 1e-3);
+  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Ring,
+           Protocol::Simple, 184.24 + 9375);
   // Below 64 bytes for each of 16 channels and 16 ranks there is no plateau:
   // 131.6 us, and 16000 bytes at 106.667 GB/s.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, 16000, 16, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::Simple),
-              131.6 + 0.15, 1e-6);
+  expectUs(t, {Kind::AllReduce, 16000, 16, 8}, Algorithm::Ring,
+           Protocol::Simple, 131.6 + 0.15);
   // An AMD host posts in 2 us, three times that for Simple:
   // (8.4 + 28 * 6 + 2 * 14) * 1.4.
   t.amdCpu = 1;
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, gigabyte, 16, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::Simple),
-              286.16 + 9375, 1e-3);
+  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Ring,
+           Protocol::Simple, 286.16 + 9375);
   // LL is capped by the host, AMD on two nodes: 22.5; 6.6 + 28 * 2 + 2 * 2.7;
   // rate 22.5 * 16 / 30 = 12.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, 120000, 16, 8,
-                        NcclAlgorithm::Ring, NcclProtocol::LL),
-              68.0 + 10, 1e-6);
+  expectUs(t, {Kind::AllReduce, 120000, 16, 8}, Algorithm::Ring, Protocol::LL,
+           68.0 + 10);
   // The network's latency counts twice for Simple: tree 92.4 + 2 * 2 * 5.
   t.netLatencyUs = 5;
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, gigabyte, 16, 8,
-                        NcclAlgorithm::Tree, NcclProtocol::Simple),
-              112.4 + 6038.6473, 1e-3);
+  expectUs(t, {Kind::AllReduce, gigabyte, 16, 8}, Algorithm::Tree,
+           Protocol::Simple, 112.4 + 6038.6473);
 }
 
 TEST(NcclModel, NvlsFamily) {
   Target t = makeHopper();
   // 370.8 / 9 = 41.2 fits channels of 40: 8 * 2 * 40 * 0.85 * 7 / 8 = 476;
   // 476 * 8 / 14 = 272.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, gigabyte, 8, 8,
-                        NcclAlgorithm::NVLS, NcclProtocol::Simple),
-              25 + 3676.4706, 1e-3);
+  expectUs(t, {Kind::AllReduce, gigabyte, 8, 8}, Algorithm::NVLS,
+           Protocol::Simple, 25 + 3676.4706);
   // Gathers use one direction: 8 * 40 * 0.85 * (7 / 8) ^ 2 = 208.25.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllGather, gigabyte, 8, 8,
-                        NcclAlgorithm::NVLS, NcclProtocol::Simple),
-              25 + 4801.9208, 1e-3);
+  expectUs(t, {Kind::AllGather, gigabyte, 8, 8}, Algorithm::NVLS,
+           Protocol::Simple, 25 + 4801.9208);
   // Four nodes with 48 GB/s NICs: min(59.5, 48, 45.5) * 8 * 32 / 62;
   // latency 25 + 2 * 2 * 20.9.
   t.nicGBs = 48;
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, gigabyte, 32, 8,
-                        NcclAlgorithm::NVLSTree, NcclProtocol::Simple),
-              108.6 + 5322.8022, 1e-3);
+  expectUs(t, {Kind::AllReduce, gigabyte, 32, 8}, Algorithm::NVLSTree,
+           Protocol::Simple, 108.6 + 5322.8022);
   // Eight nodes whose switches reduce: min(59.5, 48) * 8 * 64 / 126; 25 + 18.
-  EXPECT_EQ(candidate(t, CollectiveKind::AllReduce, gigabyte, 64, 8,
-                      NcclAlgorithm::NVLS, NcclProtocol::Simple),
-            -1);
+  EXPECT_FALSE(findUs(t, {Kind::AllReduce, gigabyte, 64, 8}, Algorithm::NVLS,
+                      Protocol::Simple));
   t.collnet = 1;
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllReduce, gigabyte, 64, 8,
-                        NcclAlgorithm::NVLS, NcclProtocol::Simple),
-              43 + 5126.9531, 1e-3);
+  expectUs(t, {Kind::AllReduce, gigabyte, 64, 8}, Algorithm::NVLS,
+           Protocol::Simple, 43 + 5126.9531);
 }
 
 TEST(NcclModel, PatNeedsOneRankANode) {
   Target t = makeHopper();
   // 0.75 * 25 = 18.75; latency 8 + 2 * 14 / 3.5 + 2.8 * 4.
-  EXPECT_NEAR(candidate(t, CollectiveKind::AllGather, 1000000, 4, 1,
-                        NcclAlgorithm::PAT, NcclProtocol::Simple),
-              27.2 + 53.3333, 1e-3);
-  EXPECT_EQ(candidate(t, CollectiveKind::AllGather, 1000000, 4, 2,
-                      NcclAlgorithm::PAT, NcclProtocol::Simple),
-            -1);
-  EXPECT_EQ(candidate(t, CollectiveKind::AllReduce, 1000000, 4, 1,
-                      NcclAlgorithm::PAT, NcclProtocol::Simple),
-            -1);
+  expectUs(t, {Kind::AllGather, 1000000, 4, 1}, Algorithm::PAT,
+           Protocol::Simple, 27.2 + 53.3333);
+  EXPECT_FALSE(findUs(t, {Kind::AllGather, 1000000, 4, 2}, Algorithm::PAT,
+                      Protocol::Simple));
+  EXPECT_FALSE(findUs(t, {Kind::AllReduce, 1000000, 4, 1}, Algorithm::PAT,
+                      Protocol::Simple));
 }
 
 TEST(NcclModel, Gating) {
   Target t = makeHopper();
   auto ll128 = [&](int32_t ranks) {
-    return candidate(t, CollectiveKind::AllReduce, 1000, ranks, 8,
-                     NcclAlgorithm::Ring, NcclProtocol::LL128);
+    return findUs(t, {Kind::AllReduce, 1000, ranks, 8}, Algorithm::Ring,
+                  Protocol::LL128)
+        .has_value();
   };
-  EXPECT_GT(ll128(8), 0);
-  EXPECT_GT(ll128(16), 0);
+  EXPECT_TRUE(ll128(8));
+  EXPECT_TRUE(ll128(16));
   t.ll128Network = 0;
-  EXPECT_GT(ll128(8), 0);
-  EXPECT_EQ(ll128(16), -1);
+  EXPECT_TRUE(ll128(8));
+  EXPECT_FALSE(ll128(16));
   t.nvlink = 0;
-  EXPECT_EQ(ll128(8), -1);
+  EXPECT_FALSE(ll128(8));
   auto nvls = [&](double capability) {
     Target other = makeHopper();
     other.computeCapability = capability;
-    return candidate(other, CollectiveKind::AllReduce, 1000, 8, 8,
-                     NcclAlgorithm::NVLS, NcclProtocol::Simple);
+    return findUs(other, {Kind::AllReduce, 1000, 8, 8}, Algorithm::NVLS,
+                  Protocol::Simple)
+        .has_value();
   };
-  EXPECT_GT(nvls(100), 0);
-  EXPECT_EQ(nvls(80), -1);
+  EXPECT_TRUE(nvls(100));
+  EXPECT_FALSE(nvls(80));
 }
 
 TEST(NcclModel, SmallestTimeWins) {
   NcclModel model(makeHopper());
   auto winner = [&](int64_t bytes) {
-    NcclEstimate e = model.estimate({CollectiveKind::AllReduce, bytes, 8, 8});
+    NcclEstimate e = model.estimate({Kind::AllReduce, bytes, 8, 8});
     return std::make_pair(e.algorithm, e.protocol);
   };
-  EXPECT_EQ(winner(1024),
-            std::make_pair(NcclAlgorithm::Ring, NcclProtocol::LL));
+  EXPECT_EQ(winner(1024), std::make_pair(Algorithm::Ring, Protocol::LL));
   EXPECT_EQ(winner(gigabyte),
-            std::make_pair(NcclAlgorithm::NVLS, NcclProtocol::Simple));
-  EXPECT_EQ(model.estimate({CollectiveKind::AllReduce, gigabyte, 8, 8}).timeNs,
-            3701471);
+            std::make_pair(Algorithm::NVLS, Protocol::Simple));
+  EXPECT_EQ(model.estimate({Kind::AllReduce, gigabyte, 8, 8}).timeNs, 3701471);
 }
 
 TEST(NcclModel, PointToPointAndBarrier) {
   NcclModel model(makeHopper());
   // 8.4 + 3.4 us, and 7/8 of the buffer at 360 GB/s.
-  NcclEstimate e = model.estimate({CollectiveKind::AllToAll, gigabyte, 8, 8});
+  NcclEstimate e = model.estimate({Kind::AllToAll, gigabyte, 8, 8});
   EXPECT_EQ(e.timeNs, 2442356);
-  EXPECT_EQ(e.algorithm, NcclAlgorithm::PointToPoint);
+  EXPECT_EQ(e.algorithm, Algorithm::PointToPoint);
   // 16 ranks on two nodes: two batches of 14 us, half of the buffer over the
   // NIC: 8.4 + 28 + 20000 us.
-  EXPECT_EQ(model.estimate({CollectiveKind::AllToAll, gigabyte, 16, 8}).timeNs,
-            20036400);
-  for (CollectiveKind kind :
-       {CollectiveKind::Permute, CollectiveKind::Send, CollectiveKind::Recv}) {
+  EXPECT_EQ(model.estimate({Kind::AllToAll, gigabyte, 16, 8}).timeNs, 20036400);
+  for (CollectiveKind kind : {Kind::Permute, Kind::Send, Kind::Recv}) {
     EXPECT_EQ(model.estimate({kind, gigabyte, 8, 8}).timeNs, 2789578);
     EXPECT_EQ(model.estimate({kind, gigabyte, 16, 8}).timeNs, 40022400);
   }
   // An all_reduce of 4 bytes, whatever the query says.
-  EXPECT_EQ(model.estimate({CollectiveKind::Barrier, 0, 8, 8}).timeNs, 15000);
-  EXPECT_EQ(model.estimate({CollectiveKind::Barrier, gigabyte, 8, 8}).timeNs,
-            15000);
+  EXPECT_EQ(model.estimate({Kind::Barrier, 0, 8, 8}).timeNs, 15000);
+  EXPECT_EQ(model.estimate({Kind::Barrier, gigabyte, 8, 8}).timeNs, 15000);
 }
 
 TEST(NcclModel, TermsBeyondNccl) {
@@ -217,21 +205,14 @@ TEST(NcclModel, TermsBeyondNccl) {
   t.collectiveLaunchUs = 10;
   t.localCopyGBs = 1000;
   // 32.2 + 2430.5556 + 10 + 125 us.
-  EXPECT_EQ(
-      NcclModel(t).estimate({CollectiveKind::AllGather, gigabyte, 8, 8}).timeNs,
-      2597756);
+  EXPECT_EQ(timeNs(t, {Kind::AllGather, gigabyte, 8, 8}), 2597756);
   t.localReduceGBs = 500;
   // 32.2 + 2430.5556 + 10 + 250 us.
-  EXPECT_EQ(NcclModel(t)
-                .estimate({CollectiveKind::ReduceScatter, gigabyte, 8, 8})
-                .timeNs,
-            2722756);
+  EXPECT_EQ(timeNs(t, {Kind::ReduceScatter, gigabyte, 8, 8}), 2722756);
   // NVLS reduces in the switch; the first 100 MB take twice as long:
   // 25 + 3676.4706 + 367.6471 + 10 us.
   t.fillBytes = 100000000;
-  EXPECT_EQ(
-      NcclModel(t).estimate({CollectiveKind::AllReduce, gigabyte, 8, 8}).timeNs,
-      4079118);
+  EXPECT_EQ(timeNs(t, {Kind::AllReduce, gigabyte, 8, 8}), 4079118);
 }
 
 TEST(NcclModel, NetworkFill) {
@@ -240,20 +221,12 @@ TEST(NcclModel, NetworkFill) {
   t.netFillBytes = 100000000;
   // Four nodes are two levels: 200 MB more at 187.871 GB/s, and the 5431.4022
   // us of the NVLS tree.
-  EXPECT_EQ(NcclModel(t)
-                .estimate({CollectiveKind::AllReduce, gigabyte, 32, 8})
-                .timeNs,
-            6495963);
+  EXPECT_EQ(timeNs(t, {Kind::AllReduce, gigabyte, 32, 8}), 6495963);
   // Point to point has one level: 22.4 us and 1.1 GB at 48 GB/s.
-  EXPECT_EQ(
-      NcclModel(t).estimate({CollectiveKind::Permute, gigabyte, 32, 8}).timeNs,
-      22939067);
+  EXPECT_EQ(timeNs(t, {Kind::Permute, gigabyte, 32, 8}), 22939067);
   // The network's switches reduce: nothing to fill.
   t.collnet = 1;
-  EXPECT_EQ(NcclModel(t)
-                .estimate({CollectiveKind::AllReduce, gigabyte, 64, 8})
-                .timeNs,
-            5169953);
+  EXPECT_EQ(timeNs(t, {Kind::AllReduce, gigabyte, 64, 8}), 5169953);
 }
 
 /// A channel runs its share of several tensors one after the other.
@@ -261,8 +234,8 @@ TEST(NcclModel, SeveralTensors) {
   Target t = makeHopper();
   auto ring = [&](int32_t ranks, int32_t tensors) {
     return *NcclModel(t).candidateUs(
-        {CollectiveKind::AllReduce, gigabyte, ranks, 8, tensors},
-        NcclAlgorithm::Ring, NcclProtocol::Simple);
+        {Kind::AllReduce, gigabyte, ranks, 8, tensors}, Algorithm::Ring,
+        Protocol::Simple);
   };
   // One node: 56 us of latency, 8.4 + 14 * 3.4, for each 24 tensors; the search
   // found 12 channels, of which the library makes two each. Rate 360 * 8 / 14.
@@ -276,13 +249,12 @@ TEST(NcclModel, SeveralTensors) {
   EXPECT_NEAR(ring(16, 17), 2 * 184.24 + 9375, 1e-3);
   // The tree and NVLS take ten rounds of 24 at once.
   auto others = [&](NcclAlgorithm algorithm, int32_t tensors) {
-    return *NcclModel(t).candidateUs(
-        {CollectiveKind::AllReduce, gigabyte, 8, 8, tensors}, algorithm,
-        NcclProtocol::Simple);
+    return *NcclModel(t).candidateUs({Kind::AllReduce, gigabyte, 8, 8, tensors},
+                                     algorithm, Protocol::Simple);
   };
   for (auto [algorithm, latency] :
-       {std::make_pair(NcclAlgorithm::Tree, 8.4 + 14 * 4),
-        std::make_pair(NcclAlgorithm::NVLS, 25.0)}) {
+       {std::make_pair(Algorithm::Tree, 8.4 + 14 * 4),
+        std::make_pair(Algorithm::NVLS, 25.0)}) {
     double one = others(algorithm, 1);
     EXPECT_EQ(others(algorithm, 240), one);
     EXPECT_NEAR(others(algorithm, 241), one + latency, 1e-6);
@@ -300,11 +272,11 @@ TEST(NcclModel, SeveralTensorsPointToPoint) {
     return model.estimate({kind, gigabyte, ranks, 8, tensors}).timeNs;
   };
   // A hop of 3.4 us for each tensor, 8.4 us and the transfer for all.
-  EXPECT_EQ(time(CollectiveKind::AllToAll, 8, 3), 2442356 + 2 * 3400);
-  EXPECT_EQ(time(CollectiveKind::Permute, 8, 2), 2789578 + 3400);
+  EXPECT_EQ(time(Kind::AllToAll, 8, 3), 2442356 + 2 * 3400);
+  EXPECT_EQ(time(Kind::Permute, 8, 2), 2789578 + 3400);
   // Two batches of 14 us for each.
-  EXPECT_EQ(time(CollectiveKind::AllToAll, 16, 5), 20036400 + 4 * 2 * 14000);
-  EXPECT_EQ(time(CollectiveKind::Barrier, 8, 1000), 15000);
+  EXPECT_EQ(time(Kind::AllToAll, 16, 5), 20036400 + 4 * 2 * 14000);
+  EXPECT_EQ(time(Kind::Barrier, 8, 1000), 15000);
   for (CollectiveKind kind : allCollectiveKinds)
     for (int32_t none : {0, -1, std::numeric_limits<int32_t>::min()})
       EXPECT_EQ(time(kind, 16, none), time(kind, 16, 1));
@@ -317,7 +289,7 @@ TEST(NcclModel, NothingToDoCostsNothing) {
       bool isAlone = !isHostTransfer(kind);
       EXPECT_EQ(model.estimate({kind, gigabyte, 1, 8}).timeNs == 0, isAlone);
       EXPECT_EQ(model.estimate({kind, gigabyte, 0, 8}).timeNs == 0, isAlone);
-      bool barrier = kind == CollectiveKind::Barrier;
+      bool barrier = kind == Kind::Barrier;
       EXPECT_EQ(model.estimate({kind, 0, 8, 8}).timeNs != 0, barrier);
       EXPECT_EQ(model.estimate({kind, -4, 8, 8}).timeNs != 0, barrier);
     }
@@ -328,10 +300,9 @@ TEST(NcclModel, TransfersToTheHost) {
   Target t = *getTargetPreset("h100");
   EXPECT_EQ(t.hostGBs, 55);
   EXPECT_EQ(getTargetPreset("gh200")->hostGBs, 450);
-  for (CollectiveKind kind :
-       {CollectiveKind::Offload, CollectiveKind::Reload}) {
+  for (CollectiveKind kind : {Kind::Offload, Kind::Reload}) {
     auto time = [&](int64_t bytes, int32_t ranks, int32_t tensors) {
-      return NcclModel(t).estimate({kind, bytes, ranks, 8, tensors}).timeNs;
+      return timeNs(t, {kind, bytes, ranks, 8, tensors});
     };
     // 55 bytes a nanosecond behind 10 us for each tensor, on any group.
     t.hostLatencyUs = 10;
@@ -348,11 +319,9 @@ TEST(NcclModel, HugeSizesSaturate) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
   Target t = makeHopper();
   t.nicGBs = 1e-3;
-  EXPECT_EQ(
-      NcclModel(t).estimate({CollectiveKind::AllReduce, huge, 64, 8}).timeNs,
-      huge);
+  EXPECT_EQ(timeNs(t, {Kind::AllReduce, huge, 64, 8}), huge);
   EXPECT_GT(NcclModel(makeHopper())
-                .estimate({CollectiveKind::AllReduce, huge,
+                .estimate({Kind::AllReduce, huge,
                            std::numeric_limits<int32_t>::max(), 8})
                 .timeNs,
             0);
