@@ -70,6 +70,20 @@ joinAndRun(const JobPlace &place, int64_t ms,
   return result;
 }
 
+// What ranks do.
+
+std::string justJoin(int32_t, Bootstrap &) { return "joined"; }
+
+/// Meets the others: "met", or why not.
+std::string meetWithin(int64_t ms, Bootstrap &bootstrap) {
+  std::vector<std::string> all;
+  Status status = bootstrap.exchange("x", all, in(ms));
+  return status ? "met" : status.getMessage();
+}
+std::string meet(int32_t, Bootstrap &bootstrap) {
+  return meetWithin(5000, bootstrap);
+}
+
 /// Returns the results of `body` on `numRanks` threads, or the error of the
 /// start. Ranks not in `present` never come.
 std::vector<std::string> BootstrapTest::runRanks(int32_t numRanks, int64_t ms,
@@ -126,8 +140,7 @@ TEST_F(BootstrapTest, OneRankNeedsNoFolder) {
 }
 
 TEST_F(BootstrapTest, NamesTheRanksThatDoNotCome) {
-  auto results =
-      runRanks(4, 400, [](int32_t, Bootstrap &) { return "joined"; }, {0, 2});
+  auto results = runRanks(4, 400, justJoin, {0, 2});
   std::string missing = "ms in the start of 4 ranks in '" + folder +
                         "': rank 1 has not come; rank 3 has not come";
   EXPECT_NE(results[0].find(missing), std::string::npos) << results[0];
@@ -135,8 +148,7 @@ TEST_F(BootstrapTest, NamesTheRanksThatDoNotCome) {
 }
 
 TEST_F(BootstrapTest, SaysThatRankZeroIsNotThere) {
-  auto results =
-      runRanks(2, 300, [](int32_t, Bootstrap &) { return "joined"; }, {1});
+  auto results = runRanks(2, 300, justJoin, {1});
   EXPECT_NE(results[1].find("': rank 0 has not come"), std::string::npos)
       << results[1];
 }
@@ -145,9 +157,7 @@ TEST_F(BootstrapTest, ALateRankIsWaitedFor) {
   auto results = runRanks(3, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     if (rank == 1)
       std::this_thread::sleep_for(milliseconds(200));
-    std::vector<std::string> all;
-    Status status = bootstrap.exchange("x", all, in(5000));
-    return status ? std::string("met") : status.getMessage();
+    return meet(rank, bootstrap);
   });
   EXPECT_EQ(results, std::vector<std::string>(3, "met"));
 }
@@ -155,12 +165,7 @@ TEST_F(BootstrapTest, ALateRankIsWaitedFor) {
 TEST_F(BootstrapTest, AnExchangeNamesTheRankThatStaysAway) {
   std::atomic<int> done{0};
   auto results = runRanks(3, 5000, [&](int32_t rank, Bootstrap &bootstrap) {
-    std::string result = "stayed away";
-    if (rank != 1) {
-      std::vector<std::string> all;
-      Status status = bootstrap.exchange("x", all, in(200));
-      result = status ? "met" : status.getMessage();
-    }
+    std::string result = rank == 1 ? "stayed away" : meetWithin(200, bootstrap);
     for (++done; done < 3;)
       std::this_thread::sleep_for(milliseconds(5));
     return result;
@@ -178,10 +183,9 @@ TEST_F(BootstrapTest, AFailureEndsAllExchanges) {
       bootstrap.fail("out of luck");
       return std::string("failed");
     }
-    std::vector<std::string> all;
-    Status status = bootstrap.exchange("x", all, in(5000));
-    EXPECT_EQ(bootstrap.getFailure(), status);
-    return status ? std::string("met") : status.getMessage();
+    std::string result = meet(rank, bootstrap);
+    EXPECT_EQ(bootstrap.getFailure(), result);
+    return result;
   });
   EXPECT_EQ(results[0], "rank 2 failed: out of luck");
   EXPECT_EQ(results[1], "rank 2 failed: out of luck");
@@ -191,9 +195,7 @@ TEST_F(BootstrapTest, WhoHasLeftIsMissed) {
   auto results = runRanks(3, 5000, [](int32_t rank, Bootstrap &bootstrap) {
     if (rank == 1)
       return std::string("left");
-    std::vector<std::string> all;
-    Status status = bootstrap.exchange("x", all, in(5000));
-    return status ? std::string("met") : status.getMessage();
+    return meet(rank, bootstrap);
   });
   EXPECT_EQ(results[0], "rank 1 has left");
   EXPECT_EQ(results[2], "rank 1 has left");
@@ -205,9 +207,8 @@ TEST_F(BootstrapTest, RanksSayHowTheyStand) {
     if (rank == 2)
       for (const Standing &standing : bootstrap.ask())
         result += standing.status.value_or("?") + ";";
-    std::vector<std::string> all;
-    Status status = bootstrap.exchange("x", all, in(5000));
-    return status ? result : status.getMessage();
+    std::string met = meet(rank, bootstrap);
+    return met == "met" ? result : met;
   });
   EXPECT_EQ(results[2], "status 0;status 1;status 2;");
 }
@@ -227,12 +228,7 @@ TEST_F(BootstrapTest, ADeadProcessIsNoticed) {
     kill(getpid(), SIGKILL);
     return "";
   });
-  std::string result =
-      joinAndRun(makePlace(0, 2), 5000, [](int32_t, Bootstrap &bootstrap) {
-        std::vector<std::string> all;
-        Status status = bootstrap.exchange("x", all, in(5000));
-        return status ? std::string("met") : status.getMessage();
-      });
+  std::string result = joinAndRun(makePlace(0, 2), 5000, meet);
   waitpid(child, nullptr, 0);
   EXPECT_EQ(result, "rank 1 is gone");
 }
@@ -243,12 +239,7 @@ TEST_F(BootstrapTest, TheDeathOfRankZeroIsNoticed) {
     kill(getpid(), SIGKILL);
     return "";
   });
-  std::string result =
-      joinAndRun(makePlace(1, 2), 5000, [](int32_t, Bootstrap &bootstrap) {
-        std::vector<std::string> all;
-        Status status = bootstrap.exchange("x", all, in(5000));
-        return status ? std::string("met") : status.getMessage();
-      });
+  std::string result = joinAndRun(makePlace(1, 2), 5000, meet);
   waitpid(child, nullptr, 0);
   EXPECT_EQ(result, "rank 0 is gone");
 }
@@ -262,10 +253,9 @@ TEST_F(BootstrapTest, AStoppedProcessDoesNotAnswer) {
       joinAndRun(makePlace(0, 2), 5000, [&](int32_t, Bootstrap &bootstrap) {
         int childStatus = 0;
         waitpid(child, &childStatus, WUNTRACED);
-        std::vector<std::string> all;
-        Status status = bootstrap.exchange("x", all, in(100));
+        std::string result = meetWithin(100, bootstrap);
         kill(child, SIGKILL);
-        return status ? std::string("met") : status.getMessage();
+        return result;
       });
   waitpid(child, nullptr, 0);
   EXPECT_EQ(result, "timed out after 100 ms in the meeting of all ranks: "
@@ -276,9 +266,9 @@ TEST_F(BootstrapTest, RanksMustAgreeOnTheirJobAndNumber) {
   JobPlace places[] = {makePlace(0, 2), makePlace(1, 3)};
   auto join = [&] {
     std::string results[2];
-    auto body = [](int32_t, Bootstrap &) { return "joined"; };
-    std::thread first([&] { results[0] = joinAndRun(places[0], 300, body); });
-    results[1] = joinAndRun(places[1], 300, body);
+    std::thread first(
+        [&] { results[0] = joinAndRun(places[0], 300, justJoin); });
+    results[1] = joinAndRun(places[1], 300, justJoin);
     first.join();
     return results[0] + "\n" + results[1];
   };
@@ -302,11 +292,8 @@ TEST_F(BootstrapTest, NoTwoProcessesAreOneRank) {
   std::string second;
   auto results = runRanks(2, 5000, [&](int32_t rank, Bootstrap &bootstrap) {
     if (rank == 0)
-      second = joinAndRun(makePlace(1, 2), 100,
-                          [](int32_t, Bootstrap &) { return "joined"; });
-    std::vector<std::string> all;
-    Status status = bootstrap.exchange("x", all, in(5000));
-    return status ? std::string("met") : status.getMessage();
+      second = joinAndRun(makePlace(1, 2), 100, justJoin);
+    return meet(rank, bootstrap);
   });
   EXPECT_EQ(second, "two processes say that they are rank 1, or another job "
                     "meets in '" +
@@ -322,9 +309,7 @@ TEST_F(BootstrapTest, JobsFollowEachOtherInOneFolder) {
   for (int32_t rank : {0, 1})
     threads.emplace_back([&, rank] {
       for (int job = 0; job < 50 && results[rank].empty(); ++job) {
-        std::string result =
-            joinAndRun(makePlace(rank, 2), 5000,
-                       [](int32_t, Bootstrap &) { return "joined"; });
+        std::string result = joinAndRun(makePlace(rank, 2), 5000, justJoin);
         if (result != "joined")
           results[rank] = result;
       }
@@ -377,14 +362,13 @@ TEST_F(BootstrapTest, OtherFilesAreNotRead) {
 
 TEST_F(BootstrapTest, AFolderThatCannotBeMadeIsNamed) {
   std::ofstream(folder) << "a file";
-  auto body = [](int32_t, Bootstrap &) { return "joined"; };
-  EXPECT_EQ(joinAndRun(makePlace(0, 2), 1000, body),
+  EXPECT_EQ(joinAndRun(makePlace(0, 2), 1000, justJoin),
             "the ranks cannot meet in '" + folder +
                 "', which is no folder of this user; set "
                 "COMMSCHED_RENDEZVOUS to another");
   std::filesystem::remove(folder);
   folder += "/missing/ranks";
-  EXPECT_EQ(joinAndRun(makePlace(0, 2), 1000, body),
+  EXPECT_EQ(joinAndRun(makePlace(0, 2), 1000, justJoin),
             "the ranks cannot meet in the folder '" + folder +
                 "': No such file or directory; set COMMSCHED_RENDEZVOUS to "
                 "another");

@@ -58,9 +58,6 @@ TEST(Joining, OptionsThatMakeNoSense) {
             "rank 0 of -1 ranks does not exist");
   EXPECT_EQ(error([](commsched_options &o) { o.deadline_ms = 0; }),
             "a deadline of 0 ms is not in [1, 31536000000]");
-  std::string missing =
-      error([](commsched_options &o) { o.backend = "nothere"; });
-  EXPECT_EQ(missing.find("there is no backend 'nothere': looked for '"), 0u);
 }
 
 TEST(Joining, RanksThatDisagree) {
@@ -133,16 +130,6 @@ TEST(Joining, AgainWhileOthersHaveYetToLeave) {
   EXPECT_EQ(joinSurvivors(0), 0);
   EXPECT_EQ(commsched_finalize(), 0);
   other.join();
-}
-
-TEST(Joining, ProgramsThatDoNotFit) {
-  Ranks ranks;
-  ranks.program = makeProgram(64, "");
-  EXPECT_EQ(ranks.run([](int32_t) { FAIL(); }),
-            Errors(2, "group 'dp' has 64 ranks, but 2 run"));
-  ranks.program = "{";
-  Errors errors = ranks.run([](int32_t) { FAIL(); });
-  EXPECT_EQ(errors[0].find("program description: "), 0u);
 }
 
 TEST(Joining, ProgramsOneAfterTheOther) {

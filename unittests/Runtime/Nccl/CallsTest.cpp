@@ -58,23 +58,6 @@ TEST_F(NcclCallsTest, EveryCollectiveIsItsOwnCall) {
   });
 }
 
-TEST_F(NcclCallsTest, ReductionsHaveTheirNames) {
-  runRank([&](TestRank &rank) {
-    std::string sites;
-    const std::string names[] = {"sum", "avg", "prod", "min", "max"};
-    for (const std::string &name : names)
-      sites += (sites.empty() ? "" : ",") +
-               makeSite("all_reduce", makeTensor("f16", 4, 4),
-                        R"(, "reduction": ")" + name + "\"");
-    ASSERT_TRUE(rank.load(sites)) << rank.getError();
-    char *buffer = rank.allocate(8);
-    for (int site = 0; site < 5; ++site)
-      EXPECT_EQ(rank.run(site, {buffer}, {buffer}),
-                Lines({"ncclAllReduce(m1, m1, 4, f16, " + names[site] +
-                       ", c1, s1)"}));
-  });
-}
-
 TEST_F(NcclCallsTest, TypesThatNcclLacksTravelAsBytes) {
   // The NCCL types of 3 elements in sends and in reductions.
   struct Case {
@@ -149,24 +132,6 @@ TEST_F(NcclCallsTest, OddAddressesTravelAsBytes) {
             "launch 1: 'nccl' cannot reduce f32 at addresses that are no "
             "multiples of 4");
   EXPECT_NE(commsched_finalize(), 0);
-}
-
-TEST_F(NcclCallsTest, PartsLieInPlaceAtTheirRank) {
-  std::string sites = makeSite("all_gather", makeTensor("f32", 2, 4)) + "," +
-                      makeSite("reduce_scatter", makeTensor("f32", 4, 2),
-                               R"(, "reduction": "sum")");
-  auto results = runRanks(2, [&](TestRank &rank) {
-    if (!rank.load(sites))
-      return rank.getError();
-    char *buffer = rank.allocate(16);
-    char *part = buffer + 8 * rank.getRank();
-    std::string text = rank.run(0, {part}, {buffer}).at(0);
-    return text + " " + rank.run(1, {buffer}, {part}).at(0);
-  });
-  EXPECT_EQ(results[0], "ncclAllGather(m1, m1, 2, f32, c1, s1) "
-                        "ncclReduceScatter(m1, m1, 2, f32, sum, c1, s1)");
-  EXPECT_EQ(results[1], "ncclAllGather(m1+8, m1, 2, f32, c1, s1) "
-                        "ncclReduceScatter(m1, m1+8, 2, f32, sum, c1, s1)");
 }
 
 static std::string join(const Lines &lines) {

@@ -73,23 +73,6 @@ TEST_F(NcclImplementationsTest, ConfigureCommunicators) {
     });
 }
 
-TEST_F(NcclImplementationsTest, ShareAStream) {
-  const std::string group = R"({"name": "dp", "size": 1, "implementation": )";
-  std::string program =
-      R"({"version": 1, "groups": [)" + group +
-      R"({"name": "a", "method": "nccl", "stream": "both"}}, )" + group +
-      R"({"name": "b", "method": "nccl", "stream": "both"}}, )" + group +
-      R"({"name": "c", "method": "nccl"}}], "sites": []})";
-  runRank([&](TestRank &rank) {
-    standin::takeLog();
-    EXPECT_EQ(commsched_load_program(program.c_str()), 0) << rank.getError();
-    EXPECT_EQ(
-        keep(standin::takeLog(), {"ncclCommSplit", "cudaStreamCreate"}).size(),
-        5u);
-  });
-  EXPECT_EQ(keep(standin::takeLog(), {"cudaStreamDestroy"}).size(), 3u);
-}
-
 TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
   runRank([&](TestRank &rank) {
     standin::takeLog();
@@ -130,52 +113,6 @@ TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
   Lines end = keep(standin::takeLog(), {"ncclCommWindow", "ncclCommFinalize"});
   ASSERT_EQ(end.size(), 3u);
   EXPECT_EQ(end[0], "ncclCommWindowDeregister(c1, m4)");
-}
-
-TEST_F(NcclImplementationsTest, DeliverTheSame) {
-  // Both implementations and the plain group are in flight at once. Buffers
-  // outside of windows would be errors of the stand-in.
-  auto makeGroup = [](const std::string &implementation) {
-    return R"({"name": "dp", "size": 3)" +
-           (implementation.empty()
-                ? ""
-                : R"(, "implementation": )" + implementation) +
-           "}";
-  };
-  std::string program = R"({"version": 1, "groups": [)" + makeGroup("") + "," +
-                        makeGroup(engine) + "," + makeGroup(symmetric) +
-                        R"(], "sites": [)";
-  for (int group = 0; group < 3; ++group) {
-    std::string site = makeSite("ag", "all_gather", 2, 6);
-    site.replace(site.find("\"group\": 0"), 10,
-                 "\"group\": " + std::to_string(group));
-    program += (group ? "," : "") + site;
-  }
-  program += "]}";
-  auto results = runRanks(3, [&](TestRank &rank) -> std::string {
-    if (commsched_load_program(program.c_str()) != 0)
-      return "";
-    int32_t own[2] = {rank.getRank() * 2, rank.getRank() * 2 + 1};
-    char *input = rank.allocate(sizeof(own));
-    commsched_upload(input, own, sizeof(own));
-    std::vector<char *> outputs;
-    std::vector<int64_t> requests;
-    for (int32_t site = 0; site < 3; ++site) {
-      outputs.push_back(rank.allocate(24));
-      requests.push_back(rank.start(site, {input}, {outputs.back()}));
-    }
-    std::string text;
-    for (int32_t site = 0; site < 3; ++site) {
-      commsched_wait(requests[site]);
-      int32_t gathered[6] = {};
-      commsched_download(gathered, outputs[site], sizeof(gathered));
-      for (int32_t value : gathered)
-        text += std::to_string(value);
-      text += " ";
-    }
-    return text;
-  });
-  EXPECT_EQ(results, Lines(3, "012345 012345 012345 "));
 }
 
 TEST_F(NcclImplementationsTest, RefuseOtherKinds) {

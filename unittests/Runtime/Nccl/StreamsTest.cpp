@@ -97,18 +97,6 @@ TEST_F(NcclStreamsTest, TheHostWaitsForNoConnection) {
   });
 }
 
-TEST_F(NcclStreamsTest, TestTellsWhenTheGpuIsThere) {
-  runRank([&](TestRank &rank) {
-    ASSERT_TRUE(rank.load(allReduce)) << rank.getError();
-    char *buffer = rank.allocate(16);
-    int64_t request = rank.start(0, {buffer}, {buffer});
-    while (commsched_test(request) == 0)
-      continue;
-    EXPECT_EQ(commsched_test(request), 1);
-    EXPECT_EQ(commsched_wait(request), 0);
-  });
-}
-
 TEST_F(NcclStreamsTest, GroupsHaveStreamsInOneOrder) {
   auto results = runRanks(4, [&](TestRank &rank) {
     standin::takeLog();
