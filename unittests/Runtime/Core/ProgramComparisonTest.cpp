@@ -8,27 +8,24 @@
 
 #include "Core/ProgramComparison.h"
 
-#include <gtest/gtest.h>
+#include "../SiteText.h"
 
 using namespace commsched::runtime;
+using commsched::runtime::testing::makeSites;
 
 static Program parse(const std::string &sites) {
   Program program;
   Status status = parseProgram(
       R"({"version": 1, "groups": [{"name": "dp", "size": 2}], "sites": [)" +
-          sites + "]}",
+          makeSites(sites) + "]}",
       program);
   EXPECT_EQ(status, Status());
   return program;
 }
 
 static const std::string gather =
-    R"({"name": "ag", "kind": "all_gather", "group": 0, "location": "a:1:1",
-        "runtime_ns": 5,
-        "tensors": [{"type": "bf16", "inputs": 2, "outputs": 4}]})";
-static const std::string send =
-    R"({"name": "s", "kind": "send", "group": 0, "peer": 1, "tag": 3,
-        "tensors": [{"type": "i32", "inputs": 2}]})";
+    "ag = all_gather bf16 2 -> 4 : location=a:1:1 runtime_ns=5;";
+static const std::string send = "s = send i32 2 : peer=1 tag=3;";
 
 /// Returns the status that ranks with these programs report.
 static Status compare(const std::vector<Program> &programs) {
@@ -52,9 +49,8 @@ static Status compare(const std::vector<Program> &programs) {
 }
 
 TEST(Comparison, LocationsAndTimesDoNotCount) {
-  std::string moved = gather;
-  moved.replace(moved.find("a:1:1"), 5, "b:2:2");
-  moved.replace(moved.find(": 5"), 3, ": 7");
+  const std::string moved =
+      "ag = all_gather bf16 2 -> 4 : location=b:2:2 runtime_ns=7";
   EXPECT_EQ(compare({parse(gather), parse(moved)}), Status());
 }
 
@@ -64,7 +60,7 @@ TEST(Comparison, DigestsDiffer) {
 }
 
 TEST(Comparison, OtherSite) {
-  EXPECT_EQ(compare({parse(gather + "," + send), parse(send + "," + gather)}),
+  EXPECT_EQ(compare({parse(gather + send), parse(send + gather)}),
             "ranks run different programs: rank 0 has site 0, all_gather 'ag' "
             "on group 'dp': bf16 2 -> 4, but rank 1 has site 0, send 's' on "
             "group 'dp' peer 1 tag 3: i32 2 -> 0");
@@ -75,8 +71,8 @@ TEST(Comparison, OtherImplementation) {
     Program program;
     EXPECT_EQ(parseProgram(R"({"version": 1, "groups": [{"name": "dp",
                                "size": 2, "implementation": )" +
-                               implementation + R"(}], "sites": [)" + gather +
-                               "]}",
+                               implementation + R"(}], "sites": [)" +
+                               makeSites(gather) + "]}",
                            program),
               Status());
     return program;
@@ -104,16 +100,14 @@ TEST(Comparison, OtherImplementation) {
 }
 
 TEST(Comparison, OtherShape) {
-  std::string larger = gather;
-  larger.replace(larger.find("2, \"outputs\": 4"), 15, "3, \"outputs\": 6");
-  EXPECT_EQ(compare({parse(gather), parse(larger)}),
+  EXPECT_EQ(compare({parse(gather), parse("ag = all_gather bf16 3 -> 6")}),
             "ranks run different programs: rank 0 has site 0, all_gather 'ag' "
             "on group 'dp': bf16 2 -> 4, but rank 1 has site 0, all_gather "
             "'ag' on group 'dp': bf16 3 -> 6");
 }
 
 TEST(Comparison, TheFirstDifferenceOfAllRanks) {
-  Program two = parse(gather + "," + send);
+  Program two = parse(gather + send);
   Program one = parse(gather);
   Program none = parse("");
   EXPECT_EQ(compare({two, one, none}),
@@ -129,7 +123,7 @@ TEST(Comparison, TheFirstDifferenceOfAllRanks) {
 }
 
 TEST(Comparison, EverythingThatCounts) {
-  Program program = parse(gather + "," + send);
+  Program program = parse(gather + send);
   std::string text = describeProgram(program);
   auto differs = [&](auto &&change) {
     Program changed = program;
@@ -151,22 +145,20 @@ TEST(Comparison, EverythingThatCounts) {
 
 static Program parseUneven(const std::string &inputs,
                            const std::string &outputs) {
-  return parse(R"({"name": "x", "kind": "all_to_all", "group": 0,
-                   "tensors": [{"type": "i8", "inputs": 3, "outputs": 4}],
-                   "input_splits": [)" +
-               inputs + R"(], "output_splits": [)" + outputs + "]}");
+  return parse("x = all_to_all i8 3 -> 4 : input_splits=[" + inputs +
+               "] output_splits=[" + outputs + "]");
 }
 
 TEST(Comparison, UnevenPartsMustFit) {
   // Rank 1 sends 3 as rank 0 does, but expects 2 from it.
-  Program first = parseUneven("[1, 2]", "[1, 3]");
-  Program second = parseUneven("[3, 0]", "[2, 2]");
+  Program first = parseUneven("[1,2]", "[1,3]");
+  Program second = parseUneven("[3,0]", "[2,2]");
   EXPECT_EQ(describeProgram(first), describeProgram(second));
-  Program wrong = parseUneven("[3, 0]", "[4, 0]");
+  Program wrong = parseUneven("[3,0]", "[4,0]");
   EXPECT_EQ(compare({first, wrong}),
             "all_to_all 'x', tensor 0: rank 0 sends 2 elements to rank 1, "
             "which expects 4");
-  Program few = parseUneven("[3, 0]", "[1, 3]");
+  Program few = parseUneven("[3,0]", "[1,3]");
   EXPECT_EQ(compare({first, few}),
             "all_to_all 'x', tensor 0: rank 0 sends 2 elements to rank 1, "
             "which expects 1");

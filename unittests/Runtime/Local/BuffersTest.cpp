@@ -23,9 +23,7 @@ void _mlir_memref_to_llvm_free(void *pointer);
 
 static Ranks makeRanks() {
   Ranks ranks;
-  ranks.program = makeProgram(2, R"(
-      {"name": "ag", "kind": "all_gather",
-       "tensors": [{"type": "i32", "inputs": 4, "outputs": 8}]})");
+  ranks.program = makeProgram(2, "ag = all_gather i32 4 -> 8");
   return ranks;
 }
 

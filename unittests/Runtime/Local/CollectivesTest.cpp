@@ -19,10 +19,8 @@ using Errors = std::vector<std::string>;
 
 TEST(Collectives, TensorsTravelTogether) {
   Ranks ranks;
-  ranks.program = makeProgram(2, R"({"name": "ag", "kind": "all_gather",
-      "tensors": [{"type": "i8", "inputs": 1, "outputs": 2},
-                  {"type": "f64", "inputs": 0, "outputs": 0},
-                  {"type": "bytes<3>", "inputs": 1, "outputs": 2}]})");
+  ranks.program =
+      makeProgram(2, "ag = all_gather i8 1 -> 2, f64 0 -> 0, bytes<3> 1 -> 2");
   EXPECT_EQ(ranks.run([](int32_t rank) {
     // The first one in place.
     int8_t small[2] = {-1, -1};
@@ -44,9 +42,7 @@ TEST(Collectives, TensorsTravelTogether) {
 
 TEST(Collectives, TestUntilTheOtherHasCome) {
   Ranks ranks;
-  ranks.program = makeProgram(2, R"({"name": "ar", "kind": "all_reduce",
-      "reduction": "sum",
-      "tensors": [{"type": "i32", "inputs": 1, "outputs": 1}]})");
+  ranks.program = makeProgram(2, "ar = all_reduce i32 1 -> 1 : reduction=sum");
   EXPECT_EQ(ranks.run([](int32_t rank) {
     int32_t token = 0, all[2];
     int32_t value = 1 + rank;

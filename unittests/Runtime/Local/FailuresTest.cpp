@@ -19,14 +19,10 @@ using Errors = std::vector<std::string>;
 
 /// Two collectives and a barrier on all ranks, and one on a group of one.
 static std::string makeGathers(int32_t size) {
-  const std::string tensors = R"("tensors": [{"type": "i32", "inputs": 1,
-                                 "outputs": )" +
-                              std::to_string(size) + "}]}";
-  return makeProgram(size,
-                     R"({"name": "a", "location": "step.mlir:7:8",
-                "kind": "all_gather", )" +
-                         tensors + R"(, {"name": "b", "kind": "all_gather", )" +
-                         tensors + R"(, {"name": "bar", "kind": "barrier"})");
+  const std::string tensor = " i32 1 -> " + std::to_string(size);
+  return makeProgram(size, "a = all_gather" + tensor +
+                               " : location=step.mlir:7:8; b = all_gather" +
+                               tensor + "; bar = barrier");
 }
 
 static Ranks makeRanks(int32_t count, int64_t deadlineMs) {
@@ -109,7 +105,8 @@ TEST(Failures, NoRowOfTheGroup) {
   Ranks ranks;
   ranks.program = R"({"version": 1,
     "groups": [{"name": "part", "size": 1, "ranks": [[0]]}],
-    "sites": [{"name": "bar", "kind": "barrier", "group": 0}]})";
+    "sites": [)" + makeSites("bar = barrier") +
+                  "]}";
   Errors errors = ranks.run([](int32_t rank) {
     EXPECT_EQ(commsched_group_rank(0), rank == 0 ? 0 : -1);
     // The other rank may hear of the failure before it comes here.
@@ -127,8 +124,10 @@ TEST(Failures, NameTheImplementation) {
   ranks.program = R"({"version": 1,
     "groups": [{"name": "part", "size": 1, "ranks": [[0]],
                 "implementation": {"name": "ce", "method": "copy-engine"}}],
-    "sites": [{"name": "ag", "location": "step.mlir:7:8", "kind": "all_gather",
-      "group": 0, "tensors": [{"type": "i32", "inputs": 1, "outputs": 1}]}]})";
+    "sites": [)" +
+                  makeSites("ag = all_gather i32 1 -> 1 : "
+                            "location=step.mlir:7:8") +
+                  "]}";
   Errors errors = ranks.run([](int32_t rank) {
     int32_t value = 0, gathered = 0;
     start(0, &value, &gathered);
@@ -159,10 +158,8 @@ TEST(Failures, ARankThatHasFinished) {
 
 TEST(Failures, SendsThatDoNotFit) {
   Ranks ranks;
-  ranks.program = makeProgram(2, R"({"name": "s", "kind": "send", "peer": 1,
-             "tensors": [{"type": "i32", "inputs": 2}]},
-            {"name": "r", "kind": "recv", "peer": 0,
-             "tensors": [{"type": "i32", "outputs": 3}]})");
+  ranks.program =
+      makeProgram(2, "s = send i32 2 : peer=1; r = recv i32 -> 3 : peer=0");
   Errors errors = ranks.run([](int32_t rank) {
     int32_t values[3] = {};
     commsched_wait(start(rank, values, values));
@@ -176,8 +173,7 @@ TEST(Failures, SendsThatDoNotFit) {
 
 TEST(Failures, ARecvThatNobodyServes) {
   Ranks ranks;
-  ranks.program = makeProgram(2, R"({"name": "r", "kind": "recv", "peer": 0,
-      "tensors": [{"type": "i32", "outputs": 3}]})");
+  ranks.program = makeProgram(2, "r = recv i32 -> 3 : peer=0");
   ranks.configure = [](commsched_options &options) {
     options.deadline_ms = 20000;
   };
@@ -230,9 +226,8 @@ static Errors exchangeRows(const std::vector<int64_t> (&sent)[2],
                            const std::vector<int64_t> (&received)[2],
                            int64_t rows) {
   Ranks ranks;
-  ranks.program = makeProgram(2, R"({"name": "x", "kind": "all_to_all",
-      "input_splits": "values", "output_splits": "values",
-      "tensors": [{"type": "i32", "row": 2}]})");
+  ranks.program = makeProgram(2, "x = all_to_all i32 row=2 : "
+                                 "input_splits=values output_splits=values");
   return ranks.run([&](int32_t rank) {
     int32_t input[16] = {}, output[16];
     const void *inputs[] = {input};
@@ -268,9 +263,9 @@ TEST(Failures, SplitsThatAreValues) {
 TEST(Failures, SplitsAreGivenWhereTheyAreValues) {
   Ranks ranks;
   ranks.count = 1;
-  ranks.program = makeProgram(1, R"({"name": "x", "kind": "all_to_all",
-      "input_splits": "values", "tensors": [{"type": "i32", "row": 2}]},
-      {"name": "y", "kind": "all_to_all", "tensors": [{"type": "i32"}]})");
+  ranks.program = makeProgram(1, R"(
+      x = all_to_all i32 row=2 : input_splits=values
+      y = all_to_all i32)");
   int32_t memory[4];
   Errors errors =
       ranks.run([&](int32_t) { commsched_wait(start(0, memory, memory + 2)); });

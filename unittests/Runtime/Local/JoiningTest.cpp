@@ -133,26 +133,28 @@ TEST(Joining, AgainWhileOthersHaveYetToLeave) {
 }
 
 TEST(Joining, ProgramsOneAfterTheOther) {
-  // The second has another order of groups, and shares them.
-  const std::string sites = R"([{"name": "ag", "kind": "all_gather",
-      "group": 0, "tensors": [{"type": "i32", "inputs": 1, "outputs": 2}]}]})";
-  const std::string first = R"({"version": 1, "groups": [
-      {"name": "dp", "size": 2}, {"name": "solo", "size": 1}], "sites": )";
-  const std::string second = R"({"version": 1, "groups": [
-      {"name": "other", "size": 2}, {"name": "dp", "size": 2}], "sites": )";
-  // The third has a group of the same name that is another.
-  const std::string third = R"({"version": 1,
-      "groups": [{"name": "dp", "size": 1}], "sites": [
-      {"name": "ag", "kind": "all_gather", "group": 0,
-       "tensors": [{"type": "i32", "inputs": 1, "outputs": 1}]}]})";
+  // The second has another order of groups, and shares them. The third has a
+  // group of the same name that is another.
+  auto make = [](const std::string &groups, const std::string &site) {
+    return R"({"version": 1, "groups": [)" + groups + R"(], "sites": [)" +
+           makeSites(site) + "]}";
+  };
+  const std::string dp = R"({"name": "dp", "size": 2})";
+  const std::string gather = "ag = all_gather i32 1 -> 2";
+  const std::string first =
+      make(dp + R"(, {"name": "solo", "size": 1})", gather);
+  const std::string second =
+      make(R"({"name": "other", "size": 2}, )" + dp, gather);
+  const std::string third =
+      make(R"({"name": "dp", "size": 1})", "ag = all_gather i32 1 -> 1");
   EXPECT_EQ(Ranks().run([&](int32_t rank) {
-    ASSERT_EQ(commsched_load_program((first + sites).c_str()), 0);
+    ASSERT_EQ(commsched_load_program(first.c_str()), 0);
     ASSERT_EQ(commsched_load_program(third.c_str()), 0);
     int32_t alone = -1;
     EXPECT_EQ(commsched_wait(start(0, &rank, &alone)), 0);
     EXPECT_EQ(alone, rank);
-    for (const std::string &groups : {first, second, first}) {
-      ASSERT_EQ(commsched_load_program((groups + sites).c_str()), 0);
+    for (const std::string &program : {first, second, first}) {
+      ASSERT_EQ(commsched_load_program(program.c_str()), 0);
       int32_t gathered[2] = {-1, -1};
       EXPECT_EQ(commsched_wait(start(0, &rank, gathered)), 0);
       EXPECT_EQ(gathered[0], 0);

@@ -21,21 +21,15 @@ static constexpr int64_t ms = 1000000;
 /// Sites 0 and 1 are gathers of 100 and 50 ms on all ranks, 2 one of 30 ms of a
 /// rank alone, 3 a barrier of 5 ms.
 static Ranks makeRanks(int32_t count, bool isModelled) {
-  const std::string n = std::to_string(count);
-  const std::string tensors =
-      R"("tensors": [{"type": "i32", "inputs": 1, "outputs": )" + n + "}]";
+  const std::string tensor = " i32 1 -> " + std::to_string(count);
   Ranks ranks;
   ranks.count = count;
   ranks.program = makeProgram(
       count,
-      R"({"name": "a", "kind": "all_gather", "runtime_ns": 100000000, )" +
-          tensors +
-          R"(}, {"name": "b", "kind": "all_gather", "runtime_ns": 50000000, )" +
-          tensors +
-          R"(}, {"name": "c", "kind": "all_gather", "runtime_ns": 30000000,
-                 "group": 1,
-                 "tensors": [{"type": "i32", "inputs": 1, "outputs": 1}]},
-                {"name": "d", "kind": "barrier", "runtime_ns": 5000000})",
+      "a = all_gather" + tensor + " : runtime_ns=100000000; b = all_gather" +
+          tensor + " : runtime_ns=50000000;" +
+          "c = all_gather i32 1 -> 1 : runtime_ns=30000000 group=1;"
+          "d = barrier : runtime_ns=5000000",
       R"({"name": "mm", "outputs": [{"type": "i32", "elements": 16}]})");
   ranks.configure = [=](commsched_options &options) {
     options.modelled_times = isModelled;
@@ -173,12 +167,10 @@ TEST(ModelledTimes, SynchronizeRecordsOnce) {
 
 TEST(ModelledTimes, ARecvBeginsWithItsSend) {
   Ranks ranks = makeRanks(2, true);
-  ranks.program = makeProgram(
-      2, R"({"name": "s", "kind": "send", "peer": 1, "runtime_ns": 100000000,
-             "tensors": [{"type": "i32", "inputs": 1}]},
-            {"name": "r", "kind": "recv", "peer": 0, "runtime_ns": 30000000,
-             "tensors": [{"type": "i32", "outputs": 1}]})",
-      R"({"name": "mm"})");
+  ranks.program = makeProgram(2,
+                              "s = send i32 1 : peer=1 runtime_ns=100000000;"
+                              "r = recv i32 -> 1 : peer=0 runtime_ns=30000000",
+                              R"({"name": "mm"})");
   Errors errors = ranks.run([](int32_t rank) {
     int32_t value = rank;
     EXPECT_EQ(commsched_begin_step(), 0);

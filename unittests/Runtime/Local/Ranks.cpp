@@ -8,8 +8,6 @@
 
 #include "Ranks.h"
 
-#include <nlohmann/json.hpp>
-
 #include <atomic>
 #include <thread>
 
@@ -47,18 +45,10 @@ std::vector<std::string> commsched::runtime::testing::Ranks::run(
 std::string
 commsched::runtime::testing::makeProgram(int32_t size, const std::string &sites,
                                          const std::string &operators) {
-  using nlohmann::json;
-  json program = {
-      {"version", 1},
-      {"groups",
-       {{{"name", "dp"}, {"size", size}}, {{"name", "solo"}, {"size", 1}}}},
-      {"sites", json::parse("[" + sites + "]")},
-      {"operators", json::parse("[" + operators + "]")}};
-  for (json &site : program["sites"])
-    if (!site.contains("group") && site["kind"] != "offload" &&
-        site["kind"] != "reload")
-      site["group"] = 0;
-  return program.dump();
+  return R"({"version": 1, "groups": [{"name": "dp", "size": )" +
+         std::to_string(size) +
+         R"(}, {"name": "solo", "size": 1}], "sites": [)" + makeSites(sites) +
+         R"(], "operators": [)" + operators + "]}";
 }
 
 int64_t commsched::runtime::testing::start(int32_t site, const void *input,

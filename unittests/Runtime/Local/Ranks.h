@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_RUNTIME_LOCAL_RANKS_H
 #define COMMSCHED_UNITTESTS_RUNTIME_LOCAL_RANKS_H
 
+#include "../SiteText.h"
 #include "CommSched/Runtime/Runtime.h"
 
 #include <functional>
@@ -35,8 +36,7 @@ struct Ranks {
 };
 
 /// A program with the groups "dp" of all `size` ranks and "solo" of one each,
-/// and these sites. Sites are written without "group" for
-/// "dp"; transfers have none.
+/// and the sites of this text.
 std::string makeProgram(int32_t size, const std::string &sites,
                         const std::string &operators = "");
 

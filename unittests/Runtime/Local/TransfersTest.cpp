@@ -19,18 +19,13 @@ static constexpr int64_t msInNs = 1000000;
 
 /// Sites 0 and 1 go to the host in 10 ms, 2 comes back in 5 ms.
 static Ranks makeTransferRanks() {
-  const std::string tensors =
-      R"("tensors": [{"type": "i32", "inputs": 4, "outputs": 4}]})";
   Ranks ranks;
   ranks.count = 1;
-  ranks.program = makeProgram(
-      1,
-      R"({"name": "a", "kind": "offload", "runtime_ns": 10000000, )" + tensors +
-          R"(, {"name": "b", "kind": "offload", "runtime_ns": 10000000, )" +
-          tensors +
-          R"(, {"name": "c", "kind": "reload", "runtime_ns": 5000000, )" +
-          tensors,
-      R"({"name": "mm"})");
+  ranks.program = makeProgram(1, R"(
+    a = offload i32 4 -> 4 : runtime_ns=10000000
+    b = offload i32 4 -> 4 : runtime_ns=10000000
+    c = reload i32 4 -> 4 : runtime_ns=5000000)",
+                              R"({"name": "mm"})");
   return ranks;
 }
 

@@ -12,31 +12,18 @@ using namespace commsched::test;
 
 namespace {
 class NcclCallsTest : public NcclTest {};
-
-std::string makeSite(const std::string &kind, const std::string &tensors,
-                     const std::string &more = "") {
-  return R"({"name": "x", "location": "a.mlir:1:2", "group": 0, "kind": ")" +
-         kind + R"(", "tensors": [)" + tensors + "]" + more + "}";
-}
-
-std::string makeTensor(const std::string &type, int inputs, int outputs,
-                       const std::string &more = "") {
-  return R"({"type": ")" + type + R"(", "inputs": )" + std::to_string(inputs) +
-         R"(, "outputs": )" + std::to_string(outputs) + more + "}";
-}
 } // namespace
 
 TEST_F(NcclCallsTest, EveryCollectiveIsItsOwnCall) {
-  std::string f32 = makeTensor("f32", 8, 8);
   runRank([&](TestRank &rank) {
-    ASSERT_TRUE(
-        rank.load(makeSite("all_gather", f32) + "," +
-                  makeSite("reduce_scatter", f32, R"(, "reduction": "max")") +
-                  "," + makeSite("all_reduce", f32, R"(, "reduction": "avg")") +
-                  "," + makeSite("all_to_all", f32) + "," +
-                  makeSite("broadcast", f32, R"(, "peer": 0)") + "," +
-                  makeSite("permute", f32, R"(, "pairs": [[0, 0]])") + "," +
-                  R"({"name": "b", "kind": "barrier", "group": 0})"))
+    ASSERT_TRUE(rank.load(R"(
+        a = all_gather f32 8 -> 8
+        b = reduce_scatter f32 8 -> 8 : reduction=max
+        c = all_reduce f32 8 -> 8 : reduction=avg
+        d = all_to_all f32 8 -> 8
+        e = broadcast f32 8 -> 8 : peer=0
+        f = permute f32 8 -> 8 : pairs=[[0,0]]
+        g = barrier)"))
         << rank.getError();
     char *in = rank.allocate(32), *out = rank.allocate(32);
     const std::string expected[] = {
@@ -86,11 +73,10 @@ TEST_F(NcclCallsTest, TypesThatNcclLacksTravelAsBytes) {
   runRank([&](TestRank &rank) {
     char *in = rank.allocate(48), *out = rank.allocate(48);
     for (const Case &c : cases) {
-      std::string tensor = makeTensor(c.type, 3, 3);
-      std::string sites = makeSite("all_gather", tensor);
+      std::string tensor = c.type + std::string(" 3 -> 3");
+      std::string sites = "x = all_gather " + tensor;
       if (*c.added)
-        sites +=
-            "," + makeSite("reduce_scatter", tensor, R"(, "reduction": "sum")");
+        sites += "; y = reduce_scatter " + tensor + " : reduction=sum";
       ASSERT_TRUE(rank.load(sites)) << rank.getError();
       EXPECT_EQ(rank.run(0, {in}, {out}),
                 Lines({std::string("ncclAllGather(m1, m2, ") + c.sent +
@@ -106,9 +92,8 @@ TEST_F(NcclCallsTest, TypesThatNcclLacksTravelAsBytes) {
 
 TEST_F(NcclCallsTest, ACoalescedLaunchIsOneGroup) {
   runRank([&](TestRank &rank) {
-    ASSERT_TRUE(rank.load(makeSite(
-        "all_gather", makeTensor("bf16", 4, 4) + "," + makeTensor("f32", 0, 0) +
-                          "," + makeTensor("i32", 2, 2))));
+    ASSERT_TRUE(
+        rank.load("x = all_gather bf16 4 -> 4, f32 0 -> 0, i32 2 -> 2"));
     char *a = rank.allocate(8), *b = rank.allocate(8);
     EXPECT_EQ(
         rank.run(0, {a, nullptr, b}, {a, nullptr, b}),
@@ -119,16 +104,14 @@ TEST_F(NcclCallsTest, ACoalescedLaunchIsOneGroup) {
 
 TEST_F(NcclCallsTest, OddAddressesTravelAsBytes) {
   TestRank rank(0, 1, 20000);
-  std::string tensor = makeTensor("f32", 2, 2);
-  ASSERT_TRUE(
-      rank.load(makeSite("all_gather", tensor) + "," +
-                makeSite("all_reduce", tensor, R"(, "reduction": "sum")")));
+  ASSERT_TRUE(rank.load("x = all_gather f32 2 -> 2; y = all_reduce f32 2 -> 2 "
+                        ": reduction=sum location=a.mlir:1:2"));
   char *buffer = rank.allocate(32);
   EXPECT_EQ(rank.run(0, {buffer + 2}, {buffer + 2}),
             Lines({"ncclAllGather(m1+2, m1+2, 8, u8, c1, s1)"}));
   EXPECT_EQ(rank.start(1, {buffer + 2}, {buffer + 2}), 0);
   EXPECT_EQ(rank.getError(),
-            "at the start of all_reduce 'x' (a.mlir:1:2) on group 'dp', "
+            "at the start of all_reduce 'y' (a.mlir:1:2) on group 'dp', "
             "launch 1: 'nccl' cannot reduce f32 at addresses that are no "
             "multiples of 4");
   EXPECT_NE(commsched_finalize(), 0);
@@ -145,13 +128,10 @@ TEST_F(NcclCallsTest, AnUnevenAllToAllIsSendsAndReceives) {
   auto results = runRanks(2, [&](TestRank &rank) {
     // Rank 0 keeps 1 and sends 2; rank 1 sends nothing and keeps 3.
     bool first = rank.getRank() == 0;
-    std::string splits = first ? R"(, "input_splits": [[1, 2]],
-                                      "output_splits": [[1, 0]])"
-                               : R"(, "input_splits": [[0, 3]],
-                                      "output_splits": [[2, 3]])";
-    std::string tensor =
-        first ? makeTensor("f16", 3, 1) : makeTensor("f16", 3, 5);
-    if (!rank.load(makeSite("all_to_all", tensor, splits)))
+    if (!rank.load(first ? "x = all_to_all f16 3 -> 1 : "
+                           "input_splits=[[1,2]] output_splits=[[1,0]]"
+                         : "x = all_to_all f16 3 -> 5 : "
+                           "input_splits=[[0,3]] output_splits=[[2,3]]"))
       return rank.getError();
     char *in = rank.allocate(6), *out = rank.allocate(10);
     return join(rank.run(0, {in}, {out}));
@@ -170,8 +150,7 @@ TEST_F(NcclCallsTest, AnUnevenAllToAllIsSendsAndReceives) {
 
 TEST_F(NcclCallsTest, WhoIsNoTargetOfAPermuteGetsZeros) {
   auto results = runRanks(3, [&](TestRank &rank) {
-    if (!rank.load(makeSite("permute", makeTensor("f64", 2, 2),
-                            R"(, "pairs": [[0, 1], [1, 2]])")))
+    if (!rank.load("x = permute f64 2 -> 2 : pairs=[[0,1],[1,2]]"))
       return rank.getError();
     char *in = rank.allocate(16), *out = rank.allocate(16);
     return join(rank.run(0, {in}, {out}));
@@ -186,21 +165,13 @@ TEST_F(NcclCallsTest, WhoIsNoTargetOfAPermuteGetsZeros) {
 }
 
 /// Ranks 0 and 1 send to each other; all ranks have all sites.
-static std::string makeSendsAndReceives() {
-  std::string sites;
-  for (const char *peer : {"0", "1"})
-    sites += makeSite("send", makeTensor("i8", 4, 0),
-                      std::string(R"(, "peer": )") + peer) +
-             "," +
-             makeSite("recv", makeTensor("i8", 0, 4),
-                      std::string(R"(, "peer": )") + peer) +
-             (peer[0] == '0' ? "," : "");
-  return sites;
-}
+static const char *const sendsAndReceives = R"(
+  a = send i8 4 : peer=0; b = recv i8 -> 4 : peer=0
+  c = send i8 4 : peer=1; d = recv i8 -> 4 : peer=1)";
 
 TEST_F(NcclCallsTest, SendsThatCrossRunTogether) {
   auto results = runRanks(2, [&](TestRank &rank) {
-    if (!rank.load(makeSendsAndReceives()))
+    if (!rank.load(sendsAndReceives))
       return rank.getError();
     int32_t peer = 1 - rank.getRank();
     char *in = rank.allocate(4), *out = rank.allocate(4);
@@ -225,8 +196,7 @@ TEST_F(NcclCallsTest, SendsThatCrossRunTogether) {
 
 TEST_F(NcclCallsTest, OperatorsDoNotWaitForTheNextReceive) {
   auto results = runRanks(2, [&](TestRank &rank) {
-    if (!rank.load(makeSendsAndReceives(),
-                   R"(, "operators": [{"name": "mm"}])"))
+    if (!rank.load(sendsAndReceives, R"(, "operators": [{"name": "mm"}])"))
       return rank.getError();
     char *buffer = rank.allocate(4);
     standin::takeLog();

@@ -15,10 +15,10 @@ class NcclFaultsTest : public NcclTest {
 protected:
   static std::string makeSite(const std::string &type,
                               const std::string &reduction) {
-    return R"({"name": "ar", "location": "a.mlir:3:4", "group": 0,
-               "kind": "all_reduce", "reduction": ")" +
-           reduction + R"(", "tensors": [{"type": ")" + type +
-           R"(", "inputs": 4, "outputs": 4}]})";
+    return "ar = all_reduce " + type +
+           " 4 -> 4 : location=a.mlir:3:4 "
+           "reduction=" +
+           reduction;
   }
   const std::string allReduce = makeSite("f32", "sum");
 };
@@ -53,9 +53,7 @@ TEST_F(NcclFaultsTest, RefusesWhatNcclCannotReduce) {
 TEST_F(NcclFaultsTest, OldGpusCanStillSendSmallFloats) {
   standin::getSettings().capability = 80;
   runRank([&](TestRank &rank) {
-    EXPECT_TRUE(rank.load(
-        R"({"name": "ag", "kind": "all_gather", "group": 0, "tensors":
-            [{"type": "f8E4M3FN", "inputs": 4, "outputs": 4}]})"));
+    EXPECT_TRUE(rank.load("ag = all_gather f8E4M3FN 4 -> 4"));
   });
 }
 

@@ -20,16 +20,8 @@ std::string makeProgram(int32_t size, const std::string &implementation,
                         const std::string &sites) {
   return R"({"version": 1, "groups": [{"name": "dp", "size": )" +
          std::to_string(size) + R"(, "implementation": )" + implementation +
-         R"(}], "sites": [)" + sites + "]}";
-}
-
-std::string makeSite(const std::string &name, const std::string &kind,
-                     int64_t inputs, int64_t outputs,
-                     const std::string &more = "") {
-  return R"({"name": ")" + name + R"(", "location": "a.mlir:3:4", "kind": ")" +
-         kind + R"(", "group": 0, "tensors": [{"type": "i32", "inputs": )" +
-         std::to_string(inputs) + R"(, "outputs": )" + std::to_string(outputs) +
-         "}]" + more + "}";
+         R"(}], "sites": [)" + commsched::runtime::testing::makeSites(sites) +
+         "]}";
 }
 
 const char *const few = R"({"name": "few", "method": "nccl", "channels": 4})";
@@ -76,10 +68,9 @@ TEST_F(NcclImplementationsTest, ConfigureCommunicators) {
 TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
   runRank([&](TestRank &rank) {
     standin::takeLog();
-    std::string program =
-        makeProgram(1, engine,
-                    makeSite("ag", "all_gather", 3, 3) + "," +
-                        makeSite("a2a", "all_to_all", 100, 100));
+    std::string program = makeProgram(
+        1, engine,
+        "ag = all_gather i32 3 -> 3; a2a = all_to_all i32 100 -> 100");
     ASSERT_EQ(commsched_load_program(program.c_str()), 0) << rank.getError();
     // The larger one needs 2 * 400 bytes, in multiples of 256.
     EXPECT_EQ(keep(standin::takeLog(), {"ncclMemAlloc", "ncclCommWindow"}),
@@ -97,12 +88,11 @@ TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
     EXPECT_EQ(commsched_counter("staged_bytes") - staged, 24);
 
     // A smaller program keeps the window, a larger one makes another.
-    std::string smaller =
-        makeProgram(1, engine, makeSite("ag", "all_gather", 1, 1));
+    std::string smaller = makeProgram(1, engine, "ag = all_gather i32 1 -> 1");
     ASSERT_EQ(commsched_load_program(smaller.c_str()), 0) << rank.getError();
     EXPECT_EQ(keep(standin::takeLog(), {"ncclMem", "ncclCommWindow"}), Lines());
     std::string larger =
-        makeProgram(1, engine, makeSite("ag", "all_gather", 1000, 1000));
+        makeProgram(1, engine, "ag = all_gather i32 1000 -> 1000");
     ASSERT_EQ(commsched_load_program(larger.c_str()), 0) << rank.getError();
     EXPECT_EQ(keep(standin::takeLog(), {"ncclMem", "ncclCommWindow"}),
               Lines({"ncclCommWindowDeregister(c1, m1)", "ncclMemFree(m1)",
@@ -116,31 +106,32 @@ TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
 }
 
 TEST_F(NcclImplementationsTest, RefuseOtherKinds) {
-  EXPECT_EQ(getLoadError(engine, makeSite("rs", "reduce_scatter", 4, 4,
-                                          R"(, "reduction": "sum")")),
-            "reduce_scatter 'rs' (a.mlir:3:4): implementation 'ce' of group "
-            "'dp' carries out all_gather and all_to_all only");
-  EXPECT_EQ(getLoadError(engine, makeSite("x", "all_to_all", 4, 4,
-                                          R"(, "input_splits": [[4]],
-                                             "output_splits": [[4]])")),
-            "all_to_all 'x' (a.mlir:3:4): implementation 'ce' of group 'dp' "
-            "carries out all_to_all in equal parts only");
-  EXPECT_EQ(getLoadError(symmetric, makeSite("x", "all_to_all", 4, 4)),
-            "all_to_all 'x' (a.mlir:3:4): implementation 'sym' of group 'dp' "
+  EXPECT_EQ(
+      getLoadError(engine, "rs = reduce_scatter i32 4 -> 4 : reduction=sum"),
+      "reduce_scatter 'rs': implementation 'ce' of group "
+      "'dp' carries out all_gather and all_to_all only");
+  EXPECT_EQ(
+      getLoadError(
+          engine,
+          "x = all_to_all i32 4 -> 4 : input_splits=[[4]] output_splits=[[4]]"),
+      "all_to_all 'x': implementation 'ce' of group 'dp' "
+      "carries out all_to_all in equal parts only");
+  EXPECT_EQ(getLoadError(symmetric, "x = all_to_all i32 4 -> 4"),
+            "all_to_all 'x': implementation 'sym' of group 'dp' "
             "carries out all_gather, reduce_scatter and all_reduce only");
-  EXPECT_EQ(getLoadError(few, makeSite("x", "all_to_all", 4, 4)), "");
+  EXPECT_EQ(getLoadError(few, "x = all_to_all i32 4 -> 4"), "");
 }
 
 TEST_F(NcclImplementationsTest, RefuseOldLibraries) {
-  const std::string gather = makeSite("ag", "all_gather", 4, 4);
+  const char *const gather = "ag = all_gather i32 4 -> 4";
   standin::getSettings().ncclVersion = 22703;
   EXPECT_EQ(getLoadError(engine, gather),
-            "all_gather 'ag' (a.mlir:3:4): implementation 'ce' of group 'dp' "
+            "all_gather 'ag': implementation 'ce' of group 'dp' "
             "needs NCCL 2.28.0, but 2.27.3 is loaded");
   EXPECT_EQ(getLoadError(symmetric, gather), "");
   standin::getSettings().ncclVersion = 22605;
   EXPECT_EQ(getLoadError(symmetric, gather),
-            "all_gather 'ag' (a.mlir:3:4): implementation 'sym' of group 'dp' "
+            "all_gather 'ag': implementation 'sym' of group 'dp' "
             "needs NCCL 2.27.0, but 2.26.5 is loaded");
   EXPECT_EQ(getLoadError(few, gather), "");
 }
@@ -148,21 +139,20 @@ TEST_F(NcclImplementationsTest, RefuseOldLibraries) {
 TEST_F(NcclImplementationsTest, RefuseWithoutWindows) {
   standin::getSettings().hasWindows = false;
   EXPECT_EQ(
-      getLoadError(symmetric, makeSite("ag", "all_gather", 4, 4)),
+      getLoadError(symmetric, "ag = all_gather i32 4 -> 4"),
       "group 'dp' (sym): NCCL registers no memory for it: the GPUs of its "
       "ranks do not reach each other's memory, or NCCL_CUMEM_ENABLE or "
       "NCCL_WIN_ENABLE is 0");
   standin::getSettings().hasWindows = true;
   standin::getSettings().failing["ncclMemAlloc"] = ncclUnhandledCudaError;
-  EXPECT_EQ(getLoadError(symmetric, makeSite("ag", "all_gather", 4, 4)),
+  EXPECT_EQ(getLoadError(symmetric, "ag = all_gather i32 4 -> 4"),
             "group 'dp' (sym): no window of 512 bytes: ncclMemAlloc: a "
             "stand-in's error");
 }
 
 TEST_F(NcclImplementationsTest, ARankThatDoesNotRegister) {
   standin::getSettings().stuck = {"ncclCommWindowRegister"};
-  std::string program =
-      makeProgram(2, symmetric, makeSite("ag", "all_gather", 4, 8));
+  std::string program = makeProgram(2, symmetric, "ag = all_gather i32 4 -> 8");
   auto results = runRanks(
       2,
       [&](TestRank &) {

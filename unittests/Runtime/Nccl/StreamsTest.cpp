@@ -37,9 +37,7 @@ protected:
   }
 
   const std::string allReduce =
-      R"({"name": "ar", "location": "a.mlir:3:4", "group": 0,
-          "kind": "all_reduce", "reduction": "sum",
-          "tensors": [{"type": "f32", "inputs": 4, "outputs": 4}]})";
+      "ar = all_reduce f32 4 -> 4 : location=a.mlir:3:4 reduction=sum";
   const std::string operators =
       R"(, "operators": [{"name": "mm"}, {"name": "relu",
           "inputs": [{"type": "f32", "elements": 4}],

@@ -12,6 +12,7 @@
 #include <thread>
 #include <unistd.h>
 
+using namespace commsched;
 using namespace commsched::test;
 
 NcclTest::NcclTest() {
@@ -39,8 +40,8 @@ TestRank::TestRank(int32_t rank, int32_t numRanks, int64_t deadlineMs,
 bool TestRank::load(const std::string &sites, const std::string &more) {
   std::string text = R"({"version": 1, "groups": [{"name": "dp", "size": )" +
                      std::to_string(commsched_num_ranks()) +
-                     R"(, "stride": 1}], "sites": [)" + sites + "]" + more +
-                     "}";
+                     R"(, "stride": 1}], "sites": [)" +
+                     runtime::testing::makeSites(sites) + "]" + more + "}";
   return commsched_load_program(text.c_str()) == 0;
 }
 

@@ -14,6 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_RUNTIME_NCCL_TESTRANKS_H
 #define COMMSCHED_UNITTESTS_RUNTIME_NCCL_TESTRANKS_H
 
+#include "../SiteText.h"
 #include "CommSched/Runtime/Runtime.h"
 #include "Standin.h"
 
@@ -36,7 +37,7 @@ public:
            const std::function<void(commsched_options &)> &change = {});
 
   int32_t getRank() const { return commsched_rank(); }
-  /// Loads a program on group 0 of all ranks. `sites` and `more` are JSON.
+  /// Loads a program on group 0 of all ranks. `sites` is text, `more` JSON.
   bool load(const std::string &sites, const std::string &more = "");
   /// A buffer, which the calls name "m2", "m3", ...: the backend has m0.
   char *allocate(int64_t bytes);

@@ -16,11 +16,7 @@ namespace {
 class NcclTransfersTest : public NcclTest {
 protected:
   const std::string sites =
-      R"({"name": "out", "kind": "offload",
-          "tensors": [{"type": "f32", "inputs": 4, "outputs": 4},
-                      {"type": "i8", "inputs": 0, "outputs": 0}]},
-         {"name": "in", "kind": "reload",
-          "tensors": [{"type": "f32", "inputs": 4, "outputs": 4}]})";
+      "out = offload f32 4 -> 4, i8 0 -> 0; in = reload f32 4 -> 4";
 };
 } // namespace
 
@@ -56,12 +52,9 @@ TEST_F(NcclTransfersTest, DirectionsHaveStreams) {
 
 TEST_F(NcclTransfersTest, DoNotEndAGroupOfSends) {
   runRank([&](TestRank &rank) {
-    ASSERT_TRUE(rank.load(
-        R"({"name": "s", "kind": "send", "group": 0, "peer": 0,
-            "tensors": [{"type": "f32", "inputs": 4}]},
-           {"name": "r", "kind": "recv", "group": 0, "peer": 0,
-            "tensors": [{"type": "f32", "outputs": 4}]}, )" +
-        sites))
+    ASSERT_TRUE(rank.load("s = send f32 4 : peer=0; r = recv f32 -> 4 : "
+                          "peer=0;" +
+                          sites))
         << rank.getError();
     char *sent = rank.allocate(16), *received = rank.allocate(16);
     void *host = commsched_allocate_host(16, 0);
