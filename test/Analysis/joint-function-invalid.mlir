@@ -1,9 +1,13 @@
-// RUN: commsched-test-opt %s --split-input-file --verify-diagnostics \
+// RUN: %rows %s | commsched-test-opt --split-input-file --verify-diagnostics \
 // RUN:   --test-joint-function -o /dev/null
 
 // expected-error @+1 {{'func.func' op is only declared: there is nothing to partition}}
 func.func private @declared(tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32>
     attributes {commsched.num_forward_outputs = 1}
+
+// -----
+
+ROW
 
 // -----
 
@@ -15,8 +19,6 @@ func.func @blocks(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32>
   return %x : tensor<4xf32>
 }
 
-// -----
-
 // expected-error @+1 {{'func.func' op has no 'commsched.num_forward_outputs' to say how many of its 2 results are the forward's}}
 func.func @tangent(
     %x: tensor<4xf32> {commsched.role = "input"},
@@ -24,8 +26,6 @@ func.func @tangent(
     %t: tensor<4xf32> {commsched.role = "tangent"}) -> (tensor<4xf32>, tensor<4xf32>) {
   return %x, %t : tensor<4xf32>, tensor<4xf32>
 }
-
-// -----
 
 // expected-error @+1 {{'func.func' op has no 'commsched.num_forward_outputs' to say how many of its 1 results are the forward's}}
 func.func @tagged(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32> {
@@ -35,8 +35,6 @@ func.func @tagged(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32>
   return %z : tensor<4xf32>
 }
 
-// -----
-
 // What another function saved makes a backward, not a joint function.
 func.func @backward(
     %x: tensor<4xf32> {commsched.role = "saved_activation"},
@@ -44,15 +42,11 @@ func.func @backward(
   return %t : tensor<4xf32>
 }
 
-// -----
-
 // Nor is a forward alone one.
 func.func @forward(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32> {
   %y = commsched.compute "aten.neg"(%x) {commsched.partition = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
-
-// -----
 
 func.func @role(
     %x: tensor<4xf32> {commsched.role = "input"},
@@ -62,23 +56,17 @@ func.func @role(
   return %x : tensor<4xf32>
 }
 
-// -----
-
 // expected-error @+1 {{argument #0 of the joint function 'activation' has the role "saved_activation", which only arguments of a backward have}}
 func.func @activation(%x: tensor<4xf32> {commsched.role = "saved_activation"}) -> tensor<4xf32>
     attributes {commsched.num_forward_outputs = 1} {
   return %x : tensor<4xf32>
 }
 
-// -----
-
 // expected-error @+1 {{argument #0 of the joint function 'size' has type 'tensor<?xf32>', whose size is not static: nothing tells what saving it takes}}
 func.func @size(%x: tensor<?xf32> {commsched.role = "input"}) -> tensor<?xf32>
     attributes {commsched.num_forward_outputs = 1} {
   return %x : tensor<?xf32>
 }
-
-// -----
 
 func.func @size_of_result(%x: tensor<4xf32> {commsched.role = "input"})
     attributes {commsched.num_forward_outputs = 0} {
@@ -87,16 +75,12 @@ func.func @size_of_result(%x: tensor<4xf32> {commsched.role = "input"})
   return
 }
 
-// -----
-
 func.func @local_memory() -> memref<4xf32>
     attributes {commsched.num_forward_outputs = 1} {
   %m = memref.alloc() {commsched.name = "local"} : memref<4xf32>
   // expected-error @+1 {{'func.return' op returns 'local' of type 'memref<4xf32>' as result #0, but a half can return only tensors, numbers and memrefs that are arguments}}
   return %m : memref<4xf32>
 }
-
-// -----
 
 func.func @in_flight(%f: !commsched.future<tensor<4xf32>> {commsched.role = "input"})
     -> (i32, !commsched.future<tensor<4xf32>>)
@@ -106,15 +90,11 @@ func.func @in_flight(%f: !commsched.future<tensor<4xf32>> {commsched.role = "inp
   return %c, %f : i32, !commsched.future<tensor<4xf32>>
 }
 
-// -----
-
 func.func @region() attributes {commsched.num_forward_outputs = 0} {
   // expected-error @+1 {{'arith.constant' op has 'commsched.recompute_region' 4294967296, but regions are numbered with 32 bits}}
   %c = arith.constant {commsched.recompute_region = 4294967296 : i64} 1 : i32
   return
 }
-
-// -----
 
 // expected-error @+1 {{'func.func' op cannot be partitioned: the sum of the bytes up to node 2}}
 func.func @bytes(%x: tensor<1000000000000000000xf32> {commsched.role = "input"})

@@ -86,6 +86,9 @@ commsched.wait %future : !commsched.future
 
 // expected-note@below {{group @dp of size 8 is declared here}}
 commsched.group @dp size(8)
+ROW
+
+// -----
 
 func.func @all_gather_c5(%shard: tensor<4xf32>) {
   // expected-error@below {{'commsched.all_gather' op dimension 0 of operand 0 has size 4, so 32 must be delivered, not 16 (C5)}}
@@ -95,11 +98,6 @@ func.func @all_gather_c5(%shard: tensor<4xf32>) {
   return
 }
 
-// -----
-
-// expected-note@below {{group @dp of size 8 is declared here}}
-commsched.group @dp size(8)
-
 func.func @all_gather_c5_other_dimension(%shard: tensor<4x6xf32>) {
   // expected-error@below {{'commsched.all_gather' op dimension 1 of operand 0 has size 6, so 6 must be delivered, not 48 (C5)}}
   %future = commsched.all_gather %shard on @dp dim(0)
@@ -107,11 +105,6 @@ func.func @all_gather_c5_other_dimension(%shard: tensor<4x6xf32>) {
   %full = commsched.wait %future : !commsched.future<tensor<32x48xf32>>
   return
 }
-
-// -----
-
-// expected-note@below {{group @dp of size 8 is declared here}}
-commsched.group @dp size(8)
 
 func.func @all_gather_c5_overflow(%shard: tensor<4611686018427387904xi8>) {
   // expected-error@below {{'commsched.all_gather' op dimension 0 of operand 0 of size 4611686018427387904 overflows when gathered (C5)}}

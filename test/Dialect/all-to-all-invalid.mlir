@@ -128,6 +128,9 @@ func.func @row(
 
 // expected-note@below {{group @ep of size 2 is declared here}}
 commsched.group @ep size(2)
+ROW
+
+// -----
 
 func.func @all_to_all_c5_indivisible(%x: tensor<7xf32>) {
   // expected-error@below {{'commsched.all_to_all' op dimension 0 of operand 0 has size 7, which the group's size 2 does not divide (C5)}}
@@ -137,11 +140,6 @@ func.func @all_to_all_c5_indivisible(%x: tensor<7xf32>) {
   return
 }
 
-// -----
-
-// expected-note@below {{group @ep of size 2 is declared here}}
-commsched.group @ep size(2)
-
 func.func @all_to_all_c5_concat(%x: tensor<10x16xf32>) {
   // expected-error@below {{'commsched.all_to_all' op dimension 1 of operand 0 has size 16, so 32 must be delivered, not 16 (C5)}}
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(1)
@@ -150,11 +148,6 @@ func.func @all_to_all_c5_concat(%x: tensor<10x16xf32>) {
   return
 }
 
-// -----
-
-// expected-note@below {{group @ep of size 2 is declared here}}
-commsched.group @ep size(2)
-
 func.func @all_to_all_c5_other_dimension(%x: tensor<10x16xf32>) {
   // expected-error@below {{'commsched.all_to_all' op dimension 1 of operand 0 has size 16, so 16 must be delivered, not 8 (C5)}}
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
@@ -162,11 +155,6 @@ func.func @all_to_all_c5_other_dimension(%x: tensor<10x16xf32>) {
   %1 = commsched.wait %0 : !commsched.future<tensor<10x8xf32>>
   return
 }
-
-// -----
-
-// expected-note@below {{group @ep of size 2 is declared here}}
-commsched.group @ep size(2)
 
 func.func @all_to_all_c6_entries(%x: tensor<10xf32>) {
   // expected-error@below {{'commsched.all_to_all' op 'input_splits' has 3 entries for a group of 2 ranks (C6)}}
@@ -177,17 +165,30 @@ func.func @all_to_all_c6_entries(%x: tensor<10xf32>) {
   return
 }
 
-// -----
-
-// expected-note@below {{group @ep of size 2 is declared here}}
-commsched.group @ep size(2)
-
 func.func @all_to_all_c6_even_side(%x: tensor<10xf32>) {
   // expected-error@below {{'commsched.all_to_all' op has no 'output_splits', and the group's size 2 does not divide the delivered size 9 (C6)}}
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
       input_splits([4, 6])
       : tensor<10xf32> -> !commsched.future<tensor<9xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<9xf32>>
+  return
+}
+
+func.func @all_to_all_c8_size(%x: tensor<10x16xf32>, %splits: tensor<3xi64>) {
+  // expected-error@below {{'commsched.all_to_all' op 'input_splits' is a 'tensor<3xi64>', but a group of 2 ranks has splits of type 'tensor<2xi64>' (C8)}}
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      input_splits(%splits : tensor<3xi64>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
+  return
+}
+
+func.func @all_to_all_c8_element_type(%x: tensor<10x16xf32>, %splits: tensor<2xi32>) {
+  // expected-error@below {{'commsched.all_to_all' op 'output_splits' is a 'tensor<2xi32>', but a group of 2 ranks has splits of type 'tensor<2xi64>' (C8)}}
+  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
+      output_splits(%splits : tensor<2xi32>)
+      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
   return
 }
 
@@ -201,33 +202,5 @@ func.func @all_to_all_c7(%x: tensor<10xf32>, %buffer: tensor<12xf32>) {
   %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) into %buffer
       : tensor<10xf32> into tensor<12xf32> -> !commsched.future<tensor<10xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<10xf32>>
-  return
-}
-
-// -----
-
-// expected-note@below {{group @ep of size 2 is declared here}}
-commsched.group @ep size(2)
-
-func.func @all_to_all_c8_size(%x: tensor<10x16xf32>, %splits: tensor<3xi64>) {
-  // expected-error@below {{'commsched.all_to_all' op 'input_splits' is a 'tensor<3xi64>', but a group of 2 ranks has splits of type 'tensor<2xi64>' (C8)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits(%splits : tensor<3xi64>)
-      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
-  return
-}
-
-// -----
-
-// expected-note@below {{group @ep of size 2 is declared here}}
-commsched.group @ep size(2)
-
-func.func @all_to_all_c8_element_type(%x: tensor<10x16xf32>, %splits: tensor<2xi32>) {
-  // expected-error@below {{'commsched.all_to_all' op 'output_splits' is a 'tensor<2xi32>', but a group of 2 ranks has splits of type 'tensor<2xi64>' (C8)}}
-  %0 = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      output_splits(%splits : tensor<2xi32>)
-      : tensor<10x16xf32> -> !commsched.future<tensor<?x16xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?x16xf32>>
   return
 }

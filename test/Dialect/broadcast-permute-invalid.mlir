@@ -90,6 +90,9 @@ commsched.wait %0 : !commsched.future
 
 // expected-note@below {{the group is declared here}}
 commsched.group @dp size(4)
+ROW
+
+// -----
 
 func.func @broadcast_c4(%x: tensor<3xf32>) {
   // expected-error@below {{'commsched.broadcast' op root(4) is no rank of group @dp, which has 4 (C4)}}
@@ -99,14 +102,26 @@ func.func @broadcast_c4(%x: tensor<3xf32>) {
   return
 }
 
-// -----
-
-// expected-note@below {{the group is declared here}}
-commsched.group @dp size(4)
-
 func.func @broadcast_c4_negative(%x: tensor<3xf32>) {
   // expected-error@below {{'commsched.broadcast' op root(-1) is no rank of group @dp, which has 4 (C4)}}
   %0 = commsched.broadcast %x on @dp root(-1)
+      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+  return
+}
+
+func.func @permute_c5_source(%x: tensor<3xf32>) {
+  // expected-error@below {{'commsched.permute' op pairs' source (4) is no rank of group @dp, which has 4 (C5)}}
+  %0 = commsched.permute %x on @dp
+      pairs(dense<[[0, 1], [4, 0]]> : tensor<2x2xi64>)
+      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+  return
+}
+
+func.func @permute_c5_target(%x: tensor<3xf32>) {
+  // expected-error@below {{'commsched.permute' op pairs' target (-1) is no rank of group @dp, which has 4 (C5)}}
+  %0 = commsched.permute %x on @dp pairs(dense<[[0, -1]]> : tensor<1x2xi64>)
       : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
   return
@@ -130,33 +145,6 @@ func.func @broadcast_c5(%x: tensor<3xf32>, %buffer: tensor<4xf32>) {
 func.func @permute_c1(%x: tensor<3xf32>) {
   // expected-error@below {{'commsched.permute' op names the group @dp, which does not exist (C1)}}
   %0 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-// expected-note@below {{the group is declared here}}
-commsched.group @dp size(4)
-
-func.func @permute_c5_source(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op pairs' source (4) is no rank of group @dp, which has 4 (C5)}}
-  %0 = commsched.permute %x on @dp
-      pairs(dense<[[0, 1], [4, 0]]> : tensor<2x2xi64>)
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-// expected-note@below {{the group is declared here}}
-commsched.group @dp size(4)
-
-func.func @permute_c5_target(%x: tensor<3xf32>) {
-  // expected-error@below {{'commsched.permute' op pairs' target (-1) is no rank of group @dp, which has 4 (C5)}}
-  %0 = commsched.permute %x on @dp pairs(dense<[[0, -1]]> : tensor<1x2xi64>)
       : tensor<3xf32> -> !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
   return

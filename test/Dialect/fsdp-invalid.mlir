@@ -166,6 +166,9 @@ func.func @row(
 
 // expected-note@below {{the group is declared here}}
 commsched.group @dp size(4)
+ROW
+
+// -----
 
 func.func @all_gather_copy_in_c5(%a: tensor<4xf32>) {
   // expected-error@below {{'commsched.all_gather_copy_in' op slice has 4 elements, so the buffer must have 4 times as many, not 12 (C5)}}
@@ -174,22 +177,12 @@ func.func @all_gather_copy_in_c5(%a: tensor<4xf32>) {
   return
 }
 
-// -----
-
-// expected-note@below {{the group is declared here}}
-commsched.group @dp size(4)
-
 func.func @split_with_sizes_copy_c5(%buffer: tensor<12xf32>) {
   // expected-error@below {{'commsched.split_with_sizes_copy' op result 1 is a 'tensor<2x4xf32>', whose dimension 0 the group's size 4 does not divide (C5)}}
   %0:2 = commsched.split_with_sizes_copy %buffer on @dp
       : tensor<12xf32> -> tensor<4xf32>, tensor<2x4xf32>
   return
 }
-
-// -----
-
-// expected-note@below {{the group is declared here}}
-commsched.group @dp size(4)
 
 func.func @split_with_sizes_copy_c5_scalar(%buffer: tensor<1xf32>) {
   // expected-error@below {{'commsched.split_with_sizes_copy' op result 0 is a 'tensor<f32>', whose dimension 0 the group's size 4 does not divide (C5)}}
@@ -198,16 +191,15 @@ func.func @split_with_sizes_copy_c5_scalar(%buffer: tensor<1xf32>) {
   return
 }
 
-// -----
-
-// expected-note@below {{the group is declared here}}
-commsched.group @dp size(4)
-
 func.func @chunk_cat_c5(%a: tensor<5x3xf32>) {
   // expected-error@below {{'commsched.chunk_cat' op operands, padded to chunks for 4 ranks, have 24 elements together, but the result has 15 (C5)}}
   %0 = commsched.chunk_cat %a on @dp : tensor<5x3xf32> -> tensor<15xf32>
   return
 }
+
+// -----
+
+ROW
 
 // -----
 
@@ -218,8 +210,6 @@ func.func @resize_storage_c1(%p: memref<2x3xbf16>) {
   return
 }
 
-// -----
-
 // expected-note@below {{the storage is defined here}}
 func.func @resize_storage_c1_dynamic(%p: memref<?xbf16>) {
   // expected-error@below {{'commsched.resize_storage' op bytes(-2) must be 0 or more (C1)}}
@@ -227,16 +217,12 @@ func.func @resize_storage_c1_dynamic(%p: memref<?xbf16>) {
   return
 }
 
-// -----
-
 // expected-note@below {{the storage is defined here}}
 func.func @fsdp_copy_c1_shape(%p: memref<2x3xbf16>, %full: tensor<6xbf16>) {
   // expected-error@below {{'commsched.fsdp_copy' op copies a 'tensor<6xbf16>' into a 'memref<2x3xbf16>' (C1)}}
   commsched.fsdp_copy %full into %p : tensor<6xbf16>, memref<2x3xbf16>
   return
 }
-
-// -----
 
 // expected-note@below {{the storage is defined here}}
 func.func @fsdp_copy_c1_element_type(%p: memref<6xbf16>, %full: tensor<6xf32>) {

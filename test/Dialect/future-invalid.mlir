@@ -15,6 +15,10 @@ func.func @wait(%x: tensor<4xf32>) {
 
 // -----
 
+ROW
+
+// -----
+
 func.func @wait_c1_argument(
     // expected-note@below {{a future cannot be passed into a region or function}}
     %future: !commsched.future<tensor<4xf32>>) {
@@ -23,10 +27,7 @@ func.func @wait_c1_argument(
   return
 }
 
-// -----
-
 func.func private @start() -> !commsched.future<tensor<4xf32>>
-
 func.func @wait_c1_call() {
   // expected-note@below {{the value is defined here}}
   %future = call @start() : () -> !commsched.future<tensor<4xf32>>
@@ -35,8 +36,6 @@ func.func @wait_c1_call() {
   return
 }
 
-// -----
-
 func.func @wait_c1_unregistered() {
   // expected-note@below {{the value is defined here}}
   %future = "foreign.start"() : () -> !commsched.future<tensor<4xf32>>
@@ -44,6 +43,18 @@ func.func @wait_c1_unregistered() {
   %0 = commsched.wait %future : !commsched.future<tensor<4xf32>>
   return
 }
+
+func.func @wait_operand_type(%x: tensor<4xf32>) {
+  // expected-error@below {{'commsched.wait' op operand #0 must be values that a collective is still transferring, but got 'tensor<4xf32>'}}
+  %0 = "commsched.wait"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// expected-error@below {{a future delivers ranked tensors, not 'f32' (C1)}}
+func.func private @future_c1(!commsched.future<f32>)
+
+// expected-error@below {{a future delivers ranked tensors, not 'tensor<*xf32>' (C1)}}
+func.func private @future_c1_unranked(!commsched.future<tensor<4xf32>, tensor<*xf32>>)
 
 // -----
 
@@ -156,21 +167,3 @@ func.func @wait_result_types(%x: tensor<4xf32>) {
       : (!commsched.future<tensor<4xf32>>) -> tensor<8xf32>
   return
 }
-
-// -----
-
-func.func @wait_operand_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'commsched.wait' op operand #0 must be values that a collective is still transferring, but got 'tensor<4xf32>'}}
-  %0 = "commsched.wait"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return
-}
-
-// -----
-
-// expected-error@below {{a future delivers ranked tensors, not 'f32' (C1)}}
-func.func private @future_c1(!commsched.future<f32>)
-
-// -----
-
-// expected-error@below {{a future delivers ranked tensors, not 'tensor<*xf32>' (C1)}}
-func.func private @future_c1_unranked(!commsched.future<tensor<4xf32>, tensor<*xf32>>)

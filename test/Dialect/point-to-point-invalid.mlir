@@ -60,6 +60,9 @@ commsched.wait %0 : !commsched.future
 
 // expected-note@below {{the group is declared here}}
 commsched.group @pp size(2)
+ROW
+
+// -----
 
 func.func @send_c3(%x: tensor<3xf32>) {
   // expected-error@below {{'commsched.send' op to(2) is no rank of group @pp, which has 2 (C3)}}
@@ -68,23 +71,18 @@ func.func @send_c3(%x: tensor<3xf32>) {
   return
 }
 
-// -----
-
-func.func @recv_c1() {
-  // expected-error@below {{'commsched.recv' op names the group @pp, which does not exist (C1)}}
-  %0 = commsched.recv on @pp from(1) : !commsched.future<tensor<3xf32>>
+func.func @recv_c3() {
+  // expected-error@below {{'commsched.recv' op from(-1) is no rank of group @pp, which has 2 (C3)}}
+  %0 = commsched.recv on @pp from(-1) : !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
   return
 }
 
 // -----
 
-// expected-note@below {{the group is declared here}}
-commsched.group @pp size(2)
-
-func.func @recv_c3() {
-  // expected-error@below {{'commsched.recv' op from(-1) is no rank of group @pp, which has 2 (C3)}}
-  %0 = commsched.recv on @pp from(-1) : !commsched.future<tensor<3xf32>>
+func.func @recv_c1() {
+  // expected-error@below {{'commsched.recv' op names the group @pp, which does not exist (C1)}}
+  %0 = commsched.recv on @pp from(1) : !commsched.future<tensor<3xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
   return
 }

@@ -72,6 +72,9 @@ commsched.wait %0 : !commsched.future
 
 // expected-note@below {{group @dp of size 4 is declared here}}
 commsched.group @dp size(4)
+ROW
+
+// -----
 
 func.func @reduce_scatter_c5_indivisible(%x: tensor<10xf32>) {
   // expected-error@below {{'commsched.reduce_scatter' op dimension 0 of operand 0 has size 10, which the group's size 4 does not divide (C5)}}
@@ -80,11 +83,6 @@ func.func @reduce_scatter_c5_indivisible(%x: tensor<10xf32>) {
   %1 = commsched.wait %0 : !commsched.future<tensor<2xf32>>
   return
 }
-
-// -----
-
-// expected-note@below {{group @dp of size 4 is declared here}}
-commsched.group @dp size(4)
 
 func.func @reduce_scatter_c5_size(%x: tensor<8xf32>) {
   // expected-error@below {{'commsched.reduce_scatter' op dimension 0 of operand 0 has size 8, so 2 must be delivered, not 4 (C5)}}

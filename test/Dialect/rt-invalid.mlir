@@ -65,6 +65,10 @@ commsched_rt.wait %r ins(%x : tensor<4xf32>)
 
 // -----
 
+ROW
+
+// -----
+
 // expected-note @below {{the request is defined here}}
 func.func @wait_c1(%r: !commsched_rt.request) {
   // expected-error @below {{waits for something that is not a start (C1)}}
@@ -72,16 +76,12 @@ func.func @wait_c1(%r: !commsched_rt.request) {
   return
 }
 
-// -----
-
 func.func @wait_c2(%x: tensor<4xf32>) {
   %r, %b = commsched_rt.start "all_reduce" "s" on @g outs(%x : tensor<4xf32>) {in_place, received = array<i64: 4>, sent = array<i64: 4>} : !commsched_rt.request, tensor<4xf32>
   // expected-error @below {{has results of types ('tensor<5xf32>') for tensors of types ('tensor<4xf32>') (C2)}}
   %v = commsched_rt.wait %r outs(%b : tensor<4xf32>) -> tensor<5xf32>
   return
 }
-
-// -----
 
 func.func @wait_c3(%x: tensor<4xf32>) {
   // expected-note @below {{started here}}
@@ -91,8 +91,6 @@ func.func @wait_c3(%x: tensor<4xf32>) {
   return
 }
 
-// -----
-
 func.func @start_c6_kind(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
   // expected-error @below {{has splits that are values, but is of kind 'send' (C6)}}
@@ -100,8 +98,6 @@ func.func @start_c6_kind(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   commsched_rt.wait %r ins(%x : tensor<4xf32>)
   return
 }
-
-// -----
 
 func.func @start_c6_row(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
@@ -111,8 +107,6 @@ func.func @start_c6_row(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   return
 }
 
-// -----
-
 func.func @start_c6_list(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
   // expected-error @below {{has input_splits as a list and as values (C6)}}
@@ -120,8 +114,6 @@ func.func @start_c6_list(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   commsched_rt.wait %r ins(%x : tensor<4xf32>)
   return
 }
-
-// -----
 
 func.func @start_c7(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   // expected-note @below {{defined here}}
@@ -132,35 +124,23 @@ func.func @start_c7(%x: tensor<4xf32>, %s: tensor<2xi64>, %n: index) {
   return
 }
 
-// -----
-
 func.func @read_splits_c1(%s: tensor<2xi64>) -> index {
   // expected-error @below {{needs one start in its block that uses its splits (C1)}}
   %splits, %rows = commsched_rt.read_splits ins(%s : tensor<2xi64>)
   return %rows : index
 }
 
-// -----
-
 // expected-error @below {{an implementation needs a name}}
 func.func private @no_name() attributes {a = #commsched_rt.implementation<"", "nccl">}
-
-// -----
 
 // expected-error @below {{implementation 'x' has the method 'nvls', not 'nccl', 'copy-engine' or 'symmetric'}}
 func.func private @method() attributes {a = #commsched_rt.implementation<"x", "nvls">}
 
-// -----
-
 // expected-error @below {{implementation 'x' has -1 channels}}
 func.func private @negative() attributes {a = #commsched_rt.implementation<"x", "nccl", channels = -1>}
 
-// -----
-
 // expected-error @below {{implementation 'x' has channels, but 'symmetric' has none}}
 func.func private @channels() attributes {a = #commsched_rt.implementation<"x", "symmetric", channels = 4>}
-
-// -----
 
 // expected-error @below {{implementation 'x' has a stream without a name}}
 func.func private @stream() attributes {a = #commsched_rt.implementation<"x", "nccl", stream = "">}

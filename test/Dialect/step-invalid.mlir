@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -split-input-file -verify-diagnostics -allow-unregistered-dialect
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
 // A step that repeats. Two results may be one value.
 func.func @step(%w: tensor<4xf32> {
@@ -16,41 +16,35 @@ func.func private @declared(tensor<4xf32> {commsched.carried = 0 : i64})
 
 // -----
 
+ROW
+
+// -----
+
 // expected-error@below {{'func.func' op attribute 'commsched.carried' of argument 1 must be the number of a result as an i64, not @f}}
 func.func @f(%x: tensor<4xf32>, %y: tensor<4xf32> {commsched.carried = @f}) {
   return
 }
-
-// -----
 
 // expected-error@below {{'func.func' op attribute 'commsched.carried' of argument 0 must be the number of a result as an i64, not -1 : i64}}
 func.func @f(%x: tensor<4xf32> {commsched.carried = -1 : i64}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
-// -----
-
 // expected-error@below {{'func.func' op attribute 'commsched.carried' of argument 0 must be the number of a result as an i64, not 0 : i32}}
 func.func @f(%x: tensor<4xf32> {commsched.carried = 0 : i32}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-
-// -----
 
 // expected-error@below {{'func.func' op attribute 'commsched.carried' of argument 0 names result 1, but the function has 1}}
 func.func @f(%x: tensor<4xf32> {commsched.carried = 1 : i64}) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
-// -----
-
 // expected-error@below {{'func.func' op attribute 'commsched.carried' of argument 1 names result 0, whose type is 'tensor<4xf32>', not 'tensor<8xf32>'}}
 func.func @f(%x: tensor<4xf32>, %y: tensor<8xf32> {commsched.carried = 0 : i64})
     -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
-
-// -----
 
 // expected-error@below {{'func.func' op attribute 'commsched.carried' of argument 2 names result 0, which argument 0 takes}}
 func.func @f(%x: tensor<4xf32> {commsched.carried = 0 : i64},
@@ -59,8 +53,6 @@ func.func @f(%x: tensor<4xf32> {commsched.carried = 0 : i64},
     -> (tensor<4xf32>, tensor<4xf32>) {
   return %x, %y : tensor<4xf32>, tensor<4xf32>
 }
-
-// -----
 
 func.func @f(%x: tensor<4xf32>) {
   // expected-error@below {{'arith.negf' op attribute 'commsched.carried' belongs on an argument, not on an operation}}

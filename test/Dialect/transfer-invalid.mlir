@@ -24,8 +24,36 @@ func.func @legal(%x: tensor<3xf32>, %y: tensor<?xi8>, %h: !host, %c: i1)
 
 // -----
 
+ROW
+
+// -----
+
 // expected-error@below {{a stream is "d2h" or "h2d", not "d2d" (C1)}}
 func.func @stream_c1() attributes {key = #commsched.stream<"d2d">} {
+  return
+}
+
+// expected-note@below {{the value is an argument}}
+func.func @reload_c2_argument(%x: tensor<3xf32, #commsched.host>) {
+  // expected-error@below {{'commsched.compute' op operand 0 is a 'tensor<3xf32, #commsched.host>' in the memory of the host, which only 'commsched.reload', calls and terminators may use (C2)}}
+  commsched.compute "aten.sin"(%x) : (tensor<3xf32, #commsched.host>) -> ()
+  %0 = commsched.reload %x
+      : tensor<3xf32, #commsched.host> -> !commsched.future<tensor<3xf32>>
+  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
+  return
+}
+
+commsched.group @dp size(2)
+func.func @wait_c4(%x: tensor<3xf32>) {
+  %0 = commsched.offload %x
+      : tensor<3xf32> -> !commsched.future<tensor<3xf32, #commsched.host>>
+  // expected-note@below {{the value is a result of this 'commsched.wait'}}
+  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32, #commsched.host>>
+  // expected-error@below {{'commsched.all_reduce' op operand 0 is a 'tensor<3xf32, #commsched.host>' in the memory of the host, which only 'commsched.reload', calls and terminators may use (C4)}}
+  %2 = commsched.all_reduce %1 on @dp reduction(sum)
+      : tensor<3xf32, #commsched.host>
+        -> !commsched.future<tensor<3xf32, #commsched.host>>
+  %3 = commsched.wait %2 : !commsched.future<tensor<3xf32, #commsched.host>>
   return
 }
 
@@ -75,32 +103,3 @@ commsched.wait %0 : !commsched.future
 // expected-error@below {{'commsched.offload' op starts a collective that is never waited for (C2)}}
 %0 = commsched.offload %x
     : tensor<3xf32> -> !commsched.future<tensor<3xf32, #commsched.host>>
-
-// -----
-
-// expected-note@below {{the value is an argument}}
-func.func @reload_c2_argument(%x: tensor<3xf32, #commsched.host>) {
-  // expected-error@below {{'commsched.compute' op operand 0 is a 'tensor<3xf32, #commsched.host>' in the memory of the host, which only 'commsched.reload', calls and terminators may use (C2)}}
-  commsched.compute "aten.sin"(%x) : (tensor<3xf32, #commsched.host>) -> ()
-  %0 = commsched.reload %x
-      : tensor<3xf32, #commsched.host> -> !commsched.future<tensor<3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32>>
-  return
-}
-
-// -----
-
-commsched.group @dp size(2)
-
-func.func @wait_c4(%x: tensor<3xf32>) {
-  %0 = commsched.offload %x
-      : tensor<3xf32> -> !commsched.future<tensor<3xf32, #commsched.host>>
-  // expected-note@below {{the value is a result of this 'commsched.wait'}}
-  %1 = commsched.wait %0 : !commsched.future<tensor<3xf32, #commsched.host>>
-  // expected-error@below {{'commsched.all_reduce' op operand 0 is a 'tensor<3xf32, #commsched.host>' in the memory of the host, which only 'commsched.reload', calls and terminators may use (C4)}}
-  %2 = commsched.all_reduce %1 on @dp reduction(sum)
-      : tensor<3xf32, #commsched.host>
-        -> !commsched.future<tensor<3xf32, #commsched.host>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<3xf32, #commsched.host>>
-  return
-}

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics --commsched-estimate-runtime
+// RUN: %rows %s | commsched-opt --split-input-file --verify-diagnostics --commsched-estimate-runtime
 
 // expected-error @below {{target key 'commsched.preset' names the unknown preset 'h1000'; there are a100, h100, h200, gh200, b200}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
@@ -8,13 +8,15 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 
 // -----
 
+ROW
+
+// -----
+
 // expected-error @below {{target key 'commsched.preset' must be a string, not 100 : i64}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.preset" = 100 : i64>>} {
   func.func @f() { return }
 }
-
-// -----
 
 // expected-error @below {{unknown target key 'commsched.memory' with the value 1.000000e+00 : f64}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
@@ -22,15 +24,11 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   func.func @f() { return }
 }
 
-// -----
-
 // expected-error @below {{target key 'commsched.memory_gb_s' must be a number, not "fast"}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.memory_gb_s" = "fast">>} {
   func.func @f() { return }
 }
-
-// -----
 
 // expected-error @below {{target key 'commsched.memory_gb_s' cannot be 0 : i64: target field 'memory_gb_s' must be between 1e-06 and 1e+09, got 0}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
@@ -38,15 +36,11 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   func.func @f() { return }
 }
 
-// -----
-
 // expected-error @below {{target key 'commsched.peak_tflops_bf16' cannot be -1.000000e+00 : f64}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.peak_tflops_bf16" = -1.0 : f64>>} {
   func.func @f() { return }
 }
-
-// -----
 
 // A NaN is no rate either.
 // expected-error @below {{target key 'commsched.peak_tflops_bf16' cannot be 0x7FF8000000000000 : f64}}
@@ -54,8 +48,6 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.peak_tflops_bf16" = 0x7FF8000000000000 : f64>>} {
   func.func @f() { return }
 }
-
-// -----
 
 // expected-error @below {{target key 'commsched.intra_channels' cannot be 1.500000e+00 : f64: target field 'intra_channels' must be a whole number, got 1.5}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics --commsched-report -o /dev/null
+// RUN: %rows %s | commsched-opt --split-input-file --verify-diagnostics --commsched-report -o /dev/null
 
 commsched.group @dp size(4)
 func.func @f(%a: tensor<256xf32>) {
@@ -7,6 +7,10 @@ func.func @f(%a: tensor<256xf32>) {
   %1 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
   return
 }
+
+// -----
+
+ROW
 
 // -----
 
@@ -22,8 +26,6 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   }
 }
 
-// -----
-
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
       "copy-engine" = {latency_us = 1, bandwidth_gb_s = 1}}>>} {
@@ -35,8 +37,6 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     return
   }
 }
-
-// -----
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
@@ -50,8 +50,6 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   }
 }
 
-// -----
-
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {symmetric = {}}>>} {
   commsched.group @dp size(4)
@@ -63,15 +61,11 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   }
 }
 
-// -----
-
 // expected-error @below {{target key 'commsched.implementations': implementation 'nccl': field 'tax' must be a number from 0 to 999}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {nccl = {tax = "high"}}>>} {
   func.func @f() { return }
 }
-
-// -----
 
 // expected-error @below {{target key 'commsched.implementations': 'implementations' must be an object of objects, by name}}
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<

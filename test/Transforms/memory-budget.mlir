@@ -45,6 +45,10 @@
 // RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=2399
 // REDEFINE: %{options} = memory-budget=2400
 // RUN: %{raise} | FileCheck %s --check-prefix=FREE
+// REDEFINE: %{options} = memory-budget=1999
+// RUN: %{sink} | FileCheck %s --check-prefix=SINK -DLIMIT=1999
+// REDEFINE: %{options} = memory-budget=2000
+// RUN: %{sink} | FileCheck %s --check-prefix=SUNK
 
 // As a fraction of what the reference counts, still on top of the whole.
 // REDEFINE: %{options} = reference-memory-model=true
@@ -84,6 +88,7 @@ func.func @raise(%x: tensor<300xi8>, %s: tensor<200xi8> {commsched.freeable},
 
 // SINK: Function=sink
 // SINK-SAME: limited by memory: passing large takes 2000 bytes of [[LIMIT]]"
+// SUNK: its wait moves down by 1, limited by nothing
 func.func @sink(%x: tensor<300xi8>, %s: tensor<200xi8> {commsched.freeable},
                 %unused: tensor<100xi8> {commsched.freeable})
     -> (tensor<200xi8>, tensor<800xi8>) {

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
+// RUN: %rows %s | commsched-opt --split-input-file --verify-diagnostics \
 // RUN:   --test-convert-commsched-to-requests
 
 commsched.group @g size(4)
@@ -12,6 +12,10 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
 
 // -----
 
+ROW
+
+// -----
+
 commsched.group @g size(4)
 func.func @odd_width(%x: tensor<8xi24>) -> tensor<8xi24> {
   // expected-error @below {{cannot be lowered to the runtime: elements of 'tensor<8xi24>' are not a power of two of bytes}}
@@ -20,8 +24,6 @@ func.func @odd_width(%x: tensor<8xi24>) -> tensor<8xi24> {
   %r = commsched.wait %f : !commsched.future<tensor<8xi24>>
   return %r : tensor<8xi24>
 }
-
-// -----
 
 commsched.group @g size(2)
 func.func @ragged(%x: tensor<8xf32>, %l: tensor<2xi32>, %b: tensor<8xf32>)
@@ -34,23 +36,17 @@ func.func @ragged(%x: tensor<8xf32>, %l: tensor<2xi32>, %b: tensor<8xf32>)
   return %r : tensor<8xf32>
 }
 
-// -----
-
 func.func @no_time(%x: tensor<?xf32>) -> tensor<4xf32> {
   // expected-error @below {{cannot be lowered to the runtime: 'tensor<?xf32>' has no static shape}}
   %r = commsched.compute "slice"(%x) : (tensor<?xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
-// -----
-
 func.func @yields_none(%x: tensor<4xf32>) -> vector<4xf32> {
   // expected-error @below {{cannot be emulated: yields 'vector<4xf32>'}}
   %r = commsched.compute "load"(%x) : (tensor<4xf32>) -> vector<4xf32>
   return %r : vector<4xf32>
 }
-
-// -----
 
 commsched.group @g size(2)
 func.func @even_dynamic(%x: tensor<8x2xf32>, %s: tensor<2xi64>)
@@ -63,8 +59,6 @@ func.func @even_dynamic(%x: tensor<8x2xf32>, %s: tensor<2xi64>)
   return %r : tensor<?x2xf32>
 }
 
-// -----
-
 commsched.group @g size(2)
 func.func @dynamic_row(%x: tensor<8x?xf32>, %s: tensor<2xi64>)
     -> tensor<8x?xf32> {
@@ -75,8 +69,6 @@ func.func @dynamic_row(%x: tensor<8x?xf32>, %s: tensor<2xi64>)
   %r = commsched.wait %f : !commsched.future<tensor<8x?xf32>>
   return %r : tensor<8x?xf32>
 }
-
-// -----
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
@@ -91,8 +83,6 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     return %r : tensor<16xf32>
   }
 }
-
-// -----
 
 // expected-error@+1 {{'func.func' op has a value of type 'tensor<?x4611686018427387904xf32>', which is more than 2^63 - 1 bytes}}
 func.func @too_large(%x: tensor<?x4611686018427387904xf32>) {

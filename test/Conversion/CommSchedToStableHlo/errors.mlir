@@ -79,21 +79,21 @@ func.func @no_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 
+ROW
+
+// -----
+
 func.func @compute(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{'commsched.compute' op has no form in StableHLO: what the operator computes is not known}}
   %y = commsched.compute "mine"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 
-// -----
-
 func.func @memory(%x: tensor<4xf32>, %m: memref<4xf32>) {
   // expected-error @+1 {{'commsched.fsdp_copy' op has no form in StableHLO: it works on memory, and programs of StableHLO on values}}
   commsched.fsdp_copy %x into %m : tensor<4xf32>, memref<4xf32>
   return
 }
-
-// -----
 
 // expected-note @+1 {{the group is declared here}}
 commsched.group @g size(2)
@@ -103,8 +103,6 @@ func.func @unknown_devices(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
   return %y : tensor<4xf32>
 }
-
-// -----
 
 module attributes {mhlo.num_replicas = 6 : i32} {
   // expected-note @+1 {{the group is declared here}}
@@ -117,8 +115,6 @@ module attributes {mhlo.num_replicas = 6 : i32} {
   }
 }
 
-// -----
-
 module attributes {mhlo.num_replicas = 6 : i32} {
   // expected-note @+1 {{the group is declared here}}
   commsched.group @g size(4294967296) stride(4294967296)
@@ -129,8 +125,6 @@ module attributes {mhlo.num_replicas = 6 : i32} {
     return %y : tensor<4xf32>
   }
 }
-
-// -----
 
 module attributes {mhlo.num_replicas = 2147483647 : i32, mhlo.num_partitions = 2147483647 : i32} {
   // expected-note @+1 {{the group is declared here}}
@@ -143,13 +137,9 @@ module attributes {mhlo.num_replicas = 2147483647 : i32, mhlo.num_partitions = 2
   }
 }
 
-// -----
-
 // expected-error @+1 {{'mhlo.num_replicas' must be a number from 1 to 2147483647, not 0 : i32}}
 module attributes {mhlo.num_replicas = 0 : i32} {
 }
-
-// -----
 
 module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32} {
   commsched.group @g size(4)
@@ -161,8 +151,6 @@ module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32} {
   }
 }
 
-// -----
-
 module attributes {mhlo.num_replicas = 2 : i32} {
   commsched.group @g size(2)
   func.func @buffer(%x: tensor<4xf32>) -> tensor<8xf32> {
@@ -172,8 +160,6 @@ module attributes {mhlo.num_replicas = 2 : i32} {
     return %b : tensor<8xf32>
   }
 }
-
-// -----
 
 module attributes {mhlo.num_replicas = 2 : i32} {
   commsched.group @g size(2)
@@ -186,8 +172,6 @@ module attributes {mhlo.num_replicas = 2 : i32} {
   }
 }
 
-// -----
-
 // expected-error @+1 {{'func.func' op is the body of a manual computation and cannot be put back: it is called 2 times}}
 func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehlo.outlined} {
   return %x : tensor<4xf32>
@@ -199,8 +183,6 @@ func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
   %z = call @body(%y) : (tensor<4xf32>) -> tensor<4xf32>
   return %z : tensor<4xf32>
 }
-
-// -----
 
 // expected-error @+1 {{'func.func' op is the body of a manual computation and cannot be put back: it calls itself}}
 func.func private @body(%x: tensor<4xf32>) -> tensor<4xf32> attributes {stablehlo.outlined} {

@@ -13,9 +13,12 @@ func.func @dynamic_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
+ROW
+
+// -----
+
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2x0)
-
 func.func @empty_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: axis 1 of @grid has size 0, so there are no devices}}
   %0 = shard.all_reduce %x on @grid grid_axes = [0]
@@ -23,11 +26,8 @@ func.func @empty_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 
-// -----
-
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 65536x65536x65536x65536)
-
 func.func @huge_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: @grid has more devices than ranks can be numbered, 2147483647}}
   %0 = shard.all_reduce %x on @grid grid_axes = [0]
@@ -39,6 +39,9 @@ func.func @huge_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2)
+ROW
+
+// -----
 
 func.func @negative_root(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@below {{'shard.broadcast' op has the coordinate -1 in 'root', which is not in [0, 2)}}
@@ -46,11 +49,6 @@ func.func @negative_root(%x: tensor<8xf32>) -> tensor<8xf32> {
       : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
-
-// -----
-
-// expected-note@below {{grid @grid is declared here}}
-shard.grid @grid(shape = 2)
 
 func.func @uneven_parts(%x: tensor<3xf32>) -> tensor<3xf32> {
   // expected-error@below {{'shard.all_to_all' op cuts dimension 0 of 'tensor<3xf32>' into 2 parts, which does not divide 3}}
@@ -66,6 +64,9 @@ func.func @uneven_parts(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2x2)
+ROW
+
+// -----
 
 func.func @halo(%x: tensor<4xf32>, %m: memref<4xf32>, %h: i64) {
   // expected-error@below {{'shard.update_halo' op cannot be converted: a halo size is known at run time only, and must be constant}}
@@ -98,11 +99,6 @@ func.func @halo(%x: tensor<4xf32>, %m: memref<4xf32>, %h: i64) {
   return
 }
 
-// -----
-
-// expected-note@below {{grid @grid is declared here}}
-shard.grid @grid(shape = 2x2)
-
 func.func @neighbours(%i: index) {
   // expected-error@below {{'shard.neighbors_linear_indices' op has 1 coordinates of a device of @grid, which has 2 axes}}
   %0:2 = shard.neighbors_linear_indices on @grid[%i] split_axes = [0]
@@ -116,6 +112,9 @@ func.func @neighbours(%i: index) {
 // -----
 
 shard.grid @grid(shape = 2)
+ROW
+
+// -----
 
 func.func @dynamic_tensor(%x: tensor<?xf32>) -> tensor<?xf32> {
   // expected-error@below {{'shard.all_gather' op cannot be converted: 'tensor<?xf32>' has a dynamic size}}
@@ -124,10 +123,6 @@ func.func @dynamic_tensor(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %0 : tensor<?xf32>
 }
 
-// -----
-
-shard.grid @grid(shape = 2)
-
 func.func @buffer(%x: memref<8xf32>) -> memref<8xf32> {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: 'memref<8xf32>' is a buffer, and commsched's collectives work on tensors; convert before bufferization}}
   %0 = shard.all_reduce %x on @grid grid_axes = [0]
@@ -135,12 +130,7 @@ func.func @buffer(%x: memref<8xf32>) -> memref<8xf32> {
   return %0 : memref<8xf32>
 }
 
-// -----
-
-shard.grid @grid(shape = 2)
-
 // Every operation that cannot be converted is reported.
-
 func.func @several(%x: tensor<8xi32>, %c: tensor<8xcomplex<f32>>)
     -> (tensor<8xi32>, tensor<8xf64>) {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: a generic reduction does not say how elements are combined}}
@@ -152,12 +142,7 @@ func.func @several(%x: tensor<8xi32>, %c: tensor<8xcomplex<f32>>)
   return %0, %1 : tensor<8xi32>, tensor<8xf64>
 }
 
-// -----
-
-shard.grid @grid(shape = 2)
-
 // What a type can be combined by, the start says.
-
 func.func @illegal_reduction(%x: tensor<8xi32>) -> tensor<8xi32> {
   // expected-error@below {{'commsched.all_reduce' op reduction(avg)}}
   %0 = shard.all_reduce %x on @grid grid_axes = [0] reduction = average
@@ -165,12 +150,7 @@ func.func @illegal_reduction(%x: tensor<8xi32>) -> tensor<8xi32> {
   return %0 : tensor<8xi32>
 }
 
-// -----
-
 // Casts of arith have no integers with a sign in their type.
-
-shard.grid @grid(shape = 2)
-
 func.func @unsigned(%x: tensor<8xui8>) -> tensor<8xui32> {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: arith has no cast from 'ui8' to 'ui32', the type in which to accumulate}}
   %0 = shard.all_reduce %x on @grid grid_axes = [0]

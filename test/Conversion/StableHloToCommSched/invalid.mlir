@@ -11,6 +11,10 @@ func.func @no_such_device(%x: tensor<8xf32>) -> tensor<16xf32> {
 
 // -----
 
+ROW
+
+// -----
+
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32} {
 func.func @no_such_replica(%x: tensor<8xf32>) -> tensor<16xf32> {
   // expected-error@+1 {{'stablehlo.all_gather' op 'replica_groups' lists the replica 2 in group 0, but the module has 2 replicas}}
@@ -18,8 +22,6 @@ func.func @no_such_replica(%x: tensor<8xf32>) -> tensor<16xf32> {
   return %0 : tensor<16xf32>
 }
 }
-
-// -----
 
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 2 : i32} {
 func.func @no_such_partition(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -29,8 +31,6 @@ func.func @no_such_partition(%x: tensor<8xf32>) -> tensor<8xf32> {
 }
 }
 
-// -----
-
 module attributes {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 1 : i32} {
 func.func @not_all(%x: tensor<8xf32>) -> tensor<16xf32> {
   // expected-error@+1 {{'stablehlo.all_gather' op 'replica_groups' does not list the device 2, but the module has 4 devices}}
@@ -39,15 +39,11 @@ func.func @not_all(%x: tensor<8xf32>) -> tensor<16xf32> {
 }
 }
 
-// -----
-
 func.func @second_rank(%x: tensor<8x8xf32>, %y: tensor<8xf32>) {
   // expected-error@+1 {{'stablehlo.all_gather' op works along dimension 1, but operand 1 is a 'tensor<8xf32>'}}
   %0:2 = "stablehlo.all_gather"(%x, %y) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8x8xf32>, tensor<8xf32>) -> (tensor<8x16xf32>, tensor<16xf32>)
   return
 }
-
-// -----
 
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 2 : i32} {
 func.func @pair_range(%x: tensor<8xf32>) -> tensor<8xf32> {
@@ -57,60 +53,50 @@ func.func @pair_range(%x: tensor<8xf32>) -> tensor<8xf32> {
 }
 }
 
-// -----
-
 // expected-error@+1 {{'builtin.module' op attribute 'mhlo.num_replicas' must be a number from 1 to 2147483647, not 0 : i32}}
 module @zero attributes {mhlo.num_replicas = 0 : i32} {
 }
 
-// -----
-
 // expected-error@+1 {{'builtin.module' op attribute 'mhlo.num_replicas' must be a number from 1 to 2147483647, not "8"}}
 module @text attributes {mhlo.num_replicas = "8"} {
 }
-
-// -----
 
 func.func @row(%x: tensor<8xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{'stablehlo.reduce_scatter' op attribute 'scatter_dimension' is -1, which is not in [0, 1), the dimensions of its operand}}
   %0 = "stablehlo.reduce_scatter"(%x) <{scatter_dimension = -1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-// -----
 
 func.func @row(%x: tensor<8xf32>) -> tensor<24xf32> {
   // expected-error@+1 {{'stablehlo.all_gather' op result 0 is a 'tensor<24xf32>', but a group of 2 devices delivers a 'tensor<16xf32>' for a 'tensor<8xf32>'}}
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<8xf32>) -> tensor<24xf32>
   return %0 : tensor<24xf32>
 }
-// -----
 
 func.func @row(%x: tensor<7xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{'stablehlo.reduce_scatter' op splits 'tensor<7xf32>' along dimension 0 among the devices of a group, of which there are 2}}
   %0 = "stablehlo.reduce_scatter"(%x) <{scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<7xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-// -----
 
 func.func @row(%x: tensor<4611686018427387904xf32>) -> tensor<16xf32> {
   // expected-error@+1 {{'stablehlo.all_gather' op concatenates 'tensor<4611686018427387904xf32>' along dimension 0 for 2 devices, which is too large}}
   %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4611686018427387904xf32>) -> tensor<16xf32>
   return %0 : tensor<16xf32>
 }
-// -----
 
 func.func @row(%x: tensor<8x2xf32>, %o: tensor<8x3xf32>, %l: tensor<2xi32>) -> tensor<8x3xf32> {
   // expected-error@+1 {{'stablehlo.custom_call' op sends rows of a 'tensor<8x2xf32>', which are no rows of a 'tensor<8x3xf32>'}}
   %0 = "stablehlo.custom_call"(%x, %o, %l, %l, %l, %l) <{backend_config = {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}, call_target_name = "ragged_all_to_all"}> : (tensor<8x2xf32>, tensor<8x3xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<8x3xf32>
   return %0 : tensor<8x3xf32>
 }
-// -----
 
 func.func @row(%x: tensor<8xf32>, %o: tensor<8xf32>, %l: tensor<2xi32>) -> tensor<9xf32> {
   // expected-error@+1 {{'stablehlo.custom_call' op result is a 'tensor<9xf32>', but is written into a 'tensor<8xf32>'}}
   %0 = "stablehlo.custom_call"(%x, %o, %l, %l, %l, %l) <{backend_config = {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}, call_target_name = "ragged_all_to_all"}> : (tensor<8xf32>, tensor<8xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>) -> tensor<9xf32>
   return %0 : tensor<9xf32>
 }
+
 // -----
 
 func.func @row(%x: tensor<8xf32>) -> tensor<16xf32> {

@@ -1,6 +1,7 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
+// RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
 // RUN:   --test-commsched-fit-memory=memory-budget=1GiB
 
 // Marks that contradict each other: the error is at one operation, a note at
@@ -24,8 +25,11 @@ func.func @saved_and_again(
 
 // -----
 
-commsched.group @dp size(4)
+ROW
 
+// -----
+
+commsched.group @dp size(4)
 func.func @start_saved_wait_again(
     %x: tensor<4xf32> {commsched.role = "input"},
     %dy: tensor<4xf32> {commsched.role = "tangent"})
@@ -44,59 +48,7 @@ func.func @start_saved_wait_again(
   return %a, %g : tensor<4xf32>, tensor<4xf32>
 }
 
-// -----
-
-// The operand can be neither saved nor made again.
-
-func.func @operand_once(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %c0 = arith.constant 0 : index
-  %one = arith.constant 1.0 : f32
-  // expected-error@+1 {{'m' cannot be computed again, for it has to be in the forward, and is no value that can be saved}}
-  %m = memref.alloc() {commsched.name = "m"} : memref<4xf32>
-  memref.store %one, %m[%c0] : memref<4xf32>
-  // expected-note@+1 {{'a' has to be computed again}}
-  %a = memref.load %m[%c0] {commsched.name = "a",
-      commsched.recompute = "must_recompute"} : memref<4xf32>
-  %g = commsched.compute "g"(%dy, %a) {commsched.name = "g"}
-      : (tensor<4xf32>, f32) -> tensor<4xf32>
-  return %x, %g : tensor<4xf32>, tensor<4xf32>
-}
-
-// -----
-
-func.func @offloaded_and_again(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  // expected-note@+1 {{this 'commsched.compute' is tagged "must_recompute"}}
-  %a = commsched.compute "a"(%x) {commsched.name = "a",
-      commsched.recompute = "must_recompute"}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  // expected-error@+1 {{'commsched.offload' op saves operand 1 on the host, but it has to be computed again}}
-  %f = commsched.offload %x, %a : tensor<4xf32>, tensor<4xf32>
-      -> !commsched.future<tensor<4xf32, #commsched.host>,
-                           tensor<4xf32, #commsched.host>>
-  %h:2 = commsched.wait %f
-      : !commsched.future<tensor<4xf32, #commsched.host>,
-                          tensor<4xf32, #commsched.host>>
-  %r = commsched.reload %h#1 {commsched.partition = "must_be_backward"}
-      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
-  %b = commsched.wait %r {commsched.partition = "must_be_backward"}
-      : !commsched.future<tensor<4xf32>>
-  %g = commsched.compute "g"(%dy, %b) : (tensor<4xf32>, tensor<4xf32>)
-      -> tensor<4xf32>
-  return %x, %g : tensor<4xf32>, tensor<4xf32>
-}
-
-// -----
-
 // The value of which the host has a copy is written through a view.
-
 func.func @offloaded_and_written(
     %x: tensor<4xf32> {commsched.role = "input"},
     %dy: tensor<4xf32> {commsched.role = "tangent"})
@@ -121,10 +73,7 @@ func.func @offloaded_and_written(
   return %m, %g : tensor<4xf32>, tensor<4xf32>
 }
 
-// -----
-
 // What is copied once is not copied again.
-
 func.func @reloaded_again(
     %x: tensor<4xf32, #commsched.host> {commsched.role = "input"},
     %dy: tensor<4xf32> {commsched.role = "tangent"})
@@ -141,3 +90,43 @@ func.func @reloaded_again(
       -> tensor<4xf32>
   return %b, %g : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+func.func @row(%x: tensor<4xf32> {commsched.role = "input"},
+    %dy: tensor<4xf32> {commsched.role = "tangent"}) -> (tensor<4xf32>, tensor<4xf32>) attributes {commsched.num_forward_outputs = 1 : i64} {
+  ROW
+  return %x, %g : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+  // The operand can be neither saved nor made again.
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  // expected-error@+1 {{'m' cannot be computed again, for it has to be in the forward, and is no value that can be saved}}
+  %m = memref.alloc() {commsched.name = "m"} : memref<4xf32>
+  memref.store %one, %m[%c0] : memref<4xf32>
+  // expected-note@+1 {{'a' has to be computed again}}
+  %a = memref.load %m[%c0] {commsched.name = "a",
+      commsched.recompute = "must_recompute"} : memref<4xf32>
+  %g = commsched.compute "g"(%dy, %a) {commsched.name = "g"}
+      : (tensor<4xf32>, f32) -> tensor<4xf32>
+
+  // expected-note@+1 {{this 'commsched.compute' is tagged "must_recompute"}}
+  %a = commsched.compute "a"(%x) {commsched.name = "a",
+      commsched.recompute = "must_recompute"}
+      : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{'commsched.offload' op saves operand 1 on the host, but it has to be computed again}}
+  %f = commsched.offload %x, %a : tensor<4xf32>, tensor<4xf32>
+      -> !commsched.future<tensor<4xf32, #commsched.host>,
+                           tensor<4xf32, #commsched.host>>
+  %h:2 = commsched.wait %f
+      : !commsched.future<tensor<4xf32, #commsched.host>,
+                          tensor<4xf32, #commsched.host>>
+  %r = commsched.reload %h#1 {commsched.partition = "must_be_backward"}
+      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
+  %b = commsched.wait %r {commsched.partition = "must_be_backward"}
+      : !commsched.future<tensor<4xf32>>
+  %g = commsched.compute "g"(%dy, %b) : (tensor<4xf32>, tensor<4xf32>)
+      -> tensor<4xf32>

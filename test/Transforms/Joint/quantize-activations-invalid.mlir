@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0 \
+// RUN: %rows %s | commsched-opt --commsched-quantize-activations=size-in-mb=0 \
 // RUN:   -split-input-file -verify-diagnostics
 
 // Halves that do not fit together.
@@ -8,6 +8,10 @@ func.func @f_forward() attributes {commsched.backward = @f_backward,
                                    commsched.num_forward_outputs = 0 : i64} {
   return
 }
+
+// -----
+
+ROW
 
 // -----
 
@@ -21,8 +25,6 @@ func.func @f_backward() attributes {commsched.forward = @g_forward} {
   return
 }
 
-// -----
-
 // expected-error@below {{'func.func' op has a backward, but no attribute 'commsched.num_forward_outputs'}}
 func.func @f_forward() attributes {commsched.backward = @f_backward} {
   return
@@ -31,16 +33,12 @@ func.func @f_backward() attributes {commsched.forward = @f_forward} {
   return
 }
 
-// -----
-
-func.func @f_forward() attributes {commsched.backward = @f_backward,
-                                   commsched.num_forward_outputs = 0 : i64} {
-  return
-}
-// expected-error@below {{'func.func' op is half of a partition, but its body has 0 blocks}}
-func.func private @f_backward() attributes {commsched.forward = @f_forward}
-
-// -----
+  func.func @f_forward() attributes {commsched.backward = @f_backward,
+                                     commsched.num_forward_outputs = 0 : i64} {
+    return
+  }
+  // expected-error@below {{'func.func' op is half of a partition, but its body has 0 blocks}}
+  func.func private @f_backward() attributes {commsched.forward = @f_forward}
 
 // expected-error@below {{'func.func' op is half of a partition, but its body has 2 blocks}}
 func.func @f_forward() attributes {commsched.backward = @f_backward,
@@ -53,8 +51,6 @@ func.func @f_backward() attributes {commsched.forward = @f_forward} {
   return
 }
 
-// -----
-
 // expected-error@below {{'func.func' op is half of a partition, but does not return}}
 func.func @f_forward(%x: tensor<16xbf16>) -> tensor<16xbf16>
     attributes {commsched.backward = @f_backward,
@@ -65,8 +61,6 @@ func.func @f_forward(%x: tensor<16xbf16>) -> tensor<16xbf16>
 func.func @f_backward() attributes {commsched.forward = @f_forward} {
   return
 }
-
-// -----
 
 // expected-error@below {{'func.func' op saves 2 values, but its backward takes 1 arguments}}
 func.func @f_forward(%x: tensor<16xbf16>)
@@ -81,8 +75,6 @@ func.func @f_backward(%x: tensor<16xbf16>)
   return
 }
 
-// -----
-
 // expected-error@below {{'func.func' op saves a 'tensor<16xbf16>' as value 1, but its backward takes a 'tensor<16xf32>'}}
 func.func @f_forward(%x: tensor<16xbf16>, %i: index)
     -> (index, tensor<16xbf16>)
@@ -96,34 +88,31 @@ func.func @f_backward(%i: index, %x: tensor<16xf32>)
   return
 }
 
-// -----
-
-// A call would be of the wrong type. Nothing changes, not even in pairs that
-// nobody calls.
-
-func.func @g_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> tensor<16xbf16>
-    attributes {commsched.backward = @g_backward,
-                commsched.num_forward_outputs = 0 : i64} {
-  return %x : tensor<16xbf16>
-}
-func.func @g_backward(%x: tensor<16xbf16>)
-    attributes {commsched.forward = @g_forward} {
-  return
-}
-func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> tensor<16xbf16>
-    attributes {commsched.backward = @f_backward,
-                commsched.num_forward_outputs = 0 : i64} {
-  return %x : tensor<16xbf16>
-}
-// expected-error@below {{'func.func' op saves its activations in another type from now on, but something refers to it}}
-func.func @f_backward(%x: tensor<16xbf16>)
-    attributes {commsched.forward = @f_forward} {
-  return
-}
-func.func @step(%x: tensor<16xbf16>) {
-  // expected-note@below {{here}}
-  call @f_backward(%x) : (tensor<16xbf16>) -> ()
-  return
-}
+  // A call would be of the wrong type. Nothing changes, not even in pairs that
+  // nobody calls.
+  func.func @g_forward(%x: tensor<16xbf16> {commsched.role = "input"})
+      -> tensor<16xbf16>
+      attributes {commsched.backward = @g_backward,
+                  commsched.num_forward_outputs = 0 : i64} {
+    return %x : tensor<16xbf16>
+  }
+  func.func @g_backward(%x: tensor<16xbf16>)
+      attributes {commsched.forward = @g_forward} {
+    return
+  }
+  func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
+      -> tensor<16xbf16>
+      attributes {commsched.backward = @f_backward,
+                  commsched.num_forward_outputs = 0 : i64} {
+    return %x : tensor<16xbf16>
+  }
+  // expected-error@below {{'func.func' op saves its activations in another type from now on, but something refers to it}}
+  func.func @f_backward(%x: tensor<16xbf16>)
+      attributes {commsched.forward = @f_forward} {
+    return
+  }
+  func.func @step(%x: tensor<16xbf16>) {
+    // expected-note@below {{here}}
+    call @f_backward(%x) : (tensor<16xbf16>) -> ()
+    return
+  }

@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --split-input-file --verify-diagnostics \
+// RUN: %rows %s | commsched-test-opt --split-input-file --verify-diagnostics \
 // RUN:   --test-split-function
 
 // expected-error@+1 {{'func.func' op is to become '@f_forward' and '@f_backward', but there is a '@f_backward'}}
@@ -8,6 +8,10 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
 }
 // expected-note@+1 {{it is here}}
 commsched.group @f_backward size(4)
+
+// -----
+
+ROW
 
 // -----
 
@@ -22,16 +26,12 @@ func.func @caller() {
   return
 }
 
-// -----
-
 // expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "h", but no value of the function has this name}}
 func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
     -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
                                  commsched.saved_values = ["arg0", "h"]} {
   return %x : tensor<4xf32>
 }
-
-// -----
 
 // expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "arg0" twice}}
 func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
@@ -40,23 +40,18 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
   return %x : tensor<4xf32>
 }
 
-// -----
-
-commsched.group @dp size(4)
-
-// expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "start", which is no value that can be saved}}
-func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
-                                 commsched.saved_values = ["start"]} {
-  // expected-note@+1 {{it is here}}
-  %start = commsched.all_reduce %x on @dp reduction(sum)
-      {commsched.name = "start"}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %sum = commsched.wait %start : !commsched.future<tensor<4xf32>>
-  return %sum : tensor<4xf32>
-}
-
-// -----
+  commsched.group @dp size(4)
+  // expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "start", which is no value that can be saved}}
+  func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
+      -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
+                                   commsched.saved_values = ["start"]} {
+    // expected-note@+1 {{it is here}}
+    %start = commsched.all_reduce %x on @dp reduction(sum)
+        {commsched.name = "start"}
+        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %sum = commsched.wait %start : !commsched.future<tensor<4xf32>>
+    return %sum : tensor<4xf32>
+  }
 
 func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
              %dy: tensor<4xf32> {commsched.role = "tangent"})
@@ -71,8 +66,6 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %h, %dx : tensor<4xf32>, tensor<4xf32>
 }
-
-// -----
 
 func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
              // expected-note@+1 {{'arg1' is a tangent, which only the backward has}}
