@@ -6,12 +6,13 @@
 The modules beside this file have one form each. The first line of a module
 says what becomes of it:
 
-    // becomes: commsched.all_gather, commsched.wait
+    // becomes: commsched.all_reduce reduction(sum), commsched.wait
     // becomes: barrier: REASON
     // becomes: stays: OPERATION
     // becomes: error: TEXT
 
-Operations are in the converted module, and no collective of StableHLO is. A
+Operations are in the converted module, on a line with what follows their name, and
+no collective of StableHLO is. A
 barrier stays, with a remark that has the reason and the time, and is an error
 with `strict`. What stays is neither. Whatever is no error comes back with its
 text, can be scheduled, and can be read again then.
@@ -93,7 +94,9 @@ def check_barrier(opt, source, reason):
 def check_converted(opt, source, names):
     text = convert(opt, source, f"{CONVERT}=strict")
     for name in names:
-        expect(f"{name} " in text, f"no {name} in: {text}")
+        operation, _, detail = name.partition(" ")
+        expect(any(f"{operation} " in line and detail in line
+                   for line in text.splitlines()), f"no {name} in: {text}")
     expect(not COLLECTIVE.search(text), f"not converted: {text}")
 
 
@@ -134,8 +137,8 @@ def describe(source):
         return kind
     if kind == "stays":
         return "stays, no barrier"
-    return ", ".join(f"`{name.removeprefix('commsched.')}`" for name in
-                     becomes.split(", "))
+    return ", ".join(f"`{name.split()[0].removeprefix('commsched.')}`"
+                     for name in becomes.split(", "))
 
 
 def make_page(sources):

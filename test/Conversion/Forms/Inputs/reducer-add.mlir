@@ -1,4 +1,4 @@
-// becomes: commsched.all_reduce
+// becomes: commsched.all_reduce reduction(sum)
 // The reducer is `add`.
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 8 : i32} {
   func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {

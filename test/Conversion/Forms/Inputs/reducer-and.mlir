@@ -1,12 +1,12 @@
-// becomes: commsched.all_reduce
+// becomes: commsched.all_reduce reduction(band)
 // The reducer is `and`.
 module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 8 : i32} {
-  func.func @main(%x: tensor<8xi32>) -> tensor<8xi32> {
+  func.func @main(%x: tensor<8xi1>) -> tensor<8xi1> {
     %0 = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>}> ({
-    ^bb0(%p: tensor<i32>, %q: tensor<i32>):
-      %c = "stablehlo.and"(%p, %q) : (tensor<i32>, tensor<i32>) -> tensor<i32>
-      "stablehlo.return"(%c) : (tensor<i32>) -> ()
-    }) : (tensor<8xi32>) -> tensor<8xi32>
-    return %0 : tensor<8xi32>
+    ^bb0(%p: tensor<i1>, %q: tensor<i1>):
+      %c = "stablehlo.and"(%p, %q) : (tensor<i1>, tensor<i1>) -> tensor<i1>
+      "stablehlo.return"(%c) : (tensor<i1>) -> ()
+    }) : (tensor<8xi1>) -> tensor<8xi1>
+    return %0 : tensor<8xi1>
   }
 }
