@@ -7,6 +7,8 @@
 // describes, an operation that holds collectives in a region, or a blocking
 // collective. What only computes does, as "free" shows.
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(4)
 commsched.group @h size(2)
 func.func private @unknown()
@@ -22,15 +24,13 @@ func.func private @unknown()
 // SINK-NEXT: commsched.all_reduce %arg0
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: "foreign.op"()
-func.func @unregistered_operation(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @unregistered_operation(%x: !t, %y: !t) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   "foreign.op"() : () -> ()
-  %f2 = commsched.all_reduce %y on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
+  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
+  %w2 = commsched.wait %f2 : !future
   return
 }
 
@@ -41,15 +41,13 @@ func.func @unregistered_operation(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // RAISE-NEXT: commsched.all_reduce %arg1
 // RAISE-NEXT: compute "free"
 // RAISE-NEXT: commsched.wait
-func.func @call(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @call(%x: !t, %y: !t) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   func.call @unknown() : () -> ()
-  %f2 = commsched.all_reduce %y on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
+  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
+  %w2 = commsched.wait %f2 : !future
   return
 }
 
@@ -70,16 +68,14 @@ func.func @call(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // RAISE-NEXT: compute "first"
 // RAISE-NEXT: commsched.wait
 // RAISE-NEXT: compute "second"
-func.func @blocking_collective(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %free = commsched.compute "first"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @blocking_collective(%x: !t, %y: !t) {
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  %free = commsched.compute "first"(%x) : (!t) -> !t
   commsched.barrier on @h
-  %f2 = commsched.all_reduce %y on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
-  %free2 = commsched.compute "second"(%y) : (tensor<4xf32>) -> tensor<4xf32>
+  %f2 = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
+  %w2 = commsched.wait %f2 : !future
+  %free2 = commsched.compute "second"(%y) : (!t) -> !t
   return
 }
 
@@ -102,21 +98,17 @@ func.func @blocking_collective(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // SINK-NEXT: commsched.all_reduce
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: }
-func.func @collectives_in_a_region(%x: tensor<4xf32>, %y: tensor<4xf32>,
-                                   %c: i1) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @collectives_in_a_region(%x: !t, %y: !t, %c: i1) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   scf.if %c {
-    %inner = commsched.compute "inner"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-    %f1 = commsched.all_reduce %y on @h reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %w1 = commsched.wait %f1 : !commsched.future<tensor<4xf32>>
+    %inner = commsched.compute "inner"(%y) : (!t) -> !t
+    %f1 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
+    %w1 = commsched.wait %f1 : !future
   }
-  %f2 = commsched.all_reduce %y on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
+  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
+  %w2 = commsched.wait %f2 : !future
   return
 }
 
@@ -130,46 +122,40 @@ func.func @collectives_in_a_region(%x: tensor<4xf32>, %y: tensor<4xf32>,
 // RAISE: scf.yield
 // RAISE: commsched.all_reduce %arg1
 // RAISE-NEXT: compute "free"
-func.func @collectives_deep_in_a_loop(%x: tensor<4xf32>, %y: tensor<4xf32>,
-                                      %c: i1, %n: index) -> tensor<4xf32> {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %r = scf.for %i = %n to %n step %n iter_args(%it = %y) -> tensor<4xf32> {
-    %s = scf.if %c -> tensor<4xf32> {
-      %inner = commsched.compute "inner"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-      %f1 = commsched.all_reduce %it on @h reduction(sum)
-          : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-      %w1 = commsched.wait %f1 : !commsched.future<tensor<4xf32>>
-      scf.yield %w1 : tensor<4xf32>
+func.func @collectives_deep_in_a_loop(%x: !t, %y: !t, %c: i1, %n: index) -> !t {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  %r = scf.for %i = %n to %n step %n iter_args(%it = %y) -> !t {
+    %s = scf.if %c -> !t {
+      %inner = commsched.compute "inner"(%y) : (!t) -> !t
+      %f1 = commsched.all_reduce %it on @h reduction(sum) : !t -> !future
+      %w1 = commsched.wait %f1 : !future
+      scf.yield %w1 : !t
     } else {
-      scf.yield %it : tensor<4xf32>
+      scf.yield %it : !t
     }
-    scf.yield %s : tensor<4xf32>
+    scf.yield %s : !t
   }
-  %f2 = commsched.all_reduce %y on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
-  return %r : tensor<4xf32>
+  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
+  %w2 = commsched.wait %f2 : !future
+  return %r : !t
 }
 
 // A region that only computes is computation: the start rises above it.
 // CHECK-LABEL: func.func @region_that_only_computes(
 // RAISE-NEXT: commsched.all_reduce %arg0
 // RAISE-NEXT: scf.if
-func.func @region_that_only_computes(%x: tensor<4xf32>, %c: i1)
-    -> tensor<4xf32> {
-  %s = scf.if %c -> tensor<4xf32> {
-    %t = commsched.compute "t"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %t : tensor<4xf32>
+func.func @region_that_only_computes(%x: !t, %c: i1) -> !t {
+  %s = scf.if %c -> !t {
+    %t = commsched.compute "t"(%x) : (!t) -> !t
+    scf.yield %t : !t
   } else {
-    scf.yield %x : tensor<4xf32>
+    scf.yield %x : !t
   }
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  return %s : tensor<4xf32>
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  return %s : !t
 }
 
 // Collectives of one group keep their order; of several groups they need not:
@@ -183,19 +169,15 @@ func.func @region_that_only_computes(%x: tensor<4xf32>, %c: i1)
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: commsched.wait
-func.func @order_on_each_group(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %f1 = commsched.all_reduce %w on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %f2 = commsched.all_reduce %y on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %f3 = commsched.all_reduce %y on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<4xf32>>
+func.func @order_on_each_group(%x: !t, %y: !t) {
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  %f1 = commsched.all_reduce %w on @g reduction(sum) : !t -> !future
+  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
+  %f3 = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
+  %w1 = commsched.wait %f1 : !future
+  %w2 = commsched.wait %f2 : !future
+  %w3 = commsched.wait %f3 : !future
   return
 }
 
@@ -207,17 +189,14 @@ func.func @order_on_each_group(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // SINK-NEXT: commsched.all_reduce %arg1 on @h
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: commsched.wait
-func.func @order_across_groups(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %f1 = commsched.all_reduce %w on @g reduction(sum)
-      {commsched.order = 0 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %f2 = commsched.all_reduce %y on @h reduction(sum)
-      {commsched.order = 5 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
+func.func @order_across_groups(%x: !t, %y: !t) {
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  %f1 = commsched.all_reduce %w on @g reduction(sum) {commsched.order = 0 : i64}
+      : !t -> !future
+  %f2 = commsched.all_reduce %y on @h reduction(sum) {commsched.order = 5 : i64}
+      : !t -> !future
+  %w1 = commsched.wait %f1 : !future
+  %w2 = commsched.wait %f2 : !future
   return
 }

@@ -6,10 +6,13 @@
 // that it need not follow: "free" shows that it moves, and what still stands
 // ahead of "leads" is there because of the rule that the function is named for.
 
+!t = tensor<4xf32>
+!memory = memref<4xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(4)
 commsched.group @h size(2)
 func.func private @unknown()
-func.func private @writes_argument(tensor<4xf32>)
+func.func private @writes_argument(!t)
 
 // CHECK-LABEL: func.func @reader_before_write_in_place(
 // CHECK-NEXT: compute "reader"
@@ -17,14 +20,12 @@ func.func private @writes_argument(tensor<4xf32>)
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @reader_before_write_in_place(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @reader_before_write_in_place(%x: !t, %y: !t) {
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %r = commsched.compute "reader"(%x) : (!t) -> !t
+  %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -34,14 +35,12 @@ func.func @reader_before_write_in_place(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @reader_after_write_in_place(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %a = commsched.compute "add_"(%x) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %l = commsched.compute "leads"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @reader_after_write_in_place(%x: !t, %y: !t) {
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %a = commsched.compute "add_"(%x) {mutates = array<i64: 0>} : (!t) -> !t
+  %l = commsched.compute "leads"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -56,20 +55,16 @@ func.func @reader_after_write_in_place(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @write_through_views(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %v1 = commsched.compute "view1"(%x) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+func.func @write_through_views(%x: !t, %y: !t) {
+  %v1 = commsched.compute "view1"(%x) {alias = 0 : i64} : (!t) -> !t
   %v1b = tensor.expand_shape %v1 [[0, 1]] output_shape [2, 2]
-      : tensor<4xf32> into tensor<2x2xf32>
-  %v2 = commsched.compute "view2"(%x) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%v1b) : (tensor<2x2xf32>) -> tensor<4xf32>
-  %l = commsched.compute "leads"(%v2) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+      : !t into tensor<2x2xf32>
+  %v2 = commsched.compute "view2"(%x) {alias = 0 : i64} : (!t) -> !t
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %r = commsched.compute "reader"(%v1b) : (tensor<2x2xf32>) -> !t
+  %l = commsched.compute "leads"(%v2) {mutates = array<i64: 0>} : (!t) -> !t
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -81,16 +76,13 @@ func.func @write_through_views(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @write_through_a_choice(%x: tensor<4xf32>, %y: tensor<4xf32>,
-                                  %z: tensor<4xf32>, %c: i1) {
-  %free = commsched.compute "free"(%z) : (tensor<4xf32>) -> tensor<4xf32>
-  %s = arith.select %c, %x, %y : tensor<4xf32>
-  %r = commsched.compute "reader"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %l = commsched.compute "leads"(%s) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @write_through_a_choice(%x: !t, %y: !t, %z: !t, %c: i1) {
+  %free = commsched.compute "free"(%z) : (!t) -> !t
+  %s = arith.select %c, %x, %y : !t
+  %r = commsched.compute "reader"(%y) : (!t) -> !t
+  %l = commsched.compute "leads"(%s) {mutates = array<i64: 0>} : (!t) -> !t
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -100,12 +92,12 @@ func.func @write_through_a_choice(%x: tensor<4xf32>, %y: tensor<4xf32>,
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @start_in_place_after_readers(%x: tensor<4xf32>, %b: tensor<4xf32>) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%b) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @start_in_place_after_readers(%x: !t, %b: !t) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %r = commsched.compute "reader"(%b) : (!t) -> !t
   %f = commsched.all_reduce %x on @g reduction(sum) into %b
-      : tensor<4xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+      : !t into !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -117,15 +109,14 @@ func.func @start_in_place_after_readers(%x: tensor<4xf32>, %b: tensor<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @reader_of_buffer_after_wait(%x: tensor<4xf32>, %b: tensor<4xf32>) {
+func.func @reader_of_buffer_after_wait(%x: !t, %b: !t) {
   %f = commsched.all_reduce %x on @g reduction(sum) into %b
-      : tensor<4xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %l = commsched.compute "leads"(%b) : (tensor<4xf32>) -> tensor<4xf32>
-  %f2 = commsched.all_reduce %l on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
+      : !t into !t -> !future
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %w = commsched.wait %f : !future
+  %l = commsched.compute "leads"(%b) : (!t) -> !t
+  %f2 = commsched.all_reduce %l on @h reduction(sum) : !t -> !future
+  %w2 = commsched.wait %f2 : !future
   return
 }
 
@@ -137,17 +128,13 @@ func.func @reader_of_buffer_after_wait(%x: tensor<4xf32>, %b: tensor<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @sent_value_is_overwritten_after_wait(%x: tensor<4xf32>,
-                                                %y: tensor<4xf32>) {
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %f2 = commsched.all_reduce %l on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
+func.func @sent_value_is_overwritten_after_wait(%x: !t, %y: !t) {
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %w = commsched.wait %f : !future
+  %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
+  %f2 = commsched.all_reduce %l on @h reduction(sum) : !t -> !future
+  %w2 = commsched.wait %f2 : !future
   return
 }
 
@@ -166,23 +153,21 @@ func.func @sent_value_is_overwritten_after_wait(%x: tensor<4xf32>,
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: resize_storage %{{.*}} bytes(0)
 // CHECK-NEXT: commsched.wait
-func.func @unsharded_parameter(
-    %p: memref<4xf32> {commsched.role = "unsharded_param"},
-    %full: tensor<4xf32>, %x: tensor<4xf32>) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  %t = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %u = commsched.compute "use"(%t) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  %t2 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %l = commsched.compute "leads"(%t2) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @unsharded_parameter(%p: !memory {commsched.role = "unsharded_param"},
+    %full: !t, %x: !t) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  commsched.resize_storage %p bytes(16) : !memory
+  commsched.fsdp_copy %full into %p : !t, !memory
+  %t = bufferization.to_tensor %p : !memory to !t
+  %u = commsched.compute "use"(%t) : (!t) -> !t
+  commsched.resize_storage %p bytes(0) : !memory
+  commsched.resize_storage %p bytes(16) : !memory
+  commsched.fsdp_copy %full into %p : !t, !memory
+  %t2 = bufferization.to_tensor %p : !memory to !t
+  %l = commsched.compute "leads"(%t2) : (!t) -> !t
+  commsched.resize_storage %p bytes(0) : !memory
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -193,16 +178,13 @@ func.func @unsharded_parameter(
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: fsdp_copy %{{.*}} into %arg0
 // CHECK-NEXT: commsched.wait
-func.func @memrefs_with_roles(
-    %p: memref<4xf32> {commsched.role = "unsharded_param"},
-    %q: memref<4xf32> {commsched.role = "unsharded_param"},
-    %x: tensor<4xf32>) {
-  commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
-  commsched.fsdp_copy %x into %q : tensor<4xf32>, memref<4xf32>
-  %t = bufferization.to_tensor %q : memref<4xf32> to tensor<4xf32>
-  %f = commsched.all_reduce %t on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @memrefs_with_roles(%p: !memory {commsched.role = "unsharded_param"},
+    %q: !memory {commsched.role = "unsharded_param"}, %x: !t) {
+  commsched.fsdp_copy %x into %p : !t, !memory
+  commsched.fsdp_copy %x into %q : !t, !memory
+  %t = bufferization.to_tensor %q : !memory to !t
+  %f = commsched.all_reduce %t on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -213,14 +195,12 @@ func.func @memrefs_with_roles(
 // CHECK-NEXT: bufferization.to_tensor %arg1
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: commsched.wait
-func.func @memrefs_without_roles(%p: memref<4xf32>, %q: memref<4xf32>,
-                                 %x: tensor<4xf32>) {
-  commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
-  commsched.fsdp_copy %x into %q : tensor<4xf32>, memref<4xf32>
-  %t = bufferization.to_tensor %q : memref<4xf32> to tensor<4xf32>
-  %f = commsched.all_reduce %t on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @memrefs_without_roles(%p: !memory, %q: !memory, %x: !t) {
+  commsched.fsdp_copy %x into %p : !t, !memory
+  commsched.fsdp_copy %x into %q : !t, !memory
+  %t = bufferization.to_tensor %q : !memory to !t
+  %f = commsched.all_reduce %t on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -233,16 +213,15 @@ func.func @memrefs_without_roles(%p: memref<4xf32>, %q: memref<4xf32>,
 // CHECK-NEXT: bufferization.to_tensor
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
-func.func @loads_and_stores(%x: tensor<4xf32>, %i: index, %v: f32) -> f32 {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %m = memref.alloc() : memref<4xf32>
-  memref.store %v, %m[%i] : memref<4xf32>
-  %old = memref.load %m[%i] : memref<4xf32>
-  memref.store %v, %m[%i] : memref<4xf32>
-  %t = bufferization.to_tensor %m : memref<4xf32> to tensor<4xf32>
-  %f = commsched.all_reduce %t on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @loads_and_stores(%x: !t, %i: index, %v: f32) -> f32 {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %m = memref.alloc() : !memory
+  memref.store %v, %m[%i] : !memory
+  %old = memref.load %m[%i] : !memory
+  memref.store %v, %m[%i] : !memory
+  %t = bufferization.to_tensor %m : !memory to !t
+  %f = commsched.all_reduce %t on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return %old : f32
 }
 
@@ -255,15 +234,14 @@ func.func @loads_and_stores(%x: tensor<4xf32>, %i: index, %v: f32) -> f32 {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @tensor_behind_a_memref(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %m = bufferization.to_buffer %x : tensor<4xf32> to memref<4xf32>
-  "foreign.keep"(%m) : (memref<4xf32>) -> ()
-  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @tensor_behind_a_memref(%x: !t, %y: !t) {
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %m = bufferization.to_buffer %x : !t to !memory
+  "foreign.keep"(%m) : (!memory) -> ()
+  %r = commsched.compute "reader"(%x) : (!t) -> !t
   "foreign.write"() : () -> ()
-  %f = commsched.all_reduce %y on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  %f = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -274,14 +252,12 @@ func.func @tensor_behind_a_memref(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @random_numbers(%x: tensor<4xf32>, %y: tensor<4xf32>) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "dropout"(%x) {random}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %l = commsched.compute "leads"(%y) {random} : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @random_numbers(%x: !t, %y: !t) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %r = commsched.compute "dropout"(%x) {random} : (!t) -> !t
+  %l = commsched.compute "leads"(%y) {random} : (!t) -> !t
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -294,15 +270,14 @@ func.func @random_numbers(%x: tensor<4xf32>, %y: tensor<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @calls(%x: tensor<4xf32>, %y: tensor<4xf32>, %m: memref<4xf32>) {
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "random"(%y) {random} : (tensor<4xf32>) -> tensor<4xf32>
-  %s = commsched.compute "of_memory"(%m) : (memref<4xf32>) -> tensor<4xf32>
-  %t = commsched.compute "of_argument"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  func.call @writes_argument(%x) : (tensor<4xf32>) -> ()
-  %f = commsched.all_reduce %y on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @calls(%x: !t, %y: !t, %m: !memory) {
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %r = commsched.compute "random"(%y) {random} : (!t) -> !t
+  %s = commsched.compute "of_memory"(%m) : (!memory) -> !t
+  %t = commsched.compute "of_argument"(%x) : (!t) -> !t
+  func.call @writes_argument(%x) : (!t) -> ()
+  %f = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -313,13 +288,12 @@ func.func @calls(%x: tensor<4xf32>, %y: tensor<4xf32>, %m: memref<4xf32>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @effects_keep_their_order(%x: tensor<4xf32>, %m: memref<4xf32>) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.compute "print"(%x) : (tensor<4xf32>) -> ()
-  %l = commsched.compute "leads"(%m) : (memref<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+func.func @effects_keep_their_order(%x: !t, %m: !memory) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  commsched.compute "print"(%x) : (!t) -> ()
+  %l = commsched.compute "leads"(%m) : (!memory) -> !t
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -331,18 +305,17 @@ func.func @effects_keep_their_order(%x: tensor<4xf32>, %m: memref<4xf32>) {
 // CHECK: }
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
-func.func @captured_values(%x: tensor<4xf32>, %c: i1) {
-  %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %a = commsched.compute "captured"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %l = scf.if %c -> tensor<4xf32> {
-    %r = commsched.compute "inner"(%a) : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %r : tensor<4xf32>
+func.func @captured_values(%x: !t, %c: i1) {
+  %free = commsched.compute "free"(%x) : (!t) -> !t
+  %a = commsched.compute "captured"(%x) : (!t) -> !t
+  %l = scf.if %c -> !t {
+    %r = commsched.compute "inner"(%a) : (!t) -> !t
+    scf.yield %r : !t
   } else {
-    scf.yield %x : tensor<4xf32>
+    scf.yield %x : !t
   }
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -356,24 +329,21 @@ func.func @captured_values(%x: tensor<4xf32>, %c: i1) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 func.func @regions_write_what_they_capture(
-    %x: tensor<4xf32>, %m: memref<4xf32>, %v: f32, %i: index, %c: i1) {
-  %free = commsched.compute "free"(%m) : (memref<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %l = scf.if %c -> tensor<4xf32> {
-    %local = memref.alloc() : memref<4xf32>
-    memref.store %v, %local[%i] : memref<4xf32>
-    %view = commsched.compute "view"(%x) {alias = 0 : i64}
-        : (tensor<4xf32>) -> tensor<4xf32>
-    %y = commsched.compute "add_"(%view) {mutates = array<i64: 0>}
-        : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %y : tensor<4xf32>
+    %x: !t, %m: !memory, %v: f32, %i: index, %c: i1) {
+  %free = commsched.compute "free"(%m) : (!memory) -> !t
+  %r = commsched.compute "reader"(%x) : (!t) -> !t
+  %l = scf.if %c -> !t {
+    %local = memref.alloc() : !memory
+    memref.store %v, %local[%i] : !memory
+    %view = commsched.compute "view"(%x) {alias = 0 : i64} : (!t) -> !t
+    %y = commsched.compute "add_"(%view) {mutates = array<i64: 0>} : (!t) -> !t
+    scf.yield %y : !t
   } else {
-    %y = commsched.compute "zero"() : () -> tensor<4xf32>
-    scf.yield %y : tensor<4xf32>
+    %y = commsched.compute "zero"() : () -> !t
+    scf.yield %y : !t
   }
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -385,18 +355,15 @@ func.func @regions_write_what_they_capture(
 // CHECK-NEXT: }
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
-func.func @loops_write_their_arguments(%x: tensor<4xf32>, %y: tensor<4xf32>,
-                                       %n: index) {
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %s = scf.for %i = %n to %n step %n iter_args(%it = %x) -> tensor<4xf32> {
-    %t = commsched.compute "add_"(%it) {mutates = array<i64: 0>}
-        : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %t : tensor<4xf32>
+func.func @loops_write_their_arguments(%x: !t, %y: !t, %n: index) {
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %r = commsched.compute "reader"(%x) : (!t) -> !t
+  %s = scf.for %i = %n to %n step %n iter_args(%it = %x) -> !t {
+    %t = commsched.compute "add_"(%it) {mutates = array<i64: 0>} : (!t) -> !t
+    scf.yield %t : !t
   }
-  %f = commsched.all_reduce %s on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  %f = commsched.all_reduce %s on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -410,21 +377,18 @@ func.func @loops_write_their_arguments(%x: tensor<4xf32>, %y: tensor<4xf32>,
 // CHECK-NEXT: compute "leads"
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
-func.func @results_of_loops_are_written(%x: tensor<4xf32>, %y: tensor<4xf32>,
-                                        %n: index) {
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %s = scf.for %i = %n to %n step %n iter_args(%it = %x) -> tensor<4xf32> {
+func.func @results_of_loops_are_written(%x: !t, %y: !t, %n: index) {
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %r = commsched.compute "reader"(%x) : (!t) -> !t
+  %s = scf.for %i = %n to %n step %n iter_args(%it = %x) -> !t {
     %t = commsched.compute "add_"(%it) {alias = 0 : i64, mutates = array<i64: 0>}
-        : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %t : tensor<4xf32>
+        : (!t) -> !t
+    scf.yield %t : !t
   }
-  %r2 = commsched.compute "reader2"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %l = commsched.compute "leads"(%s) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %l on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  %r2 = commsched.compute "reader2"(%x) : (!t) -> !t
+  %l = commsched.compute "leads"(%s) {mutates = array<i64: 0>} : (!t) -> !t
+  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
   return
 }
 
@@ -439,22 +403,19 @@ func.func @results_of_loops_are_written(%x: tensor<4xf32>, %y: tensor<4xf32>,
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: compute "free"
-func.func @loops_take_over_storage(%y: tensor<4xf32>, %n: index)
-    -> (tensor<4xf32>, tensor<4xf32>) {
-  %x = commsched.compute "x"() : () -> tensor<4xf32>
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %free2 = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @loops_take_over_storage(%y: !t, %n: index) -> (!t, !t) {
+  %x = commsched.compute "x"() : () -> !t
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %free2 = commsched.compute "free"(%y) : (!t) -> !t
+  %r = commsched.compute "reader"(%x) : (!t) -> !t
   %s:2 = scf.for %i = %n to %n step %n iter_args(%it = %x, %on = %y)
-      -> (tensor<4xf32>, tensor<4xf32>) {
-    %t = commsched.compute "t"(%it, %on)
-        : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %t, %on : tensor<4xf32>, tensor<4xf32>
+      -> (!t, !t) {
+    %t = commsched.compute "t"(%it, %on) : (!t, !t) -> !t
+    scf.yield %t, %on : !t, !t
   }
-  %f = commsched.all_reduce %s#0 on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  return %free, %free2 : tensor<4xf32>, tensor<4xf32>
+  %f = commsched.all_reduce %s#0 on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  return %free, %free2 : !t, !t
 }
 
 // Who reads a value stays before the update of a part of it in place.
@@ -464,17 +425,14 @@ func.func @loops_take_over_storage(%y: tensor<4xf32>, %n: index)
 // CHECK-NEXT: tensor.insert_slice
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
-func.func @updates_take_over_storage(%y: tensor<4xf32>, %u: tensor<2xf32>)
-    -> tensor<4xf32> {
-  %x = commsched.compute "x"() : () -> tensor<4xf32>
-  %free = commsched.compute "free"(%y) : (tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "reader"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %s = tensor.insert_slice %u into %x[0] [2] [1]
-      : tensor<2xf32> into tensor<4xf32>
-  %f = commsched.all_reduce %s on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  return %free : tensor<4xf32>
+func.func @updates_take_over_storage(%y: !t, %u: tensor<2xf32>) -> !t {
+  %x = commsched.compute "x"() : () -> !t
+  %free = commsched.compute "free"(%y) : (!t) -> !t
+  %r = commsched.compute "reader"(%x) : (!t) -> !t
+  %s = tensor.insert_slice %u into %x[0] [2] [1] : tensor<2xf32> into !t
+  %f = commsched.all_reduce %s on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  return %free : !t
 }
 
 // In the block of a region, values from outside are ordered too; nothing tells
@@ -485,17 +443,14 @@ func.func @updates_take_over_storage(%y: tensor<4xf32>, %u: tensor<2xf32>)
 // CHECK-NEXT: compute "leads"
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
-func.func @values_from_outside_of_the_block(%x: tensor<4xf32>, %c: i1) {
-  %v = commsched.compute "view"(%x) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+func.func @values_from_outside_of_the_block(%x: !t, %c: i1) {
+  %v = commsched.compute "view"(%x) {alias = 0 : i64} : (!t) -> !t
   scf.if %c {
-    %z = commsched.compute "free"() : () -> tensor<4xf32>
-    %r = commsched.compute "reader"(%v) : (tensor<4xf32>) -> tensor<4xf32>
-    %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>}
-        : (tensor<4xf32>) -> tensor<4xf32>
-    %f = commsched.all_reduce %l on @g reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    %z = commsched.compute "free"() : () -> !t
+    %r = commsched.compute "reader"(%v) : (!t) -> !t
+    %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
+    %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
+    %w = commsched.wait %f : !future
   }
   return
 }
@@ -508,12 +463,11 @@ func.func @values_from_outside_of_the_block(%x: tensor<4xf32>, %c: i1) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "free"
 // CHECK-NEXT: commsched.wait
-func.func @block_without_terminator(%x: tensor<4xf32>) {
+func.func @block_without_terminator(%x: !t) {
   "foreign.region"() ({
-    %free = commsched.compute "free"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    %f = commsched.all_reduce %x on @g reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+    %free = commsched.compute "free"(%x) : (!t) -> !t
+    %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+    %w = commsched.wait %f : !future
   }, {}) : () -> ()
   return
 }

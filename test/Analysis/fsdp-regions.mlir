@@ -6,6 +6,9 @@
 // Inside regions, and around them. A block knows the function's arguments and
 // constants, and nothing else that is defined around it.
 
+!part = tensor<4xf32>
+!whole = tensor<16xf32>
+!future = !commsched.future<!whole>
 commsched.group @g size(4)
 
 // CHECK-LABEL: func.func @loop(
@@ -19,19 +22,17 @@ commsched.group @g size(4)
 // REMARK: 'scattered': what it scatters goes to scf.yield
 // REMARK-NOT: NotFsdp
 func.func @loop(%p: tensor<3x4xf32> {commsched.role = "parameter"},
-                %a: tensor<16xf32>, %n: index)
-    -> tensor<4xf32> {
-  %zeros = arith.constant dense<0.0> : tensor<4xf32>
+                %a: !whole, %n: index) -> !part {
+  %zeros = arith.constant dense<0.0> : !part
   %cast = arith.truncf %p : tensor<3x4xf32> to tensor<3x4xbf16>
-  %r = scf.for %i = %n to %n step %n iter_args(%it = %zeros)
-      -> tensor<4xf32> {
+  %r = scf.for %i = %n to %n step %n iter_args(%it = %zeros) -> !part {
     %layer = tensor.extract_slice %p[%i, 0] [1, 4] [1, 1]
-        : tensor<3x4xf32> to tensor<4xf32>
+        : tensor<3x4xf32> to !part
     %f0 = commsched.all_gather %layer on @g dim(0) {commsched.name = "layer"}
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %w0 = commsched.wait %f0 : !commsched.future<tensor<16xf32>>
+        : !part -> !future
+    %w0 = commsched.wait %f0 : !future
     %padded = tensor.concat dim(0) %layer, %zeros
-        : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+        : (!part, !part) -> tensor<8xf32>
     %f1 = commsched.all_gather %padded on @g dim(0) {commsched.name = "padded"}
         : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
     %w1 = commsched.wait %f1 : !commsched.future<tensor<32xf32>>
@@ -39,15 +40,14 @@ func.func @loop(%p: tensor<3x4xf32> {commsched.role = "parameter"},
         : tensor<3x4xbf16> -> !commsched.future<tensor<12x4xbf16>>
     %w2 = commsched.wait %f2 : !commsched.future<tensor<12x4xbf16>>
     %f3 = commsched.all_gather %it on @g dim(0) {commsched.name = "carried"}
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %w3 = commsched.wait %f3 : !commsched.future<tensor<16xf32>>
+        : !part -> !future
+    %w3 = commsched.wait %f3 : !future
     %f4 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-        {commsched.name = "scattered"}
-        : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-    %w4 = commsched.wait %f4 : !commsched.future<tensor<4xf32>>
-    scf.yield %w4 : tensor<4xf32>
+        {commsched.name = "scattered"} : !whole -> !commsched.future<!part>
+    %w4 = commsched.wait %f4 : !commsched.future<!part>
+    scf.yield %w4 : !part
   }
-  return %r : tensor<4xf32>
+  return %r : !part
 }
 
 // An operation that holds a region moves data if the region computes nothing
@@ -65,78 +65,67 @@ func.func @loop(%p: tensor<3x4xf32> {commsched.role = "parameter"},
 // REMARK: 'also_branched': what it scatters goes to scf.if
 // REMARK: 'dead': reduces what no gradient scatter gives
 // REMARK-NOT: NotFsdp
-func.func @held(%p: tensor<4xf32> {commsched.role = "parameter"},
-                %q: tensor<4xf32> {commsched.role = "parameter"},
-                %a: tensor<16xf32>, %c: i1, %n: index)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %carried = scf.for %i = %n to %n step %n iter_args(%it = %p)
-      -> tensor<4xf32> {
-    scf.yield %it : tensor<4xf32>
+func.func @held(%p: !part {commsched.role = "parameter"},
+                %q: !part {commsched.role = "parameter"},
+                %a: !whole, %c: i1, %n: index) -> (!part, !part, !part) {
+  %carried = scf.for %i = %n to %n step %n iter_args(%it = %p) -> !part {
+    scf.yield %it : !part
   }
   %f0 = commsched.all_gather %carried on @g dim(0)
-      {commsched.name = "carried_on"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<16xf32>>
+      {commsched.name = "carried_on"} : !part -> !future
+  %w0 = commsched.wait %f0 : !future
 
-  %computed = scf.if %c -> tensor<4xf32> {
-    %mm = commsched.compute "mm"(%p) {flops = 1.0e9}
-        : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %mm : tensor<4xf32>
+  %computed = scf.if %c -> !part {
+    %mm = commsched.compute "mm"(%p) {flops = 1.0e9} : (!part) -> !part
+    scf.yield %mm : !part
   } else {
-    scf.yield %p : tensor<4xf32>
+    scf.yield %p : !part
   } {commsched.name = "computes"}
   %f1 = commsched.all_gather %computed on @g dim(0)
-      {commsched.name = "computed"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xf32>>
+      {commsched.name = "computed"} : !part -> !future
+  %w1 = commsched.wait %f1 : !future
 
-  %either = scf.if %c -> tensor<4xf32> {
-    scf.yield %q : tensor<4xf32>
+  %either = scf.if %c -> !part {
+    scf.yield %q : !part
   } else {
-    scf.yield %p : tensor<4xf32>
+    scf.yield %p : !part
   } {commsched.name = "selects"}
   %f2 = commsched.all_gather %either on @g dim(0) {commsched.name = "either"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<16xf32>>
+      : !part -> !future
+  %w2 = commsched.wait %f2 : !future
 
   %f3 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "captured"}
-      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<4xf32>>
+      {commsched.name = "captured"} : !whole -> !commsched.future<!part>
+  %w3 = commsched.wait %f3 : !commsched.future<!part>
   %generated = tensor.generate {
   ^bb0(%i: index):
-    %e = tensor.extract %w3[%i] : tensor<4xf32>
-    %o = tensor.extract %p[%i] : tensor<4xf32>
+    %e = tensor.extract %w3[%i] : !part
+    %o = tensor.extract %p[%i] : !part
     %s = arith.addf %e, %o : f32
     tensor.yield %s : f32
-  } : tensor<4xf32>
+  } : !part
 
   %f4 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "branched"}
-      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<4xf32>>
-  %branch = scf.if %c -> tensor<4xf32> {
+      {commsched.name = "branched"} : !whole -> !commsched.future<!part>
+  %w4 = commsched.wait %f4 : !commsched.future<!part>
+  %branch = scf.if %c -> !part {
     %f5 = commsched.all_reduce %w4 on @g reduction(sum)
-        {commsched.name = "inner"}
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %w5 = commsched.wait %f5 : !commsched.future<tensor<4xf32>>
-    scf.yield %w5 : tensor<4xf32>
+        {commsched.name = "inner"} : !part -> !commsched.future<!part>
+    %w5 = commsched.wait %f5 : !commsched.future<!part>
+    scf.yield %w5 : !part
   } else {
-    scf.yield %p : tensor<4xf32>
+    scf.yield %p : !part
   }
 
   %f6 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "also_branched"}
-      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-  %w6 = commsched.wait %f6 : !commsched.future<tensor<4xf32>>
+      {commsched.name = "also_branched"} : !whole -> !commsched.future<!part>
+  %w6 = commsched.wait %f6 : !commsched.future<!part>
   scf.if %c {
     %f7 = commsched.all_reduce %w6 on @g reduction(sum)
-        {commsched.name = "dead"}
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %w7 = commsched.wait %f7 : !commsched.future<tensor<4xf32>>
+        {commsched.name = "dead"} : !part -> !commsched.future<!part>
+    %w7 = commsched.wait %f7 : !commsched.future<!part>
   }
-  return %generated, %branch, %w6
-      : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  return %generated, %branch, %w6 : !part, !part, !part
 }
 
 // Blocks after the first: their arguments are anything, and what goes to
@@ -150,23 +139,21 @@ func.func @held(%p: tensor<4xf32> {commsched.role = "parameter"},
 // REMARK-LABEL: Function=blocks
 // REMARK: 'first': what it scatters goes to func.return
 // REMARK: 'passed_on': gathers a value from outside of its block
-func.func @blocks(%p: tensor<4xf32> {commsched.role = "parameter"},
-                  %a: tensor<16xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @blocks(%p: !part {commsched.role = "parameter"},
+                  %a: !whole) -> (!part, !part) {
   %f0 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "first"}
-      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<4xf32>>
-  cf.br ^bb1(%p : tensor<4xf32>)
-^bb1(%b: tensor<4xf32>):
+      {commsched.name = "first"} : !whole -> !commsched.future<!part>
+  %w0 = commsched.wait %f0 : !commsched.future<!part>
+  cf.br ^bb1(%p : !part)
+^bb1(%b: !part):
   %f1 = commsched.all_gather %p on @g dim(0) {commsched.name = "argument"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xf32>>
+      : !part -> !future
+  %w1 = commsched.wait %f1 : !future
   %f2 = commsched.all_gather %b on @g dim(0) {commsched.name = "passed_on"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<16xf32>>
+      : !part -> !future
+  %w2 = commsched.wait %f2 : !future
   %f3 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "last"}
-      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<4xf32>>
-  return %w0, %w3 : tensor<4xf32>, tensor<4xf32>
+      {commsched.name = "last"} : !whole -> !commsched.future<!part>
+  %w3 = commsched.wait %f3 : !commsched.future<!part>
+  return %w0, %w3 : !part, !part
 }

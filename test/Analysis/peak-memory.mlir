@@ -4,192 +4,170 @@
 // has 4096 bytes. The comments count in T what is live when an operation has
 // allocated its results and freed nothing yet.
 
+!T = tensor<1024xf32>
+!future = !commsched.future<!T>
 commsched.group @g size(4)
 
 // Arguments stay although they have no further users: x, y, a; then x, y, a, b.
 // CHECK: "function":"arguments_stay"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @arguments_stay(%x: tensor<1024xf32>, %y: tensor<1024xf32>)
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %b : tensor<1024xf32>
+func.func @arguments_stay(%x: !T, %y: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %b : !T
 }
 
 // A freeable argument and a saved activation go after their last use. At a:
 // x, s, a = 3, then x goes; at b: s, a, b = 3, then s and a go; at c: b, c.
 // CHECK: "function":"freeable_arguments_go"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @freeable_arguments_go(
-    %x: tensor<1024xf32> {commsched.freeable},
-    %s: tensor<1024xf32> {commsched.role = "saved_activation"})
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a, %s)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %c : tensor<1024xf32>
+func.func @freeable_arguments_go(%x: !T {commsched.freeable},
+    %s: !T {commsched.role = "saved_activation"}) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a, %s) : (!T, !T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  return %c : !T
 }
 
 // The same with what the next repetition replaces.
 // CHECK: "function":"carried_arguments_go"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @carried_arguments_go(
-    %x: tensor<1024xf32> {commsched.carried = 0 : i64},
-    %s: tensor<1024xf32> {commsched.carried = 1 : i64})
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a, %s)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %c, %b : tensor<1024xf32>, tensor<1024xf32>
+func.func @carried_arguments_go(%x: !T {commsched.carried = 0 : i64},
+    %s: !T {commsched.carried = 1 : i64}) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a, %s) : (!T, !T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  return %c, %b : !T, !T
 }
 
 // The same without leave to free. At c: x, s, b, c.
 // CHECK: "function":"other_roles_stay"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @other_roles_stay(
-    %x: tensor<1024xf32> {commsched.role = "parameter"},
-    %s: tensor<1024xf32> {commsched.role = "tangent"}) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a, %s)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %c : tensor<1024xf32>
+func.func @other_roles_stay(%x: !T {commsched.role = "parameter"},
+    %s: !T {commsched.role = "tangent"}) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a, %s) : (!T, !T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  return %c : !T
 }
 
 // A freeable argument that is returned stays: x, a, then x, a, b.
 // CHECK: "function":"returned_argument_stays"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @returned_argument_stays(%x: tensor<1024xf32> {commsched.freeable})
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %x, %b : tensor<1024xf32>, tensor<1024xf32>
+func.func @returned_argument_stays(%x: !T {commsched.freeable}) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %x, %b : !T, !T
 }
 
 // A freeable argument without users stays, as no user frees it: x, y, a; then
 // x, y, a, b.
 // CHECK: "function":"unused_argument_stays"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @unused_argument_stays(%x: tensor<1024xf32>,
-                                 %y: tensor<1024xf32> {commsched.freeable})
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %b : tensor<1024xf32>
+func.func @unused_argument_stays(%x: !T, %y: !T {commsched.freeable}) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %b : !T
 }
 
 // The use of a view is a use of the argument: x, a, b; then b, c and the small
 // d without x.
 // CHECK: "function":"freeable_through_a_view"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @freeable_through_a_view(%x: tensor<1024xf32> {commsched.freeable})
-    -> (tensor<1024xf32>, tensor<256xf32>) {
-  %v = commsched.compute "view"(%x) {alias = 0 : i64}
-      : (tensor<1024xf32>) -> tensor<1024xf32>
-  %a = commsched.compute "a"() : () -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a, %v)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %d = commsched.compute "d"(%c) : (tensor<1024xf32>) -> tensor<256xf32>
-  return %b, %d : tensor<1024xf32>, tensor<256xf32>
+func.func @freeable_through_a_view(%x: !T {commsched.freeable})
+    -> (!T, tensor<256xf32>) {
+  %v = commsched.compute "view"(%x) {alias = 0 : i64} : (!T) -> !T
+  %a = commsched.compute "a"() : () -> !T
+  %b = commsched.compute "b"(%a, %v) : (!T, !T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  %d = commsched.compute "d"(%c) : (!T) -> tensor<256xf32>
+  return %b, %d : !T, tensor<256xf32>
 }
 
 // A saved activation that a collective sends goes with the wait: at b: s, the
 // result, b = 3; at c: the result, b, c = 2 1/4.
 // CHECK: "function":"freeable_and_sent"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @freeable_and_sent(
-    %s: tensor<1024xf32> {commsched.role = "saved_activation"})
+func.func @freeable_and_sent(%s: !T {commsched.role = "saved_activation"})
     -> tensor<256xf32> {
-  %f = commsched.all_reduce %s on @g reduction(sum)
-      : tensor<1024xf32> -> !commsched.future<tensor<1024xf32>>
-  %b = commsched.compute "b"() : () -> tensor<1024xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %c = commsched.compute "c"(%r, %b)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<256xf32>
+  %f = commsched.all_reduce %s on @g reduction(sum) : !T -> !future
+  %b = commsched.compute "b"() : () -> !T
+  %r = commsched.wait %f : !future
+  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> tensor<256xf32>
   return %c : tensor<256xf32>
 }
 
 // Memref arguments stay like others: m, x, a, b.
 // CHECK: "function":"memref_argument_stays"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @memref_argument_stays(%m: memref<1024xf32>, %x: tensor<1024xf32>)
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %b : tensor<1024xf32>
+func.func @memref_argument_stays(%m: memref<1024xf32>, %x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %b : !T
 }
 
 // A returned value stays from where it is made: x, r, a, b.
 // CHECK: "function":"returned_values_stay"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @returned_values_stay(%x: tensor<1024xf32>)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %r = commsched.compute "r"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %r, %b : tensor<1024xf32>, tensor<1024xf32>
+func.func @returned_values_stay(%x: !T) -> (!T, !T) {
+  %r = commsched.compute "r"(%x) : (!T) -> !T
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %r, %b : !T, !T
 }
 
 // What a collective delivers stays when it is returned: x, the result, a, b.
 // CHECK: "function":"returned_from_a_collective"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @returned_from_a_collective(%x: tensor<1024xf32>)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<1024xf32> -> !commsched.future<tensor<1024xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %r, %b : tensor<1024xf32>, tensor<1024xf32>
+func.func @returned_from_a_collective(%x: !T) -> (!T, !T) {
+  %f = commsched.all_reduce %x on @g reduction(sum) : !T -> !future
+  %r = commsched.wait %f : !future
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %r, %b : !T, !T
 }
 
 // Returned through a view, the storage stays all the same: x, r, a, b. (Freed
 // after the view it would be 3.)
 // CHECK: "function":"returned_through_a_view"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @returned_through_a_view(%x: tensor<1024xf32>)
-    -> (tensor<32x32xf32>, tensor<1024xf32>) {
-  %r = commsched.compute "r"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+func.func @returned_through_a_view(%x: !T) -> (tensor<32x32xf32>, !T) {
+  %r = commsched.compute "r"(%x) : (!T) -> !T
   %v = commsched.compute "view"(%r) {alias = 0 : i64}
-      : (tensor<1024xf32>) -> tensor<32x32xf32>
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %v, %b : tensor<32x32xf32>, tensor<1024xf32>
+      : (!T) -> tensor<32x32xf32>
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %v, %b : tensor<32x32xf32>, !T
 }
 
 // A view allocates nothing and keeps what it shows: x, a; x, a, b with the
 // view of a view still to come; then x, a, b, c.
 // CHECK: "function":"views_keep_their_storage"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @views_keep_their_storage(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+func.func @views_keep_their_storage(%x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
   %v = tensor.expand_shape %a [[0, 1]] output_shape [32, 32]
-      : tensor<1024xf32> into tensor<32x32xf32>
+      : !T into tensor<32x32xf32>
   %w = commsched.compute "view"(%v) {alias = 0 : i64}
-      : (tensor<32x32xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b, %w)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-  return %c : tensor<1024xf32>
+      : (tensor<32x32xf32>) -> !T
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %c = commsched.compute "c"(%b, %w) : (!T, !T) -> !T
+  return %c : !T
 }
 
 // The view-like operations of tensor: only a and the small b, next to x.
 // CHECK: "function":"tensor_views"
 // CHECK-SAME: "peak_memory_bytes":9216,
-func.func @tensor_views(%x: tensor<1024xf32>) -> tensor<256xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %0 = tensor.cast %a : tensor<1024xf32> to tensor<?xf32>
-  %1 = tensor.cast %0 : tensor<?xf32> to tensor<1024xf32>
+func.func @tensor_views(%x: !T) -> tensor<256xf32> {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %0 = tensor.cast %a : !T to tensor<?xf32>
+  %1 = tensor.cast %0 : tensor<?xf32> to !T
   %2 = tensor.expand_shape %1 [[0, 1]] output_shape [32, 32]
-      : tensor<1024xf32> into tensor<32x32xf32>
+      : !T into tensor<32x32xf32>
   %3 = tensor.extract_slice %2[0, 0] [32, 32] [1, 1]
       : tensor<32x32xf32> to tensor<32x32xf32>
-  %4 = tensor.collapse_shape %3 [[0, 1]]
-      : tensor<32x32xf32> into tensor<1024xf32>
-  %b = commsched.compute "b"(%4) : (tensor<1024xf32>) -> tensor<256xf32>
+  %4 = tensor.collapse_shape %3 [[0, 1]] : tensor<32x32xf32> into !T
+  %b = commsched.compute "b"(%4) : (!T) -> tensor<256xf32>
   return %b : tensor<256xf32>
 }
 
@@ -197,55 +175,51 @@ func.func @tensor_views(%x: tensor<1024xf32>) -> tensor<256xf32> {
 // x, b = 2.
 // CHECK: "function":"unused_result"
 // CHECK-SAME: "peak_memory_bytes":8192,
-func.func @unused_result(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %b : tensor<1024xf32>
+func.func @unused_result(%x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  return %b : !T
 }
 
 // While its operation runs it is there: a, x and both of b.
 // CHECK: "function":"unused_result_while_it_is_made"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @unused_result_while_it_is_made(%x: tensor<1024xf32>)
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b:2 = commsched.compute "b"(%a)
-      : (tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>)
-  return %b#0 : tensor<1024xf32>
+func.func @unused_result_while_it_is_made(%x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b:2 = commsched.compute "b"(%a) : (!T) -> (!T, !T)
+  return %b#0 : !T
 }
 
 // A result whose only use is a view goes with the view: x, a; then x, b, c.
 // CHECK: "function":"unused_view"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @unused_view(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %v = commsched.compute "view"(%a) {alias = 0 : i64}
-      : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %c : tensor<1024xf32>
+func.func @unused_view(%x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %v = commsched.compute "view"(%a) {alias = 0 : i64} : (!T) -> !T
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  return %c : !T
 }
 
 // Each result of an operation has storage of its own: x and both at a; then x,
 // the second, b = 3 T; then x, b, c.
 // CHECK: "function":"several_results"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @several_results(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a:2 = commsched.compute "a"(%x)
-      : (tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>)
-  %b = commsched.compute "b"(%a#1) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %c : tensor<1024xf32>
+func.func @several_results(%x: !T) -> !T {
+  %a:2 = commsched.compute "a"(%x) : (!T) -> (!T, !T)
+  %b = commsched.compute "b"(%a#1) : (!T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  return %c : !T
 }
 
 // Scalars, and tensors of 0 elements, take nothing; sub-byte elements take
 // whole bytes: 4096 + 1024 + 4096.
 // CHECK: "function":"sizes"
 // CHECK-SAME: "peak_memory_bytes":9216,
-func.func @sizes(%x: tensor<1024xf32>, %i: i64) -> tensor<512xcomplex<f32>> {
+func.func @sizes(%x: !T, %i: i64) -> tensor<512xcomplex<f32>> {
   %e = commsched.compute "empty"(%i) : (i64) -> tensor<0x1024xf32>
   %a = commsched.compute "a"(%x, %e)
-      : (tensor<1024xf32>, tensor<0x1024xf32>) -> tensor<1024xi4>
+      : (!T, tensor<0x1024xf32>) -> tensor<1024xi4>
   %b = commsched.compute "b"(%a) : (tensor<1024xi4>) -> tensor<512xcomplex<f32>>
   return %b : tensor<512xcomplex<f32>>
 }
@@ -255,14 +229,12 @@ func.func @sizes(%x: tensor<1024xf32>, %i: i64) -> tensor<512xcomplex<f32>> {
 // wait a goes; at c: x, the result, b, c = 3 1/4.
 // CHECK: "function":"sent_until_the_wait"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @sent_until_the_wait(%x: tensor<1024xf32>) -> tensor<256xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %f = commsched.all_reduce %a on @g reduction(sum)
-      : tensor<1024xf32> -> !commsched.future<tensor<1024xf32>>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %c = commsched.compute "c"(%r, %b)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<256xf32>
+func.func @sent_until_the_wait(%x: !T) -> tensor<256xf32> {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %f = commsched.all_reduce %a on @g reduction(sum) : !T -> !future
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %r = commsched.wait %f : !future
+  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> tensor<256xf32>
   return %c : tensor<256xf32>
 }
 
@@ -270,36 +242,36 @@ func.func @sent_until_the_wait(%x: tensor<1024xf32>) -> tensor<256xf32> {
 // = 3; after the wait a goes; at c: x, b, c = 3; at d x, c, d = 3.
 // CHECK: "function":"send"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @send(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %f = commsched.send %a on @g to(1) : tensor<1024xf32> -> !commsched.future
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+func.func @send(%x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %f = commsched.send %a on @g to(1) : !T -> !commsched.future
+  %b = commsched.compute "b"(%x) : (!T) -> !T
   commsched.wait %f : !commsched.future
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %d = commsched.compute "d"(%c) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %d : tensor<1024xf32>
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  %d = commsched.compute "d"(%c) : (!T) -> !T
+  return %d : !T
 }
 
 // Sent late, two more are there besides it: at c: x, a, b, c.
 // CHECK: "function":"send_waited_late"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @send_waited_late(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %f = commsched.send %a on @g to(1) : tensor<1024xf32> -> !commsched.future
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
+func.func @send_waited_late(%x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %f = commsched.send %a on @g to(1) : !T -> !commsched.future
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
   commsched.wait %f : !commsched.future
-  return %c : tensor<1024xf32>
+  return %c : !T
 }
 
 // A receive allocates where it starts: at c x, the result, b and the small c.
 // CHECK: "function":"recv"
 // CHECK-SAME: "peak_memory_bytes":13312,
-func.func @recv(%x: tensor<1024xf32>) -> tensor<256xf32> {
-  %f = commsched.recv on @g from(0) : !commsched.future<tensor<1024xf32>>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<256xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
+func.func @recv(%x: !T) -> tensor<256xf32> {
+  %f = commsched.recv on @g from(0) : !future
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> tensor<256xf32>
+  %r = commsched.wait %f : !future
   return %c : tensor<256xf32>
 }
 
@@ -307,9 +279,9 @@ func.func @recv(%x: tensor<1024xf32>) -> tensor<256xf32> {
 // a quarter of it, then with c 3 KiB.
 // CHECK: "function":"scattered"
 // CHECK-SAME: "peak_memory_bytes":6144,
-func.func @scattered(%x: tensor<1024xf32>) -> tensor<256xf32> {
+func.func @scattered(%x: !T) -> tensor<256xf32> {
   %f = commsched.reduce_scatter %x on @g reduction(sum) dim(0)
-      : tensor<1024xf32> -> !commsched.future<tensor<256xf32>>
+      : !T -> !commsched.future<tensor<256xf32>>
   %r = commsched.wait %f : !commsched.future<tensor<256xf32>>
   %c = commsched.compute "c"(%r) : (tensor<256xf32>) -> tensor<256xf32>
   return %c : tensor<256xf32>
@@ -319,16 +291,13 @@ func.func @scattered(%x: tensor<1024xf32>) -> tensor<256xf32> {
 // result, b, although nothing uses a or its view after the start.
 // CHECK: "function":"sent_view_until_the_wait"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @sent_view_until_the_wait(%x: tensor<1024xf32>) -> tensor<256xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %v = commsched.compute "view"(%a) {alias = 0 : i64}
-      : (tensor<1024xf32>) -> tensor<1024xf32>
-  %f = commsched.all_reduce %v on @g reduction(sum)
-      : tensor<1024xf32> -> !commsched.future<tensor<1024xf32>>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %c = commsched.compute "c"(%r, %b)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<256xf32>
+func.func @sent_view_until_the_wait(%x: !T) -> tensor<256xf32> {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %v = commsched.compute "view"(%a) {alias = 0 : i64} : (!T) -> !T
+  %f = commsched.all_reduce %v on @g reduction(sum) : !T -> !future
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %r = commsched.wait %f : !future
+  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> tensor<256xf32>
   return %c : tensor<256xf32>
 }
 
@@ -336,12 +305,11 @@ func.func @sent_view_until_the_wait(%x: tensor<1024xf32>) -> tensor<256xf32> {
 // b = 3.
 // CHECK: "function":"delivered_for_nobody"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @delivered_for_nobody(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<1024xf32> -> !commsched.future<tensor<1024xf32>>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  return %b : tensor<1024xf32>
+func.func @delivered_for_nobody(%x: !T) -> !T {
+  %f = commsched.all_reduce %x on @g reduction(sum) : !T -> !future
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %r = commsched.wait %f : !future
+  return %b : !T
 }
 
 // A coalesced start allocates all that it delivers at once: 1024 + 2048 + 4096
@@ -352,11 +320,10 @@ func.func @coalesced(%a: tensor<256xf32>, %b: tensor<512xf32>)
     -> tensor<2048xf32> {
   %f = commsched.all_gather %a, %b on @g dim(0)
       : tensor<256xf32>, tensor<512xf32>
-        -> !commsched.future<tensor<1024xf32>, tensor<2048xf32>>
-  %r:2 = commsched.wait %f
-      : !commsched.future<tensor<1024xf32>, tensor<2048xf32>>
+        -> !commsched.future<!T, tensor<2048xf32>>
+  %r:2 = commsched.wait %f : !commsched.future<!T, tensor<2048xf32>>
   %c = commsched.compute "c"(%r#0, %r#1)
-      : (tensor<1024xf32>, tensor<2048xf32>) -> tensor<2048xf32>
+      : (!T, tensor<2048xf32>) -> tensor<2048xf32>
   return %c : tensor<2048xf32>
 }
 
@@ -364,13 +331,12 @@ func.func @coalesced(%a: tensor<256xf32>, %b: tensor<512xf32>)
 // buffer lives as long as the result: x and buffer; then the small c as well.
 // CHECK: "function":"into"
 // CHECK-SAME: "peak_memory_bytes":9216,
-func.func @into(%x: tensor<1024xf32>) -> tensor<256xf32> {
-  %buffer = commsched.compute "empty"() : () -> tensor<1024xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer
-      : tensor<1024xf32> into tensor<1024xf32>
-        -> !commsched.future<tensor<1024xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %c = commsched.compute "c"(%r) : (tensor<1024xf32>) -> tensor<256xf32>
+func.func @into(%x: !T) -> tensor<256xf32> {
+  %buffer = commsched.compute "empty"() : () -> !T
+  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer : !T into !T
+        -> !future
+  %r = commsched.wait %f : !future
+  %c = commsched.compute "c"(%r) : (!T) -> tensor<256xf32>
   return %c : tensor<256xf32>
 }
 
@@ -378,41 +344,36 @@ func.func @into(%x: tensor<1024xf32>) -> tensor<256xf32> {
 // buffer, b; at c x, buffer, b, c.
 // CHECK: "function":"into_until_the_wait"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @into_until_the_wait(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %buffer = commsched.compute "empty"() : () -> tensor<1024xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer
-      : tensor<1024xf32> into tensor<1024xf32>
-        -> !commsched.future<tensor<1024xf32>>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  return %c : tensor<1024xf32>
+func.func @into_until_the_wait(%x: !T) -> !T {
+  %buffer = commsched.compute "empty"() : () -> !T
+  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer : !T into !T
+        -> !future
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> !T
+  %r = commsched.wait %f : !future
+  return %c : !T
 }
 
 // In place of what it sends: x, a; then x, a and the small c.
 // CHECK: "function":"into_what_is_sent"
 // CHECK-SAME: "peak_memory_bytes":9216,
-func.func @into_what_is_sent(%x: tensor<1024xf32>) -> tensor<256xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %f = commsched.all_reduce %a on @g reduction(sum) into %a
-      : tensor<1024xf32> into tensor<1024xf32>
-        -> !commsched.future<tensor<1024xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %c = commsched.compute "c"(%r) : (tensor<1024xf32>) -> tensor<256xf32>
+func.func @into_what_is_sent(%x: !T) -> tensor<256xf32> {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %f = commsched.all_reduce %a on @g reduction(sum) into %a : !T into !T
+        -> !future
+  %r = commsched.wait %f : !future
+  %c = commsched.compute "c"(%r) : (!T) -> tensor<256xf32>
   return %c : tensor<256xf32>
 }
 
 // Into an argument: only x and the argument, and the result is returned.
 // CHECK: "function":"into_an_argument"
 // CHECK-SAME: "peak_memory_bytes":8192,
-func.func @into_an_argument(%x: tensor<1024xf32>,
-                            %buffer: tensor<1024xf32> {commsched.freeable})
-    -> tensor<1024xf32> {
-  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer
-      : tensor<1024xf32> into tensor<1024xf32>
-        -> !commsched.future<tensor<1024xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  return %r : tensor<1024xf32>
+func.func @into_an_argument(%x: !T, %buffer: !T {commsched.freeable}) -> !T {
+  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer : !T into !T
+        -> !future
+  %r = commsched.wait %f : !future
+  return %r : !T
 }
 
 // The slice lies in the buffer, and the gather fills the buffer: a, b (1152
@@ -450,59 +411,50 @@ func.func @destination_operands(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>)
 // Also one that the same operation reads: x, a.
 // CHECK: "function":"destination_is_read"
 // CHECK-SAME: "peak_memory_bytes":8192,
-func.func @destination_is_read(%x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = linalg.add ins(%a, %x : tensor<1024xf32>, tensor<1024xf32>)
-      outs(%a : tensor<1024xf32>) -> tensor<1024xf32>
-  return %r : tensor<1024xf32>
+func.func @destination_is_read(%x: !T) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r = linalg.add ins(%a, %x : !T, !T) outs(%a : !T) -> !T
+  return %r : !T
 }
 
 // Also an argument: x, y.
 // CHECK: "function":"destination_is_an_argument"
 // CHECK-SAME: "peak_memory_bytes":8192,
-func.func @destination_is_an_argument(%x: tensor<1024xf32>,
-                                      %y: tensor<1024xf32>)
-    -> tensor<1024xf32> {
-  %r = linalg.exp ins(%x : tensor<1024xf32>) outs(%y : tensor<1024xf32>)
-      -> tensor<1024xf32>
-  return %r : tensor<1024xf32>
+func.func @destination_is_an_argument(%x: !T, %y: !T) -> !T {
+  %r = linalg.exp ins(%x : !T) outs(%y : !T) -> !T
+  return %r : !T
 }
 
 // Also one that was read before, which then has to stay before: x, a, b.
 // CHECK: "function":"destination_was_read_before"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @destination_was_read_before(%x: tensor<1024xf32>)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = linalg.exp ins(%x : tensor<1024xf32>) outs(%a : tensor<1024xf32>)
-      -> tensor<1024xf32>
-  return %r, %b : tensor<1024xf32>, tensor<1024xf32>
+func.func @destination_was_read_before(%x: !T) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  %r = linalg.exp ins(%x : !T) outs(%a : !T) -> !T
+  return %r, %b : !T, !T
 }
 
 // A destination that is read later has to be kept, so the result is a copy: x,
 // a, r; then x, a, r and b.
 // CHECK: "function":"destination_is_read_later"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @destination_is_read_later(%x: tensor<1024xf32>)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = linalg.add ins(%a, %x : tensor<1024xf32>, tensor<1024xf32>)
-      outs(%a : tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %r, %b : tensor<1024xf32>, tensor<1024xf32>
+func.func @destination_is_read_later(%x: !T) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r = linalg.add ins(%a, %x : !T, !T) outs(%a : !T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %r, %b : !T, !T
 }
 
 // An operation in place makes no storage: its result is a view of what it
 // writes. x, a; then x, a and the small c.
 // CHECK: "function":"mutated_in_place"
 // CHECK-SAME: "peak_memory_bytes":9216,
-func.func @mutated_in_place(%x: tensor<1024xf32>) -> tensor<256xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "add_"(%a)
-      {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<1024xf32>) -> tensor<1024xf32>
-  %c = commsched.compute "c"(%b) : (tensor<1024xf32>) -> tensor<256xf32>
+func.func @mutated_in_place(%x: !T) -> tensor<256xf32> {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "add_"(%a) {alias = 0 : i64, mutates = array<i64: 0>}
+      : (!T) -> !T
+  %c = commsched.compute "c"(%b) : (!T) -> tensor<256xf32>
   return %c : tensor<256xf32>
 }
 
@@ -514,22 +466,19 @@ func.func @mutated_in_place(%x: tensor<1024xf32>) -> tensor<256xf32> {
 // CHECK-SAME: "peak_memory_bytes":16384,
 func.func @unsharded_parameter(
     %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %full: tensor<1024xf32> {commsched.freeable}, %x: tensor<1024xf32>)
-    -> tensor<1024xf32> {
+    %full: !T {commsched.freeable}, %x: !T) -> !T {
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  commsched.fsdp_copy %full into %p : tensor<1024xf32>, memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %y = commsched.compute "y"(%x, %w)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  commsched.fsdp_copy %full into %p : !T, memref<1024xf32>
+  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %y = commsched.compute "y"(%x, %w) : (!T, !T) -> !T
   commsched.resize_storage %p bytes(0) : memref<1024xf32>
-  %z = commsched.compute "z"(%y) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %z = commsched.compute "z"(%y) : (!T) -> !T
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  commsched.fsdp_copy %x into %p : tensor<1024xf32>, memref<1024xf32>
-  %w2 = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %r = commsched.compute "r"(%z, %w2)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+  commsched.fsdp_copy %x into %p : !T, memref<1024xf32>
+  %w2 = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %r = commsched.compute "r"(%z, %w2) : (!T, !T) -> !T
   commsched.resize_storage %p bytes(0) : memref<1024xf32>
-  return %r : tensor<1024xf32>
+  return %r : !T
 }
 
 // Between the two lives of the parameter nothing of it is there: at z x, y, z
@@ -537,29 +486,27 @@ func.func @unsharded_parameter(
 // CHECK: "function":"freed_between_two_lives"
 // CHECK-SAME: "peak_memory_bytes":12288,
 func.func @freed_between_two_lives(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: tensor<1024xf32>) -> tensor<1024xf32> {
+    %p: memref<1024xf32> {commsched.role = "unsharded_param"}, %x: !T) -> !T {
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %y = commsched.compute "y"(%w) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %y = commsched.compute "y"(%w) : (!T) -> !T
   commsched.resize_storage %p bytes(0) : memref<1024xf32>
-  %z = commsched.compute "z"(%y) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %z = commsched.compute "z"(%y) : (!T) -> !T
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
   commsched.resize_storage %p bytes(0) : memref<1024xf32>
-  return %z : tensor<1024xf32>
+  return %z : !T
 }
 
 // Grown and never freed, it stays: at z: x, p, y, z.
 // CHECK: "function":"parameter_never_freed"
 // CHECK-SAME: "peak_memory_bytes":16384,
 func.func @parameter_never_freed(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: tensor<1024xf32>) -> tensor<1024xf32> {
+    %p: memref<1024xf32> {commsched.role = "unsharded_param"}, %x: !T) -> !T {
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %y = commsched.compute "y"(%w) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %z = commsched.compute "z"(%y) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %z : tensor<1024xf32>
+  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %y = commsched.compute "y"(%w) : (!T) -> !T
+  %z = commsched.compute "z"(%y) : (!T) -> !T
+  return %z : !T
 }
 
 // Freeable, it goes after its last use all the same: at z x, y, z.
@@ -567,13 +514,12 @@ func.func @parameter_never_freed(
 // CHECK-SAME: "peak_memory_bytes":12288,
 func.func @freeable_parameter_never_freed(
     %p: memref<1024xf32> {commsched.role = "unsharded_param",
-                          commsched.freeable},
-    %x: tensor<1024xf32>) -> tensor<1024xf32> {
+                          commsched.freeable}, %x: !T) -> !T {
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %y = commsched.compute "y"(%w) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %z = commsched.compute "z"(%y) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %z : tensor<1024xf32>
+  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %y = commsched.compute "y"(%w) : (!T) -> !T
+  %z = commsched.compute "z"(%y) : (!T) -> !T
+  return %z : !T
 }
 
 // Growing what is there already changes nothing: at z x, p, y and the small z.
@@ -581,11 +527,11 @@ func.func @freeable_parameter_never_freed(
 // CHECK-SAME: "peak_memory_bytes":13312,
 func.func @grown_twice(
     %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: tensor<1024xf32>) -> tensor<256xf32> {
+    %x: !T) -> tensor<256xf32> {
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %y = commsched.compute "y"(%w) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %z = commsched.compute "z"(%y) : (tensor<1024xf32>) -> tensor<256xf32>
+  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %y = commsched.compute "y"(%w) : (!T) -> !T
+  %z = commsched.compute "z"(%y) : (!T) -> tensor<256xf32>
   commsched.resize_storage %p bytes(4096) : memref<1024xf32>
   commsched.resize_storage %p bytes(0) : memref<1024xf32>
   return %z : tensor<256xf32>
@@ -597,14 +543,14 @@ func.func @grown_twice(
 // CHECK-SAME: "peak_memory_bytes":12288,
 func.func @grown_through_a_view(
     %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: tensor<1024xf32>) -> tensor<256xf32> {
+    %x: !T) -> tensor<256xf32> {
   %v = memref.expand_shape %p [[0, 1]] output_shape [32, 32]
       : memref<1024xf32> into memref<32x32xf32>
   commsched.resize_storage %v bytes(4096) : memref<32x32xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %y = commsched.compute "y"(%w) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %y = commsched.compute "y"(%w) : (!T) -> !T
   commsched.resize_storage %v bytes(0) : memref<32x32xf32>
-  %z = commsched.compute "z"(%y) : (tensor<1024xf32>) -> tensor<256xf32>
+  %z = commsched.compute "z"(%y) : (!T) -> tensor<256xf32>
   return %z : tensor<256xf32>
 }
 
@@ -614,11 +560,11 @@ func.func @grown_through_a_view(
 // CHECK-SAME: "peak_memory_bytes":12288,
 func.func @parameter_from_the_start(
     %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: tensor<1024xf32>) -> tensor<256xf32> {
-  %w = bufferization.to_tensor %p : memref<1024xf32> to tensor<1024xf32>
-  %y = commsched.compute "y"(%w) : (tensor<1024xf32>) -> tensor<1024xf32>
+    %x: !T) -> tensor<256xf32> {
+  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %y = commsched.compute "y"(%w) : (!T) -> !T
   commsched.resize_storage %p bytes(0) : memref<1024xf32>
-  %z = commsched.compute "z"(%y) : (tensor<1024xf32>) -> tensor<256xf32>
+  %z = commsched.compute "z"(%y) : (!T) -> tensor<256xf32>
   return %z : tensor<256xf32>
 }
 
@@ -628,45 +574,42 @@ func.func @parameter_from_the_start(
 // CHECK-SAME: "peak_memory_bytes":12288,
 func.func @unused_parameter(
     %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %q: memref<1024xf32> {commsched.role = "parameter"},
-    %x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %y = commsched.compute "y"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %y : tensor<1024xf32>
+    %q: memref<1024xf32> {commsched.role = "parameter"}, %x: !T) -> !T {
+  %y = commsched.compute "y"(%x) : (!T) -> !T
+  return %y : !T
 }
 
 // The values that a region captures are used by the operation that holds it:
 // x, a, b, c with a captured by the last.
 // CHECK: "function":"captured_by_a_region"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @captured_by_a_region(%x: tensor<1024xf32>, %c: i1)
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = scf.if %c -> tensor<1024xf32> {
-    %t = commsched.compute "t"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %t : tensor<1024xf32>
+func.func @captured_by_a_region(%x: !T, %c: i1) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %r = scf.if %c -> !T {
+    %t = commsched.compute "t"(%a) : (!T) -> !T
+    scf.yield %t : !T
   } else {
-    scf.yield %b : tensor<1024xf32>
+    scf.yield %b : !T
   }
-  return %r : tensor<1024xf32>
+  return %r : !T
 }
 
 // A region keeps what it captures until its operation ends, also when nothing
 // else uses it; what it allocates inside counts while it runs: x, a, s, t.
 // CHECK: "function":"allocated_in_a_region"
 // CHECK-SAME: "peak_memory_bytes":28672,
-func.func @allocated_in_a_region(%x: tensor<1024xf32>, %c: i1)
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = scf.if %c -> tensor<1024xf32> {
-    %s = commsched.compute "s"(%a) : (tensor<1024xf32>) -> tensor<4096xf32>
-    %t = commsched.compute "t"(%s) : (tensor<4096xf32>) -> tensor<1024xf32>
-    scf.yield %t : tensor<1024xf32>
+func.func @allocated_in_a_region(%x: !T, %c: i1) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r = scf.if %c -> !T {
+    %s = commsched.compute "s"(%a) : (!T) -> tensor<4096xf32>
+    %t = commsched.compute "t"(%s) : (tensor<4096xf32>) -> !T
+    scf.yield %t : !T
   } else {
-    scf.yield %x : tensor<1024xf32>
+    scf.yield %x : !T
   }
-  %b = commsched.compute "b"(%r) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %b : tensor<1024xf32>
+  %b = commsched.compute "b"(%r) : (!T) -> !T
+  return %b : !T
 }
 
 //===----------------------------------------------------------------------===//
@@ -677,107 +620,93 @@ func.func @allocated_in_a_region(%x: tensor<1024xf32>, %c: i1)
 // before: x, a, b, w.
 // CHECK: "function":"loop_takes_over"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @loop_takes_over(%x: tensor<1024xf32>, %n: index)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> tensor<1024xf32> {
-    %w = commsched.compute "w"(%v) : (tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %w : tensor<1024xf32>
+func.func @loop_takes_over(%x: !T, %n: index) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> !T {
+    %w = commsched.compute "w"(%v) : (!T) -> !T
+    scf.yield %w : !T
   }
-  return %b, %r : tensor<1024xf32>, tensor<1024xf32>
+  return %b, %r : !T, !T
 }
 
 // It copies what is read behind it: x, a, r; then x, a, r, b.
 // CHECK: "function":"loop_keeps_what_is_read_later"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @loop_keeps_what_is_read_later(%x: tensor<1024xf32>, %n: index)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> tensor<1024xf32> {
-    %w = commsched.compute "w"(%v) : (tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %w : tensor<1024xf32>
+func.func @loop_keeps_what_is_read_later(%x: !T, %n: index) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> !T {
+    %w = commsched.compute "w"(%v) : (!T) -> !T
+    scf.yield %w : !T
   }
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
-  return %b, %r : tensor<1024xf32>, tensor<1024xf32>
+  %b = commsched.compute "b"(%a) : (!T) -> !T
+  return %b, %r : !T, !T
 }
 
 // It copies what its body reads beside: x, a, r, w.
 // CHECK: "function":"loop_keeps_what_its_body_reads"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @loop_keeps_what_its_body_reads(%x: tensor<1024xf32>, %n: index)
-    -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> tensor<1024xf32> {
-    %w = commsched.compute "w"(%v, %a)
-        : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %w : tensor<1024xf32>
+func.func @loop_keeps_what_its_body_reads(%x: !T, %n: index) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> !T {
+    %w = commsched.compute "w"(%v, %a) : (!T, !T) -> !T
+    scf.yield %w : !T
   }
-  return %r : tensor<1024xf32>
+  return %r : !T
 }
 
 // It copies an argument that nobody lets go, and not one that may be freed: x,
 // y, r, w; y and s have one storage, and t is there when w is copied to r.
 // CHECK: "function":"loop_over_arguments"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @loop_over_arguments(%x: tensor<1024xf32>,
-                               %y: tensor<1024xf32> {commsched.freeable},
-                               %n: index)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %r:2 = scf.for %i = %n to %n step %n iter_args(%v = %x, %u = %y)
-      -> (tensor<1024xf32>, tensor<1024xf32>) {
-    %w = commsched.compute "w"(%v) : (tensor<1024xf32>) -> tensor<1024xf32>
-    %t = commsched.compute "t"(%u) : (tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %w, %t : tensor<1024xf32>, tensor<1024xf32>
+func.func @loop_over_arguments(%x: !T, %y: !T {commsched.freeable}, %n: index)
+    -> (!T, !T) {
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%v = %x, %u = %y) -> (!T, !T) {
+    %w = commsched.compute "w"(%v) : (!T) -> !T
+    %t = commsched.compute "t"(%u) : (!T) -> !T
+    scf.yield %w, %t : !T, !T
   }
-  return %r#0, %r#1 : tensor<1024xf32>, tensor<1024xf32>
+  return %r#0, %r#1 : !T, !T
 }
 
 // Of two values that start as one, one takes over its storage: x, a, r#1, and what an iteration makes.
 // CHECK: "function":"loop_starts_twice_with_one_value"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @loop_starts_twice_with_one_value(%x: tensor<1024xf32>, %n: index)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r:2 = scf.for %i = %n to %n step %n iter_args(%v = %a, %u = %a)
-      -> (tensor<1024xf32>, tensor<1024xf32>) {
-    %w = commsched.compute "w"(%v) : (tensor<1024xf32>) -> tensor<1024xf32>
-    %t = commsched.compute "t"(%u) : (tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %w, %t : tensor<1024xf32>, tensor<1024xf32>
+func.func @loop_starts_twice_with_one_value(%x: !T, %n: index) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%v = %a, %u = %a) -> (!T, !T) {
+    %w = commsched.compute "w"(%v) : (!T) -> !T
+    %t = commsched.compute "t"(%u) : (!T) -> !T
+    scf.yield %w, %t : !T, !T
   }
-  return %r#0, %r#1 : tensor<1024xf32>, tensor<1024xf32>
+  return %r#0, %r#1 : !T, !T
 }
 
 // What every iteration passes on is the argument; another value that starts
 // with it is a copy: x, r#1, t.
 // CHECK: "function":"loop_passes_on"
 // CHECK-SAME: "peak_memory_bytes":12288,
-func.func @loop_passes_on(%x: tensor<1024xf32> {commsched.freeable}, %n: index)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %r:2 = scf.for %i = %n to %n step %n iter_args(%v = %x, %u = %x)
-      -> (tensor<1024xf32>, tensor<1024xf32>) {
-    %t = commsched.compute "t"(%u, %v)
-        : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %v, %t : tensor<1024xf32>, tensor<1024xf32>
+func.func @loop_passes_on(%x: !T {commsched.freeable}, %n: index) -> (!T, !T) {
+  %r:2 = scf.for %i = %n to %n step %n iter_args(%v = %x, %u = %x) -> (!T, !T) {
+    %t = commsched.compute "t"(%u, %v) : (!T, !T) -> !T
+    scf.yield %v, %t : !T, !T
   }
-  return %r#0, %r#1 : tensor<1024xf32>, tensor<1024xf32>
+  return %r#0, %r#1 : !T, !T
 }
 
 // A value that a collective sends is copied, so that the collective can be in
 // flight beside the loop: x, a, w, r, t.
 // CHECK: "function":"loop_beside_a_collective"
 // CHECK-SAME: "peak_memory_bytes":20480,
-func.func @loop_beside_a_collective(%x: tensor<1024xf32>, %n: index)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %f = commsched.all_reduce %a on @g reduction(sum)
-      : tensor<1024xf32> -> !commsched.future<tensor<1024xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> tensor<1024xf32> {
-    %t = commsched.compute "t"(%v) : (tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %t : tensor<1024xf32>
+func.func @loop_beside_a_collective(%x: !T, %n: index) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %f = commsched.all_reduce %a on @g reduction(sum) : !T -> !future
+  %w = commsched.wait %f : !future
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> !T {
+    %t = commsched.compute "t"(%v) : (!T) -> !T
+    scf.yield %t : !T
   }
-  return %w, %r : tensor<1024xf32>, tensor<1024xf32>
+  return %w, %r : !T, !T
 }
 
 // The condition of a while passes on the argument of the second result as the
@@ -785,45 +714,36 @@ func.func @loop_beside_a_collective(%x: tensor<1024xf32>, %n: index)
 // a and b, of which one is the first result, and the other one the second, and t.
 // CHECK: "function":"while_passes_on"
 // CHECK-SAME: "peak_memory_bytes":16384,
-func.func @while_passes_on(%x: tensor<1024xf32>, %c: i1)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r:2 = scf.while (%v = %a, %u = %b)
-      : (tensor<1024xf32>, tensor<1024xf32>)
-      -> (tensor<1024xf32>, tensor<1024xf32>) {
-    scf.condition(%c) %u, %v : tensor<1024xf32>, tensor<1024xf32>
+func.func @while_passes_on(%x: !T, %c: i1) -> (!T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%x) : (!T) -> !T
+  %r:2 = scf.while (%v = %a, %u = %b) : (!T, !T) -> (!T, !T) {
+    scf.condition(%c) %u, %v : !T, !T
   } do {
-  ^bb0(%p: tensor<1024xf32>, %q: tensor<1024xf32>):
-    %t = commsched.compute "t"(%q) : (tensor<1024xf32>) -> tensor<1024xf32>
-    scf.yield %t, %p : tensor<1024xf32>, tensor<1024xf32>
+  ^bb0(%p: !T, %q: !T):
+    %t = commsched.compute "t"(%q) : (!T) -> !T
+    scf.yield %t, %p : !T, !T
   }
-  return %r#0, %r#1 : tensor<1024xf32>, tensor<1024xf32>
+  return %r#0, %r#1 : !T, !T
 }
 
 // A loop of StableHLO passes on x, takes over a, and copies y: x, y, a, r#2, and what an iteration makes.
 // CHECK: "function":"stablehlo_while"
 // CHECK-SAME: "peak_memory_bytes":20480,
-func.func @stablehlo_while(%x: tensor<1024xf32>, %y: tensor<1024xf32>)
-    -> (tensor<1024xf32>, tensor<1024xf32>) {
-  %a = "stablehlo.add"(%x, %y)
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
+func.func @stablehlo_while(%x: !T, %y: !T) -> (!T, !T) {
+  %a = "stablehlo.add"(%x, %y) : (!T, !T) -> !T
   %r:3 = "stablehlo.while"(%x, %a, %y) ({
-  ^bb0(%p: tensor<1024xf32>, %v: tensor<1024xf32>, %u: tensor<1024xf32>):
+  ^bb0(%p: !T, %v: !T, %u: !T):
     %c = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}>
         : () -> tensor<i1>
     "stablehlo.return"(%c) : (tensor<i1>) -> ()
   }, {
-  ^bb0(%p: tensor<1024xf32>, %v: tensor<1024xf32>, %u: tensor<1024xf32>):
-    %s = "stablehlo.add"(%p, %v)
-        : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-    %t = "stablehlo.add"(%p, %u)
-        : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-    "stablehlo.return"(%p, %s, %t)
-        : (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>) -> ()
-  }) : (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>)
-      -> (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>)
-  return %r#1, %r#2 : tensor<1024xf32>, tensor<1024xf32>
+  ^bb0(%p: !T, %v: !T, %u: !T):
+    %s = "stablehlo.add"(%p, %v) : (!T, !T) -> !T
+    %t = "stablehlo.add"(%p, %u) : (!T, !T) -> !T
+    "stablehlo.return"(%p, %s, %t) : (!T, !T, !T) -> ()
+  }) : (!T, !T, !T) -> (!T, !T, !T)
+  return %r#1, %r#2 : !T, !T
 }
 
 //===----------------------------------------------------------------------===//
@@ -834,46 +754,42 @@ func.func @stablehlo_while(%x: tensor<1024xf32>, %y: tensor<1024xf32>)
 // that may be freed: x, a, b, u and the index.
 // CHECK: "function":"updates_take_over"
 // CHECK-SAME: "peak_memory_bytes":12548,
-func.func @updates_take_over(%x: tensor<1024xf32> {commsched.freeable},
+func.func @updates_take_over(%x: !T {commsched.freeable},
                              %u: tensor<64xf32>, %i: tensor<i32>)
-    -> (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %b = commsched.compute "b"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
+    -> (!T, !T, !T) {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %b = commsched.compute "b"(%a) : (!T) -> !T
   %r = "stablehlo.dynamic_update_slice"(%x, %u, %i)
-      : (tensor<1024xf32>, tensor<64xf32>, tensor<i32>) -> tensor<1024xf32>
+      : (!T, tensor<64xf32>, tensor<i32>) -> !T
   %s = "stablehlo.dynamic_update_slice"(%a, %u, %i)
-      : (tensor<1024xf32>, tensor<64xf32>, tensor<i32>) -> tensor<1024xf32>
-  %t = tensor.insert_slice %u into %s[64] [64] [1]
-      : tensor<64xf32> into tensor<1024xf32>
-  return %b, %r, %t : tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>
+      : (!T, tensor<64xf32>, tensor<i32>) -> !T
+  %t = tensor.insert_slice %u into %s[64] [64] [1] : tensor<64xf32> into !T
+  return %b, %r, %t : !T, !T, !T
 }
 
 // An update copies what the caller keeps, and what is read later: x, r, s, t, u
 // and the index.
 // CHECK: "function":"updates_copy"
 // CHECK-SAME: "peak_memory_bytes":13572,
-func.func @updates_copy(%x: tensor<1024xf32>, %u: tensor<64xf32>,
-                        %i: tensor<i32>)
-    -> (tensor<1024xf32>, tensor<256xf32>) {
+func.func @updates_copy(%x: !T, %u: tensor<64xf32>, %i: tensor<i32>)
+    -> (!T, tensor<256xf32>) {
   %r = "stablehlo.dynamic_update_slice"(%x, %u, %i)
-      : (tensor<1024xf32>, tensor<64xf32>, tensor<i32>) -> tensor<1024xf32>
+      : (!T, tensor<64xf32>, tensor<i32>) -> !T
   %s = "stablehlo.dynamic_update_slice"(%r, %u, %i)
-      : (tensor<1024xf32>, tensor<64xf32>, tensor<i32>) -> tensor<1024xf32>
-  %t = commsched.compute "t"(%r) : (tensor<1024xf32>) -> tensor<256xf32>
-  return %s, %t : tensor<1024xf32>, tensor<256xf32>
+      : (!T, tensor<64xf32>, tensor<i32>) -> !T
+  %t = commsched.compute "t"(%r) : (!T) -> tensor<256xf32>
+  return %s, %t : !T, tensor<256xf32>
 }
 
 // What is in a region comes from around it, and the region may run again: x,
 // a, r, and what an iteration makes.
 // CHECK: "function":"update_in_a_region"
 // CHECK-SAME: "peak_memory_bytes":16640,
-func.func @update_in_a_region(%x: tensor<1024xf32>, %u: tensor<64xf32>,
-                              %n: index) -> tensor<1024xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
-  %r = scf.for %i = %n to %n step %n iter_args(%v = %x) -> tensor<1024xf32> {
-    %t = tensor.insert_slice %u into %a[64] [64] [1]
-        : tensor<64xf32> into tensor<1024xf32>
-    scf.yield %t : tensor<1024xf32>
+func.func @update_in_a_region(%x: !T, %u: tensor<64xf32>, %n: index) -> !T {
+  %a = commsched.compute "a"(%x) : (!T) -> !T
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %x) -> !T {
+    %t = tensor.insert_slice %u into %a[64] [64] [1] : tensor<64xf32> into !T
+    scf.yield %t : !T
   }
-  return %r : tensor<1024xf32>
+  return %r : !T
 }

@@ -1,5 +1,7 @@
 // RUN: commsched-opt --canonicalize %s | FileCheck %s
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @self size(1)
 commsched.group @dp size(2)
 
@@ -10,32 +12,30 @@ commsched.group @dp size(2)
 // CHECK-LABEL: func.func @group_of_one_all_gather(
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>
 // CHECK-NEXT: return %[[X]]
-func.func @group_of_one_all_gather(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = commsched.all_gather %x on @self dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  return %1 : tensor<4xf32>
+func.func @group_of_one_all_gather(%x: !t) -> !t {
+  %0 = commsched.all_gather %x on @self dim(0) : !t -> !future
+  %1 = commsched.wait %0 : !future
+  return %1 : !t
 }
 
 // CHECK-LABEL: func.func @group_of_one_reduce_scatter(
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>
 // CHECK-NEXT: return %[[X]]
-func.func @group_of_one_reduce_scatter(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @group_of_one_reduce_scatter(%x: !t) -> !t {
   %0 = commsched.reduce_scatter %x on @self reduction(avg) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  return %1 : tensor<4xf32>
+      : !t -> !future
+  %1 = commsched.wait %0 : !future
+  return %1 : !t
 }
 
 // CHECK-LABEL: func.func @group_of_one_all_reduce(
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>, %[[Y:.+]]: tensor<i8>
 // CHECK-NEXT: return %[[X]], %[[Y]]
-func.func @group_of_one_all_reduce(%x: tensor<4xf32>, %y: tensor<i8>)
-    -> (tensor<4xf32>, tensor<i8>) {
+func.func @group_of_one_all_reduce(%x: !t, %y: tensor<i8>) -> (!t, tensor<i8>) {
   %0 = commsched.all_reduce %x, %y on @self reduction(sum)
-      : tensor<4xf32>, tensor<i8> -> !commsched.future<tensor<4xf32>, tensor<i8>>
-  %1:2 = commsched.wait %0 : !commsched.future<tensor<4xf32>, tensor<i8>>
-  return %1#0, %1#1 : tensor<4xf32>, tensor<i8>
+      : !t, tensor<i8> -> !commsched.future<!t, tensor<i8>>
+  %1:2 = commsched.wait %0 : !commsched.future<!t, tensor<i8>>
+  return %1#0, %1#1 : !t, tensor<i8>
 }
 
 // CHECK-LABEL: func.func @group_of_one_all_to_all(
@@ -56,21 +56,20 @@ func.func @group_of_one_all_to_all(%x: tensor<4x3xf32>)
 // CHECK-LABEL: func.func @group_of_one_broadcast(
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>
 // CHECK-NEXT: return %[[X]]
-func.func @group_of_one_broadcast(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = commsched.broadcast %x on @self root(0)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  return %1 : tensor<4xf32>
+func.func @group_of_one_broadcast(%x: !t) -> !t {
+  %0 = commsched.broadcast %x on @self root(0) : !t -> !future
+  %1 = commsched.wait %0 : !future
+  return %1 : !t
 }
 
 // CHECK-LABEL: func.func @group_of_one_permute(
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>
 // CHECK-NEXT: return %[[X]]
-func.func @group_of_one_permute(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @group_of_one_permute(%x: !t) -> !t {
   %0 = commsched.permute %x on @self pairs(dense<0> : tensor<1x2xi64>)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  return %1 : tensor<4xf32>
+      : !t -> !future
+  %1 = commsched.wait %0 : !future
+  return %1 : !t
 }
 
 // CHECK-LABEL: func.func @group_of_one_barrier(
@@ -85,48 +84,44 @@ func.func @group_of_one_barrier() {
 // CHECK-SAME: %[[X:.+]]: tensor<4xf32>
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "aten.sin"(%[[X]])
 // CHECK-NEXT: return %[[Y]]
-func.func @group_of_one_chain(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = commsched.all_reduce %x on @self reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  %2 = commsched.compute "aten.sin"(%1) : (tensor<4xf32>) -> tensor<4xf32>
-  %3 = commsched.all_gather %2 on @self dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %4 = commsched.wait %3 : !commsched.future<tensor<4xf32>>
-  return %4 : tensor<4xf32>
+func.func @group_of_one_chain(%x: !t) -> !t {
+  %0 = commsched.all_reduce %x on @self reduction(sum) : !t -> !future
+  %1 = commsched.wait %0 : !future
+  %2 = commsched.compute "aten.sin"(%1) : (!t) -> !t
+  %3 = commsched.all_gather %2 on @self dim(0) : !t -> !future
+  %4 = commsched.wait %3 : !future
+  return %4 : !t
 }
 
 // A permute without a pair delivers zeros.
 // CHECK-LABEL: func.func @keep_permute_of_nothing(
 // CHECK: commsched.permute
 // CHECK: commsched.wait
-func.func @keep_permute_of_nothing(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @keep_permute_of_nothing(%x: !t) -> !t {
   %0 = commsched.permute %x on @self pairs(dense<> : tensor<0x2xi64>)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  return %1 : tensor<4xf32>
+      : !t -> !future
+  %1 = commsched.wait %0 : !future
+  return %1 : !t
 }
 
 // CHECK-LABEL: func.func @keep_group_of_one_in_place(
 // CHECK: commsched.all_reduce
 // CHECK: commsched.wait
-func.func @keep_group_of_one_in_place(%x: tensor<4xf32>, %b: tensor<4xf32>)
-    -> tensor<4xf32> {
+func.func @keep_group_of_one_in_place(%x: !t, %b: !t) -> !t {
   %0 = commsched.all_reduce %x on @self reduction(sum) into %b
-      : tensor<4xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  return %1 : tensor<4xf32>
+      : !t into !t -> !future
+  %1 = commsched.wait %0 : !future
+  return %1 : !t
 }
 
 // The types differ, so the operand cannot stand for the value.
 // CHECK-LABEL: func.func @keep_group_of_one_dynamic(
 // CHECK: commsched.all_gather
 // CHECK: commsched.wait
-func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> tensor<4xf32> {
-  %0 = commsched.all_gather %x on @self dim(0)
-      : tensor<?xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  return %1 : tensor<4xf32>
+func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> !t {
+  %0 = commsched.all_gather %x on @self dim(0) : tensor<?xf32> -> !future
+  %1 = commsched.wait %0 : !future
+  return %1 : !t
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,37 +130,33 @@ func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> tensor<4xf32> {
 
 // CHECK-LABEL: func.func @unused_pairs(
 // CHECK-NEXT: return
-func.func @unused_pairs(%x: tensor<4xf32>) {
+func.func @unused_pairs(%x: !t) {
   %0 = commsched.all_gather %x on @dp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+      : !t -> !commsched.future<tensor<8xf32>>
   %1 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %2 = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %3 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %4 = commsched.broadcast %x on @dp root(0)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+      : !t -> !commsched.future<tensor<2xf32>>
+  %2 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+  %3 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !future
+  %4 = commsched.broadcast %x on @dp root(0) : !t -> !future
   %5 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+      : !t -> !future
   %6 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
   %7 = commsched.wait %1 : !commsched.future<tensor<2xf32>>
-  %8 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
-  %9 = commsched.wait %3 : !commsched.future<tensor<4xf32>>
-  %10 = commsched.wait %4 : !commsched.future<tensor<4xf32>>
-  %11 = commsched.wait %5 : !commsched.future<tensor<4xf32>>
+  %8 = commsched.wait %2 : !future
+  %9 = commsched.wait %3 : !future
+  %10 = commsched.wait %4 : !future
+  %11 = commsched.wait %5 : !future
   return
 }
 
 // What only an unused collective needed goes with it.
 // CHECK-LABEL: func.func @unused_chain(
 // CHECK-NEXT: return
-func.func @unused_chain(%x: tensor<4xf32>) {
-  %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = commsched.all_reduce %0 on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %2 = commsched.wait %1 : !commsched.future<tensor<4xf32>>
-  %3 = commsched.compute "aten.sin"(%2) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @unused_chain(%x: !t) {
+  %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
+  %1 = commsched.all_reduce %0 on @dp reduction(sum) : !t -> !future
+  %2 = commsched.wait %1 : !future
+  %3 = commsched.compute "aten.sin"(%2) : (!t) -> !t
   return
 }
 
@@ -173,21 +164,20 @@ func.func @unused_chain(%x: tensor<4xf32>) {
 // CHECK-LABEL: func.func @keep_partly_used(
 // CHECK: commsched.all_reduce %{{.+}}, %{{.+}} on
 // CHECK: commsched.wait
-func.func @keep_partly_used(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = commsched.all_reduce %x, %x on @dp reduction(sum)
-      : tensor<4xf32>, tensor<4xf32>
-        -> !commsched.future<tensor<4xf32>, tensor<4xf32>>
-  %1:2 = commsched.wait %0 : !commsched.future<tensor<4xf32>, tensor<4xf32>>
-  return %1#1 : tensor<4xf32>
+func.func @keep_partly_used(%x: !t) -> !t {
+  %0 = commsched.all_reduce %x, %x on @dp reduction(sum) : !t, !t
+        -> !commsched.future<!t, !t>
+  %1:2 = commsched.wait %0 : !commsched.future<!t, !t>
+  return %1#1 : !t
 }
 
 // The buffer may be read through another value.
 // CHECK-LABEL: func.func @keep_unused_in_place(
 // CHECK: commsched.all_gather
 // CHECK: commsched.wait
-func.func @keep_unused_in_place(%x: tensor<4xf32>, %b: tensor<8xf32>) {
+func.func @keep_unused_in_place(%x: !t, %b: tensor<8xf32>) {
   %0 = commsched.all_gather %x on @dp dim(0) into %b
-      : tensor<4xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+      : !t into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
   return
 }
@@ -200,13 +190,13 @@ func.func @keep_unused_in_place(%x: tensor<4xf32>, %b: tensor<8xf32>) {
 // CHECK: commsched.wait
 // CHECK: commsched.wait
 // CHECK: commsched.wait
-func.func @keep_point_to_point(%x: tensor<4xf32>) {
-  %0 = commsched.send %x on @dp to(1) : tensor<4xf32> -> !commsched.future
-  %1 = commsched.send %x on @self to(0) : tensor<4xf32> -> !commsched.future
-  %2 = commsched.recv on @self from(0) : !commsched.future<tensor<4xf32>>
+func.func @keep_point_to_point(%x: !t) {
+  %0 = commsched.send %x on @dp to(1) : !t -> !commsched.future
+  %1 = commsched.send %x on @self to(0) : !t -> !commsched.future
+  %2 = commsched.recv on @self from(0) : !future
   commsched.wait %0 : !commsched.future
   commsched.wait %1 : !commsched.future
-  %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
+  %3 = commsched.wait %2 : !future
   return
 }
 
@@ -214,12 +204,11 @@ func.func @keep_point_to_point(%x: tensor<4xf32>) {
 // CHECK: commsched.all_to_all
 // CHECK: commsched.wait
 // CHECK: commsched.barrier
-func.func @keep_used_pairs(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
+func.func @keep_used_pairs(%x: !t) -> !t {
+  %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !future
+  %1 = commsched.wait %0 : !future
   commsched.barrier on @dp
-  return %1 : tensor<4xf32>
+  return %1 : !t
 }
 
 // The rank is 0 in a group of one; otherwise one operation is enough.
@@ -244,24 +233,22 @@ func.func @ranks() -> (index, index) {
 // CHECK-NEXT: commsched.reload %[[H]]
 // CHECK-NEXT: %[[Y:.+]] = commsched.wait
 // CHECK-NEXT: return %[[Y]]
-func.func @keeps_transfers(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func @keeps_transfers(%x: !t) -> !t {
   %0 = commsched.offload %x
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
   %1 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
-  %2 = commsched.reload %1
-      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
-  return %3 : tensor<4xf32>
+  %2 = commsched.reload %1 : tensor<4xf32, #commsched.host> -> !future
+  %3 = commsched.wait %2 : !future
+  return %3 : !t
 }
 
 // CHECK-LABEL: func.func @unused_transfers(
 // CHECK-NEXT: return
-func.func @unused_transfers(%x: tensor<4xf32>) {
+func.func @unused_transfers(%x: !t) {
   %0 = commsched.offload %x
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
   %1 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
-  %2 = commsched.reload %1
-      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
+  %2 = commsched.reload %1 : tensor<4xf32, #commsched.host> -> !future
+  %3 = commsched.wait %2 : !future
   return
 }

@@ -4,6 +4,8 @@
 // Generic passes leave communication alone and treat an opaque operator by its
 // stated effects.
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @dp size(2)
 
 // Two equal starts are two launches.
@@ -11,29 +13,26 @@ commsched.group @dp size(2)
 // CHECK-COUNT-2: commsched.all_reduce
 // CHECK-COUNT-2: commsched.wait
 // CHECK-COUNT-2: commsched.barrier
-func.func @cse_keeps_collectives(%x: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %1 = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<4xf32>>
+func.func @cse_keeps_collectives(%x: !t) -> (!t, !t) {
+  %0 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+  %1 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+  %2 = commsched.wait %0 : !future
+  %3 = commsched.wait %1 : !future
   commsched.barrier on @dp
   commsched.barrier on @dp
-  return %2, %3 : tensor<4xf32>, tensor<4xf32>
+  return %2, %3 : !t, !t
 }
 
 // Nor are two equal transfers one.
 // CHECK-LABEL: func.func @cse_keeps_transfers(
 // CHECK-COUNT-2: commsched.offload
 // CHECK-COUNT-2: commsched.wait
-func.func @cse_keeps_transfers(%x: tensor<4xf32>)
+func.func @cse_keeps_transfers(%x: !t)
     -> (tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host>) {
   %0 = commsched.offload %x
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
   %1 = commsched.offload %x
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
   %2 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
   %3 = commsched.wait %1 : !commsched.future<tensor<4xf32, #commsched.host>>
   return %2, %3 : tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host>
@@ -45,34 +44,31 @@ func.func @cse_keeps_transfers(%x: tensor<4xf32>)
 // CHECK: commsched.all_reduce
 // CHECK: commsched.wait
 // CHECK: scf.yield
-func.func @licm_keeps_collectives(%x: tensor<4xf32>, %n: index)
-    -> tensor<4xf32> {
+func.func @licm_keeps_collectives(%x: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> tensor<4xf32> {
-    %0 = commsched.all_reduce %x on @dp reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-    %2 = arith.addf %acc, %1 : tensor<4xf32>
-    scf.yield %2 : tensor<4xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> !t {
+    %0 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+    %1 = commsched.wait %0 : !future
+    %2 = arith.addf %acc, %1 : !t
+    scf.yield %2 : !t
   }
-  return %r : tensor<4xf32>
+  return %r : !t
 }
 
 // CHECK-LABEL: func.func @cse_merges_pure_compute(
 // CHECK: %[[Y:.+]] = commsched.compute "aten.sin"
 // CHECK-NEXT: %[[V:.+]] = commsched.compute "aten.view"
 // CHECK-NEXT: return %[[Y]], %[[Y]], %[[V]], %[[V]]
-func.func @cse_merges_pure_compute(%x: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
-  %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @cse_merges_pure_compute(%x: !t)
+    -> (!t, !t, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
+  %1 = commsched.compute "aten.sin"(%x) : (!t) -> !t
   %2 = commsched.compute "aten.view"(%x) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<2x2xf32>
+      : (!t) -> tensor<2x2xf32>
   %3 = commsched.compute "aten.view"(%x) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<2x2xf32>
-  return %0, %1, %2, %3
-      : tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+      : (!t) -> tensor<2x2xf32>
+  return %0, %1, %2, %3 : !t, !t, tensor<2x2xf32>, tensor<2x2xf32>
 }
 
 // In-place collectives write into the two buffers.
@@ -80,16 +76,15 @@ func.func @cse_merges_pure_compute(%x: tensor<4xf32>)
 // CHECK-COUNT-2: commsched.all_gather_copy_in
 // CHECK-NOT: commsched.all_gather_copy_in
 // CHECK: commsched.all_gather %
-func.func @cse_keeps_buffers(%x: tensor<4xf32>)
-    -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @cse_keeps_buffers(%x: !t) -> (tensor<8xf32>, tensor<8xf32>) {
   %slice0, %buffer0 = commsched.all_gather_copy_in %x on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+      : !t -> !t, tensor<8xf32>
   %slice1, %buffer1 = commsched.all_gather_copy_in %x on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+      : !t -> !t, tensor<8xf32>
   %unused_slice, %unused_buffer = commsched.all_gather_copy_in %x on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+      : !t -> !t, tensor<8xf32>
   %0 = commsched.all_gather %slice0 on @dp dim(0) into %buffer0
-      : tensor<4xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+      : !t into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
   %1 = commsched.all_reduce %buffer1 on @dp reduction(sum) into %buffer1
       : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
   %2 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
@@ -99,22 +94,20 @@ func.func @cse_keeps_buffers(%x: tensor<4xf32>)
 
 // CHECK-LABEL: func.func @cse_drops_dead_compute(
 // CHECK-NEXT: return
-func.func @cse_drops_dead_compute(%x: tensor<4xf32>) {
-  %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @cse_drops_dead_compute(%x: !t) {
+  %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
   return
 }
 
 // CHECK-LABEL: func.func @cse_keeps_random(
 // CHECK-COUNT-2: commsched.compute "aten.rand"
 // CHECK: commsched.compute "aten.dropout"
-func.func @cse_keeps_random(%x: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
-  %1 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
+func.func @cse_keeps_random(%x: !t) -> (!t, !t) {
+  %0 = commsched.compute "aten.rand"() {random} : () -> !t
+  %1 = commsched.compute "aten.rand"() {random} : () -> !t
   // It advances the generator, though its numbers are unused.
-  %2 = commsched.compute "aten.dropout"(%x) {random}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+  %2 = commsched.compute "aten.dropout"(%x) {random} : (!t) -> !t
+  return %0, %1 : !t, !t
 }
 
 // CHECK-LABEL: func.func @cse_keeps_mutation(
@@ -122,9 +115,9 @@ func.func @cse_keeps_random(%x: tensor<4xf32>)
 // CHECK-COUNT-2: commsched.compute "print"
 func.func @cse_keeps_mutation(%m: memref<4xf32>) {
   %0 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>}
-      : (memref<4xf32>) -> tensor<4xf32>
+      : (memref<4xf32>) -> !t
   %1 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>}
-      : (memref<4xf32>) -> tensor<4xf32>
+      : (memref<4xf32>) -> !t
   commsched.compute "print"() : () -> ()
   commsched.compute "print"() : () -> ()
   return
@@ -137,20 +130,17 @@ func.func @cse_keeps_mutation(%m: memref<4xf32>) {
 // CHECK: scf.for
 // CHECK-NEXT: commsched.compute "aten.sin"
 // CHECK-NEXT: commsched.compute "aten.rand"
-func.func @licm_moves_known_copies(%x: tensor<4xf32>, %n: index)
-    -> tensor<4xf32> {
+func.func @licm_moves_known_copies(%x: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> tensor<4xf32> {
-    %0 = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-    %1 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
-    %2 = commsched.chunk_cat %x on @dp : tensor<4xf32> -> tensor<4xf32>
-    %3 = commsched.compute "aten.sum"(%acc, %0, %1, %2)
-        : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
-          -> tensor<4xf32>
-    scf.yield %3 : tensor<4xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> !t {
+    %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
+    %1 = commsched.compute "aten.rand"() {random} : () -> !t
+    %2 = commsched.chunk_cat %x on @dp : !t -> !t
+    %3 = commsched.compute "aten.sum"(%acc, %0, %1, %2) : (!t, !t, !t, !t) -> !t
+    scf.yield %3 : !t
   }
-  return %r : tensor<4xf32>
+  return %r : !t
 }
 
 // CHECK-LABEL: func.func @storage_in_order(
@@ -159,11 +149,11 @@ func.func @licm_moves_known_copies(%x: tensor<4xf32>, %n: index)
 // CHECK-NEXT: resize_storage %{{.+}} bytes(0)
 // CHECK-NEXT: resize_storage %{{.+}} bytes(16)
 // CHECK-NEXT: fsdp_copy
-func.func @storage_in_order(%p: memref<4xf32>, %x: tensor<4xf32>) {
+func.func @storage_in_order(%p: memref<4xf32>, %x: !t) {
   commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
+  commsched.fsdp_copy %x into %p : !t, memref<4xf32>
   commsched.resize_storage %p bytes(0) : memref<4xf32>
   commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
+  commsched.fsdp_copy %x into %p : !t, memref<4xf32>
   return
 }

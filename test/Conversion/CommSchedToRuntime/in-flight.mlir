@@ -4,8 +4,10 @@
 
 // What may not happen to memory while a collective is in flight.
 
+!t = tensor<8xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(4)
-func.func private @fill() -> tensor<8xf32>
+func.func private @fill() -> !t
 
 // What is sent is not overwritten in place before the wait.
 // CHECK-LABEL: func.func @write_operand
@@ -14,14 +16,12 @@ func.func private @fill() -> tensor<8xf32>
 // CHECK: %[[NEW:.*]] = memref.alloc()
 // CHECK: linalg.add ins(%[[X]], %[[X]] {{.*}} outs(%[[NEW]]
 // CHECK: commsched_rt.wait %[[REQUEST]] ins(%[[X]]
-func.func @write_operand() -> (tensor<8xf32>, tensor<8xf32>) {
-  %x = call @fill() : () -> tensor<8xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %y = linalg.add ins(%x, %x : tensor<8xf32>, tensor<8xf32>)
-      outs(%x : tensor<8xf32>) -> tensor<8xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  return %y, %r : tensor<8xf32>, tensor<8xf32>
+func.func @write_operand() -> (!t, !t) {
+  %x = call @fill() : () -> !t
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %y = linalg.add ins(%x, %x : !t, !t) outs(%x : !t) -> !t
+  %r = commsched.wait %f : !future
+  return %y, %r : !t, !t
 }
 
 // After the wait it may be.
@@ -29,14 +29,12 @@ func.func @write_operand() -> (tensor<8xf32>, tensor<8xf32>) {
 // CHECK: %[[X:.*]] = call @fill()
 // CHECK: commsched_rt.wait
 // CHECK: linalg.add ins(%[[X]], %[[X]] {{.*}} outs(%[[X]]
-func.func @write_after_wait() -> (tensor<8xf32>, tensor<8xf32>) {
-  %x = call @fill() : () -> tensor<8xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  %y = linalg.add ins(%x, %x : tensor<8xf32>, tensor<8xf32>)
-      outs(%x : tensor<8xf32>) -> tensor<8xf32>
-  return %y, %r : tensor<8xf32>, tensor<8xf32>
+func.func @write_after_wait() -> (!t, !t) {
+  %x = call @fill() : () -> !t
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
+  %r = commsched.wait %f : !future
+  %y = linalg.add ins(%x, %x : !t, !t) outs(%x : !t) -> !t
+  return %y, %r : !t, !t
 }
 
 // A destination whose old content is still needed is not written.
@@ -48,16 +46,15 @@ func.func @write_after_wait() -> (tensor<8xf32>, tensor<8xf32>) {
 // CHECK: commsched_rt.start {{.*}} ins(%[[X]] {{.*}} outs(%[[NEW]]
 // CHECK: linalg.add ins(%[[OLD]]
 // CHECK: commsched_rt.wait {{.*}} outs(%[[NEW]]
-func.func @read_destination() -> (tensor<8xf32>, tensor<8xf32>) {
-  %x = call @fill() : () -> tensor<8xf32>
-  %old = call @fill() : () -> tensor<8xf32>
+func.func @read_destination() -> (!t, !t) {
+  %x = call @fill() : () -> !t
+  %old = call @fill() : () -> !t
   %f = commsched.all_reduce %x on @g reduction(sum) into %old
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %e = tensor.empty() : tensor<8xf32>
-  %y = linalg.add ins(%old, %x : tensor<8xf32>, tensor<8xf32>)
-      outs(%e : tensor<8xf32>) -> tensor<8xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  return %y, %r : tensor<8xf32>, tensor<8xf32>
+      : !t into !t -> !future
+  %e = tensor.empty() : !t
+  %y = linalg.add ins(%old, %x : !t, !t) outs(%e : !t) -> !t
+  %r = commsched.wait %f : !future
+  return %y, %r : !t, !t
 }
 
 // Otherwise it is.
@@ -68,13 +65,13 @@ func.func @read_destination() -> (tensor<8xf32>, tensor<8xf32>) {
 // CHECK: commsched_rt.start {{.*}} ins(%[[X]] {{.*}} outs(%[[OLD]]
 // CHECK: commsched_rt.wait {{.*}} outs(%[[OLD]]
 // CHECK: return %[[OLD]]
-func.func @write_destination() -> tensor<8xf32> {
-  %x = call @fill() : () -> tensor<8xf32>
-  %old = call @fill() : () -> tensor<8xf32>
+func.func @write_destination() -> !t {
+  %x = call @fill() : () -> !t
+  %old = call @fill() : () -> !t
   %f = commsched.all_reduce %x on @g reduction(sum) into %old
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  return %r : tensor<8xf32>
+      : !t into !t -> !future
+  %r = commsched.wait %f : !future
+  return %r : !t
 }
 
 // One empty tensor is two buffers.
@@ -84,16 +81,15 @@ func.func @write_destination() -> tensor<8xf32> {
 // CHECK: commsched_rt.start {{.*}} outs(%[[FIRST:.*]] : memref
 // CHECK-NOT: commsched_rt.start {{.*}} outs(%[[FIRST]] :
 // CHECK: commsched_rt.start {{.*}} outs(%{{.*}} : memref
-func.func @shared_destination(%x: tensor<8xf32>)
-    -> (tensor<8xf32>, tensor<8xf32>) {
-  %e = tensor.empty() : tensor<8xf32>
+func.func @shared_destination(%x: !t) -> (!t, !t) {
+  %e = tensor.empty() : !t
   %f = commsched.all_reduce %x on @g reduction(sum) into %e
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+      : !t into !t -> !future
   %h = commsched.all_reduce %x on @g reduction(max) into %e
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  %s = commsched.wait %h : !commsched.future<tensor<8xf32>>
-  return %r, %s : tensor<8xf32>, tensor<8xf32>
+      : !t into !t -> !future
+  %r = commsched.wait %f : !future
+  %s = commsched.wait %h : !future
+  return %r, %s : !t, !t
 }
 
 // What is sent is freed after the wait, although the start is the last to name
@@ -104,16 +100,14 @@ func.func @shared_destination(%x: tensor<8xf32>)
 // CHECK-NOT: memref.dealloc %[[X]] :
 // CHECK: commsched_rt.wait {{.*}} ins(%[[X]]
 // CHECK: memref.dealloc %[[X]]
-func.func @free_operand(%a: tensor<8xf32>) -> tensor<8xf32> {
-  %e = tensor.empty() : tensor<8xf32>
-  %x = linalg.add ins(%a, %a : tensor<8xf32>, tensor<8xf32>)
-      outs(%e : tensor<8xf32>) -> tensor<8xf32>
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+func.func @free_operand(%a: !t) -> !t {
+  %e = tensor.empty() : !t
+  %x = linalg.add ins(%a, %a : !t, !t) outs(%e : !t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
   %y = commsched.compute "other"(%a) {commsched.runtime_ns = 10 : i64}
-      : (tensor<8xf32>) -> tensor<8xf32>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  return %r : tensor<8xf32>
+      : (!t) -> !t
+  %r = commsched.wait %f : !future
+  return %r : !t
 }
 
 // In place is in place: nothing is allocated, nothing copied.
@@ -122,12 +116,12 @@ func.func @free_operand(%a: tensor<8xf32>) -> tensor<8xf32> {
 // CHECK-NEXT: %[[REQUEST:.*]] = commsched_rt.start {{.*}} on @g outs(%[[X]] {{.*}}in_place
 // CHECK-NEXT: commsched_rt.wait %[[REQUEST]] outs(%[[X]]
 // CHECK-NEXT: return %[[X]]
-func.func @all_reduce_in_place() -> tensor<8xf32> {
-  %x = call @fill() : () -> tensor<8xf32>
+func.func @all_reduce_in_place() -> !t {
+  %x = call @fill() : () -> !t
   %f = commsched.all_reduce %x on @g reduction(sum) into %x
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  return %r : tensor<8xf32>
+      : !t into !t -> !future
+  %r = commsched.wait %f : !future
+  return %r : !t
 }
 
 // ... unless the old contents are needed: then the operand is copied first.
@@ -137,15 +131,14 @@ func.func @all_reduce_in_place() -> tensor<8xf32> {
 // CHECK: memref.copy %[[X]], %[[NEW]]
 // CHECK: commsched_rt.start {{.*}} outs(%[[NEW]] {{.*}}in_place
 // CHECK: linalg.add ins(%[[X]]
-func.func @all_reduce_of_needed() -> (tensor<8xf32>, tensor<8xf32>) {
-  %x = call @fill() : () -> tensor<8xf32>
+func.func @all_reduce_of_needed() -> (!t, !t) {
+  %x = call @fill() : () -> !t
   %f = commsched.all_reduce %x on @g reduction(sum) into %x
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  %e = tensor.empty() : tensor<8xf32>
-  %y = linalg.add ins(%x, %x : tensor<8xf32>, tensor<8xf32>)
-      outs(%e : tensor<8xf32>) -> tensor<8xf32>
-  return %r, %y : tensor<8xf32>, tensor<8xf32>
+      : !t into !t -> !future
+  %r = commsched.wait %f : !future
+  %e = tensor.empty() : !t
+  %y = linalg.add ins(%x, %x : !t, !t) outs(%e : !t) -> !t
+  return %r, %y : !t, !t
 }
 
 // An argument is the caller's, and stays as it is; a freeable one does not,
@@ -157,20 +150,18 @@ func.func @all_reduce_of_needed() -> (tensor<8xf32>, tensor<8xf32>) {
 // CHECK: commsched_rt.start {{.*}} outs(%[[NEW]] {{.*}}in_place
 // CHECK: commsched_rt.start {{.*}} outs(%[[FREEABLE]] {{.*}}in_place
 // CHECK: commsched_rt.start {{.*}} outs(%[[CARRIED]] {{.*}}in_place
-func.func @arguments(%x: tensor<8xf32>,
-                     %y: tensor<8xf32> {commsched.freeable},
-                     %z: tensor<8xf32> {commsched.carried = 2 : i64})
-    -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+func.func @arguments(%x: !t, %y: !t {commsched.freeable},
+                     %z: !t {commsched.carried = 2 : i64}) -> (!t, !t, !t) {
   %f = commsched.all_reduce %x on @g reduction(sum) into %x
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+      : !t into !t -> !future
+  %r = commsched.wait %f : !future
   %h = commsched.all_reduce %y on @g reduction(sum) into %y
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %s = commsched.wait %h : !commsched.future<tensor<8xf32>>
+      : !t into !t -> !future
+  %s = commsched.wait %h : !future
   %i = commsched.all_reduce %z on @g reduction(sum) into %z
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %t = commsched.wait %i : !commsched.future<tensor<8xf32>>
-  return %r, %s, %t : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+      : !t into !t -> !future
+  %t = commsched.wait %i : !future
+  return %r, %s, %t : !t, !t, !t
 }
 
 // The gather in place of FSDP: the shards are copied into the buffer, and that
@@ -200,20 +191,16 @@ func.func @gather_in_place(%a: tensor<2x4xf32>, %b: tensor<4xf32>)
 // CHECK: %[[REQUEST:.*]] = commsched_rt.start {{.*}} ins(%[[X]] {{.*}} outs(%[[NEW:.*]] : memref<8xf32>)
 // CHECK: linalg.add ins(%[[X]], %[[X]] {{.*}} outs(%[[SUM:.*]] :
 // CHECK: commsched_rt.wait %[[REQUEST]] ins(%[[X]] {{.*}} outs(%[[NEW]]
-func.func @loop(%n: index) -> tensor<8xf32> {
-  %x = call @fill() : () -> tensor<8xf32>
+func.func @loop(%n: index) -> !t {
+  %x = call @fill() : () -> !t
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
-  %result = scf.for %i = %zero to %n step %one iter_args(%a = %x)
-      -> tensor<8xf32> {
-    %f = commsched.all_reduce %a on @g reduction(sum)
-        : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-    %y = linalg.add ins(%a, %a : tensor<8xf32>, tensor<8xf32>)
-        outs(%a : tensor<8xf32>) -> tensor<8xf32>
-    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
-    %z = linalg.add ins(%y, %r : tensor<8xf32>, tensor<8xf32>)
-        outs(%r : tensor<8xf32>) -> tensor<8xf32>
-    scf.yield %z : tensor<8xf32>
+  %result = scf.for %i = %zero to %n step %one iter_args(%a = %x) -> !t {
+    %f = commsched.all_reduce %a on @g reduction(sum) : !t -> !future
+    %y = linalg.add ins(%a, %a : !t, !t) outs(%a : !t) -> !t
+    %r = commsched.wait %f : !future
+    %z = linalg.add ins(%y, %r : !t, !t) outs(%r : !t) -> !t
+    scf.yield %z : !t
   }
-  return %result : tensor<8xf32>
+  return %result : !t
 }

@@ -8,6 +8,10 @@
 // Gathers of what has been gathered before are dropped. Memory is not short here:
 // it is "large" that makes the peak.
 
+!whole = tensor<8xf32>
+!part = tensor<4xf32>
+!cast = tensor<8xbf16>
+!future = !commsched.future<!cast>
 commsched.group @dp size(2)
 
 // The second gather goes with its cast, whatever both are called and pinned to.
@@ -24,24 +28,21 @@ commsched.group @dp size(2)
 // CHECK-NEXT: %[[Y:.*]] = commsched.compute "layer"(%{{.*}}, %[[FULL]])
 // CHECK-NEXT: %[[D:.*]] = commsched.compute "gradient"(%[[Y]], %[[FULL]])
 // CHECK-NEXT: return
-func.func @forward_and_backward(%p: tensor<4xf32>, %x: tensor<8xbf16>)
-    -> tensor<8xbf16> {
+func.func @forward_and_backward(%p: !part, %x: !cast) -> !cast {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
-  %c0 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
+  %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
   %g0 = commsched.all_gather %c0 on @dp dim(0) {commsched.name = "forward"}
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xbf16>>
-  %y = commsched.compute "layer"(%x, %w0)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+      : tensor<4xbf16> -> !future
+  %w0 = commsched.wait %g0 : !future
+  %y = commsched.compute "layer"(%x, %w0) : (!cast, !cast) -> !cast
   %c1 = commsched.compute "cast"(%p) {commsched.name = "again"}
-      : (tensor<4xf32>) -> tensor<4xbf16>
+      : (!part) -> tensor<4xbf16>
   %g1 = commsched.all_gather %c1 on @dp dim(0)
       {commsched.name = "backward", commsched.runtime_ns = 7 : i64}
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xbf16>>
-  %d = commsched.compute "gradient"(%y, %w1)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
-  return %d : tensor<8xbf16>
+      : tensor<4xbf16> -> !future
+  %w1 = commsched.wait %g1 : !future
+  %d = commsched.compute "gradient"(%y, %w1) : (!cast, !cast) -> !cast
+  return %d : !cast
 }
 
 // All use the first. A cast with another user stays; one that is returned does
@@ -55,31 +56,25 @@ func.func @forward_and_backward(%p: tensor<4xf32>, %x: tensor<8xbf16>)
 // CHECK-NEXT: %[[USED:.*]] = commsched.compute "cast"
 // CHECK-NEXT: commsched.compute "user"(%[[FULL]], %[[FULL]], %[[FULL]], %[[FULL]], %[[USED]])
 // CHECK-NEXT: return %{{.*}}, %[[RETURNED]]
-func.func @four(%p: tensor<4xf32>) -> (tensor<8xbf16>, tensor<4xbf16>) {
+func.func @four(%p: !part) -> (!cast, tensor<4xbf16>) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
-  %c0 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
-  %g0 = commsched.all_gather %c0 on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xbf16>>
-  %c1 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
-  %g1 = commsched.all_gather %c1 on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xbf16>>
-  %c2 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
-  %g2 = commsched.all_gather %c2 on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w2 = commsched.wait %g2 : !commsched.future<tensor<8xbf16>>
-  %c3 = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
-  %g3 = commsched.all_gather %c3 on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w3 = commsched.wait %g3 : !commsched.future<tensor<8xbf16>>
-  %g4 = commsched.all_gather %c3 on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w4 = commsched.wait %g4 : !commsched.future<tensor<8xbf16>>
+  %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
+  %g0 = commsched.all_gather %c0 on @dp dim(0) : tensor<4xbf16> -> !future
+  %w0 = commsched.wait %g0 : !future
+  %c1 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
+  %g1 = commsched.all_gather %c1 on @dp dim(0) : tensor<4xbf16> -> !future
+  %w1 = commsched.wait %g1 : !future
+  %c2 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
+  %g2 = commsched.all_gather %c2 on @dp dim(0) : tensor<4xbf16> -> !future
+  %w2 = commsched.wait %g2 : !future
+  %c3 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
+  %g3 = commsched.all_gather %c3 on @dp dim(0) : tensor<4xbf16> -> !future
+  %w3 = commsched.wait %g3 : !future
+  %g4 = commsched.all_gather %c3 on @dp dim(0) : tensor<4xbf16> -> !future
+  %w4 = commsched.wait %g4 : !future
   %y = commsched.compute "user"(%w1, %w2, %w3, %w4, %c2)
-      : (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>,
-         tensor<4xbf16>) -> tensor<8xbf16>
-  return %y, %c1 : tensor<8xbf16>, tensor<4xbf16>
+      : (!cast, !cast, !cast, !cast, tensor<4xbf16>) -> !cast
+  return %y, %c1 : !cast, tensor<4xbf16>
 }
 
 // The one that is waited for first counts. In a region, without a cast.
@@ -90,23 +85,21 @@ func.func @four(%p: tensor<4xf32>) -> (tensor<8xbf16>, tensor<4xbf16>) {
 // CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
 // CHECK-NEXT: scf.yield
-func.func @region(%p: tensor<4xf32>, %old: tensor<8xf32>, %condition: i1)
-    -> tensor<8xf32> {
-  %result = scf.if %condition -> tensor<8xf32> {
+func.func @region(%p: !part, %old: !whole, %condition: i1) -> !whole {
+  %result = scf.if %condition -> !whole {
     %large = commsched.compute "large"() : () -> tensor<1024xf32>
     %g0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "first"}
-        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+        : !part -> !commsched.future<!whole>
     %g1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "second"}
-        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-    %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
-    %w0 = commsched.wait %g0 : !commsched.future<tensor<8xf32>>
-    %sum = commsched.compute "sum"(%w0, %w1)
-        : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    scf.yield %sum : tensor<8xf32>
+        : !part -> !commsched.future<!whole>
+    %w1 = commsched.wait %g1 : !commsched.future<!whole>
+    %w0 = commsched.wait %g0 : !commsched.future<!whole>
+    %sum = commsched.compute "sum"(%w0, %w1) : (!whole, !whole) -> !whole
+    scf.yield %sum : !whole
   } else {
-    scf.yield %old : tensor<8xf32>
+    scf.yield %old : !whole
   }
-  return %result : tensor<8xf32>
+  return %result : !whole
 }
 
 // Padded and cast by operations with regions, and by constants.
@@ -115,7 +108,7 @@ func.func @region(%p: tensor<4xf32>, %old: tensor<8xf32>, %condition: i1)
 // CHECK-NEXT: %[[FULL:.*]] = commsched.wait
 // CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
 #id = affine_map<(d0) -> (d0)>
-func.func @structured(%p: tensor<3xf32>) -> tensor<8xbf16> {
+func.func @structured(%p: tensor<3xf32>) -> !cast {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   %zero = arith.constant 0.0 : bf16
   %e0 = tensor.empty() : tensor<3xbf16>
@@ -129,9 +122,8 @@ func.func @structured(%p: tensor<3xf32>) -> tensor<8xbf16> {
   ^bb0(%i: index):
     tensor.yield %zero : bf16
   } : tensor<3xbf16> to tensor<4xbf16>
-  %g0 = commsched.all_gather %p0 on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xbf16>>
+  %g0 = commsched.all_gather %p0 on @dp dim(0) : tensor<4xbf16> -> !future
+  %w0 = commsched.wait %g0 : !future
   %e1 = tensor.empty() : tensor<3xbf16>
   %c1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
       ins(%p : tensor<3xf32>) outs(%e1 : tensor<3xbf16>) {
@@ -143,12 +135,10 @@ func.func @structured(%p: tensor<3xf32>) -> tensor<8xbf16> {
   ^bb0(%i: index):
     tensor.yield %zero : bf16
   } : tensor<3xbf16> to tensor<4xbf16>
-  %g1 = commsched.all_gather %p1 on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xbf16>>
-  %sum = commsched.compute "sum"(%w0, %w1)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
-  return %sum : tensor<8xbf16>
+  %g1 = commsched.all_gather %p1 on @dp dim(0) : tensor<4xbf16> -> !future
+  %w1 = commsched.wait %g1 : !future
+  %sum = commsched.compute "sum"(%w0, %w1) : (!cast, !cast) -> !cast
+  return %sum : !cast
 }
 
 // In a region, with a constant from outside. What is written once the gathers
@@ -159,34 +149,33 @@ func.func @structured(%p: tensor<3xf32>) -> tensor<8xbf16> {
 // CHECK-NEXT: %[[FULL:.*]] = commsched.wait
 // CHECK-NOT: commsched.all_gather
 // CHECK: commsched.compute "sum"(%[[FULL]], %[[FULL]])
-func.func @written_afterwards(%p: tensor<3xf32>, %old: tensor<8xf32>,
-                              %condition: i1) -> tensor<8xf32> {
-  %zeros = arith.constant dense<0.0> : tensor<4xf32>
-  %result = scf.if %condition -> tensor<8xf32> {
+func.func @written_afterwards(%p: tensor<3xf32>, %old: !whole,
+                              %condition: i1) -> !whole {
+  %zeros = arith.constant dense<0.0> : !part
+  %result = scf.if %condition -> !whole {
     %large = commsched.compute "large"() : () -> tensor<1024xf32>
     %s0 = tensor.insert_slice %p into %zeros[0] [3] [1]
-        : tensor<3xf32> into tensor<4xf32>
-    %c0 = commsched.compute "copy"(%s0) : (tensor<4xf32>) -> tensor<4xf32>
+        : tensor<3xf32> into !part
+    %c0 = commsched.compute "copy"(%s0) : (!part) -> !part
     %g0 = commsched.all_gather %c0 on @dp dim(0)
-        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-    %w0 = commsched.wait %g0 : !commsched.future<tensor<8xf32>>
+        : !part -> !commsched.future<!whole>
+    %w0 = commsched.wait %g0 : !commsched.future<!whole>
     %scale = commsched.compute "scale"(%c0) {mutates = array<i64: 0>}
-        : (tensor<4xf32>) -> tensor<4xf32>
+        : (!part) -> !part
     %s1 = tensor.insert_slice %p into %zeros[0] [3] [1]
-        : tensor<3xf32> into tensor<4xf32>
-    %c1 = commsched.compute "copy"(%s1) : (tensor<4xf32>) -> tensor<4xf32>
+        : tensor<3xf32> into !part
+    %c1 = commsched.compute "copy"(%s1) : (!part) -> !part
     %g1 = commsched.all_gather %c1 on @dp dim(0)
-        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-    %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
+        : !part -> !commsched.future<!whole>
+    %w1 = commsched.wait %g1 : !commsched.future<!whole>
     %step = commsched.compute "step"(%p) {mutates = array<i64: 0>}
         : (tensor<3xf32>) -> tensor<3xf32>
-    %sum = commsched.compute "sum"(%w0, %w1)
-        : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-    scf.yield %sum : tensor<8xf32>
+    %sum = commsched.compute "sum"(%w0, %w1) : (!whole, !whole) -> !whole
+    scf.yield %sum : !whole
   } else {
-    scf.yield %old : tensor<8xf32>
+    scf.yield %old : !whole
   }
-  return %result : tensor<8xf32>
+  return %result : !whole
 }
 
 // Two parameters. What the second gather of one delivers is changed, but the
@@ -201,31 +190,28 @@ func.func @written_afterwards(%p: tensor<3xf32>, %old: tensor<8xf32>,
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: commsched.compute "scale"
 // CHECK-NEXT: commsched.compute "use"(%[[P]], %[[P]], %[[Q]], %[[Q]])
-func.func @two_parameters(%p: tensor<4xf32>, %q: tensor<4xf32>)
-    -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @two_parameters(%p: !part, %q: !part) -> (!whole, !whole) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   %gp0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "p0"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %wp0 = commsched.wait %gp0 : !commsched.future<tensor<8xf32>>
+      : !part -> !commsched.future<!whole>
+  %wp0 = commsched.wait %gp0 : !commsched.future<!whole>
   %gq0 = commsched.all_gather %q on @dp dim(0) {commsched.name = "q0"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %wq0 = commsched.wait %gq0 : !commsched.future<tensor<8xf32>>
+      : !part -> !commsched.future<!whole>
+  %wq0 = commsched.wait %gq0 : !commsched.future<!whole>
   %gp1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "p1"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %wp1 = commsched.wait %gp1 : !commsched.future<tensor<8xf32>>
+      : !part -> !commsched.future<!whole>
+  %wp1 = commsched.wait %gp1 : !commsched.future<!whole>
   %scale = commsched.compute "scale"(%wp1)
-      {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<8xf32>) -> tensor<8xf32>
+      {alias = 0 : i64, mutates = array<i64: 0>} : (!whole) -> !whole
   %gq1 = commsched.all_gather %q on @dp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %wq1 = commsched.wait %gq1 : !commsched.future<tensor<8xf32>>
+      : !part -> !commsched.future<!whole>
+  %wq1 = commsched.wait %gq1 : !commsched.future<!whole>
   %gp2 = commsched.all_gather %p on @dp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %wp2 = commsched.wait %gp2 : !commsched.future<tensor<8xf32>>
+      : !part -> !commsched.future<!whole>
+  %wp2 = commsched.wait %gp2 : !commsched.future<!whole>
   %sum = commsched.compute "use"(%wp0, %wp2, %wq0, %wq1)
-      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
-        -> tensor<8xf32>
-  return %sum, %scale : tensor<8xf32>, tensor<8xf32>
+      : (!whole, !whole, !whole, !whole) -> !whole
+  return %sum, %scale : !whole, !whole
 }
 
 // Of a size that is not known, too, gathers may be equal.

@@ -14,6 +14,9 @@
 // RUN: commsched-opt %s > %t.parsed
 // RUN: commsched-opt %s --commsched-enforce-fsdp-order | diff - %t.parsed
 
+!part = tensor<4xbf16>
+!whole = tensor<8xbf16>
+!future = !commsched.future<!whole>
 commsched.group @dp size(2)
 commsched.group @rs size(2)
 
@@ -55,77 +58,60 @@ commsched.group @rs size(2)
 // CHECK-NEXT: "grad1"
 // CHECK-NEXT: return
 func.func @backward(%p1: tensor<4xf32>, %p2: tensor<4xf32>, %p3: tensor<4xf32>,
-                    %d4: tensor<8xbf16>)
-    -> (tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>) {
+                    %d4: !whole) -> (!part, !part, !part) {
   %s3 = commsched.compute "cast"(%p3) {commsched.name = "cast3"}
-      : (tensor<4xf32>) -> tensor<4xbf16>
+      : (tensor<4xf32>) -> !part
   %slice3, %buffer3 = commsched.all_gather_copy_in %s3 on @dp
-      {commsched.name = "copy_in3"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in3"} : !part -> !part, !whole
   %g3 = commsched.all_gather %slice3 on @dp dim(0) into %buffer3
-      {commsched.name = "gather3"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w3 = commsched.wait %g3 {commsched.name = "wait3"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather3"} : !part into !whole -> !future
+  %w3 = commsched.wait %g3 {commsched.name = "wait3"} : !future
   %full3 = commsched.split_with_sizes_copy %w3 on @dp
-      {commsched.name = "copy_out3"} : tensor<8xbf16> -> tensor<8xbf16>
-  %d3 = commsched.compute "layer3"(%d4, %full3)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+      {commsched.name = "copy_out3"} : !whole -> !whole
+  %d3 = commsched.compute "layer3"(%d4, %full3) : (!whole, !whole) -> !whole
   %c3 = commsched.chunk_cat %d3 on @rs {commsched.name = "chunk_cat3"}
-      : tensor<8xbf16> -> tensor<8xf32>
+      : !whole -> tensor<8xf32>
   %r3 = commsched.reduce_scatter %c3 on @rs reduction(avg) dim(0)
       {commsched.name = "scatter3"}
       : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
   %v3 = commsched.wait %r3 {commsched.name = "scattered3"}
       : !commsched.future<tensor<4xf32>>
-  %grad3 = commsched.compute "grad3"(%v3)
-      : (tensor<4xf32>) -> tensor<4xbf16>
+  %grad3 = commsched.compute "grad3"(%v3) : (tensor<4xf32>) -> !part
   %s2 = commsched.compute "cast"(%p2) {commsched.name = "cast2"}
-      : (tensor<4xf32>) -> tensor<4xbf16>
+      : (tensor<4xf32>) -> !part
   %slice2, %buffer2 = commsched.all_gather_copy_in %s2 on @dp
-      {commsched.name = "copy_in2"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
   %g2 = commsched.all_gather %slice2 on @dp dim(0) into %buffer2
-      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather2"} : !part into !whole -> !future
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
   %full2 = commsched.split_with_sizes_copy %w2 on @dp
-      {commsched.name = "copy_out2"} : tensor<8xbf16> -> tensor<8xbf16>
-  %d2 = commsched.compute "layer2"(%d3, %full2)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+      {commsched.name = "copy_out2"} : !whole -> !whole
+  %d2 = commsched.compute "layer2"(%d3, %full2) : (!whole, !whole) -> !whole
   %c2 = commsched.chunk_cat %d2 on @rs {commsched.name = "chunk_cat2"}
-      : tensor<8xbf16> -> tensor<8xf32>
+      : !whole -> tensor<8xf32>
   %r2 = commsched.reduce_scatter %c2 on @rs reduction(avg) dim(0)
       {commsched.name = "scatter2"}
       : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
   %v2 = commsched.wait %r2 {commsched.name = "scattered2"}
       : !commsched.future<tensor<4xf32>>
-  %grad2 = commsched.compute "grad2"(%v2)
-      : (tensor<4xf32>) -> tensor<4xbf16>
+  %grad2 = commsched.compute "grad2"(%v2) : (tensor<4xf32>) -> !part
   %s1 = commsched.compute "cast"(%p1) {commsched.name = "cast1"}
-      : (tensor<4xf32>) -> tensor<4xbf16>
+      : (tensor<4xf32>) -> !part
   %slice1, %buffer1 = commsched.all_gather_copy_in %s1 on @dp
-      {commsched.name = "copy_in1"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in1"} : !part -> !part, !whole
   %g1 = commsched.all_gather %slice1 on @dp dim(0) into %buffer1
-      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather1"} : !part into !whole -> !future
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %full1 = commsched.split_with_sizes_copy %w1 on @dp
-      {commsched.name = "copy_out1"} : tensor<8xbf16> -> tensor<8xbf16>
-  %d1 = commsched.compute "layer1"(%d2, %full1)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+      {commsched.name = "copy_out1"} : !whole -> !whole
+  %d1 = commsched.compute "layer1"(%d2, %full1) : (!whole, !whole) -> !whole
   %c1 = commsched.chunk_cat %d1 on @rs {commsched.name = "chunk_cat1"}
-      : tensor<8xbf16> -> tensor<8xf32>
+      : !whole -> tensor<8xf32>
   %r1 = commsched.reduce_scatter %c1 on @rs reduction(avg) dim(0)
       {commsched.name = "scatter1"}
       : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
   %v1 = commsched.wait %r1 {commsched.name = "scattered1"}
       : !commsched.future<tensor<4xf32>>
-  %grad1 = commsched.compute "grad1"(%v1)
-      : (tensor<4xf32>) -> tensor<4xbf16>
-  return %grad1, %grad2, %grad3
-      : tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>
+  %grad1 = commsched.compute "grad1"(%v1) : (tensor<4xf32>) -> !part
+  return %grad1, %grad2, %grad3 : !part, !part, !part
 }

@@ -4,6 +4,9 @@
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --commsched-enforce-fsdp-order | diff - %t
 
+!part = tensor<4xbf16>
+!whole = tensor<8xbf16>
+!future = !commsched.future<!whole>
 commsched.group @dp size(2)
 
 // Cast, pad and view of the shard come down to the copy-in, and the gather and a
@@ -24,25 +27,20 @@ commsched.group @dp size(2)
 // CHECK-NEXT: "wait"
 // CHECK-NEXT: return
 func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
-    -> (tensor<24xbf16>, tensor<4xbf16>, tensor<4xbf16>) {
+    -> (tensor<24xbf16>, !part, !part) {
   %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> tensor<3xbf16>
-  %before = commsched.compute "needed"(%q)
-      : (tensor<4xf32>) -> tensor<4xbf16>
-  %empty = tensor.empty() : tensor<4xbf16>
+  %before = commsched.compute "needed"(%q) : (tensor<4xf32>) -> !part
+  %empty = tensor.empty() : !part
   %padded = tensor.insert_slice %cast into %empty[0] [3] [1]
-      : tensor<3xbf16> into tensor<4xbf16>
-  %sum = commsched.compute "sum"(%q, %before)
-      : (tensor<4xf32>, tensor<4xbf16>) -> tensor<4xbf16>
+      : tensor<3xbf16> into !part
+  %sum = commsched.compute "sum"(%q, %before) : (tensor<4xf32>, !part) -> !part
   %view = commsched.compute "view"(%padded) {alias = 0 : i64}
-      : (tensor<4xbf16>) -> tensor<2x2xbf16>
-  %other = commsched.compute "other"(%before)
-      : (tensor<4xbf16>) -> tensor<4xbf16>
+      : (!part) -> tensor<2x2xbf16>
+  %other = commsched.compute "other"(%before) : (!part) -> !part
   %slice, %buffer = commsched.all_gather_copy_in %view, %before, %sum on @dp
-      {commsched.name = "copy_in"}
-      : tensor<2x2xbf16>, tensor<4xbf16>, tensor<4xbf16>
+      {commsched.name = "copy_in"} : tensor<2x2xbf16>, !part, !part
       -> tensor<12xbf16>, tensor<24xbf16>
-  %between = commsched.compute "between"(%before)
-      : (tensor<4xbf16>) -> tensor<4xbf16>
+  %between = commsched.compute "between"(%before) : (!part) -> !part
   %sent = commsched.compute "slice"(%slice) {alias = 0 : i64}
       : (tensor<12xbf16>) -> tensor<12xbf16>
   %gather = commsched.all_gather %sent on @dp dim(0) into %buffer
@@ -50,7 +48,7 @@ func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
       -> !commsched.future<tensor<24xbf16>>
   %wait = commsched.wait %gather {commsched.name = "wait"}
       : !commsched.future<tensor<24xbf16>>
-  return %wait, %other, %between : tensor<24xbf16>, tensor<4xbf16>, tensor<4xbf16>
+  return %wait, %other, %between : tensor<24xbf16>, !part, !part
 }
 
 // Nor does a shard come down that is written in place before the copy-in, nor
@@ -65,25 +63,24 @@ func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
 // CHECK-NEXT: "gather"
 // CHECK-NEXT: "wait"
 // CHECK-NEXT: return
-func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: tensor<8xbf16>)
-    -> (tensor<14xbf16>, tensor<4xbf16>, tensor<8xbf16>) {
-  %empty = tensor.empty() : tensor<4xbf16>
+func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: !whole)
+    -> (tensor<14xbf16>, !part, !whole) {
+  %empty = tensor.empty() : !part
   %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> tensor<3xbf16>
   %padded = tensor.insert_slice %cast into %empty[0] [3] [1]
-      : tensor<3xbf16> into tensor<4xbf16>
+      : tensor<3xbf16> into !part
   %fill = commsched.compute "fill"(%empty)
-      {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<4xbf16>) -> tensor<4xbf16>
-  %other = commsched.compute "other"(%x) : (tensor<8xbf16>) -> tensor<8xbf16>
+      {alias = 0 : i64, mutates = array<i64: 0>} : (!part) -> !part
+  %other = commsched.compute "other"(%x) : (!whole) -> !whole
   %slice, %buffer = commsched.all_gather_copy_in %cast, %padded on @dp
-      {commsched.name = "copy_in"} : tensor<3xbf16>, tensor<4xbf16>
+      {commsched.name = "copy_in"} : tensor<3xbf16>, !part
       -> tensor<7xbf16>, tensor<14xbf16>
   %gather = commsched.all_gather %slice on @dp dim(0) into %buffer
       {commsched.name = "gather"} : tensor<7xbf16> into tensor<14xbf16>
       -> !commsched.future<tensor<14xbf16>>
   %wait = commsched.wait %gather {commsched.name = "wait"}
       : !commsched.future<tensor<14xbf16>>
-  return %wait, %fill, %other : tensor<14xbf16>, tensor<4xbf16>, tensor<8xbf16>
+  return %wait, %fill, %other : tensor<14xbf16>, !part, !whole
 }
 
 // What two gathers are made of comes down to the first, whatever the second
@@ -99,28 +96,22 @@ func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: tensor<8xbf16>)
 // CHECK-NEXT: "gather2"
 // CHECK-NEXT: "wait2"
 // CHECK-NEXT: return
-func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: tensor<8xbf16>)
-    -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>) {
+func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: !whole)
+    -> (!whole, !whole, !whole) {
   %cast = commsched.compute "cast"(%p) : (tensor<2x2xf32>) -> tensor<2x2xbf16>
-  %flat = commsched.compute "flatten"(%cast) : (tensor<2x2xbf16>) -> tensor<4xbf16>
-  %other = commsched.compute "other"(%x) : (tensor<8xbf16>) -> tensor<8xbf16>
+  %flat = commsched.compute "flatten"(%cast) : (tensor<2x2xbf16>) -> !part
+  %other = commsched.compute "other"(%x) : (!whole) -> !whole
   %s1, %o1 = commsched.all_gather_copy_in %cast on @dp
-      {commsched.name = "copy_in1"}
-      : tensor<2x2xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in1"} : tensor<2x2xbf16> -> !part, !whole
   %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
-      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather1"} : !part into !whole -> !future
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %s2, %o2 = commsched.all_gather_copy_in %flat on @dp
-      {commsched.name = "copy_in2"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
   %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
-      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
-      : !commsched.future<tensor<8xbf16>>
-  return %w1, %w2, %other : tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>
+      {commsched.name = "gather2"} : !part into !whole -> !future
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
+  return %w1, %w2, %other : !whole, !whole, !whole
 }
 
 // What the second gather gathers is a view of what the first one gave. It comes
@@ -137,32 +128,24 @@ func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: tensor<8xbf16>)
 // CHECK-NEXT: "gather2"
 // CHECK-NEXT: "wait2"
 // CHECK-NEXT: return
-func.func @view_of_a_parameter(%p: tensor<4xbf16>, %x: tensor<8xbf16>)
-    -> (tensor<8xbf16>, tensor<8xbf16>) {
+func.func @view_of_a_parameter(%p: !part, %x: !whole) -> (!whole, !whole) {
   %s1, %o1 = commsched.all_gather_copy_in %p on @dp
-      {commsched.name = "copy_in1"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in1"} : !part -> !part, !whole
   %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
-      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather1"} : !part into !whole -> !future
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %f1 = commsched.split_with_sizes_copy %w1 on @dp
-      {commsched.name = "copy_out1"} : tensor<8xbf16> -> tensor<8xbf16>
+      {commsched.name = "copy_out1"} : !whole -> !whole
   %zero = arith.constant dense<0.0> : tensor<1xbf16>
   %r = commsched.compute "reshard"(%f1, %zero) {alias = 0 : i64}
-      : (tensor<8xbf16>, tensor<1xbf16>) -> tensor<4xbf16>
-  %y = commsched.compute "layer1"(%x, %f1)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+      : (!whole, tensor<1xbf16>) -> !part
+  %y = commsched.compute "layer1"(%x, %f1) : (!whole, !whole) -> !whole
   %s2, %o2 = commsched.all_gather_copy_in %r on @dp
-      {commsched.name = "copy_in2"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
   %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
-      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
-      : !commsched.future<tensor<8xbf16>>
-  return %w2, %y : tensor<8xbf16>, tensor<8xbf16>
+      {commsched.name = "gather2"} : !part into !whole -> !future
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
+  return %w2, %y : !whole, !whole
 }
 
 // A view between wait and copy-out, and the copy into the parameter's storage,
@@ -180,33 +163,26 @@ func.func @view_of_a_parameter(%p: tensor<4xbf16>, %x: tensor<8xbf16>)
 // CHECK-NEXT: "transposed"
 // CHECK-NEXT: "user"
 // CHECK-NEXT: return
-func.func @wait_for_a_gather(
-    %p: tensor<4xbf16>, %x: tensor<8xbf16>,
-    %storage: memref<4xbf16> {commsched.role = "unsharded_param"})
-    -> tensor<4xbf16> {
+func.func @wait_for_a_gather(%p: !part, %x: !whole,
+    %storage: memref<4xbf16> {commsched.role = "unsharded_param"}) -> !part {
   %slice, %buffer = commsched.all_gather_copy_in %p on @dp
-      {commsched.name = "copy_in"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in"} : !part -> !part, !whole
   %gather = commsched.all_gather %slice on @dp dim(0) into %buffer
-      {commsched.name = "gather"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather"} : !part into !whole -> !future
   commsched.resize_storage %storage bytes(8) : memref<4xbf16>
-  %wait = commsched.wait %gather {commsched.name = "wait"}
-      : !commsched.future<tensor<8xbf16>>
-  %between = commsched.compute "between"(%x) : (tensor<8xbf16>) -> tensor<8xbf16>
-  %view = commsched.compute "view"(%wait) {alias = 0 : i64}
-      : (tensor<8xbf16>) -> tensor<8xbf16>
+  %wait = commsched.wait %gather {commsched.name = "wait"} : !future
+  %between = commsched.compute "between"(%x) : (!whole) -> !whole
+  %view = commsched.compute "view"(%wait) {alias = 0 : i64} : (!whole) -> !whole
   %other = commsched.compute "other_view"(%wait) {alias = 0 : i64}
-      : (tensor<8xbf16>) -> tensor<8xbf16>
+      : (!whole) -> !whole
   %out:2 = commsched.split_with_sizes_copy %view on @dp
-      {commsched.name = "copy_out"}
-      : tensor<8xbf16> -> tensor<4xbf16>, tensor<4xbf16>
+      {commsched.name = "copy_out"} : !whole -> !part, !part
   %transposed = commsched.compute "transposed"(%out#1) {alias = 0 : i64}
-      : (tensor<4xbf16>) -> tensor<4xbf16>
-  commsched.fsdp_copy %out#0 into %storage : tensor<4xbf16>, memref<4xbf16>
+      : (!part) -> !part
+  commsched.fsdp_copy %out#0 into %storage : !part, memref<4xbf16>
   %user = commsched.compute "user"(%between, %transposed, %other)
-      : (tensor<8xbf16>, tensor<4xbf16>, tensor<8xbf16>) -> tensor<4xbf16>
-  return %user : tensor<4xbf16>
+      : (!whole, !part, !whole) -> !part
+  return %user : !part
 }
 
 // The reduce-scatter comes up to its copy-in, but the cast of a gradient is
@@ -226,11 +202,10 @@ func.func @wait_for_a_gather(
 // CHECK-NEXT: "product"
 // CHECK-NEXT: "accumulate"
 // CHECK-NEXT: return
-func.func @reduce_scatter(%g: tensor<4xbf16>, %h: tensor<4xf32>,
-                          %old: tensor<2xf32>)
+func.func @reduce_scatter(%g: !part, %h: tensor<4xf32>, %old: tensor<2xf32>)
     -> (tensor<2xbf16>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>,
         tensor<4xf32>, tensor<2xf32>) {
-  %widen = commsched.compute "widen"(%g) : (tensor<4xbf16>) -> tensor<4xf32>
+  %widen = commsched.compute "widen"(%g) : (!part) -> tensor<4xf32>
   %before = commsched.compute "before"(%h) : (tensor<4xf32>) -> tensor<4xf32>
   %packed = commsched.chunk_cat %widen, %h on @dp
       {commsched.name = "chunk_cat"}
@@ -335,32 +310,28 @@ func.func @shared_copy_in(%p: tensor<4xf32>, %condition: i1)
 // CHECK-NEXT: "wait_coalesced"
 // CHECK-NEXT: "wait_scatter"
 // CHECK-NEXT: return
-func.func @other_collectives(%p: tensor<4xf32>, %q: tensor<4xbf16>)
-    -> (tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<2xf32>,
-        tensor<4xbf16>, tensor<4xbf16>) {
+func.func @other_collectives(%p: tensor<4xf32>, %q: !part)
+    -> (!whole, !whole, !whole, tensor<2xf32>, !part, !part) {
   %slice, %buffer = commsched.all_gather_copy_in %q on @dp
-      {commsched.name = "copy_in"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
-  %between = commsched.compute "between"(%q) : (tensor<4xbf16>) -> tensor<4xbf16>
+      {commsched.name = "copy_in"} : !part -> !part, !whole
+  %between = commsched.compute "between"(%q) : (!part) -> !part
   %coalesced = commsched.all_gather %slice, %q on @dp dim(0)
-      {commsched.name = "coalesced"} : tensor<4xbf16>, tensor<4xbf16>
-      -> !commsched.future<tensor<8xbf16>, tensor<8xbf16>>
-  %cast = commsched.compute "cast"(%p) : (tensor<4xf32>) -> tensor<4xbf16>
-  %again = commsched.compute "again"(%q) : (tensor<4xbf16>) -> tensor<4xbf16>
+      {commsched.name = "coalesced"} : !part, !part
+      -> !commsched.future<!whole, !whole>
+  %cast = commsched.compute "cast"(%p) : (tensor<4xf32>) -> !part
+  %again = commsched.compute "again"(%q) : (!part) -> !part
   %gather = commsched.all_gather %cast on @dp dim(0)
-      {commsched.name = "gather"} : tensor<4xbf16>
-      -> !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather"} : !part -> !future
   %scatter = commsched.reduce_scatter %p on @dp reduction(sum) dim(0)
       {commsched.name = "scatter"}
       : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
   %wait_gather = commsched.wait %gather {commsched.name = "wait_gather"}
-      : !commsched.future<tensor<8xbf16>>
-  %last = commsched.compute "last"(%q) : (tensor<4xbf16>) -> tensor<8xbf16>
+      : !future
+  %last = commsched.compute "last"(%q) : (!part) -> !whole
   %wait:2 = commsched.wait %coalesced {commsched.name = "wait_coalesced"}
-      : !commsched.future<tensor<8xbf16>, tensor<8xbf16>>
+      : !commsched.future<!whole, !whole>
   %wait_scatter = commsched.wait %scatter {commsched.name = "wait_scatter"}
       : !commsched.future<tensor<2xf32>>
   return %wait_gather, %wait#1, %last, %wait_scatter, %between, %again
-      : tensor<8xbf16>, tensor<8xbf16>, tensor<8xbf16>, tensor<2xf32>,
-        tensor<4xbf16>, tensor<4xbf16>
+      : !whole, !whole, !whole, tensor<2xf32>, !part, !part
 }

@@ -6,6 +6,9 @@
 // A remark for every group, and one for what could not be had, which leaves the
 // rest as it would be without.
 
+!part = tensor<4xbf16>
+!whole = tensor<8xbf16>
+!future = !commsched.future<!whole>
 commsched.group @dp size(2)
 
 // Two writes into buffers have to run between copy-in and gather, and between
@@ -30,33 +33,25 @@ commsched.group @dp size(2)
 // ORDER-NEXT: "gather2"
 // ORDER-NEXT: "wait2"
 // ORDER-NEXT: return
-func.func @split(%p1: tensor<4xbf16>, %p2: tensor<4xf32>)
-    -> (tensor<8xbf16>, tensor<8xbf16>) {
+func.func @split(%p1: !part, %p2: tensor<4xf32>) -> (!whole, !whole) {
   %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp
-      {commsched.name = "copy_in1"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in1"} : !part -> !part, !whole
   %filled = commsched.compute "fill1"(%o1) {mutates = array<i64: 0>}
-      : (tensor<8xbf16>) -> tensor<1xi1>
+      : (!whole) -> tensor<1xi1>
   %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
-      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %c2 = commsched.compute "cast2"(%p2) : (tensor<4xf32>) -> tensor<4xbf16>
+      {commsched.name = "gather1"} : !part into !whole -> !future
+  %c2 = commsched.compute "cast2"(%p2) : (tensor<4xf32>) -> !part
   %s2, %o2 = commsched.all_gather_copy_in %c2 on @dp
-      {commsched.name = "copy_in2"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
   %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
-      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather2"} : !part into !whole -> !future
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %scaled = commsched.compute "scale1"(%w1)
-      {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<8xbf16>) -> tensor<8xbf16>
+      {alias = 0 : i64, mutates = array<i64: 0>} : (!whole) -> !whole
   %f1 = commsched.split_with_sizes_copy %w1 on @dp
-      {commsched.name = "copy_out1"} : tensor<8xbf16> -> tensor<8xbf16>
-  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
-      : !commsched.future<tensor<8xbf16>>
-  return %f1, %w2 : tensor<8xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_out1"} : !whole -> !whole
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
+  return %f1, %w2 : !whole, !whole
 }
 
 // Nothing crosses the barrier: the second gather has to start before the first
@@ -77,27 +72,20 @@ func.func @split(%p1: tensor<4xbf16>, %p2: tensor<4xf32>)
 // ORDER-NEXT: "wait1"
 // ORDER-NEXT: "wait2"
 // ORDER-NEXT: return
-func.func @order_kept(%p1: tensor<4xbf16>, %p2: tensor<4xbf16>)
-    -> (tensor<8xbf16>, tensor<8xbf16>, tensor<4xbf16>) {
+func.func @order_kept(%p1: !part, %p2: !part) -> (!whole, !whole, !part) {
   %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp
-      {commsched.name = "copy_in1"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in1"} : !part -> !part, !whole
   %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
-      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather1"} : !part into !whole -> !future
   %s2, %o2 = commsched.all_gather_copy_in %p2 on @dp
-      {commsched.name = "copy_in2"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
-  %x = commsched.compute "compute"(%p1) : (tensor<4xbf16>) -> tensor<4xbf16>
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
+  %x = commsched.compute "compute"(%p1) : (!part) -> !part
   %g2 = commsched.all_gather %s2 on @dp dim(0) into %o2
-      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather2"} : !part into !whole -> !future
   commsched.barrier on @dp
-  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
-      : !commsched.future<tensor<8xbf16>>
-  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
-      : !commsched.future<tensor<8xbf16>>
-  return %w1, %w2, %x : tensor<8xbf16>, tensor<8xbf16>, tensor<4xbf16>
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
+  return %w1, %w2, %x : !whole, !whole, !part
 }
 
 // What is written in place before the copy-out is not what the gather gives.
@@ -105,24 +93,20 @@ func.func @order_kept(%p1: tensor<4xbf16>, %p2: tensor<4xbf16>)
 // CHECK-SAME: StartMembers=2, WaitMembers=1
 // CHECK-NOT: remark
 // ORDER-LABEL: func.func @written(
-func.func @written(%p: tensor<4xbf16>) -> tensor<8xbf16> {
-  %s, %o = commsched.all_gather_copy_in %p on @dp
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+func.func @written(%p: !part) -> !whole {
+  %s, %o = commsched.all_gather_copy_in %p on @dp : !part -> !part, !whole
   %g = commsched.all_gather %s on @dp dim(0) into %o
-      : tensor<4xbf16> into tensor<8xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w = commsched.wait %g : !commsched.future<tensor<8xbf16>>
+      : !part into !whole -> !future
+  %w = commsched.wait %g : !future
   %scaled = commsched.compute "scale"(%w)
-      {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<8xbf16>) -> tensor<8xbf16>
-  %f = commsched.split_with_sizes_copy %scaled on @dp
-      : tensor<8xbf16> -> tensor<8xbf16>
-  return %f : tensor<8xbf16>
+      {alias = 0 : i64, mutates = array<i64: 0>} : (!whole) -> !whole
+  %f = commsched.split_with_sizes_copy %scaled on @dp : !whole -> !whole
+  return %f : !whole
 }
 
 // No remark where nothing is FSDP.
-func.func @other(%x: tensor<4xbf16>) -> tensor<8xbf16> {
-  %g = commsched.all_gather %x on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w = commsched.wait %g : !commsched.future<tensor<8xbf16>>
-  return %w : tensor<8xbf16>
+func.func @other(%x: !part) -> !whole {
+  %g = commsched.all_gather %x on @dp dim(0) : !part -> !future
+  %w = commsched.wait %g : !future
+  return %w : !whole
 }

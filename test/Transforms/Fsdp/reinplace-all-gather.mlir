@@ -8,6 +8,9 @@
 
 // Gathers of a copy-in's slice that write the copy-in's buffer.
 
+!part = tensor<4xf32>
+!whole = tensor<16xf32>
+!future = !commsched.future<!whole>
 commsched.group @dp size(4)
 commsched.group @tp size(4)
 
@@ -20,18 +23,17 @@ commsched.group @tp size(4)
 // CHECK-SAME: {commsched.name = "ag", commsched.order = 7 : i64}
 // CHECK-SAME: : tensor<10xf32> into tensor<40xf32> -> !commsched.future<tensor<40xf32>>
 // CHECK-NEXT: commsched.wait %[[FUTURE]]
-func.func @one(%a: tensor<2x3xf32>, %b: tensor<4xf32>)
-    -> (tensor<8x3xf32>, tensor<16xf32>) {
+func.func @one(%a: tensor<2x3xf32>, %b: !part) -> (tensor<8x3xf32>, !whole) {
   %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
       {commsched.name = "copy_in"}
-      : tensor<2x3xf32>, tensor<4xf32> -> tensor<10xf32>, tensor<40xf32>
+      : tensor<2x3xf32>, !part -> tensor<10xf32>, tensor<40xf32>
   %future = commsched.all_gather %slice on @dp dim(0)
       {commsched.name = "ag", commsched.order = 7 : i64}
       : tensor<10xf32> -> !commsched.future<tensor<40xf32>>
   %full = commsched.wait %future : !commsched.future<tensor<40xf32>>
   %0:2 = commsched.split_with_sizes_copy %full on @dp
-      : tensor<40xf32> -> tensor<8x3xf32>, tensor<16xf32>
-  return %0#0, %0#1 : tensor<8x3xf32>, tensor<16xf32>
+      : tensor<40xf32> -> tensor<8x3xf32>, !whole
+  return %0#0, %0#1 : tensor<8x3xf32>, !whole
 }
 
 // What uses the buffer before the gather starts does not matter, and neither
@@ -39,19 +41,17 @@ func.func @one(%a: tensor<2x3xf32>, %b: tensor<4xf32>)
 // REMARK: GatherReinplaced | Category:commsched | Function=used_before
 // CHECK-LABEL: func.func @used_before(
 // CHECK: commsched.all_gather %{{.+}} into
-func.func @used_before(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>) {
+func.func @used_before(%a: !part) -> (!part, tensor<4x4xf32>) {
   %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
-  commsched.compute "zero_"(%buffer) {mutates = array<i64: 0>}
-      : (tensor<16xf32>) -> ()
-  %early = commsched.compute "sin"(%slice) : (tensor<4xf32>) -> tensor<4xf32>
-  %future = commsched.all_gather %slice on @dp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %other = commsched.compute "sin"(%early) : (tensor<4xf32>) -> tensor<4xf32>
-  %full = commsched.wait %future : !commsched.future<tensor<16xf32>>
+      : !part -> !part, !whole
+  commsched.compute "zero_"(%buffer) {mutates = array<i64: 0>} : (!whole) -> ()
+  %early = commsched.compute "sin"(%slice) : (!part) -> !part
+  %future = commsched.all_gather %slice on @dp dim(0) : !part -> !future
+  %other = commsched.compute "sin"(%early) : (!part) -> !part
+  %full = commsched.wait %future : !future
   %view = tensor.expand_shape %full [[0, 1]] output_shape [4, 4]
-      : tensor<16xf32> into tensor<4x4xf32>
-  return %other, %view : tensor<4xf32>, tensor<4x4xf32>
+      : !whole into tensor<4x4xf32>
+  return %other, %view : !part, tensor<4x4xf32>
 }
 
 // Two gathers of one slice: the one that starts when the other has been waited
@@ -64,19 +64,16 @@ func.func @used_before(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>) {
 // CHECK: %[[SLICE:.+]], %[[BUFFER:.+]] = commsched.all_gather_copy_in
 // CHECK: commsched.all_gather %[[SLICE]] on @dp dim(0) {commsched.name = "first"}
 // CHECK: commsched.all_gather %[[SLICE]] on @dp dim(0) into %[[BUFFER]] {commsched.name = "second"}
-func.func @second_of_two(%a: tensor<4xf32>)
-    -> (tensor<16xf32>, tensor<16xf32>) {
+func.func @second_of_two(%a: !part) -> (!whole, !whole) {
   %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+      : !part -> !part, !whole
   %future0 = commsched.all_gather %slice on @dp dim(0)
-      {commsched.name = "first"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %full0 = commsched.wait %future0 : !commsched.future<tensor<16xf32>>
+      {commsched.name = "first"} : !part -> !future
+  %full0 = commsched.wait %future0 : !future
   %future1 = commsched.all_gather %slice on @dp dim(0)
-      {commsched.name = "second"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %full1 = commsched.wait %future1 : !commsched.future<tensor<16xf32>>
-  return %full0, %full1 : tensor<16xf32>, tensor<16xf32>
+      {commsched.name = "second"} : !part -> !future
+  %full1 = commsched.wait %future1 : !future
+  return %full0, %full1 : !whole, !whole
 }
 
 // Two copy-ins of one shard are two buffers, whatever the order of the gathers.
@@ -85,38 +82,33 @@ func.func @second_of_two(%a: tensor<4xf32>)
 // CHECK: %[[SLICE1:.+]], %[[BUFFER1:.+]] = commsched.all_gather_copy_in
 // CHECK: commsched.all_gather %[[SLICE1]] on @dp dim(0) into %[[BUFFER1]]
 // CHECK: commsched.all_gather %[[SLICE0]] on @tp dim(0) into %[[BUFFER0]]
-func.func @two_copy_ins(%a: tensor<4xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+func.func @two_copy_ins(%a: !part) -> (!whole, !whole) {
   %slice0, %buffer0 = commsched.all_gather_copy_in %a on @tp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+      : !part -> !part, !whole
   %slice1, %buffer1 = commsched.all_gather_copy_in %a on @dp
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
-  %future1 = commsched.all_gather %slice1 on @dp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %future0 = commsched.all_gather %slice0 on @tp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %full0 = commsched.wait %future0 : !commsched.future<tensor<16xf32>>
-  %full1 = commsched.wait %future1 : !commsched.future<tensor<16xf32>>
-  return %full0, %full1 : tensor<16xf32>, tensor<16xf32>
+      : !part -> !part, !whole
+  %future1 = commsched.all_gather %slice1 on @dp dim(0) : !part -> !future
+  %future0 = commsched.all_gather %slice0 on @tp dim(0) : !part -> !future
+  %full0 = commsched.wait %future0 : !future
+  %full1 = commsched.wait %future1 : !future
+  return %full0, %full1 : !whole, !whole
 }
 
 // In a loop every round makes a buffer of its own.
 // CHECK-LABEL: func.func @in_a_loop(
 // CHECK: scf.for
 // CHECK: commsched.all_gather %{{.+}} into
-func.func @in_a_loop(%a: tensor<4xf32>, %x: tensor<16xf32>, %n: index)
-    -> tensor<16xf32> {
+func.func @in_a_loop(%a: !part, %x: !whole, %n: index) -> !whole {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x)
-      -> tensor<16xf32> {
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> !whole {
     %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-        : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
-    %future = commsched.all_gather %slice on @dp dim(0)
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %full = commsched.wait %future : !commsched.future<tensor<16xf32>>
-    scf.yield %full : tensor<16xf32>
+        : !part -> !part, !whole
+    %future = commsched.all_gather %slice on @dp dim(0) : !part -> !future
+    %full = commsched.wait %future : !future
+    scf.yield %full : !whole
   }
-  return %r : tensor<16xf32>
+  return %r : !whole
 }
 
 // CHECK-LABEL: func.func @dynamic(

@@ -9,6 +9,8 @@
 
 // What reads an unsharded parameter takes what was copied into it.
 
+!t = tensor<4xf32>
+!storage = memref<4xf32>
 commsched.group @dp size(4)
 
 // The argument stays, though nothing uses it; its role says that it has no
@@ -21,14 +23,13 @@ commsched.group @dp size(4)
 // CHECK-SAME: %{{[a-z0-9]+}}: memref<4xf32> {commsched.name = "p", commsched.role = "unsharded_param"}, %[[FULL:[a-z0-9]+]]: tensor<4xf32>
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "y"(%[[FULL]])
 // CHECK-NEXT: return %[[Y]]
-func.func @once(%p: memref<4xf32> {commsched.name = "p"}, %full: tensor<4xf32>)
-    -> tensor<4xf32> {
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  return %y : tensor<4xf32>
+func.func @once(%p: !storage {commsched.name = "p"}, %full: !t) -> !t {
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.fsdp_copy %full into %p : !t, !storage
+  %w = bufferization.to_tensor %p : !storage to !t
+  %y = commsched.compute "y"(%w) : (!t) -> !t
+  commsched.resize_storage %p bytes(0) : !storage
+  return %y : !t
 }
 
 // A layer that is used three times: each range has its own tensor. The second
@@ -44,27 +45,23 @@ func.func @once(%p: memref<4xf32> {commsched.name = "p"}, %full: tensor<4xf32>)
 // CHECK: compute "y1"(%{{.+}}, %[[B]])
 // CHECK: compute "y2"(%{{.+}}, %[[C]])
 // CHECK-NEXT: return
-func.func @reused_layer(%p: memref<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>,
-                        %c: tensor<4xf32>) -> tensor<4xf32> {
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %a into %p : tensor<4xf32>, memref<4xf32>
-  %w0 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %w1 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %y0 = commsched.compute "y0"(%w0, %w1)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  commsched.fsdp_copy %b into %p : tensor<4xf32>, memref<4xf32>
-  %w2 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %y1 = commsched.compute "y1"(%y0, %w2)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %c into %p : tensor<4xf32>, memref<4xf32>
-  %w3 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %y2 = commsched.compute "y2"(%y1, %w3)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  commsched.fsdp_copy %a into %p : tensor<4xf32>, memref<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  return %y2 : tensor<4xf32>
+func.func @reused_layer(%p: !storage, %a: !t, %b: !t, %c: !t) -> !t {
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.fsdp_copy %a into %p : !t, !storage
+  %w0 = bufferization.to_tensor %p : !storage to !t
+  %w1 = bufferization.to_tensor %p : !storage to !t
+  %y0 = commsched.compute "y0"(%w0, %w1) : (!t, !t) -> !t
+  commsched.fsdp_copy %b into %p : !t, !storage
+  %w2 = bufferization.to_tensor %p : !storage to !t
+  %y1 = commsched.compute "y1"(%y0, %w2) : (!t, !t) -> !t
+  commsched.resize_storage %p bytes(0) : !storage
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.fsdp_copy %c into %p : !t, !storage
+  %w3 = bufferization.to_tensor %p : !storage to !t
+  %y2 = commsched.compute "y2"(%y1, %w3) : (!t, !t) -> !t
+  commsched.fsdp_copy %a into %p : !t, !storage
+  commsched.resize_storage %p bytes(0) : !storage
+  return %y2 : !t
 }
 
 // Views of the tensor, uses in regions and a collective that is waited for in
@@ -75,39 +72,39 @@ func.func @reused_layer(%p: memref<4xf32>, %a: tensor<4xf32>, %b: tensor<4xf32>,
 // CHECK: commsched.all_reduce %[[FULL]]
 // CHECK: scf.if
 // CHECK-NEXT: compute "nested"(%[[FULL]])
-func.func @views_and_regions(%p: memref<4xf32>, %full: tensor<4xf32>, %c: i1)
-    -> (tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>) {
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+func.func @views_and_regions(%p: !storage, %full: !t, %c: i1)
+    -> (tensor<2x2xf32>, !t, !t) {
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.fsdp_copy %full into %p : !t, !storage
+  %w = bufferization.to_tensor %p : !storage to !t
   %view = tensor.expand_shape %w [[0, 1]] output_shape [2, 2]
-      : tensor<4xf32> into tensor<2x2xf32>
+      : !t into tensor<2x2xf32>
   %y = commsched.compute "y"(%view) : (tensor<2x2xf32>) -> tensor<2x2xf32>
   %future = commsched.all_reduce %w on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %r = scf.if %c -> tensor<4xf32> {
-    %nested = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-    %z = commsched.compute "nested"(%nested) : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %z : tensor<4xf32>
+      : !t -> !commsched.future<!t>
+  %r = scf.if %c -> !t {
+    %nested = bufferization.to_tensor %p : !storage to !t
+    %z = commsched.compute "nested"(%nested) : (!t) -> !t
+    scf.yield %z : !t
   } else {
-    %z = commsched.compute "z"() : () -> tensor<4xf32>
-    scf.yield %z : tensor<4xf32>
+    %z = commsched.compute "z"() : () -> !t
+    scf.yield %z : !t
   }
-  %sum = commsched.wait %future : !commsched.future<tensor<4xf32>>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  return %y, %sum, %r : tensor<2x2xf32>, tensor<4xf32>, tensor<4xf32>
+  %sum = commsched.wait %future : !commsched.future<!t>
+  commsched.resize_storage %p bytes(0) : !storage
+  return %y, %sum, %r : tensor<2x2xf32>, !t, !t
 }
 
 // Nobody uses what is read, wherever that is; nothing is ever filled.
 // REMARK: Function=dead_reads
 // CHECK-LABEL: func.func @dead_reads(
 // CHECK-NEXT: return
-func.func @dead_reads(%p: memref<4xf32>) {
-  %w0 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  %w1 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  %w2 = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
+func.func @dead_reads(%p: !storage) {
+  %w0 = bufferization.to_tensor %p : !storage to !t
+  commsched.resize_storage %p bytes(16) : !storage
+  %w1 = bufferization.to_tensor %p : !storage to !t
+  commsched.resize_storage %p bytes(0) : !storage
+  %w2 = bufferization.to_tensor %p : !storage to !t
   return
 }
 
@@ -117,19 +114,15 @@ func.func @dead_reads(%p: memref<4xf32>) {
 // CHECK-NEXT: compute "before"
 // CHECK-NEXT: compute "y"(%[[FULL]])
 // CHECK-NEXT: compute "after"
-func.func @source_written_at_other_times(%p: memref<4xf32>,
-                                         %full: tensor<4xf32>)
-    -> tensor<4xf32> {
-  commsched.compute "before"(%full) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> ()
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.compute "after"(%full) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> ()
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  return %y : tensor<4xf32>
+func.func @source_written_at_other_times(%p: !storage, %full: !t) -> !t {
+  commsched.compute "before"(%full) {mutates = array<i64: 0>} : (!t) -> ()
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.fsdp_copy %full into %p : !t, !storage
+  %w = bufferization.to_tensor %p : !storage to !t
+  %y = commsched.compute "y"(%w) : (!t) -> !t
+  commsched.compute "after"(%full) {mutates = array<i64: 0>} : (!t) -> ()
+  commsched.resize_storage %p bytes(0) : !storage
+  return %y : !t
 }
 
 // Two parameters, and one source for both, which is in memory that they are
@@ -140,36 +133,33 @@ func.func @source_written_at_other_times(%p: memref<4xf32>,
 // CHECK-SAME: %[[M:[a-z0-9]+]]: memref<4xf32>)
 // CHECK: %[[FULL:.+]] = bufferization.to_tensor %[[M]]
 // CHECK-NEXT: compute "y"(%[[FULL]], %[[FULL]])
-func.func @two_parameters(%p: memref<4xf32>, %q: memref<4xf32>,
-                          %m: memref<4xf32>) -> tensor<4xf32> {
-  %full = bufferization.to_tensor %m : memref<4xf32> to tensor<4xf32>
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  commsched.resize_storage %q bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %q : tensor<4xf32>, memref<4xf32>
-  %v = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %w = bufferization.to_tensor %q : memref<4xf32> to tensor<4xf32>
-  %y = commsched.compute "y"(%v, %w)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %q bytes(0) : memref<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  return %y : tensor<4xf32>
+func.func @two_parameters(%p: !storage, %q: !storage, %m: !storage) -> !t {
+  %full = bufferization.to_tensor %m : !storage to !t
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.fsdp_copy %full into %p : !t, !storage
+  commsched.resize_storage %q bytes(16) : !storage
+  commsched.fsdp_copy %full into %q : !t, !storage
+  %v = bufferization.to_tensor %p : !storage to !t
+  %w = bufferization.to_tensor %q : !storage to !t
+  %y = commsched.compute "y"(%v, %w) : (!t, !t) -> !t
+  commsched.resize_storage %q bytes(0) : !storage
+  commsched.resize_storage %p bytes(0) : !storage
+  return %y : !t
 }
 
 // What unknown code does to other memory is none of the parameter's business.
 // CHECK-LABEL: func.func @calls_without_the_parameter(
 // CHECK: compute "y"(%{{.+}}0)
-func.func private @unknown(memref<4xf32>)
-func.func @calls_without_the_parameter(%full: tensor<4xf32>, %p: memref<4xf32>,
-                                       %other: memref<4xf32>)
-    -> tensor<4xf32> {
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  func.call @unknown(%other) : (memref<4xf32>) -> ()
-  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  return %y : tensor<4xf32>
+func.func private @unknown(!storage)
+func.func @calls_without_the_parameter(%full: !t, %p: !storage,
+                                       %other: !storage) -> !t {
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.fsdp_copy %full into %p : !t, !storage
+  func.call @unknown(%other) : (!storage) -> ()
+  %w = bufferization.to_tensor %p : !storage to !t
+  %y = commsched.compute "y"(%w) : (!t) -> !t
+  commsched.resize_storage %p bytes(0) : !storage
+  return %y : !t
 }
 
 // Of two parameters one stays, with all that changes its storage.
@@ -180,15 +170,14 @@ func.func @calls_without_the_parameter(%full: tensor<4xf32>, %p: memref<4xf32>,
 // CHECK-NEXT: commsched.compute "y"(%[[FULL]])
 // CHECK-NEXT: commsched.resize_storage %[[Q]] bytes(0)
 // CHECK-NEXT: return
-func.func @one_of_two(%p: memref<4xf32>, %q: memref<4xf32>, %full: tensor<4xf32>)
-    -> (tensor<4xf32>, memref<4xf32>) {
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.resize_storage %q bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  commsched.fsdp_copy %full into %q : tensor<4xf32>, memref<4xf32>
-  %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %y = commsched.compute "y"(%w) : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.resize_storage %q bytes(0) : memref<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  return %y, %q : tensor<4xf32>, memref<4xf32>
+func.func @one_of_two(%p: !storage, %q: !storage, %full: !t) -> (!t, !storage) {
+  commsched.resize_storage %p bytes(16) : !storage
+  commsched.resize_storage %q bytes(16) : !storage
+  commsched.fsdp_copy %full into %p : !t, !storage
+  commsched.fsdp_copy %full into %q : !t, !storage
+  %w = bufferization.to_tensor %p : !storage to !t
+  %y = commsched.compute "y"(%w) : (!t) -> !t
+  commsched.resize_storage %q bytes(0) : !storage
+  commsched.resize_storage %p bytes(0) : !storage
+  return %y, %q : !t, !storage
 }

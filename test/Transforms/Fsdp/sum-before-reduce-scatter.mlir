@@ -10,6 +10,9 @@
 
 // Reduce-scatters whose results are added become one of the sum.
 
+!part = tensor<2xf32>
+!whole = tensor<4xf32>
+!future = !commsched.future<!part>
 commsched.group @dp size(2)
 
 // The addition and the start come where the later start was, the wait where the
@@ -30,29 +33,25 @@ commsched.group @dp size(2)
 // LOC-LABEL: func.func @operators(
 // LOC: commsched.reduce_scatter {{.*}} loc([[FUSED:#.*]])
 // LOC: [[FUSED]] = loc(fused[{{.*}}, {{.*}}])
-func.func @operators(%x: tensor<4xf32>, %b: tensor<4xf32>)
-    -> (tensor<2xf32>, tensor<4xf32>) {
-  %a = commsched.compute "grad"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @operators(%x: !whole, %b: !whole) -> (!part, !whole) {
+  %a = commsched.compute "grad"(%x) : (!whole) -> !whole
   %ra = commsched.reduce_scatter %a on @dp reduction(avg) dim(0)
       {commsched.name = "ra", commsched.runtime_ns = 5 : i64,
        commsched.module = "layers.1.mlp", commsched.order = 3 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %between = commsched.compute "between"(%b) : (tensor<4xf32>) -> tensor<4xf32>
-  %wa = commsched.wait %ra {commsched.name = "wa"}
-      : !commsched.future<tensor<2xf32>>
+      : !whole -> !future
+  %between = commsched.compute "between"(%b) : (!whole) -> !whole
+  %wa = commsched.wait %ra {commsched.name = "wa"} : !future
   %rb = commsched.reduce_scatter %b on @dp reduction(avg) dim(0)
       {commsched.name = "rb", commsched.runtime_ns = 6 : i64,
        commsched.module = "layers.1.attention", commsched.order = 7 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %wb = commsched.wait %rb {commsched.name = "wb"}
-      : !commsched.future<tensor<2xf32>>
+      : !whole -> !future
+  %wb = commsched.wait %rb {commsched.name = "wb"} : !future
   commsched.compute "after"() : () -> ()
   %sum = commsched.compute "aten.add.Tensor"(%wa, %wb)
       {commsched.name = "add", commsched.runtime_ns = 1 : i64,
        commsched.module = "layers.1.mlp", flops = 2.0, bytes = 24 : i64,
-       split = "a, a -> a"}
-      : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  return %sum, %between : tensor<2xf32>, tensor<4xf32>
+       split = "a, a -> a"} : (!part, !part) -> !part
+  return %sum, %between : !part, !whole
 }
 
 // A tree of four, in one reduction of three additions. The summands keep their
@@ -130,21 +129,19 @@ func.func @region(%a: tensor<?x4xi32>, %b: tensor<?x4xi32>,
 // CHECK-NEXT: %[[SHARD_AB:.*]] = commsched.wait %[[FUTURE_AB]]
 // CHECK-NEXT: %[[ALL:.*]] = arith.addf %[[SHARD_AB]], %[[SHARD_C]]
 // CHECK-NEXT: return %[[ALL]]
-func.func @partly(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>)
-    -> tensor<2xf32> {
+func.func @partly(%a: !whole, %b: !whole, %c: !whole) -> !part {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
+      : !whole -> !future
+  %wa = commsched.wait %ra : !future
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+      : !whole -> !future
   %rc = commsched.reduce_scatter %c on @dp reduction(avg) dim(0)
-      {commsched.name = "rc"}
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
-  %wc = commsched.wait %rc : !commsched.future<tensor<2xf32>>
-  %ab = arith.addf %wa, %wb : tensor<2xf32>
-  %abc = arith.addf %ab, %wc : tensor<2xf32>
-  return %abc : tensor<2xf32>
+      {commsched.name = "rc"} : !whole -> !future
+  %wb = commsched.wait %rb : !future
+  %wc = commsched.wait %rc : !future
+  %ab = arith.addf %wa, %wb : !part
+  %abc = arith.addf %ab, %wc : !part
+  return %abc : !part
 }
 
 // The sum of two sums. What is sent first is written before the last starts,
@@ -158,26 +155,25 @@ func.func @partly(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>)
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[ALL]]
 // CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: return %[[SHARD]]
-func.func @written_after_the_sum(%a: tensor<4xf32>, %b: tensor<4xf32>,
-                                 %c: tensor<4xf32>, %d: tensor<4xf32>)
-    -> tensor<2xf32> {
+func.func @written_after_the_sum(%a: !whole, %b: !whole, %c: !whole, %d: !whole)
+    -> !part {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+      : !whole -> !future
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
-  %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
-  commsched.compute "zero"(%a) {mutates = array<i64: 0>} : (tensor<4xf32>) -> ()
+      : !whole -> !future
+  %wa = commsched.wait %ra : !future
+  %wb = commsched.wait %rb : !future
+  commsched.compute "zero"(%a) {mutates = array<i64: 0>} : (!whole) -> ()
   %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+      : !whole -> !future
   %rd = commsched.reduce_scatter %d on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %wc = commsched.wait %rc : !commsched.future<tensor<2xf32>>
-  %wd = commsched.wait %rd : !commsched.future<tensor<2xf32>>
-  %ab = arith.addf %wa, %wb : tensor<2xf32>
-  %cd = arith.addf %wc, %wd : tensor<2xf32>
-  %all = arith.addf %ab, %cd : tensor<2xf32>
-  return %all : tensor<2xf32>
+      : !whole -> !future
+  %wc = commsched.wait %rc : !future
+  %wd = commsched.wait %rd : !future
+  %ab = arith.addf %wa, %wb : !part
+  %cd = arith.addf %wc, %wd : !part
+  %all = arith.addf %ab, %cd : !part
+  return %all : !part
 }
 
 // What is used twice is reduced once; what it is added to stays.
@@ -190,18 +186,17 @@ func.func @written_after_the_sum(%a: tensor<4xf32>, %b: tensor<4xf32>,
 // CHECK-NEXT: %[[SHARD_AB:.*]] = commsched.wait %[[FUTURE_AB]]
 // CHECK-NEXT: %[[ABC:.*]] = arith.addf %[[SHARD_AB]], %[[SHARD_C]]
 // CHECK-NEXT: return %[[ABC]], %[[SHARD_AB]]
-func.func @used_twice(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>)
-    -> (tensor<2xf32>, tensor<2xf32>) {
+func.func @used_twice(%a: !whole, %b: !whole, %c: !whole) -> (!part, !part) {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+      : !whole -> !future
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+      : !whole -> !future
   %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %wa = commsched.wait %ra : !commsched.future<tensor<2xf32>>
-  %wb = commsched.wait %rb : !commsched.future<tensor<2xf32>>
-  %wc = commsched.wait %rc : !commsched.future<tensor<2xf32>>
-  %ab = arith.addf %wa, %wb : tensor<2xf32>
-  %abc = arith.addf %ab, %wc : tensor<2xf32>
-  return %abc, %ab : tensor<2xf32>, tensor<2xf32>
+      : !whole -> !future
+  %wa = commsched.wait %ra : !future
+  %wb = commsched.wait %rb : !future
+  %wc = commsched.wait %rc : !future
+  %ab = arith.addf %wa, %wb : !part
+  %abc = arith.addf %ab, %wc : !part
+  return %abc, %ab : !part, !part
 }

@@ -14,6 +14,10 @@
 // any optimization. Afterwards every group of parameters is gathered in place,
 // and layers compute with what the copy-out yields.
 
+!part = tensor<4xf32>
+!whole = tensor<16xf32>
+!storage = memref<16xf32>
+!future = !commsched.future<!whole>
 commsched.group @dp size(4)
 
 // The step loses the 4 copies of 3 ns, and the peak, at the first copy-out, the
@@ -42,77 +46,63 @@ commsched.group @dp size(4)
 // CHECK-NEXT: %[[FULL2:.+]] = commsched.split_with_sizes_copy
 // CHECK-NEXT: %[[Y2:.+]] = commsched.compute "layer2"(%[[Y1]], %[[FULL2]])
 // CHECK-NEXT: return %[[Y2]]
-func.func @three_groups(
-    %a: memref<16xf32> {commsched.role = "unsharded_param"},
-    %b: memref<16xf32> {commsched.role = "unsharded_param"},
-    %c: memref<16xf32> {commsched.role = "unsharded_param"},
-    %d: memref<16xf32> {commsched.role = "unsharded_param"},
-    %a_shard: tensor<4xf32>, %b_shard: tensor<4xf32>,
-    %c_shard: tensor<4xf32>, %d_shard: tensor<4xf32>, %x: tensor<16xf32>)
-    -> tensor<16xf32> {
-  commsched.resize_storage %a bytes(64) : memref<16xf32>
-  commsched.resize_storage %b bytes(64) : memref<16xf32>
+func.func @three_groups(%a: !storage {commsched.role = "unsharded_param"},
+    %b: !storage {commsched.role = "unsharded_param"},
+    %c: !storage {commsched.role = "unsharded_param"},
+    %d: !storage {commsched.role = "unsharded_param"},
+    %a_shard: !part, %b_shard: !part,
+    %c_shard: !part, %d_shard: !part, %x: !whole) -> !whole {
+  commsched.resize_storage %a bytes(64) : !storage
+  commsched.resize_storage %b bytes(64) : !storage
   %slice0, %buffer0 = commsched.all_gather_copy_in %a_shard, %b_shard on @dp
       {commsched.runtime_ns = 2 : i64}
-      : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
+      : !part, !part -> tensor<8xf32>, tensor<32xf32>
   %future0 = commsched.all_gather %slice0 on @dp dim(0)
       {commsched.runtime_ns = 100 : i64}
       : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
   %gathered0 = commsched.wait %future0
       : !commsched.future<tensor<32xf32>>
   %full0:2 = commsched.split_with_sizes_copy %gathered0 on @dp
-      {commsched.runtime_ns = 4 : i64}
-      : tensor<32xf32> -> tensor<16xf32>, tensor<16xf32>
+      {commsched.runtime_ns = 4 : i64} : tensor<32xf32> -> !whole, !whole
   commsched.fsdp_copy %full0#0 into %a {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
+      : !whole, !storage
   commsched.fsdp_copy %full0#1 into %b {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
-  %w0_0 = bufferization.to_tensor %a : memref<16xf32> to tensor<16xf32>
-  %w0_1 = bufferization.to_tensor %b : memref<16xf32> to tensor<16xf32>
+      : !whole, !storage
+  %w0_0 = bufferization.to_tensor %a : !storage to !whole
+  %w0_1 = bufferization.to_tensor %b : !storage to !whole
   %y0 = commsched.compute "layer0"(%x, %w0_0, %w0_1)
-      {commsched.runtime_ns = 80 : i64}
-      : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  commsched.resize_storage %a bytes(0) : memref<16xf32>
-  commsched.resize_storage %b bytes(0) : memref<16xf32>
-  commsched.resize_storage %c bytes(64) : memref<16xf32>
+      {commsched.runtime_ns = 80 : i64} : (!whole, !whole, !whole) -> !whole
+  commsched.resize_storage %a bytes(0) : !storage
+  commsched.resize_storage %b bytes(0) : !storage
+  commsched.resize_storage %c bytes(64) : !storage
   %slice1, %buffer1 = commsched.all_gather_copy_in %c_shard on @dp
-      {commsched.runtime_ns = 2 : i64}
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+      {commsched.runtime_ns = 2 : i64} : !part -> !part, !whole
   %future1 = commsched.all_gather %slice1 on @dp dim(0)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %gathered1 = commsched.wait %future1
-      : !commsched.future<tensor<16xf32>>
+      {commsched.runtime_ns = 100 : i64} : !part -> !future
+  %gathered1 = commsched.wait %future1 : !future
   %full1:1 = commsched.split_with_sizes_copy %gathered1 on @dp
-      {commsched.runtime_ns = 4 : i64}
-      : tensor<16xf32> -> tensor<16xf32>
+      {commsched.runtime_ns = 4 : i64} : !whole -> !whole
   commsched.fsdp_copy %full1#0 into %c {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
-  %w1 = bufferization.to_tensor %c : memref<16xf32> to tensor<16xf32>
-  %y1 = commsched.compute "layer1"(%y0, %w1)
-      {commsched.runtime_ns = 80 : i64}
-      : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  commsched.resize_storage %c bytes(0) : memref<16xf32>
-  commsched.resize_storage %d bytes(64) : memref<16xf32>
+      : !whole, !storage
+  %w1 = bufferization.to_tensor %c : !storage to !whole
+  %y1 = commsched.compute "layer1"(%y0, %w1) {commsched.runtime_ns = 80 : i64}
+      : (!whole, !whole) -> !whole
+  commsched.resize_storage %c bytes(0) : !storage
+  commsched.resize_storage %d bytes(64) : !storage
   %slice2, %buffer2 = commsched.all_gather_copy_in %d_shard on @dp
-      {commsched.runtime_ns = 2 : i64}
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+      {commsched.runtime_ns = 2 : i64} : !part -> !part, !whole
   %future2 = commsched.all_gather %slice2 on @dp dim(0)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %gathered2 = commsched.wait %future2
-      : !commsched.future<tensor<16xf32>>
+      {commsched.runtime_ns = 100 : i64} : !part -> !future
+  %gathered2 = commsched.wait %future2 : !future
   %full2:1 = commsched.split_with_sizes_copy %gathered2 on @dp
-      {commsched.runtime_ns = 4 : i64}
-      : tensor<16xf32> -> tensor<16xf32>
+      {commsched.runtime_ns = 4 : i64} : !whole -> !whole
   commsched.fsdp_copy %full2#0 into %d {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
-  %w2 = bufferization.to_tensor %d : memref<16xf32> to tensor<16xf32>
-  %y2 = commsched.compute "layer2"(%y1, %w2)
-      {commsched.runtime_ns = 80 : i64}
-      : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  commsched.resize_storage %d bytes(0) : memref<16xf32>
-  return %y2 : tensor<16xf32>
+      : !whole, !storage
+  %w2 = bufferization.to_tensor %d : !storage to !whole
+  %y2 = commsched.compute "layer2"(%y1, %w2) {commsched.runtime_ns = 80 : i64}
+      : (!whole, !whole) -> !whole
+  commsched.resize_storage %d bytes(0) : !storage
+  return %y2 : !whole
 }
 
 // The first group is gathered, and its parameters are filled, a second time.
@@ -127,79 +117,67 @@ func.func @three_groups(
 // CHECK-NEXT: compute "layer0"(%{{.+}}, %[[FULL0]]#0, %[[FULL0]]#1)
 // CHECK: %[[FULL2:.+]]:2 = commsched.split_with_sizes_copy
 // CHECK-NEXT: compute "layer2"(%{{.+}}, %[[FULL2]]#0, %[[FULL2]]#1)
-func.func @layer_reuse(
-    %a: memref<16xf32> {commsched.role = "unsharded_param"},
-    %b: memref<16xf32> {commsched.role = "unsharded_param"},
-    %c: memref<16xf32> {commsched.role = "unsharded_param"},
-    %a_shard: tensor<4xf32>, %b_shard: tensor<4xf32>,
-    %c_shard: tensor<4xf32>, %x: tensor<16xf32>)
-    -> tensor<16xf32> {
-  commsched.resize_storage %a bytes(64) : memref<16xf32>
-  commsched.resize_storage %b bytes(64) : memref<16xf32>
+func.func @layer_reuse(%a: !storage {commsched.role = "unsharded_param"},
+    %b: !storage {commsched.role = "unsharded_param"},
+    %c: !storage {commsched.role = "unsharded_param"},
+    %a_shard: !part, %b_shard: !part, %c_shard: !part, %x: !whole) -> !whole {
+  commsched.resize_storage %a bytes(64) : !storage
+  commsched.resize_storage %b bytes(64) : !storage
   %slice0, %buffer0 = commsched.all_gather_copy_in %a_shard, %b_shard on @dp
       {commsched.runtime_ns = 2 : i64}
-      : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
+      : !part, !part -> tensor<8xf32>, tensor<32xf32>
   %future0 = commsched.all_gather %slice0 on @dp dim(0)
       {commsched.runtime_ns = 100 : i64}
       : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
   %gathered0 = commsched.wait %future0
       : !commsched.future<tensor<32xf32>>
   %full0:2 = commsched.split_with_sizes_copy %gathered0 on @dp
-      {commsched.runtime_ns = 4 : i64}
-      : tensor<32xf32> -> tensor<16xf32>, tensor<16xf32>
+      {commsched.runtime_ns = 4 : i64} : tensor<32xf32> -> !whole, !whole
   commsched.fsdp_copy %full0#0 into %a {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
+      : !whole, !storage
   commsched.fsdp_copy %full0#1 into %b {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
-  %w0_0 = bufferization.to_tensor %a : memref<16xf32> to tensor<16xf32>
-  %w0_1 = bufferization.to_tensor %b : memref<16xf32> to tensor<16xf32>
+      : !whole, !storage
+  %w0_0 = bufferization.to_tensor %a : !storage to !whole
+  %w0_1 = bufferization.to_tensor %b : !storage to !whole
   %y0 = commsched.compute "layer0"(%x, %w0_0, %w0_1)
-      {commsched.runtime_ns = 80 : i64}
-      : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  commsched.resize_storage %a bytes(0) : memref<16xf32>
-  commsched.resize_storage %b bytes(0) : memref<16xf32>
-  commsched.resize_storage %c bytes(64) : memref<16xf32>
+      {commsched.runtime_ns = 80 : i64} : (!whole, !whole, !whole) -> !whole
+  commsched.resize_storage %a bytes(0) : !storage
+  commsched.resize_storage %b bytes(0) : !storage
+  commsched.resize_storage %c bytes(64) : !storage
   %slice1, %buffer1 = commsched.all_gather_copy_in %c_shard on @dp
-      {commsched.runtime_ns = 2 : i64}
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
+      {commsched.runtime_ns = 2 : i64} : !part -> !part, !whole
   %future1 = commsched.all_gather %slice1 on @dp dim(0)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %gathered1 = commsched.wait %future1
-      : !commsched.future<tensor<16xf32>>
+      {commsched.runtime_ns = 100 : i64} : !part -> !future
+  %gathered1 = commsched.wait %future1 : !future
   %full1:1 = commsched.split_with_sizes_copy %gathered1 on @dp
-      {commsched.runtime_ns = 4 : i64}
-      : tensor<16xf32> -> tensor<16xf32>
+      {commsched.runtime_ns = 4 : i64} : !whole -> !whole
   commsched.fsdp_copy %full1#0 into %c {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
-  %w1 = bufferization.to_tensor %c : memref<16xf32> to tensor<16xf32>
-  %y1 = commsched.compute "layer1"(%y0, %w1)
-      {commsched.runtime_ns = 80 : i64}
-      : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  commsched.resize_storage %c bytes(0) : memref<16xf32>
-  commsched.resize_storage %a bytes(64) : memref<16xf32>
-  commsched.resize_storage %b bytes(64) : memref<16xf32>
+      : !whole, !storage
+  %w1 = bufferization.to_tensor %c : !storage to !whole
+  %y1 = commsched.compute "layer1"(%y0, %w1) {commsched.runtime_ns = 80 : i64}
+      : (!whole, !whole) -> !whole
+  commsched.resize_storage %c bytes(0) : !storage
+  commsched.resize_storage %a bytes(64) : !storage
+  commsched.resize_storage %b bytes(64) : !storage
   %slice2, %buffer2 = commsched.all_gather_copy_in %a_shard, %b_shard on @dp
       {commsched.runtime_ns = 2 : i64}
-      : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
+      : !part, !part -> tensor<8xf32>, tensor<32xf32>
   %future2 = commsched.all_gather %slice2 on @dp dim(0)
       {commsched.runtime_ns = 100 : i64}
       : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
   %gathered2 = commsched.wait %future2
       : !commsched.future<tensor<32xf32>>
   %full2:2 = commsched.split_with_sizes_copy %gathered2 on @dp
-      {commsched.runtime_ns = 4 : i64}
-      : tensor<32xf32> -> tensor<16xf32>, tensor<16xf32>
+      {commsched.runtime_ns = 4 : i64} : tensor<32xf32> -> !whole, !whole
   commsched.fsdp_copy %full2#0 into %a {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
+      : !whole, !storage
   commsched.fsdp_copy %full2#1 into %b {commsched.runtime_ns = 3 : i64}
-      : tensor<16xf32>, memref<16xf32>
-  %w2_0 = bufferization.to_tensor %a : memref<16xf32> to tensor<16xf32>
-  %w2_1 = bufferization.to_tensor %b : memref<16xf32> to tensor<16xf32>
+      : !whole, !storage
+  %w2_0 = bufferization.to_tensor %a : !storage to !whole
+  %w2_1 = bufferization.to_tensor %b : !storage to !whole
   %y2 = commsched.compute "layer2"(%y1, %w2_0, %w2_1)
-      {commsched.runtime_ns = 80 : i64}
-      : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  commsched.resize_storage %a bytes(0) : memref<16xf32>
-  commsched.resize_storage %b bytes(0) : memref<16xf32>
-  return %y2 : tensor<16xf32>
+      {commsched.runtime_ns = 80 : i64} : (!whole, !whole, !whole) -> !whole
+  commsched.resize_storage %a bytes(0) : !storage
+  commsched.resize_storage %b bytes(0) : !storage
+  return %y2 : !whole
 }

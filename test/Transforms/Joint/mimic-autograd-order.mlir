@@ -2,6 +2,9 @@
 // RUN: commsched-opt %s --commsched-mimic-autograd-order -o %t.mlir
 // RUN: commsched-opt %t.mlir --commsched-mimic-autograd-order -o - | diff %t.mlir -
 
+!part = tensor<4xf32>
+!whole = tensor<16xf32>
+!future = !commsched.future<!whole>
 commsched.group @dp size(4)
 
 // Each chain comes right before its first consumer; the backward keeps its
@@ -14,19 +17,17 @@ commsched.group @dp size(4)
 // CHECK-NEXT: "recompute_a2"
 // CHECK-NEXT: "grad_a"
 // CHECK-NEXT: return
-func.func @chains(
-    %a: tensor<4xf32> {commsched.role = "saved_activation"},
-    %b: tensor<4xf32> {commsched.role = "saved_activation"},
-    %t: tensor<4xf32> {commsched.role = "tangent"}) -> tensor<4xf32> {
-  %a1 = commsched.compute "recompute_a1"(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  %a2 = commsched.compute "recompute_a2"(%a1) : (tensor<4xf32>) -> tensor<4xf32>
-  %b1 = commsched.compute "recompute_b"(%b) : (tensor<4xf32>) -> tensor<4xf32>
-  %g1 = commsched.compute "grad_b"(%t, %b1)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %g2 = commsched.compute "grad_both"(%g1) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @chains(%a: !part {commsched.role = "saved_activation"},
+    %b: !part {commsched.role = "saved_activation"},
+    %t: !part {commsched.role = "tangent"}) -> !part {
+  %a1 = commsched.compute "recompute_a1"(%a) : (!part) -> !part
+  %a2 = commsched.compute "recompute_a2"(%a1) : (!part) -> !part
+  %b1 = commsched.compute "recompute_b"(%b) : (!part) -> !part
+  %g1 = commsched.compute "grad_b"(%t, %b1) : (!part, !part) -> !part
+  %g2 = commsched.compute "grad_both"(%g1) : (!part) -> !part
   %g3 = commsched.compute "grad_a"(%g2, %a1, %a2)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %g3 : tensor<4xf32>
+      : (!part, !part, !part) -> !part
+  return %g3 : !part
 }
 
 // A gather that is repeated starts where its result is needed, whatever the
@@ -42,26 +43,22 @@ func.func @chains(
 // CHECK-NEXT: all_gather %{{.*}} {commsched.name = "unneeded"}
 // CHECK-NEXT: wait
 // CHECK-NEXT: return
-func.func @collectives(
-    %w1: tensor<4xf32> {commsched.role = "parameter"},
-    %w2: tensor<4xf32> {commsched.role = "parameter"},
-    %t: tensor<16xf32> {commsched.role = "tangent"})
-    -> (tensor<16xf32>, tensor<4xf32>) {
-  %r = commsched.compute "returned"(%w1) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @collectives(%w1: !part {commsched.role = "parameter"},
+    %w2: !part {commsched.role = "parameter"},
+    %t: !whole {commsched.role = "tangent"}) -> (!whole, !part) {
+  %r = commsched.compute "returned"(%w1) : (!part) -> !part
   %s0 = commsched.all_gather %w1 on @dp dim(0) {commsched.name = "unneeded"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+      : !part -> !future
   %s1 = commsched.all_gather %w1 on @dp dim(0) {commsched.name = "first"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+      : !part -> !future
   %s2 = commsched.all_gather %w2 on @dp dim(0) {commsched.name = "second"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %f0 = commsched.wait %s0 : !commsched.future<tensor<16xf32>>
-  %f1 = commsched.wait %s1 : !commsched.future<tensor<16xf32>>
-  %f2 = commsched.wait %s2 : !commsched.future<tensor<16xf32>>
-  %g2 = commsched.compute "grad_second"(%t, %f2)
-      : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  %g1 = commsched.compute "grad_first"(%g2, %f1)
-      : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  return %g1, %r : tensor<16xf32>, tensor<4xf32>
+      : !part -> !future
+  %f0 = commsched.wait %s0 : !future
+  %f1 = commsched.wait %s1 : !future
+  %f2 = commsched.wait %s2 : !future
+  %g2 = commsched.compute "grad_second"(%t, %f2) : (!whole, !whole) -> !whole
+  %g1 = commsched.compute "grad_first"(%g2, %f1) : (!whole, !whole) -> !whole
+  return %g1, %r : !whole, !part
 }
 
 // The order of numbered collectives holds, and so does that of receives.
@@ -76,26 +73,23 @@ func.func @collectives(
 // CHECK-NEXT: wait
 // CHECK-NEXT: wait
 // CHECK-NEXT: "grad_first"
-func.func @ordered(
-    %w: tensor<4xf32> {commsched.role = "parameter"},
-    %t: tensor<16xf32> {commsched.role = "tangent"}) -> tensor<16xf32> {
+func.func @ordered(%w: !part {commsched.role = "parameter"},
+    %t: !whole {commsched.role = "tangent"}) -> !whole {
   %s1 = commsched.all_gather %w on @dp dim(0) {commsched.order = 0 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+      : !part -> !future
   %s2 = commsched.all_gather %w on @dp dim(0) {commsched.order = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %r1 = commsched.recv on @dp from(1) {commsched.name = "r1"}
-      : !commsched.future<tensor<16xf32>>
-  %r2 = commsched.recv on @dp from(1) {commsched.name = "r2"}
-      : !commsched.future<tensor<16xf32>>
-  %f1 = commsched.wait %s1 : !commsched.future<tensor<16xf32>>
-  %f2 = commsched.wait %s2 : !commsched.future<tensor<16xf32>>
-  %m1 = commsched.wait %r1 : !commsched.future<tensor<16xf32>>
-  %m2 = commsched.wait %r2 : !commsched.future<tensor<16xf32>>
+      : !part -> !future
+  %r1 = commsched.recv on @dp from(1) {commsched.name = "r1"} : !future
+  %r2 = commsched.recv on @dp from(1) {commsched.name = "r2"} : !future
+  %f1 = commsched.wait %s1 : !future
+  %f2 = commsched.wait %s2 : !future
+  %m1 = commsched.wait %r1 : !future
+  %m2 = commsched.wait %r2 : !future
   %g2 = commsched.compute "grad_second"(%t, %f2, %m2)
-      : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+      : (!whole, !whole, !whole) -> !whole
   %g1 = commsched.compute "grad_first"(%g2, %f1, %m1)
-      : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  return %g1 : tensor<16xf32>
+      : (!whole, !whole, !whole) -> !whole
+  return %g1 : !whole
 }
 
 // What writes memory stays in front with all that it needs; random operators
@@ -109,23 +103,20 @@ func.func @ordered(
 // CHECK-NEXT: "reads_rand2"
 // CHECK-NEXT: "late"
 // CHECK-NEXT: "grad"
-func.func @writes(
-    %mean: tensor<4xf32> {commsched.role = "parameter"},
-    %x: tensor<4xf32> {commsched.role = "saved_activation"},
-    %t: tensor<4xf32> {commsched.role = "tangent"}) -> tensor<4xf32> {
-  %late = commsched.compute "late"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %new = commsched.compute "new_mean"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %rand1 = commsched.compute "rand1"() {random} : () -> tensor<4xf32>
-  %rand2 = commsched.compute "rand2"() {random} : () -> tensor<4xf32>
+func.func @writes(%mean: !part {commsched.role = "parameter"},
+    %x: !part {commsched.role = "saved_activation"},
+    %t: !part {commsched.role = "tangent"}) -> !part {
+  %late = commsched.compute "late"(%x) : (!part) -> !part
+  %new = commsched.compute "new_mean"(%x) : (!part) -> !part
+  %rand1 = commsched.compute "rand1"() {random} : () -> !part
+  %rand2 = commsched.compute "rand2"() {random} : () -> !part
   %updated = commsched.compute "aten.copy_"(%mean, %new)
-      {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %g1 = commsched.compute "first_grad"(%t) : (tensor<4xf32>) -> tensor<4xf32>
-  %g2 = commsched.compute "reads_rand2"(%g1, %rand2)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      {alias = 0 : i64, mutates = array<i64: 0>} : (!part, !part) -> !part
+  %g1 = commsched.compute "first_grad"(%t) : (!part) -> !part
+  %g2 = commsched.compute "reads_rand2"(%g1, %rand2) : (!part, !part) -> !part
   %g3 = commsched.compute "grad"(%g2, %late, %rand1)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %g3 : tensor<4xf32>
+      : (!part, !part, !part) -> !part
+  return %g3 : !part
 }
 
 // A call of what nobody knows may write anything: a resize and a random operator
@@ -138,18 +129,17 @@ func.func @writes(
 // CHECK-NEXT: "late"
 // CHECK-NEXT: "grad"
 func.func private @callee()
-func.func @unknown(
-    %x: tensor<4xf32> {commsched.role = "saved_activation"},
+func.func @unknown(%x: !part {commsched.role = "saved_activation"},
     %p: memref<4xf32> {commsched.role = "unsharded_param"},
-    %t: tensor<4xf32> {commsched.role = "tangent"}) -> tensor<4xf32> {
-  %late = commsched.compute "late"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %t: !part {commsched.role = "tangent"}) -> !part {
+  %late = commsched.compute "late"(%x) : (!part) -> !part
   commsched.resize_storage %p bytes(16) : memref<4xf32>
-  %rand = commsched.compute "rand"() {random} : () -> tensor<4xf32>
+  %rand = commsched.compute "rand"() {random} : () -> !part
   func.call @callee() : () -> ()
-  %g1 = commsched.compute "first_grad"(%t) : (tensor<4xf32>) -> tensor<4xf32>
+  %g1 = commsched.compute "first_grad"(%t) : (!part) -> !part
   %g2 = commsched.compute "grad"(%g1, %late, %rand)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %g2 : tensor<4xf32>
+      : (!part, !part, !part) -> !part
+  return %g2 : !part
 }
 
 // A use in a region counts where the operation stands that has the region.
@@ -159,17 +149,15 @@ func.func @unknown(
 // CHECK: }
 // CHECK-NEXT: "recompute"
 // CHECK-NEXT: "grad"
-func.func @region(
-    %x: tensor<4xf32> {commsched.role = "saved_activation"}, %c: i1,
-    %t: tensor<4xf32> {commsched.role = "tangent"}) -> tensor<4xf32> {
-  %r = commsched.compute "recompute"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %g = scf.if %c -> tensor<4xf32> {
-    %y = commsched.compute "in_region"(%t) : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %y : tensor<4xf32>
+func.func @region(%x: !part {commsched.role = "saved_activation"}, %c: i1,
+    %t: !part {commsched.role = "tangent"}) -> !part {
+  %r = commsched.compute "recompute"(%x) : (!part) -> !part
+  %g = scf.if %c -> !part {
+    %y = commsched.compute "in_region"(%t) : (!part) -> !part
+    scf.yield %y : !part
   } else {
-    scf.yield %x : tensor<4xf32>
+    scf.yield %x : !part
   }
-  %g2 = commsched.compute "grad"(%g, %r)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %g2 : tensor<4xf32>
+  %g2 = commsched.compute "grad"(%g, %r) : (!part, !part) -> !part
+  return %g2 : !part
 }

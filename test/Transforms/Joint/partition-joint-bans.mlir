@@ -37,30 +37,26 @@
 // "f" could be computed in one kernel with "n", but what "n" is multiplied to is
 // used long before.
 
+!m = tensor<4x4xf32>
+!part = tensor<2x4xf32>
+
 // BANNED: "function":"far_apart"{{.*}}"saved":["n","f"],
 // FAR: "function":"far_apart"{{.*}}"saved":["n"],
 // AGGRESSIVE: "function":"far_apart"{{.*}}"saved":["n"],
-func.func @far_apart(
-    %x: tensor<4x4xf32> {commsched.role = "input"},
-    %dy: tensor<4x4xf32> {commsched.role = "tangent"})
-    -> (tensor<4x4xf32>, tensor<4x4xf32>)
+func.func @far_apart(%x: !m {commsched.role = "input"},
+    %dy: !m {commsched.role = "tangent"}) -> (!m, !m)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %n = commsched.compute "aten.sin"(%h) {commsched.name = "n"}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      : (!m, !m) -> !m
+  %n = commsched.compute "aten.sin"(%h) {commsched.name = "n"} : (!m) -> !m
   %m = commsched.compute "aten.mm"(%n, %n) {commsched.name = "m"}
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %r = commsched.compute "aten.relu"(%m) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %f = commsched.compute "aten.cos"(%n) {commsched.name = "f"}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %y = commsched.compute "aten.mul"(%r, %f)
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %df = commsched.compute "aten.mul"(%dy, %f)
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %dm = commsched.compute "aten.mm"(%df, %n)
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %y, %dm : tensor<4x4xf32>, tensor<4x4xf32>
+      : (!m, !m) -> !m
+  %r = commsched.compute "aten.relu"(%m) : (!m) -> !m
+  %f = commsched.compute "aten.cos"(%n) {commsched.name = "f"} : (!m) -> !m
+  %y = commsched.compute "aten.mul"(%r, %f) : (!m, !m) -> !m
+  %df = commsched.compute "aten.mul"(%dy, %f) : (!m, !m) -> !m
+  %dm = commsched.compute "aten.mm"(%df, %n) : (!m, !m) -> !m
+  return %y, %dm : !m, !m
 }
 
 // The backward multiplies "a": it has to be in memory, computed again or not.
@@ -68,18 +64,13 @@ func.func @far_apart(
 // BANNED: "function":"materialized"{{.*}}"saved":["a"],
 // MATERIALIZED: "function":"materialized"{{.*}}"saved":["arg0"],
 // AGGRESSIVE: "function":"materialized"{{.*}}"saved":["arg0"],
-func.func @materialized(
-    %x: tensor<4x4xf32> {commsched.role = "input"},
-    %dy: tensor<4x4xf32> {commsched.role = "tangent"})
-    -> (tensor<4x4xf32>, tensor<4x4xf32>)
+func.func @materialized(%x: !m {commsched.role = "input"},
+    %dy: !m {commsched.role = "tangent"}) -> (!m, !m)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "aten.sin"(%x) {commsched.name = "a"}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %v = commsched.compute "aten.view"(%a) {alias = 0}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %g = commsched.compute "aten.mm"(%dy, %v)
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  return %a, %g : tensor<4x4xf32>, tensor<4x4xf32>
+  %a = commsched.compute "aten.sin"(%x) {commsched.name = "a"} : (!m) -> !m
+  %v = commsched.compute "aten.view"(%a) {alias = 0} : (!m) -> !m
+  %g = commsched.compute "aten.mm"(%dy, %v) : (!m, !m) -> !m
+  return %a, %g : !m, !m
 }
 
 // Nobody knows what "unknown" takes. A product of matrices is known to take much.
@@ -87,20 +78,17 @@ func.func @materialized(
 // BANNED: "function":"not_allowed"{{.*}}"saved":["unknown","product"],
 // ALLOW: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
 // AGGRESSIVE: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
-func.func @not_allowed(
-    %x: tensor<4x4xf32> {commsched.role = "input"},
-    %dy: tensor<4x4xf32> {commsched.role = "tangent"})
-    -> (tensor<4x4xf32>, tensor<12x4xf32>)
+func.func @not_allowed(%x: !m {commsched.role = "input"},
+    %dy: !m {commsched.role = "tangent"}) -> (!m, tensor<12x4xf32>)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %unknown = commsched.compute "vendor.op"(%x) {commsched.name = "unknown"}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      : (!m) -> !m
   %product = commsched.compute "aten.mm"(%x, %x) {commsched.name = "product"}
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %y = commsched.compute "aten.mul"(%unknown, %product)
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      : (!m, !m) -> !m
+  %y = commsched.compute "aten.mul"(%unknown, %product) : (!m, !m) -> !m
   %g = commsched.compute "aten.cat"(%dy, %unknown, %product)
-      : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<12x4xf32>
-  return %y, %g : tensor<4x4xf32>, tensor<12x4xf32>
+      : (!m, !m, !m) -> tensor<12x4xf32>
+  return %y, %g : !m, tensor<12x4xf32>
 }
 
 // "tiny" is less than a quarter of its operand, "quarter" is not.
@@ -108,16 +96,15 @@ func.func @not_allowed(
 // BANNED: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
 // REDUCTION: "function":"reduction"{{.*}}"saved":["arg0","arg1"],
 // AGGRESSIVE: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
-func.func @reduction(
-    %x: tensor<4x4xf32> {commsched.role = "input"},
-    %z: tensor<4x4xf32> {commsched.role = "input"},
+func.func @reduction(%x: !m {commsched.role = "input"},
+    %z: !m {commsched.role = "input"},
     %dy: tensor<1xf32> {commsched.role = "tangent"})
     -> (tensor<1xf32>, tensor<1xf32>)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %tiny = commsched.compute "aten.sum"(%x) {commsched.name = "tiny"}
-      : (tensor<4x4xf32>) -> tensor<1xf32>
+      : (!m) -> tensor<1xf32>
   %quarter = commsched.compute "aten.sum"(%z) {commsched.name = "quarter"}
-      : (tensor<4x4xf32>) -> tensor<4xf32>
+      : (!m) -> tensor<4xf32>
   %y = commsched.compute "aten.mul"(%tiny, %quarter)
       : (tensor<1xf32>, tensor<4xf32>) -> tensor<1xf32>
   %g = commsched.compute "aten.mul"(%dy, %tiny, %quarter)
@@ -129,38 +116,31 @@ func.func @reduction(
 
 // BANNED: "function":"views"{{.*}}"saved":["arg1","h"],
 // VIEWS: "function":"views"{{.*}}"saved":["v"],
-func.func @views(
-    %x: tensor<4x4xf32> {commsched.role = "input"},
+func.func @views(%x: !m {commsched.role = "input"},
     %i: index {commsched.role = "input"},
-    %dy: tensor<2x4xf32> {commsched.role = "tangent"})
-    -> (tensor<2x4xf32>, tensor<2x4xf32>)
+    %dy: !part {commsched.role = "tangent"}) -> (!part, !part)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      : (!m, !m) -> !m
   %v = tensor.extract_slice %h[%i, 0] [2, 4] [1, 1] {commsched.name = "v"}
-      : tensor<4x4xf32> to tensor<2x4xf32>
-  %y = commsched.compute "aten.sin"(%v)
-      : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  %g = commsched.compute "aten.mul"(%dy, %v)
-      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  return %y, %g : tensor<2x4xf32>, tensor<2x4xf32>
+      : !m to !part
+  %y = commsched.compute "aten.sin"(%v) : (!part) -> !part
+  %g = commsched.compute "aten.mul"(%dy, %v) : (!part, !part) -> !part
+  return %y, %g : !part, !part
 }
 
 // Half of a parameter takes memory; the parameter is there anyway.
 
 // BANNED: "function":"parameters"{{.*}}"saved":["arg0"],
 // PARAMETERS: "function":"parameters"{{.*}}"saved":["half"],
-func.func @parameters(
-    %w: tensor<4x4xf32> {commsched.role = "parameter"},
-    %dy: tensor<2x4xf32> {commsched.role = "tangent"})
-    -> (tensor<2x4xf32>, tensor<2x4xf32>)
+func.func @parameters(%w: !m {commsched.role = "parameter"},
+    %dy: !part {commsched.role = "tangent"}) -> (!part, !part)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %half = commsched.compute "aten.index"(%w) {commsched.name = "half"}
-      : (tensor<4x4xf32>) -> tensor<2x4xf32>
-  %y = commsched.compute "y"(%half) : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  %g = commsched.compute "aten.mul"(%dy, %half)
-      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  return %y, %g : tensor<2x4xf32>, tensor<2x4xf32>
+      : (!m) -> !part
+  %y = commsched.compute "y"(%half) : (!part) -> !part
+  %g = commsched.compute "aten.mul"(%dy, %half) : (!part, !part) -> !part
+  return %y, %g : !part, !part
 }
 
 // The operations are so far from the backward as they are called.

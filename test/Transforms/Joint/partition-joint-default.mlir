@@ -5,6 +5,9 @@
 // What the backward does not use is not, a constant is made again, and of a view
 // its operand is saved.
 
+!t = tensor<4xf32>
+!m = tensor<4x4xf32>
+
 // CHECK-LABEL: func.func @activations_forward(
 // CHECK-SAME: -> (tensor<4x4xf32>, tensor<4x4xf32> {commsched.name = "a"}, tensor<4x4xf32> {commsched.name = "b"}) attributes
 // CHECK-NEXT: %[[H:.+]] = commsched.compute "aten.mm"
@@ -20,27 +23,21 @@
 // CHECK-NEXT: %[[V:.+]] = commsched.compute "aten.view"(%[[B]])
 // CHECK-NEXT: %[[C:.+]] = arith.constant
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[A]], %[[V]], %[[C]])
-func.func @activations(
-    %w: tensor<4x4xf32> {commsched.role = "parameter"},
-    %x: tensor<4x4xf32> {commsched.role = "input"},
-    %dy: tensor<4x4xf32> {commsched.role = "tangent"})
-    -> (tensor<4x4xf32>, tensor<4x4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @activations(%w: !m {commsched.role = "parameter"},
+    %x: !m {commsched.role = "input"}, %dy: !m {commsched.role = "tangent"})
+    -> (!m, !m) attributes {commsched.num_forward_outputs = 1 : i64} {
   %h = commsched.compute "aten.mm"(%x, %w) {commsched.name = "h"}
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %a = commsched.compute "aten.sin"(%h) {commsched.name = "a"}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %b = commsched.compute "aten.cos"(%a) {commsched.name = "b"}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      : (!m, !m) -> !m
+  %a = commsched.compute "aten.sin"(%h) {commsched.name = "a"} : (!m) -> !m
+  %b = commsched.compute "aten.cos"(%a) {commsched.name = "b"} : (!m) -> !m
   %v = commsched.compute "aten.view"(%b) {alias = 0, commsched.name = "v"}
-      : (tensor<4x4xf32>) -> tensor<16xf32>
+      : (!m) -> tensor<16xf32>
   %y = commsched.compute "aten.exp"(%v) {commsched.name = "y"}
-      : (tensor<16xf32>) -> tensor<4x4xf32>
-  %c = arith.constant {commsched.name = "c"} dense<2.0> : tensor<4x4xf32>
-  %g = commsched.compute "back"(%dy, %a, %v, %c)
-      : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<16xf32>, tensor<4x4xf32>)
-      -> tensor<4x4xf32>
-  return %y, %g : tensor<4x4xf32>, tensor<4x4xf32>
+      : (tensor<16xf32>) -> !m
+  %c = arith.constant {commsched.name = "c"} dense<2.0> : !m
+  %g = commsched.compute "back"(%dy, %a, %v, %c) : (!m, !m, tensor<16xf32>, !m)
+      -> !m
+  return %y, %g : !m, !m
 }
 
 // Of several results each is saved by itself, also those that the forward has
@@ -53,20 +50,16 @@ func.func @activations(
 // CHECK-SAME: %[[MASK:[^:]+]]: tensor<4xi1> {commsched.name = "drop#1"
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[MASK]], %[[SCALE]])
-func.func @several(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func @several(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %norm:3 = commsched.compute "aten.native_layer_norm"(%x)
-      {commsched.name = "norm"}
-      : (tensor<4xf32>) -> (tensor<4xf32>, tensor<1xf32>, tensor<1xf32>)
+      {commsched.name = "norm"} : (!t) -> (!t, tensor<1xf32>, tensor<1xf32>)
   %drop:2 = commsched.compute "aten.native_dropout"(%norm#0)
-      {random, commsched.name = "drop"}
-      : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi1>)
+      {random, commsched.name = "drop"} : (!t) -> (!t, tensor<4xi1>)
   %g = commsched.compute "back"(%dy, %drop#1, %norm#2)
-      : (tensor<4xf32>, tensor<4xi1>, tensor<1xf32>) -> tensor<4xf32>
-  return %drop#0, %g : tensor<4xf32>, tensor<4xf32>
+      : (!t, tensor<4xi1>, tensor<1xf32>) -> !t
+  return %drop#0, %g : !t, !t
 }
 
 // A tensor of which the backward needs only the size is not saved.
@@ -77,18 +70,15 @@ func.func @several(
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
 // CHECK-NEXT: %[[SIZE:.+]] = arith.constant 4 : index
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[SIZE]])
-func.func @measured(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func @measured(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %h = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %y = commsched.compute "aten.cos"(%h) : (tensor<4xf32>) -> tensor<4xf32>
+  %h = commsched.compute "aten.sin"(%x) : (!t) -> !t
+  %y = commsched.compute "aten.cos"(%h) : (!t) -> !t
   %c0 = arith.constant 0 : index
-  %size = tensor.dim %h, %c0 : tensor<4xf32>
-  %g = commsched.compute "back"(%dy, %size)
-      : (tensor<4xf32>, index) -> tensor<4xf32>
-  return %y, %g : tensor<4xf32>, tensor<4xf32>
+  %size = tensor.dim %h, %c0 : !t
+  %g = commsched.compute "back"(%dy, %size) : (!t, index) -> !t
+  return %y, %g : !t, !t
 }
 
 // What is read before the forward writes it is read in the forward, although
@@ -105,20 +95,16 @@ func.func @measured(
 // CHECK-SAME: %[[OLD:[^:]+]]: f32 {commsched.name = "old", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[OLD]])
-func.func @written(
-    %m: memref<4xf32> {commsched.role = "input"},
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @written(%m: memref<4xf32> {commsched.role = "input"},
+    %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
+    -> (!t, !t) attributes {commsched.num_forward_outputs = 1 : i64} {
   %c0 = arith.constant 0 : index
   %old = memref.load %m[%c0] {commsched.name = "old"} : memref<4xf32>
   %new = arith.negf %old : f32
   memref.store %new, %m[%c0] : memref<4xf32>
-  %y = commsched.compute "aten.sin"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %g = commsched.compute "back"(%dy, %old)
-      : (tensor<4xf32>, f32) -> tensor<4xf32>
-  return %y, %g : tensor<4xf32>, tensor<4xf32>
+  %y = commsched.compute "aten.sin"(%x) : (!t) -> !t
+  %g = commsched.compute "back"(%dy, %old) : (!t, f32) -> !t
+  return %y, %g : !t, !t
 }
 
 // Where the forward's results do not need an operation, its tag decides.
@@ -135,31 +121,25 @@ func.func @written(
 // CHECK-NEXT: "aten.neg"
 // CHECK-NEXT: "aten.ceil"
 // CHECK-NEXT: "back"
-func.func @tagged(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func @tagged(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %y = commsched.compute "aten.sin"(%x) {commsched.name = "y"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+  %y = commsched.compute "aten.sin"(%x) {commsched.name = "y"} : (!t) -> !t
   %f = commsched.compute "aten.cos"(%x) {commsched.name = "f",
-      commsched.partition = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
+      commsched.partition = "forward"} : (!t) -> !t
   %mf = commsched.compute "aten.exp"(%x) {commsched.name = "mf",
-      commsched.partition = "must_be_forward"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      commsched.partition = "must_be_forward"} : (!t) -> !t
   %constant = commsched.compute "aten.full"() {commsched.name = "constant",
-      commsched.partition = "must_be_forward"} : () -> tensor<4xf32>
+      commsched.partition = "must_be_forward"} : () -> !t
   %none = commsched.compute "aten.abs"(%x) {commsched.name = "none"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %b = commsched.compute "aten.neg"(%y) {commsched.name = "b",
-      commsched.partition = "backward"} : (tensor<4xf32>) -> tensor<4xf32>
+      commsched.partition = "backward"} : (!t) -> !t
   %mb = commsched.compute "aten.ceil"(%y) {commsched.name = "mb",
-      commsched.partition = "must_be_backward"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      commsched.partition = "must_be_backward"} : (!t) -> !t
   %g = commsched.compute "back"(%dy, %f, %mf, %constant, %none, %b, %mb)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>,
-         tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %y, %g : tensor<4xf32>, tensor<4xf32>
+      : (!t, !t, !t, !t, !t, !t, !t) -> !t
+  return %y, %g : !t, !t
 }
 
 // A collective whose result nobody uses is in no half.
@@ -171,20 +151,15 @@ commsched.group @dp size(4)
 // CHECK-NEXT: return
 // CHECK-LABEL: func.func @dead_backward(
 // CHECK-NEXT: "back"
-func.func @dead(
-    %w: tensor<1xf32> {commsched.role = "parameter"},
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @dead(%w: tensor<1xf32> {commsched.role = "parameter"},
+    %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
+    -> (!t, !t) attributes {commsched.num_forward_outputs = 1 : i64} {
   %s = commsched.all_gather %w on @dp dim(0)
-      : tensor<1xf32> -> !commsched.future<tensor<4xf32>>
-  %full = commsched.wait %s : !commsched.future<tensor<4xf32>>
+      : tensor<1xf32> -> !commsched.future<!t>
+  %full = commsched.wait %s : !commsched.future<!t>
   %v = commsched.compute "aten.view"(%full) {alias = 0}
-      : (tensor<4xf32>) -> tensor<2x2xf32>
-  %y = commsched.compute "aten.sin"(%x) {commsched.name = "y"}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %g = commsched.compute "back"(%dy, %y)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %y, %g : tensor<4xf32>, tensor<4xf32>
+      : (!t) -> tensor<2x2xf32>
+  %y = commsched.compute "aten.sin"(%x) {commsched.name = "y"} : (!t) -> !t
+  %g = commsched.compute "back"(%dy, %y) : (!t, !t) -> !t
+  return %y, %g : !t, !t
 }

@@ -42,21 +42,18 @@
 // MORE: return
 // MORE-SAME: : tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xf8E5M2>, tensor<32768xbf16>, tensor<4x8192xf8E5M2>, tensor<4x8192xf8E5M2>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xf8E5M2>, tensor<1x32768xf8E5M2>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xf8E5M2>, tensor<0x16xbf16>, tensor<?x16xf8E5M2>, tensor<4x8192xbf16, "tiled">, tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>, tensor<1x1xf32>, tensor<1x1xf32>, tensor<8192x1xf32>, tensor<?x1xf32>, index{{$}}
 
+!flat = tensor<32768xbf16>
+!t = tensor<4x8192xbf16>
 commsched.group @dp size(2)
 
-func.func @f_forward(
-    %parameter: tensor<4x8192xbf16> {commsched.role = "parameter"},
-    %input: tensor<4x8192xbf16> {commsched.role = "input"},
-    %state: tensor<4x8192xbf16> {commsched.role = "rng_state"},
-    %unknown: tensor<4x8192xbf16>,
+func.func @f_forward(%parameter: !t {commsched.role = "parameter"},
+    %input: !t {commsched.role = "input"},
+    %state: !t {commsched.role = "rng_state"}, %unknown: !t,
     %wide: tensor<4x8192xf32> {commsched.role = "parameter"},
     %shard: tensor<2x8192xf32> {commsched.role = "parameter"},
     %small_input: tensor<2x8192xbf16> {commsched.role = "input"},
-    %wide_input: tensor<4x8192xf32> {commsched.role = "input"})
-    -> (tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>,
-      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
-      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
-      tensor<32768xbf16>, tensor<4x8192xbf16>, tensor<4x8192xf32>,
+    %wide_input: tensor<4x8192xf32> {commsched.role = "input"}) -> (!t, !t, !t,
+      !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>,
       tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
       tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
       tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>,
@@ -64,72 +61,57 @@ func.func @f_forward(
     attributes {commsched.joint = "f", commsched.backward = @f_backward,
                 commsched.num_forward_outputs = 0 : i64} {
   %parameter_view = commsched.compute "view"(%parameter) {alias = 0 : i64}
-      : (tensor<4x8192xbf16>) -> tensor<32768xbf16>
-  %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to
-      tensor<4x8192xbf16>
+      : (!t) -> !flat
+  %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to !t
   %cast = arith.truncf %shard : tensor<2x8192xf32> to tensor<2x8192xbf16>
   %gather = commsched.all_gather %cast on @dp dim(0)
-      : tensor<2x8192xbf16> -> !commsched.future<tensor<4x8192xbf16>>
-  %gathered = commsched.wait %gather : !commsched.future<tensor<4x8192xbf16>>
+      : tensor<2x8192xbf16> -> !commsched.future<!t>
+  %gathered = commsched.wait %gather : !commsched.future<!t>
   %gathered_view = commsched.compute "view"(%gathered) {alias = 0 : i64}
-      : (tensor<4x8192xbf16>) -> tensor<32768xbf16>
+      : (!t) -> !flat
   %input_gather = commsched.all_gather %small_input on @dp dim(0)
-      : tensor<2x8192xbf16> -> !commsched.future<tensor<4x8192xbf16>>
-  %gathered_input = commsched.wait %input_gather :
-      !commsched.future<tensor<4x8192xbf16>>
+      : tensor<2x8192xbf16> -> !commsched.future<!t>
+  %gathered_input = commsched.wait %input_gather : !commsched.future<!t>
   %input_view = commsched.compute "view"(%input) {alias = 0 : i64}
-      : (tensor<4x8192xbf16>) -> tensor<32768xbf16>
-  %input_cast = arith.truncf %wide_input : tensor<4x8192xf32> to
-      tensor<4x8192xbf16>
-  %f32 = commsched.compute "f32"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<4x8192xf32>
-  %i16 = commsched.compute "i16"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<4x8192xi16>
-  %f8 = commsched.compute "f8"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<8x8192xf8E5M2>
-  %small = commsched.compute "small"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<1x32767xbf16>
+      : (!t) -> !flat
+  %input_cast = arith.truncf %wide_input : tensor<4x8192xf32> to !t
+  %f32 = commsched.compute "f32"(%input) : (!t) -> tensor<4x8192xf32>
+  %i16 = commsched.compute "i16"(%input) : (!t) -> tensor<4x8192xi16>
+  %f8 = commsched.compute "f8"(%input) : (!t) -> tensor<8x8192xf8E5M2>
+  %small = commsched.compute "small"(%input) : (!t) -> tensor<1x32767xbf16>
   %computed = commsched.compute "computed"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<1x32768xbf16>
-  %number = commsched.compute "number"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<bf16>
+      : (!t) -> tensor<1x32768xbf16>
+  %number = commsched.compute "number"(%input) : (!t) -> tensor<bf16>
   %short_rows = commsched.compute "short_rows"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<8192x4xbf16>
+      : (!t) -> tensor<8192x4xbf16>
   %longer_rows = commsched.compute "longer_rows"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<8192x5xbf16>
-  %empty = commsched.compute "empty"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<0x16xbf16>
-  %dynamic = commsched.compute "dynamic"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<?x16xbf16>
+      : (!t) -> tensor<8192x5xbf16>
+  %empty = commsched.compute "empty"(%input) : (!t) -> tensor<0x16xbf16>
+  %dynamic = commsched.compute "dynamic"(%input) : (!t) -> tensor<?x16xbf16>
   %encoded = commsched.compute "encoded"(%input)
-      : (tensor<4x8192xbf16>) -> tensor<4x8192xbf16, "tiled">
+      : (!t) -> tensor<4x8192xbf16, "tiled">
   %size = arith.constant 3 : index
   return %parameter, %input, %state, %unknown, %parameter_view, %parameter_cast,
       %gathered, %gathered_view, %gathered_input, %input_view, %input_cast,
       %f32, %i16, %f8, %small, %computed, %number, %short_rows, %longer_rows,
-      %empty, %dynamic, %encoded, %size
-      : tensor<4x8192xbf16>, tensor<4x8192xbf16>, tensor<4x8192xbf16>,
-      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
-      tensor<4x8192xbf16>, tensor<32768xbf16>, tensor<4x8192xbf16>,
-      tensor<32768xbf16>, tensor<4x8192xbf16>, tensor<4x8192xf32>,
+      %empty, %dynamic, %encoded, %size : !t, !t, !t, !t, !flat, !t,
+      !t, !flat, !t, !flat, !t, tensor<4x8192xf32>,
       tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
       tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
       tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>,
       tensor<4x8192xbf16, "tiled">, index
 }
 
-func.func @f_backward(
-    %parameter: tensor<4x8192xbf16> {commsched.role = "parameter"},
-    %input: tensor<4x8192xbf16> {commsched.role = "input"},
-    %state: tensor<4x8192xbf16> {commsched.role = "rng_state"},
-    %unknown: tensor<4x8192xbf16>,
-    %parameter_view: tensor<32768xbf16> {commsched.role = "saved_activation"},
-    %parameter_cast: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
-    %gathered: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
-    %gathered_view: tensor<32768xbf16> {commsched.role = "saved_activation"},
-    %gathered_input: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
-    %input_view: tensor<32768xbf16> {commsched.role = "saved_activation"},
-    %input_cast: tensor<4x8192xbf16> {commsched.role = "saved_activation"},
+func.func @f_backward(%parameter: !t {commsched.role = "parameter"},
+    %input: !t {commsched.role = "input"},
+    %state: !t {commsched.role = "rng_state"}, %unknown: !t,
+    %parameter_view: !flat {commsched.role = "saved_activation"},
+    %parameter_cast: !t {commsched.role = "saved_activation"},
+    %gathered: !t {commsched.role = "saved_activation"},
+    %gathered_view: !flat {commsched.role = "saved_activation"},
+    %gathered_input: !t {commsched.role = "saved_activation"},
+    %input_view: !flat {commsched.role = "saved_activation"},
+    %input_cast: !t {commsched.role = "saved_activation"},
     %f32: tensor<4x8192xf32> {commsched.role = "saved_activation"},
     %i16: tensor<4x8192xi16> {commsched.role = "saved_activation"},
     %f8: tensor<8x8192xf8E5M2> {commsched.role = "saved_activation"},
@@ -141,8 +123,7 @@ func.func @f_backward(
     %empty: tensor<0x16xbf16> {commsched.role = "saved_activation"},
     %dynamic: tensor<?x16xbf16> {commsched.role = "saved_activation"},
     %encoded: tensor<4x8192xbf16, "tiled"> {commsched.role =
-      "saved_activation"},
-    %size: index {commsched.role = "saved_activation"})
+      "saved_activation"}, %size: index {commsched.role = "saved_activation"})
     attributes {commsched.joint = "f", commsched.forward = @f_forward} {
   return
 }
