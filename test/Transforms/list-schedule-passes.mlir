@@ -6,6 +6,8 @@
 // What each list scheduler moves. Orders of other programs are tested in
 // unittests/Schedule and against PyTorch's own functions.
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(2)
 
 // The start alone, the wait alone, and both.
@@ -36,28 +38,23 @@ commsched.group @g size(2)
 // OVERLAP-NEXT: {{.*}}"mm3"
 // OVERLAP-NEXT: {{.*}}"w"
 // OVERLAP-NEXT: {{.*}}"mm4"
-func.func @raise_and_sink_at_once(%a: tensor<4xf32>)
-    -> (tensor<4xf32>) {
+func.func @raise_and_sink_at_once(%a: !t) -> (!t) {
   %mm1 = commsched.compute "mm1"(%a, %a) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      : (!t, !t) -> !t
   %relu1 = commsched.compute "relu1"(%mm1) {commsched.runtime_ns = 0 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %mm2 = commsched.compute "mm2"(%relu1, %relu1)
-      {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      {commsched.runtime_ns = 1 : i64} : (!t, !t) -> !t
   %ar = commsched.all_reduce %mm1 on @g reduction(sum)
-      {commsched.name = "ar", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %ar {commsched.name = "w"}
-      : !commsched.future<tensor<4xf32>>
+      {commsched.name = "ar", commsched.runtime_ns = 1 : i64} : !t -> !future
+  %w = commsched.wait %ar {commsched.name = "w"} : !future
   %relu2 = commsched.compute "relu2"(%mm2) {commsched.runtime_ns = 0 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %mm3 = commsched.compute "mm3"(%relu2, %relu2)
-      {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      {commsched.runtime_ns = 1 : i64} : (!t, !t) -> !t
   %mm4 = commsched.compute "mm4"(%w, %mm3) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %mm4 : tensor<4xf32>
+      : (!t, !t) -> !t
+  return %mm4 : !t
 }
 
 // What leads to the second collective and does not need the first hides the
@@ -74,32 +71,24 @@ func.func @raise_and_sink_at_once(%a: tensor<4xf32>)
 // OVERLAP-NEXT: {{.*}}"w2"
 // OVERLAP-NEXT: {{.*}}"add"
 // OVERLAP-NEXT: {{.*}}"mm_e"
-func.func @two_collectives_of_unit_cost(%a: tensor<4xf32>)
-    -> (tensor<4xf32>) {
+func.func @two_collectives_of_unit_cost(%a: !t) -> (!t) {
   %ar1 = commsched.all_reduce %a on @g reduction(sum)
-      {commsched.name = "ar1", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w1 = commsched.wait %ar1 {commsched.name = "w1"}
-      : !commsched.future<tensor<4xf32>>
+      {commsched.name = "ar1", commsched.runtime_ns = 1 : i64} : !t -> !future
+  %w1 = commsched.wait %ar1 {commsched.name = "w1"} : !future
   %mm_g = commsched.compute "mm_g"(%a, %a) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      : (!t, !t) -> !t
   %relu = commsched.compute "relu"(%a) {commsched.runtime_ns = 0 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %mm_d = commsched.compute "mm_d"(%relu, %relu)
-      {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      {commsched.runtime_ns = 1 : i64} : (!t, !t) -> !t
   %mul = commsched.compute "mul"(%mm_d, %relu, %w1)
-      {commsched.runtime_ns = 0 : i64}
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      {commsched.runtime_ns = 0 : i64} : (!t, !t, !t) -> !t
   %ar2 = commsched.all_reduce %mul on @g reduction(sum)
-      {commsched.name = "ar2", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %ar2 {commsched.name = "w2"}
-      : !commsched.future<tensor<4xf32>>
+      {commsched.name = "ar2", commsched.runtime_ns = 1 : i64} : !t -> !future
+  %w2 = commsched.wait %ar2 {commsched.name = "w2"} : !future
   %add = commsched.compute "add"(%mm_d, %w1, %w2)
-      {commsched.runtime_ns = 0 : i64}
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      {commsched.runtime_ns = 0 : i64} : (!t, !t, !t) -> !t
   %mm_e = commsched.compute "mm_e"(%add, %mm_g) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %mm_e : tensor<4xf32>
+      : (!t, !t) -> !t
+  return %mm_e : !t
 }

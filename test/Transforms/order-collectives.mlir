@@ -2,6 +2,8 @@
 
 // commsched-order-collectives numbers, and moves nothing.
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(2)
 commsched.group @h size(2)
 
@@ -15,25 +17,17 @@ commsched.group @h size(2)
 // CHECK-NEXT: commsched.wait {{.*}}"w2"
 // CHECK-NEXT: commsched.wait {{.*}}"w1"
 // CHECK-NEXT: return
-func.func @order_without_scheduling(
-    %a: tensor<4xf32>, %b: tensor<4xf32>, %c: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+func.func @order_without_scheduling(%a: !t, %b: !t, %c: !t) -> (!t, !t, !t) {
   %ar1 = commsched.all_reduce %a on @g reduction(avg)
-      {commsched.name = "ar1", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+      {commsched.name = "ar1", commsched.runtime_ns = 1 : i64} : !t -> !future
   %ar2 = commsched.all_reduce %b on @g reduction(avg)
-      {commsched.name = "ar2", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+      {commsched.name = "ar2", commsched.runtime_ns = 1 : i64} : !t -> !future
   %ar3 = commsched.all_reduce %c on @g reduction(avg)
-      {commsched.name = "ar3", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w3 = commsched.wait %ar3 {commsched.name = "w3"}
-      : !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %ar2 {commsched.name = "w2"}
-      : !commsched.future<tensor<4xf32>>
-  %w1 = commsched.wait %ar1 {commsched.name = "w1"}
-      : !commsched.future<tensor<4xf32>>
-  return %w1, %w2, %w3 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+      {commsched.name = "ar3", commsched.runtime_ns = 1 : i64} : !t -> !future
+  %w3 = commsched.wait %ar3 {commsched.name = "w3"} : !future
+  %w2 = commsched.wait %ar2 {commsched.name = "w2"} : !future
+  %w1 = commsched.wait %ar1 {commsched.name = "w1"} : !future
+  return %w1, %w2, %w3 : !t, !t, !t
 }
 
 // One count for all groups, blocking collectives included.
@@ -41,14 +35,12 @@ func.func @order_without_scheduling(
 // CHECK-NEXT: all_reduce {{.*}} on @h {{.*}}commsched.order = 0 : i64
 // CHECK-NEXT: barrier on @g {commsched.order = 1 : i64}
 // CHECK-NEXT: all_reduce {{.*}} on @g {{.*}}commsched.order = 2 : i64
-func.func @one_count_for_all_groups(%a: tensor<4xf32>) {
-  %f = commsched.all_reduce %a on @h reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+func.func @one_count_for_all_groups(%a: !t) {
+  %f = commsched.all_reduce %a on @h reduction(sum) : !t -> !future
   commsched.barrier on @g
-  %f2 = commsched.all_reduce %a on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
+  %f2 = commsched.all_reduce %a on @g reduction(sum) : !t -> !future
+  %w = commsched.wait %f : !future
+  %w2 = commsched.wait %f2 : !future
   return
 }
 

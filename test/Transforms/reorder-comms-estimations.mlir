@@ -20,6 +20,7 @@
 
 // When estimates stop a start on its way up. Memory is no matter here.
 
+!t = tensor<4xi8>
 commsched.group @g size(2)
 
 // 10 ns of communication, and 10 ns for each operation in the way. Hidden is
@@ -37,22 +38,15 @@ commsched.group @g size(2)
 // PLAIN-SAME: its start moves up by 2, limited by estimates: computation hides it
 // JUST: Function=hidden
 // JUST-SAME: its start moves up by 2, limited by estimates: computation hides it
-func.func @hidden(%x: tensor<4xi8>) -> tensor<4xi8> {
-  %0 = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %1 = commsched.compute "b"(%0) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %2 = commsched.compute "c"(%1) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %3 = commsched.compute "d"(%2) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %4 = commsched.compute "e"(%3) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %5 = commsched.compute "f"(%4) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
+func.func @hidden(%x: !t) -> !t {
+  %0 = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64} : (!t) -> !t
+  %1 = commsched.compute "b"(%0) {commsched.runtime_ns = 10 : i64} : (!t) -> !t
+  %2 = commsched.compute "c"(%1) {commsched.runtime_ns = 10 : i64} : (!t) -> !t
+  %3 = commsched.compute "d"(%2) {commsched.runtime_ns = 10 : i64} : (!t) -> !t
+  %4 = commsched.compute "e"(%3) {commsched.runtime_ns = 10 : i64} : (!t) -> !t
+  %5 = commsched.compute "f"(%4) {commsched.runtime_ns = 10 : i64} : (!t) -> !t
   %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 10 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  return %w : tensor<4xi8>
+      {commsched.runtime_ns = 10 : i64} : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  return %w : !t
 }

@@ -15,6 +15,7 @@
 
 // What a start takes along on its way up. Memory is no matter here.
 
+!t = tensor<16xi8>
 commsched.group @g size(2)
 
 // The cheap operations that make the operand. Taking along is no move.
@@ -31,14 +32,14 @@ commsched.group @g size(2)
 // CHECK-NEXT: "copy"
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "other"
-func.func @chain(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
-  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %cast = commsched.compute "cast"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %copy = commsched.compute "copy"(%cast) : (tensor<16xi8>) -> tensor<16xi8>
+func.func @chain(%x: !t) -> (!t, !t) {
+  %other = commsched.compute "other"(%x) : (!t) -> !t
+  %cast = commsched.compute "cast"(%x) : (!t) -> !t
+  %copy = commsched.compute "copy"(%cast) : (!t) -> !t
   %f = commsched.all_reduce %copy on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  return %other, %w : tensor<16xi8>, tensor<16xi8>
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  return %other, %w : !t, !t
 }
 
 // Eight operations a byte are cheap: 256 for the 32 bytes.
@@ -48,15 +49,13 @@ func.func @chain(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK-NEXT: "mm"
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "other"
-func.func @as_many_flops_as_is_cheap(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>) {
-  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %mm = commsched.compute "mm"(%x) {flops = 256. : f64}
-      : (tensor<16xi8>) -> tensor<16xi8>
+func.func @as_many_flops_as_is_cheap(%x: !t) -> (!t, !t) {
+  %other = commsched.compute "other"(%x) : (!t) -> !t
+  %mm = commsched.compute "mm"(%x) {flops = 256. : f64} : (!t) -> !t
   %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  return %other, %w : tensor<16xi8>, tensor<16xi8>
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  return %other, %w : !t, !t
 }
 
 // One more is not: the start passes what is between, and stops there.
@@ -67,16 +66,14 @@ func.func @as_many_flops_as_is_cheap(%x: tensor<16xi8>)
 // CHECK-NEXT: "mm"
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "other"
-func.func @expensive(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
-  %first = commsched.compute "first"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %mm = commsched.compute "mm"(%x) {flops = 257. : f64}
-      : (tensor<16xi8>) -> tensor<16xi8>
-  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+func.func @expensive(%x: !t) -> (!t, !t, !t) {
+  %first = commsched.compute "first"(%x) : (!t) -> !t
+  %mm = commsched.compute "mm"(%x) {flops = 257. : f64} : (!t) -> !t
+  %other = commsched.compute "other"(%x) : (!t) -> !t
   %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  return %first, %other, %w : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  return %first, %other, %w : !t, !t, !t
 }
 
 // Operations of other dialects, by what their models say: a matrix product of
@@ -127,18 +124,15 @@ func.func @other_dialects(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>,
 // CHECK-NEXT: "cast"
 // CHECK-NEXT: "second"
 // CHECK-NEXT: "other"
-func.func @collective_of_a_collective(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>) {
-  %mm = commsched.compute "mm"(%x) {flops = 1.0e9 : f64}
-      : (tensor<16xi8>) -> tensor<16xi8>
+func.func @collective_of_a_collective(%x: !t) -> (!t, !t) {
+  %mm = commsched.compute "mm"(%x) {flops = 1.0e9 : f64} : (!t) -> !t
   %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  %cast = commsched.compute "cast"(%w) : (tensor<16xi8>) -> tensor<16xi8>
+      : !t -> !commsched.future<!t>
+  %other = commsched.compute "other"(%x) : (!t) -> !t
+  %w = commsched.wait %f : !commsched.future<!t>
+  %cast = commsched.compute "cast"(%w) : (!t) -> !t
   %f1 = commsched.all_reduce %cast on @g reduction(max)
-      {commsched.name = "second"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
-  return %other, %w1 : tensor<16xi8>, tensor<16xi8>
+      {commsched.name = "second"} : !t -> !commsched.future<!t>
+  %w1 = commsched.wait %f1 : !commsched.future<!t>
+  return %other, %w1 : !t, !t
 }

@@ -4,6 +4,7 @@
 // Both halves contend alike, and their step takes the sum of both. The groups
 // come in another order in the backward.
 
+!t = tensor<64xi8>
 commsched.group @node size(8)
 commsched.group @all size(64)
 
@@ -12,21 +13,17 @@ commsched.group @all size(64)
 // CHECK-SAME: "name":"all_reduce_0",{{[^}]*}}"start_ns":0,"end_ns":100,
 // CHECK-SAME: "name":"all_reduce_1",{{[^}]*}}"start_ns":100,"end_ns":120,
 // CHECK-SAME: "compute_slowdown_ns":30,
-func.func @forward(%x: tensor<64xi8>)
-    -> (tensor<64xi8>, tensor<64xi8>)
+func.func @forward(%x: !t) -> (!t, !t)
     attributes {commsched.backward = @backward, commsched.joint = "step",
                 commsched.num_forward_outputs = 1 : i64} {
   %f = commsched.all_reduce %x on @node reduction(sum)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+      {commsched.runtime_ns = 100 : i64} : !t -> !commsched.future<!t>
   %g = commsched.all_reduce %x on @all reduction(sum)
-      {commsched.runtime_ns = 20 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
-  %y = commsched.compute "mm"(%x) {commsched.runtime_ns = 60 : i64}
-      : (tensor<64xi8>) -> tensor<64xi8>
-  %a = commsched.wait %f : !commsched.future<tensor<64xi8>>
-  %b = commsched.wait %g : !commsched.future<tensor<64xi8>>
-  return %y, %a : tensor<64xi8>, tensor<64xi8>
+      {commsched.runtime_ns = 20 : i64} : !t -> !commsched.future<!t>
+  %y = commsched.compute "mm"(%x) {commsched.runtime_ns = 60 : i64} : (!t) -> !t
+  %a = commsched.wait %f : !commsched.future<!t>
+  %b = commsched.wait %g : !commsched.future<!t>
+  return %y, %a : !t, !t
 }
 
 // CHECK: "function":"backward",{{.*}}"step_time_ns":70,
@@ -38,15 +35,13 @@ func.func @forward(%x: tensor<64xi8>)
 // CHECK-SAME: "start_ns":120,"end_ns":150,
 // CHECK-SAME: "start_ns":150,"end_ns":190,
 // CHECK-SAME: "compute_slowdown_ns":30,
-func.func @backward(%saved: tensor<64xi8>, %tangent: tensor<64xi8>)
-    -> tensor<64xi8> attributes {commsched.forward = @forward} {
+func.func @backward(%saved: !t, %tangent: !t)
+    -> !t attributes {commsched.forward = @forward} {
   %f = commsched.all_reduce %saved on @all reduction(sum)
-      {commsched.runtime_ns = 30 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+      {commsched.runtime_ns = 30 : i64} : !t -> !commsched.future<!t>
   %g = commsched.all_reduce %tangent on @node reduction(sum)
-      {commsched.runtime_ns = 40 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
-  %a = commsched.wait %f : !commsched.future<tensor<64xi8>>
-  %b = commsched.wait %g : !commsched.future<tensor<64xi8>>
-  return %b : tensor<64xi8>
+      {commsched.runtime_ns = 40 : i64} : !t -> !commsched.future<!t>
+  %a = commsched.wait %f : !commsched.future<!t>
+  %b = commsched.wait %g : !commsched.future<!t>
+  return %b : !t
 }

@@ -4,6 +4,8 @@
 // A future that crosses a boundary becomes one number: the request with its
 // buffers.
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @dp size(4)
 
 func.func private @step(tensor<2x4xf32>) -> tensor<2x16xf32>
@@ -64,21 +66,19 @@ func.func @epilogue(%gathering: !commsched.future<tensor<2x16xf32>>)
 // CALLS: call @commsched_start
 // CALLS: call @commsched_hold(%{{.*}}, %c1_i32{{.*}}, %{{.*}}, %c1_i32
 // CALLS: call @commsched_resume
-func.func @loop(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+func.func @loop(%x: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %first = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %first = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
   %last = scf.for %i = %c0 to %n step %c1 iter_args(%reducing = %first)
-      -> !commsched.future<tensor<4xf32>> {
-    %sum = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
-    %double = arith.addf %sum, %sum : tensor<4xf32>
-    %next = commsched.all_reduce %double on @dp reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    scf.yield %next : !commsched.future<tensor<4xf32>>
+      -> !future {
+    %sum = commsched.wait %reducing : !future
+    %double = arith.addf %sum, %sum : !t
+    %next = commsched.all_reduce %double on @dp reduction(sum) : !t -> !future
+    scf.yield %next : !future
   } {commsched.pipelined}
-  %sum = commsched.wait %last : !commsched.future<tensor<4xf32>>
-  return %sum : tensor<4xf32>
+  %sum = commsched.wait %last : !future
+  return %sum : !t
 }
 
 // What the next iteration reads is not taken over, but copied: the runtime frees
@@ -91,23 +91,19 @@ func.func @loop(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
 // CALLS: call @commsched_start
 // CALLS: call @commsched_hold(%{{.*}}, %c1_i32{{.*}}, %{{.*}}, %c1_i32
 // CALLS: scf.yield
-func.func @used_later(%x: tensor<4xf32>, %n: index)
-    -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @used_later(%x: !t, %n: index) -> (!t, !t) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %first = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %first = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
   %last, %sent = scf.for %i = %c0 to %n step %c1
-      iter_args(%reducing = %first, %before = %x)
-      -> (!commsched.future<tensor<4xf32>>, tensor<4xf32>) {
-    %sum = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
-    %double = arith.addf %x, %x : tensor<4xf32>
-    %next = commsched.all_reduce %double on @dp reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    scf.yield %next, %double : !commsched.future<tensor<4xf32>>, tensor<4xf32>
+      iter_args(%reducing = %first, %before = %x) -> (!future, !t) {
+    %sum = commsched.wait %reducing : !future
+    %double = arith.addf %x, %x : !t
+    %next = commsched.all_reduce %double on @dp reduction(sum) : !t -> !future
+    scf.yield %next, %double : !future, !t
   } {commsched.pipelined}
-  %sum = commsched.wait %last : !commsched.future<tensor<4xf32>>
-  return %sum, %sent : tensor<4xf32>, tensor<4xf32>
+  %sum = commsched.wait %last : !future
+  return %sum, %sent : !t, !t
 }
 
 // What is waited for is waited for, even if nothing takes what arrives.
@@ -117,18 +113,16 @@ func.func @used_later(%x: tensor<4xf32>, %n: index)
 // CALLS: call @commsched_start
 // CALLS: call @commsched_resume
 // CALLS: return
-func.func @unused(%x: tensor<4xf32>, %n: index) {
+func.func @unused(%x: !t, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %first = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %first = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
   %last = scf.for %i = %c0 to %n step %c1 iter_args(%reducing = %first)
-      -> !commsched.future<tensor<4xf32>> {
-    %sum = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
-    %next = commsched.all_reduce %x on @dp reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    scf.yield %next : !commsched.future<tensor<4xf32>>
+      -> !future {
+    %sum = commsched.wait %reducing : !future
+    %next = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+    scf.yield %next : !future
   } {commsched.pipelined}
-  %sum = commsched.wait %last : !commsched.future<tensor<4xf32>>
+  %sum = commsched.wait %last : !future
   return
 }

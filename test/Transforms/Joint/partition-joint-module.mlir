@@ -36,40 +36,34 @@
 // FRONT-NEXT: %{{.+}} = commsched.wait
 // FRONT-NEXT: %{{.+}} = commsched.compute "one"(%{{.+}}, %[[A]])
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @dp size(4)
 
-func.func @first(
-    %x: tensor<4xf32> {commsched.role = "parameter"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func @first(%x: !t {commsched.role = "parameter"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %a = commsched.compute "aten.sin"(%x) {commsched.name = "a",
-      commsched.recompute = "must_recompute"} : (tensor<4xf32>) -> tensor<4xf32>
-  %b = commsched.compute "aten.mm"(%a) {commsched.name = "b"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      commsched.recompute = "must_recompute"} : (!t) -> !t
+  %b = commsched.compute "aten.mm"(%a) {commsched.name = "b"} : (!t) -> !t
   %g2 = commsched.compute "two"(%dy, %b) {commsched.name = "g2"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      : (!t, !t) -> !t
   %s = commsched.all_reduce %g2 on @dp reduction(sum) {commsched.name = "s"}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %r = commsched.wait %s : !commsched.future<tensor<4xf32>>
-  %g1 = commsched.compute "one"(%r, %a) {commsched.name = "g1"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %b, %g1 : tensor<4xf32>, tensor<4xf32>
+      : !t -> !future
+  %r = commsched.wait %s : !future
+  %g1 = commsched.compute "one"(%r, %a) {commsched.name = "g1"} : (!t, !t) -> !t
+  return %b, %g1 : !t, !t
 }
 
-func.func @between(%x: tensor<4xf32>) -> tensor<4xf32> {
-  return %x : tensor<4xf32>
+func.func @between(%x: !t) -> !t {
+  return %x : !t
 }
 
-func.func private @second(
-    %dy: tensor<4xf32> {commsched.role = "tangent"},
-    %x: tensor<4xf32> {commsched.role = "input"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func private @second(%dy: !t {commsched.role = "tangent"},
+    %x: !t {commsched.role = "input"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %s = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %r = commsched.wait %s : !commsched.future<tensor<4xf32>>
-  %g = commsched.compute "g"(%dy, %r)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %r, %g : tensor<4xf32>, tensor<4xf32>
+  %s = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+  %r = commsched.wait %s : !future
+  %g = commsched.compute "g"(%dy, %r) : (!t, !t) -> !t
+  return %r, %g : !t, !t
 }

@@ -19,33 +19,24 @@
 // BEFORE: "function":"f_forward"
 // BEFORE-SAME: "peak_memory_bytes":134217728,
 
+!t = tensor<4096x4096xbf16>
+
 // AFTER: "function":"f_forward"
 // AFTER-SAME: "peak_memory_bytes":117456896,
-func.func @f_forward(%x: tensor<4096x4096xbf16> {commsched.role = "input"})
-    -> (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>)
+func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t)
     attributes {commsched.joint = "f", commsched.backward = @f_backward,
                 commsched.num_forward_outputs = 1 : i64} {
-  %h = commsched.compute "h"(%x)
-      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-  %y = commsched.compute "y"(%h)
-      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-  %z = commsched.compute "z"(%y)
-      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-  return %z, %h : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>
+  %h = commsched.compute "h"(%x) : (!t) -> !t
+  %y = commsched.compute "y"(%h) : (!t) -> !t
+  %z = commsched.compute "z"(%y) : (!t) -> !t
+  return %z, %h : !t, !t
 }
-func.func @f_backward(
-    %h: tensor<4096x4096xbf16> {commsched.name = "h",
+func.func @f_backward(%h: !t {commsched.name = "h",
                                 commsched.role = "saved_activation"},
-    %t: tensor<4096x4096xbf16> {commsched.role = "tangent",
-                                commsched.freeable})
-    -> tensor<4096x4096xbf16>
+    %t: !t {commsched.role = "tangent", commsched.freeable}) -> !t
     attributes {commsched.joint = "f", commsched.forward = @f_forward} {
-  %a = commsched.compute "a"(%t)
-      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-  %b = commsched.compute "b"(%a)
-      : (tensor<4096x4096xbf16>) -> tensor<4096x4096xbf16>
-  %c = commsched.compute "c"(%b, %h)
-      : (tensor<4096x4096xbf16>, tensor<4096x4096xbf16>)
-      -> tensor<4096x4096xbf16>
-  return %c : tensor<4096x4096xbf16>
+  %a = commsched.compute "a"(%t) : (!t) -> !t
+  %b = commsched.compute "b"(%a) : (!t) -> !t
+  %c = commsched.compute "c"(%b, %h) : (!t, !t) -> !t
+  return %c : !t
 }

@@ -4,6 +4,8 @@
 // Where tensors are converted: behind the last use of their storage in the
 // forward, before the first use in the backward.
 
+!t = tensor<16xbf16>
+!future = !commsched.future<!t>
 commsched.group @dp size(2)
 
 // A view that is used later keeps the storage; so does a collective in flight,
@@ -20,23 +22,18 @@ commsched.group @dp size(2)
 // CHECK-NEXT: %[[C:.*]] = commsched.compute "c"
 // CHECK-NEXT: arith.truncf %[[C]]
 // CHECK-NEXT: return
-func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> (tensor<16xbf16>, tensor<16xbf16>, tensor<16xbf16>, tensor<16xbf16>)
+func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t, !t, !t)
     attributes {commsched.joint = "f", commsched.backward = @f_backward,
                 commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "a"(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
+  %a = commsched.compute "a"(%x) : (!t) -> !t
   %view = commsched.compute "view"(%a) {alias = 0 : i64}
-      : (tensor<16xbf16>) -> tensor<4x4xbf16>
-  %b = commsched.compute "b"(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
-  %future = commsched.all_reduce %b on @dp reduction(sum)
-      : tensor<16xbf16> -> !commsched.future<tensor<16xbf16>>
-  %last = commsched.compute "last"(%view)
-      : (tensor<4x4xbf16>) -> tensor<16xbf16>
-  %sum = commsched.wait %future : !commsched.future<tensor<16xbf16>>
-  %c = commsched.compute "c"(%sum, %last)
-      : (tensor<16xbf16>, tensor<16xbf16>) -> tensor<16xbf16>
-  return %sum, %a, %b, %c
-      : tensor<16xbf16>, tensor<16xbf16>, tensor<16xbf16>, tensor<16xbf16>
+      : (!t) -> tensor<4x4xbf16>
+  %b = commsched.compute "b"(%x) : (!t) -> !t
+  %future = commsched.all_reduce %b on @dp reduction(sum) : !t -> !future
+  %last = commsched.compute "last"(%view) : (tensor<4x4xbf16>) -> !t
+  %sum = commsched.wait %future : !future
+  %c = commsched.compute "c"(%sum, %last) : (!t, !t) -> !t
+  return %sum, %a, %b, %c : !t, !t, !t, !t
 }
 
 // What nobody uses only has another type; what is returned, at the end.
@@ -49,16 +46,14 @@ func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
 // CHECK-NEXT: commsched.compute "second"(%[[WIDE]], %[[WIDE]])
 // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[C]]
 // CHECK-NEXT: return %{{.*}}, %[[WIDE]]
-func.func @f_backward(%a: tensor<16xbf16> {commsched.role = "saved_activation"},
-                      %b: tensor<16xbf16> {commsched.role = "saved_activation"},
-                      %c: tensor<16xbf16> {commsched.role = "saved_activation"},
-                      %t: tensor<16xbf16> {commsched.role = "tangent"})
-    -> (tensor<16xbf16>, tensor<16xbf16>)
+func.func @f_backward(%a: !t {commsched.role = "saved_activation"},
+                      %b: !t {commsched.role = "saved_activation"},
+                      %c: !t {commsched.role = "saved_activation"},
+                      %t: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.joint = "f", commsched.forward = @f_forward} {
-  %first = commsched.compute "first"(%t) : (tensor<16xbf16>) -> tensor<16xbf16>
-  %second = commsched.compute "second"(%a, %a)
-      : (tensor<16xbf16>, tensor<16xbf16>) -> tensor<16xbf16>
-  return %second, %c : tensor<16xbf16>, tensor<16xbf16>
+  %first = commsched.compute "first"(%t) : (!t) -> !t
+  %second = commsched.compute "second"(%a, %a) : (!t, !t) -> !t
+  return %second, %c : !t, !t
 }
 
 // An input that is saved is an activation afterwards.
@@ -67,38 +62,32 @@ func.func @f_backward(%a: tensor<16xbf16> {commsched.role = "saved_activation"},
 // CHECK-NEXT: %[[Y:.*]] = commsched.compute "y"(%[[X]])
 // CHECK-NEXT: %[[Q:.*]] = arith.truncf %[[X]]
 // CHECK-NEXT: return %[[Y]], %[[Q]]
-func.func @input_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> (tensor<16xbf16>, tensor<16xbf16>)
+func.func @input_forward(%x: !t {commsched.role = "input"}) -> (!t, !t)
     attributes {commsched.joint = "input", commsched.backward = @input_backward,
                 commsched.num_forward_outputs = 1 : i64} {
-  %y = commsched.compute "y"(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
-  return %y, %x : tensor<16xbf16>, tensor<16xbf16>
+  %y = commsched.compute "y"(%x) : (!t) -> !t
+  return %y, %x : !t, !t
 }
 
 // CHECK-LABEL: func.func @input_backward(
 // CHECK-SAME: tensor<16xf8E5M2> {commsched.role = "saved_activation"}
-func.func @input_backward(%x: tensor<16xbf16> {commsched.role = "input"},
-                          %t: tensor<16xbf16> {commsched.role = "tangent"})
-    -> tensor<16xbf16>
-    attributes {commsched.joint = "input",
-                commsched.forward = @input_forward} {
-  %z = commsched.compute "z"(%x, %t)
-      : (tensor<16xbf16>, tensor<16xbf16>) -> tensor<16xbf16>
-  return %z : tensor<16xbf16>
+func.func @input_backward(%x: !t {commsched.role = "input"},
+                          %t: !t {commsched.role = "tangent"}) -> !t
+    attributes {commsched.joint = "input", commsched.forward = @input_forward} {
+  %z = commsched.compute "z"(%x, %t) : (!t, !t) -> !t
+  return %z : !t
 }
 
 // CHECK-LABEL: func.func @nothing_saved_forward(
 // CHECK-NEXT: return
-func.func @nothing_saved_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> tensor<16xbf16>
+func.func @nothing_saved_forward(%x: !t {commsched.role = "input"}) -> !t
     attributes {commsched.joint = "nothing_saved",
                 commsched.backward = @nothing_saved_backward,
                 commsched.num_forward_outputs = 1 : i64} {
-  return %x : tensor<16xbf16>
+  return %x : !t
 }
-func.func @nothing_saved_backward(
-    %t: tensor<16xbf16> {commsched.role = "tangent"}) -> tensor<16xbf16>
+func.func @nothing_saved_backward(%t: !t {commsched.role = "tangent"}) -> !t
     attributes {commsched.joint = "nothing_saved",
                 commsched.forward = @nothing_saved_forward} {
-  return %t : tensor<16xbf16>
+  return %t : !t
 }

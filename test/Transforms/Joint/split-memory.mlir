@@ -5,6 +5,8 @@
 // memref as its own argument. Of a collective that only the backward uses, only
 // what it waits for crosses.
 
+!t = tensor<8xf32>
+!future = !commsched.future<!t>
 commsched.group @dp size(4)
 
 // CHECK-LABEL: func.func @fsdp_forward(
@@ -27,48 +29,41 @@ commsched.group @dp size(4)
 // CHECK: commsched.fsdp_copy %[[FULL]] into %[[P]]
 // CHECK: commsched.compute "back"(%{{.+}}, %{{.+}}, %[[SUM]])
 // CHECK: commsched.resize_storage %[[P]] bytes(0)
-func.func @fsdp(
-    %shard: tensor<2xf32> {commsched.role = "parameter"},
+func.func @fsdp(%shard: tensor<2xf32> {commsched.role = "parameter"},
     %p: memref<8xf32> {commsched.role = "unsharded_param"},
-    %x: tensor<8xf32> {commsched.role = "input"},
-    %dy: tensor<8xf32> {commsched.role = "tangent"})
-    -> (tensor<8xf32>, tensor<8xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64,
+    %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
+    -> (!t, !t) attributes {commsched.num_forward_outputs = 1 : i64,
                 commsched.saved_values = ["full", "sum"]} {
-  %start = commsched.all_gather %shard on @dp dim(0)
-      : tensor<2xf32> -> !commsched.future<tensor<8xf32>>
-  %full = commsched.wait %start {commsched.name = "full"}
-      : !commsched.future<tensor<8xf32>>
+  %start = commsched.all_gather %shard on @dp dim(0) : tensor<2xf32> -> !future
+  %full = commsched.wait %start {commsched.name = "full"} : !future
   commsched.resize_storage %p bytes(32)
       {commsched.partition = "must_be_forward"} : memref<8xf32>
   commsched.fsdp_copy %full into %p {commsched.partition = "must_be_forward"}
-      : tensor<8xf32>, memref<8xf32>
-  %w = bufferization.to_tensor %p : memref<8xf32> to tensor<8xf32>
-  %y = commsched.compute "mm"(%x, %w)
-      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      : !t, memref<8xf32>
+  %w = bufferization.to_tensor %p : memref<8xf32> to !t
+  %y = commsched.compute "mm"(%x, %w) : (!t, !t) -> !t
   commsched.resize_storage %p bytes(0)
       {commsched.partition = "must_be_forward"} : memref<8xf32>
-  %reduce = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %sum = commsched.wait %reduce {commsched.name = "sum"}
-      : !commsched.future<tensor<8xf32>>
+  %reduce = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+  %sum = commsched.wait %reduce {commsched.name = "sum"} : !future
   commsched.resize_storage %p bytes(32)
       {commsched.partition = "must_be_backward"} : memref<8xf32>
   commsched.fsdp_copy %full into %p {commsched.partition = "must_be_backward"}
-      : tensor<8xf32>, memref<8xf32>
+      : !t, memref<8xf32>
   %v = bufferization.to_tensor %p {commsched.partition = "backward"}
-      : memref<8xf32> to tensor<8xf32>
-  %dx = commsched.compute "back"(%dy, %v, %sum)
-      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      : memref<8xf32> to !t
+  %dx = commsched.compute "back"(%dy, %v, %sum) : (!t, !t, !t) -> !t
   commsched.resize_storage %p bytes(0)
       {commsched.partition = "must_be_backward"} : memref<8xf32>
-  return %y, %dx : tensor<8xf32>, tensor<8xf32>
+  return %y, %dx : !t, !t
 }
 
 // -----
 
 // A collective whose result nobody uses is in neither half, start and wait.
 
+!t = tensor<8xf32>
+!future = !commsched.future<!t>
 commsched.group @dp size(4)
 
 // CHECK-LABEL: func.func @dead_wait_forward(
@@ -78,18 +73,13 @@ commsched.group @dp size(4)
 // CHECK-LABEL: func.func @dead_wait_backward(
 // CHECK-NOT: commsched.all_reduce
 // CHECK-NOT: commsched.wait
-func.func @dead_wait(
-    %x: tensor<8xf32> {commsched.role = "input"},
-    %dy: tensor<8xf32> {commsched.role = "tangent"})
-    -> (tensor<8xf32>, tensor<8xf32>)
+func.func @dead_wait(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64,
                 commsched.saved_values = ["sum"]} {
-  %reduce = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %sum = commsched.wait %reduce {commsched.name = "sum"}
-      : !commsched.future<tensor<8xf32>>
-  %y = commsched.compute "sin"(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  %dx = commsched.compute "back"(%dy, %x)
-      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-  return %y, %dx : tensor<8xf32>, tensor<8xf32>
+  %reduce = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+  %sum = commsched.wait %reduce {commsched.name = "sum"} : !future
+  %y = commsched.compute "sin"(%x) : (!t) -> !t
+  %dx = commsched.compute "back"(%dy, %x) : (!t, !t) -> !t
+  return %y, %dx : !t, !t
 }

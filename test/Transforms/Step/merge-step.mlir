@@ -6,6 +6,8 @@
 // A step of three functions. What only a part says of an argument holds for the
 // step; names differ, and profiles know the operations by their graphs.
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(2)
 
 // REMARK: remark: [Passed] StepMerged | Category:commsched | Function=step
@@ -27,51 +29,37 @@ commsched.group @g size(2)
 // CHECK: %[[V:.+]] = commsched.compute "update"(%[[W]], %[[N]])
 // CHECK: return %[[V]], %[[N]], %[[L]]
 
-func.func @step(
-    %w: tensor<4xf32> {commsched.carried = 0 : i64},
-    %m: tensor<4xf32> {commsched.carried = 1 : i64},
-    %x: tensor<4xf32> {commsched.role = "input"})
-    -> (tensor<4xf32> {commsched.name = "new_w"}, tensor<4xf32>, tensor<f32>) {
-  %l, %a = call @forward(%w, %x)
-      : (tensor<4xf32>, tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>)
-  %d = call @backward(%w, %a)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %v, %n = call @optimizer(%w, %d, %m)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
-      -> (tensor<4xf32>, tensor<4xf32>)
-  return %v, %n, %l : tensor<4xf32>, tensor<4xf32>, tensor<f32>
+func.func @step(%w: !t {commsched.carried = 0 : i64},
+    %m: !t {commsched.carried = 1 : i64}, %x: !t {commsched.role = "input"})
+    -> (!t {commsched.name = "new_w"}, !t, tensor<f32>) {
+  %l, %a = call @forward(%w, %x) : (!t, !t) -> (tensor<f32>, !t)
+  %d = call @backward(%w, %a) : (!t, !t) -> !t
+  %v, %n = call @optimizer(%w, %d, %m) : (!t, !t, !t) -> (!t, !t)
+  return %v, %n, %l : !t, !t, tensor<f32>
 }
 
 func.func private @forward(
-    %w: tensor<4xf32> {commsched.name = "w", commsched.role = "parameter"},
-    %x: tensor<4xf32> {commsched.role = "input"})
-    -> (tensor<f32> {commsched.name = "loss"}, tensor<4xf32>) {
+    %w: !t {commsched.name = "w", commsched.role = "parameter"},
+    %x: !t {commsched.role = "input"})
+    -> (tensor<f32> {commsched.name = "loss"}, !t) {
   %a = commsched.compute "square"(%w, %x) {commsched.name = "product"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %l = commsched.compute "loss"(%a) : (tensor<4xf32>) -> tensor<f32>
-  return %l, %a : tensor<f32>, tensor<4xf32>
+      : (!t, !t) -> !t
+  %l = commsched.compute "loss"(%a) : (!t) -> tensor<f32>
+  return %l, %a : tensor<f32>, !t
 }
 
-func.func private @backward(
-    %w: tensor<4xf32> {commsched.role = "parameter"},
-    %a: tensor<4xf32> {commsched.role = "saved_activation"})
-    -> tensor<4xf32> {
+func.func private @backward(%w: !t {commsched.role = "parameter"},
+    %a: !t {commsched.role = "saved_activation"}) -> !t {
   %d = commsched.compute "derivative"(%w, %a) {commsched.name = "product"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.all_reduce %d on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  return %r : tensor<4xf32>
+      : (!t, !t) -> !t
+  %f = commsched.all_reduce %d on @g reduction(sum) : !t -> !future
+  %r = commsched.wait %f : !future
+  return %r : !t
 }
 
-func.func private @optimizer(
-    %w: tensor<4xf32> {commsched.freeable},
-    %d: tensor<4xf32> {commsched.freeable},
-    %m: tensor<4xf32> {commsched.freeable})
-    -> (tensor<4xf32>, tensor<4xf32>) {
-  %n = commsched.compute "momentum"(%m, %d)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %v = commsched.compute "update"(%w, %n)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %v, %n : tensor<4xf32>, tensor<4xf32>
+func.func private @optimizer(%w: !t {commsched.freeable},
+    %d: !t {commsched.freeable}, %m: !t {commsched.freeable}) -> (!t, !t) {
+  %n = commsched.compute "momentum"(%m, %d) : (!t, !t) -> !t
+  %v = commsched.compute "update"(%w, %n) : (!t, !t) -> !t
+  return %v, %n : !t, !t
 }
