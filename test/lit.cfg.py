@@ -36,6 +36,8 @@ config.substitutions += [
     ("%cc", config.cc),
     ("%cmake", config.cmake),
     ("%cxx", config.cxx),
+    ("%errors", f"{config.python_executable} "
+     f"{os.path.join(config.commsched_src_root, 'test', 'check_errors.py')}"),
     ("%examples", os.path.join(config.commsched_src_root, "examples")),
     ("%generator", config.generator),
     ("%llvm_bin", config.llvm_tools_dir),
