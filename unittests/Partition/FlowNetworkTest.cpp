@@ -25,6 +25,17 @@ constexpr int64_t unbounded = FlowNetwork::unbounded;
 
 using Sides = std::vector<char>;
 
+/// With so many vertices besides the source and the sink: 2, 3 and so on.
+FlowNetwork makeNetwork(int count,
+                        const std::vector<FlowNetwork::Edge> &edges) {
+  FlowNetwork network;
+  for (; count > 0; --count)
+    network.addVertex();
+  for (const FlowNetwork::Edge &edge : edges)
+    network.addEdge(edge.from, edge.to, edge.capacity);
+  return network;
+}
+
 FlowNetwork::Cut expectCut(const FlowNetwork &network, int64_t capacity) {
   FlowNetwork::Cut cut = network.findMinimumCut();
   EXPECT_TRUE(network.verify(cut));
@@ -42,49 +53,38 @@ TEST(FlowNetworkTest, CutsNothingInAnEmptyNetwork) {
 }
 
 TEST(FlowNetworkTest, CutsNextToTheSinkAmongEquals) {
-  FlowNetwork network;
-  VertexId a = network.addVertex();
-  VertexId b = network.addVertex();
-  network.addEdge(source, a, 3);
-  network.addEdge(a, b, 3);
-  network.addEdge(b, sink, 3);
+  FlowNetwork network =
+      makeNetwork(2, {{source, 2, 3}, {2, 3, 3}, {3, sink, 3}});
   EXPECT_EQ(expectCut(network, 3).onSinkSide, (Sides{0, 1, 0, 0}));
 }
 
 TEST(FlowNetworkTest, NamesTheShortestUnboundedPath) {
-  FlowNetwork network;
-  VertexId a = network.addVertex();
-  VertexId b = network.addVertex();
-  VertexId c = network.addVertex();
-  network.addEdge(source, a, unbounded);
-  network.addEdge(a, b, unbounded);
-  network.addEdge(b, sink, unbounded);
-  network.addEdge(source, sink, 7);
-  network.addEdge(source, c, unbounded);
-  network.addEdge(source, c, unbounded);
-  network.addEdge(c, sink, unbounded);
+  FlowNetwork network = makeNetwork(3, {{source, 2, unbounded},
+                                        {2, 3, unbounded},
+                                        {3, sink, unbounded},
+                                        {source, sink, 7},
+                                        {source, 4, unbounded},
+                                        {source, 4, unbounded},
+                                        {4, sink, unbounded}});
   FlowNetwork::Cut cut = network.findMinimumCut();
   EXPECT_TRUE(network.verify(cut));
   EXPECT_TRUE(cut.onSinkSide.empty());
   ASSERT_EQ(cut.unboundedPath.size(), 2u);
-  EXPECT_EQ(cut.unboundedPath[0].to, c);
-  EXPECT_EQ(cut.unboundedPath[1].from, c);
+  EXPECT_EQ(cut.unboundedPath[0].to, 4);
+  EXPECT_EQ(cut.unboundedPath[1].from, 4);
   // Of two equally short ones, the one that was added first.
-  network.addEdge(a, sink, unbounded);
+  network.addEdge(2, sink, unbounded);
   cut = network.findMinimumCut();
   ASSERT_EQ(cut.unboundedPath.size(), 2u);
-  EXPECT_EQ(cut.unboundedPath[0].to, a);
+  EXPECT_EQ(cut.unboundedPath[0].to, 2);
 }
 
 TEST(FlowNetworkTest, DividesCapacitiesThatDoNotFit) {
   constexpr int64_t huge = std::numeric_limits<int64_t>::max();
-  FlowNetwork network;
-  VertexId a = network.addVertex();
-  VertexId b = network.addVertex();
-  for (VertexId vertex : {a, b}) {
-    network.addEdge(source, vertex, huge);
-    network.addEdge(vertex, sink, huge / 4);
-  }
+  FlowNetwork network = makeNetwork(2, {{source, 2, huge},
+                                        {2, sink, huge / 4},
+                                        {source, 3, huge},
+                                        {3, sink, huge / 4}});
   // The sum is 2.5 * 2^63, so capacities are divided by 2^4.
   EXPECT_EQ(expectCut(network, huge / 4 / 16 * 2).onSinkSide,
             (Sides{0, 1, 0, 0}));
@@ -102,13 +102,7 @@ TEST(FlowNetworkTest, DividesCapacitiesThatDoNotFit) {
 /// Capacity 2 from the source, then 1 to the sink beside an unbounded edge to
 /// where nothing goes on.
 FlowNetwork makeSmall() {
-  FlowNetwork network;
-  VertexId a = network.addVertex();
-  VertexId b = network.addVertex();
-  network.addEdge(source, a, 2);
-  network.addEdge(a, sink, 1);
-  network.addEdge(a, b, unbounded);
-  return network;
+  return makeNetwork(2, {{source, 2, 2}, {2, sink, 1}, {2, 3, unbounded}});
 }
 
 TEST(FlowNetworkTest, VerificationRefusesWrongCuts) {

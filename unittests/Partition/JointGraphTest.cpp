@@ -47,50 +47,45 @@ TEST(JointGraphTest, KeepsOperandsInOrderAndUsersAscending) {
   }
 }
 
-/// A primal and an operation, for something to be wrong with.
-JointGraph makePair() {
-  JointGraph graph;
-  addKind(graph, JointNodeKind::Primal);
-  addKind(graph, JointNodeKind::Operation);
-  return graph;
+/// A change of a graph with a primal and an operation, and the error for it.
+struct WrongGraph {
+  void (*change)(JointGraph &);
+  const char *error;
+};
+
+void expectErrors(std::initializer_list<WrongGraph> cases) {
+  for (const WrongGraph &wrong : cases) {
+    JointGraph graph;
+    addKind(graph, JointNodeKind::Primal);
+    addKind(graph, JointNodeKind::Operation);
+    wrong.change(graph);
+    EXPECT_EQ(graph.finalize().error(), wrong.error);
+  }
 }
 
-TEST(JointGraphTest, RefusesWrongEdges) {
-  JointGraph range = makePair();
-  range.addUse(0, 2);
-  EXPECT_EQ(range.finalize().error(),
-            "an edge leads from node 0 to node 2, but the graph has 2 nodes");
-  JointGraph negative = makePair();
-  negative.addMemoryOrder(-1, 1);
-  EXPECT_EQ(negative.finalize().error(),
-            "an edge leads from node -1 to node 1, but the graph has 2 nodes");
-  JointGraph back = makePair();
-  addKind(back, JointNodeKind::Operation);
-  back.addUse(2, 1);
-  EXPECT_EQ(back.finalize().error(),
-            "an edge leads backwards, from node 2 to node 1");
-  JointGraph self = makePair();
-  self.addMemoryOrder(1, 1);
-  EXPECT_EQ(self.finalize().error(),
-            "an edge leads backwards, from node 1 to node 1");
-}
-
-TEST(JointGraphTest, RefusesWrongResults) {
-  JointGraph forward = makePair();
-  forward.addForwardResult(2);
-  EXPECT_EQ(forward.finalize().error(),
-            "a forward result is node 2, but the graph has 2 nodes");
-  JointGraph backward = makePair();
-  backward.addBackwardResult(-1);
-  EXPECT_EQ(backward.finalize().error(),
-            "a backward result is node -1, but the graph has 2 nodes");
+TEST(JointGraphTest, RefusesWrongEdgesAndResults) {
+  expectErrors(
+      {{[](JointGraph &graph) { graph.addUse(0, 2); },
+        "an edge leads from node 0 to node 2, but the graph has 2 nodes"},
+       {[](JointGraph &graph) { graph.addMemoryOrder(-1, 1); },
+        "an edge leads from node -1 to node 1, but the graph has 2 nodes"},
+       {[](JointGraph &graph) {
+          graph.addUse(addKind(graph, JointNodeKind::Operation), 1);
+        },
+        "an edge leads backwards, from node 2 to node 1"},
+       {[](JointGraph &graph) { graph.addMemoryOrder(1, 1); },
+        "an edge leads backwards, from node 1 to node 1"},
+       {[](JointGraph &graph) { graph.addForwardResult(2); },
+        "a forward result is node 2, but the graph has 2 nodes"},
+       {[](JointGraph &graph) { graph.addBackwardResult(-1); },
+        "a backward result is node -1, but the graph has 2 nodes"}});
 }
 
 TEST(JointGraphTest, RefusesArgumentsOutOfPlace) {
-  JointGraph late = makePair();
-  addKind(late, JointNodeKind::Tangent);
-  EXPECT_EQ(late.finalize().error(),
-            "node 2 is an argument, but node 1, an operation, is before it");
+  expectErrors(
+      {{[](JointGraph &graph) { addKind(graph, JointNodeKind::Tangent); },
+        "node 2 is an argument, but node 1, an operation, is before "
+        "it"}});
   JointGraph reading;
   addKind(reading, JointNodeKind::Primal);
   addKind(reading, JointNodeKind::Primal);
@@ -105,42 +100,38 @@ TEST(JointGraphTest, RefusesResultsOfOtherOperations) {
   addKind(first, JointNodeKind::Result);
   EXPECT_EQ(first.finalize().error(),
             "node 1 is a result, but no operation is before it");
-  JointGraph unread = makePair();
-  addKind(unread, JointNodeKind::Result);
-  EXPECT_EQ(unread.finalize().error(),
-            "node 2 is a result of node 1, but that is not "
-            "the one node that it reads");
-  JointGraph other = makePair();
-  addKind(other, JointNodeKind::Operation);
-  addKind(other, JointNodeKind::Result);
-  other.addUse(1, 3);
-  EXPECT_EQ(other.finalize().error(),
-            "node 3 is a result of node 2, but that is not "
-            "the one node that it reads");
-  JointGraph twice = makePair();
-  addKind(twice, JointNodeKind::Result);
-  twice.addUse(1, 2);
-  twice.addUse(0, 2);
-  EXPECT_EQ(twice.finalize().error(),
-            "node 2 is a result of node 1, but that is not "
-            "the one node that it reads");
+  expectErrors(
+      {{[](JointGraph &graph) { addKind(graph, JointNodeKind::Result); },
+        "node 2 is a result of node 1, but that is not the one node "
+        "that it reads"},
+       {[](JointGraph &graph) {
+          addKind(graph, JointNodeKind::Operation);
+          graph.addUse(1, addKind(graph, JointNodeKind::Result));
+        },
+        "node 3 is a result of node 2, but that is not the one node "
+        "that it reads"},
+       {[](JointGraph &graph) {
+          addKind(graph, JointNodeKind::Result);
+          graph.addUse(1, 2);
+          graph.addUse(0, 2);
+        },
+        "node 2 is a result of node 1, but that is not the one node "
+        "that it reads"}});
 }
 
 TEST(JointGraphTest, RefusesWrongQuantities) {
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
-  JointGraph bytes = makePair();
-  bytes[1].bytes = -1;
-  EXPECT_EQ(bytes.finalize().error(), "node 1 has negative bytes: -1");
-  JointGraph cost = makePair();
-  cost[0].cost = -7;
-  EXPECT_EQ(cost.finalize().error(), "node 0 has negative costs: -7");
-  JointGraph sum = makePair();
-  sum[0].bytes = most;
-  EXPECT_TRUE(sum.finalize());
-  sum[1].bytes = 1;
-  EXPECT_EQ(sum.finalize().error(),
-            "the sum of the bytes up to node 1, which adds 1, "
-            "does not fit 64 bits");
+  expectErrors(
+      {{[](JointGraph &graph) { graph[1].bytes = -1; },
+        "node 1 has negative bytes: -1"},
+       {[](JointGraph &graph) { graph[0].cost = -7; },
+        "node 0 has negative costs: -7"},
+       {[](JointGraph &graph) {
+          graph[0].bytes = std::numeric_limits<int64_t>::max();
+          EXPECT_TRUE(graph.finalize());
+          graph[1].bytes = 1;
+        },
+        "the sum of the bytes up to node 1, which adds 1, does not fit 64 "
+        "bits"}});
 }
 
 bool areEqual(const JointGraph &a, const JointGraph &b) {

@@ -7,8 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Partition/MinCut.h"
-#include "ReferenceBans.h"
 #include "TestGraphs.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+#include <tuple>
 
 using namespace mlir::commsched::partition::testing;
 
@@ -144,8 +149,85 @@ TEST(RecomputeBans, AnOperationOfNoValueIsNotBannedForItsPrice) {
 }
 
 //===----------------------------------------------------------------------===//
-// Against plain searches
+// Against a search from every node, which takes quadratic time and follows the
+// rules literally: the library computes the same bans in one pass.
 //===----------------------------------------------------------------------===//
+
+static bool areNodesFusible(const JointGraph &graph, NodeId producer,
+                            NodeId consumer) {
+  auto classOf = [&](NodeId node) {
+    return graph[node].kind == JointNodeKind::Result
+               ? OperatorClass::DataMovement
+               : graph[node].operatorClass;
+  };
+  return areFusible(classOf(producer), classOf(consumer));
+}
+
+static bool isViewOperation(const JointGraph &graph, NodeId node) {
+  return graph[node].kind == JointNodeKind::Operation &&
+         graph[node].operatorClass == OperatorClass::View;
+}
+
+/// Whether an operation that the forward does not need reads `node`, or a view
+/// of it, and cannot be computed together with what it reads.
+static bool isMaterializedBackward(const JointGraph &graph,
+                                   const Classification &classes, NodeId node) {
+  std::set<NodeId> open = {node};
+  std::set<NodeId> seen = open;
+  while (!open.empty()) {
+    NodeId current = *open.begin();
+    open.erase(open.begin());
+    for (NodeId user : graph.getUsers(current)) {
+      if (!classes.requiredForward[user] &&
+          !areNodesFusible(graph, current, user))
+        return true;
+      if (isViewOperation(graph, user) && seen.insert(user).second)
+        open.insert(user);
+    }
+  }
+  return false;
+}
+
+/// The users of `node` in the forward that are fusible with it, but behind the
+/// first operation that ends a chain of fusible operations from any of its
+/// users, if that is not behind the last user.
+static std::vector<NodeId> findUsesFarApart(const JointGraph &graph,
+                                            const Classification &classes,
+                                            NodeId node) {
+  int32_t range = -1;
+  using Entry = std::tuple<int32_t, NodeId, bool>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
+  std::set<Entry> seen;
+  for (NodeId user : graph.getUsers(node))
+    if (classes.requiredForward[user]) {
+      range = std::max(range, classes.forwardOrder[user]);
+      queue.push({classes.forwardOrder[user], user, true});
+    }
+  int32_t firstUnfusible = range;
+  while (!queue.empty()) {
+    auto [order, current, isFusible] = queue.top();
+    queue.pop();
+    if (!isFusible) {
+      firstUnfusible = order;
+      break;
+    }
+    for (NodeId user : graph.getUsers(current)) {
+      if (!classes.requiredForward[user] || classes.forwardOrder[user] > range)
+        continue;
+      Entry entry = {classes.forwardOrder[user], user,
+                     areNodesFusible(graph, current, user)};
+      if (seen.insert(entry).second)
+        queue.push(entry);
+    }
+  }
+  std::vector<NodeId> far;
+  for (NodeId user : graph.getUsers(node))
+    if (classes.requiredForward[user] &&
+        classes.forwardOrder[user] > firstUnfusible &&
+        areNodesFusible(graph, node, user))
+      far.push_back(user);
+  return far;
+}
 
 static bool hasResults(const JointGraph &graph, NodeId node) {
   for (NodeId user : graph.getUsers(node))
@@ -179,8 +261,8 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
                          data.operatorClass != OperatorClass::View &&
                          data.operatorClass != OperatorClass::Constant &&
                          !isToBeRecomputed(data);
-      bool expected = isCandidate &&
-                      reference::isMaterializedBackward(graph, *classes, node);
+      bool expected =
+          isCandidate && isMaterializedBackward(graph, *classes, node);
       EXPECT_EQ(bans[node] == BanReason::MaterializedBackward, expected)
           << "node " << node;
       numMaterialized += expected;
@@ -192,7 +274,7 @@ TEST(RecomputeBans, FindWhatSearchesFind) {
     std::vector<char> isFar(graph.size(), 0);
     for (NodeId node = 0; node < graph.size(); ++node)
       if (classes->requiredForward[node])
-        for (NodeId user : reference::findUsesFarApart(graph, *classes, node))
+        for (NodeId user : findUsesFarApart(graph, *classes, node))
           isFar[user] = 1;
     for (NodeId node = 0; node < graph.size(); ++node) {
       if (bans[node] == BanReason::UsedFarApart) {
