@@ -83,7 +83,12 @@ TEST(ShareableTime, WithoutLatencies) {
   ASSERT_TRUE(bool(fast));
   Target target;
   target.implementations.add(*fast);
-  expectShares(CollectiveCost(target), "linear", /*implementation=*/1);
+  CollectiveCost cost(target);
+  expectShares(cost, "linear", /*implementation=*/1);
+  CollectiveQuery query{CollectiveKind::AllGather, 1 << 30, 8, 8};
+  query.implementation = 1;
+  EXPECT_GE(cost.getShareableNs(query),
+            static_cast<double>(cost.timeNs(query) - 2));
 }
 
 /// Rows with dips, steps and a bandwidth that falls.

@@ -99,6 +99,13 @@ TEST(Failures, WrongCalls) {
             "cannot copy -1 rows of 1 elements");
   EXPECT_EQ(error([] { commsched_zero(nullptr, 4); }),
             "cannot set 4 bytes of null to zero");
+  static char bytes[4];
+  EXPECT_EQ(error([] { commsched_upload(bytes, bytes, -1); }),
+            "cannot upload -1 bytes");
+  EXPECT_EQ(error([] { commsched_upload(nullptr, bytes, 4); }),
+            "cannot upload 4 bytes: a pointer is null");
+  EXPECT_EQ(error([] { commsched_download(nullptr, bytes, 4); }),
+            "cannot download 4 bytes: a pointer is null");
 }
 
 TEST(Failures, NoRowOfTheGroup) {
