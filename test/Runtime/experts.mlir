@@ -1,18 +1,16 @@
-// Rows go to the ranks that the program computes, and come back, in whole rows
-// and in chunks of columns.
+// Rows go to the ranks that the program computes, and come back. split.mlir sends
+// them in chunks of columns.
 //
 // RUN: rm -rf %t && split-file %s %t && cd %t
 // RUN: commsched-run experts.mlir --ranks=4 --compare=local.mlir -o /dev/null \
 // RUN:   | FileCheck %s
-// RUN: commsched-run columns.mlir --ranks=4 --compare=local-columns.mlir \
-// RUN:   -o /dev/null | FileCheck %s
 // CHECK: {{^}}equal: all {{[0-9]+}} elements on 4 ranks{{$}}
 //
 // The schedule moves them, with the sizes that hints state.
-// RUN: commsched-opt columns.mlir --test-commsched-infer-size-hints \
+// RUN: commsched-opt experts.mlir --test-commsched-infer-size-hints \
 // RUN:   --commsched-pipeline -o scheduled.mlir
-// RUN: commsched-run scheduled.mlir --ranks=4 --compare=local-columns.mlir \
-// RUN:   -o /dev/null | FileCheck %s
+// RUN: commsched-run scheduled.mlir --ranks=4 --compare=local.mlir -o /dev/null \
+// RUN:   | FileCheck %s
 //
 // RUN: not commsched-run sum.mlir --ranks=2 -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SUM
@@ -51,7 +49,7 @@ func.func @main(%x: tensor<8x3xf32>) -> tensor<8x3xf32> {
   %sum = arith.addi %s01, %s23 : i64
   %rows = arith.index_cast %sum : i64 to index
   %mine = tensor.extract_slice %x[0, 0] [%rows, 3] [1, 1]
-      : tensor<8x3xf32> to tensor<?x3xf32>
+      {commsched.size_hints = array<i64: 5>} : tensor<8x3xf32> to tensor<?x3xf32>
 
   %dispatch = commsched.all_to_all %mine on @ep split_dim(0) concat_dim(0)
       input_splits(%sent : tensor<4xi64>)
@@ -110,114 +108,6 @@ func.func @main(%x: tensor<8x3xf32>) -> tensor<8x3xf32> {
     linalg.yield %y : f32
   } -> tensor<8x3xf32>
   return %result : tensor<8x3xf32>
-}
-
-//--- columns.mlir
-
-commsched.group @ep size(4)
-
-// The same in chunks of two columns.
-func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  %zero = arith.constant 0 : index
-  %one = arith.constant 1 : index
-  %two = arith.constant 2 : index
-  %three = arith.constant 3 : index
-  %me = commsched.rank on @ep : index
-  %table = arith.constant dense<[[2, 0, 1, 3], [1, 1, 0, 0], [0, 4, 2, 1], [3, 0, 0, 2]]> : tensor<4x4xi64>
-  %transposed = arith.constant dense<[[2, 1, 0, 3], [0, 1, 4, 0], [1, 0, 2, 0], [3, 0, 1, 2]]> : tensor<4x4xi64>
-  %sent = tensor.extract_slice %table[%me, 0] [1, 4] [1, 1]
-      : tensor<4x4xi64> to tensor<4xi64>
-  %received = tensor.extract_slice %transposed[%me, 0] [1, 4] [1, 1]
-      : tensor<4x4xi64> to tensor<4xi64>
-  %s0 = tensor.extract %sent[%zero] : tensor<4xi64>
-  %s1 = tensor.extract %sent[%one] : tensor<4xi64>
-  %s2 = tensor.extract %sent[%two] : tensor<4xi64>
-  %s3 = tensor.extract %sent[%three] : tensor<4xi64>
-  %s01 = arith.addi %s0, %s1 : i64
-  %s23 = arith.addi %s2, %s3 : i64
-  %sum = arith.addi %s01, %s23 : i64
-  %rows = arith.index_cast %sum : i64 to index
-  %mine = tensor.extract_slice %x[0, 0] [%rows, 4] [1, 1]
-      {commsched.size_hints = array<i64: 5>} : tensor<8x4xf32> to tensor<?x4xf32>
-
-  %mine0 = tensor.extract_slice %mine[0, 0] [%rows, 2] [1, 1]
-      {commsched.size_hints = array<i64: 5>} : tensor<?x4xf32> to tensor<?x2xf32>
-  %dispatch0 = commsched.all_to_all %mine0 on @ep split_dim(0) concat_dim(0)
-      input_splits(%sent : tensor<4xi64>)
-      output_splits(%received : tensor<4xi64>)
-      : tensor<?x2xf32> -> !commsched.future<tensor<?x2xf32>>
-  %mine1 = tensor.extract_slice %mine[0, 2] [%rows, 2] [1, 1]
-      {commsched.size_hints = array<i64: 5>} : tensor<?x4xf32> to tensor<?x2xf32>
-  %dispatch1 = commsched.all_to_all %mine1 on @ep split_dim(0) concat_dim(0)
-      input_splits(%sent : tensor<4xi64>)
-      output_splits(%received : tensor<4xi64>)
-      : tensor<?x2xf32> -> !commsched.future<tensor<?x2xf32>>
-  %tokens0 = commsched.wait %dispatch0 : !commsched.future<tensor<?x2xf32>>
-  %tokens1 = commsched.wait %dispatch1 : !commsched.future<tensor<?x2xf32>>
-  %tokens = tensor.concat dim(1) %tokens0, %tokens1
-      : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x4xf32>
-
-  %me64 = arith.index_cast %me : index to i64
-  %rank = arith.sitofp %me64 : i64 to f32
-  %first = arith.constant 1.0 : f32
-  %number = arith.addf %rank, %first : f32
-  %n = tensor.dim %tokens, %zero : tensor<?x4xf32>
-  %empty = tensor.empty(%n) : tensor<?x4xf32>
-  %expert = linalg.generic {
-      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
-      iterator_types = ["parallel", "parallel"]}
-      ins(%tokens : tensor<?x4xf32>) outs(%empty : tensor<?x4xf32>) {
-  ^bb0(%in: f32, %out: f32):
-    %y = arith.addf %in, %number : f32
-    linalg.yield %y : f32
-  } -> tensor<?x4xf32>
-
-  %part0 = tensor.extract_slice %expert[0, 0] [%n, 2] [1, 1]
-      : tensor<?x4xf32> to tensor<?x2xf32>
-  %combine0 = commsched.all_to_all %part0 on @ep split_dim(0) concat_dim(0)
-      input_splits(%received : tensor<4xi64>)
-      output_splits(%sent : tensor<4xi64>)
-      : tensor<?x2xf32> -> !commsched.future<tensor<?x2xf32>>
-  %back0 = commsched.wait %combine0 : !commsched.future<tensor<?x2xf32>>
-  %part1 = tensor.extract_slice %expert[0, 2] [%n, 2] [1, 1]
-      : tensor<?x4xf32> to tensor<?x2xf32>
-  %combine1 = commsched.all_to_all %part1 on @ep split_dim(0) concat_dim(0)
-      input_splits(%received : tensor<4xi64>)
-      output_splits(%sent : tensor<4xi64>)
-      : tensor<?x2xf32> -> !commsched.future<tensor<?x2xf32>>
-  %back1 = commsched.wait %combine1 : !commsched.future<tensor<?x2xf32>>
-  %back = tensor.concat dim(1) %back0, %back1
-      : (tensor<?x2xf32>, tensor<?x2xf32>) -> tensor<?x4xf32>
-  %result = tensor.insert_slice %back into %x[0, 0] [%rows, 4] [1, 1]
-      : tensor<?x4xf32> into tensor<8x4xf32>
-  return %result : tensor<8x4xf32>
-}
-
-//--- local-columns.mlir
-
-commsched.group @ep size(4)
-
-func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
-  %me = commsched.rank on @ep : index
-  %numbers = arith.constant dense<
-         [[1.0, 1.0, 3.0, 4.0, 4.0, 4.0, 0.0, 0.0],
-          [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
-          [2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 0.0],
-          [1.0, 1.0, 1.0, 4.0, 4.0, 0.0, 0.0, 0.0]]> : tensor<4x8xf32>
-  %mine = tensor.extract_slice %numbers[%me, 0] [1, 8] [1, 1]
-      : tensor<4x8xf32> to tensor<8xf32>
-  %empty = tensor.empty() : tensor<8x4xf32>
-  %result = linalg.generic {
-      indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
-                       affine_map<(i, j) -> (i, j)>],
-      iterator_types = ["parallel", "parallel"]}
-      ins(%x, %mine : tensor<8x4xf32>, tensor<8xf32>)
-      outs(%empty : tensor<8x4xf32>) {
-  ^bb0(%in: f32, %number: f32, %out: f32):
-    %y = arith.addf %in, %number : f32
-    linalg.yield %y : f32
-  } -> tensor<8x4xf32>
-  return %result : tensor<8x4xf32>
 }
 
 //--- sum.mlir

@@ -2,18 +2,15 @@
 // on the rank, and collectives take and fill such parts.
 //
 // RUN: rm -rf %t && split-file %s %t && cd %t
-// RUN: commsched-run ring-rows.mlir --ranks=4 \
-// RUN:   --compare=gather-rows.mlir -o /dev/null | FileCheck %s --check-prefix=ROWS
-// RUN: commsched-run ring-columns.mlir --ranks=4 \
-// RUN:   --compare=gather-columns.mlir -o /dev/null | FileCheck %s --check-prefix=COLUMNS
+// RUN: commsched-run ring.mlir --ranks=4 --compare=gather.mlir -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=ROWS
 // ROWS: {{^}}equal: all 288 elements on 4 ranks{{$}}
-// COLUMNS: {{^}}equal: all 240 elements on 4 ranks{{$}}
 //
 // RUN: commsched-run views.mlir --ranks=4 --compare=whole.mlir -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=VIEWS
 // VIEWS: {{^}}equal: all 768 elements on 4 ranks{{$}}
 
-//--- ring-rows.mlir
+//--- ring.mlir
 
 commsched.group @ring size(4)
 
@@ -58,7 +55,7 @@ func.func @main(%x: tensor<6x3xf32>) -> tensor<24x3xf32> {
   return %whole3 : tensor<24x3xf32>
 }
 
-//--- gather-rows.mlir
+//--- gather.mlir
 
 commsched.group @ring size(4)
 
@@ -69,61 +66,6 @@ func.func @main(%x: tensor<6x3xf32>) -> tensor<24x3xf32> {
   return %whole : tensor<24x3xf32>
 }
 
-//--- ring-columns.mlir
-
-commsched.group @ring size(4)
-
-func.func @main(%x: tensor<5x3xf32>) -> tensor<5x12xf32> {
-  %me = commsched.rank on @ring : index
-  %n = arith.constant 4 : index
-  %size = arith.constant 3 : index
-  %empty = tensor.empty() : tensor<5x12xf32>
-  %at0 = arith.muli %me, %size : index
-  %whole0 = tensor.insert_slice %x into %empty[0, %at0] [5, 3] [1, 1]
-      : tensor<5x3xf32> into tensor<5x12xf32>
-  %f1 = commsched.permute %x on @ring
-      pairs(dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>)
-      : tensor<5x3xf32> -> !commsched.future<tensor<5x3xf32>>
-  %x1 = commsched.wait %f1 : !commsched.future<tensor<5x3xf32>>
-  %back1 = arith.constant 3 : index
-  %sum1 = arith.addi %me, %back1 : index
-  %from1 = arith.remui %sum1, %n : index
-  %at1 = arith.muli %from1, %size : index
-  %whole1 = tensor.insert_slice %x1 into %whole0[0, %at1] [5, 3] [1, 1]
-      : tensor<5x3xf32> into tensor<5x12xf32>
-  %f2 = commsched.permute %x1 on @ring
-      pairs(dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>)
-      : tensor<5x3xf32> -> !commsched.future<tensor<5x3xf32>>
-  %x2 = commsched.wait %f2 : !commsched.future<tensor<5x3xf32>>
-  %back2 = arith.constant 2 : index
-  %sum2 = arith.addi %me, %back2 : index
-  %from2 = arith.remui %sum2, %n : index
-  %at2 = arith.muli %from2, %size : index
-  %whole2 = tensor.insert_slice %x2 into %whole1[0, %at2] [5, 3] [1, 1]
-      : tensor<5x3xf32> into tensor<5x12xf32>
-  %f3 = commsched.permute %x2 on @ring
-      pairs(dense<[[0, 1], [1, 2], [2, 3], [3, 0]]> : tensor<4x2xi64>)
-      : tensor<5x3xf32> -> !commsched.future<tensor<5x3xf32>>
-  %x3 = commsched.wait %f3 : !commsched.future<tensor<5x3xf32>>
-  %back3 = arith.constant 1 : index
-  %sum3 = arith.addi %me, %back3 : index
-  %from3 = arith.remui %sum3, %n : index
-  %at3 = arith.muli %from3, %size : index
-  %whole3 = tensor.insert_slice %x3 into %whole2[0, %at3] [5, 3] [1, 1]
-      : tensor<5x3xf32> into tensor<5x12xf32>
-  return %whole3 : tensor<5x12xf32>
-}
-
-//--- gather-columns.mlir
-
-commsched.group @ring size(4)
-
-func.func @main(%x: tensor<5x3xf32>) -> tensor<5x12xf32> {
-  %f = commsched.all_gather %x on @ring dim(1)
-      : tensor<5x3xf32> -> !commsched.future<tensor<5x12xf32>>
-  %whole = commsched.wait %f : !commsched.future<tensor<5x12xf32>>
-  return %whole : tensor<5x12xf32>
-}
 //--- views.mlir
 
 commsched.group @ring size(4)
