@@ -15,6 +15,48 @@
 // SCHEDULED-SAME: "step_time_ns":170,
 // SCHEDULED-SAME: "name":"gather_b",{{.*}}"start_ns":100,"end_ns":150,"wait_ns":130,"exposed_ns":20
 
+// A trace has a process a function, a track a stream, a slice for everything that
+// takes time and for every stall, a flow from a collective to the end of the stall
+// that it causes, and a counter of live bytes. (track: process, thread, kind, name;
+// slice: process, thread, begin, end, name; flow: begin, end; counter: process,
+// name, time, bytes.)
+// RUN: commsched-opt %s --commsched-report=format=trace -o /dev/null \
+// RUN:   | %python %S/Inputs/check_trace.py | FileCheck %s --check-prefix=TRACE
+// TRACE: track 1 0 process_name @timeline
+// TRACE-NEXT: track 1 1 thread_name compute
+// TRACE-NEXT: track 1 2 thread_name @dp
+// TRACE-NEXT: counter 1 live bytes 0 14336
+// TRACE-NEXT: counter 1 live bytes 60 18432
+// TRACE-NEXT: counter 1 live bytes 100 22528
+// TRACE-NEXT: counter 1 live bytes 130 14336
+// TRACE-NEXT: counter 1 live bytes 150 18432
+// TRACE-NEXT: counter 1 live bytes 170 10240
+// TRACE-NEXT: track 2 0 process_name @empty
+// TRACE-NEXT: track 2 1 thread_name compute
+// TRACE-NEXT: counter 2 live bytes 0 16
+// TRACE-NEXT: track 3 0 process_name @two_groups
+// TRACE-NEXT: track 3 1 thread_name compute
+// TRACE-NEXT: track 3 2 thread_name @dp
+// TRACE-NEXT: track 3 3 thread_name @tp
+// TRACE-COUNT-4: counter 3 live bytes
+// TRACE-NEXT: slice 1 1 0 60 aten.mm
+// TRACE-NEXT: slice 1 1 60 100 wait for all_gather_0
+// TRACE-NEXT: slice 1 1 100 130 aten.add
+// TRACE-NEXT: slice 1 1 130 150 wait for gather_b
+// TRACE-NEXT: slice 1 1 150 170 aten.add
+// TRACE-NEXT: slice 1 2 0 100 all_gather_0
+// TRACE-NEXT: slice 1 2 100 150 gather_b
+// TRACE-NEXT: slice 3 1 0 10 first
+// TRACE-NEXT: slice 3 1 10 32 second
+// TRACE-NEXT: slice 3 1 32 37 wait for barrier_2
+// TRACE-NEXT: slice 3 2 10 30 all_gather_0
+// TRACE-NEXT: slice 3 3 10 25 reduce_scatter_1
+// TRACE-NEXT: slice 3 3 32 37 barrier_2
+// TRACE-NEXT: flow 0 100
+// TRACE-NEXT: flow 100 150
+// TRACE-NEXT: flow 32 37
+// TRACE-NOT: {{.}}
+
 commsched.group @dp size(4)
 commsched.group @tp size(2)
 
