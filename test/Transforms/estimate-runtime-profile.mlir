@@ -1,17 +1,12 @@
 // RUN: split-file %s %t
 // RUN: commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/profile.json | FileCheck %s
 // RUN: commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/profile.json --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/missing.json 2>&1 | FileCheck %s --check-prefixes=BAD,MISSING
-// RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/not-json.json 2>&1 | FileCheck %s --check-prefixes=BAD,SYNTAX
-// RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/no-column.json 2>&1 | FileCheck %s --check-prefixes=BAD,COLUMN
-// RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/negative.json 2>&1 | FileCheck %s --check-prefixes=BAD,NEGATIVE
+// RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/missing.json 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not commsched-opt %t/program.mlir --commsched-estimate-runtime=profile=%t/negative.json 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
-// BAD: error: option 'profile' of pass 'commsched-estimate-runtime' cannot be used:
-// MISSING-SAME: missing.json
-// SYNTAX-SAME: not-json.json
-// COLUMN-SAME: no-column.json{{.*}}row 1{{.*}}time_ns
-// NEGATIVE-SAME: negative.json{{.*}}row 0{{.*}}time_ns
-// BAD-NOT: commsched.group
+// MISSING: error: option 'profile' of pass 'commsched-estimate-runtime' cannot be used: {{.*}}missing.json
+// NEGATIVE: error: option 'profile' of pass 'commsched-estimate-runtime' cannot be used: {{.*}}negative.json{{.*}}row 0{{.*}}time_ns
+// NEGATIVE-NOT: commsched.group
 
 //--- program.mlir
 commsched.group @dp size(4)
@@ -47,10 +42,5 @@ func.func @collectives(%a: tensor<64xf32>, %b: tensor<128xf32>) {
 //--- profile.json
 [{"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 1024, "time_ns": 1000},
  {"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 4096, "time_ns": 4000}]
-//--- not-json.json
-[{"collective": "all_gather",
-//--- no-column.json
-[{"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 1024, "time_ns": 1000},
- {"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 4096}]
 //--- negative.json
 [{"collective": "all_gather", "ranks": 4, "nodes": 1, "bytes": 1024, "time_ns": -1}]
