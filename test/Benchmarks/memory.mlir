@@ -62,36 +62,29 @@
 // RUN:   | FileCheck %s --check-prefix=ALONE
 // ALONE: the option 'output' takes one peer
 
+!b8 = tensor<8xi8>
+!b10 = tensor<10xi8>
+!b40 = tensor<40xi8>
+!f40 = !commsched.future<!b40>
 commsched.group @dp size(4)
 
-func.func @step(
-    %s0: tensor<10xi8> {commsched.role = "parameter"},
-    %s1: tensor<10xi8> {commsched.role = "parameter"},
-    %x: tensor<8xi8> {commsched.role = "input"},
-    %dy: tensor<8xi8> {commsched.role = "tangent"})
-    -> (tensor<8xi8>, tensor<8xi8>, tensor<8xi8>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @step(%s0: !b10 {commsched.role = "parameter"},
+    %s1: !b10 {commsched.role = "parameter"},
+    %x: !b8 {commsched.role = "input"}, %dy: !b8 {commsched.role = "tangent"})
+    -> (!b8, !b8, !b8) attributes {commsched.num_forward_outputs = 1 : i64} {
   %f0 = commsched.all_gather %s0 on @dp dim(0) {commsched.name = "w0.start",
-      commsched.runtime_ns = 60 : i64}
-      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
-  %w0 = commsched.wait %f0 {commsched.name = "w0"}
-      : !commsched.future<tensor<40xi8>>
+      commsched.runtime_ns = 60 : i64} : !b10 -> !f40
+  %w0 = commsched.wait %f0 {commsched.name = "w0"} : !f40
   %h = commsched.compute "test.product"(%x, %w0) {commsched.name = "h",
-      commsched.runtime_ns = 100 : i64}
-      : (tensor<8xi8>, tensor<40xi8>) -> tensor<8xi8>
+      commsched.runtime_ns = 100 : i64} : (!b8, !b40) -> !b8
   %f1 = commsched.all_gather %s1 on @dp dim(0) {commsched.name = "w1.start",
-      commsched.runtime_ns = 80 : i64}
-      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
-  %w1 = commsched.wait %f1 {commsched.name = "w1"}
-      : !commsched.future<tensor<40xi8>>
+      commsched.runtime_ns = 80 : i64} : !b10 -> !f40
+  %w1 = commsched.wait %f1 {commsched.name = "w1"} : !f40
   %y = commsched.compute "test.product"(%h, %w1) {commsched.name = "y",
-      commsched.runtime_ns = 100 : i64}
-      : (tensor<8xi8>, tensor<40xi8>) -> tensor<8xi8>
+      commsched.runtime_ns = 100 : i64} : (!b8, !b40) -> !b8
   %dh = commsched.compute "test.product"(%dy, %w1, %h) {commsched.name = "dh",
-      commsched.runtime_ns = 100 : i64}
-      : (tensor<8xi8>, tensor<40xi8>, tensor<8xi8>) -> tensor<8xi8>
+      commsched.runtime_ns = 100 : i64} : (!b8, !b40, !b8) -> !b8
   %dx = commsched.compute "test.product"(%dh, %w0, %x) {commsched.name = "dx",
-      commsched.runtime_ns = 100 : i64}
-      : (tensor<8xi8>, tensor<40xi8>, tensor<8xi8>) -> tensor<8xi8>
-  return %y, %dh, %dx : tensor<8xi8>, tensor<8xi8>, tensor<8xi8>
+      commsched.runtime_ns = 100 : i64} : (!b8, !b40, !b8) -> !b8
+  return %y, %dh, %dx : !b8, !b8, !b8
 }

@@ -14,25 +14,25 @@
 // Who moves something keeps the peak that the function had before on it, and
 // nobody else.
 
+!t = tensor<32xi8>
+!future = !commsched.future<!t>
 commsched.group @g size(2)
 
 // CHECK-LABEL: func.func @moved(
 // CHECK-SAME: attributes {commsched.baseline_peak_bytes = 96 : i64}
-func.func @moved(%x: tensor<32xi8>) -> (tensor<32xi8>, tensor<32xi8>) {
-  %a = commsched.compute "a"(%x) : (tensor<32xi8>) -> tensor<32xi8>
-  %f = commsched.all_reduce %x on @g reduction(max)
-      : tensor<32xi8> -> !commsched.future<tensor<32xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<32xi8>>
-  return %a, %w : tensor<32xi8>, tensor<32xi8>
+func.func @moved(%x: !t) -> (!t, !t) {
+  %a = commsched.compute "a"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
+  %w = commsched.wait %f : !future
+  return %a, %w : !t, !t
 }
 
 // CHECK-LABEL: func.func @stays(
 // CHECK-NOT: baseline
-func.func @stays(%x: tensor<32xi8>) -> tensor<32xi8> {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      : tensor<32xi8> -> !commsched.future<tensor<32xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<32xi8>>
-  return %w : tensor<32xi8>
+func.func @stays(%x: !t) -> !t {
+  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
+  %w = commsched.wait %f : !future
+  return %w : !t
 }
 
 // An earlier one counts: a start that needs 192 bytes may rise where the
@@ -45,16 +45,14 @@ func.func @stays(%x: tensor<32xi8>) -> tensor<32xi8> {
 // SIMPLE-NEXT: "use"
 // SIMPLE-NEXT: commsched.all_reduce
 // CHECK: return
-func.func @earlier(%x: tensor<32xi8>)
-    -> (tensor<32xi8>, tensor<1xi8>, tensor<32xi8>)
+func.func @earlier(%x: !t) -> (!t, tensor<1xi8>, !t)
     attributes {commsched.baseline_peak_bytes = 160 : i64} {
   %make = commsched.compute "make"() : () -> tensor<94xi8>
   %use = commsched.compute "use"(%make) : (tensor<94xi8>) -> tensor<1xi8>
-  %b = commsched.compute "b"(%x) : (tensor<32xi8>) -> tensor<32xi8>
-  %f = commsched.all_reduce %x on @g reduction(max)
-      : tensor<32xi8> -> !commsched.future<tensor<32xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<32xi8>>
-  return %b, %use, %w : tensor<32xi8>, tensor<1xi8>, tensor<32xi8>
+  %b = commsched.compute "b"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
+  %w = commsched.wait %f : !future
+  return %b, %use, %w : !t, tensor<1xi8>, !t
 }
 
 // The peak of one block of several is not the function's.
@@ -67,19 +65,17 @@ func.func @earlier(%x: tensor<32xi8>)
 // CHECK-NEXT: "large"
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: "b"
-func.func @blocks(%x: tensor<32xi8>, %c: i1) {
+func.func @blocks(%x: !t, %c: i1) {
   %large = commsched.compute "large"() : () -> tensor<64xi8>
-  %a = commsched.compute "a"(%x) : (tensor<32xi8>) -> tensor<32xi8>
-  %f = commsched.all_reduce %x on @g reduction(max)
-      : tensor<32xi8> -> !commsched.future<tensor<32xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<32xi8>>
+  %a = commsched.compute "a"(%x) : (!t) -> !t
+  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
+  %w = commsched.wait %f : !future
   cf.cond_br %c, ^body, ^end
 ^body:
   %large1 = commsched.compute "large"() : () -> tensor<64xi8>
-  %b = commsched.compute "b"(%x) : (tensor<32xi8>) -> tensor<32xi8>
-  %f1 = commsched.all_reduce %x on @g reduction(max)
-      : tensor<32xi8> -> !commsched.future<tensor<32xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<32xi8>>
+  %b = commsched.compute "b"(%x) : (!t) -> !t
+  %f1 = commsched.all_reduce %x on @g reduction(max) : !t -> !future
+  %w1 = commsched.wait %f1 : !future
   cf.br ^end
 ^end:
   return
@@ -92,13 +88,12 @@ func.func @blocks(%x: tensor<32xi8>, %c: i1) {
 // CHECK-NEXT: "large"
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: "a"
-func.func @region(%x: tensor<32xi8>, %c: i1) {
+func.func @region(%x: !t, %c: i1) {
   scf.if %c {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
-    %a = commsched.compute "a"(%x) : (tensor<32xi8>) -> tensor<32xi8>
-    %f = commsched.all_reduce %x on @g reduction(max)
-        : tensor<32xi8> -> !commsched.future<tensor<32xi8>>
-    %w = commsched.wait %f : !commsched.future<tensor<32xi8>>
+    %a = commsched.compute "a"(%x) : (!t) -> !t
+    %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
+    %w = commsched.wait %f : !future
   }
   return
 }

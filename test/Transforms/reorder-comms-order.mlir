@@ -18,6 +18,8 @@
 // What a start does not pass on its way up, and what it does not take along.
 // Memory is no matter here.
 
+!b16 = tensor<16xi8>
+!f16 = !commsched.future<!b16>
 commsched.group @g size(4)
 commsched.group @h size(4)
 func.func private @unknown()
@@ -38,15 +40,14 @@ func.func private @unknown()
 // KEPT-IR-NEXT: "first"
 // KEPT-IR-NEXT: "second"
 // KEPT-IR-NEXT: commsched.wait
-func.func @one_stream(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+func.func @one_stream(%x: !b16) -> (!b16, !b16) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  %f1 = commsched.all_reduce %x on @g reduction(max)
-      {commsched.name = "second"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
-  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
+      : !b16 -> !f16
+  %w = commsched.wait %f : !f16
+  %f1 = commsched.all_reduce %x on @g reduction(max) {commsched.name = "second"}
+      : !b16 -> !f16
+  %w1 = commsched.wait %f1 : !f16
+  return %w, %w1 : !b16, !b16
 }
 
 // A send and a receive meet their counterparts on other ranks in the order of
@@ -64,14 +65,13 @@ func.func @one_stream(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK-NEXT: "recv"
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: commsched.wait
-func.func @point_to_point(%x: tensor<16xi8>) -> tensor<16xi8> {
+func.func @point_to_point(%x: !b16) -> !b16 {
   %f = commsched.send %x on @g to(1) {commsched.name = "send"}
-      : tensor<16xi8> -> !commsched.future
+      : !b16 -> !commsched.future
   commsched.wait %f : !commsched.future
-  %f1 = commsched.recv on @g from(1) {commsched.name = "recv"}
-      : !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
-  return %w1 : tensor<16xi8>
+  %f1 = commsched.recv on @g from(1) {commsched.name = "recv"} : !f16
+  %w1 = commsched.wait %f1 : !f16
+  return %w1 : !b16
 }
 
 // The numbers of a program are kept, on all streams.
@@ -88,16 +88,14 @@ func.func @point_to_point(%x: tensor<16xi8>) -> tensor<16xi8> {
 // CHECK-NEXT: "second"
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: commsched.wait
-func.func @numbered(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+func.func @numbered(%x: !b16) -> (!b16, !b16) {
   %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.name = "first", commsched.order = 0 : i64}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+      {commsched.name = "first", commsched.order = 0 : i64} : !b16 -> !f16
+  %w = commsched.wait %f : !f16
   %f1 = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second", commsched.order = 1 : i64}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
-  return %w, %w1 : tensor<16xi8>, tensor<16xi8>
+      {commsched.name = "second", commsched.order = 1 : i64} : !b16 -> !f16
+  %w1 = commsched.wait %f1 : !f16
+  return %w, %w1 : !b16, !b16
 }
 
 // A collective that is start and wait in one is not passed, whatever its
@@ -110,13 +108,13 @@ func.func @numbered(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK-NEXT: commsched.barrier
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "free"
-func.func @blocking(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+func.func @blocking(%x: !b16) -> (!b16, !b16) {
   commsched.barrier on @h
-  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %free = commsched.compute "free"(%x) : (!b16) -> !b16
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  return %free, %w : tensor<16xi8>, tensor<16xi8>
+      : !b16 -> !f16
+  %w = commsched.wait %f : !f16
+  return %free, %w : !b16, !b16
 }
 
 // So is a function that may communicate.
@@ -126,13 +124,13 @@ func.func @blocking(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK-NEXT: call @unknown
 // CHECK-NEXT: "ar"
 // CHECK-NEXT: "free"
-func.func @call(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+func.func @call(%x: !b16) -> (!b16, !b16) {
   call @unknown() : () -> ()
-  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %free = commsched.compute "free"(%x) : (!b16) -> !b16
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  return %free, %w : tensor<16xi8>, tensor<16xi8>
+      : !b16 -> !f16
+  %w = commsched.wait %f : !f16
+  return %free, %w : !b16, !b16
 }
 
 // Communication that no interface describes, and computation of that dialect,
@@ -145,13 +143,13 @@ func.func @call(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK-NEXT: commsched_test.exchange
 // CHECK-NEXT: "free"
 // CHECK-NEXT: commsched_test.finish
-func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+func.func @other_dialect(%x: !b16) -> (!b16, !b16) {
   commsched_test.probe
-  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %y = commsched_test.work 5(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %h = commsched_test.exchange %y over "c" ranks(2) : tensor<16xi8>
-  %w = commsched_test.finish %h : tensor<16xi8>
-  return %free, %w : tensor<16xi8>, tensor<16xi8>
+  %free = commsched.compute "free"(%x) : (!b16) -> !b16
+  %y = commsched_test.work 5(%x) : (!b16) -> !b16
+  %h = commsched_test.exchange %y over "c" ranks(2) : !b16
+  %w = commsched_test.finish %h : !b16
+  return %free, %w : !b16, !b16
 }
 
 // Collectives in a region: nothing passes the operation that holds it. They move
@@ -172,26 +170,23 @@ func.func @other_dialect(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // CHECK: "ar"
 // CHECK-NEXT: "first"
 // CHECK-NEXT: "free"
-func.func @region(%x: tensor<16xi8>, %c: i1)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
-  %first = commsched.compute "first"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %y = scf.if %c -> tensor<16xi8> {
+func.func @region(%x: !b16, %c: i1) -> (!b16, !b16, !b16) {
+  %first = commsched.compute "first"(%x) : (!b16) -> !b16
+  %y = scf.if %c -> !b16 {
     %make = commsched.compute "make"() : () -> tensor<64xi8>
-    %use = commsched.compute "use"(%make) : (tensor<64xi8>) -> tensor<16xi8>
-    %inside = commsched.compute "inside"(%use)
-        : (tensor<16xi8>) -> tensor<16xi8>
+    %use = commsched.compute "use"(%make) : (tensor<64xi8>) -> !b16
+    %inside = commsched.compute "inside"(%use) : (!b16) -> !b16
     %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "inner"}
-        : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-    %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-    %add = commsched.compute "add"(%inside, %w)
-        : (tensor<16xi8>, tensor<16xi8>) -> tensor<16xi8>
-    scf.yield %add : tensor<16xi8>
+        : !b16 -> !f16
+    %w = commsched.wait %f : !f16
+    %add = commsched.compute "add"(%inside, %w) : (!b16, !b16) -> !b16
+    scf.yield %add : !b16
   } else {
-    scf.yield %x : tensor<16xi8>
+    scf.yield %x : !b16
   }
-  %free = commsched.compute "free"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+  %free = commsched.compute "free"(%x) : (!b16) -> !b16
   %f = commsched.all_reduce %y on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  return %first, %free, %w : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
+      : !b16 -> !f16
+  %w = commsched.wait %f : !f16
+  return %first, %free, %w : !b16, !b16, !b16
 }

@@ -4,6 +4,13 @@
 // The ten largest of what is live at the peak, by name; one rule of the memory
 // model a function. test/Analysis/peak-memory.mlir checks the sums.
 
+!b16 = tensor<4xf32>
+!b4 = tensor<1xf32>
+!b8 = tensor<2xf32>
+!b32 = tensor<8xf32>
+!b64 = tensor<16xf32>
+!b40 = tensor<10xf32>
+!b48 = tensor<12xf32>
 commsched.group @g size(4)
 
 // Twelve are live at "sum", and ten are named: largest first, equal ones in the
@@ -11,23 +18,19 @@ commsched.group @g size(4)
 // CHECK: "function":"more_than_ten"
 // CHECK-SAME: "peak_memory_bytes":424,
 // CHECK-SAME: "peak_position":9,"peak_values":[{"name":"g","bytes":64,"producer":7,"rule":"result"},{"name":"b","bytes":48,"producer":2,"rule":"result"},{"name":"e","bytes":48,"producer":5,"rule":"result"},{"name":"%arg2","bytes":40,"rule":"argument"},{"name":"a","bytes":40,"producer":1,"rule":"result"},{"name":"c","bytes":40,"producer":3,"rule":"result"},{"name":"d","bytes":40,"producer":4,"rule":"result"},{"name":"f","bytes":40,"producer":6,"rule":"result"},{"name":"sum","bytes":40,"producer":9,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"}],
-func.func @more_than_ten(%x: tensor<4xf32>, %small: tensor<1xf32>,
-                         %y: tensor<10xf32>) -> tensor<10xf32> {
-  %z = commsched.compute "z"(%small) : (tensor<1xf32>) -> tensor<1xf32>
-  %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<10xf32>
-  %b = commsched.compute "b"(%x) : (tensor<4xf32>) -> tensor<12xf32>
-  %c = commsched.compute "c"(%x) : (tensor<4xf32>) -> tensor<10xf32>
-  %d = commsched.compute "d"(%x) : (tensor<4xf32>) -> tensor<10xf32>
-  %e = commsched.compute "e"(%x) : (tensor<4xf32>) -> tensor<12xf32>
-  %f = commsched.compute "f"(%x) : (tensor<4xf32>) -> tensor<10xf32>
-  %g = commsched.compute "g"(%x) : (tensor<4xf32>) -> tensor<16xf32>
-  %v = commsched.compute "view"(%g) {alias = 0 : i64}
-      : (tensor<16xf32>) -> tensor<16xf32>
+func.func @more_than_ten(%x: !b16, %small: !b4, %y: !b40) -> !b40 {
+  %z = commsched.compute "z"(%small) : (!b4) -> !b4
+  %a = commsched.compute "a"(%x) : (!b16) -> !b40
+  %b = commsched.compute "b"(%x) : (!b16) -> !b48
+  %c = commsched.compute "c"(%x) : (!b16) -> !b40
+  %d = commsched.compute "d"(%x) : (!b16) -> !b40
+  %e = commsched.compute "e"(%x) : (!b16) -> !b48
+  %f = commsched.compute "f"(%x) : (!b16) -> !b40
+  %g = commsched.compute "g"(%x) : (!b16) -> !b64
+  %v = commsched.compute "view"(%g) {alias = 0 : i64} : (!b64) -> !b64
   %sum = commsched.compute "sum"(%z, %a, %b, %c, %d, %e, %f, %v)
-      : (tensor<1xf32>, tensor<10xf32>, tensor<12xf32>, tensor<10xf32>,
-         tensor<10xf32>, tensor<12xf32>, tensor<10xf32>, tensor<16xf32>)
-        -> tensor<10xf32>
-  return %sum : tensor<10xf32>
+      : (!b4, !b40, !b48, !b40, !b40, !b48, !b40, !b64) -> !b40
+  return %sum : !b40
 }
 
 // An argument is called by its `commsched.name`, or else by its number; so are
@@ -35,14 +38,13 @@ func.func @more_than_ten(%x: tensor<4xf32>, %small: tensor<1xf32>,
 // elements take nothing and are not named.
 // CHECK: "function":"names"
 // CHECK-SAME: "peak_position":2,"peak_values":[{"name":"layers.0.mm","bytes":32,"producer":1,"rule":"result"},{"name":"arith.negf","bytes":32,"producer":2,"rule":"result"},{"name":"weight","bytes":16,"rule":"argument"},{"name":"%arg2","bytes":8,"rule":"argument"}],
-func.func @names(%w: tensor<4xf32> {commsched.name = "weight"}, %i: i64,
-                 %x: tensor<2xf32> {commsched.name = ""},
-                 %none: tensor<0xf32>) -> tensor<8xf32> {
+func.func @names(%w: !b16 {commsched.name = "weight"}, %i: i64,
+                 %x: !b8 {commsched.name = ""}, %none: tensor<0xf32>) -> !b32 {
   %e = commsched.compute "empty"(%i) : (i64) -> tensor<0xf32>
   %y = commsched.compute "aten.mm"(%w, %x) {commsched.name = "layers.0.mm"}
-      : (tensor<4xf32>, tensor<2xf32>) -> tensor<8xf32>
-  %r = arith.negf %y : tensor<8xf32>
-  return %r : tensor<8xf32>
+      : (!b16, !b8) -> !b32
+  %r = arith.negf %y : !b32
+  return %r : !b32
 }
 
 // The number of a result follows, but for the first; also when the first has no
@@ -51,15 +53,14 @@ func.func @names(%w: tensor<4xf32> {commsched.name = "weight"}, %i: i64,
 // CHECK-SAME: "peak_position":0,"peak_values":[{"name":"split#2","bytes":48,"producer":0,"rule":"result"},{"name":"split#1","bytes":32,"producer":0,"rule":"result"},{"name":"split","bytes":16,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 // CHECK: "function":"second_of_two"
 // CHECK-SAME: "peak_position":0,"peak_values":[{"name":"max#1","bytes":8,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-func.func @several_results(%x: tensor<1xf32>)
-    -> (tensor<4xf32>, tensor<12xf32>) {
+func.func @several_results(%x: !b4) -> (!b16, !b48) {
   %s:3 = commsched.compute "aten.split"(%x) {commsched.name = "split"}
-      : (tensor<1xf32>) -> (tensor<4xf32>, tensor<8xf32>, tensor<12xf32>)
-  return %s#0, %s#2 : tensor<4xf32>, tensor<12xf32>
+      : (!b4) -> (!b16, !b32, !b48)
+  return %s#0, %s#2 : !b16, !b48
 }
-func.func @second_of_two(%x: tensor<1xf32>) -> (i64, tensor<2xf32>) {
-  %s:2 = commsched.compute "max"(%x) : (tensor<1xf32>) -> (i64, tensor<2xf32>)
-  return %s#0, %s#1 : i64, tensor<2xf32>
+func.func @second_of_two(%x: !b4) -> (i64, !b8) {
+  %s:2 = commsched.compute "max"(%x) : (!b4) -> (i64, !b8)
+  return %s#0, %s#1 : i64, !b8
 }
 
 // What a coalesced collective delivers is called by the collective, although it
@@ -67,72 +68,67 @@ func.func @second_of_two(%x: tensor<1xf32>) -> (i64, tensor<2xf32>) {
 // operand any more but the collective, which holds it until the wait.
 // CHECK: "function":"in_flight"
 // CHECK-SAME: "peak_position":2,"peak_values":[{"name":"gather#1","bytes":64,"producer":1,"rule":"collective"},{"name":"b","bytes":64,"producer":2,"rule":"result"},{"name":"gather","bytes":32,"producer":1,"rule":"collective"},{"name":"%arg0","bytes":16,"rule":"argument"},{"name":"a","bytes":8,"producer":0,"rule":"result"}],
-func.func @in_flight(%x: tensor<4xf32>)
-    -> (tensor<16xf32>, tensor<8xf32>, tensor<16xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<2xf32>
+func.func @in_flight(%x: !b16) -> (!b64, !b32, !b64) {
+  %a = commsched.compute "a"(%x) : (!b16) -> !b8
   %f = commsched.all_gather %a, %x on @g dim(0) {commsched.name = "gather"}
-      : tensor<2xf32>, tensor<4xf32>
-        -> !commsched.future<tensor<8xf32>, tensor<16xf32>>
-  %b = commsched.compute "b"(%x) : (tensor<4xf32>) -> tensor<16xf32>
+      : !b8, !b16 -> !commsched.future<!b32, !b64>
+  %b = commsched.compute "b"(%x) : (!b16) -> !b64
   %r:2 = commsched.wait %f {commsched.name = "wait"}
-      : !commsched.future<tensor<8xf32>, tensor<16xf32>>
-  return %b, %r#0, %r#1 : tensor<16xf32>, tensor<8xf32>, tensor<16xf32>
+      : !commsched.future<!b32, !b64>
+  return %b, %r#0, %r#1 : !b64, !b32, !b64
 }
 
 // After the wait it is gone: at c, x, the result and c.
 // CHECK: "function":"in_flight_no_more"
 // CHECK-SAME: "peak_position":3,"peak_values":[{"name":"c","bytes":64,"producer":3,"rule":"result"},{"name":"all_reduce_0","bytes":8,"producer":1,"rule":"collective"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-func.func @in_flight_no_more(%x: tensor<1xf32>) -> tensor<16xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<1xf32>) -> tensor<2xf32>
+func.func @in_flight_no_more(%x: !b4) -> !b64 {
+  %a = commsched.compute "a"(%x) : (!b4) -> !b8
   %f = commsched.all_reduce %a on @g reduction(sum)
-      : tensor<2xf32> -> !commsched.future<tensor<2xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<2xf32>>
-  %c = commsched.compute "c"(%r) : (tensor<2xf32>) -> tensor<16xf32>
-  return %c : tensor<16xf32>
+      : !b8 -> !commsched.future<!b8>
+  %r = commsched.wait %f : !commsched.future<!b8>
+  %c = commsched.compute "c"(%r) : (!b8) -> !b64
+  return %c : !b64
 }
 
 // Written in place, the result lives in the buffer, which is called by what
 // makes it: the second result of the copy-in, that the first is a slice of.
 // CHECK: "function":"into"
 // CHECK-SAME: "peak_position":3,"peak_values":[{"name":"copy_in#1","bytes":64,"producer":0,"rule":"result"},{"name":"split_copy","bytes":64,"producer":3,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"}],
-func.func @into(%x: tensor<4xf32>) -> tensor<16xf32> {
+func.func @into(%x: !b16) -> !b64 {
   %slice, %buffer = commsched.all_gather_copy_in %x on @g
-      {commsched.name = "copy_in"}
-      : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
-  %f = commsched.all_gather %slice on @g dim(0) into %buffer
-      : tensor<4xf32> into tensor<16xf32>
-        -> !commsched.future<tensor<16xf32>>
-  %gathered = commsched.wait %f : !commsched.future<tensor<16xf32>>
+      {commsched.name = "copy_in"} : !b16 -> !b16, !b64
+  %f = commsched.all_gather %slice on @g dim(0) into %buffer : !b16 into !b64
+        -> !commsched.future<!b64>
+  %gathered = commsched.wait %f : !commsched.future<!b64>
   %full = commsched.split_with_sizes_copy %gathered on @g
-      {commsched.name = "split_copy"} : tensor<16xf32> -> tensor<16xf32>
-  return %full : tensor<16xf32>
+      {commsched.name = "split_copy"} : !b64 -> !b64
+  return %full : !b64
 }
 
 // A collective without a name is called by its kind and its place among all.
 // CHECK: "function":"second_collective"
 // CHECK-SAME: "peak_values":[{"name":"recv_1","bytes":64,"producer":1,"rule":"collective"},{"name":"recv_1#1","bytes":64,"producer":1,"rule":"collective"}],
-func.func @second_collective() -> (tensor<16xf32>, tensor<16xf32>) {
+func.func @second_collective() -> (!b64, !b64) {
   commsched.barrier on @g
-  %f = commsched.recv on @g from(0)
-      : !commsched.future<tensor<16xf32>, tensor<16xf32>>
-  %r:2 = commsched.wait %f : !commsched.future<tensor<16xf32>, tensor<16xf32>>
-  return %r#0, %r#1 : tensor<16xf32>, tensor<16xf32>
+  %f = commsched.recv on @g from(0) : !commsched.future<!b64, !b64>
+  %r:2 = commsched.wait %f : !commsched.future<!b64, !b64>
+  return %r#0, %r#1 : !b64, !b64
 }
 
 // Views are not named, but what they keep is; nor are destinations, written in
 // place.
 // CHECK: "function":"views"
 // CHECK-SAME: "peak_position":4,"peak_values":[{"name":"a","bytes":64,"producer":0,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"},{"name":"c","bytes":4,"producer":4,"rule":"result"}],
-func.func @views(%x: tensor<4xf32>) -> tensor<1xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<16xf32>
+func.func @views(%x: !b16) -> !b4 {
+  %a = commsched.compute "a"(%x) : (!b16) -> !b64
   %v = tensor.expand_shape %a [[0, 1]] output_shape [4, 4]
-      : tensor<16xf32> into tensor<4x4xf32>
+      : !b64 into tensor<4x4xf32>
   %w = linalg.exp ins(%v : tensor<4x4xf32>) outs(%v : tensor<4x4xf32>)
       -> tensor<4x4xf32>
   %u = commsched.compute "add_"(%w) {alias = 0 : i64, mutates = array<i64: 0>}
       : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %c = commsched.compute "c"(%u) : (tensor<4x4xf32>) -> tensor<1xf32>
-  return %c : tensor<1xf32>
+  %c = commsched.compute "c"(%u) : (tensor<4x4xf32>) -> !b4
+  return %c : !b4
 }
 
 // A freeable argument and a saved activation are gone at c; the others stay.
@@ -141,28 +137,22 @@ func.func @views(%x: tensor<4xf32>) -> tensor<1xf32> {
 // They are there before.
 // CHECK: "function":"freeable_at_the_peak"
 // CHECK-SAME: "peak_position":0,"peak_values":[{"name":"saved","bytes":64,"rule":"freeable_argument"},{"name":"free","bytes":32,"rule":"freeable_argument"},{"name":"a","bytes":4,"producer":0,"rule":"result"}],
-func.func @freeable(
-    %f: tensor<8xf32> {commsched.name = "free", commsched.freeable},
-    %s: tensor<16xf32> {commsched.name = "saved",
-                        commsched.role = "saved_activation"},
-    %o: tensor<12xf32> {commsched.name = "other", commsched.role = "input"})
+func.func @freeable(%f: !b32 {commsched.name = "free", commsched.freeable},
+    %s: !b64 {commsched.name = "saved", commsched.role = "saved_activation"},
+    %o: !b48 {commsched.name = "other", commsched.role = "input"})
     -> tensor<256xf32> {
-  %a = commsched.compute "a"(%f, %o)
-      : (tensor<8xf32>, tensor<12xf32>) -> tensor<1xf32>
-  %b = commsched.compute "b"(%a, %s)
-      : (tensor<1xf32>, tensor<16xf32>) -> tensor<2xf32>
-  %c = commsched.compute "c"(%b) : (tensor<2xf32>) -> tensor<256xf32>
+  %a = commsched.compute "a"(%f, %o) : (!b32, !b48) -> !b4
+  %b = commsched.compute "b"(%a, %s) : (!b4, !b64) -> !b8
+  %c = commsched.compute "c"(%b) : (!b8) -> tensor<256xf32>
   return %c : tensor<256xf32>
 }
 func.func @freeable_at_the_peak(
-    %f: tensor<8xf32> {commsched.name = "free", commsched.freeable},
-    %s: tensor<16xf32> {commsched.name = "saved",
-                        commsched.role = "saved_activation"})
-    -> tensor<2xf32> {
-  %a = commsched.compute "a"(%f) : (tensor<8xf32>) -> tensor<1xf32>
-  %b = commsched.compute "b"(%a, %s)
-      : (tensor<1xf32>, tensor<16xf32>) -> tensor<2xf32>
-  return %b : tensor<2xf32>
+    %f: !b32 {commsched.name = "free", commsched.freeable},
+    %s: !b64 {commsched.name = "saved", commsched.role = "saved_activation"})
+    -> !b8 {
+  %a = commsched.compute "a"(%f) : (!b32) -> !b4
+  %b = commsched.compute "b"(%a, %s) : (!b4, !b64) -> !b8
+  return %b : !b8
 }
 
 // A result that nobody uses is there while its operation runs, and no longer.
@@ -170,25 +160,25 @@ func.func @freeable_at_the_peak(
 // CHECK-SAME: "peak_position":0,"peak_values":[{"name":"unused","bytes":64,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 // CHECK: "function":"unused_before"
 // CHECK-SAME: "peak_position":1,"peak_values":[{"name":"b","bytes":128,"producer":1,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-func.func @unused(%x: tensor<1xf32>) -> tensor<2xf32> {
-  %a = commsched.compute "unused"(%x) : (tensor<1xf32>) -> tensor<16xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1xf32>) -> tensor<2xf32>
-  return %b : tensor<2xf32>
+func.func @unused(%x: !b4) -> !b8 {
+  %a = commsched.compute "unused"(%x) : (!b4) -> !b64
+  %b = commsched.compute "b"(%x) : (!b4) -> !b8
+  return %b : !b8
 }
-func.func @unused_before(%x: tensor<1xf32>) -> tensor<32xf32> {
-  %a = commsched.compute "unused"(%x) : (tensor<1xf32>) -> tensor<16xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1xf32>) -> tensor<32xf32>
+func.func @unused_before(%x: !b4) -> tensor<32xf32> {
+  %a = commsched.compute "unused"(%x) : (!b4) -> !b64
+  %b = commsched.compute "b"(%x) : (!b4) -> tensor<32xf32>
   return %b : tensor<32xf32>
 }
 
 // Returned values stay, also those that nobody uses before.
 // CHECK: "function":"returned"
 // CHECK-SAME: "peak_position":2,"peak_values":[{"name":"c","bytes":64,"producer":2,"rule":"result"},{"name":"first","bytes":16,"producer":0,"rule":"result"},{"name":"b","bytes":8,"producer":1,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-func.func @returned(%x: tensor<1xf32>) -> (tensor<4xf32>, tensor<16xf32>) {
-  %a = commsched.compute "first"(%x) : (tensor<1xf32>) -> tensor<4xf32>
-  %b = commsched.compute "b"(%x) : (tensor<1xf32>) -> tensor<2xf32>
-  %c = commsched.compute "c"(%b) : (tensor<2xf32>) -> tensor<16xf32>
-  return %a, %c : tensor<4xf32>, tensor<16xf32>
+func.func @returned(%x: !b4) -> (!b16, !b64) {
+  %a = commsched.compute "first"(%x) : (!b4) -> !b16
+  %b = commsched.compute "b"(%x) : (!b4) -> !b8
+  %c = commsched.compute "c"(%b) : (!b8) -> !b64
+  return %a, %c : !b16, !b64
 }
 
 // A parameter that is grown is called by its argument, and allocated where it
@@ -198,8 +188,8 @@ func.func @returned(%x: tensor<1xf32>) -> (tensor<4xf32>, tensor<16xf32>) {
 func.func @grown(%p: memref<16xf32> {commsched.role = "unsharded_param"})
     -> tensor<32xf32> {
   commsched.resize_storage %p bytes(64) : memref<16xf32>
-  %w = bufferization.to_tensor %p : memref<16xf32> to tensor<16xf32>
-  %y = commsched.compute "y"(%w) : (tensor<16xf32>) -> tensor<32xf32>
+  %w = bufferization.to_tensor %p : memref<16xf32> to !b64
+  %y = commsched.compute "y"(%w) : (!b64) -> tensor<32xf32>
   commsched.resize_storage %p bytes(0) : memref<16xf32>
   return %y : tensor<32xf32>
 }
@@ -215,16 +205,16 @@ func.func @nothing() {
 // What a loop carries, what it has live inside, and what updates write in place.
 // CHECK: {"function":"rules"
 // CHECK-SAME: "peak_values":[{"name":"a","bytes":64,"producer":0,"rule":"loop"},{"name":"b","bytes":64,"producer":1,"rule":"update"},{"name":"scf.for (inside)","bytes":64,"producer":3,"rule":"inside"},{"name":"free","bytes":32,"rule":"freeable_argument"},{"name":"at","bytes":4,"rule":"argument"}],
-func.func @rules(%x: tensor<8xf32> {commsched.name = "free", commsched.freeable}, %n: index,
-            %at: tensor<i32> {commsched.name = "at"}) -> (tensor<16xf32>, tensor<16xf32>) {
-  %a = commsched.compute "a"() {commsched.runtime_ns = 1 : i64} : () -> tensor<16xf32>
-  %b = commsched.compute "b"() {commsched.runtime_ns = 1 : i64} : () -> tensor<16xf32>
+func.func @rules(%x: !b32 {commsched.name = "free", commsched.freeable}, %n: index,
+            %at: tensor<i32> {commsched.name = "at"}) -> (!b64, !b64) {
+  %a = commsched.compute "a"() {commsched.runtime_ns = 1 : i64} : () -> !b64
+  %b = commsched.compute "b"() {commsched.runtime_ns = 1 : i64} : () -> !b64
   %c = "stablehlo.dynamic_update_slice"(%b, %x, %at)
-      : (tensor<16xf32>, tensor<8xf32>, tensor<i32>) -> tensor<16xf32>
-  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> tensor<16xf32> {
+      : (!b64, !b32, tensor<i32>) -> !b64
+  %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> !b64 {
     %w = commsched.compute "w"(%v, %x) {commsched.runtime_ns = 1 : i64}
-        : (tensor<16xf32>, tensor<8xf32>) -> tensor<16xf32>
-    scf.yield %w : tensor<16xf32>
+        : (!b64, !b32) -> !b64
+    scf.yield %w : !b64
   }
-  return %r, %c : tensor<16xf32>, tensor<16xf32>
+  return %r, %c : !b64, !b64
 }

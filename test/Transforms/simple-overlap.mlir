@@ -8,6 +8,8 @@
 // Starts rise and waits sink where that costs nothing: neither memory, nor time,
 // nor the order of collectives. A second run finds nothing to do.
 
+!t = tensor<16xi8>
+!future = !commsched.future<!t>
 commsched.group @g size(4)
 commsched.group @h size(4)
 
@@ -26,20 +28,17 @@ commsched.group @h size(4)
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: "use"
 // CHECK-NEXT: "d"
-func.func @nothing_goes_along(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>, tensor<16xi8>,
-        tensor<64xi8>) {
-  %a = commsched.compute "a"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %cast = commsched.compute "cast"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %b = commsched.compute "b"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+func.func @nothing_goes_along(%x: !t) -> (!t, !t, !t, !t, tensor<64xi8>) {
+  %a = commsched.compute "a"(%x) : (!t) -> !t
+  %cast = commsched.compute "cast"(%x) : (!t) -> !t
+  %b = commsched.compute "b"(%x) : (!t) -> !t
   %f = commsched.all_reduce %cast on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  %c = commsched.compute "c"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %use = commsched.compute "use"(%w) : (tensor<16xi8>) -> tensor<64xi8>
-  %d = commsched.compute "d"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  return %a, %b, %c, %d, %use : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>,
-      tensor<16xi8>, tensor<64xi8>
+      : !t -> !future
+  %w = commsched.wait %f : !future
+  %c = commsched.compute "c"(%x) : (!t) -> !t
+  %use = commsched.compute "use"(%w) : (!t) -> tensor<64xi8>
+  %d = commsched.compute "d"(%x) : (!t) -> !t
+  return %a, %b, %c, %d, %use : !t, !t, !t, !t, tensor<64xi8>
 }
 
 // A start passes no other collective, of its stream or not: one that came first
@@ -56,22 +55,17 @@ func.func @nothing_goes_along(%x: tensor<16xi8>)
 // CHECK-NEXT: "wait1"
 // CHECK-NEXT: "use"
 // CHECK-NEXT: "wait2"
-func.func @collectives(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<64xi8>, tensor<16xi8>) {
-  %a = commsched.compute "a"(%x) : (tensor<16xi8>) -> tensor<16xi8>
+func.func @collectives(%x: !t) -> (!t, !t, tensor<64xi8>, !t) {
+  %a = commsched.compute "a"(%x) : (!t) -> !t
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f {commsched.name = "wait1"}
-      : !commsched.future<tensor<16xi8>>
-  %b = commsched.compute "b"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %f1 = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
-      : !commsched.future<tensor<16xi8>>
-  %use = commsched.compute "use"(%w) : (tensor<16xi8>) -> tensor<64xi8>
-  return %a, %b, %use, %w1
-      : tensor<16xi8>, tensor<16xi8>, tensor<64xi8>, tensor<16xi8>
+      : !t -> !future
+  %w = commsched.wait %f {commsched.name = "wait1"} : !future
+  %b = commsched.compute "b"(%x) : (!t) -> !t
+  %f1 = commsched.all_reduce %x on @h reduction(max) {commsched.name = "second"}
+      : !t -> !future
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"} : !future
+  %use = commsched.compute "use"(%w) : (!t) -> tensor<64xi8>
+  return %a, %b, %use, %w1 : !t, !t, tensor<64xi8>, !t
 }
 
 // The result has 50 bytes: "use", what it needs and x, which are there as well,
@@ -117,20 +111,19 @@ func.func @result_less(%x: tensor<50xi8>)
 // CHECK-NEXT: "d"
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: "foreign.op"
-func.func @barriers(%x: tensor<16xi8>) {
+func.func @barriers(%x: !t) {
   %large = commsched.compute "large"() : () -> tensor<99xi8>
   commsched.barrier on @g
   %a = commsched.compute "a"() : () -> tensor<1xi8>
   %f = commsched.all_reduce %x on @h reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
+      : !t -> !future
+  %w = commsched.wait %f : !future
   %b = commsched.compute "b"() : () -> tensor<1xi8>
   commsched_test.probe
   %c = commsched.compute "c"() : () -> tensor<1xi8>
-  %f1 = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xi8>>
+  %f1 = commsched.all_reduce %x on @h reduction(max) {commsched.name = "second"}
+      : !t -> !future
+  %w1 = commsched.wait %f1 : !future
   %d = commsched.compute "d"() : () -> tensor<1xi8>
   "foreign.op"() : () -> ()
   return
@@ -152,21 +145,20 @@ func.func @barriers(%x: tensor<16xi8>) {
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: "large"
 // CHECK-NEXT: "small"
-func.func @blocks(%x: tensor<16xi8>, %c: i1) -> tensor<16xi8> {
-  %r = scf.if %c -> tensor<16xi8> {
+func.func @blocks(%x: !t, %c: i1) -> !t {
+  %r = scf.if %c -> !t {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
-    %small = commsched.compute "small"() : () -> tensor<16xi8>
-    %f = commsched.all_reduce %x on @g reduction(max)
-        : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-    %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-    scf.yield %w : tensor<16xi8>
+    %small = commsched.compute "small"() : () -> !t
+    %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
+    %w = commsched.wait %f : !future
+    scf.yield %w : !t
   } else {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
-    %small = commsched.compute "small"() : () -> tensor<16xi8>
+    %small = commsched.compute "small"() : () -> !t
     %f = commsched.all_reduce %x on @g reduction(max) into %x
-        : tensor<16xi8> into tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-    %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-    scf.yield %w : tensor<16xi8>
+        : !t into !t -> !future
+    %w = commsched.wait %f : !future
+    scf.yield %w : !t
   }
-  return %r : tensor<16xi8>
+  return %r : !t
 }

@@ -14,6 +14,9 @@
 // RUN: commsched-opt %s > %t.parsed
 // RUN: commsched-opt %s --commsched-enforce-fsdp-order | diff - %t.parsed
 
+!part = tensor<4xbf16>
+!whole = tensor<8xbf16>
+!future = !commsched.future<!whole>
 commsched.group @dp size(2)
 
 // RAISED-LABEL: func.func @forward(
@@ -43,48 +46,36 @@ commsched.group @dp size(2)
 // CHECK-NEXT: "layer3"
 // CHECK-NEXT: return
 func.func @forward(%p1: tensor<4xf32>, %p2: tensor<4xf32>, %p3: tensor<4xf32>,
-                   %x0: tensor<8xbf16>) -> tensor<8xbf16> {
+                   %x0: !whole) -> !whole {
   %s1 = commsched.compute "cast"(%p1) {commsched.name = "cast1"}
-      : (tensor<4xf32>) -> tensor<4xbf16>
+      : (tensor<4xf32>) -> !part
   %slice1, %buffer1 = commsched.all_gather_copy_in %s1 on @dp
-      {commsched.name = "copy_in1"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in1"} : !part -> !part, !whole
   %g1 = commsched.all_gather %slice1 on @dp dim(0) into %buffer1
-      {commsched.name = "gather1"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %g1 {commsched.name = "wait1"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather1"} : !part into !whole -> !future
+  %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %full1 = commsched.split_with_sizes_copy %w1 on @dp
-      {commsched.name = "copy_out1"} : tensor<8xbf16> -> tensor<8xbf16>
-  %x1 = commsched.compute "layer1"(%x0, %full1)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+      {commsched.name = "copy_out1"} : !whole -> !whole
+  %x1 = commsched.compute "layer1"(%x0, %full1) : (!whole, !whole) -> !whole
   %s2 = commsched.compute "cast"(%p2) {commsched.name = "cast2"}
-      : (tensor<4xf32>) -> tensor<4xbf16>
+      : (tensor<4xf32>) -> !part
   %slice2, %buffer2 = commsched.all_gather_copy_in %s2 on @dp
-      {commsched.name = "copy_in2"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in2"} : !part -> !part, !whole
   %g2 = commsched.all_gather %slice2 on @dp dim(0) into %buffer2
-      {commsched.name = "gather2"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w2 = commsched.wait %g2 {commsched.name = "wait2"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather2"} : !part into !whole -> !future
+  %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
   %full2 = commsched.split_with_sizes_copy %w2 on @dp
-      {commsched.name = "copy_out2"} : tensor<8xbf16> -> tensor<8xbf16>
-  %x2 = commsched.compute "layer2"(%x1, %full2)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
+      {commsched.name = "copy_out2"} : !whole -> !whole
+  %x2 = commsched.compute "layer2"(%x1, %full2) : (!whole, !whole) -> !whole
   %s3 = commsched.compute "cast"(%p3) {commsched.name = "cast3"}
-      : (tensor<4xf32>) -> tensor<4xbf16>
+      : (tensor<4xf32>) -> !part
   %slice3, %buffer3 = commsched.all_gather_copy_in %s3 on @dp
-      {commsched.name = "copy_in3"}
-      : tensor<4xbf16> -> tensor<4xbf16>, tensor<8xbf16>
+      {commsched.name = "copy_in3"} : !part -> !part, !whole
   %g3 = commsched.all_gather %slice3 on @dp dim(0) into %buffer3
-      {commsched.name = "gather3"} : tensor<4xbf16> into tensor<8xbf16>
-      -> !commsched.future<tensor<8xbf16>>
-  %w3 = commsched.wait %g3 {commsched.name = "wait3"}
-      : !commsched.future<tensor<8xbf16>>
+      {commsched.name = "gather3"} : !part into !whole -> !future
+  %w3 = commsched.wait %g3 {commsched.name = "wait3"} : !future
   %full3 = commsched.split_with_sizes_copy %w3 on @dp
-      {commsched.name = "copy_out3"} : tensor<8xbf16> -> tensor<8xbf16>
-  %x3 = commsched.compute "layer3"(%x2, %full3)
-      : (tensor<8xbf16>, tensor<8xbf16>) -> tensor<8xbf16>
-  return %x3 : tensor<8xbf16>
+      {commsched.name = "copy_out3"} : !whole -> !whole
+  %x3 = commsched.compute "layer3"(%x2, %full3) : (!whole, !whole) -> !whole
+  return %x3 : !whole
 }

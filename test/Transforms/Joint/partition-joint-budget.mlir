@@ -31,32 +31,30 @@
 // Both solvers have 100 bytes. A product's worth is its floating-point
 // operations: "b" and "c" are worth more than "a", but "a" more per byte.
 
+!t = tensor<4xi8>
+!b50 = tensor<50xi8>
+
 // ALL: "function":"solvers"{{.*}}"saved":["arg0","a","b","c"],
 // LESS: "function":"solvers"{{.*}}"saved":["arg0","a","b"],
 // DP: "function":"solvers"{{.*}}"saved":["arg0","b","c"],
 // GREEDY: "function":"solvers"{{.*}}"saved":["arg0","a"],
 // NONE: "function":"solvers"{{.*}}"saved":["arg0"],
-func.func @solvers(
-    %x: tensor<4xi8> {commsched.role = "input"},
-    %dy: tensor<4xi8> {commsched.role = "tangent"})
-    -> (tensor<4xi8>, tensor<4xi8>)
+func.func @solvers(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
       commsched.runtime_ns = 1 : i64, flops = 60.0 : f64}
-      : (tensor<4xi8>) -> tensor<60xi8>
+      : (!t) -> tensor<60xi8>
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
-      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64}
-      : (tensor<4xi8>) -> tensor<50xi8>
+      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64} : (!t) -> !b50
   %c = commsched.compute "aten.mm"(%x) {commsched.name = "c",
-      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64}
-      : (tensor<4xi8>) -> tensor<50xi8>
+      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64} : (!t) -> !b50
   %y = commsched.compute "y"(%a, %b, %c) {commsched.runtime_ns = 1 : i64}
-      : (tensor<60xi8>, tensor<50xi8>, tensor<50xi8>) -> tensor<4xi8>
+      : (tensor<60xi8>, !b50, !b50) -> !t
   %g = commsched.compute "back"(%dy, %x, %a, %b, %c)
-      {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xi8>, tensor<4xi8>, tensor<60xi8>, tensor<50xi8>,
-         tensor<50xi8>) -> tensor<4xi8>
-  return %y, %g : tensor<4xi8>, tensor<4xi8>
+      {commsched.runtime_ns = 1 : i64} : (!t, !t, tensor<60xi8>, !b50,
+         !b50) -> !t
+  return %y, %g : !t, !t
 }
 
 // "a" is worth most by its floating-point operations, "b" by the time that it
@@ -65,31 +63,23 @@ func.func @solvers(
 // FLOPS: "function":"estimators"{{.*}}"saved":["arg0","a"],
 // MODEL: "function":"estimators"{{.*}}"saved":["arg0","b"],
 // TESTING: "function":"estimators"{{.*}}"saved":["arg0","c","d"],
-func.func @estimators(
-    %x: tensor<4xi8> {commsched.role = "input"},
-    %dy: tensor<4xi8> {commsched.role = "tangent"})
-    -> (tensor<4xi8>, tensor<4xi8>)
+func.func @estimators(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
-      commsched.runtime_ns = 10 : i64, flops = 1000.0 : f64}
-      : (tensor<4xi8>) -> tensor<50xi8>
+      commsched.runtime_ns = 10 : i64, flops = 1000.0 : f64} : (!t) -> !b50
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
-      commsched.runtime_ns = 1000 : i64, flops = 10.0 : f64}
-      : (tensor<4xi8>) -> tensor<50xi8>
+      commsched.runtime_ns = 1000 : i64, flops = 10.0 : f64} : (!t) -> !b50
   %c = commsched.compute "aten.mm"(%x) {commsched.name = "c",
-      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64}
-      : (tensor<4xi8>) -> tensor<25xi8>
+      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64} : (!t) -> tensor<25xi8>
   %d = commsched.compute "aten.mm"(%x) {commsched.name = "d",
-      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64}
-      : (tensor<4xi8>) -> tensor<25xi8>
+      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64} : (!t) -> tensor<25xi8>
   %y = commsched.compute "y"(%a, %b, %c, %d) {commsched.runtime_ns = 1 : i64}
-      : (tensor<50xi8>, tensor<50xi8>, tensor<25xi8>, tensor<25xi8>)
-      -> tensor<4xi8>
+      : (!b50, !b50, tensor<25xi8>, tensor<25xi8>) -> !t
   %g = commsched.compute "back"(%dy, %x, %a, %b, %c, %d)
-      {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xi8>, tensor<4xi8>, tensor<50xi8>, tensor<50xi8>,
-         tensor<25xi8>, tensor<25xi8>) -> tensor<4xi8>
-  return %y, %g : tensor<4xi8>, tensor<4xi8>
+      {commsched.runtime_ns = 1 : i64} : (!t, !t, !b50, !b50,
+         tensor<25xi8>, tensor<25xi8>) -> !t
+  return %y, %g : !t, !t
 }
 
 // Of 100 bytes at most 30 may be saved, but 40 have to be.
@@ -100,21 +90,18 @@ func.func @estimators(
 // REMARK: remark: [Passed] Partitioned
 // REMARK-SAME: Function=over
 // REMARK-SAME: SavedBytes=40, SavedValues=2
-func.func @over(
-    %x: tensor<4xi8> {commsched.role = "input"},
-    %dy: tensor<4xi8> {commsched.role = "tangent"})
-    -> (tensor<4xi8>, tensor<4xi8>)
+func.func @over(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
       commsched.recompute = "must_save", commsched.runtime_ns = 1 : i64}
-      : (tensor<4xi8>) -> tensor<40xi8>
+      : (!t) -> tensor<40xi8>
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
-      commsched.runtime_ns = 1 : i64} : (tensor<4xi8>) -> tensor<60xi8>
+      commsched.runtime_ns = 1 : i64} : (!t) -> tensor<60xi8>
   %y = commsched.compute "y"(%a, %b) {commsched.runtime_ns = 1 : i64}
-      : (tensor<40xi8>, tensor<60xi8>) -> tensor<4xi8>
+      : (tensor<40xi8>, tensor<60xi8>) -> !t
   %g = commsched.compute "back"(%dy, %x, %a, %b)
-      {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xi8>, tensor<4xi8>, tensor<40xi8>, tensor<60xi8>)
-      -> tensor<4xi8>
-  return %y, %g : tensor<4xi8>, tensor<4xi8>
+      {commsched.runtime_ns = 1 : i64} : (!t, !t, tensor<40xi8>, tensor<60xi8>)
+      -> !t
+  return %y, %g : !t, !t
 }

@@ -21,6 +21,10 @@
 // RUN: commsched-opt %s --commsched-partition-joint=collectives=recompute \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
 
+!b4 = tensor<4xi8>
+!b10 = tensor<10xi8>
+!b40 = tensor<40xi8>
+!f40 = !commsched.future<!b40>
 commsched.group @dp size(4)
 
 // The backward needs "early" at once: gathering it again takes 60 ns that
@@ -46,38 +50,29 @@ commsched.group @dp size(4)
 // CHECK-NEXT: all_gather {{.*}}"more.start"
 // CHECK-NEXT: wait {{.*}}"more"
 // CHECK-NEXT: "g3"
-func.func @step(
-    %w0: tensor<10xi8> {commsched.role = "parameter"},
-    %w1: tensor<10xi8> {commsched.role = "parameter"},
-    %w2: tensor<10xi8> {commsched.role = "parameter"},
-    %dy: tensor<4xi8> {commsched.role = "tangent"})
-    -> (tensor<4xi8>, tensor<4xi8>)
+func.func @step(%w0: !b10 {commsched.role = "parameter"},
+    %w1: !b10 {commsched.role = "parameter"},
+    %w2: !b10 {commsched.role = "parameter"},
+    %dy: !b4 {commsched.role = "tangent"}) -> (!b4, !b4)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %s0 = commsched.all_gather %w0 on @dp dim(0) {commsched.name = "early.start",
-      commsched.runtime_ns = 60 : i64}
-      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
-  %early = commsched.wait %s0 {commsched.name = "early"}
-      : !commsched.future<tensor<40xi8>>
+      commsched.runtime_ns = 60 : i64} : !b10 -> !f40
+  %early = commsched.wait %s0 {commsched.name = "early"} : !f40
   %s1 = commsched.all_gather %w1 on @dp dim(0) {commsched.name = "more.start",
-      commsched.runtime_ns = 80 : i64}
-      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
-  %more = commsched.wait %s1 {commsched.name = "more"}
-      : !commsched.future<tensor<40xi8>>
+      commsched.runtime_ns = 80 : i64} : !b10 -> !f40
+  %more = commsched.wait %s1 {commsched.name = "more"} : !f40
   %s2 = commsched.all_gather %w2 on @dp dim(0) {commsched.name = "late.start",
-      commsched.runtime_ns = 50 : i64}
-      : tensor<10xi8> -> !commsched.future<tensor<40xi8>>
-  %late = commsched.wait %s2 {commsched.name = "late"}
-      : !commsched.future<tensor<40xi8>>
+      commsched.runtime_ns = 50 : i64} : !b10 -> !f40
+  %late = commsched.wait %s2 {commsched.name = "late"} : !f40
   %y = commsched.compute "y"(%early, %more, %late)
-      {commsched.runtime_ns = 10 : i64}
-      : (tensor<40xi8>, tensor<40xi8>, tensor<40xi8>) -> tensor<4xi8>
+      {commsched.runtime_ns = 10 : i64} : (!b40, !b40, !b40) -> !b4
   %g1 = commsched.compute "g1"(%dy, %early) {commsched.runtime_ns = 100 : i64}
-      : (tensor<4xi8>, tensor<40xi8>) -> tensor<4xi8>
+      : (!b4, !b40) -> !b4
   %g2 = commsched.compute "g2"(%g1, %late) {commsched.runtime_ns = 0 : i64}
-      : (tensor<4xi8>, tensor<40xi8>) -> tensor<4xi8>
+      : (!b4, !b40) -> !b4
   %g3 = commsched.compute "g3"(%g2, %more) {commsched.runtime_ns = 10 : i64}
-      : (tensor<4xi8>, tensor<40xi8>) -> tensor<4xi8>
-  return %y, %g3 : tensor<4xi8>, tensor<4xi8>
+      : (!b4, !b40) -> !b4
+  return %y, %g3 : !b4, !b4
 }
 
 // Views and casts of a gathered parameter are made again with it; what is

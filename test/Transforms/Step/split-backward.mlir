@@ -8,6 +8,8 @@
 // RUN:   --test-commsched-split-backward="function=@backward input-gradients=1" \
 // RUN:   | FileCheck %s --check-prefix=GIVEN
 
+!t = tensor<8xf32>
+!half = tensor<4xf32>
 commsched.group @g size(2)
 
 // The parameter depends on two gradients, of which one is scaled, so that the
@@ -68,57 +70,47 @@ commsched.group @g size(2)
 // GIVEN: commsched.all_gather
 
 func.func @step(
-    %w: tensor<4xf32> {commsched.role = "parameter", commsched.carried = 1 : i64},
-    %x: tensor<8xf32> {commsched.role = "input"}, %t: tensor<8xf32>)
-    -> (tensor<8xf32>, tensor<4xf32>) {
-  %s = call @forward(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  %d, %b, %g = call @backward(%w, %s, %t)
-      : (tensor<4xf32>, tensor<8xf32>, tensor<8xf32>)
-      -> (tensor<8xf32>, tensor<8xf32>, tensor<4xf32>)
-  %c = call @scale(%g) : (tensor<4xf32>) -> tensor<4xf32>
-  %n = call @optimizer(%c, %b) : (tensor<4xf32>, tensor<8xf32>) -> tensor<4xf32>
-  return %d, %n : tensor<8xf32>, tensor<4xf32>
+    %w: !half {commsched.role = "parameter", commsched.carried = 1 : i64},
+    %x: !t {commsched.role = "input"}, %t: !t) -> (!t, !half) {
+  %s = call @forward(%x) : (!t) -> !t
+  %d, %b, %g = call @backward(%w, %s, %t) : (!half, !t, !t) -> (!t, !t, !half)
+  %c = call @scale(%g) : (!half) -> !half
+  %n = call @optimizer(%c, %b) : (!half, !t) -> !half
+  return %d, %n : !t, !half
 }
 
-func.func private @scale(%d: tensor<4xf32>) -> tensor<4xf32> {
-  %c = commsched.compute "scale"(%d) : (tensor<4xf32>) -> tensor<4xf32>
-  return %c : tensor<4xf32>
+func.func private @scale(%d: !half) -> !half {
+  %c = commsched.compute "scale"(%d) : (!half) -> !half
+  return %c : !half
 }
 
-func.func private @forward(%x: tensor<8xf32>) -> tensor<8xf32>
+func.func private @forward(%x: !t) -> !t
     attributes {commsched.backward = @backward, commsched.joint = "joint",
                 commsched.num_forward_outputs = 0 : i64} {
-  %s = commsched.compute "saved"(%x) : (tensor<8xf32>) -> tensor<8xf32>
-  return %s : tensor<8xf32>
+  %s = commsched.compute "saved"(%x) : (!t) -> !t
+  return %s : !t
 }
 
-func.func private @backward(
-    %w: tensor<4xf32> {
+func.func private @backward(%w: !half {
       commsched.role = "parameter"},
-    %s: tensor<8xf32> {
+    %s: !t {
       commsched.role = "saved_activation"},
-    %t: tensor<8xf32> {commsched.freeable, commsched.role = "tangent"})
-    -> (tensor<8xf32> {commsched.name = "dx"}, tensor<8xf32>, tensor<4xf32>)
+    %t: !t {commsched.freeable, commsched.role = "tangent"})
+    -> (!t {commsched.name = "dx"}, !t, !half)
     attributes {commsched.forward = @forward, commsched.joint = "joint"} {
-  %v = commsched.compute "view"(%t) {alias = 0 : i64}
-      : (tensor<8xf32>) -> tensor<8xf32>
-  %f = commsched.all_gather %w on @g dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<8xf32>>
-  %h = commsched.compute "activation_backward"(%v)
-      : (tensor<8xf32>) -> tensor<8xf32>
-  %p = commsched.compute "product_of_weight"(%h, %s)
-      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  %v = commsched.compute "view"(%t) {alias = 0 : i64} : (!t) -> !t
+  %f = commsched.all_gather %w on @g dim(0) : !half -> !commsched.future<!t>
+  %g = commsched.wait %f : !commsched.future<!t>
+  %h = commsched.compute "activation_backward"(%v) : (!t) -> !t
+  %p = commsched.compute "product_of_weight"(%h, %s) : (!t, !t) -> !t
   %f2 = commsched.reduce_scatter %p on @g reduction(sum) dim(0)
-      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
-  %d = commsched.compute "product_of_input"(%h, %g)
-      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-  %r = commsched.wait %f2 : !commsched.future<tensor<4xf32>>
-  %b = commsched.compute "bias"(%v) : (tensor<8xf32>) -> tensor<8xf32>
-  return %d, %b, %r : tensor<8xf32>, tensor<8xf32>, tensor<4xf32>
+      : !t -> !commsched.future<!half>
+  %d = commsched.compute "product_of_input"(%h, %g) : (!t, !t) -> !t
+  %r = commsched.wait %f2 : !commsched.future<!half>
+  %b = commsched.compute "bias"(%v) : (!t) -> !t
+  return %d, %b, %r : !t, !t, !half
 }
 
-func.func private @optimizer(%d: tensor<4xf32>, %b: tensor<8xf32>)
-    -> tensor<4xf32> {
-  return %d : tensor<4xf32>
+func.func private @optimizer(%d: !half, %b: !t) -> !half {
+  return %d : !half
 }
