@@ -1,9 +1,10 @@
-// RUN: commsched-opt %s -split-input-file --remark-policy=all \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir -split-input-file --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched \
 // RUN:   --test-commsched-split-backward -o %t 2> %t.remarks
 // RUN: FileCheck %s --check-prefix=LINKS < %t.remarks
 // RUN: FileCheck %s < %t
-// RUN: commsched-opt %s -split-input-file --remark-policy=all \
+// RUN: commsched-opt %t.mlir -split-input-file --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched \
 // RUN:   --test-commsched-split-backward=input-gradients=0 -o %t 2> %t.remarks
 // RUN: FileCheck %s --check-prefix=GIVEN < %t.remarks
@@ -41,54 +42,36 @@ func.func @step(
 
 // -----
 
-// LINKS: BackwardNotSplit
-// GIVEN: its body is not one block
-// SPLIT: func.func @backward(
-func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+// LINKS-COUNT-4: BackwardNotSplit
+// SPLIT-COUNT-4: func.func @backward(
+!t = tensor<4xf32>
+func.func @backward(%x: !t) -> (!t, !t) {
+  ROW
+}
+
+// -----
+
+  // GIVEN: its body is not one block
   cf.br ^end
 ^end:
-  return %x, %x : tensor<4xf32>, tensor<4xf32>
-}
+  return %x, %x : !t, !t
 
-// -----
+  // Both results are computed by the same operation.
+  // GIVEN: all of its operations compute gradients of inputs
+  %0 = commsched.compute "a"(%x) : (!t) -> !t
+  return %0, %0 : !t, !t
 
-// Both results are computed by the same operation.
+  // What the second half would write is an argument of both.
+  // GIVEN: 'add_' computes gradients of weights and may write memory that gradients of inputs are computed from
+  %0 = commsched.compute "a"(%x) : (!t) -> !t
+  %1 = commsched.compute "add_"(%x) {alias = 0 : i64, mutates = array<i64: 0>} : (!t) -> !t
+  return %0, %1 : !t, !t
 
-// LINKS: BackwardNotSplit
-// GIVEN: all of its operations compute gradients of inputs
-// SPLIT: func.func @backward(
-func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0, %0 : tensor<4xf32>, tensor<4xf32>
-}
-
-// -----
-
-// What the second half would write is an argument of both.
-
-// LINKS: BackwardNotSplit
-// GIVEN: 'add_' computes gradients of weights and may write memory that gradients of inputs are computed from
-// SPLIT: func.func @backward(
-func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = commsched.compute "add_"(%x) {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  return %0, %1 : tensor<4xf32>, tensor<4xf32>
-}
-
-// -----
-
-// The first half writes what the second reads before: both are of the first.
-
-// LINKS: BackwardNotSplit
-// GIVEN: all of its operations compute gradients of inputs
-// SPLIT: func.func @backward(
-func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = commsched.compute "add_"(%x) {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  return %1, %0 : tensor<4xf32>, tensor<4xf32>
-}
+  // The first half writes what the second reads before: both are of the first.
+  // GIVEN: all of its operations compute gradients of inputs
+  %0 = commsched.compute "a"(%x) : (!t) -> !t
+  %1 = commsched.compute "add_"(%x) {alias = 0 : i64, mutates = array<i64: 0>} : (!t) -> !t
+  return %1, %0 : !t, !t
 
 // -----
 
@@ -103,13 +86,14 @@ func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 // SPLIT: func.func @caller(%[[X:[a-z0-9]+]]:
 // SPLIT-NEXT: call @backward_input(%[[X]])
 // SPLIT-NEXT: call @backward_weight(%[[X]])
-func.func @backward(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = commsched.compute "b"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+!t = tensor<4xf32>
+func.func @backward(%x: !t) -> (!t, !t) {
+  %0 = commsched.compute "a"(%x) : (!t) -> !t
+  %1 = commsched.compute "b"(%x) : (!t) -> !t
+  return %0, %1 : !t, !t
 }
-func.func @caller(%x: tensor<4xf32>) {
-  call @backward(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
-  %f = constant @backward : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+func.func @caller(%x: !t) {
+  call @backward(%x) : (!t) -> (!t, !t)
+  %f = constant @backward : (!t) -> (!t, !t)
   return
 }
