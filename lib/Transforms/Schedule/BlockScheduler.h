@@ -298,6 +298,9 @@ private:
 
   /// Once it was needed.
   std::unique_ptr<MergingSearch> merging;
+  /// The way to merge that was chosen for the limit before, with its schedule
+  /// for that: a sketch of it for another limit may say little.
+  std::optional<MergingSearch::Candidate> lastMerged;
   /// The copy that this is about; null for the block of a function.
   std::unique_ptr<SplitProgram> split;
   /// Once it was needed; empty if there is none.

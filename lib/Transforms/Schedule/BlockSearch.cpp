@@ -135,6 +135,10 @@ BlockSearch::findMerged(const Order &unmerged,
       getOrMakeMerging().findPromising(unmerged, stepOptions, numPromising);
   if (failed(promising))
     return failure();
+  if (lastMerged && llvm::none_of(*promising, [&](const auto &candidate) {
+        return candidate.choice == lastMerged->choice;
+      }))
+    promising->push_back(*lastMerged);
   StepSchedulerOptions quickly = withoutSlack(withLittleEffort(stepOptions));
   auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
     FailureOr<StepSchedule> step =
@@ -258,6 +262,7 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(const StepSchedule &unmerged,
     if (failed(step))
       return failure();
     traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
+    lastMerged = {choice, *step, refined->isRefined};
     return measure(std::move(*step), choice, limitBytes);
   }
   traceSchedule("chosen:", "no merging, which saves too little", unmerged,

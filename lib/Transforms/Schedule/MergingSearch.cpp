@@ -202,8 +202,8 @@ public:
 
   LogicalResult run();
 
-  /// The best ones, the best first, and last the one of the fewest collectives
-  /// among those that are nearly as good.
+  /// The best ones, the best first, then the one of the fewest collectives
+  /// among those that are nearly as good, and the local optima.
   SmallVector<Candidate> takeBest(size_t count) const;
 
 private:
@@ -212,16 +212,21 @@ private:
   }
   const Rules &getBestRules() const { return search.sketches[*best].rules; }
   bool isLimited() const { return stepOptions.limitBytes != unlimited; }
+  /// In smaller programs refinement reaches what other rules would, and more.
+  bool isLarge() const { return unmerged.size() >= 4096; }
   void offer(size_t sketch);
   bool isHopeless(const BucketChoice &choice) const;
   LogicalResult sketch(ArrayRef<Rules> tried);
   FailureOr<bool> improve(const Rules &rules);
   std::vector<PlanRule> listUniform() const;
   Rules applyToParameters(const PlanRule &rule) const;
+  Rules applyToKind(size_t kind, const PlanRule &rule) const;
   LogicalResult vary(size_t kind, function_ref<bool(PlanRule &)> change);
   LogicalResult varySizes(size_t kind, size_t first, size_t length);
   LogicalResult varyKind(size_t kind);
   LogicalResult varyParts(size_t length);
+  LogicalResult varySizesOfAll();
+  LogicalResult varyRule(size_t kind);
 
   MergingSearch &search;
   const Order &unmerged;
@@ -232,6 +237,8 @@ private:
   /// best one of them.
   std::vector<size_t> seen;
   std::optional<size_t> best;
+  /// Those whose sizes cannot be varied for the better.
+  std::vector<size_t> optima;
 };
 
 void MergingSearch::Descent::offer(size_t sketch) {
@@ -357,6 +364,8 @@ LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
   rules[kind].isCoalesced = !rules[kind].isCoalesced;
   if (failed(sketch(rules)))
     return failure();
+  if (isLarge() && failed(varyRule(kind)))
+    return failure();
   for (int32_t distance : {-1, 1}) {
     auto move = [&](PlanRule &rule) {
       std::optional<int32_t> next =
@@ -406,6 +415,14 @@ MergingSearch::Descent::applyToParameters(const PlanRule &rule) const {
   return rules;
 }
 
+/// A rule for one kind, where all others travel alone.
+MergingSearch::Rules
+MergingSearch::Descent::applyToKind(size_t kind, const PlanRule &rule) const {
+  Rules rules(search.mergeable.kinds.size(), PlanRule::bySize(0));
+  rules[kind] = rule;
+  return rules;
+}
+
 /// Varies parts of that length of all kinds, or what a kind shares.
 LogicalResult MergingSearch::Descent::varyParts(size_t length) {
   for (auto [kind, collectives] : llvm::enumerate(search.mergeable.kinds)) {
@@ -423,6 +440,32 @@ LogicalResult MergingSearch::Descent::varyParts(size_t length) {
   return success();
 }
 
+/// Varies the sizes of ever smaller parts while that is better.
+LogicalResult MergingSearch::Descent::varySizesOfAll() {
+  for (size_t length = numPlanParts; length > 0; length /= 2) {
+    std::optional<size_t> before = best;
+    if (failed(varyParts(length)))
+      return failure();
+    if (best == before && length < numPlanParts)
+      break;
+  }
+  return success();
+}
+
+/// Tries other rules for a kind, which the steps from size to size do not
+/// reach.
+LogicalResult MergingSearch::Descent::varyRule(size_t kind) {
+  for (PlanRule rule :
+       {PlanRule::byModules(1), PlanRule::byModules(0), PlanRule::bySize(25)}) {
+    Rules rules = getBestRules();
+    rule.isCoalesced = rules[kind].isCoalesced;
+    rules[kind] = rule;
+    if (failed(sketch(rules)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult MergingSearch::Descent::run() {
   for (size_t index = 0; index < search.sketches.size(); ++index)
     if (search.sketches[index].candidate.step.fits(stepOptions.limitBytes))
@@ -434,17 +477,25 @@ LogicalResult MergingSearch::Descent::run() {
   for (const PlanRule &rule : uniform)
     if (rule.kind == PlanRule::Kind::Modules)
       simple.push_back(applyToParameters(rule));
+  for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
+    for (int32_t percent : {25, 12})
+      simple.push_back(applyToKind(kind, PlanRule::bySize(percent)));
   if (failed(sketch(simple)))
     return failure();
   if (!best)
     return success();
-  for (size_t length = numPlanParts; length > 0; length /= 2) {
-    std::optional<size_t> before = best;
-    if (failed(varyParts(length)))
+  std::optional<size_t> before;
+  do {
+    if (failed(varySizesOfAll()))
       return failure();
-    if (best == before && length < numPlanParts)
+    if (!isLarge())
       break;
-  }
+    optima.push_back(*best);
+    before = best;
+    for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
+      if (failed(varyRule(kind)))
+        return failure();
+  } while (best != before && numLeft > 0);
   return success();
 }
 
@@ -485,6 +536,8 @@ MergingSearch::Descent::takeBest(size_t count) const {
       fewest = index;
   if (fewest)
     add(*fewest);
+  for (size_t index : optima)
+    add(index);
   return result;
 }
 

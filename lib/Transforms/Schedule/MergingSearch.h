@@ -63,9 +63,10 @@ public:
   };
 
   /// The ways with the best sketches within the limit of the options, the best
-  /// one first, at most `count`; none if the block has buckets already.
-  /// `unmerged` is a schedule for that limit, whose order of computation the
-  /// merged programs get. Emits an error if there is no program to a way.
+  /// one first, at most `count`, and then other local optima of the search;
+  /// none if the block has buckets already. `unmerged` is a schedule for that
+  /// limit, whose order of computation the merged programs get. Emits an error
+  /// if there is no program to a way.
   FailureOr<SmallVector<Candidate>>
   findPromising(const schedule::Order &unmerged,
                 const schedule::StepSchedulerOptions &stepOptions,
