@@ -9,12 +9,6 @@
 #include "FlowNetwork.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
-#include <limits>
-#include <optional>
-#include <random>
-#include <tuple>
-
 using namespace mlir::commsched::partition::testing;
 
 namespace {

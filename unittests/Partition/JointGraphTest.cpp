@@ -9,8 +9,6 @@
 #include "CommSched/Partition/JointGraph.h"
 #include "TestGraphs.h"
 
-#include <limits>
-
 using namespace mlir::commsched::partition::testing;
 
 namespace {

@@ -9,10 +9,6 @@
 #include "CommSched/Partition/SavedValues.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
-#include <limits>
-#include <random>
-#include <tuple>
 #include <vector>
 
 using namespace mlir::commsched::partition::testing;

@@ -10,8 +10,6 @@
 #include "ReferenceMinCut.h"
 #include "TestGraphs.h"
 
-#include <random>
-
 using namespace mlir::commsched::partition::testing;
 
 /// Prices of so many nanoseconds a byte, and the costs of the graph.

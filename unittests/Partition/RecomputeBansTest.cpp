@@ -9,11 +9,8 @@
 #include "CommSched/Partition/MinCut.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
 #include <functional>
 #include <queue>
-#include <set>
-#include <tuple>
 
 using namespace mlir::commsched::partition::testing;
 

@@ -9,10 +9,6 @@
 #include "CommSched/Partition/SavedValues.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
-#include <random>
-#include <set>
-
 using namespace mlir::commsched::partition::testing;
 
 namespace {

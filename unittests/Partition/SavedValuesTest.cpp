@@ -10,8 +10,6 @@
 #include "CommSched/Partition/Classification.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
-
 using namespace mlir::commsched::partition::testing;
 
 static std::string saveAsEager(const TextGraph &graph) {

@@ -9,8 +9,6 @@
 #include "CommSched/Partition/PricedCut.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
-
 using namespace mlir::commsched::partition::testing;
 
 static std::string findInputs(const TextGraph &graph, int64_t segmentBytes) {

@@ -10,9 +10,6 @@
 #include "ReferenceSplit.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
-#include <random>
-
 using namespace mlir::commsched::partition::testing;
 
 namespace {

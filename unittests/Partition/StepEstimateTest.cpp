@@ -10,10 +10,6 @@
 #include "CommSched/Partition/SavedValues.h"
 #include "TestGraphs.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-
 using namespace mlir::commsched::partition::testing;
 
 static StepEstimate estimate(const TextGraph &graph, const std::string &saved,

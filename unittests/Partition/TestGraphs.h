@@ -38,6 +38,12 @@
 #include "Statements.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <tuple>
 
 namespace mlir::commsched::partition::testing {
 

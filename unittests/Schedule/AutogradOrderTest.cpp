@@ -9,8 +9,6 @@
 #include "CommSched/Schedule/Inductor/AutogradOrder.h"
 #include "TestProblems.h"
 
-#include <set>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

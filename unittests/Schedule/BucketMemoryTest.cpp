@@ -9,8 +9,6 @@
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "TestProblems.h"
 
-#include <random>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

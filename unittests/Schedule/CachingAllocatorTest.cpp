@@ -12,8 +12,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <limits>
-#include <random>
 #include <vector>
 
 using namespace mlir::commsched::schedule::testing;

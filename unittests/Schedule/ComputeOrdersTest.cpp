@@ -9,8 +9,6 @@
 #include "Step/ComputeOrders.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

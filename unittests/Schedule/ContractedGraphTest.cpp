@@ -11,9 +11,6 @@
 #include "ReferenceConvexSets.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <random>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -9,8 +9,6 @@
 #include "Model/EditableSchedule.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -10,9 +10,6 @@
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <map>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -10,9 +10,6 @@
 #include "ReferenceExposure.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <limits>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

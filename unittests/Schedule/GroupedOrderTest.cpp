@@ -9,10 +9,6 @@
 #include "CommSched/Schedule/Graphs/GroupedOrder.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <set>
-#include <tuple>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

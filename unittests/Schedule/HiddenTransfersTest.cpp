@@ -9,10 +9,6 @@
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <limits>
-#include <random>
-
 using namespace mlir::commsched::schedule::testing;
 
 /// Transfers of `durationNs` in both directions.

@@ -9,8 +9,6 @@
 #include "CommSched/Schedule/Interleave/Interleaving.h"
 #include "TestProblems.h"
 
-#include <limits>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

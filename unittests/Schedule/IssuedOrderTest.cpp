@@ -13,31 +13,6 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-TEST(IssuedOrder, FollowsAnExample) {
-  TimelineExample example;
-  IssuedOrder issued(example.problem, {});
-  EXPECT_EQ(issued.liveBytes(), 6144);
-  issued.issue(TimelineExample::gatherA);
-  issued.issue(TimelineExample::mm);
-  EXPECT_TRUE(issued.contains(TimelineExample::mm));
-  EXPECT_FALSE(issued.contains(TimelineExample::gatherB));
-  EXPECT_EQ(issued.nowNs(), 60);
-  EXPECT_EQ(issued.freeNs(0), 100);
-  EXPECT_EQ(issued.liveBytes(), 6144 + 2 * 4096);
-  issued.issue(TimelineExample::gatherB);
-  EXPECT_EQ(issued.endNs(TimelineExample::gatherB), 150);
-  issued.issue(TimelineExample::waitA);
-  EXPECT_EQ(issued.nowNs(), 100);
-  EXPECT_EQ(issued.takePeak(), 6144 + 3 * 4096);
-  issued.issue(TimelineExample::addA);
-  // The sum is made before its operands go.
-  EXPECT_EQ(issued.takePeak(), 6144 + 4 * 4096);
-  EXPECT_EQ(issued.liveBytes(), 6144 + 2 * 4096);
-  EXPECT_EQ(issued.takePeak(), 6144 + 2 * 4096);
-  EXPECT_EQ(issued.computedNs(), 90);
-  EXPECT_EQ(issued.takeOrder(), (Order{0, 1, 2, 3, 4}));
-}
-
 /// Issues `order` and compares each state with the simulations.
 void checkAlong(const Problem &problem, const Order &order,
                 const Contention &contention) {
@@ -71,6 +46,7 @@ void checkAlong(const Problem &problem, const Order &order,
               std::max(before, memory.allocatedBytes[place]));
   }
   ASSERT_EQ(issued.order(), order);
+  ASSERT_EQ(issued.takeOrder(), order);
 }
 
 TEST(IssuedOrder, EqualsTheSimulations) {

@@ -11,8 +11,6 @@
 #include "TestProblems.h"
 
 #include <cmath>
-#include <map>
-#include <random>
 
 using namespace mlir::commsched::schedule::testing;
 

@@ -9,11 +9,6 @@
 #include "CommSched/Schedule/Inductor/ListScheduler.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <limits>
-#include <set>
-#include <tuple>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

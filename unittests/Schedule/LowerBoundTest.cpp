@@ -58,34 +58,6 @@ TEST(LowerBound, ReportsTheProblemsOwnError) {
   EXPECT_EQ(computeLowerBound(problem).error(), "the problem is not finalized");
 }
 
-TEST(LowerBound, NoOrderBeatsItAndSomeReachIt) {
-  int reached = 0;
-  for (uint64_t seed : Seeds(400)) {
-    RandomProblemOptions options;
-    options.maxNodes = 8;
-    options.maxStreams = 2;
-    options.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, options);
-    ReferenceBestStep best(problem);
-    LowerBound bound = need(computeLowerBound(problem));
-    EXPECT_LE(bound.ns(), best.stepNs);
-    reached += bound.ns() == best.stepNs;
-  }
-  // A bound that is often the optimum is no empty promise.
-  EXPECT_GT(reached, 60);
-}
-
-TEST(LowerBound, LargeProblemsKeepAboveIt) {
-  for (uint64_t seed : Seeds(500)) {
-    RandomProblemOptions options;
-    options.maxNodes = 200;
-    Problem problem = makeRandomProblem(seed, options);
-    LowerBound bound = need(computeLowerBound(problem));
-    Order order = makeRandomOrder(seed, problem);
-    EXPECT_LE(bound.ns(), simulate(problem, order)->stepNs);
-  }
-}
-
 /// The bound of a problem that has one.
 TightLowerBound getBound(const Problem &problem) {
   return need(computeTightLowerBound(problem));
@@ -287,6 +259,7 @@ TEST(TightLowerBound, NoOrderBeatsItAndManyReachIt) {
   }
   // 1,982 of the first 2,000, where the plain bound reaches 1,504.
   EXPECT_GT(reached * 100, seeds.size() * 97);
+  EXPECT_GT(reachedByPlain * 100, seeds.size() * 60);
   EXPECT_LT(reachedByPlain * 100, seeds.size() * 80);
 }
 

@@ -9,8 +9,6 @@
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -9,10 +9,6 @@
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <map>
-#include <set>
-#include <tuple>
 #include <utility>
 
 using namespace mlir::commsched::schedule::testing;

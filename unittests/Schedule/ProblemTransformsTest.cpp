@@ -9,11 +9,6 @@
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <random>
-#include <set>
-#include <tuple>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

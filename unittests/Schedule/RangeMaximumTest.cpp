@@ -9,9 +9,6 @@
 #include "Model/RangeMaximum.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <limits>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

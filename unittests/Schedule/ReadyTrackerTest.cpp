@@ -9,8 +9,6 @@
 #include "Model/ReadyTracker.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -15,7 +15,6 @@
 #include "ValueProgram.h"
 
 #include <functional>
-#include <optional>
 
 using namespace mlir::commsched::schedule::testing;
 

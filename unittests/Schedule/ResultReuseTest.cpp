@@ -9,11 +9,6 @@
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-#include <map>
-#include <random>
-#include <set>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

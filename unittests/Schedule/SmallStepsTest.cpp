@@ -10,8 +10,6 @@
 #include "ReferenceBestStep.h"
 #include "TestProblems.h"
 
-#include <algorithm>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

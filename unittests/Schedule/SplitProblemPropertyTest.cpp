@@ -16,9 +16,6 @@
 #include "TestProblems.h"
 #include "ValueProgram.h"
 
-#include <set>
-#include <tuple>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

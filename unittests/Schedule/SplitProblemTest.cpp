@@ -7,11 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Splitting/SplitProblem.h"
-#include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 #include "TestProblems.h"
-
-#include <algorithm>
-#include <limits>
 
 using namespace mlir::commsched::schedule::testing;
 
@@ -149,39 +145,6 @@ TEST(SplitProblem, NodesAreFoundBothWays) {
   EXPECT_EQ(split.originalOf(split.sliceOf(0, 0, 3)), noNode);
 }
 
-TEST(SplitProblem, MemoryIsThatOfTheWrittenProgram) {
-  // The same program by hand.
-  TextProblem written(R"(
-    input = 10 -> 8; slice0 = 1 input -> 4; g0 = start 25 slice0 -> 16
-    slice1 = 1 input -> 4; g1 = start 25 slice1 -> 16; wait g0
-    mm0 = 55 g0' -> 32; s0 = start 35 mm0 -> 8; wait g1; mm1 = 55 g1' -> 32
-    s1 = start 35 mm1 -> 8; wait s0; wait s1; whole = 2 s0' s1' -> 16
-    use = 10 whole -> 16)");
-  ASSERT_TRUE(written.check());
-
-  SplitProblem split = Block().split();
-  MemoryTimeline expected =
-      need(simulateMemory(written, written.programOrder()));
-  auto chunk = [&](NodeId node, int32_t index) {
-    return split.chunkOf(node, index);
-  };
-  Order order = {split.nodeOf(Block::input)};
-  for (int32_t i : {0, 1}) {
-    order.push_back(split.sliceOf(0, 0, i));
-    order.push_back(chunk(Block::gather, i));
-  }
-  for (int32_t i : {0, 1})
-    for (NodeId node : {Block::waitGather, Block::mm, Block::scatter})
-      order.push_back(chunk(node, i));
-  for (int32_t i : {0, 1})
-    order.push_back(chunk(Block::waitScatter, i));
-  order.push_back(split.wholeOf(0, 0));
-  order.push_back(split.nodeOf(Block::use));
-  MemoryTimeline actual = need(simulateMemory(split.getProblem(), order));
-  EXPECT_EQ(actual.allocatedBytes, expected.allocatedBytes);
-  EXPECT_EQ(actual.remainingBytes, expected.remainingBytes);
-}
-
 TEST(SplitProblem, SectionsEndWhereAllChunksAreNeeded) {
   // Two products whose results nothing but the next one needs, and a cheap
   // operation of the region behind another one that needs the first whole.
@@ -217,30 +180,6 @@ TEST(SplitProblem, RegionsFollowOnEachOther) {
   // three slices.
   EXPECT_EQ(simulateMemory(split.getProblem(), split.place())->peakBytes, 120);
   EXPECT_EQ(split.specOf(mm), 1);
-}
-
-TEST(SplitProblem, BucketsAreMergedOnTop) {
-  // Two gathers for two other products before and behind a block.
-  Block block;
-  Problem &problem = block.problem;
-  std::vector<NodeId> starts;
-  for (int i = 0; i < 2; ++i) {
-    NodeId start = addStart(problem, 20, {}, /*stream=*/1);
-    addCompute(problem, 10, {problem.addWait(start)});
-    starts.push_back(start);
-  }
-  problem.finalize();
-  SplitProblem split = block.split();
-  Bucket bucket;
-  for (NodeId start : starts)
-    bucket.starts.push_back(split.nodeOf(start));
-  BucketedProblem merged = need(BucketedProblem::create(
-      split.getProblem(), {bucket}, {{1, 30, 1, {}}}, BucketBuffers::LeftOut));
-  Order order = need(merged.place());
-  EXPECT_EQ(merged.getProblem().numNodes(),
-            split.getProblem().numNodes() - 4 + 4);
-  // The products' chunks keep their places.
-  EXPECT_NE(merged.nodeOf(split.chunkOf(Block::mm, 1)), noNode);
 }
 
 std::string errorOf(const Problem &problem,

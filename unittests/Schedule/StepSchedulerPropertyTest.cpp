@@ -11,8 +11,6 @@
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "TestProblems.h"
 
-#include <map>
-
 using namespace mlir::commsched::schedule::testing;
 
 namespace {

@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What the tests of Schedule share: problems, random ones among them, and what
-// checks and simulates orders.
+// What the tests of Schedule share: problems, random ones among them, what
+// checks and simulates orders, and the part of the standard library that most
+// of them use.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +26,15 @@
 #include "RandomProblem.h"
 #include "RandomStep.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <limits>
+#include <map>
 #include <numeric>
+#include <optional>
+#include <random>
+#include <set>
+#include <tuple>
 
 namespace mlir::commsched::schedule::testing {
 
