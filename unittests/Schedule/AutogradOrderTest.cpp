@@ -63,30 +63,17 @@ Order mimicSlowly(const Problem &problem, NodeId firstBackward,
 /// before it and an activation. Each holds 10 bytes. Checkpoints are there from
 /// the start: every second activation is made of one.
 Problem makeCheckpointed(int32_t layers) {
-  Problem problem;
-  std::vector<BufferId> activations;
-  for (int32_t layer = 0; layer < layers; ++layer) {
-    NodeId node = problem.addNode(NodeKind::Compute, 1);
-    if (layer % 2 == 0) {
-      problem.addUse(problem.addBuffer(10, noNode, true), node);
-    } else {
-      problem.addDependence(node - 1, node, DependenceKind::Data);
-      problem.addUse(activations.back(), node);
-    }
-    activations.push_back(problem.addBuffer(10, node, true));
+  std::string text = repeat(layers / 2, R"(
+    checkpoint$ = arg 10; a$ = 1 checkpoint$ -> 10; b$ = 1 a$ -> 10)");
+  std::string gradient = "tangent";
+  text += "tangent = arg 10;";
+  for (int32_t i = layers / 2; i-- > 0;) {
+    std::string id = std::to_string(i);
+    text += "db" + id + " = 1 b" + id + " " + gradient + " -> 10; da" + id +
+            " = 1 a" + id + " db" + id + " -> 10" + (i > 0 ? ";" : "!");
+    gradient = "da" + id;
   }
-  BufferId gradient = problem.addBuffer(10, noNode, true);
-  for (int32_t layer = layers - 1; layer >= 0; --layer) {
-    NodeId node = problem.addNode(NodeKind::Compute, 1);
-    problem.addDependence(layer, node, DependenceKind::Data);
-    if (layer < layers - 1)
-      problem.addDependence(node - 1, node, DependenceKind::Data);
-    problem.addUse(gradient, node);
-    problem.addUse(activations[layer], node);
-    gradient = problem.addBuffer(10, node, layer > 0);
-  }
-  problem.finalize();
-  return problem;
+  return TextProblem(text);
 }
 
 int64_t getPeak(const Problem &problem, const Order &order) {

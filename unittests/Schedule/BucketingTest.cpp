@@ -140,14 +140,6 @@ using Starts = std::vector<NodeId>;
 
 constexpr int64_t huge = std::numeric_limits<int64_t>::max();
 
-/// A start and, directly behind it, its wait.
-NodeId addCollective(Problem &problem,
-                     std::initializer_list<NodeId> operands = {}) {
-  NodeId start = addStart(problem, 1, operands);
-  problem.addWait(start);
-  return start;
-}
-
 Bucketing form(const Problem &problem, const Candidates &candidates,
                const BucketingOptions &options = {{{huge}}}) {
   return need(formBuckets(problem, candidates, options));
@@ -184,13 +176,15 @@ std::vector<int32_t> indicesOf(const Bucketing &bucketing) {
 /// Collectives that have nothing to do with each other, of the given sizes and
 /// one key.
 struct Independent {
-  Problem problem;
+  TextProblem problem;
   Candidates candidates;
 
-  explicit Independent(const std::vector<int64_t> &sizes) {
+  explicit Independent(const std::vector<int64_t> &sizes)
+      : problem(repeat(static_cast<int32_t>(sizes.size()),
+                       "s$ = start 1; wait s$")) {
     for (int64_t bytes : sizes)
-      candidates.push_back({addCollective(problem), 0, bytes});
-    problem.finalize();
+      candidates.push_back(
+          {static_cast<NodeId>(2 * candidates.size()), 0, bytes});
   }
 };
 
@@ -240,18 +234,14 @@ TEST(Bucketing, KeepsToTheLargestCount) {
 
 /// A chain of collectives, and one that has nothing to do with it.
 struct ChainAndOne {
-  Problem problem;
+  TextProblem problem;
   Candidates candidates;
 
-  explicit ChainAndOne(int32_t length) {
-    for (int32_t i = 0; i < length; ++i) {
-      NodeId start = addCollective(problem);
-      if (i > 0)
-        problem.addDependence(start - 1, start, DependenceKind::Data);
+  explicit ChainAndOne(int32_t length)
+      : problem("s-1' = arg 0;" + repeat(length, "s$ = start 1 s^'; wait s$") +
+                "other = start 1; wait other") {
+    for (NodeId start = 0; start < problem.numNodes(); start += 2)
       candidates.push_back({start, 0, 1});
-    }
-    candidates.push_back({addCollective(problem), 0, 1});
-    problem.finalize();
   }
 };
 

@@ -170,21 +170,18 @@ TEST(StepConstruction, ExclusiveStreamsTakeTurns) {
 TEST(StepConstruction, PipelinesAChainOfGathers) {
   for (uint64_t seed : Seeds(200)) {
     Random random(seed);
-    Problem problem;
+    std::string text = "p-1 = arg 0;";
     std::vector<int64_t> gathersNs, productsNs;
-    NodeId last = noNode;
     for (int64_t i = 0, size = 1 + random.below(12); i < size; ++i) {
       gathersNs.push_back(random.below(100));
       productsNs.push_back(random.below(100));
-      NodeId gather = addStart(problem, gathersNs.back());
-      NodeId wait = problem.addWait(gather);
-      problem.addUse(problem.addBuffer(80, gather, /*freed=*/true), wait);
-      NodeId product = addCompute(problem, productsNs.back(), {wait});
-      problem.setExpensive(product);
-      if (last != noNode)
-        problem.addDependence(last, product, DependenceKind::Data);
-      last = product;
+      std::string id = std::to_string(i);
+      text += "g" + id + " = start " + std::to_string(gathersNs.back()) +
+              " -> 80; wait g" + id + "; p" + id + " = mm " +
+              std::to_string(productsNs.back()) + " data:g" + id + "' p" +
+              std::to_string(i - 1) + ";";
     }
+    TextProblem problem(text);
     // A flow shop of two machines with a fixed order: some gather has kept its
     // stream busy until then, and products the compute stream from then on.
     int64_t gatheredNs = 0, optimumNs = 0;
@@ -195,7 +192,6 @@ TEST(StepConstruction, PipelinesAChainOfGathers) {
         restNs += productsNs[j];
       optimumNs = std::max(optimumNs, gatheredNs + restNs);
     }
-    ASSERT_TRUE(problem.finalize());
     StepStructure structure = *StepStructure::create(problem);
     Order order = StepConstruction(structure, getProgramComputeOrder(structure))
                       .construct({})
