@@ -70,6 +70,10 @@ TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
   program = gathers.merge(cost);
   EXPECT_NE(program->bucket(0).copyIn, noNode);
   EXPECT_EQ(program->bucket(0).copyOut, noNode);
+  // What is packed stays until the wait, also while the overwriting operation
+  // runs.
+  EXPECT_EQ(toText(*program, {0, 3, 1, 2, 7, 4, 5, 6}),
+            "120 130 150:70 100:70 370 370 340 340 40");
   // Without buffers, a copy-in without cost has no node.
   program = BucketedProblem::create(gathers.problem, gathers.buckets, {cost});
   EXPECT_EQ(program->bucket(0).copyIn, noNode);
