@@ -120,6 +120,7 @@ class Run:
             self.check(False, f"rank {rank} does not come to its end")
             return
         result = json.loads(path.read_text())
+        flight = output / f"flight-{rank}.json"
         patterns = self.expected.get_errors(rank)
         error = result["error"]
         self.errors.append(f"  rank {rank}: {error}")
@@ -128,6 +129,7 @@ class Run:
                        f"rank {rank} lacks '{pattern}': {error}")
         if not patterns:
             self.check(not error, f"rank {rank} has an error: {error}")
+            self.check(not flight.exists(), f"rank {rank} writes a record")
         self.check(bool(result["left"]) == bool(error),
                    f"rank {rank}: finalize gives {result['left']}")
         self.check("\n" not in error and not error[:1].isupper(),
@@ -136,13 +138,15 @@ class Run:
         taken = result["act_ms"] + result["leave_ms"]
         self.check(taken <= limit, f"rank {rank} takes {taken} ms")
         if self.expected.pending and rank in self.expected.pending_on:
-            self.check_flight_record(rank, output / f"flight-{rank}.json")
+            self.check_flight_record(rank, flight, error)
 
-    def check_flight_record(self, rank, path):
+    def check_flight_record(self, rank, path, error):
         if not path.exists():
             self.check(False, f"rank {rank} writes no flight record")
             return
         record = json.loads(path.read_text())
+        self.check((record["rank"], record["error"]) == (rank, error),
+                   f"record of rank {record['rank']}: {record['error']}")
         for key in ("version", "entries", "pg_config", "pg_status"):
             self.check(key in record, f"flight record without '{key}'")
         for entry in record["entries"]:

@@ -9,10 +9,6 @@
 #include "Ranks.h"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-
-#include <cstdio>
-#include <fstream>
 
 using namespace commsched::runtime::testing;
 using Errors = std::vector<std::string>;
@@ -192,39 +188,6 @@ TEST(Failures, ARecvThatNobodyServes) {
   EXPECT_EQ(errors[1],
             "in the wait for recv 'r' on group 'dp', launch 0: rank 0 has not "
             "started it, but waits for all ranks to meet");
-}
-
-TEST(Failures, LeaveAFlightRecord) {
-  std::string path = ::testing::TempDir() + "local-flight.%r.json";
-  Ranks ranks = makeRanks(2, 20000);
-  ranks.configure = [&](commsched_options &options) {
-    options.flight_record = path.c_str();
-  };
-  auto open = [](int32_t rank) {
-    return std::ifstream(::testing::TempDir() + "local-flight." +
-                         std::to_string(rank) + ".json");
-  };
-  EXPECT_EQ(ranks.run([](int32_t) { gather(0); }), Errors(2));
-  EXPECT_FALSE(open(0).is_open());
-  Errors errors = ranks.run([](int32_t rank) {
-    gather(0);
-    if (rank == 0)
-      gather(1);
-    else
-      commsched_fail("enough");
-  });
-  for (int32_t rank : {0, 1}) {
-    std::ifstream file = open(rank);
-    ASSERT_TRUE(file.is_open());
-    nlohmann::json record = nlohmann::json::parse(file);
-    EXPECT_EQ(record["rank"], rank);
-    EXPECT_EQ(record["error"], errors[rank]);
-    EXPECT_EQ(record["entries"].size(), rank == 0 ? 2u : 1u);
-    EXPECT_EQ(record["entries"][0]["state"], "completed");
-    std::remove((::testing::TempDir() + "local-flight." + std::to_string(rank) +
-                 ".json")
-                    .c_str());
-  }
 }
 
 /// Runs an exchange of rows of two elements with splits that are values: rank
