@@ -35,42 +35,51 @@ protected:
     context.loadDialect<CommSchedDialect, func::FuncDialect>();
   }
 
-  /// Returns the contention of groups declared as `@g0 declarations[0]` and so
-  /// on, each with one barrier.
-  FailureOr<GroupContention> compute(ArrayRef<std::string> declarations,
-                                     const cost::Target &target) {
+  /// Reads a program; `streams` are its collectives.
+  void parse(StringRef text) {
+    module = parseSourceString<ModuleOp>(text, &context);
+    ASSERT_TRUE(module) << text.str();
+    streams.clear();
+    module->walk([&](CollectiveOpInterface collective) {
+      streams.push_back(collective);
+    });
+  }
+
+  FailureOr<GroupContention> compute(const cost::Target &target) {
+    SymbolTableCollection symbolTables;
+    return computeContention(streams, target, symbolTables);
+  }
+  /// The contention, which there has to be.
+  Contention find(const cost::Target &target) {
+    FailureOr<GroupContention> result = compute(target);
+    EXPECT_TRUE(succeeded(result) && result->unknownGroups.empty());
+    return succeeded(result) ? result->contention : Contention();
+  }
+
+  /// Reads groups declared as `@g0 declarations[0]` and so on, each with one
+  /// barrier.
+  void declare(ArrayRef<std::string> declarations) {
     std::string text, body;
     for (auto [index, declaration] : llvm::enumerate(declarations)) {
       std::string name = " @g" + std::to_string(index);
       text += "commsched.group" + name + " " + declaration + "\n";
       body += "commsched.barrier on" + name + "\n";
     }
-    module = parseSourceString<ModuleOp>(
-        text + "func.func @f() {\n" + body + "return\n}", &context);
-    EXPECT_TRUE(module) << text;
-    if (!module)
-      return failure();
-    SmallVector<ContentionStream> streams;
-    module->walk(
-        [&](CollectiveOpInterface barrier) { streams.push_back(barrier); });
-    SymbolTableCollection symbolTables;
-    return computeContention(streams, target, symbolTables);
+    parse(text + "func.func @f() {\n" + body + "return\n}");
   }
 
   Pairs getExclusive(ArrayRef<std::string> declarations) {
+    declare(declarations);
     cost::Target target;
     target.exclusiveGroups = 1;
-    FailureOr<GroupContention> result = compute(declarations, target);
-    EXPECT_TRUE(succeeded(result));
-    if (failed(result))
-      return {};
-    EXPECT_TRUE(result->unknownGroups.empty());
-    EXPECT_TRUE(result->contention.links.empty());
-    return result->contention.exclusive;
+    Contention contention = find(target);
+    EXPECT_TRUE(contention.links.empty());
+    return contention.exclusive;
   }
 
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
+  SmallVector<ContentionStream> streams;
 };
 
 const Pairs none;
@@ -202,20 +211,17 @@ TEST_F(GroupContentions, LinksInsideAndBetweenNodes) {
   cost::Target target;
   target.linkSharing = 1;
   target.computeSlowdown = 0.19;
-  FailureOr<GroupContention> result =
-      compute({"size(8)", "size(16) ranks_per_node(1) stride(8)",
-               "size(4) ranks_per_node(4)", "size(4) ranks_per_node(2)",
-               "size(1)", "size(16)"},
-              target);
-  ASSERT_TRUE(succeeded(result));
-  EXPECT_EQ(result->contention.links,
-            (std::vector<int32_t>{0, 1, 0, 1, -1, 1}));
-  EXPECT_EQ(result->contention.exclusive, none);
-  EXPECT_EQ(result->contention.slowdownPpm, std::vector<int64_t>(6, 190'000));
+  declare({"size(8)", "size(16) ranks_per_node(1) stride(8)",
+           "size(4) ranks_per_node(4)", "size(4) ranks_per_node(2)", "size(1)",
+           "size(16)"});
+  Contention contention = find(target);
+  EXPECT_EQ(contention.links, (std::vector<int32_t>{0, 1, 0, 1, -1, 1}));
+  EXPECT_EQ(contention.exclusive, none);
+  EXPECT_EQ(contention.slowdownPpm, std::vector<int64_t>(6, 190'000));
 }
 
 TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(R"(
+  parse(R"(
     commsched.group @node size(8)
     commsched.group @across size(16)
     func.func @f(%x: tensor<8xf32>, %h: tensor<8xf32, #commsched.host>) {
@@ -229,23 +235,14 @@ TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
           : !commsched.future<tensor<8xf32, #commsched.host>>
       %1 = commsched.wait %in : !commsched.future<tensor<8xf32>>
       return
-    })",
-                                                             &context);
-  ASSERT_TRUE(module);
-  SmallVector<ContentionStream> streams;
-  module->walk(
-      [&](CollectiveOpInterface collective) { streams.push_back(collective); });
+    })");
   ASSERT_EQ(streams.size(), 4u);
-  SymbolTableCollection symbolTables;
   auto getLinks = [&](double groups, double toHost, double fromHost) {
     cost::Target target;
     target.linkSharing = groups;
     target.linkSharingD2h = toHost;
     target.linkSharingH2d = fromHost;
-    FailureOr<GroupContention> result =
-        computeContention(streams, target, symbolTables);
-    EXPECT_TRUE(succeeded(result) && result->unknownGroups.empty());
-    return result->contention.links;
+    return find(target).links;
   };
   using Links = std::vector<int32_t>;
   EXPECT_EQ(getLinks(0, 0, 0), Links());
@@ -257,16 +254,12 @@ TEST_F(GroupContentions, TransfersShareTheNetworkIfNamed) {
   // Copies take no multiprocessors.
   cost::Target target;
   target.computeSlowdown = 0.19;
-  FailureOr<GroupContention> result =
-      computeContention(streams, target, symbolTables);
-  ASSERT_TRUE(succeeded(result));
-  EXPECT_EQ(result->contention.slowdownPpm,
+  EXPECT_EQ(find(target).slowdownPpm,
             (std::vector<int64_t>{190'000, 0, 190'000, 0}));
 }
 
 TEST_F(GroupContentions, Implementations) {
-  module = parseSourceString<ModuleOp>(
-      R"(
+  parse(R"(
     commsched.group @dp size(8) ranks_per_node(8)
     commsched.group @rows size(16) ranks_per_node(8)
     func.func @f() {
@@ -275,44 +268,28 @@ TEST_F(GroupContentions, Implementations) {
       commsched.barrier on @dp {commsched.implementation = "own"}
       commsched.barrier on @rows {commsched.implementation = "shy"}
       return
-    })",
-      &context);
-  ASSERT_TRUE(module);
-  SmallVector<ContentionStream> streams;
-  module->walk(
-      [&](CollectiveOpInterface barrier) { streams.push_back(barrier); });
-  SymbolTableCollection symbolTables;
-  cost::Implementations implementations =
-      llvm::cantFail(cost::Implementations::parse(
-          llvm::cantFail(llvm::json::parse(R"({"nccl": {"tax": 0.25},
-            "shy": {"method": "nccl", "tax": 0.125, "stream": "nccl"},
-            "own": {"method": "nccl"}})"))));
+    })");
   cost::Target target;
-  target.implementations = implementations;
-  FailureOr<GroupContention> result =
-      computeContention(streams, target, symbolTables);
-  ASSERT_TRUE(succeeded(result));
+  target.implementations = llvm::cantFail(cost::Implementations::parse(
+      llvm::cantFail(llvm::json::parse(R"({"nccl": {"tax": 0.25},
+        "shy": {"method": "nccl", "tax": 0.125, "stream": "nccl"},
+        "own": {"method": "nccl"}})"))));
+  Contention contention = find(target);
   using Slowdowns = std::vector<int64_t>;
-  EXPECT_EQ(result->contention.slowdownPpm,
-            (Slowdowns{250'000, 125'000, 0, 125'000}));
-  EXPECT_EQ(result->contention.exclusive, (Pairs{{0, 1}}));
+  EXPECT_EQ(contention.slowdownPpm, (Slowdowns{250'000, 125'000, 0, 125'000}));
+  EXPECT_EQ(contention.exclusive, (Pairs{{0, 1}}));
   // NVLink and the network are separate.
-  EXPECT_EQ(result->contention.links, (std::vector<int32_t>{0, 0, 0, 1}));
+  EXPECT_EQ(contention.links, (std::vector<int32_t>{0, 0, 0, 1}));
 
   target.computeSlowdown = 0.2;
-  result = computeContention(streams, target, symbolTables);
-  ASSERT_TRUE(succeeded(result));
-  EXPECT_EQ(result->contention.slowdownPpm,
+  EXPECT_EQ(find(target).slowdownPpm,
             (Slowdowns{250'000, 200'000, 200'000, 200'000}));
-
-  result = computeContention(streams, cost::Target(), symbolTables);
-  ASSERT_TRUE(succeeded(result) && result->contention.isNone());
+  EXPECT_TRUE(find({}).isNone());
 }
 
 TEST_F(GroupContentions, NoneByDefault) {
-  FailureOr<GroupContention> result = compute({"size(8)", "size(8)"}, {});
-  ASSERT_TRUE(succeeded(result));
-  EXPECT_TRUE(result->contention.isNone());
+  declare({"size(8)", "size(8)"});
+  EXPECT_TRUE(find({}).isNone());
 }
 
 TEST_F(GroupContentions, TooManyGroups) {
@@ -324,13 +301,15 @@ TEST_F(GroupContentions, TooManyGroups) {
   cost::Target target;
   target.linkSharing = 1;
   SmallVector<std::string> declarations(maxExclusiveStreams + 1, "size(1)");
-  EXPECT_TRUE(succeeded(compute(declarations, target)));
+  declare(declarations);
+  EXPECT_TRUE(succeeded(compute(target)));
   target.exclusiveGroups = 1;
-  EXPECT_TRUE(failed(compute(declarations, target)));
+  EXPECT_TRUE(failed(compute(target)));
   EXPECT_EQ(message, "'commsched.barrier' op is on group @g4096, one of 4097: "
                      "groups can be exclusive if there are no more than 4096");
   declarations.pop_back();
-  EXPECT_TRUE(succeeded(compute(declarations, target)));
+  declare(declarations);
+  EXPECT_TRUE(succeeded(compute(target)));
 }
 
 } // namespace
