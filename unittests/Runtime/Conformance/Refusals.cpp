@@ -27,8 +27,27 @@ static Plan makePlan(commsched_kind kind, const ElementFormat &format,
   return plan;
 }
 
-static bool contains(const std::string &text, const std::string &part) {
-  return text.find(part) != std::string::npos;
+void commsched::conformance::checkError(const std::string &what,
+                                        const RunOptions &options,
+                                        Report &report,
+                                        const std::vector<std::string> &parts,
+                                        const std::function<void()> &body) {
+  report.addRefusal();
+  if (options.join(what)) {
+    report.addRefusalDefect(what + ": cannot join: " + commsched_last_error());
+    commsched_finalize();
+    return;
+  }
+  report.setRank();
+  body();
+  int32_t left = commsched_finalize();
+  std::string error = commsched_last_error();
+  if (!left)
+    report.addRefusalDefect(what + ": no error");
+  for (const std::string &part : parts)
+    if (left && error.find(part) == std::string::npos)
+      report.addRefusalDefect(what + ": the error lacks '" + part +
+                              "': " + error);
 }
 
 /// The error names the reduction, the type and the site.
@@ -37,28 +56,15 @@ static void checkRefusal(commsched_kind kind, const ElementFormat &format,
                          const RunOptions &options, Report &report) {
   std::string what = std::string(getName(kind)) + " of " + format.name +
                      " by " + getName(reduction);
-  report.addRefusal();
-  if (options.join(what)) {
-    report.addRefusalDefect(what + ": cannot join: " + commsched_last_error());
-    commsched_finalize();
-    return;
-  }
-  report.setRank();
-  Plan plan = makePlan(kind, format, reduction, commsched_num_ranks());
-  int32_t loaded =
-      commsched_load_program(makeDescription(plan, commsched_rank()).c_str());
-  int32_t left = commsched_finalize();
-  std::string error = commsched_last_error();
-  if (!loaded)
-    report.addRefusalDefect(what + ": not refused");
-  else if (!left)
-    report.addRefusalDefect(what + ": finalize forgets the error");
-  else if (!contains(error, getName(reduction)) ||
-           !contains(error, format.name) ||
-           !contains(error, std::string(getName(kind)) + "#0"))
-    report.addRefusalDefect(
-        what +
-        ": the error lacks the reduction, the type or the site: " + error);
+  checkError(
+      what, options, report,
+      {getName(reduction), format.name, std::string(getName(kind)) + "#0"},
+      [&] {
+        Plan plan = makePlan(kind, format, reduction, commsched_num_ranks());
+        std::string program = makeDescription(plan, commsched_rank());
+        if (!commsched_load_program(program.c_str()))
+          report.addRefusalDefect(what + ": not refused");
+      });
 }
 
 void commsched::conformance::checkRefusals(const RunOptions &options,

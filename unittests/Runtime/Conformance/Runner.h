@@ -17,7 +17,9 @@
 
 #include "Report.h"
 
+#include <functional>
 #include <string>
+#include <vector>
 
 namespace commsched::conformance {
 
@@ -57,6 +59,12 @@ void checkTransferErrors(const RunOptions &options, Report &report);
 /// Loads a program for each combination that the backend must refuse, each in a
 /// job of its own.
 void checkRefusals(const RunOptions &options, Report &report);
+
+/// Runs `body` in a job of its own; the rank must then have failed with an
+/// error that contains all of `parts`.
+void checkError(const std::string &what, const RunOptions &options,
+                Report &report, const std::vector<std::string> &parts,
+                const std::function<void()> &body);
 
 } // namespace commsched::conformance
 

@@ -274,30 +274,6 @@ std::string makeProgram(const char *kind, int outputs,
          std::to_string(outputs) + "}]}]}";
 }
 
-/// Runs `body` in a job of its own; the rank must then have failed with an
-/// error that contains all of `parts`.
-template <class Body>
-void checkError(const std::string &what, const RunOptions &options,
-                Report &report, std::initializer_list<const char *> parts,
-                Body &&body) {
-  report.addRefusal();
-  if (options.join("transfers: " + what)) {
-    report.addRefusalDefect(what + ": cannot join: " + commsched_last_error());
-    commsched_finalize();
-    return;
-  }
-  report.setRank();
-  body();
-  int32_t left = commsched_finalize();
-  std::string error = commsched_last_error();
-  if (!left)
-    report.addRefusalDefect(what + ": no error");
-  for (const char *part : parts)
-    if (left && error.find(part) == std::string::npos)
-      report.addRefusalDefect(what + ": the error lacks '" + part +
-                              "': " + error);
-}
-
 } // namespace
 
 void commsched::conformance::checkTransfers(Report &report) {
