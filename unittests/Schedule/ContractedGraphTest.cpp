@@ -118,17 +118,10 @@ bool isPathBetween(const ReferenceContraction &reference,
   return isBetween != isBack && reference.hasPath(path.from, path.to);
 }
 
-Problem drawProblem(uint64_t seed) {
-  RandomProblemOptions options;
-  options.maxNodes = 35;
-  options.shuffleProgram = seed % 2;
-  return makeRandomProblem(seed, options);
-}
-
 TEST(ContractedGraph, MergesWhatTheReferenceWould) {
   int64_t numMerged = 0, numRefused = 0;
   for (uint64_t seed : Seeds(400)) {
-    Problem problem = drawProblem(seed);
+    Problem problem = makeEitherProblem(seed, 35);
     ContractedGraph graph = contract(problem);
     ReferenceContraction reference(problem);
     std::mt19937_64 random(seed);
@@ -158,7 +151,7 @@ TEST(ContractedGraph, MergesWhatTheReferenceWould) {
 TEST(ContractedGraph, AllowsDirectDependencesAsTheReferenceWould) {
   int64_t numMerged = 0, numRefused = 0;
   for (uint64_t seed : Seeds(200)) {
-    Problem problem = drawProblem(seed);
+    Problem problem = makeEitherProblem(seed, 35);
     ContractedGraph graph = need(ContractedGraph::create(
         problem, ContractedGraph::DirectDependences::Allow));
     ReplacedSets reference(problem, {});
@@ -183,7 +176,7 @@ TEST(ContractedGraph, AllowsDirectDependencesAsTheReferenceWould) {
 TEST(ContractedGraph, MergesCollectivesAsTheReferenceWould) {
   int64_t numMerged = 0, numRefused = 0;
   for (uint64_t seed : Seeds(1000)) {
-    Problem problem = drawProblem(seed);
+    Problem problem = makeEitherProblem(seed, 35);
     ContractedGraph graph = contract(problem);
     ReferenceContraction reference(problem);
     for (NodeId a = 0; a < problem.numNodes(); ++a)

@@ -115,10 +115,7 @@ void checkMembers(const Problem &problem, const std::vector<int32_t> &labels,
 TEST(ConvexSets, AreMaximalOnRandomGraphs) {
   int64_t numSplit = 0, numMembers = 0, numPairs = 0;
   for (uint64_t seed : Seeds(1500)) {
-    RandomProblemOptions options;
-    options.maxNodes = 25;
-    options.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, options);
+    Problem problem = makeEitherProblem(seed, 25);
     std::mt19937_64 random(seed);
     uint64_t numLabels = 1 + seed % 3;
     std::vector<int32_t> labels;

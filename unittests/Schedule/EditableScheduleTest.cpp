@@ -94,9 +94,7 @@ TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
 TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
   int numMoves = 0;
   for (uint64_t seed : Seeds(300)) {
-    RandomProblemOptions options;
-    options.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, options);
+    Problem problem = makeEitherProblem(seed);
     Order order = makeRandomOrder(seed, problem);
     EditableSchedule schedule = need(EditableSchedule::create(problem, order));
     expectExact(schedule, order);

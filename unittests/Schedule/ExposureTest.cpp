@@ -78,10 +78,7 @@ TEST(Exposure, WindowEndsAtABlockingCollectiveOfAnyStream) {
 TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
   int numForeignEnds[2] = {0, 0};
   for (uint64_t seed : Seeds(800)) {
-    RandomProblemOptions options;
-    options.maxNodes = seed % 10 == 0 ? 120 : 40;
-    options.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, options);
+    Problem problem = makeEitherProblem(seed, seed % 10 == 0 ? 120 : 40);
     Order order = makeRandomOrder(seed, problem);
     std::vector<int64_t> times;
     for (NodeId node = 0; node < problem.numNodes(); ++node)

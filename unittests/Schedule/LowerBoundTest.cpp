@@ -287,10 +287,7 @@ TEST(TightLowerBound, ContentionKeepsAboveIt) {
 
 TEST(TightLowerBound, LargeProblemsKeepAboveIt) {
   for (uint64_t seed : Seeds(500)) {
-    RandomProblemOptions options;
-    options.maxNodes = 300;
-    options.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, options);
+    Problem problem = makeEitherProblem(seed, 300);
     TightLowerBound bound = getBound(problem);
     EXPECT_GE(bound.ns, computeLowerBound(problem)->ns());
     EXPECT_LE(bound.ns,

@@ -70,9 +70,7 @@ TEST(MemoryTimeline, RejectsPositionsThatAreNone) {
 
 TEST(MemoryTimeline, AgreesWithLiveSets) {
   for (uint64_t seed : Seeds(500)) {
-    RandomProblemOptions options;
-    options.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, options);
+    Problem problem = makeEitherProblem(seed);
     Order order = makeRandomOrder(seed, problem);
     MemoryTimeline memory = need(simulateMemory(problem, order));
     std::vector<BufferId> initial;

@@ -44,6 +44,23 @@ struct RandomProblemOptions {
 /// platform.
 Problem makeRandomProblem(uint64_t seed, const RandomProblemOptions &options);
 
+/// One that is shuffled if the seed is odd.
+inline Problem makeEitherProblem(uint64_t seed, int32_t maxNodes = 40) {
+  RandomProblemOptions options;
+  options.maxNodes = maxNodes;
+  options.shuffleProgram = seed % 2;
+  return makeRandomProblem(seed, options);
+}
+
+/// A valid (checked) problem with the structure of a training step: parameters
+/// that are gathered for a product and freed behind it, weight gradients beside
+/// the chain of products that are reduced or scattered, collectives between two
+/// products, a second group, casts before collectives, views behind them,
+/// updates at the end. It has 1 to `maxLayers` layers, of up to 25 operations
+/// each; its program is a legal order. The same seed gives the same problem on
+/// every platform.
+Problem makeRandomStep(uint64_t seed, int32_t maxLayers);
+
 /// A legal order of `problem`, drawn by taking any ready operation each time.
 Order makeRandomOrder(uint64_t seed, const Problem &problem);
 

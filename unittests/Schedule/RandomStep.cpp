@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomStep.h"
 #include "../Random.h"
+#include "RandomProblem.h"
 
 #include <algorithm>
 

@@ -48,9 +48,7 @@ Order traverse(const Problem &problem, TraversalDirection direction) {
 
 TEST(ReadyTracker, TraversesInBothDirections) {
   for (uint64_t seed : Seeds(300)) {
-    RandomProblemOptions shape;
-    shape.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, shape);
+    Problem problem = makeEitherProblem(seed);
     Order forward = traverse(problem, TraversalDirection::Forward);
     Order backward = traverse(problem, TraversalDirection::Backward);
     std::reverse(backward.begin(), backward.end());

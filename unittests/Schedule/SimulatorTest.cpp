@@ -57,9 +57,7 @@ TEST(Simulator, RejectsWhatItCannotRun) {
 /// computes from k on).
 TEST(Simulator, AgreesWithTheTickingReference) {
   for (uint64_t seed : Seeds(2000)) {
-    RandomProblemOptions options;
-    options.shuffleProgram = seed % 2;
-    Problem problem = makeRandomProblem(seed, options);
+    Problem problem = makeEitherProblem(seed);
     Order order = makeRandomOrder(seed, problem);
     Timeline timeline = need(simulate(problem, order));
     ReferenceSimulator reference(problem, order);

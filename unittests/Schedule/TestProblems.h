@@ -24,7 +24,6 @@
 #include "CommSched/Schedule/Model/Verify.h"
 #include "ProblemText.h"
 #include "RandomProblem.h"
-#include "RandomStep.h"
 
 #include <algorithm>
 #include <initializer_list>
