@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
 #include "RandomCyclicProblem.h"
 #include "TestProblems.h"
@@ -93,6 +94,24 @@ TEST(PeriodBound, ACircleOverTwoRepetitionsCountsHalf) {
   PeriodBound bound = need(computePeriodBound(problem));
   // 80 ns over two repetitions are less than 50 ns of computation in each.
   EXPECT_EQ(bound.ns, 50);
+}
+
+TEST(PeriodBound, AStreamWaitsBetweenGathersAndReductions) {
+  // Two parameters, each gathered, used, and reduced for its next gather. No
+  // collective may run beside the loss, and no circle is longer than 25 ns.
+  TextProblem body("p = start 10; q = start 10; wait p; wait q; "
+                   "loss = 5 p' q'; r = start 10 loss; s = start 10 loss; "
+                   "wait r; wait s");
+  CyclicProblem problem(body);
+  std::vector<NodeId> ends = body.list("p r' q s'");
+  problem.addDependence(ends[1], ends[0], DependenceKind::Data, 1);
+  problem.addDependence(ends[3], ends[2], DependenceKind::Data, 1);
+  PeriodBound bound = need(computePeriodBound(problem));
+  EXPECT_EQ(bound.ns, 45);
+  EXPECT_EQ(bound.kind, PeriodBoundKind::Stream);
+  EXPECT_EQ(bound.circleNs, 25);
+  CyclicSchedulerOptions options;
+  EXPECT_EQ(need(scheduleCyclic(problem, options)).periodNs, 45);
 }
 
 TEST(PeriodBound, WithoutCircles) {

@@ -71,7 +71,8 @@ int64_t computeRunPeak(const CyclicProblem &problem,
 enum class PeriodBoundKind : uint8_t {
   /// The compute stream runs all computation of a repetition in a period.
   Computation,
-  /// A communication stream runs all its collectives of a repetition.
+  /// A communication stream runs all its collectives of a repetition, and waits
+  /// for the computation that lies between them.
   Stream,
   /// A circle of dependences: its time divided by the number of repetitions
   /// that it spans.
@@ -93,9 +94,11 @@ struct PeriodBound {
   int32_t circleDistance = 1;
 };
 
-/// Returns the largest of each stream's work and of the circles' time over
-/// their distance (the minimum initiation interval of modulo scheduling:
-/// ResMII and RecMII). Error: the one of `problem`.
+/// Returns the largest of each stream's work, of the circles' time over their
+/// distance (the minimum initiation interval of modulo scheduling: ResMII and
+/// RecMII), and of what a stream takes from a collective to that of the next
+/// repetition, as one machine with heads and tails. Error: the one of
+/// `problem`.
 Result<PeriodBound> computePeriodBound(const CyclicProblem &problem);
 
 } // namespace mlir::commsched::schedule
