@@ -5,6 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._subclasses import FakeTensorMode
+
 from graphs import build, fake_trace, lines  # noqa: E402
 
 from commsched.torch import GraphImportError  # noqa: E402
@@ -115,9 +117,30 @@ def test_group_object_and_group_from_a_node(fake_world, imported):
     ]
 
 
-def test_backend_of_a_group(imported):
+def test_devices_of_two_types_share_no_launch(fake_world, imported):
+    """Of a model with parameters on both, each has a group of its own here."""
+    group = fake_world(8)
+
+    def gathers(*shards):
+        return [c10d.wait_tensor(c10d.all_gather_into_tensor(s, 8, group))
+                for s in shards]
+
+    with FakeTensorMode():
+        shards = [torch.empty(4, device=d) for d in ("cpu", "cuda", "cpu")]
+        text = imported(fake_trace(gathers, *shards))
+    assert declarations(text) == [
+        "commsched.group @pg_0 size(8) ranks_per_node(8)",
+        "commsched.group @pg_0_cuda size(8) ranks_per_node(8)",
+    ]
+    used = [line for line in lines(text) if "commsched.all_gather" in line]
+    assert ["@pg_0 " in line for line in used] == [True, False, True]
+
+
+@pytest.mark.parametrize("backend", ["gloo", None])
+def test_backend_of_a_group(imported, backend):
+    """Given to PyTorch, or its choice for the device."""
     dist = torch.distributed
-    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    dist.init_process_group(backend, store=dist.HashStore(), rank=0, world_size=1)
     try:
         text = imported(reduction(dist.group.WORLD.group_name))
     finally:

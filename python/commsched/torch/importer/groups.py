@@ -14,6 +14,7 @@ from commsched.torch import private
 from commsched.torch.importer.errors import GraphImportError
 from commsched.torch.importer.targets import schema_name
 from commsched.torch.importer.types import has_value, raw_value
+from commsched.torch.private.names import tree_leaves
 
 
 @dataclass
@@ -36,6 +37,9 @@ class Groups:
     `given` are those of the user, which come first: by name, a size, the
     ranks of one group, or rows of ranks. The rest is looked up in
     torch.distributed. `taken` are symbols that no group may have.
+
+    What a group does with tensors of another type of device is a group of its
+    own here: other libraries transport those, and no launch has both.
     """
 
     def __init__(
@@ -48,6 +52,8 @@ class Groups:
         self._symbols = set(taken)
         self._ranks_per_node = ranks_per_node
         self._groups: dict[str, GroupFacts] = {}
+        #: By the name of a group: the type of device of its first use.
+        self._devices: dict[str, str] = {}
 
     def use(self, node: torch.fx.Node, bound: Mapping[str, Any]) -> GroupFacts:
         """Returns the group that a collective's arguments name.
@@ -138,15 +144,19 @@ class Groups:
         return getattr(held, "real_obj", held)
 
     def _named(self, name: str, node: torch.fx.Node) -> GroupFacts:
-        facts = self._groups.get(name)
+        device = _find_device(node)
+        key = name
+        if device and self._devices.setdefault(name, device) != device:
+            key = f"{name}_{device}"
+        facts = self._groups.get(key)
         if facts is None:
-            facts = GroupFacts(self._symbol(f"pg_{name}"), node)
+            facts = GroupFacts(self._symbol(f"pg_{key}"), node)
             given = self._given.get(name)
             if given is not None:
                 _describe(facts, name, given)
             else:
-                _look_up(facts, name)
-            self._groups[name] = facts
+                _look_up(facts, name, device)
+            self._groups[key] = facts
         return facts
 
     def _listed(self, tag: str, ranks: tuple, node) -> GroupFacts:
@@ -231,20 +241,38 @@ def _describe(facts: GroupFacts, name: str, given) -> None:
     facts.size = len(facts.members)
 
 
-def _look_up(facts: GroupFacts, name: str) -> None:
+def _find_device(node: torch.fx.Node) -> Optional[str]:
+    """Returns the type of device of what `node` delivers if that is known."""
+    value = raw_value(node) if has_value(node) else None
+    for leaf in tree_leaves(value):
+        if isinstance(leaf, torch.Tensor):
+            return leaf.device.type
+    return None
+
+
+def _look_up(facts: GroupFacts, name: str, device: Optional[str]) -> None:
     """Adds what torch.distributed knows of a group: its ranks, and the library
-    that transports its messages if it has one."""
+    that transports its messages from `device` if it has one."""
     if not torch.distributed.is_available():
         return
     try:
         group = private.names.resolve_process_group(name)
         facts.members = tuple(torch.distributed.get_process_group_ranks(group))
         facts.size = len(facts.members)
-        backend = torch.distributed.get_backend(group)
+        backend = _find_backend(group, device)
     except (RuntimeError, ValueError, KeyError):
         return
     if backend not in ("fake", "undefined", "custom"):
         facts.backend = str(backend)
+
+
+def _find_backend(group: Any, device: Optional[str]) -> str:
+    distributed = torch.distributed
+    if device:
+        for entry in distributed.get_backend_config(group).split(","):
+            if entry.startswith(f"{device}:"):
+                return entry.partition(":")[2]
+    return distributed.get_backend(group)
 
 
 def _stride(ranks: Sequence[int]) -> Optional[int]:
