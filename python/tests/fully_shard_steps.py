@@ -486,9 +486,42 @@ def interrupt(rank: int, is_adopted: bool):
     return told, [state(model), state(other)]
 
 
-def interrupt_both_ways(rank: int):
-    return [interrupt(rank, is_adopted) for is_adopted in (False, True)]
+def train_half(rank: int, is_adopted: bool):
+    """Losses and parameters of a model whose layers alone are under `fully_shard`,
+    with hooks of the user's own at the first, and what those have seen."""
+    import commsched.torch as cs
+
+    torch.manual_seed(0)
+    model = Net(tied=False)
+    seen = []
+    mesh = init_device_mesh("cpu", (2,))
+    for layer in model.layers:
+        fully_shard(layer, mesh=mesh)
+    first = model.layers[0]
+    first.register_forward_pre_hook(lambda module, inputs: (inputs[0] * 0.9,))
+    first.register_forward_hook(lambda module, inputs, output: output + inputs[0])
+    first.up.register_full_backward_hook(
+        lambda module, gradients, _: seen.append(gradients[0].abs().sum().item())
+    )
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    call = model
+    if is_adopted:
+        torch._dynamo.reset()
+        cs.adopt(model)
+        call = torch.compile(model, backend="commsched", options={"inner": "eager"})
+    generator = torch.Generator().manual_seed(rank)
+    losses = []
+    for _ in range(STEPS):
+        loss = call(torch.randint(VOCABULARY, (4, 16), generator=generator))
+        loss.backward()
+        losses.append(loss.item())
+        optimizer.step()
+        optimizer.zero_grad()
+    return (losses, seen), [state(model)]
 
 
 def check_all(rank: int):
-    return accumulate_all_ways(rank), interrupt_both_ways(rank)
+    return accumulate_all_ways(rank), [
+        [run(rank, is_adopted) for is_adopted in (False, True)]
+        for run in (interrupt, train_half)
+    ]
