@@ -83,7 +83,7 @@ class Sent:
 #: memory than any step takes that is known without them.
 WIDTH = ROWS = 512
 SENT = {
-    "memory_budget": "13MiB",
+    "memory_budget": "13.1MiB",
     "host_memory": "1GiB",
     "target": "gh200",
     "strict": True,

@@ -156,7 +156,7 @@ CASES = [
     ),
     (sums_in_place, [SCATTER + "mode=copy"], 1, 1),
     (sums_in_place, [SCATTER + "mode=coalesced"], 1, 1),
-    (keys_and_values, ["--commsched-schedule"], 2, 2),
+    (keys_and_values, ["--commsched-schedule=memory-budget=100%"], 2, 2),
     (keys_and_values, [GATHER + "mode=copy"], 1, 3),
     (written_inputs, [GATHER + "mode=copy"], 1, 1),
     (

@@ -150,12 +150,23 @@ def test_random_orders_are_limited_and_still_fit(seed):
         assert sum(kinds[int(name[1:])] == "g" for name in flying) <= 1
 
 
+class Busy(torch.nn.Module):
+    """Takes as long as several gathers, and more memory than they do."""
+
+    def forward(self, x):
+        busy = torch.ones(1 << 22)
+        for _ in range(6):
+            busy = torch.tanh(busy)
+        return x + busy.mean()
+
+
 def _trained(rank, most):
     """What is said of a step whose gathers the scheduler starts early."""
     from torch.distributed.device_mesh import init_device_mesh
 
     torch.manual_seed(0)
-    model = torch.nn.Sequential(*(torch.nn.Linear(64, 64) for _ in range(4)))
+    layers = (torch.nn.Linear(64, 64) for _ in range(4))
+    model = torch.nn.Sequential(Busy(), *layers)
     precision = cs.MixedPrecision(torch.float32, torch.float32)
     cs.shard_parameters(model, init_device_mesh("cpu", (2,)), precision)
     options = {"inner": "eager", "buckets": "off", "max_in_flight": most}

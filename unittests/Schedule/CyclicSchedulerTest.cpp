@@ -103,6 +103,23 @@ TEST(CyclicScheduler, TheLimitHoldsOverTheWholeRun) {
   }
 }
 
+TEST(CyclicScheduler, WhatAStartMakesForItselfIsNotDueInTheNextPeriod) {
+  // Only what the gathers deliver is, so that they start late.
+  auto order = [](bool isCopied) {
+    TextProblem body(R"(
+      g = start 30 -> 100; h = start 30 -> 100; wait g; wait h; c = 20 g' h'
+      d = 60 c -> 100; e = 20 d; f = 20 e -> 200; last = 20 f)");
+    for (const char *gather : {"g", "h"})
+      if (isCopied)
+        body.addUse(body.addBuffer(0, body[gather], true), body[gather]);
+    body.finalize();
+    CyclicProblem problem(body);
+    problem.addDependence(body["c"], body["c"], DependenceKind::Data, 1);
+    return scheduleWell(problem).order.order;
+  };
+  EXPECT_EQ(order(true), order(false));
+}
+
 TEST(CyclicScheduler, DepthOneKeepsRepetitionsApart) {
   CyclicProblem problem = makeTrainingStep(4);
   CyclicSchedulerOptions options;

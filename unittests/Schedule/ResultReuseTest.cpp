@@ -85,7 +85,11 @@ private:
   }
 
   BufferId delivered(NodeId start) const {
-    return problem.buffersMadeBy(start)[0];
+    ArrayView<BufferId> made = problem.buffersMadeBy(start);
+    return *std::find_if(made.begin(), made.end(), [&](BufferId id) {
+      ArrayView<NodeId> users = problem.users(id);
+      return std::find(users.begin(), users.end(), start) == users.end();
+    });
   }
 
   bool isLive(const State &in, NodeId start, NodeId node) const {
@@ -228,6 +232,24 @@ TEST(ResultReuse, DropsAGatherWhoseSourceFits) {
   EXPECT_EQ(reuse.newPeakBytes, 150);
 }
 
+TEST(ResultReuse, DropsWhatAGatherMakesForTransport) {
+  // What the gathers need in flight goes with the one that is dropped, where
+  // the program has its peak.
+  TextProblem problem(R"(
+    c0 = 0 -> 10; g0 = start 1 c0 -> 100; wait g0; a = 1 g0' -> 5
+    c1 = 0 -> 10; g1 = start 1 c1 -> 100; wait g1; b = 1 g1' -> 5)");
+  for (auto [start, bytes] : {std::pair("g0", 30), std::pair("g1", 70)}) {
+    BufferId copy = problem.addBuffer(bytes, problem[start], true);
+    problem.addUse(copy, problem[start]);
+    problem.addUse(copy, problem.waitOf(problem[start]));
+  }
+  problem.finalize();
+  ResultReuse reuse = need(reuseResults(problem, getCandidates(problem)));
+  EXPECT_EQ(problem.tell(removed(reuse)), "c1 g1 g1'");
+  EXPECT_EQ(reuse.oldPeakBytes, 10 + 100 + 70);
+  EXPECT_EQ(reuse.newPeakBytes, 10 + 100 + 30);
+}
+
 TEST(ResultReuse, RemovesNoOtherCollective) {
   // The second gather's shard needs what another collective delivers, and a
   // user of the first.
@@ -268,7 +290,7 @@ TEST(ResultReuse, RefusesBadCandidates) {
     a = start 1; wait a; b = start 1 -> 1; early = 1 b; wait b
     c = start 1 -> 2; wait c; d = start 1 -> 3; wait d)");
   EXPECT_EQ(errorOf(bad, {{0}}),
-            "node 0 (start) is in a class, but makes 0 buffers");
+            "node 0 (start) is in a class, but delivers 0 buffers");
   EXPECT_EQ(errorOf(bad, {{2}}),
             "node 3 (compute) uses what node 2 (start) delivers before it is "
             "waited for");
@@ -351,8 +373,19 @@ private:
       sent = madeBy(cast);
     }
     problem.addUse(sent, start);
+    // In front of what it delivers, or behind it.
+    BufferId copy = draw(4) == 0 ? addCopy(start) : -1;
     BufferId full = problem.addBuffer(fullBytes[which], start, draw(8) > 0);
-    pending.push_back({start, sent, full, which});
+    if (copy < 0 && draw(4) == 0)
+      copy = addCopy(start);
+    pending.push_back({start, sent, full, copy, which});
+  }
+
+  /// What a start makes for itself.
+  BufferId addCopy(NodeId start) {
+    BufferId copy = problem.addBuffer(draw(3) * 40, start, true);
+    problem.addUse(copy, start);
+    return copy;
   }
 
   void addWait() {
@@ -362,6 +395,8 @@ private:
     NodeId wait = problem.addWait(gather.start);
     problem.addUse(gather.sent, wait);
     problem.addUse(gather.full, wait);
+    if (gather.copy >= 0)
+      problem.addUse(gather.copy, wait);
     candidates.classes[gather.which].push_back(gather.start);
     delivered.push_back({wait, gather.full});
   }
@@ -381,6 +416,7 @@ private:
     NodeId start;
     BufferId sent;
     BufferId full;
+    BufferId copy;
     size_t which;
   };
 

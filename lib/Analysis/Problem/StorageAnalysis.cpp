@@ -10,6 +10,7 @@
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
+#include "CommSched/Analysis/Problem/Transport.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -277,6 +278,12 @@ void StorageAnalysis::addResults(Operation *op) {
                       : future ? allocate(future, getCurrentIndex(), type)
                                : none);
     if (future) {
+      if (int64_t bytes = getTransportBytes(collective)) {
+        // The start itself uses it, as it does nothing that it delivers.
+        known.push_back(allocate(future, getCurrentIndex(), future.getType()));
+        storages.back().bytes = bytes;
+        uses.push_back(known.back());
+      }
       inFlight[op] = {getCurrentIndex(), std::move(known)};
       return;
     }

@@ -8,6 +8,7 @@
 
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"
 
+#include "../Model/TransportBuffers.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
@@ -48,6 +49,7 @@ private:
   Status checkAbsorbed(BufferId id, int32_t bucket) const;
   void addViewed();
   void addPacked();
+  void addTransport(BufferId id);
   BufferId add(BufferId id);
   NodeId findUser(NodeId user) const;
 
@@ -120,6 +122,15 @@ void BufferMerger::addPacked() {
   }
 }
 
+/// Adds what a member's start, or one of no bucket, makes for itself.
+void BufferMerger::addTransport(BufferId id) {
+  const Buffer &buffer = original.buffer(id);
+  NodeId start = program.nodeOf(buffer.producer);
+  BufferId added = merged.addBuffer(buffer.bytes, start, buffer.freed);
+  for (NodeId user : original.users(id))
+    merged.addUse(added, program.nodeOf(user));
+}
+
 /// Returns the buffer of the merged problem that replaces a buffer of the
 /// original one.
 BufferId BufferMerger::add(BufferId id) {
@@ -154,6 +165,10 @@ Status BufferMerger::merge() {
     if (producer != noNode && absorberOf[producer] >= 0) {
       if (Status status = checkAbsorbed(id, absorberOf[producer]); !status)
         return status;
+      continue;
+    }
+    if (isForTransport(original, id)) {
+      addTransport(id);
       continue;
     }
     BufferId added = add(id);

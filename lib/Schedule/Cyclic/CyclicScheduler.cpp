@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
 #include "CommSched/Support/Unlimited.h"
 
+#include "../Model/TransportBuffers.h"
 #include "Rotation.h"
 #include "StallFilling.h"
 
@@ -90,7 +91,7 @@ static Problem addEndOfPeriod(Problem period) {
     NodeId start = period.startOf(wait);
     bool isNeeded = start != noNode && period.successors(wait).empty();
     for (BufferId id : period.buffersMadeBy(start == noNode ? wait : start))
-      isNeeded &= !period.buffer(id).freed;
+      isNeeded &= !period.buffer(id).freed || isForTransport(period, id);
     if (isNeeded)
       period.addDependence(wait, end, DependenceKind::Data);
   }

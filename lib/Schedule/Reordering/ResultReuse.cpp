@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/Reordering/ResultReuse.h"
 
 #include "../Model/EditableSchedule.h"
+#include "../Model/TransportBuffers.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
@@ -16,6 +17,21 @@
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+
+/// The buffers that `start` delivers.
+static std::vector<BufferId> findDelivered(const Problem &problem,
+                                           NodeId start) {
+  std::vector<BufferId> delivered;
+  for (BufferId id : problem.buffersMadeBy(start))
+    if (!isForTransport(problem, id))
+      delivered.push_back(id);
+  return delivered;
+}
+
+/// The only buffer that `start`, which has been checked, delivers.
+static BufferId getDelivered(const Problem &problem, NodeId start) {
+  return findDelivered(problem, start).front();
+}
 
 namespace {
 
@@ -44,7 +60,7 @@ public:
 
   /// The buffer that `start` delivers.
   BufferId delivered(NodeId start) const {
-    return problem.buffersMadeBy(start)[0];
+    return getDelivered(problem, start);
   }
   /// Returns the operation that frees the buffer; numNodes() if it stays to the
   /// end.
@@ -288,11 +304,11 @@ static Status checkStart(const Problem &problem, NodeId start) {
                  std::to_string(problem.numNodes()) + " nodes"};
   if (problem.kind(start) != NodeKind::Start)
     return Error{problem.describe(start) + " is in a class, but no start"};
-  if (problem.buffersMadeBy(start).size() != 1)
-    return Error{problem.describe(start) + " is in a class, but makes " +
-                 std::to_string(problem.buffersMadeBy(start).size()) +
-                 " buffers"};
-  for (NodeId user : problem.users(problem.buffersMadeBy(start)[0]))
+  std::vector<BufferId> delivered = findDelivered(problem, start);
+  if (delivered.size() != 1)
+    return Error{problem.describe(start) + " is in a class, but delivers " +
+                 std::to_string(delivered.size()) + " buffers"};
+  for (NodeId user : problem.users(delivered.front()))
     if (user < problem.waitOf(start))
       return Error{problem.describe(user) + " uses what " +
                    problem.describe(start) +
@@ -325,7 +341,7 @@ static Status checkCandidates(const Problem &problem,
                      problem.describe(before) +
                      " in a class, but is waited for before it"};
       auto bytesOf = [&](NodeId node) {
-        return problem.buffer(problem.buffersMadeBy(node)[0]).bytes;
+        return problem.buffer(getDelivered(problem, node)).bytes;
       };
       if (bytesOf(before) != bytesOf(start))
         return Error{problem.describe(start) + " delivers " +
@@ -401,8 +417,8 @@ static Problem makeRest(const Problem &problem, const ResultReuse &result) {
   for (const ReuseDecision &decision : result.decisions) {
     if (!decision.isDropped)
       continue;
-    BufferId dropped = problem.buffersMadeBy(decision.start)[0];
-    sources[dropped] = problem.buffersMadeBy(decision.source)[0];
+    BufferId dropped = getDelivered(problem, decision.start);
+    sources[dropped] = getDelivered(problem, decision.source);
     if (!problem.buffer(dropped).freed)
       isFreed[sources[dropped]] = false;
   }

@@ -11,6 +11,7 @@
 
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Fsdp/FsdpAnalysis.h"
+#include "CommSched/Analysis/Problem/Transport.h"
 #include "CommSched/CostModel/CollectiveCost.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
@@ -293,24 +294,11 @@ Attribute MergeableFinder::makeKey(CollectiveOpInterface collective,
   return ArrayAttr::get(collective->getContext(), keys);
 }
 
-/// The backend of the group of `collective`; empty if it is not known.
-static StringRef getBackend(CollectiveOpInterface collective,
-                            SymbolTableCollection &symbolTables) {
-  auto symbol = dyn_cast_if_present<SymbolRefAttr>(collective.getGroupKey());
-  auto group =
-      symbol ? symbolTables.lookupNearestSymbolFrom<GroupOp>(collective, symbol)
-             : GroupOp();
-  auto backend =
-      group ? group->getAttrOfType<StringAttr>(backendAttrName) : StringAttr();
-  return backend ? backend.getValue() : StringRef();
-}
-
 /// Whether every merge of `collective` with others moves elements to other
 /// places of a message.
-static bool losesPlaces(CollectiveOpInterface collective,
-                        SymbolTableCollection &symbolTables) {
+static bool losesPlaces(CollectiveOpInterface collective) {
   return collective.getCollectiveKind() == CollectiveKind::AllReduce &&
-         getBackend(collective, symbolTables) == glooBackend;
+         isCarriedByGloo(collective);
 }
 
 /// The size from which on more bytes gain little, all collectives of the pass
@@ -345,7 +333,7 @@ void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
   // The sum of two ranks is the same in either order.
   bool hasOrder = !query || query->ranks > 2;
   if (!modes.empty() && options.isBitwise && hasOrder &&
-      losesPlaces(collective, costs.getSymbolTables())) {
+      losesPlaces(collective)) {
     found.refused.push_back(
         {collective,
          "gloo reduces all tensors of a launch as one message, in which "

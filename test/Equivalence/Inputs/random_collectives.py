@@ -14,7 +14,7 @@ from mlir_values import Type, is_float
 
 # Group -> size and what else declares it.
 GROUPS = {"world": (4, "ranks_per_node(2)"), "rows": (2, ""),
-          "columns": (2, "stride(2)"),
+          "columns": (2, 'stride(2) {commsched.backend = "gloo"}'),
           "odd": (2, "ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)"),
           "one": (1, "")}
 RANKS = 4

@@ -45,6 +45,26 @@ func.func @forward_and_backward(%p: !part, %x: !cast) -> !cast {
   return %d : !cast
 }
 
+// What gloo copies of the second, 48 bytes, goes with it.
+// REMARK: [Passed] GatherDeduplicated | Category:commsched | Function=copied_by_gloo
+// REMARK-SAME: PeakBytesAfter=96, PeakBytesBefore=128
+// CHECK-LABEL: func.func @copied_by_gloo(
+// CHECK-NEXT: commsched.all_gather
+// CHECK-NEXT: %[[FULL:.*]] = commsched.wait
+// CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
+commsched.group @gloo size(2) {commsched.backend = "gloo"}
+func.func @copied_by_gloo(%p: tensor<4xf32>) -> tensor<8xf32> {
+  %g0 = commsched.all_gather %p on @gloo dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xf32>>
+  %g1 = commsched.all_gather %p on @gloo dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
+  %sum = commsched.compute "sum"(%w0, %w1)
+      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %sum : tensor<8xf32>
+}
+
 // All use the first. A cast with another user stays; one that is returned does
 // too; one that several gathers share goes with the last of them.
 // CHECK-LABEL: func.func @four(

@@ -23,9 +23,9 @@ namespace mlir::commsched::schedule {
 /// Which collectives may be dropped.
 struct ReuseCandidates {
   /// Disjoint sets of Starts that deliver the same, each in the order of their
-  /// waits in the program. Every start allocates one buffer, its result, which
-  /// no operation uses before the wait. All results of a set have the same
-  /// size.
+  /// waits in the program. Every start delivers one buffer, which no operation
+  /// uses before the wait, and may make others for transport. All results of a
+  /// set have the same size.
   std::vector<std::vector<NodeId>> classes;
   /// By node: whether the operation may go as well once nothing that needs its
   /// results is left. One that uses what a start in `classes` delivers stays.

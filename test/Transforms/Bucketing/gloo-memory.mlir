@@ -1,0 +1,65 @@
+// DEFINE: %{options} =
+// DEFINE: %{schedule} = commsched-opt %s \
+// DEFINE:   --commsched-schedule="%{options}" --commsched-report=format=json -o /dev/null
+
+// Gloo copies what it gathers and what it scatters, and the tensors that it
+// reduces in one launch, until the wait.
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=BEFORE
+
+// Merged collectives have their copies at the same time: more than one byte less
+// holds.
+// REDEFINE: %{options} = memory-budget=5120B mode=copy
+// RUN: %{schedule} | FileCheck %s --check-prefix=MERGED
+// REDEFINE: %{options} = memory-budget=5119B mode=copy
+// RUN: %{schedule} | FileCheck %s --check-prefix=ALONE
+// REDEFINE: %{options} = memory-budget=5120B mode=coalesced
+// RUN: %{schedule} | FileCheck %s --check-prefix=MERGED
+// REDEFINE: %{options} = memory-budget=5119B mode=coalesced
+// RUN: %{schedule} | FileCheck %s --check-prefix=ALONE
+
+commsched.group @gloo size(4) {commsched.backend = "gloo"}
+commsched.group @nccl size(4) {commsched.backend = "nccl"}
+
+!s = tensor<64xf32>
+!t = tensor<256xf32>
+
+// BEFORE: "function":"gathers",{{.*}}"peak_memory_bytes":3840,
+// BEFORE-SAME: {"name":"all_gather_1","bytes":1280,"producer":2,"rule":"collective"}
+// MERGED: "function":"gathers",{{.*}}"num_collectives":1,{{.*}}"peak_memory_bytes":5120,
+// ALONE: "function":"gathers",{{.*}}"num_collectives":2,
+func.func @gathers(%a: !s, %b: !s) -> (!t, !t) {
+  %f0 = commsched.all_gather %a on @gloo dim(0) : !s -> !commsched.future<!t>
+  %0 = commsched.wait %f0 : !commsched.future<!t>
+  %f1 = commsched.all_gather %b on @gloo dim(0) : !s -> !commsched.future<!t>
+  %1 = commsched.wait %f1 : !commsched.future<!t>
+  return %0, %1 : !t, !t
+}
+
+// BEFORE: "function":"scatter",{{.*}}"peak_memory_bytes":2304,
+func.func @scatter(%a: !t) -> !s {
+  %f = commsched.reduce_scatter %a on @gloo reduction(sum) dim(0) : !t -> !commsched.future<!s>
+  %0 = commsched.wait %f : !commsched.future<!s>
+  return %0 : !s
+}
+
+// BEFORE: "function":"reduced",{{.*}}"peak_memory_bytes":512,
+func.func @reduced(%a: !s) -> !s {
+  %f = commsched.all_reduce %a on @gloo reduction(sum) : !s -> !commsched.future<!s>
+  %0 = commsched.wait %f : !commsched.future<!s>
+  return %0 : !s
+}
+
+// BEFORE: "function":"reduced_at_once",{{.*}}"peak_memory_bytes":1536,
+func.func @reduced_at_once(%a: !s, %b: !s) -> (!s, !s) {
+  %f = commsched.all_reduce %a, %b on @gloo reduction(sum) : !s, !s -> !commsched.future<!s, !s>
+  %0:2 = commsched.wait %f : !commsched.future<!s, !s>
+  return %0#0, %0#1 : !s, !s
+}
+
+// What other backends take is not known.
+// BEFORE: "function":"other",{{.*}}"peak_memory_bytes":1280,
+func.func @other(%a: !s) -> !t {
+  %f = commsched.all_gather %a on @nccl dim(0) : !s -> !commsched.future<!t>
+  %0 = commsched.wait %f : !commsched.future<!t>
+  return %0 : !t
+}
