@@ -379,7 +379,7 @@ MUTATIONS = [
         ("pytest test_apply_faults.py",)),
     Mutation(
         "python/commsched/torch/rewriting/buckets.py",
-        "if arguments[key] != found[0][key]:",
+        "if identify(arguments[key]) != identify(found[0][key]):",
         "if key != \"group_name\" and arguments[key] != found[0][key]:",
         "collectives of different groups are merged",
         ("pytest test_apply_faults.py",)),

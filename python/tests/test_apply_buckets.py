@@ -126,6 +126,29 @@ def keys_and_values(group):
     return function, [torch.rand(2, 3, 4) for _ in range(4)]
 
 
+def gathers_of_a_mesh(group):
+    """As in code that is compiled once for all ranks."""
+    return gathers(group)
+
+
+def _name_groups_by_mesh(gm):
+    """Gives every collective a node of its own for its group."""
+    from torch.distributed.device_mesh import init_device_mesh
+
+    gm.mesh = init_device_mesh("cpu", (2,))
+    find = torch.ops._dtensor.mesh_get_process_group.default
+    mesh = gm.graph.find_nodes(op="placeholder")[-1].next
+    with gm.graph.inserting_before(mesh):
+        mesh = gm.graph.get_attr("mesh")
+    gather = c10d.all_gather_into_tensor.default
+    for node in gm.graph.find_nodes(op="call_function", target=gather):
+        with gm.graph.inserting_before(node):
+            group = gm.graph.call_function(find, (mesh, 0))
+        group.meta["val"] = gm.mesh.get_group(0)
+        node.args = (*node.args[:-1], group)
+    gm.recompile()
+
+
 #: (graph, passes, buckets, collectives that are left)
 CASES = [
     (gathers, [GATHER + "mode=copy"], 2, 2),
@@ -133,6 +156,8 @@ CASES = [
     (gathers, [GATHER + "mode=coalesced"], 2, 2),
     (gathers, [GATHER + "mode=auto max-count=2"], 2, 2),
     (gathers, ["--commsched-pipeline"], None, None),
+    (gathers_of_a_mesh, [GATHER + "mode=copy"], 2, 2),
+    (gathers_of_a_mesh, [GATHER + "mode=coalesced"], 2, 2),
     (repeated_gathers, [GATHER + "mode=copy deduplicate"], 0, 2),
     (repeated_gathers, [GATHER + "mode=coalesced"], 1, 2),
     (scatters, [SCATTER + "mode=copy"], 1, 1),
@@ -184,6 +209,8 @@ def _run_case(make, passes, group):
 
     function, inputs = make(group)
     gm = fake_trace(function, *inputs)
+    if make is gathers_of_a_mesh:
+        _name_groups_by_mesh(gm)
     roles = {
         node.name: "parameter" for node in gm.graph.find_nodes(op="placeholder")
     }

@@ -12,7 +12,7 @@ import torch
 from commsched import ir
 from commsched.torch import private
 from commsched.torch.importer.errors import GraphImportError
-from commsched.torch.importer.targets import schema_name
+from commsched.torch.importer.targets import GROUP_OF_MESH, schema_name
 from commsched.torch.importer.types import has_value, raw_value
 from commsched.torch.private.names import tree_leaves
 
@@ -134,7 +134,7 @@ class Groups:
         """Returns the group, or the mesh of groups, that `node` gives."""
         if has_value(node):
             held = raw_value(node)
-        elif schema_name(node.target) == "_dtensor::mesh_get_process_group":
+        elif schema_name(node.target) == GROUP_OF_MESH:
             mesh, dim = node.args
             if isinstance(mesh, torch.fx.Node):
                 mesh = self._held(mesh)

@@ -28,11 +28,15 @@ COMMUNICATION_NAMESPACES = frozenset(
     }
 )
 
+# Returns the process group of a dimension of a mesh, where code that is compiled
+# once runs on all ranks.
+GROUP_OF_MESH = "_dtensor::mesh_get_process_group"
+
 # Members of those namespaces that stay on their rank.
 _LOCAL = frozenset(
     {
         "_c10d_functional::_wrap_tensor_autograd",
-        "_dtensor::mesh_get_process_group",
+        GROUP_OF_MESH,
         "c10d::check_for_nan",
     }
 )

@@ -25,7 +25,7 @@ from commsched.torch.importer.targets import (
 from commsched.torch.rewriting.errors import RewriteError
 from commsched.torch.rewriting.nodes import NodeMaker, Size, value_of
 from commsched.torch.rewriting.plan import Bucket
-from commsched.torch.rewriting.values import is_cast
+from commsched.torch.rewriting.values import identify, is_cast
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -115,7 +115,7 @@ class _Merger:
             found.append({key: bound[key] for key in keys})
         for start, arguments in zip(self._starts, found):
             for key in keys:
-                if arguments[key] != found[0][key]:
+                if identify(arguments[key]) != identify(found[0][key]):
                     raise RewriteError(
                         f"'{start.name}' cannot be merged with "
                         f"'{self._starts[0].name}': {key} is "

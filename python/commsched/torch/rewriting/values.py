@@ -10,6 +10,7 @@ delivers of these. Taken apart again it has to be what each member delivered.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Callable, Optional
 
@@ -17,9 +18,11 @@ import torch
 from torch import fx
 
 from commsched.torch.importer.targets import (
+    GROUP_OF_MESH,
     CollectiveCall,
     collective_of,
     is_wait,
+    schema_name,
 )
 from commsched.torch.rewriting.plan import KINDS
 
@@ -71,8 +74,21 @@ def collective(kind_of: Any, args: tuple, version: tuple) -> Optional[Contents]:
     if call is None or call.is_coalesced or not args:
         return None
     return Contents(
-        ((args[0], version),), made_by=(call.kind, tuple(args[1:]))
+        ((args[0], version),), made_by=(call.kind, _identify_rest(args))
     )
+
+
+def identify(argument: Any) -> Any:
+    """Returns what is equal of equal arguments: each collective may have a node of
+    its own for the group of a mesh."""
+    if isinstance(argument, fx.Node) and schema_name(argument.target) == GROUP_OF_MESH:
+        return argument.target, argument.args
+    return argument
+
+
+def _identify_rest(args: Sequence) -> tuple:
+    """Identifies the arguments of a collective behind what it sends."""
+    return tuple(map(identify, args[1:]))
 
 
 def _mergeable(target: Any) -> Optional[CollectiveCall]:
@@ -112,7 +128,7 @@ def describe(
 
     call = _mergeable(target)
     if call is not None and call.is_coalesced:
-        rest = tuple(node.args[1:])
+        rest = _identify_rest(node.args)
         return [
             _launched(call.kind, rest, read(source)) for source in node.args[0]
         ]
@@ -131,7 +147,7 @@ def describe(
     if is_cast(node):
         return _converted(node, read(source), same_call)
     if call is not None:
-        return _launched(call.kind, tuple(node.args[1:]), read(source))
+        return _launched(call.kind, _identify_rest(node.args), read(source))
     if target == aten.split_with_sizes.default:
         return _pieces(node, _here(known(source)))
     raise Unknown(f"calls {target}")
