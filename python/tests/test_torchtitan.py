@@ -87,6 +87,7 @@ def overlap(**settings):
     return case(model="deepseek_v3", ep_overlap=own, **settings)
 
 
+STAGES = {"pipeline_parallel_degree": 2}
 PIPELINES = {
     "torchtitan's": case("default"),
     "scheduled": case(),
@@ -96,6 +97,12 @@ PIPELINES = {
     "torchtitan's experts": overlap(pass_pipeline="default"),
     "torchtitan's Inductor": case("default", inductor_compilation="full"),
     "Inductor": case(inductor_compilation="full"),
+    "artifact": case(precompile_artifact_dir="/artifacts"),
+    "stages": case(enable=True, parallelism=STAGES),
+    "torchtitan's stages": case("default", enable=True, parallelism=STAGES),
+    "Inductor's stages": case(
+        enable=True, inductor_compilation="full", parallelism=STAGES
+    ),
     "page": ["--module", "my_configs", "--config", "llama3_8b"],
 }
 #: What cannot be, and what of the message says why.
@@ -108,17 +115,16 @@ CONFLICTS = {
         case(enable_async_tensor_parallel=True),
         "--compile.enable_async_tensor_parallel and",
     ),
-    "artifacts": (
-        case(precompile_artifact_dir="/artifacts"),
-        "with --compile.precompile_artifact_dir /artifacts torchtitan does not",
-    ),
     "no passes": (
         case(enable_passes=False),
         "with --compile.enable_passes False torchtitan does not",
     ),
     "another mode": (case(mode="jit"), "with --compile.mode jit torchtitan"),
-    "stages": (
-        case(parallelism={"pipeline_parallel_degree": 2}),
+    "stages that are not compiled": (
+        case(parallelism=STAGES), "with --compile.enable False torchtitan does not"
+    ),
+    "stages without graphs": (
+        {**case(enable=True, parallelism=STAGES), "pipelining_fn": None},
         "with --parallelism.pipeline_parallel_degree 2 torchtitan does not",
     ),
 }
@@ -179,6 +185,23 @@ def test_chunks_of_experts_are_ordered_before(lists):
     assert lists["experts"][place - 2 : place] == [
         "ep_overlap_schedule_pass",
         "concretize_ep_chunk_symbolic_shapes_pass",
+    ]
+
+
+def test_an_artifact_has_been_scheduled(lists):
+    assert lists["artifact"] == ["cudagraph_pass"]
+
+
+def test_graphs_of_stages_are_scheduled_one_by_one(lists):
+    """Behind the passes over all of a stage, before those that compile."""
+    theirs = [n for n in lists["torchtitan's stages"] if n != BUCKETING]
+    own = lists["stages"]
+    place = own.index("commsched")
+    assert own[:place] + own[place + 1 :] == theirs
+    assert own[place - 1] == "selective_activation_remat_pass"
+    assert lists["Inductor's stages"][-2:] == [
+        "commsched",
+        "full_inductor_compilation_pass",
     ]
 
 
@@ -245,6 +268,35 @@ def test_training_keeps_bits_and_order(path, tmp_path, name):
     check_order(own, plain)
     if TORCH:
         check_equal(train(path, tmp_path, name), plain)
+
+
+def test_an_artifact_trains_in_the_order_of_its_schedule(path, tmp_path):
+    """It is made by one process, without the others."""
+    compile = {
+        "pass_pipeline": "commsched",
+        "precompile_artifact_dir": str(tmp_path / "artifacts"),
+    }
+    settings = {
+        "model": "llama3", "layers": LAYERS, "steps": 5, "compile": compile,
+        "parallelism": {"data_parallel_shard_degree": 2},
+    }
+    script = ROOT / "python" / "tests" / "titan_artifact.py"
+    made = subprocess.run(
+        [sys.executable, str(script), json.dumps(settings)],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert made.returncode == 0, made.stderr
+    said = json.loads(made.stdout.splitlines()[-1])
+    own = train(path, tmp_path, "llama3", **compile)
+    plain = train(path, tmp_path, "llama3", enable_passes=False)
+    check_equal(own, plain)
+    assert own[0]["planned"] == [] and own[0]["ran"] == said["planned"]
+    assert own[0]["ran"] != plain[0]["ran"]
+    # torchtitan refuses an artifact of another name.
+    assert len(set(said["names"])) == 3
 
 
 if TORCH:

@@ -22,6 +22,8 @@ def passes(settings, registry):
         config = ConfigManager().parse_args(settings)
     else:
         config = titan.configuration({"steps": 1, "layers": 2, **settings}, "")
+        if "pipelining_fn" in settings:
+            config.model_spec.pipelining_fn = settings["pipelining_fn"]
     name = config.compile.pass_pipeline
     degree = config.parallelism.pipeline_parallel_degree
     dims = types.SimpleNamespace(pp_enabled=degree > 1)
@@ -31,12 +33,28 @@ def passes(settings, registry):
     trainer = types.SimpleNamespace(config=config, parallel_dims=dims)
     try:
         registry.POST_INIT_HOOKS[name](trainer)
+        if dims.pp_enabled:
+            return names(passes_of_stage(config, traced))
         found = registry.PASS_PIPELINE_REGISTRY[name](
             traced, config, parallel_dims=dims
         )
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    return [getattr(each, "func", each).__name__ for each in found]
+    return names(found)
+
+
+def names(passes):
+    return [getattr(each, "func", each).__name__ for each in passes]
+
+
+def passes_of_stage(config, traced):
+    """Those before torchtitan divides a stage's graph, and behind."""
+    from torchtitan.experiments.graph_trainer.graph_pp import graph_builder
+
+    return [
+        *graph_builder.compile_time_passes(traced, config, include_inductor=False),
+        *graph_builder.final_inductor_compile_passes(config.compile),
+    ]
 
 
 def main():

@@ -12,14 +12,23 @@ that bucket collectives and move them, or behind them where chunks of experts
 are interleaved, which needs the buckets. What decides what is saved, recomputed
 or sent to the host runs before, and what compiles regions or captures CUDA
 graphs behind, as without CommSched. :func:`register` takes other options.
+
+torchtitan asks for no pipeline where it compiles artifacts ahead of training
+(`precompile_main`) and the stages of a pipeline (`graph_pp`). Importing this
+module therefore replaces torchtitan's functions that list the passes of those,
+for configurations with a pipeline of this module.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Optional
 
+import torch
+
+import commsched
 from commsched.torch.compiling.graph_pass import GraphPass
 from commsched.torch.compiling.inductor_step import StepPass
 from commsched.torch.compiling.options import Options
@@ -27,8 +36,19 @@ from commsched.torch.compiling.schedule import ScheduleError
 
 try:
     from torchtitan.experiments.graph_trainer import passes as _passes
+    from torchtitan.experiments.graph_trainer import precompile as _precompile
     from torchtitan.experiments.graph_trainer import registry as _registry
-except ImportError as error:
+    from torchtitan.experiments.graph_trainer.graph_pp import (
+        graph_builder as _stages,
+    )
+    from torchtitan.experiments.graph_trainer.graph_pp.pipeline import (
+        graph_pipeline_llm as _make_stages,
+    )
+
+    _list_step = _passes.compile_time_passes
+    _list_terminal = _stages.final_inductor_compile_passes
+    _identify = _precompile.compute_config_fingerprint
+except (ImportError, AttributeError) as error:
     raise ImportError(
         "commsched.torch.torchtitan needs torchtitan's GraphTrainer: "
         f"install torchtitan 0.3.0 ({error})"
@@ -83,15 +103,15 @@ class Pipeline:
     def __call__(
         self, traced: Any, config: Any, *, parallel_dims: Any = None
     ) -> list[Callable]:
-        passes = _passes.construct_default_graph_passes(
+        # Of passes before CUDA graphs, if the graph is not from an artifact,
+        # :func:`_list_scheduled` is asked.
+        return _passes.construct_default_graph_passes(
             traced, config, parallel_dims=parallel_dims
         )
-        return self._scheduled(passes, traced.num_static_inputs)
 
     def check_trainer(self, trainer: Any) -> None:
-        """Raises ScheduleError if `trainer` would never call the pipeline, or
-        only for a graph that was compiled before: torchtitan would train
-        without it, and say nothing."""
+        """Raises ScheduleError if `trainer` would never call the pipeline:
+        torchtitan would train without it, and say nothing."""
         settings = trainer.config.compile
         for setting, found, causes in (
             ("--compile.mode", settings.mode, settings.mode != "aot_fx_trace"),
@@ -101,14 +121,15 @@ class Pipeline:
                 not settings.enable_passes,
             ),
             (
-                "--compile.precompile_artifact_dir",
-                settings.precompile_artifact_dir,
-                settings.precompile_artifact_dir,
+                "--compile.enable",
+                settings.enable,
+                trainer.parallel_dims.pp_enabled and not settings.enable,
             ),
             (
                 "--parallelism.pipeline_parallel_degree",
                 trainer.config.parallelism.pipeline_parallel_degree,
-                trainer.parallel_dims.pp_enabled,
+                trainer.parallel_dims.pp_enabled
+                and trainer.config.model_spec.pipelining_fn is not _make_stages,
             ),
         ):
             if causes:
@@ -118,9 +139,16 @@ class Pipeline:
                     "nothing would be scheduled: leave out one of the two"
                 )
 
-    def _scheduled(
-        self, passes: list[Callable], parameters: int
+    def identify(self) -> str:
+        """What artifacts have to know the pipeline by. Prices are those of the
+        machine that makes them, and take no part."""
+        return f"commsched {commsched.__version__} {self._options}"
+
+    def schedule(
+        self, passes: list[Callable], parameters: int, *, is_divided: bool
     ) -> list[Callable]:
+        """Returns the passes over the graph of a step, which schedule it
+        unless it is divided into the graphs of a stage before it runs."""
         names = [_name(each) for each in passes]
         for name, (setting, reason) in _CONFLICTS.items():
             if name in names:
@@ -140,10 +168,25 @@ class Pipeline:
         else:
             own = GraphPass(self._options, parameters)
             place = names.index(_CHUNKED if _CHUNKED in names else _BUCKETING) + 1
-        with_own = [*passes[:place], own, *passes[place:]]
+        if not is_divided:
+            passes = [*passes[:place], own, *passes[place:]]
         if _CHUNKED in names:
-            return with_own
-        return [each for each in with_own if _name(each) != _BUCKETING]
+            return passes
+        return [each for each in passes if _name(each) != _BUCKETING]
+
+    def schedule_part(self, passes: list[Callable]) -> list[Callable]:
+        """Returns the passes over one of the graphs of a stage, given those
+        that compile it."""
+        own: Callable = GraphPass(self._options, _is_shard)
+        if _INDUCTOR in map(_name, passes):
+            own = StepPass(self._options, 0)
+        return [own, *passes]
+
+
+def _is_shard(node: torch.fx.Node) -> bool:
+    """Whether a placeholder of a stage's graph is a parameter before it is
+    gathered."""
+    return node.meta.get("graph_pp_callable") == "unshard"
 
 
 def _name(each: Callable) -> str:
@@ -153,4 +196,45 @@ def _name(each: Callable) -> str:
     return each.__name__
 
 
+def _find_pipeline(settings: Any) -> Optional[Pipeline]:
+    """The pipeline of this module that `--compile` asks for, if it does."""
+    found = _registry.PASS_PIPELINE_REGISTRY.get(settings.pass_pipeline)
+    return found if isinstance(found, Pipeline) else None
+
+
+@functools.wraps(_list_step)
+def _list_scheduled(traced: Any, config: Any, **settings: Any) -> list[Callable]:
+    passes = _list_step(traced, config, **settings)
+    pipeline = _find_pipeline(config.compile)
+    if pipeline is None:
+        return passes
+    is_divided = not settings.get("include_inductor", True)
+    return pipeline.schedule(
+        passes, traced.num_static_inputs, is_divided=is_divided
+    )
+
+
+@functools.wraps(_list_terminal)
+def _list_scheduled_part(config: Any, **settings: Any) -> list[Callable]:
+    passes = _list_terminal(config, **settings)
+    pipeline = _find_pipeline(config)
+    return passes if pipeline is None else pipeline.schedule_part(passes)
+
+
+@functools.wraps(_identify)
+def _identify_scheduled(model: Any, config: Any, parallel_dims: Any) -> str:
+    """torchtitan's name of an artifact, which it compares before it trains with
+    it: one that another pipeline, or none, has made is refused."""
+    found = _identify(model, config, parallel_dims)
+    pipeline = _find_pipeline(config)
+    if pipeline is None:
+        return found
+    text = f"{found} {pipeline.identify()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+_passes.compile_time_passes = _list_scheduled
+_stages.compile_time_passes = _list_scheduled
+_stages.final_inductor_compile_passes = _list_scheduled_part
+_precompile.compute_config_fingerprint = _identify_scheduled
 register()
