@@ -63,10 +63,11 @@ TEST(Period, ACollectiveInFlightOverTheBoundary) {
 
 TEST(Period, ABusyStreamTakesLongToHoldUpTheComputation) {
   // A stream with 101 ns of work beside 100 ns of computation: it falls behind
-  // by 1 ns in each period until the computation has to wait.
-  TextProblem body("s = start 101; first = 80; wait s; last = 20 first");
+  // by 1 ns in each period, for 49 of them, until the computation has to wait.
+  TextProblem body("s = start 50; t = start 51; a = 50; b = 50 a; wait s; "
+                   "wait t");
   CyclicProblem problem(body);
-  CyclicOrder schedule = {{0, 0, 1, 0}, body.list("first s' s last")};
+  CyclicOrder schedule = {{0, 0, 0, 0, 1, 1}, body.list("s' s a t' t b")};
   ASSERT_TRUE(verify(problem, schedule));
   PeriodTimeline period = need(simulatePeriod(problem, schedule));
   EXPECT_EQ(period.periodNs, 101);
