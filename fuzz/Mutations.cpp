@@ -138,9 +138,6 @@ static constexpr std::string_view attributes[] = {
     "commsched.over_budget_bytes = 1 : i64",
     "commsched.carried = 0 : i64",
     "commsched.num_forward_outputs = 1 : i64",
-    "commsched.forward = @forward",
-    "commsched.backward = @backward",
-    "commsched.joint = \"f\"",
     "commsched.implementation = \"nccl\"",
     "commsched.backend = \"mpi\"",
     "commsched.pure"};

@@ -89,7 +89,8 @@ class Step:
         """The curve that one call of the training pipeline writes."""
         before = count_seconds()
         path = self.path("frontier.csv")
-        passes = [f"commsched-training-pipeline{{{options} frontier={path}}}"]
+        pipeline = f"commsched-training-pipeline{{{options} frontier={path}}}"
+        passes = [self.tools.estimate, pipeline]
         self.tools.run_passes(self.program, passes, "-o", os.devnull)
         seconds = round(count_seconds() - before, 2)
         with open(path, encoding="utf-8", newline="") as file:

@@ -55,23 +55,26 @@ class Tools(NamedTuple):
                 "func.func(commsched-estimate-runtime)")
 
     def run_passes(self, program, passes: list, *arguments) -> str:
-        pipeline = f"builtin.module({','.join([self.estimate, *passes])})"
+        pipeline = f"builtin.module({','.join(passes)})"
         command = [self.opt, program, "--mlir-print-op-on-diagnostic=false"]
         command += [f"--pass-pipeline={pipeline}", *arguments]
         return run(command, limit=self.timeout)
 
     def transform(self, program, passes: list, output):
+        passes = [self.estimate, *passes]
         self.run_passes(program, passes, "--emit-bytecode", "-o", output)
 
     def measure(self, program, setting: str, *passes: str) -> Point:
-        """The pair of functions that a peer, or these passes, have made."""
+        """The step that calls the halves that a peer, or these passes, have
+        made. It stands in front of them."""
         report = "commsched-report{format=json}"
-        text = self.run_passes(program, [*passes, report], "-o", os.devnull)
-        for line in map(json.loads, text.splitlines()):
-            if "saved_bytes" in line:
-                peak, time = line["peak_memory_bytes"], line["step_time_ns"]
-                return Point(setting, peak, time)
-        raise Failure(f"{program} has no forward with its backward")
+        # What a peer has made has its times, and calls have none of their own.
+        times = [self.estimate] if passes else []
+        text = self.run_passes(
+            program, [*times, *passes, report], "-o", os.devnull
+        )
+        step = json.loads(text.splitlines()[0])
+        return Point(setting, step["peak_memory_bytes"], step["step_time_ns"])
 
 
 def trace(label: str, folder: pathlib.Path, tools: Tools) -> pathlib.Path:

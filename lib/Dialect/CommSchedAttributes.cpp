@@ -357,16 +357,6 @@ static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attr) {
                            << "' belongs on a function";
 }
 
-/// Checks that one half of a partition names the other.
-static LogicalResult verifySymbol(Operation *op, NamedAttribute attr) {
-  if (failed(verifyOnFunction(op, attr)))
-    return failure();
-  if (isa<FlatSymbolRefAttr>(attr.getValue()))
-    return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be a symbol, not " << attr.getValue();
-}
-
 static LogicalResult verifyNumForwardOutputs(Operation *op,
                                              NamedAttribute attr) {
   if (failed(verifyOnFunction(op, attr)) || failed(verifyNotNegative(op, attr)))
@@ -564,11 +554,6 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyNumForwardOutputs(op, attr);
   if (name == savedValuesAttrName)
     return verifySavedValues(op, attr);
-  if (name == forwardAttrName || name == backwardAttrName)
-    return verifySymbol(op, attr);
-  if (name == jointAttrName)
-    return success(succeeded(verifyOnFunction(op, attr)) &&
-                   succeeded(verifyString(op, attr)));
   if (name == steadyStateAttrName)
     return verifySteadyState(op, attr.getValue());
   if (name == pipelinedAttrName)

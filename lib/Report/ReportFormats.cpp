@@ -120,11 +120,6 @@ static void printTimes(json::OStream &stream, const StepReport &report) {
 /// Prints what only some steps have.
 static void printOptionalFigures(json::OStream &stream,
                                  const StepReport &report) {
-  if (const std::optional<HalvesReport> &halves = report.halves) {
-    stream.attribute("forward", halves->forward);
-    stream.attribute("backward", halves->backward);
-    stream.attribute("saved_bytes", halves->savedBytes);
-  }
   if (report.reserved) {
     stream.attribute("reserved_bytes", report.reserved->reservedBytes);
     stream.attribute("fragmentation_bytes",
@@ -358,13 +353,7 @@ void StepRows::printMemory() {
 
 void mlir::commsched::printTable(const StepReport &report, raw_ostream &os) {
   StepRows rows(report, os);
-  if (const std::optional<HalvesReport> &halves = report.halves) {
-    os << "step @" << report.function << ": @" << halves->forward << ", then @"
-       << halves->backward << "\n";
-    rows.row("bytes saved", formatBytes(halves->savedBytes));
-  } else {
-    os << "function @" << report.function << "\n";
-  }
+  os << "function @" << report.function << "\n";
   os << "  " << report.evidence.describe() << "\n";
   rows.printTraffic();
   rows.printTimes();

@@ -11,12 +11,13 @@
 #include "CommSched/Analysis/Costs/TargetSpec.h"
 #include "CommSched/Analysis/Cyclic/StepLoop.h"
 #include "CommSched/Analysis/OptionErrors.h"
-#include "CommSched/Report/PairReport.h"
 #include "CommSched/Report/ReportFormats.h"
 #include "CommSched/Report/StepReport.h"
 #include "CommSched/Transforms/Passes.h"
+#include "Joint/SplitFunction.h"
 #include "MemoryBudget.h"
 #include "PassSupport.h"
+#include "Step/InlinedCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Parser/Parser.h"
@@ -41,16 +42,16 @@ public:
   FailureOr<std::vector<StepReport>> simulate(ModuleOp module);
 
 private:
-  /// Appends the report on `function`.
-  LogicalResult simulate(FunctionOpInterface function);
-  /// Appends the report on the step of both halves, which have been simulated.
-  LogicalResult simulate(FunctionPair pair);
+  /// Appends the report on `function`. What calls halves is simulated with the
+  /// operations of what it calls, since they share storages.
+  LogicalResult simulate(FunctionOpInterface function,
+                         const SymbolTable &symbols);
 
   OperationCosts &costs;
   const SimulationOptions &options;
+  /// Those that call halves of a partition.
+  llvm::SmallPtrSet<Operation *, 4> steps;
   std::vector<StepReport> reports;
-  /// By function: which of the reports is its.
-  DenseMap<Operation *, size_t> reportOf;
 };
 
 struct Report : mlir::commsched::impl::ReportBase<Report> {
@@ -88,7 +89,23 @@ LogicalResult Report::initialize(MLIRContext *context) {
   return success();
 }
 
-LogicalResult ModuleSimulator::simulate(FunctionOpInterface function) {
+/// A copy of `step` behind it, with the operations of its parts.
+static OwningOpRef<func::FuncOp> mergeCopy(func::FuncOp step,
+                                           const SymbolTable &symbols) {
+  OpBuilder builder(step.getContext());
+  builder.setInsertionPointAfter(step);
+  OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(builder.clone(*step));
+  inlineCalls(*copy, symbols, [](auto...) {});
+  return copy;
+}
+
+LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
+                                        const SymbolTable &symbols) {
+  OwningOpRef<func::FuncOp> merged;
+  if (steps.contains(function)) {
+    merged = mergeCopy(cast<func::FuncOp>(*function), symbols);
+    function = *merged;
+  }
   std::string reason;
   FailureOr<std::optional<StepReport>> report =
       simulateFunction(function, costs, reason, options);
@@ -110,7 +127,6 @@ LogicalResult ModuleSimulator::simulate(FunctionOpInterface function) {
                        makeRemark("UnknownContention", function.getName()))
           << explainUnknownGroup(group);
     remarkAssumptions(function.getName(), (*report)->assumptions);
-    reportOf[function] = reports.size();
     reports.push_back(std::move(**report));
   } else {
     remark::missed(function.getLoc(),
@@ -120,46 +136,18 @@ LogicalResult ModuleSimulator::simulate(FunctionOpInterface function) {
   return success();
 }
 
-LogicalResult ModuleSimulator::simulate(FunctionPair pair) {
-  auto forward = reportOf.find(pair.forward);
-  auto backward = reportOf.find(pair.backward);
-  // A remark on the half has given the reason.
-  if (forward == reportOf.end() || backward == reportOf.end())
-    return success();
-  std::string reason;
-  FailureOr<std::optional<StepReport>> report =
-      simulatePair(pair, reports[forward->second], reports[backward->second],
-                   costs, reason, options);
-  if (failed(report))
-    return failure();
-  if (*report)
-    reports.push_back(std::move(**report));
-  else
-    remark::missed(pair.forward.getLoc(),
-                   makeRemark("PairNotSimulated", pair.forward.getName()))
-        << ("@" + pair.forward.getName() + " and @" + pair.backward.getName() +
-            " are not simulated together: " + reason)
-               .str();
-  return success();
-}
-
 FailureOr<std::vector<StepReport>> ModuleSimulator::simulate(ModuleOp module) {
   Callees callees(module, costs);
   if (areRemarksEnabled(module))
     for (size_t level = 0; level < callees.getNumLevels(); ++level)
       remarkUnknownCallees(callees, level);
-  // A pair comes behind the second of its halves.
-  DenseMap<Operation *, FunctionPair> pairs;
-  for (FunctionPair pair : getFunctionPairs(module))
-    pairs[pair.forward->isBeforeInBlock(pair.backward) ? pair.backward
-                                                       : pair.forward] = pair;
-  for (auto function : module.getOps<FunctionOpInterface>()) {
-    if (!function.isExternal() && failed(simulate(function)))
+  SymbolTable symbols(module);
+  for (const CalledHalves &called : findCalledHalves(module))
+    for (auto [forward, backward] : called.calls)
+      steps.insert(forward->getParentOfType<func::FuncOp>());
+  for (auto function : module.getOps<FunctionOpInterface>())
+    if (!function.isExternal() && failed(simulate(function, symbols)))
       return failure();
-    if (auto it = pairs.find(function);
-        it != pairs.end() && failed(simulate(it->second)))
-      return failure();
-  }
   return std::move(reports);
 }
 

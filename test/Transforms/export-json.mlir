@@ -52,7 +52,7 @@ func.func @blocks() {
   return
 }
 
-// CHECK-SAME: {"name":"forward","attributes":{"commsched.joint":"step"},"blocks":1,"arguments":[
+// CHECK-SAME: {"name":"forward","attributes":{"commsched.graph":"step"},"blocks":1,"arguments":[
 // CHECK-SAME: {"id":0,"name":"w","type":{"kind":"tensor","shape":[4,2],"element":"bf16"},"role":"parameter","attributes":{"commsched.freeable":true}}
 // CHECK-SAME: {"id":1,"type":{"kind":"memref","shape":[8],"element":"f32","layout":"strided<[2]>","memory_space":"1 : i64"},"attributes":{}}
 // CHECK-SAME: {"id":2,"type":{"kind":"tensor","shape":[null,2],"element":"f32","encoding":"\"enc\""},"attributes":{}}
@@ -63,7 +63,7 @@ func.func @forward(
                           commsched.freeable},
     %m: memref<8xf32, strided<[2]>, 1>, %d: tensor<?x2xf32, "enc">,
     %u: tensor<*xf32>) -> tensor<8x2xbf16>
-    attributes {commsched.joint = "step"} {
+    attributes {commsched.graph = "step"} {
   // A symbol needs no quotes.
   // CHECK-SAME: {"op":"commsched.all_gather","name":"gather","operands":[0],
   // CHECK-SAME: "results":[{"id":4,"type":{"kind":"future","values":[{"kind":"tensor","shape":[8,2],"element":"bf16"}]}}]

@@ -71,9 +71,8 @@ LogicalResult TestSplitFunction::splitJoint(func::FuncOp function,
                                    getPartitionNames(function));
   if (isTrial)
     return success();
-  replaceCalls(function, users.getUsers(function), pair.release());
   randomStates.keep();
-  function.erase();
+  replaceJoint(function, users.getUsers(function), pair.release());
   return success();
 }
 

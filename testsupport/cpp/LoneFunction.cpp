@@ -17,9 +17,16 @@ using namespace mlir::commsched;
 
 SmallVector<FunctionOpInterface>
 mlir::commsched::getBenchmarkedFunctions(ModuleOp module) {
+  SymbolTable symbols(module);
+  auto callsBody = [&](func::CallOp call) {
+    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    return callee && !callee.isExternal() ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+  };
   SmallVector<FunctionOpInterface> functions;
   for (auto function : module.getOps<FunctionOpInterface>())
-    if (!function.isExternal() && function.getFunctionBody().hasOneBlock())
+    if (!function.isExternal() && function.getFunctionBody().hasOneBlock() &&
+        !function.walk(callsBody).wasInterrupted())
       functions.push_back(function);
   return functions;
 }

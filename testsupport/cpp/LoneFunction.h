@@ -21,7 +21,8 @@
 
 namespace mlir::commsched {
 
-/// The functions of `module` that can stand alone: with a body of one block.
+/// The functions of `module` that can stand alone: with a body of one block
+/// that calls no function with a body.
 SmallVector<FunctionOpInterface> getBenchmarkedFunctions(ModuleOp module);
 
 class LoneFunction {

@@ -23,7 +23,7 @@ import exact  # noqa: E402
 from joint_steps import PROLOGUE  # noqa: E402
 from simulate import check_legal, simulate_peak, simulate_time  # noqa: E402
 
-HEAD = re.compile(r"func\.func @(\w+)\((.*)$", re.MULTILINE)
+HEAD = re.compile(r"func\.func (?:private )?@(\w+)\((.*)$", re.MULTILINE)
 ARGUMENT = re.compile(r'commsched\.name = "(\w+)", commsched\.role')
 OPERATION = re.compile(r'^    .*commsched\.name = "(\w+)"', re.MULTILINE)
 #: More saved values than this have too many subsets.
@@ -54,8 +54,9 @@ class Partition:
     saved: tuple
     forward: Half
     backward: Half
-    # What is live beside the backward: of the forward's arguments and results
-    # those that the backward does not take.
+    # What is live beside the forward, tangents, and beside the backward: of the
+    # forward's arguments and results those that the backward does not take.
+    tangents: int
     beside: int
 
     @property
@@ -65,7 +66,9 @@ class Partition:
     @property
     def peak(self):
         """Of the order of the program."""
-        return max(self.forward.peak, self.backward.peak + self.beside)
+        return max(
+            self.forward.peak + self.tangents, self.backward.peak + self.beside
+        )
 
 
 def run(command, text):
@@ -161,7 +164,10 @@ class Partitions:
             if role != "tangent" and value.name[1:] not in taken
         )
         beside += 4 * self.step.returned[0].size
-        return Partition(saved, *halves, beside)
+        tangents = 4 * sum(
+            value.size for value, role in self.step.arguments if role == "tangent"
+        )
+        return Partition(saved, *halves, tangents, beside)
 
 
 class Solver:
@@ -204,7 +210,9 @@ class Solver:
             )
             if backward is None:
                 continue
-            forward = self.solve_half(partition.forward, limit, most - backward)
+            forward = self.solve_half(
+                partition.forward, limit - partition.tangents, most - backward
+            )
             if forward is not None:
                 best = forward + backward, partition
         return best

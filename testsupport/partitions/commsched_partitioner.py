@@ -9,6 +9,7 @@ import subprocess
 from commsched import opt
 from commsched.program import from_json
 from commsched.torch import GraphSpec, ImportOptions, import_graphs
+from commsched.torch.rewriting.partition import num_saved
 
 # One line of --mlir-timing: the seconds of the wall clock behind a bracket or
 # alone, the share, the pass.
@@ -61,10 +62,9 @@ def run(module, folder, strategy, budget=1.0):
         f"arg{index}": value.ref
         for index, (value, _) in enumerate(module.functions[0].arguments)
     }
-    count = int(forward.attributes["commsched.num_forward_outputs"])
     saved = [
         arguments.get(argument.name) or _value_of(argument.name, forward)
-        for argument in backward.arguments[: len(forward.results) - count]
+        for argument in backward.arguments[: num_saved(backward)]
     ]
     return saved, *(
         {operation.name for operation in half.operations}

@@ -20,6 +20,7 @@ from commsched.torch import GraphSpec, import_graphs
 from commsched.torch.importer.roles import BACKWARD_ROLES, Roles
 from commsched.torch.importer.types import Values
 from commsched.torch.importer.aliases import is_view
+from commsched.torch.rewriting.partition import num_saved
 from repairs import keep_seed_readers
 from torch_partitioners import find_static
 
@@ -191,9 +192,7 @@ def quantize_with_commsched(case, settings):
         else:
             is_new = argument.value.type.element != types[argument.name]
             taken.append((nodes[argument.name], "quant" if is_new else ""))
-    forward = run.after.function("joint_forward")
-    count = int(forward.attributes["commsched.num_forward_outputs"])
-    returned = taken[: len(forward.results) - count]
+    returned = taken[: num_saved(run.after.function("joint_backward"))]
     saved = [a.name for a in before if a.role not in BACKWARD_ROLES]
     return Saved(returned, taken), [nodes[name] for name in saved]
 

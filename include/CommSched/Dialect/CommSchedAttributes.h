@@ -97,20 +97,13 @@ inline constexpr llvm::StringLiteral recomputeRegionAttrName =
     "commsched.recompute_region";
 
 /// On a joint function: how many of its results, the first ones, are the
-/// forward's. On the forward of a partition: how many are not saved values.
+/// forward's.
 inline constexpr llvm::StringLiteral numForwardOutputsAttrName =
     "commsched.num_forward_outputs";
 
 /// On a joint function: the names of the values that its forward has to save.
 inline constexpr llvm::StringLiteral savedValuesAttrName =
     "commsched.saved_values";
-
-/// On the forward of a partition, the symbol of its backward, and the reverse.
-inline constexpr llvm::StringLiteral backwardAttrName = "commsched.backward";
-inline constexpr llvm::StringLiteral forwardAttrName = "commsched.forward";
-
-/// On both: the name of the joint function that they were.
-inline constexpr llvm::StringLiteral jointAttrName = "commsched.joint";
 
 /// The role of an argument that holds a parameter, or this rank's shard of it.
 inline constexpr llvm::StringLiteral parameterRole = "parameter";

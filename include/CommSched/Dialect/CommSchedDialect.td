@@ -61,10 +61,8 @@ def CommSched_Dialect : Dialect {
     | `commsched.fsdp` | `"parameter_gather"`, `"gradient_scatter"`, `"gradient_reduce"` | the purpose of a collective on sharded parameters |
     | `commsched.baseline_peak_bytes` | i64, not negative | on a function: its peak memory before the passes |
     | `commsched.over_budget_bytes` | i64, not negative | on a function: by how much the last `commsched-schedule` missed its budget |
-    | `commsched.num_forward_outputs` | i64, at most the results | on a joint function: the number of its leading results that belong to the forward; on the forward split from it: the number of results that are not saved values |
+    | `commsched.num_forward_outputs` | i64, at most the results | on a joint function: the number of its leading results that belong to the forward |
     | `commsched.saved_values` | array of strings | on a joint function: the names of the values that its forward must save |
-    | `commsched.backward`, `commsched.forward` | symbol | on the forward split from a joint function, its backward; on the backward, its forward |
-    | `commsched.joint` | string | on both: the name of the joint function that they were split from |
     | `commsched.steady_state` | dictionary of the symbol `step`, the string `role` (`"prologue"`, `"steady"`, `"epilogue"`) and the i64 `depth`, at least 2 | on a function: it is that part of the steady state of `step`, of which `depth` repetitions are in flight. Its leading arguments and results are the state, as many as the prologue has results |
     | `commsched.pipelined` | unit | on a loop: its iterations overlap, so that it may carry futures |
 

@@ -162,16 +162,6 @@ struct LiveValue {
   StringRef rule;
 };
 
-/// Facts about a step that runs both halves of a partition.
-struct HalvesReport {
-  /// The names of the functions.
-  std::string forward;
-  std::string backward;
-  /// The bytes of the storages that the forward allocates and hands to its
-  /// backward, each counted once: none for arguments and their views.
-  int64_t savedBytes = 0;
-};
-
 /// What repetitions of a step cost, in nanoseconds.
 struct PeriodReport {
   /// From one repetition to the next.
@@ -242,8 +232,6 @@ struct StepReport {
   /// Those that are not empty, if SimulationOptions ask for them, in the order
   /// in which they are allocated. None for a steady state.
   std::vector<BufferReport> buffers;
-  /// For a step of two functions, one after the other; see PairReport.h.
-  std::optional<HalvesReport> halves;
   /// For a step that repeats, or its steady state: then `stepTimeNs` is the
   /// period, times are those of one period, and bounds are those of the
   /// period.

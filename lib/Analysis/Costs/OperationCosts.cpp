@@ -145,8 +145,8 @@ static std::string printTypes(Operation *op) {
 
 using MeasuredTimes = cost::MeasuredOperations::Times;
 
-/// What `operations` has of `op` by its name: in its graph, in its function, in
-/// the joint function that this is a half of, or in any; or null.
+/// What `operations` has of `op` by its name: in its graph, in its function or
+/// in any; or null.
 static const MeasuredTimes *
 findByName(Operation *op, const cost::MeasuredOperations &operations) {
   auto known = op->getAttrOfType<StringAttr>(graphNameAttrName);
@@ -154,11 +154,8 @@ findByName(Operation *op, const cost::MeasuredOperations &operations) {
   if (name.empty() || !operations.hasNames())
     return nullptr;
   auto function = op->getParentOfType<FunctionOpInterface>();
-  auto joint = function ? function->getAttrOfType<StringAttr>(jointAttrName)
-                        : StringAttr();
   for (StringRef graph :
-       {getGraph(op), function ? function.getName() : StringRef(),
-        joint ? joint.getValue() : StringRef(), StringRef()})
+       {getGraph(op), function ? function.getName() : StringRef(), StringRef()})
     if (const MeasuredTimes *times =
             operations.findByName(graph, name, getOperatorName(op)))
       return times;

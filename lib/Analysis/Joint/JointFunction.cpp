@@ -70,12 +70,24 @@ static std::optional<JointMark> findJointMark(func::FuncOp function) {
                    "forward"};
 }
 
+/// Whether `function` calls its parts, or is called with what another one
+/// returns, as all that a partition makes.
+static bool isOfPartition(func::FuncOp function) {
+  if (!function.getOps<func::CallOp>().empty())
+    return true;
+  auto uses = SymbolTable::getSymbolUses(function, function->getParentOp());
+  return uses && llvm::any_of(*uses, [](SymbolTable::SymbolUse use) {
+           auto call = dyn_cast<func::CallOp>(use.getUser());
+           return call && llvm::any_of(call.getOperands(), [](Value operand) {
+                    return operand.getDefiningOp<func::CallOp>();
+                  });
+         });
+}
+
 bool mlir::commsched::isJointFunction(func::FuncOp function) {
-  for (StringRef half : {jointAttrName, forwardAttrName, backwardAttrName})
-    if (function->hasAttr(half))
-      return false;
   return function->hasAttr(numForwardOutputsAttrName) ||
-         (!function.isExternal() && findJointMark(function));
+         (!function.isExternal() && findJointMark(function) &&
+          !isOfPartition(function));
 }
 
 //===----------------------------------------------------------------------===//

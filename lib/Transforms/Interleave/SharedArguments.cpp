@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedArguments.h"
+#include "../Joint/SplitFunction.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -91,11 +92,10 @@ static llvm::StringMap<unsigned> collectNames(func::FuncOp function) {
 ParameterFinder::ParameterFinder(func::FuncOp first, func::FuncOp second)
     : first(first), second(second), firstNames(collectNames(first)),
       secondNames(collectNames(second)) {
-  auto backward = first->getAttrOfType<FlatSymbolRefAttr>(backwardAttrName);
-  auto count = first->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
-  if (backward && count && backward.getValue() == second.getSymName() &&
-      count.getInt() >= 0)
-    numOutputs = static_cast<unsigned>(count.getInt());
+  for (const CalledHalves &called :
+       findCalledHalves(first->getParentOfType<ModuleOp>()))
+    if (called.halves.forward == first && called.halves.backward == second)
+      numOutputs = called.halves.numForwardOutputs;
 }
 
 /// The argument that the first function returns as this result, if it does.

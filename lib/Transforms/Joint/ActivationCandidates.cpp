@@ -163,71 +163,6 @@ static Operation *findFirstUser(BlockArgument argument) {
 //===----------------------------------------------------------------------===//
 
 //===----------------------------------------------------------------------===//
-// The halves
-//===----------------------------------------------------------------------===//
-
-static LogicalResult checkBody(func::FuncOp half) {
-  if (!half.getBody().hasOneBlock())
-    return half.emitOpError() << "is half of a partition, but its body has "
-                              << half.getBody().getBlocks().size() << " blocks";
-  Operation *terminator = half.front().getTerminator();
-  if (isa<func::ReturnOp>(terminator))
-    return success();
-  InFlightDiagnostic diag = half.emitOpError()
-                            << "is half of a partition, but does not return";
-  diag.attachNote(terminator->getLoc()) << "it ends here";
-  return diag;
-}
-
-/// The backward that `forward` names.
-static FailureOr<func::FuncOp> findBackward(func::FuncOp forward,
-                                            SymbolTable &symbols) {
-  auto name = forward->getAttrOfType<FlatSymbolRefAttr>(backwardAttrName);
-  auto backward = symbols.lookup<func::FuncOp>(name.getAttr());
-  if (!backward)
-    return forward.emitOpError()
-           << "names '" << name << "' as its backward, but there is no such "
-           << "function";
-  auto link = backward->getAttrOfType<FlatSymbolRefAttr>(forwardAttrName);
-  if (!link || link.getAttr() != forward.getSymNameAttr()) {
-    InFlightDiagnostic diag = forward.emitOpError()
-                              << "names '" << name
-                              << "' as its backward, but that does not name it "
-                              << "as its forward";
-    diag.attachNote(backward.getLoc()) << "the backward is here";
-    return diag;
-  }
-  return backward;
-}
-
-/// Checks that `backward` begins with arguments for the saved values.
-static LogicalResult checkSavedTypes(func::FuncOp forward,
-                                     func::FuncOp backward,
-                                     TypeRange savedTypes) {
-  size_t numArguments = backward.getNumArguments();
-  if (savedTypes.size() > numArguments) {
-    InFlightDiagnostic diag = forward.emitOpError()
-                              << "saves " << savedTypes.size()
-                              << " values, but its backward takes "
-                              << numArguments << " arguments";
-    diag.attachNote(backward.getLoc()) << "the backward is here";
-    return diag;
-  }
-  for (auto [index, type] : llvm::enumerate(savedTypes)) {
-    Type argumentType = backward.getArgumentTypes()[index];
-    if (argumentType == type)
-      continue;
-    InFlightDiagnostic diag = forward.emitOpError()
-                              << "saves a " << type << " as value " << index
-                              << ", but its backward takes a " << argumentType;
-    diag.attachNote(backward.getArgument(index).getLoc())
-        << "the argument is here";
-    return diag;
-  }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
 // Which values
 //===----------------------------------------------------------------------===//
 
@@ -330,27 +265,16 @@ static void remarkKept(func::FuncOp forward, unsigned index, Value value,
 // The plan
 //===----------------------------------------------------------------------===//
 
-static int64_t getNumForwardOutputs(func::FuncOp forward) {
-  return forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName)
-      .getInt();
-}
-
-static OperandRange getSaved(func::FuncOp forward) {
-  return forward.front().getTerminator()->getOperands().drop_front(
-      getNumForwardOutputs(forward));
-}
-
-QuantizationPlan
-mlir::commsched::planQuantization(func::FuncOp forward, func::FuncOp backward,
-                                  const QuantizationRules &rules,
-                                  bool emitRemarks) {
+QuantizationPlan mlir::commsched::planQuantization(
+    PartitionHalves halves, const QuantizationRules &rules, bool emitRemarks) {
   QuantizationPlan plan;
-  plan.forward = forward;
-  plan.backward = backward;
-  plan.numForwardOutputs = getNumForwardOutputs(forward);
+  plan.halves = halves;
+  func::FuncOp forward = halves.forward;
   CandidateFilter filter(forward, rules);
   LastUses lastUses(forward.front());
-  for (auto [index, value] : llvm::enumerate(getSaved(forward))) {
+  for (auto [index, value] : llvm::enumerate(
+           forward.front().getTerminator()->getOperands().drop_front(
+               halves.numForwardOutputs))) {
     if (isa<ShapedType>(value.getType()))
       plan.firstScale = static_cast<unsigned>(index + 1);
     if (!isa<RankedTensorType>(value.getType()))
@@ -363,24 +287,7 @@ mlir::commsched::planQuantization(func::FuncOp forward, func::FuncOp backward,
     }
     plan.activations.push_back(
         {static_cast<unsigned>(index), value, lastUses.getNext(value),
-         findFirstUser(plan.backward.getArgument(index))});
+         findFirstUser(halves.backward.getArgument(index))});
   }
   return plan;
-}
-
-FailureOr<QuantizationPlan>
-mlir::commsched::planQuantization(func::FuncOp forward,
-                                  const QuantizationRules &rules,
-                                  SymbolTable &symbols) {
-  FailureOr<func::FuncOp> backward = findBackward(forward, symbols);
-  if (failed(backward) || failed(checkBody(forward)) ||
-      failed(checkBody(*backward)))
-    return failure();
-  auto count = forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
-  if (!count)
-    return forward.emitOpError() << "has a backward, but no attribute '"
-                                 << numForwardOutputsAttrName << "'";
-  if (failed(checkSavedTypes(forward, *backward, getSaved(forward).getTypes())))
-    return failure();
-  return planQuantization(forward, *backward, rules, /*emitRemarks=*/true);
 }

@@ -50,7 +50,7 @@ private:
                              OperationCosts &costs);
   FailureOr<PartitionList> listPartitions(const JointFunction &working) const;
   LogicalResult prepare(PartitionHalves halves);
-  LogicalResult checkPeak(FunctionPair pair, StringRef name,
+  LogicalResult checkPeak(func::FuncOp joint, PartitionHalves halves,
                           OperationCosts &costs);
 
   /// What the program may take of the device, and its saved values of the host.
@@ -237,14 +237,12 @@ void FitMemory::runOnOperation() {
   for (Replacement &replacement : replacements) {
     if (failedAny)
       break;
-    std::string name = replacement.joint.getName().str();
+    func::FuncOp joint = replacement.joint;
     auto &[point, scheduler, decision] = replacement.fitted;
     PartitionHalves halves = scheduler->release();
-    replaceCalls(replacement.joint, users.getUsers(replacement.joint), halves);
-    replacement.joint.erase();
-    failedAny =
-        failed(scheduler->apply(std::move(decision))) ||
-        failed(checkPeak({halves.forward, halves.backward}, name, costs));
+    failedAny = failed(scheduler->apply(std::move(decision))) ||
+                failed(checkPeak(joint, halves, costs));
+    replaceJoint(joint, users.getUsers(joint), halves);
   }
   if (failedAny ||
       (!frontier.empty() &&
@@ -293,19 +291,15 @@ static std::string explainPeak(const StepReport &report) {
 }
 
 /// Reports that the step takes more than there is, if it does.
-LogicalResult FitMemory::checkPeak(FunctionPair pair, StringRef name,
+LogicalResult FitMemory::checkPeak(func::FuncOp joint, PartitionHalves halves,
                                    OperationCosts &costs) {
-  std::string reason;
-  FailureOr<std::optional<StepReport>> report =
-      simulatePair(pair, StepReport(), StepReport(), costs, reason,
-                   {scheduling.budgetAllocator});
+  FailureOr<StepReport> report =
+      simulateHalves(joint, halves, costs, {scheduling.budgetAllocator});
   if (failed(report))
     return failure();
-  if (!*report)
-    return success();
-  const std::optional<schedule::ReservedMemory> &reserved = (*report)->reserved;
+  const std::optional<schedule::ReservedMemory> &reserved = report->reserved;
   int64_t leastBytes =
-      reserved ? reserved->reservedBytes : (*report)->peakMemoryBytes;
+      reserved ? reserved->reservedBytes : report->peakMemoryBytes;
   if (leastBytes <= limitBytes)
     return success();
   std::string text =
@@ -314,11 +308,11 @@ LogicalResult FitMemory::checkPeak(FunctionPair pair, StringRef name,
        Twine(leastBytes) + " bytes, " + Twine(leastBytes - limitBytes) +
        " over the " + Twine(limitBytes) +
        " of the device that are left; the largest values at its peak are " +
-       explainPeak(**report))
+       explainPeak(*report))
           .str();
   if (strict)
-    return emitError(pair.forward.getLoc(), "cannot be fitted: ") << text;
-  remark::missed(pair.forward.getLoc(), makeRemark("MemoryExceeded", name))
+    return emitError(joint.getLoc(), "cannot be fitted: ") << text;
+  remark::missed(joint.getLoc(), makeRemark("MemoryExceeded", joint.getName()))
       << text << remark::metric("LeastBytes", leastBytes)
       << remark::metric("AllowedBytes", limitBytes);
   return success();

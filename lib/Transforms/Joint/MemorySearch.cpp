@@ -31,18 +31,6 @@ mlir::commsched::createHalves(const JointFunction &working, const Split &split,
   return halves;
 }
 
-FailureOr<PairCosts> mlir::commsched::getPairCosts(PartitionHalves halves,
-                                                   OperationCosts &costs) {
-  std::string reason;
-  FailureOr<std::optional<PairCosts>> pair =
-      computePairCosts({halves.forward, halves.backward}, costs, reason);
-  if (failed(pair))
-    return failure();
-  if (!*pair)
-    return emitError(halves.forward.getLoc(), "cannot be fitted: ") << reason;
-  return **pair;
-}
-
 //===----------------------------------------------------------------------===//
 // Measuring
 //===----------------------------------------------------------------------===//
@@ -98,7 +86,8 @@ MemorySearch::measure(const ListedPartition &partition, Treatment treatment) {
   FailureOr<OwnedHalves> halves = makeHalves(partition, treatment);
   if (failed(halves))
     return failure();
-  FailureOr<PairCosts> pair = getPairCosts(halves->get(), costs);
+  FailureOr<PairCosts> pair =
+      computePairCosts(working.getFunction(), halves->get(), costs);
   if (failed(pair))
     return failure();
   trial.costs = *pair;
@@ -187,8 +176,8 @@ MemorySearch::makeScheduler(const PartitionTrial &trial) {
   FailureOr<OwnedHalves> halves = makeHalves(*trial.partition, trial.treatment);
   if (failed(halves))
     return failure();
-  FailureOr<std::unique_ptr<PairScheduler>> created = PairScheduler::create(
-      std::move(*halves), trial.costs.besideBackwardBytes, scheduling);
+  FailureOr<std::unique_ptr<PairScheduler>> created =
+      PairScheduler::create(std::move(*halves), trial.costs, scheduling);
   if (failed(created))
     return failure();
   return std::shared_ptr<PairScheduler>(std::move(*created));
@@ -427,7 +416,8 @@ FailureOr<int64_t> MemorySearch::computeReservedBytes() {
       (*scheduler)->schedule(best->point.schedule.limitBytes);
   if (failed(decision))
     return failure();
-  return (*scheduler)->applyAndMeasureReserved(*decision, costs);
+  return (*scheduler)
+      ->applyAndMeasureReserved(working.getFunction(), *decision, costs);
 }
 
 /// Finds the best for which the allocator reserves the limit at most, of those

@@ -19,7 +19,7 @@
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/PricedCut.h"
-#include "CommSched/Report/PairReport.h"
+#include "CommSched/Report/StepReport.h"
 #include "SplitFunction.h"
 #include <map>
 
@@ -126,6 +126,20 @@ private:
 // Schedules of both halves
 //===----------------------------------------------------------------------===//
 
+/// What a step that runs both halves takes, whatever the order of each half is
+/// for what is no peak.
+struct PairCosts {
+  /// The largest number of live bytes over both, in the order of the halves.
+  int64_t peakBytes = 0;
+  /// The most bytes that are live in the forward, and in the backward, beside
+  /// those that a report on the half alone counts: a limit for the step less
+  /// this is one for the half.
+  int64_t besideBytes[2] = {0, 0};
+  /// No orders of the two halves take less, in nanoseconds; collectives of one
+  /// stream may change places.
+  int64_t boundNs = 0;
+};
+
 /// What a step takes whose halves are scheduled.
 struct PairSchedule {
   /// The limit that it was made for.
@@ -152,10 +166,10 @@ struct PairDecision {
 /// What schedules two halves, which it owns until they are released.
 class PairScheduler {
 public:
-  /// Reads both halves. `options` must outlive the result;
-  /// `besideBackwardBytes` as in PairCosts. Errors are those of BlockScheduler.
+  /// Reads both halves, which take `costs`. `options` must outlive the result.
+  /// Errors are those of BlockScheduler.
   static FailureOr<std::unique_ptr<PairScheduler>>
-  create(OwnedHalves halves, int64_t besideBackwardBytes,
+  create(OwnedHalves halves, const PairCosts &costs,
          const SchedulingOptions &options);
 
   /// Schedules both within `limitBytes`, at once; changes neither.
@@ -168,17 +182,18 @@ public:
   /// error if it cannot be found out what is exposed.
   LogicalResult apply(PairDecision decision);
 
-  /// Applies a schedule to the halves without remarks. Returns the bytes that
-  /// the allocator of the options, which must have one, reserves for them.
-  /// Errors are those of simulatePair().
-  FailureOr<int64_t> applyAndMeasureReserved(const PairDecision &decision,
+  /// Applies a schedule to the halves of `joint` without remarks. Returns the
+  /// bytes that the allocator of the options, which must have one, reserves for
+  /// them. Errors are those of simulateHalves().
+  FailureOr<int64_t> applyAndMeasureReserved(func::FuncOp joint,
+                                             const PairDecision &decision,
                                              OperationCosts &costs);
 
 private:
-  PairScheduler(OwnedHalves owned, int64_t besideBackwardBytes,
+  PairScheduler(OwnedHalves owned, const PairCosts &costs,
                 const SchedulingOptions &options)
-      : owned(std::move(owned)), halves(this->owned.get()),
-        besideBackwardBytes(besideBackwardBytes), options(options) {}
+      : owned(std::move(owned)), halves(this->owned.get()), costs(costs),
+        options(options) {}
 
   func::FuncOp getHalf(unsigned half) {
     return half == 0 ? halves.forward : halves.backward;
@@ -188,7 +203,7 @@ private:
   /// Outlives the schedulers, which hold operations of it.
   OwnedHalves owned;
   PartitionHalves halves;
-  int64_t besideBackwardBytes;
+  PairCosts costs;
   const SchedulingOptions &options;
   /// Of the forward and of the backward.
   std::vector<std::unique_ptr<BlockScheduler>> schedulers;
@@ -226,9 +241,17 @@ FailureOr<OwnedHalves> createHalves(const JointFunction &working,
                                     OperationCosts &costs,
                                     const HalvesOptions &options);
 
-/// The costs of the halves. Emits an error if they are not known.
-FailureOr<PairCosts> getPairCosts(PartitionHalves halves,
-                                  OperationCosts &costs);
+/// What the halves of `joint` take; sizes that are not known count as 0. Emits
+/// an error if they cannot be scheduled. O(n log² n) in both.
+FailureOr<PairCosts> computePairCosts(func::FuncOp joint,
+                                      PartitionHalves halves,
+                                      OperationCosts &costs);
+
+/// The report on one function that the halves of `joint` are. Emits an error if
+/// it cannot be simulated.
+FailureOr<StepReport> simulateHalves(func::FuncOp joint, PartitionHalves halves,
+                                     OperationCosts &costs,
+                                     const SimulationOptions &options);
 
 /// A partition that was measured.
 struct PartitionTrial {

@@ -146,9 +146,7 @@ void Offloader::addCandidate(unsigned result, unsigned argument) {
 
 void Offloader::findCandidates() {
   Operation *terminator = forward.operations.back();
-  auto numOutputs = static_cast<unsigned>(
-      halves.forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName)
-          .getInt());
+  unsigned numOutputs = halves.numForwardOutputs;
   // By storage: how many results live in it.
   std::vector<int32_t> numReturned(forward.lastUse.size(), 0);
   for (Value value : terminator->getOperands())

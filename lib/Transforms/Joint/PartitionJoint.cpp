@@ -12,7 +12,6 @@
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
-#include "CommSched/Report/PairReport.h"
 #include "CommSched/Transforms/Passes.h"
 #include "MemorySearch.h"
 #include "PartitionPlan.h"
@@ -334,8 +333,7 @@ void PartitionJoint::runOnOperation() {
   // All joint functions are replaced, or none is.
   for (Replacement &replacement : replacements) {
     PartitionHalves halves = replacement.halves.release();
-    replaceCalls(replacement.joint, users.getUsers(replacement.joint), halves);
-    replacement.joint.erase();
+    replaceJoint(replacement.joint, users.getUsers(replacement.joint), halves);
   }
   if (!propose.empty() &&
       failed(writeProposals(module.getLoc(), propose, proposals)))

@@ -17,10 +17,8 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_JOINT_QUANTIZATION_H
 #define COMMSCHED_LIB_TRANSFORMS_JOINT_QUANTIZATION_H
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/Builders.h"
+#include "SplitFunction.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::commsched {
 
@@ -53,9 +51,7 @@ struct QuantizedActivation {
 
 /// The conversions in the two halves of a partition.
 struct QuantizationPlan {
-  func::FuncOp forward;
-  func::FuncOp backward;
-  int64_t numForwardOutputs = 0;
+  PartitionHalves halves;
   /// The index among the saved values of the first scale: behind all tensors,
   /// before the numbers at the end.
   unsigned firstScale = 0;
@@ -63,23 +59,12 @@ struct QuantizationPlan {
   SmallVector<QuantizedActivation> activations;
 };
 
-/// Decides for the halves of a partition, of one block each, where the first
-/// returns, behind its results, what the other takes first. With
+/// Decides for the halves of a partition, of one block each. With
 /// `emitRemarks`, there is a remark with the reason for each tensor that is not
 /// quantized.
-QuantizationPlan planQuantization(func::FuncOp forward, func::FuncOp backward,
+QuantizationPlan planQuantization(PartitionHalves halves,
                                   const QuantizationRules &rules,
                                   bool emitRemarks);
-
-/// Decides for the half `forward`, which has `commsched.backward`, and the half
-/// that it names, with remarks.
-///
-/// Emits an error when a half has several blocks or none, or does not return,
-/// there is no such backward, it does not name the forward in turn, or it does
-/// not take what the forward saves. `symbols` is that of the module.
-FailureOr<QuantizationPlan> planQuantization(func::FuncOp forward,
-                                             const QuantizationRules &rules,
-                                             SymbolTable &symbols);
 
 //===----------------------------------------------------------------------===//
 // Casts of tensors

@@ -58,7 +58,7 @@ class HalvesRewriter {
 public:
   HalvesRewriter(const QuantizationPlan &plan, const QuantizationRules &rules)
       : plan(plan), rules(rules), context(rules.quantType.getContext()),
-        forward(plan.forward), backward(plan.backward) {}
+        forward(plan.halves.forward), backward(plan.halves.backward) {}
 
   void rewrite() {
     rewriteForward();
@@ -97,7 +97,7 @@ void HalvesRewriter::rewriteForward() {
     QuantizedTensor quantized =
         quantize(builder, activation.value.getLoc(), activation.value,
                  rules.quantType, rules.useScaling, getName(activation));
-    unsigned result = plan.numForwardOutputs + activation.index;
+    unsigned result = plan.halves.numForwardOutputs + activation.index;
     terminator->setOperand(result, quantized.numbers);
     results[result] = quantized.numbers.getType();
     if (!quantized.scales)
@@ -109,7 +109,7 @@ void HalvesRewriter::rewriteForward() {
   forward.setFunctionType(
       FunctionType::get(context, forward.getArgumentTypes(), results));
 
-  unsigned firstScale = plan.numForwardOutputs + plan.firstScale;
+  unsigned firstScale = plan.halves.numForwardOutputs + plan.firstScale;
   SmallVector<unsigned> places(scales.size(), firstScale);
   terminator->insertOperands(firstScale, scales);
   (void)forward.insertResults(places, ValueRange(scales).getTypes(),
@@ -161,9 +161,8 @@ void HalvesRewriter::dequantizeActivation(unsigned number) {
 }
 
 /// Does what `plan`, made by the same `rules`, says. The results of the forward
-/// that are no saved values stay. The pair stays linked: scales have the names
-/// of their tensors and `.scale` behind, and what is quantized has the role
-/// `saved_activation`. Nothing else may refer to the two functions.
+/// that are no saved values stay. Scales have the names of their tensors and
+/// `.scale` behind, and what is quantized has the role `saved_activation`.
 static void quantizeHalves(const QuantizationPlan &plan,
                            const QuantizationRules &rules) {
   HalvesRewriter(plan, rules).rewrite();
@@ -207,7 +206,7 @@ static void remarkQuantized(const QuantizationPlan &plan,
     int64_t after = getStaticBytes(type.clone(rules.quantType)).value_or(0);
     if (rules.useScaling)
       after += getStaticBytes(getScalesType(type)).value_or(0);
-    func::FuncOp forward = plan.forward;
+    func::FuncOp forward = plan.halves.forward;
     remark::passed(activation.value.getLoc(),
                    makeRemark("ActivationQuantized", forward.getSymName()))
         << ("saved value " + Twine(activation.index) + " becomes " + quantType)
@@ -244,8 +243,7 @@ int64_t mlir::commsched::quantizeSavedValues(PartitionHalves halves,
   rules.smallestSizeMb = 1;
   // Inputs take their memory in any case.
   rules.excludePrimals = true;
-  QuantizationPlan plan =
-      planQuantization(halves.forward, halves.backward, rules, emitRemarks);
+  QuantizationPlan plan = planQuantization(halves, rules, emitRemarks);
   keepFirst(plan, eighths);
   if (emitRemarks)
     remarkQuantized(plan, rules);
@@ -289,48 +287,96 @@ LogicalResult QuantizeActivations::initialize(MLIRContext *context) {
   return success();
 }
 
-/// Emits an error if anything but the other half refers to `half`.
-static LogicalResult checkUsers(func::FuncOp half, func::FuncOp other,
+static LogicalResult checkBody(func::FuncOp half) {
+  if (!half.getBody().hasOneBlock())
+    return half.emitOpError() << "is half of a partition, but its body has "
+                              << half.getBody().getBlocks().size() << " blocks";
+  Operation *terminator = half.front().getTerminator();
+  if (isa<func::ReturnOp>(terminator))
+    return success();
+  InFlightDiagnostic diag = half.emitOpError()
+                            << "is half of a partition, but does not return";
+  diag.attachNote(terminator->getLoc()) << "it ends here";
+  return diag;
+}
+
+/// Emits an error if anything but `called` refers to `half`, or uses what it
+/// saves but the calls of the other half.
+static LogicalResult checkUsers(const CalledHalves &called,
                                 const SymbolUserMap &users) {
-  for (Operation *user : users.getUsers(half)) {
-    if (user == other)
-      continue;
+  auto emitRefused = [](func::FuncOp half, Operation *user) {
     InFlightDiagnostic diag =
         half.emitOpError() << "saves its activations in another type from now "
-                           << "on, but something refers to it";
+                           << "on, but something else refers to it";
     diag.attachNote(user->getLoc()) << "here";
     return diag;
+  };
+  llvm::SmallPtrSet<Operation *, 4> calls;
+  for (auto [forward, backward] : called.calls) {
+    calls.insert(forward);
+    calls.insert(backward);
+    for (Value saved :
+         forward.getResults().drop_front(called.halves.numForwardOutputs))
+      for (Operation *user : saved.getUsers())
+        if (user != backward)
+          return emitRefused(called.halves.forward, user);
   }
+  for (func::FuncOp half : {called.halves.forward, called.halves.backward})
+    for (Operation *user : users.getUsers(half))
+      if (!calls.contains(user))
+        return emitRefused(half, user);
   return success();
+}
+
+/// Calls halves as they are now.
+static void renewCalls(const CalledHalves &called) {
+  const auto &[forwardHalf, backwardHalf, numOutputs] = called.halves;
+  for (auto [forward, backward] : called.calls) {
+    OpBuilder builder(forward);
+    auto saving = func::CallOp::create(builder, forward.getLoc(), forwardHalf,
+                                       forward.getOperands());
+    saving->setDiscardableAttrs(forward->getDiscardableAttrDictionary());
+    SmallVector<Value> operands(saving.getResults().drop_front(numOutputs));
+    llvm::append_range(operands, backward.getOperands().drop_front(
+                                     forward.getNumResults() - numOutputs));
+    builder.setInsertionPoint(backward);
+    auto taking = func::CallOp::create(builder, backward.getLoc(), backwardHalf,
+                                       operands);
+    taking->setDiscardableAttrs(backward->getDiscardableAttrDictionary());
+    backward.replaceAllUsesWith(taking);
+    backward.erase();
+    for (unsigned index : llvm::seq(numOutputs))
+      forward.getResult(index).replaceAllUsesWith(saving.getResult(index));
+    forward.erase();
+  }
 }
 
 void QuantizeActivations::runOnOperation() {
   ModuleOp module = getOperation();
   if (failed(emitOptionError(module, optionError)))
     return signalPassFailure();
-  SymbolTableCollection symbolTables;
-  SymbolTable &symbols = symbolTables.getSymbolTable(module);
-  SmallVector<QuantizationPlan> plans;
-  for (auto function : module.getOps<func::FuncOp>()) {
-    if (!function->hasAttr(backwardAttrName))
-      continue;
-    FailureOr<QuantizationPlan> plan =
-        planQuantization(function, rules, symbols);
-    if (failed(plan))
+  std::vector<CalledHalves> found = findCalledHalves(module);
+  SmallVector<std::pair<const CalledHalves *, QuantizationPlan>> plans;
+  for (const CalledHalves &called : found) {
+    if (failed(checkBody(called.halves.forward)) ||
+        failed(checkBody(called.halves.backward)))
       return signalPassFailure();
-    if (!plan->activations.empty())
-      plans.push_back(std::move(*plan));
+    QuantizationPlan plan =
+        planQuantization(called.halves, rules, /*emitRemarks=*/true);
+    if (!plan.activations.empty())
+      plans.push_back({&called, std::move(plan)});
   }
   if (plans.empty())
     return markAllAnalysesPreserved();
 
+  SymbolTableCollection symbolTables;
   SymbolUserMap users(symbolTables, module);
-  for (const QuantizationPlan &plan : plans)
-    if (failed(checkUsers(plan.forward, plan.backward, users)) ||
-        failed(checkUsers(plan.backward, plan.forward, users)))
+  for (const auto &[called, plan] : plans)
+    if (failed(checkUsers(*called, users)))
       return signalPassFailure();
-  for (const QuantizationPlan &plan : plans) {
+  for (const auto &[called, plan] : plans) {
     remarkQuantized(plan, rules);
     quantizeHalves(plan, rules);
+    renewCalls(*called);
   }
 }

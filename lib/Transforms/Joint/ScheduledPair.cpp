@@ -8,18 +8,91 @@
 
 #include "../PassSupport.h"
 #include "../Schedule/SchedulingPass.h"
-#include "CommSched/Report/PairReport.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "MemorySearch.h"
 #include "mlir/IR/Threading.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
 
+//===----------------------------------------------------------------------===//
+// What they take
+//===----------------------------------------------------------------------===//
+
+/// The problem of the body of `function`, and what is live while each of its
+/// operations runs.
+static FailureOr<std::pair<BlockProblem, schedule::MemoryTimeline>>
+measureBody(func::FuncOp function, OperationCosts &costs) {
+  FailureOr<BlockProblem> problem = BlockProblem::create(
+      function.getBody().front(),
+      [&](Operation *op) { return costs.price(op); }, StreamOrder::Free);
+  if (failed(problem))
+    return failure();
+  if (std::optional<BlockObstacle> obstacle = getObstacle(*problem))
+    return emitError(function.getLoc(), "cannot be fitted: @")
+           << function.getName() << " is not simulated: " << obstacle->reason;
+  Result<schedule::MemoryTimeline> memory = simulateMemory(
+      problem->getProblem(), problem->getProblem().programOrder());
+  if (!memory)
+    return emitError(function.getLoc(), "cannot be simulated: ")
+           << memory.error();
+  return std::pair(std::move(*problem), std::move(*memory));
+}
+
+FailureOr<PairCosts> mlir::commsched::computePairCosts(func::FuncOp joint,
+                                                       PartitionHalves halves,
+                                                       OperationCosts &costs) {
+  OwningOpRef<func::FuncOp> step = joinHalves(joint, halves);
+  auto whole = measureBody(*step, costs);
+  if (failed(whole))
+    return failure();
+  PairCosts result;
+  result.peakBytes = whole->second.peakBytes;
+  ArrayRef<int64_t> beside = whole->second.allocatedBytes;
+  for (unsigned index : {0, 1}) {
+    func::FuncOp half = index == 0 ? halves.forward : halves.backward;
+    auto alone = measureBody(half, costs);
+    if (failed(alone))
+      return failure();
+    const auto &[problem, memory] = *alone;
+    Result<schedule::TightLowerBound> bound =
+        computeTightLowerBound(problem.getProblem());
+    if (!bound)
+      return emitError(half.getLoc(), "cannot be scheduled: ") << bound.error();
+    result.boundNs += bound->ns;
+    for (int64_t bytes : memory.allocatedBytes) {
+      result.besideBytes[index] =
+          std::max(result.besideBytes[index], beside.front() - bytes);
+      beside = beside.drop_front();
+    }
+  }
+  return result;
+}
+
+FailureOr<StepReport>
+mlir::commsched::simulateHalves(func::FuncOp joint, PartitionHalves halves,
+                                OperationCosts &costs,
+                                const SimulationOptions &options) {
+  OwningOpRef<func::FuncOp> step = joinHalves(joint, halves);
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report =
+      simulateFunction(*step, costs, reason, options);
+  if (failed(report))
+    return failure();
+  if (!*report)
+    return emitError(joint.getLoc(), "cannot be fitted: ") << reason;
+  return std::move(**report);
+}
+
+//===----------------------------------------------------------------------===//
+// Schedules
+//===----------------------------------------------------------------------===//
+
 FailureOr<std::unique_ptr<PairScheduler>>
-PairScheduler::create(OwnedHalves halves, int64_t besideBackwardBytes,
+PairScheduler::create(OwnedHalves halves, const PairCosts &costs,
                       const SchedulingOptions &options) {
   std::unique_ptr<PairScheduler> result(
-      new PairScheduler(std::move(halves), besideBackwardBytes, options));
+      new PairScheduler(std::move(halves), costs, options));
   for (func::FuncOp half : {result->getHalf(0), result->getHalf(1)}) {
     std::string reason;
     FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
@@ -49,13 +122,12 @@ FailureOr<BlockSchedule> PairScheduler::scheduleHalf(unsigned half,
 }
 
 FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
-  int64_t limits[] = {limitBytes,
-                      std::max<int64_t>(limitBytes - besideBackwardBytes, 0)};
   std::optional<BlockSchedule> schedules[2];
   MLIRContext *context = halves.forward.getContext();
   if (failed(failableParallelForEachN(context, 0, 2, [&](size_t half) {
-        FailureOr<BlockSchedule> schedule =
-            scheduleHalf(static_cast<unsigned>(half), limits[half]);
+        FailureOr<BlockSchedule> schedule = scheduleHalf(
+            static_cast<unsigned>(half),
+            std::max<int64_t>(limitBytes - costs.besideBytes[half], 0));
         if (succeeded(schedule))
           schedules[half] = std::move(*schedule);
         return LogicalResult(schedule);
@@ -65,8 +137,8 @@ FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
   PairDecision result;
   PairSchedule &pair = result.schedule;
   pair.limitBytes = limitBytes;
-  pair.peakBytes = std::max(forward.step.peakBytes,
-                            backward.step.peakBytes + besideBackwardBytes);
+  pair.peakBytes = std::max(forward.step.peakBytes + costs.besideBytes[0],
+                            backward.step.peakBytes + costs.besideBytes[1]);
   pair.stepNs = forward.step.stepNs + backward.step.stepNs;
   pair.exposedNs = forward.exposedNs + backward.exposedNs;
   pair.numCollectives = forward.numCollectives + backward.numCollectives;
@@ -90,18 +162,15 @@ LogicalResult PairScheduler::apply(PairDecision decision) {
 }
 
 FailureOr<int64_t>
-PairScheduler::applyAndMeasureReserved(const PairDecision &decision,
-                                       OperationCosts &costs) {
+PairScheduler::applyAndMeasureReserved(func::FuncOp joint,
+                                       const PairDecision &decision,
+                                       OperationCosts &operationCosts) {
   for (unsigned half : {0, 1})
     if (hasSchedule(getHalf(half)))
       schedulers[half]->apply(decision.halves[half]);
-  std::string reason;
-  FailureOr<std::optional<StepReport>> report =
-      simulatePair({halves.forward, halves.backward}, StepReport(),
-                   StepReport(), costs, reason, {options.budgetAllocator});
+  FailureOr<StepReport> report =
+      simulateHalves(joint, halves, operationCosts, {options.budgetAllocator});
   if (failed(report))
     return failure();
-  if (!*report)
-    return emitError(halves.forward.getLoc(), "cannot be fitted: ") << reason;
-  return (*report)->reserved->reservedBytes;
+  return report->reserved->reservedBytes;
 }

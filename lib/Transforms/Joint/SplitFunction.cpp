@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "SplitFunction.h"
+#include "../Step/InlinedCalls.h"
 #include "../Step/JoinedFunction.h"
 #include "CommSched/Analysis/Problem/OperatorClasses.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -128,30 +130,127 @@ static SmallVector<BlockArgument> getOwnArguments(func::FuncOp joint,
   return arguments;
 }
 
-void mlir::commsched::replaceCalls(func::FuncOp joint,
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// Calls both halves in place of the joint function, which would take `given`.
+/// Returns what it would return.
+static SmallVector<Value> callHalves(OpBuilder &builder, Location location,
+                                     func::FuncOp joint, ValueRange given,
+                                     PartitionHalves halves) {
+  auto addOwn = [&](bool ofBackward, SmallVectorImpl<Value> &operands) {
+    for (BlockArgument argument : getOwnArguments(joint, ofBackward))
+      operands.push_back(given[argument.getArgNumber()]);
+  };
+  SmallVector<Value> operands;
+  addOwn(/*ofBackward=*/false, operands);
+  auto forward =
+      func::CallOp::create(builder, location, halves.forward, operands);
+  operands.assign(forward.result_begin() + halves.numForwardOutputs,
+                  forward.result_end());
+  addOwn(/*ofBackward=*/true, operands);
+  auto backward =
+      func::CallOp::create(builder, location, halves.backward, operands);
+  SmallVector<Value> results(
+      forward.getResults().take_front(halves.numForwardOutputs));
+  llvm::append_range(results, backward.getResults());
+  return results;
+}
+
+void mlir::commsched::replaceJoint(func::FuncOp joint,
                                    ArrayRef<Operation *> users,
                                    PartitionHalves halves) {
-  auto count = joint->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
-  auto numOutputs = static_cast<size_t>(count.getInt());
+  for (func::FuncOp half : {halves.forward, halves.backward})
+    half.setPrivate();
   for (Operation *user : users) {
     OpBuilder builder(user);
-    auto addOwn = [&](bool ofBackward, SmallVectorImpl<Value> &operands) {
-      for (BlockArgument argument : getOwnArguments(joint, ofBackward))
-        operands.push_back(user->getOperand(argument.getArgNumber()));
-    };
-    SmallVector<Value> operands;
-    addOwn(/*ofBackward=*/false, operands);
-    auto forward =
-        func::CallOp::create(builder, user->getLoc(), halves.forward, operands);
-    operands.assign(forward.result_begin() + numOutputs, forward.result_end());
-    addOwn(/*ofBackward=*/true, operands);
-    auto backward = func::CallOp::create(builder, user->getLoc(),
-                                         halves.backward, operands);
-    SmallVector<Value> results(forward.getResults().take_front(numOutputs));
-    results.append(backward.result_begin(), backward.result_end());
-    user->replaceAllUsesWith(results);
+    user->replaceAllUsesWith(callHalves(builder, user->getLoc(), joint,
+                                        user->getOperands(), halves));
     user->erase();
   }
+  if (!users.empty())
+    return joint.erase();
+  Block &body = joint.getBody().front();
+  body.clear();
+  auto builder = OpBuilder::atBlockEnd(&body);
+  func::ReturnOp::create(
+      builder, joint.getLoc(),
+      callHalves(builder, joint.getLoc(), joint, body.getArguments(), halves));
+  joint->setDiscardableAttrs(
+      dropWholeAttributes(joint->getDiscardableAttrDictionary())
+          .getDictionary(joint.getContext()));
+}
+
+OwningOpRef<func::FuncOp> mlir::commsched::joinHalves(func::FuncOp joint,
+                                                      PartitionHalves halves) {
+  OpBuilder builder(joint);
+  OwningOpRef<func::FuncOp> step =
+      cast<func::FuncOp>(builder.cloneWithoutRegions(*joint));
+  Block *body = step->addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  func::ReturnOp::create(
+      builder, joint.getLoc(),
+      callHalves(builder, joint.getLoc(), joint, body->getArguments(), halves));
+  BodyInliner inliner(*step);
+  for (func::CallOp call : llvm::to_vector(body->getOps<func::CallOp>()))
+    inliner.inlineCall(call,
+                       call.getCallee() == halves.forward.getSymName()
+                           ? halves.forward
+                           : halves.backward,
+                       call.getCallee());
+  return step;
+}
+
+/// The call whose last results `call` takes as its first operands, and how many
+/// there are. Null if there is none.
+static std::pair<func::CallOp, unsigned> findSavingCall(func::CallOp call) {
+  if (call.getNumOperands() == 0)
+    return {};
+  auto first = dyn_cast<OpResult>(call.getOperand(0));
+  auto forward = first ? dyn_cast<func::CallOp>(first.getOwner()) : nullptr;
+  if (!forward)
+    return {};
+  ResultRange saved = forward.getResults().drop_front(first.getResultNumber());
+  if (saved.size() > call.getNumOperands() ||
+      !llvm::equal(saved, call.getOperands().take_front(saved.size())))
+    return {};
+  return {forward, saved.size()};
+}
+
+std::vector<CalledHalves> mlir::commsched::findCalledHalves(ModuleOp module) {
+  SymbolTableCollection symbols;
+  llvm::MapVector<std::tuple<func::FuncOp, func::FuncOp, unsigned>,
+                  CalledHalves>
+      found;
+  module.walk([&](func::CallOp call) {
+    auto [saving, numSaved] = findSavingCall(call);
+    auto lookUp = [&](func::CallOp of) {
+      return symbols.lookupNearestSymbolFrom<func::FuncOp>(of,
+                                                           of.getCalleeAttr());
+    };
+    func::FuncOp forward = saving ? lookUp(saving) : func::FuncOp();
+    func::FuncOp backward = forward ? lookUp(call) : func::FuncOp();
+    if (!backward)
+      return;
+    auto isBackward = [](func::FuncOp function) {
+      return llvm::any_of(
+          llvm::seq(function.getNumArguments()), [&](unsigned argument) {
+            StringRef role = getRole(function, argument);
+            return role == savedActivationRole || role == tangentRole;
+          });
+    };
+    if (isBackward(forward) || !isBackward(backward))
+      return;
+    unsigned numOutputs = forward.getNumResults() - numSaved;
+    CalledHalves &called = found[{forward, backward, numOutputs}];
+    called.halves = {forward, backward, numOutputs};
+    called.calls.push_back({saving, call});
+  });
+  std::vector<CalledHalves> result;
+  for (auto &[key, called] : found)
+    result.push_back(std::move(called));
+  return result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,8 +260,8 @@ void mlir::commsched::replaceCalls(func::FuncOp joint,
 namespace {
 
 struct Half {
+  bool isForward;
   StringRef name;
-  NamedAttrList attrs;
   SmallVector<FunctionPort> arguments;
   SmallVector<FunctionPort> results;
   /// By node: whether this half computes it.
@@ -171,11 +270,15 @@ struct Half {
 
 } // namespace
 
-static void cloneOperation(OpBuilder &builder, Operation *op,
+static void cloneOperation(OpBuilder &builder, Operation *op, bool ofForward,
                            IRMapping &mapping) {
   std::optional<int64_t> dimension = getStaticDimension(op);
   if (!dimension) {
-    builder.clone(*op, mapping);
+    Operation *clone = builder.clone(*op, mapping);
+    // What the backward computes again is no mark of a joint function.
+    if (auto half = clone->getAttrOfType<StringAttr>(partitionAttrName);
+        !ofForward && half && half.getValue().ends_with("forward"))
+      clone->removeDiscardableAttr(partitionAttrName);
     return;
   }
   auto constant =
@@ -184,14 +287,24 @@ static void cloneOperation(OpBuilder &builder, Operation *op,
   mapping.map(op->getResult(0), constant.getResult());
 }
 
+/// The attributes of the joint function that hold for each half: not the ones
+/// that say something of its results, its values or its memory. Profiles know
+/// the operations by the graph that they were in.
+static DictionaryAttr getHalfAttributes(func::FuncOp joint) {
+  NamedAttrList attrs =
+      dropWholeAttributes(joint->getDiscardableAttrDictionary());
+  if (!attrs.get(graphAttrName))
+    attrs.set(graphAttrName, joint.getSymNameAttr());
+  return attrs.getDictionary(joint.getContext());
+}
+
 static func::FuncOp createHalf(OpBuilder &builder, const JointFunction &joint,
                                const Half &half) {
   func::FuncOp whole = joint.getFunction();
   IRMapping mapping;
   func::FuncOp function = createFunction(whole.getLoc(), half.name,
                                          half.arguments, half.results, mapping);
-  function->setDiscardableAttrs(half.attrs.getDictionary(whole.getContext()));
-  function.setVisibility(whole.getVisibility());
+  function->setDiscardableAttrs(getHalfAttributes(whole));
   function.setNoInline(whole.getNoInline());
   builder.insert(function);
   OpBuilder::InsertionGuard guard(builder);
@@ -199,7 +312,8 @@ static func::FuncOp createHalf(OpBuilder &builder, const JointFunction &joint,
   const JointGraph &graph = joint.getGraph();
   for (NodeId node = 0; node < graph.size(); ++node)
     if (graph[node].kind == JointNodeKind::Operation && (*half.computes)[node])
-      cloneOperation(builder, joint.getOperation(node), mapping);
+      cloneOperation(builder, joint.getOperation(node), half.isForward,
+                     mapping);
   SmallVector<Value> results =
       llvm::map_to_vector(half.results, [&](const FunctionPort &port) {
         return mapping.lookup(port.value);
@@ -225,16 +339,6 @@ DenseI64ArrayAttr mlir::commsched::getSizeHints(Value value) {
     if (ShapedType::isDynamic(size))
       hints.push_back(hint);
   return DenseI64ArrayAttr::get(value.getContext(), hints);
-}
-
-/// The attributes of the joint function that hold for each half: not the ones
-/// that say something of its results, its values or its memory.
-static NamedAttrList getHalfAttributes(const PartitionNames &names,
-                                       func::FuncOp joint) {
-  NamedAttrList attrs =
-      dropWholeAttributes(joint->getDiscardableAttrDictionary());
-  attrs.set(jointAttrName, StringAttr::get(joint.getContext(), names.joint));
-  return attrs;
 }
 
 /// `attrs`, which may be null, with the name of the saved value `node`.
@@ -292,15 +396,9 @@ OwnedHalves mlir::commsched::splitFunction(const JointFunction &joint,
   OpBuilder builder(context);
   builder.setInsertionPointAfter(function);
 
-  NamedAttrList attrs = getHalfAttributes(names, function);
-  Half forward = {names.forward, attrs, {}, {}, &split.inForward};
-  Half backward = {names.backward, attrs, {}, {}, &split.inBackward};
-  forward.attrs.set(backwardAttrName,
-                    FlatSymbolRefAttr::get(context, names.backward));
-  forward.attrs.set(numForwardOutputsAttrName,
-                    builder.getI64IntegerAttr(joint.getNumForwardOutputs()));
-  backward.attrs.set(forwardAttrName,
-                     FlatSymbolRefAttr::get(context, names.forward));
+  Half forward = {/*isForward=*/true, names.forward, {}, {}, &split.inForward};
+  Half backward = {
+      /*isForward=*/false, names.backward, {}, {}, &split.inBackward};
   for (NodeId node : split.saved)
     backward.arguments.push_back(
         {joint.getValue(node), getSavedArgumentAttrs(joint, node)});
@@ -313,5 +411,6 @@ OwnedHalves mlir::commsched::splitFunction(const JointFunction &joint,
   OwnedHalves pair;
   pair.forward = createHalf(builder, joint, forward);
   pair.backward = createHalf(builder, joint, backward);
+  pair.numForwardOutputs = joint.getNumForwardOutputs();
   return pair;
 }

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Creates the two halves of a joint function, linked by attributes, and
-// rewrites them. The joint function stays as it is.
+// Creates the two halves of a joint function, calls them, finds them by their
+// calls, and rewrites them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,19 +47,27 @@ LogicalResult checkPartitionSymbols(func::FuncOp joint,
 struct PartitionHalves {
   func::FuncOp forward;
   func::FuncOp backward;
+  /// The results of the forward behind so many are the values that it saves:
+  /// the first arguments of the backward.
+  unsigned numForwardOutputs = 0;
 };
 
 /// Halves that are erased with this, unless they are released.
 struct OwnedHalves {
   OwningOpRef<func::FuncOp> forward;
   OwningOpRef<func::FuncOp> backward;
+  unsigned numForwardOutputs = 0;
 
-  PartitionHalves get() const { return {forward.get(), backward.get()}; }
-  PartitionHalves release() { return {forward.release(), backward.release()}; }
+  PartitionHalves get() const {
+    return {forward.get(), backward.get(), numForwardOutputs};
+  }
+  PartitionHalves release() {
+    return {forward.release(), backward.release(), numForwardOutputs};
+  }
 };
 
-/// Creates both halves behind the joint function, with its visibility and those
-/// of its attributes that hold for a half.
+/// Creates both halves behind the joint function, with those of its attributes
+/// that hold for a half.
 ///
 /// The forward takes all arguments but tangents and the backward's random
 /// states, its own random states last, and returns the forward results and what
@@ -76,11 +84,30 @@ OwnedHalves splitFunction(const JointFunction &joint,
                           const PartitionNames &names);
 
 /// Makes calls of the joint function, which are all of `users`, calls of the
-/// forward and of the backward that takes what it saves.
-void replaceCalls(func::FuncOp joint, ArrayRef<Operation *> users,
+/// forward and of the backward that takes what it saves, and erases the joint
+/// function. One that nothing calls becomes the function that calls both. The
+/// halves are private then.
+void replaceJoint(func::FuncOp joint, ArrayRef<Operation *> users,
                   PartitionHalves halves);
 
-/// Verifies all pairs of halves of the module: that backwards take what their
+/// The operations of both halves in one function, in front of the joint
+/// function, which has its arguments and results.
+OwningOpRef<func::FuncOp> joinHalves(func::FuncOp joint,
+                                     PartitionHalves halves);
+
+/// Halves, and all calls of each forward and backward that belong together.
+struct CalledHalves {
+  PartitionHalves halves;
+  SmallVector<std::pair<func::CallOp, func::CallOp>> calls;
+};
+
+/// The halves that the module calls: the last results of a call of the forward
+/// are the first operands of a call of the backward. That has an argument that
+/// is a saved activation or a tangent, and the forward has none. In the order
+/// of the calls. Linear in the operations.
+std::vector<CalledHalves> findCalledHalves(ModuleOp module);
+
+/// Verifies all halves that the module calls: that backwards take what their
 /// forwards save. Emits an error for each that does not.
 LogicalResult verifyPartitions(ModuleOp module);
 

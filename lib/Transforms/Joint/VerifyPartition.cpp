@@ -31,100 +31,7 @@ struct VerifyPartition
   void runOnOperation() override;
 };
 
-/// The attribute of one half that names the other.
-struct Link {
-  StringRef attrName;
-  StringRef otherAttrName;
-  /// "backward", if the attribute is the forward's.
-  StringRef other;
-  StringRef self;
-};
-
 } // namespace
-
-static constexpr StringLiteral forwardText = "forward";
-static constexpr StringLiteral backwardText = "backward";
-
-//===----------------------------------------------------------------------===//
-// That two functions are a pair
-//===----------------------------------------------------------------------===//
-
-static StringAttr getJoint(Operation *function) {
-  return function->getAttrOfType<StringAttr>(jointAttrName);
-}
-
-/// The half that `function` names, if it names this one back. Emits an error
-/// otherwise.
-static FunctionOpInterface getOtherHalf(FunctionOpInterface function,
-                                        const Link &link,
-                                        SymbolTableCollection &symbols) {
-  auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(link.attrName);
-  auto emitError = [&] {
-    return function.emitOpError()
-           << "names " << symbol << " as its " << link.other;
-  };
-  Operation *named = symbols.lookupNearestSymbolFrom(function, symbol);
-  auto other = dyn_cast_if_present<FunctionOpInterface>(named);
-  if (!other) {
-    InFlightDiagnostic diag = emitError() << ", but there is no such function";
-    if (named)
-      diag.attachNote(named->getLoc()) << "the symbol is here";
-    return {};
-  }
-  auto back = other->getAttrOfType<FlatSymbolRefAttr>(link.otherAttrName);
-  if (!back || back.getAttr() != SymbolTable::getSymbolName(function)) {
-    InFlightDiagnostic diag = emitError() << ", but that names ";
-    if (back)
-      diag << back << " as its " << link.self;
-    else
-      diag << "no " << link.self;
-    diag.attachNote(other.getLoc()) << "it is here";
-    return {};
-  }
-  return other;
-}
-
-/// Checks what `function` says of itself. Sets `backward` if it is the forward
-/// of a pair.
-static LogicalResult verifyLinks(FunctionOpInterface function,
-                                 SymbolTableCollection &symbols,
-                                 FunctionOpInterface &backward) {
-  StringAttr joint = getJoint(function);
-  bool isForward = function->hasAttr(backwardAttrName);
-  bool isBackward = function->hasAttr(forwardAttrName);
-  if (isForward && isBackward)
-    return function.emitOpError()
-           << "names " << function->getAttr(backwardAttrName)
-           << " as its backward and " << function->getAttr(forwardAttrName)
-           << " as its forward, but it can be only one of both itself";
-  if (!isForward && !isBackward) {
-    if (!joint)
-      return success();
-    return function.emitOpError() << "is half of the joint function " << joint
-                                  << ", but names no other half";
-  }
-  Link link = {backwardAttrName, forwardAttrName, backwardText, forwardText};
-  if (isBackward)
-    link = {forwardAttrName, backwardAttrName, forwardText, backwardText};
-  if (!joint)
-    return function.emitOpError()
-           << "names " << function->getAttr(link.attrName) << " as its "
-           << link.other << ", but not the joint function that both were";
-  FunctionOpInterface other = getOtherHalf(function, link, symbols);
-  if (!other)
-    return failure();
-  if (!isForward)
-    return success();
-  backward = other;
-  StringAttr otherJoint = getJoint(other);
-  if (!otherJoint || otherJoint == joint)
-    return success();
-  InFlightDiagnostic diag = function.emitOpError()
-                            << "is half of the joint function " << joint
-                            << ", but its backward is half of " << otherJoint;
-  diag.attachNote(other.getLoc()) << "the backward is here";
-  return diag;
-}
 
 //===----------------------------------------------------------------------===//
 // Values between the halves
@@ -135,13 +42,13 @@ namespace {
 /// Checks the values that a forward hands to its backward.
 class PairVerifier {
 public:
-  PairVerifier(FunctionOpInterface forward, FunctionOpInterface backward)
-      : forward(forward), backward(backward) {}
+  explicit PairVerifier(PartitionHalves halves)
+      : forward(halves.forward), backward(halves.backward),
+        numForwardOutputs(halves.numForwardOutputs) {}
 
   LogicalResult verify();
 
 private:
-  LogicalResult verifyForwardArguments();
   LogicalResult verifyOffloads();
   LogicalResult verifySaved(unsigned index);
   LogicalResult verifySavedName(unsigned index);
@@ -175,9 +82,9 @@ private:
     return diag;
   }
 
-  FunctionOpInterface forward;
-  FunctionOpInterface backward;
-  unsigned numForwardOutputs = 0;
+  func::FuncOp forward;
+  func::FuncOp backward;
+  unsigned numForwardOutputs;
 };
 
 } // namespace
@@ -197,22 +104,8 @@ Value PairVerifier::getReturned(unsigned result) {
   return result < end->getNumOperands() ? end->getOperand(result) : Value();
 }
 
-LogicalResult PairVerifier::verifyForwardArguments() {
-  for (unsigned argument : llvm::seq(forward.getNumArguments()))
-    if (const char *what = getOwnOfBackward(forward, argument))
-      return noteBackward(forward.emitOpError()
-                          << "has a " << what << " as argument #" << argument
-                          << ", which only its backward '@"
-                          << backward.getName() << "' can have");
-  return success();
-}
-
 LogicalResult PairVerifier::verifySaved(unsigned index) {
   Type saved = forward.getResultTypes()[getResult(index)];
-  Type taken = backward.getArgumentTypes()[index];
-  if (saved != taken)
-    return noteBackward(emitSavedError(index)
-                        << "but they are " << saved << " and " << taken);
   if (isa<FutureType>(saved))
     return noteBackward(emitSavedError(index)
                         << "but that is a collective in flight, " << saved);
@@ -295,18 +188,8 @@ static LogicalResult verifyOnDevice(FunctionOpInterface backward,
 }
 
 LogicalResult PairVerifier::verifyOwn(unsigned index) {
-  if (const char *what = getOwnOfBackward(backward, index))
-    return verifyOnDevice(backward, index, what);
-  InFlightDiagnostic diag = forward.emitOpError()
-                            << "saves "
-                            << forward.getNumResults() - numForwardOutputs
-                            << " value(s) for '@" << backward.getName()
-                            << "', whose other arguments have to be tangents "
-                               "or its random states, but "
-                               "its argument #"
-                            << index << " has ";
-  printRole(diag, getRole(backward, index));
-  return noteBackward(std::move(diag));
+  const char *what = getOwnOfBackward(backward, index);
+  return what ? verifyOnDevice(backward, index, what) : success();
 }
 
 /// Whether what the forward copies to the host keeps its value.
@@ -318,22 +201,8 @@ LogicalResult PairVerifier::verifyOffloads() {
 }
 
 LogicalResult PairVerifier::verify() {
-  auto count = forward->getAttrOfType<IntegerAttr>(numForwardOutputsAttrName);
-  if (!count)
-    return noteBackward(forward.emitOpError()
-                        << "does not say by '" << numForwardOutputsAttrName
-                        << "' which of its results are saved for '@"
-                        << backward.getName() << "'");
-  numForwardOutputs = count.getInt();
   unsigned numSaved = forward.getNumResults() - numForwardOutputs;
-  if (numSaved > backward.getNumArguments())
-    return noteBackward(forward.emitOpError()
-                        << "saves " << numSaved << " value(s) for '@"
-                        << backward.getName() << "', which takes "
-                        << backward.getNumArguments() << " argument(s)");
-  LogicalResult result = verifyForwardArguments();
-  if (failed(verifyOffloads()))
-    result = failure();
+  LogicalResult result = verifyOffloads();
   for (unsigned index : llvm::seq(backward.getNumArguments()))
     if (failed(index < numSaved ? verifySaved(index) : verifyOwn(index)))
       result = failure();
@@ -341,15 +210,11 @@ LogicalResult PairVerifier::verify() {
 }
 
 LogicalResult mlir::commsched::verifyPartitions(ModuleOp module) {
-  SymbolTableCollection symbols;
-  bool isValid = true;
-  module.walk([&](FunctionOpInterface function) {
-    FunctionOpInterface backward;
-    if (failed(verifyLinks(function, symbols, backward)) ||
-        (backward && failed(PairVerifier(function, backward).verify())))
-      isValid = false;
-  });
-  return success(isValid);
+  LogicalResult result = success();
+  for (const CalledHalves &called : findCalledHalves(module))
+    if (failed(PairVerifier(called.halves).verify()))
+      result = failure();
+  return result;
 }
 
 void VerifyPartition::runOnOperation() {

@@ -9,6 +9,7 @@
 #include "InlinedCalls.h"
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
+#include "CommSched/Dialect/SteadyState.h"
 #include "mlir/Transforms/Inliner.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -110,6 +111,115 @@ void BodyInliner::inlineCall(func::CallOp call, func::FuncOp callee,
   assert(succeeded(inlined) && "a call has the types of its callee");
   call.erase();
 }
+
+//===----------------------------------------------------------------------===//
+// A function that calls its parts
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Makes a function of one that calls its parts.
+class StepMerger {
+public:
+  StepMerger(func::FuncOp step, const SymbolTable &symbols)
+      : step(step), symbols(symbols), inliner(step) {}
+
+  SmallVector<func::FuncOp>
+  merge(function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept);
+
+private:
+  /// A call, and of those that have been replaced the one that it was in: its
+  /// number counts from 1.
+  struct PendingCall {
+    func::CallOp call;
+    size_t caller = 0;
+  };
+  struct ReplacedCall {
+    func::FuncOp callee;
+    size_t caller = 0;
+  };
+
+  std::string explainKept(const PendingCall &pending, func::FuncOp callee);
+  void inherit(func::CallOp call, func::FuncOp callee);
+
+  func::FuncOp step;
+  const SymbolTable &symbols;
+  BodyInliner inliner;
+  SmallVector<ReplacedCall> replaced;
+  llvm::SetVector<func::FuncOp> parts;
+  /// The arguments of the step that calls took.
+  llvm::DenseSet<Value> handedOn;
+};
+
+} // namespace
+
+/// Why the call cannot be replaced by what it calls; empty if it can.
+std::string StepMerger::explainKept(const PendingCall &pending,
+                                    func::FuncOp callee) {
+  if (callee.isExternal())
+    return "which is only declared";
+  if (!hasLoneBlock(callee))
+    return "whose body is not one block";
+  if (getSteadyState(callee))
+    return "which is a part of a steady state";
+  bool isRecursive = callee == step;
+  for (size_t number = pending.caller; number != 0;
+       number = replaced[number - 1].caller)
+    isRecursive |= replaced[number - 1].callee == callee;
+  return isRecursive ? "which calls itself" : "";
+}
+
+/// Gives arguments of the step that no call before took what only the callee
+/// says of them.
+void StepMerger::inherit(func::CallOp call, func::FuncOp callee) {
+  for (auto [index, operand] : llvm::enumerate(call.getOperands())) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    if (!argument || argument.getOwner() != &step.getBody().front() ||
+        !handedOn.insert(argument).second)
+      continue;
+    unsigned number = argument.getArgNumber();
+    for (StringRef name : {nameAttrName, roleAttrName, sizeHintsAttrName})
+      if (Attribute attr = callee.getArgAttr(index, name);
+          attr && !step.getArgAttr(number, name))
+        step.setArgAttr(number, name, attr);
+  }
+}
+
+SmallVector<func::FuncOp> StepMerger::merge(
+    function_ref<void(func::CallOp, func::FuncOp, StringRef)> remarkKept) {
+  SmallVector<PendingCall> pending;
+  step.walk([&](func::CallOp call) { pending.push_back({call}); });
+  std::reverse(pending.begin(), pending.end());
+  while (!pending.empty()) {
+    PendingCall next = pending.pop_back_val();
+    auto callee = symbols.lookup<func::FuncOp>(next.call.getCallee());
+    if (!callee || isOperator(next.call))
+      continue;
+    if (std::string reason = explainKept(next, callee); !reason.empty()) {
+      remarkKept(next.call, callee, reason);
+      continue;
+    }
+    inherit(next.call, callee);
+    parts.insert(callee);
+    replaced.push_back({callee, next.caller});
+    size_t first = pending.size();
+    inliner.inlineCall(
+        next.call, callee, callee.getSymName(),
+        [&](func::CallOp call) { pending.push_back({call, replaced.size()}); });
+    std::reverse(pending.begin() + first, pending.end());
+  }
+  return parts.takeVector();
+}
+
+SmallVector<func::FuncOp> mlir::commsched::inlineCalls(
+    func::FuncOp step, const SymbolTable &symbols,
+    function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept) {
+  return StepMerger(step, symbols).merge(explainKept);
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
 
 bool mlir::commsched::isOperator(func::CallOp call) {
   return call->hasAttr(pureAttrName) || getPinnedRuntimeNs(call);

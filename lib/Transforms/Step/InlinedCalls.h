@@ -86,6 +86,15 @@ private:
   function_ref<void(func::CallOp)> visitCall;
 };
 
+/// Replaces the calls in `step` by what they call, and calls in that, where the
+/// callee hasLoneBlock(). Arguments of the step that no call before took get
+/// from a callee what the step does not say of them. Calls `explainKept` for
+/// each call that stays, with its callee and the reason. Returns the functions
+/// whose operations are in the step now. Linear in the operations.
+SmallVector<func::FuncOp> inlineCalls(
+    func::FuncOp step, const SymbolTable &symbols,
+    function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept);
+
 /// Whether `call` is an operation of its own, and not a part of a step: it is
 /// `commsched.pure`, or its time is known.
 bool isOperator(func::CallOp call);

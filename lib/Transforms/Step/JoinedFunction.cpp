@@ -77,15 +77,14 @@ func::FuncOp mlir::commsched::createFunction(Location location, StringRef name,
 
 NamedAttrList mlir::commsched::dropWholeAttributes(NamedAttrList attrs) {
   for (StringRef dropped :
-       {numForwardOutputsAttrName, savedValuesAttrName, backwardAttrName,
-        forwardAttrName, jointAttrName, baselinePeakBytesAttrName,
-        overBudgetBytesAttrName, runtimeNsAttrName})
+       {numForwardOutputsAttrName, savedValuesAttrName,
+        baselinePeakBytesAttrName, overBudgetBytesAttrName, runtimeNsAttrName})
     attrs.erase(dropped);
   return attrs;
 }
 
-/// The attributes that all parts have with the same value, but those that link
-/// functions or say something of a whole body.
+/// The attributes that all parts have with the same value, but those that say
+/// something of a whole body.
 static DictionaryAttr getCommonAttributes(ArrayRef<func::FuncOp> parts) {
   NamedAttrList common;
   func::FuncOp first = parts.front();

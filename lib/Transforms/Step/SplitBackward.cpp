@@ -298,20 +298,6 @@ static void replaceCall(func::CallOp call, const BackwardSplit &split,
   call.erase();
 }
 
-/// Removes what says that the halves of a partition are `backward` and the
-/// function that it is the backward of.
-static void unlinkPartition(func::FuncOp backward) {
-  auto forward = backward->getAttrOfType<FlatSymbolRefAttr>(forwardAttrName);
-  if (!forward)
-    return;
-  if (Operation *other = SymbolTable::lookupNearestSymbolFrom(
-          backward->getParentOp(), forward))
-    for (StringRef attr :
-         {backwardAttrName, jointAttrName, numForwardOutputsAttrName})
-      other->removeDiscardableAttr(attr);
-  backward->removeDiscardableAttr(forwardAttrName);
-}
-
 void SplitBackward::replace(func::FuncOp backward, const BackwardSplit &split,
                             const SymbolUserMap &users) {
   auto [inputPlan, weightPlan] = planHalves(backward, split);
@@ -333,7 +319,6 @@ void SplitBackward::replace(func::FuncOp backward, const BackwardSplit &split,
       << remark::metric("HandedValues", split.handed.size())
       << remark::metric("HandedBytes",
                         getMultipleOfBytes(split.handed, 1).value_or(0));
-  unlinkPartition(backward);
   bool isNeeded = false;
   for (Operation *user : users.getUsers(backward)) {
     if (auto call = dyn_cast<func::CallOp>(user))

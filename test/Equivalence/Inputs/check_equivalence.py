@@ -24,7 +24,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from joint_halves import join_halves, parse_functions, run_twice
+from joint_halves import parse_functions, run_twice
 from pass_runs import RUNS, STEPS, find_forgotten
 from random_tensors import write_program
 from seeds import parse_seeds
@@ -87,15 +87,6 @@ class Checker:
                           f"--pass-pipeline=builtin.module({pipeline})"],
                          source)
 
-    def join(self, before, after):
-        """`after` with one function again where `before` has been
-        partitioned."""
-        joint = parse_functions(before).get("step")
-        if joint is None or "@step_backward" not in after:
-            return after
-        return self.call([*self.opt, "-", "--inline"],
-                         join_halves(after, joint))
-
     def run(self, name, program):
         """The files with the results of all ranks: name -> bytes."""
         file = self.folder / f"{name}.mlir"
@@ -151,7 +142,6 @@ class Checker:
             if run.name == "commsched-interleave":
                 self.check_both(f"{name}.{index}", before, after)
                 continue
-            after = self.join(before, after)
             if run.rounds or self.is_mpi and run.moves_sums:
                 self.compare(f"{name}.{index}", before, after,
                              "--tolerance=1e-4")

@@ -165,11 +165,13 @@ class Checker:
                 self.partition(path, options, LOCAL).stdout)
             for name in names:
                 if number in chosen[name]:
-                    forward, backward = (halves[f"{name}_{half}"]
-                                         for half in ("forward", "backward"))
+                    forward, backward = parts = [
+                        halves[f"{name}_{half}"]
+                        for half in ("forward", "backward")]
                     num_offloads += ("commsched.offload" in forward.text and
                                      "commsched.reload" in backward.text)
-                    after.add_halves(number, joints[name], forward, backward)
+                    after.add_partition(number, joints[name], halves[name],
+                                        *parts)
         if num_offloads < self.least_offloads:
             sys.exit(f"only {num_offloads} partitions send values to the host")
         order = [(name, number) for name in names

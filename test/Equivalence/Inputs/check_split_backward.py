@@ -21,7 +21,6 @@ from seeds import parse_seeds
 from transformer_step import parse_step
 
 NAME = re.compile(r'commsched\.name = "a(\d+)"')
-FORWARD = re.compile(r"commsched\.(forward|joint) = [@\"\w]+(, )?")
 
 
 def split_header(text):
@@ -104,9 +103,10 @@ class SplitChecker(Checker):
                                 "commsched-partition-joint")
         functions = parse_functions(halves)
         backward = functions["step_backward"]
-        before = halves.replace(functions["step_forward"].text, "")
-        before = before.replace(backward.text, FORWARD.sub(
-            "", backward.text.replace("@step_backward(", "@step(")))
+        before = halves
+        for other in ("step", "step_forward"):
+            before = before.replace(functions[other].text, "")
+        before = before.replace("private @step_backward(", "@step(")
         count = len(backward.results)
         for chosen in ([0], [count - 1], range(0, count, 2)):
             self.check(f"step.{len(chosen)}.{chosen[0]}", before, list(chosen))

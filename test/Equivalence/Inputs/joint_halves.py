@@ -1,8 +1,8 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads functions of a printed module, and writes one that runs both halves of
-a partition as the joint function would, or two interleaved functions.
+"""Reads functions of a printed module, and writes one that runs partitions, or
+two interleaved functions.
 
 Modules are text as `--mlir-print-local-scope` prints it.
 """
@@ -15,7 +15,6 @@ from generic_ir import find_end, split
 
 FUNCTION = re.compile(r"^( *)func\.func (?:private )?@(\w+)\(.*?^\1\}",
                       re.MULTILINE | re.DOTALL)
-NUM_FORWARD = re.compile(r"commsched\.num_forward_outputs = (\d+)")
 CARRIED = re.compile(r"commsched\.carried = (\d+) : i64")
 ATTRIBUTES = re.compile(r" \{.*\}$")
 
@@ -27,7 +26,6 @@ class Function:
     arguments: list  # Types.
     roles: list
     results: list  # Types.
-    num_forward: int = 0
     carried: tuple = ()  # Results that feed arguments, or None.
 
 
@@ -41,13 +39,11 @@ def parse_function(name, text):
         results = split(rest[begin + 1:end - 1])
     elif rest.startswith(" -> "):
         results = [re.split(r" attributes \{| \{$", rest[len(" -> "):])[0]]
-    number = NUM_FORWARD.search(rest)
     return Function(
         name, text,
         [ATTRIBUTES.sub("", a.partition(": ")[2]) for a in arguments],
         [re.search(r'role = "(\w+)"|$', a)[1] for a in arguments],
         [ATTRIBUTES.sub("", r) for r in results],
-        int(number[1]) if number else 0,
         [int(m[1]) if (m := CARRIED.search(a)) else None for a in arguments])
 
 
@@ -69,21 +65,6 @@ def call(text, results, function, arguments):
     return names
 
 
-def run_halves(text, prefix, joint, forward, backward, arguments):
-    """Appends what calls both halves; returns the joint function's results."""
-    primals = [a for a, role in zip(arguments, joint.roles)
-               if role != "tangent"]
-    tangents = [a for a, role in zip(arguments, joint.roles)
-                if role == "tangent"]
-    results = call(text, f"{prefix}f", forward, primals)
-    saved = results[joint.num_forward:]
-    if len(saved) + len(tangents) != len(backward.arguments):
-        raise ValueError(f"@{backward.name} takes other values than "
-                         f"@{forward.name} saves and tangents")
-    return results[:joint.num_forward] + call(
-        text, f"{prefix}b", backward, saved + tangents)
-
-
 def write_function(name, arguments, roles, lines, results, types,
                    carried=()):
     """`arguments`, `roles` and `carried`, which are results of the function in
@@ -100,24 +81,6 @@ def write_function(name, arguments, roles, lines, results, types,
     body = "\n  ".join(lines)
     return (f"func.func @{name}({ports}) -> ({types}) {{\n  {body}\n"
             f"  return {', '.join(results)} : {types}\n}}\n")
-
-
-def join_halves(module, joint):
-    """The module with a function in place of the halves of `joint`, which runs
-    both."""
-    functions = parse_functions(module)
-    values = [f"%a{i}" for i in range(len(joint.arguments))]
-    lines = []
-    results = run_halves(lines, "", joint,
-                         functions[f"{joint.name}_forward"],
-                         functions[f"{joint.name}_backward"], values)
-    text = write_function(joint.name, list(zip(values, joint.arguments)),
-                          joint.roles, lines, results, joint.results)
-    for half in ("forward", "backward"):
-        module = module.replace(f"func.func @{joint.name}_{half}(",
-                                f"func.func private @{joint.name}_{half}(")
-    end = module.rindex("}")
-    return module[:end] + text + module[end:]
 
 
 def run_twice(module, step, together):
@@ -154,7 +117,7 @@ def run_twice(module, step, together):
 
 
 class Program:
-    """`@step`, which runs joint functions or their halves. Partitions share
+    """`@step`, which runs joint functions or partitions of them. These share
     what the joint function gets, but for memory: each has its own."""
 
     def __init__(self):
@@ -185,14 +148,15 @@ class Program:
             self.results[joint.name, number] = results
             self.types[joint.name, number] = joint.results
 
-    def add_halves(self, number, joint, *halves):
-        for half in halves:
-            half.text = half.text.replace(f"@{joint.name}_",
-                                          f"@v{number}_{joint.name}_")
-            half.name = f"v{number}_{half.name}"
-            self.functions.append(half.text)
-        self.results[joint.name, number] = run_halves(
-            self.lines, f"{joint.name}_v{number}_", joint, *halves,
+    def add_partition(self, number, joint, *functions):
+        """`functions`: the joint function, which calls its halves, and they."""
+        for function in functions:
+            self.functions.append(re.sub(
+                rf"@{joint.name}(?=[_(])", f"@v{number}_{joint.name}",
+                function.text))
+        self.results[joint.name, number] = call(
+            self.lines, f"{joint.name}_v{number}",
+            replace(joint, name=f"v{number}_{joint.name}"),
             self.declare(joint, number))
         self.types[joint.name, number] = joint.results
 

@@ -39,7 +39,8 @@ class Numbering:
         """All that decides on the results of `op` but its operands."""
         attributes = tuple(sorted(
             (name, text) for name, text in op.attributes.items()
-            if name not in ("random", "operandSegmentSizes")))
+            if name not in ("random", "operandSegmentSizes",
+                            "commsched.partition")))
         regions = tuple(self.describe_block(block, values)
                         for block in op.blocks)
         return (op.name, attributes, tuple(op.result_types), regions)

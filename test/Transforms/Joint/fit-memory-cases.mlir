@@ -8,9 +8,9 @@
 // RUN:   --test-commsched-fit-memory="memory-budget=1KiB host-memory=1GiB quantize=auto" \
 // RUN:   | FileCheck %s
 
-// CHECK-LABEL: func.func @inference_forward(
+// CHECK-LABEL: func.func private @inference_forward(
 // CHECK: commsched.compute "aten.mm"
-// CHECK-LABEL: func.func @inference_backward() attributes
+// CHECK-LABEL: func.func private @inference_backward() attributes
 func.func @inference(%x: tensor<1024xbf16> {commsched.role = "input"})
     -> tensor<1024xbf16> attributes {commsched.num_forward_outputs = 1 : i64} {
   %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 1000 : i64}
@@ -18,8 +18,8 @@ func.func @inference(%x: tensor<1024xbf16> {commsched.role = "input"})
   return %y : tensor<1024xbf16>
 }
 
-// CHECK-LABEL: func.func @gradient_forward() attributes
-// CHECK-LABEL: func.func @gradient_backward(
+// CHECK-LABEL: func.func private @gradient_forward() attributes
+// CHECK-LABEL: func.func private @gradient_backward(
 // CHECK: commsched.compute "aten.mm"
 func.func @gradient(%dy: tensor<1024xbf16> {commsched.role = "tangent"})
     -> tensor<1024xbf16> attributes {commsched.num_forward_outputs = 0 : i64} {
@@ -28,8 +28,8 @@ func.func @gradient(%dy: tensor<1024xbf16> {commsched.role = "tangent"})
   return %dx : tensor<1024xbf16>
 }
 
-// CHECK-LABEL: func.func @nothing_forward() attributes
-// CHECK-LABEL: func.func @nothing_backward() attributes
+// CHECK-LABEL: func.func private @nothing_forward() attributes
+// CHECK-LABEL: func.func private @nothing_backward() attributes
 func.func @nothing() attributes {commsched.num_forward_outputs = 0 : i64} {
   return
 }
@@ -37,7 +37,7 @@ func.func @nothing() attributes {commsched.num_forward_outputs = 0 : i64} {
 // Marks hold for any memory: `g` and `s` are computed again, the second from
 // its state, and `h` and `r` are saved, since `r` is random without a mark.
 
-// CHECK-LABEL: func.func @marked_backward(
+// CHECK-LABEL: func.func private @marked_backward(
 // CHECK-SAME: {commsched.name = "h"
 // CHECK-SAME: {commsched.name = "r"
 // CHECK-SAME: {commsched.name = "s.rng_state"

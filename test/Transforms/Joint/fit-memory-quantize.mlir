@@ -15,7 +15,7 @@
 // Where the host has no room for the value, it has for its 8 bits.
 // RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=13MiB quantize=auto host-memory=6MiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=HOST
-// HOST-LABEL: func.func @step_forward(
+// HOST-LABEL: func.func private @step_forward(
 // HOST-SAME: tensor<1024x4096xf8E5M2, #commsched.host>
 
 // RUN: not commsched-opt %s --commsched-training-pipeline="quantize=auto" 2>&1 \
@@ -24,12 +24,12 @@
 
 // CHECK-DAG: MemoryFitted{{.*}}in 8 bits
 // CHECK-DAG: ActivationQuantized{{.*}}saved value 0 becomes f8E5M2
-// CHECK: func.func @step_forward(
+// CHECK: func.func private @step_forward(
 // CHECK-SAME: tensor<1024x4096xf8E5M2> {commsched.name = "a"}, tensor<1024x1xf32>
-// CHECK: func.func @step_backward(
+// CHECK: func.func private @step_backward(
 // CHECK-SAME: tensor<1024x4096xf8E5M2> {commsched.name = "a"
 // CHECK-SAME: tensor<1024x1xf32> {commsched.name = "a.scale"
-// EIGHT: func.func @step_backward({{.*}}f8E5M2
+// EIGHT: func.func private @step_backward({{.*}}f8E5M2
 func.func @step(
     %x: tensor<10xbf16> {commsched.role = "input"},
     %dy: tensor<10xbf16> {commsched.role = "tangent"})

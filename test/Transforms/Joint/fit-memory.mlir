@@ -22,10 +22,10 @@
 // ALL: remark: [Passed] MemoryFitted
 // ALL-SAME: SavedBytes=1700
 // ALL-NOT: MemoryExceeded
-// ALL: "function":"step",{{.*}}"step_time_ns":70,{{.*}}"peak_memory_bytes":2130,{{.*}}"saved_bytes":1700,
+// ALL: "function":"step",{{.*}}"step_time_ns":70,{{.*}}"peak_memory_bytes":2130,
 // LESS: remark: [Passed] MemoryFitted
 // LESS-NOT: MemoryExceeded
-// LESS: "function":"step",{{.*}}"step_time_ns":80,{{.*}}"peak_memory_bytes":1440,{{.*}}"saved_bytes":700,
+// LESS: "function":"step",{{.*}}"step_time_ns":80,{{.*}}"peak_memory_bytes":1440,
 // OVER: remark: [Missed] MemoryExceeded
 // OVER-SAME: AllowedBytes=1439, LeastBytes=1440, Remark="the step that needs least takes 1440 bytes, 1 over the 1439 of the device that are left; the largest values at its peak are 'aten.mm' (1000 bytes,
 // OVER: "function":"step",{{.*}}"peak_memory_bytes":1440

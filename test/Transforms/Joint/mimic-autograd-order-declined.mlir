@@ -10,14 +10,6 @@ func.func @no_tangent(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %x : tensor<4xf32>
 }
 
-// Half of a partition, which has no tangents, is no joint function.
-// expected-remark@+1 {{not reordered: no operation uses a tangent}}
-func.func @forward(%x: tensor<4xf32>) -> tensor<4xf32>
-    attributes {commsched.backward = @only_returned,
-                commsched.num_forward_outputs = 0 : i64} {
-  return %x : tensor<4xf32>
-}
-
 // expected-remark@+1 {{not reordered: no operation uses a tangent}}
 func.func @only_returned(
     %x: tensor<4xf32>, %t: tensor<4xf32> {commsched.role = "tangent"})

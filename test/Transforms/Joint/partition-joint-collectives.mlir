@@ -40,7 +40,7 @@ commsched.group @dp size(4)
 // NONE: "function":"step"{{.*}}"saved":["arg0","arg1","arg2"],
 
 // Each is gathered where it is needed, by a start of its own.
-// CHECK-LABEL: func.func @step_backward(
+// CHECK-LABEL: func.func private @step_backward(
 // CHECK-NEXT: all_gather {{.*}}"early.start"
 // CHECK-NEXT: wait {{.*}}"early"
 // CHECK-NEXT: "g1"

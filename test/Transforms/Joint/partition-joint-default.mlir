@@ -8,7 +8,7 @@
 !t = tensor<4xf32>
 !m = tensor<4x4xf32>
 
-// CHECK-LABEL: func.func @activations_forward(
+// CHECK-LABEL: func.func private @activations_forward(
 // CHECK-SAME: -> (tensor<4x4xf32>, tensor<4x4xf32> {commsched.name = "a"}, tensor<4x4xf32> {commsched.name = "b"}) attributes
 // CHECK-NEXT: %[[H:.+]] = commsched.compute "aten.mm"
 // CHECK-NEXT: %[[A:.+]] = commsched.compute "aten.sin"(%[[H]])
@@ -16,7 +16,7 @@
 // CHECK-NEXT: %[[V:.+]] = commsched.compute "aten.view"(%[[B]])
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "aten.exp"(%[[V]])
 // CHECK-NEXT: return %[[Y]], %[[A]], %[[B]]
-// CHECK-LABEL: func.func @activations_backward(
+// CHECK-LABEL: func.func private @activations_backward(
 // CHECK-SAME: %[[A:[^:]+]]: tensor<4x4xf32> {commsched.name = "a", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[B:[^:]+]]: tensor<4x4xf32> {commsched.name = "b", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4x4xf32> {commsched.role = "tangent"})
@@ -43,9 +43,9 @@ func.func @activations(%w: !m {commsched.role = "parameter"},
 // Of several results each is saved by itself, also those that the forward has
 // no use for: nothing is drawn or computed twice.
 
-// CHECK-LABEL: func.func @several_forward(
+// CHECK-LABEL: func.func private @several_forward(
 // CHECK-SAME: -> (tensor<4xf32>, tensor<1xf32> {commsched.name = "norm#2"}, tensor<4xi1> {commsched.name = "drop#1"}) attributes
-// CHECK-LABEL: func.func @several_backward(
+// CHECK-LABEL: func.func private @several_backward(
 // CHECK-SAME: %[[SCALE:[^:]+]]: tensor<1xf32> {commsched.name = "norm#2"
 // CHECK-SAME: %[[MASK:[^:]+]]: tensor<4xi1> {commsched.name = "drop#1"
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
@@ -64,9 +64,9 @@ func.func @several(%x: !t {commsched.role = "input"},
 
 // A tensor of which the backward needs only the size is not saved.
 
-// CHECK-LABEL: func.func @measured_forward(
+// CHECK-LABEL: func.func private @measured_forward(
 // CHECK-SAME: -> tensor<4xf32> attributes
-// CHECK-LABEL: func.func @measured_backward(
+// CHECK-LABEL: func.func private @measured_backward(
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
 // CHECK-NEXT: %[[SIZE:.+]] = arith.constant 4 : index
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[SIZE]])
@@ -84,14 +84,14 @@ func.func @measured(%x: !t {commsched.role = "input"},
 // What is read before the forward writes it is read in the forward, although
 // only the backward has a use for it.
 
-// CHECK-LABEL: func.func @written_forward(
+// CHECK-LABEL: func.func private @written_forward(
 // CHECK-SAME: -> (tensor<4xf32>, f32 {commsched.name = "old"}) attributes
 // CHECK: %[[OLD:.+]] = memref.load
 // CHECK-NEXT: %[[NEW:.+]] = arith.negf %[[OLD]]
 // CHECK-NEXT: memref.store %[[NEW]]
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "aten.sin"
 // CHECK-NEXT: return %[[Y]], %[[OLD]]
-// CHECK-LABEL: func.func @written_backward(
+// CHECK-LABEL: func.func private @written_backward(
 // CHECK-SAME: %[[OLD:[^:]+]]: f32 {commsched.name = "old", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[OLD]])
@@ -109,14 +109,14 @@ func.func @written(%m: memref<4xf32> {commsched.role = "input"},
 
 // Where the forward's results do not need an operation, its tag decides.
 
-// CHECK-LABEL: func.func @tagged_forward(
+// CHECK-LABEL: func.func private @tagged_forward(
 // CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "arg0"}, tensor<4xf32> {commsched.name = "y"}, tensor<4xf32> {commsched.name = "f"}, tensor<4xf32> {commsched.name = "mf"}, tensor<4xf32> {commsched.name = "constant"}) attributes
 // CHECK-NEXT: "aten.sin"
 // CHECK-NEXT: "aten.cos"
 // CHECK-NEXT: "aten.exp"
 // CHECK-NEXT: "aten.full"
 // CHECK-NEXT: return
-// CHECK-LABEL: func.func @tagged_backward(
+// CHECK-LABEL: func.func private @tagged_backward(
 // CHECK-NEXT: "aten.abs"
 // CHECK-NEXT: "aten.neg"
 // CHECK-NEXT: "aten.ceil"
@@ -146,10 +146,10 @@ func.func @tagged(%x: !t {commsched.role = "input"},
 
 commsched.group @dp size(4)
 
-// CHECK-LABEL: func.func @dead_forward(
+// CHECK-LABEL: func.func private @dead_forward(
 // CHECK-NEXT: "aten.sin"
 // CHECK-NEXT: return
-// CHECK-LABEL: func.func @dead_backward(
+// CHECK-LABEL: func.func private @dead_backward(
 // CHECK-NEXT: "back"
 func.func @dead(%w: tensor<1xf32> {commsched.role = "parameter"},
     %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})

@@ -11,7 +11,7 @@
 
 // SILENT-NOT: DefaultIsMinCut
 
-// CHECK-LABEL: func.func @must_backward(
+// CHECK-LABEL: func.func private @must_backward(
 // CHECK: "aten.cos"
 // REMARK: :[[#@LINE+9]]:8: remark: [Analysis] DefaultIsMinCut{{.*}}Function=must | {{.*}}'strategy=default' makes a minimum cut, as 'strategy=min-cut' does, for 'again' is marked to be computed again
 // REMARK: OperatorCounts{{.*}}Function=must_forward | Operations=3, Remark="operators of the forward: 2 aten.cos, 1 aten.exp"
@@ -32,7 +32,7 @@ func.func @must(
   return %y, %g : tensor<4xf32>, tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @unused_backward(
+// CHECK-LABEL: func.func private @unused_backward(
 // CHECK: "aten.cos"
 // REMARK: DefaultIsMinCut{{.*}}Function=unused
 func.func @unused(
@@ -52,7 +52,7 @@ func.func @unused(
 
 // A mark that asks to save changes nothing.
 
-// CHECK-LABEL: func.func @saved_backward(
+// CHECK-LABEL: func.func private @saved_backward(
 // CHECK-NOT: "aten.cos"
 // REMARK-NOT: DefaultIsMinCut
 func.func @saved(

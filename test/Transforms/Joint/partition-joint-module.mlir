@@ -1,5 +1,4 @@
-// A module with several joint functions, and others: each pair takes the place
-// of its function.
+// A module with several joint functions, and others: each calls its halves.
 
 // RUN: commsched-opt %s --commsched-partition-joint -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
@@ -16,20 +15,22 @@
 // RUN: commsched-opt %s --commsched-sync-partition=proposals=%t.json,%t.json \
 // RUN:   --commsched-partition-joint --test-commsched-verify-partition | diff %t.mlir -
 
-// CHECK-NOT: func.func @first(
-// CHECK: func.func @first_forward(
-// CHECK: func.func @first_backward(
+// CHECK: func.func @first(
+// CHECK-NEXT: call @first_forward(
+// CHECK-NEXT: call @first_backward(
+// CHECK: func.func private @first_forward(
+// CHECK: func.func private @first_backward(
 // CHECK-NEXT: %{{.+}} = commsched.compute "two"
 // CHECK-NEXT: %{{.+}} = commsched.all_reduce
 // CHECK-NEXT: %{{.+}} = commsched.wait
 // CHECK-NEXT: %[[A:.+]] = commsched.compute "aten.sin"
 // CHECK-NEXT: %{{.+}} = commsched.compute "one"(%{{.+}}, %[[A]])
 // CHECK: func.func @between(
-// CHECK-NOT: func.func @second(
+// CHECK: func.func private @second(
 // CHECK: func.func private @second_forward(
 // CHECK: func.func private @second_backward(
 
-// FRONT: func.func @first_backward(
+// FRONT: func.func private @first_backward(
 // FRONT-NEXT: %[[A:.+]] = commsched.compute "aten.sin"
 // FRONT-NEXT: %{{.+}} = commsched.compute "two"
 // FRONT-NEXT: %{{.+}} = commsched.all_reduce

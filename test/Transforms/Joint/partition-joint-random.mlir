@@ -18,7 +18,7 @@
 
 // PROPOSAL: "saved":["arg0","again.rng_state","never","rather#1"]
 
-// CHECK-LABEL: func.func @random_forward(
+// CHECK-LABEL: func.func private @random_forward(
 // CHECK-SAME: tensor<16xi8> {commsched.name = "again.rng_state"}
 // CHECK-SAME: tensor<4xf32> {commsched.name = "never"}
 // CHECK-SAME: tensor<4xi1> {commsched.name = "rather#1"})
@@ -31,7 +31,7 @@
 // CHECK-NEXT: commsched.compute "aten.native_dropout"
 // CHECK-SAME: random
 
-// CHECK-LABEL: func.func @random_backward(
+// CHECK-LABEL: func.func private @random_backward(
 // CHECK-SAME: %[[STATE:[^:]+]]: tensor<16xi8> {commsched.name = "again.rng_state", commsched.role = "saved_activation"}
 // CHECK-NEXT: %[[AGAIN:.+]] = commsched.compute "aten.rand_like"(%{{.+}}, %[[STATE]])
 // CHECK-NEXT: commsched.compute "back"(%{{.+}}, %[[AGAIN]], %{{.+}}, %{{.+}})

@@ -21,7 +21,7 @@
 !t = tensor<4xf32>
 !future = !commsched.future<!t>
 
-// CODE-LABEL: func.func @policies_backward(
+// CODE-LABEL: func.func private @policies_backward(
 // CODE-NEXT: {commsched.name = "pr"
 // CODE-NEXT: {commsched.name = "mr"
 // CODE-NEXT: "back"
@@ -69,7 +69,7 @@ func.func @fused(%x: !t {commsched.role = "input"},
 
 // CHECK: "function":"must_save"{{.*}}"saved":["h","v","c"],
 
-// CODE-LABEL: func.func @must_save_backward(
+// CODE-LABEL: func.func private @must_save_backward(
 // CODE-NEXT: {alias = 0 : i64, commsched.name = "u"}
 // CODE-NEXT: "back"
 func.func @must_save(%x: !t {commsched.role = "input"},
@@ -94,7 +94,7 @@ func.func @must_save(%x: !t {commsched.role = "input"},
 
 // CHECK: "function":"regions"{{.*}}"saved":["arg0","a2","b#0"],
 
-// CODE-LABEL: func.func @regions_backward(
+// CODE-LABEL: func.func private @regions_backward(
 // CODE-NEXT: {commsched.name = "a1"
 // CODE-NEXT: {commsched.name = "b"
 // CODE-NEXT: {commsched.name = "c"
@@ -126,7 +126,7 @@ commsched.group @dp size(4)
 
 // CHECK: "function":"collectives"{{.*}}"saved":["arg0","arg1","fu"],
 
-// CODE-LABEL: func.func @collectives_backward(
+// CODE-LABEL: func.func private @collectives_backward(
 // CODE-NEXT: commsched.all_gather {{.*}}{commsched.name = "sw"
 // CODE-NEXT: commsched.wait {{.*}}{commsched.name = "fw"
 // CODE-NEXT: commsched.all_gather {{.*}}{commsched.name = "sv"

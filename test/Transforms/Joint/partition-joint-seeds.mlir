@@ -18,14 +18,14 @@
 // JSON: "name":"bwd_seed_0","type":{"kind":"tensor","shape":[1],"element":"i64"},"role":"bwd_rng_state"
 // JSON-SAME: "name":"philox","type":{"kind":"tensor","shape":[1],"element":"i64"},"role":"rng_state"
 
-// CHECK-LABEL: func.func @names_forward(
+// CHECK-LABEL: func.func private @names_forward(
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "input"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "philox", commsched.role = "rng_state"},
 // CHECK-SAME: %[[SEED:.+]]: tensor<1xi64> {commsched.name = "fwd_seed_0", commsched.role = "rng_state"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "fwd_base_offset_0", commsched.role = "rng_state"}) -> (tensor<4xf32>,
 // CHECK-SAME: tensor<1xi64> {commsched.name = "fwd_seed_0"}) attributes
 // CHECK: return %{{.+}}, %[[SEED]]
-// CHECK-LABEL: func.func @names_backward(
+// CHECK-LABEL: func.func private @names_backward(
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "fwd_seed_0", commsched.role = "rng_state"},
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "bwd_seed_0", commsched.role = "rng_state"},
@@ -50,10 +50,10 @@ func.func @names(
 // What reads a seed of the backward is computed there, tangent or not, and its
 // operands are saved: no budget makes the forward save "noise".
 
-// CHECK-LABEL: func.func @roles_forward(
+// CHECK-LABEL: func.func private @roles_forward(
 // CHECK-SAME: %{{.+}}: tensor<4x4xf32> {commsched.role = "input"}, %{{.+}}: tensor<2xi64> {commsched.role = "fwd_rng_state"})
 // CHECK-NOT: "aten.sum"
-// CHECK-LABEL: func.func @roles_backward(
+// CHECK-LABEL: func.func private @roles_backward(
 // CHECK-SAME: %{{.+}}: tensor<4x4xf32> {commsched.name = "arg2", commsched.role = "input"},
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
 // CHECK-SAME: %{{.+}}: tensor<2xi64> {commsched.role = "bwd_rng_state"})

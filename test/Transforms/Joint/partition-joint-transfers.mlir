@@ -7,13 +7,13 @@
 // memory the device has for saved values, and never computed or copied again.
 // It is not quantized.
 
-// CHECK-LABEL: func.func @step_forward(
+// CHECK-LABEL: func.func private @step_forward(
 // CHECK-SAME: -> (tensor<4xbf16>, tensor<100xbf16, #commsched.host> {commsched.name = "a.host"})
 // CHECK: compute "a"
 // CHECK: commsched.offload
 // CHECK: commsched.wait
 // CHECK: compute "y"
-// CHECK-LABEL: func.func @step_backward(
+// CHECK-LABEL: func.func private @step_backward(
 // CHECK-SAME: %[[HOST:[^:]*]]: tensor<100xbf16, #commsched.host>
 // CHECK-NOT: compute "a"
 // CHECK: commsched.reload %[[HOST]]

@@ -23,9 +23,7 @@
 
 // AFTER: "function":"f_forward"
 // AFTER-SAME: "peak_memory_bytes":117456896,
-func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t)
-    attributes {commsched.joint = "f", commsched.backward = @f_backward,
-                commsched.num_forward_outputs = 1 : i64} {
+func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t) {
   %h = commsched.compute "h"(%x) : (!t) -> !t
   %y = commsched.compute "y"(%h) : (!t) -> !t
   %z = commsched.compute "z"(%y) : (!t) -> !t
@@ -33,10 +31,17 @@ func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t)
 }
 func.func @f_backward(%h: !t {commsched.name = "h",
                                 commsched.role = "saved_activation"},
-    %t: !t {commsched.role = "tangent", commsched.freeable}) -> !t
-    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+    %t: !t {commsched.role = "tangent", commsched.freeable}) -> !t {
   %a = commsched.compute "a"(%t) : (!t) -> !t
   %b = commsched.compute "b"(%a) : (!t) -> !t
   %c = commsched.compute "c"(%b, %h) : (!t, !t) -> !t
   return %c : !t
+}
+
+func.func @f(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent", commsched.freeable})
+    -> (!t, !t) {
+  %f:2 = call @f_forward(%x0) : (!t) -> (!t, !t)
+  %b = call @f_backward(%f#1, %x1)
+      : (!t, !t) -> !t
+  return %f#0, %b : !t, !t
 }

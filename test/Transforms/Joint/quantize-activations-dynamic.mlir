@@ -16,9 +16,7 @@
 // CHECK: %[[Q:.*]] = linalg.generic
 // CHECK: return %[[Q]], %[[SCALE]] : tensor<?x8x?xf8E5M2>, tensor<?x8x1xf32>
 func.func @f_forward(%x: tensor<?x8x?xbf16> {commsched.role = "input"})
-    -> tensor<?x8x?xbf16>
-    attributes {commsched.joint = "f", commsched.backward = @f_backward,
-                commsched.num_forward_outputs = 0 : i64} {
+    -> tensor<?x8x?xbf16> {
   %h = commsched.compute "h"(%x) : (tensor<?x8x?xbf16>) -> tensor<?x8x?xbf16>
   return %h : tensor<?x8x?xbf16>
 }
@@ -32,7 +30,14 @@ func.func @f_forward(%x: tensor<?x8x?xbf16> {commsched.role = "input"})
 // CHECK: return %[[H]]
 func.func @f_backward(
     %h: tensor<?x8x?xbf16> {commsched.role = "saved_activation"})
-    -> tensor<?x8x?xbf16>
-    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+    -> tensor<?x8x?xbf16> {
   return %h : tensor<?x8x?xbf16>
+}
+
+func.func @f(%x0: tensor<?x8x?xbf16> {commsched.role = "input"})
+    -> tensor<?x8x?xbf16> {
+  %f = call @f_forward(%x0) : (tensor<?x8x?xbf16>) -> tensor<?x8x?xbf16>
+  %b = call @f_backward(%f)
+      : (tensor<?x8x?xbf16>) -> tensor<?x8x?xbf16>
+  return %b : tensor<?x8x?xbf16>
 }

@@ -57,9 +57,7 @@ func.func @f_forward(%parameter: !t {commsched.role = "parameter"},
       tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
       tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
       tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>,
-      tensor<4x8192xbf16, "tiled">, index)
-    attributes {commsched.joint = "f", commsched.backward = @f_backward,
-                commsched.num_forward_outputs = 0 : i64} {
+      tensor<4x8192xbf16, "tiled">, index) {
   %parameter_view = commsched.compute "view"(%parameter) {alias = 0 : i64}
       : (!t) -> !flat
   %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to !t
@@ -123,7 +121,13 @@ func.func @f_backward(%parameter: !t {commsched.role = "parameter"},
     %empty: tensor<0x16xbf16> {commsched.role = "saved_activation"},
     %dynamic: tensor<?x16xbf16> {commsched.role = "saved_activation"},
     %encoded: tensor<4x8192xbf16, "tiled"> {commsched.role =
-      "saved_activation"}, %size: index {commsched.role = "saved_activation"})
-    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+      "saved_activation"}, %size: index {commsched.role = "saved_activation"}) {
+  return
+}
+
+func.func @f(%x0: !t {commsched.role = "parameter"}, %x1: !t {commsched.role = "input"}, %x2: !t {commsched.role = "rng_state"}, %x3: !t, %x4: tensor<4x8192xf32> {commsched.role = "parameter"}, %x5: tensor<2x8192xf32> {commsched.role = "parameter"}, %x6: tensor<2x8192xbf16> {commsched.role = "input"}, %x7: tensor<4x8192xf32> {commsched.role = "input"}) {
+  %f:23 = call @f_forward(%x0, %x1, %x2, %x3, %x4, %x5, %x6, %x7) : (!t, !t, !t, !t, tensor<4x8192xf32>, tensor<2x8192xf32>, tensor<2x8192xbf16>, tensor<4x8192xf32>) -> (!t, !t, !t, !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, tensor<4x8192xbf16, "tiled">, index)
+  call @f_backward(%f#0, %f#1, %f#2, %f#3, %f#4, %f#5, %f#6, %f#7, %f#8, %f#9, %f#10, %f#11, %f#12, %f#13, %f#14, %f#15, %f#16, %f#17, %f#18, %f#19, %f#20, %f#21, %f#22)
+      : (!t, !t, !t, !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, tensor<4x8192xbf16, "tiled">, index) -> ()
   return
 }

@@ -22,9 +22,7 @@ commsched.group @dp size(2)
 // CHECK-NEXT: %[[C:.*]] = commsched.compute "c"
 // CHECK-NEXT: arith.truncf %[[C]]
 // CHECK-NEXT: return
-func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t, !t, !t)
-    attributes {commsched.joint = "f", commsched.backward = @f_backward,
-                commsched.num_forward_outputs = 1 : i64} {
+func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t, !t, !t) {
   %a = commsched.compute "a"(%x) : (!t) -> !t
   %view = commsched.compute "view"(%a) {alias = 0 : i64}
       : (!t) -> tensor<4x4xbf16>
@@ -49,8 +47,7 @@ func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t, !t, !t)
 func.func @f_backward(%a: !t {commsched.role = "saved_activation"},
                       %b: !t {commsched.role = "saved_activation"},
                       %c: !t {commsched.role = "saved_activation"},
-                      %t: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+                      %t: !t {commsched.role = "tangent"}) -> (!t, !t) {
   %first = commsched.compute "first"(%t) : (!t) -> !t
   %second = commsched.compute "second"(%a, %a) : (!t, !t) -> !t
   return %second, %c : !t, !t
@@ -62,9 +59,7 @@ func.func @f_backward(%a: !t {commsched.role = "saved_activation"},
 // CHECK-NEXT: %[[Y:.*]] = commsched.compute "y"(%[[X]])
 // CHECK-NEXT: %[[Q:.*]] = arith.truncf %[[X]]
 // CHECK-NEXT: return %[[Y]], %[[Q]]
-func.func @input_forward(%x: !t {commsched.role = "input"}) -> (!t, !t)
-    attributes {commsched.joint = "input", commsched.backward = @input_backward,
-                commsched.num_forward_outputs = 1 : i64} {
+func.func @input_forward(%x: !t {commsched.role = "input"}) -> (!t, !t) {
   %y = commsched.compute "y"(%x) : (!t) -> !t
   return %y, %x : !t, !t
 }
@@ -72,22 +67,40 @@ func.func @input_forward(%x: !t {commsched.role = "input"}) -> (!t, !t)
 // CHECK-LABEL: func.func @input_backward(
 // CHECK-SAME: tensor<16xf8E5M2> {commsched.role = "saved_activation"}
 func.func @input_backward(%x: !t {commsched.role = "input"},
-                          %t: !t {commsched.role = "tangent"}) -> !t
-    attributes {commsched.joint = "input", commsched.forward = @input_forward} {
+                          %t: !t {commsched.role = "tangent"}) -> !t {
   %z = commsched.compute "z"(%x, %t) : (!t, !t) -> !t
   return %z : !t
 }
 
 // CHECK-LABEL: func.func @nothing_saved_forward(
 // CHECK-NEXT: return
-func.func @nothing_saved_forward(%x: !t {commsched.role = "input"}) -> !t
-    attributes {commsched.joint = "nothing_saved",
-                commsched.backward = @nothing_saved_backward,
-                commsched.num_forward_outputs = 1 : i64} {
+func.func @nothing_saved_forward(%x: !t {commsched.role = "input"}) -> !t {
   return %x : !t
 }
-func.func @nothing_saved_backward(%t: !t {commsched.role = "tangent"}) -> !t
-    attributes {commsched.joint = "nothing_saved",
-                commsched.forward = @nothing_saved_forward} {
+func.func @nothing_saved_backward(%t: !t {commsched.role = "tangent"}) -> !t {
   return %t : !t
+}
+
+func.func @f(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
+    -> (!t, !t, !t) {
+  %f:4 = call @f_forward(%x0) : (!t) -> (!t, !t, !t, !t)
+  %b:2 = call @f_backward(%f#1, %f#2, %f#3, %x1)
+      : (!t, !t, !t, !t) -> (!t, !t)
+  return %f#0, %b#0, %b#1 : !t, !t, !t
+}
+
+func.func @input(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
+    -> (!t, !t) {
+  %f:2 = call @input_forward(%x0) : (!t) -> (!t, !t)
+  %b = call @input_backward(%f#1, %x1)
+      : (!t, !t) -> !t
+  return %f#0, %b : !t, !t
+}
+
+func.func @nothing_saved(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
+    -> (!t, !t) {
+  %f = call @nothing_saved_forward(%x0) : (!t) -> !t
+  %b = call @nothing_saved_backward(%x1)
+      : (!t) -> !t
+  return %f, %b : !t, !t
 }

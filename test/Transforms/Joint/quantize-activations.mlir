@@ -21,7 +21,6 @@
 // CHECK-LABEL: func.func @f_forward(
 // CHECK-SAME: %[[X:.*]]: tensor<2x4x16xbf16>
 // SCALED-SAME: -> (tensor<2x4x16xbf16>, tensor<2x4x16xf8E5M2> {commsched.name = "h"}, tensor<3xi32>, tensor<2x4x1xf32> {commsched.name = "h.scale"}, index)
-// SCALED-SAME: commsched.num_forward_outputs = 1 : i64
 // UNSCALED-SAME: -> (tensor<2x4x16xbf16>, tensor<2x4x16xf8E4M3FN> {commsched.name = "h"}, tensor<3xi32>, index)
 // CHECK: %[[H:.*]] = arith.addf %[[X]], %[[X]]
 // CHECK: %[[Y:.*]] = arith.mulf %[[H]], %[[H]]
@@ -55,9 +54,7 @@
 // UNSCALED: return %[[Z]], %[[Q]], %{{.*}}, %{{.*}} :
 func.func @f_forward(%x: tensor<2x4x16xbf16> {commsched.role = "input"})
     -> (tensor<2x4x16xbf16>, tensor<2x4x16xbf16> {commsched.name = "h"},
-        tensor<3xi32>, index)
-    attributes {commsched.joint = "f", commsched.backward = @f_backward,
-                commsched.num_forward_outputs = 1 : i64} {
+        tensor<3xi32>, index) {
   %shape = arith.constant dense<1> : tensor<3xi32>
   %size = arith.constant 3 : index
   %h = arith.addf %x, %x : tensor<2x4x16xbf16>
@@ -93,8 +90,7 @@ func.func @f_backward(
     %shape: tensor<3xi32> {commsched.role = "saved_activation"},
     %size: index {commsched.role = "saved_activation"},
     %t: tensor<2x4x16xbf16> {commsched.role = "tangent"})
-    -> tensor<2x4x16xbf16>
-    attributes {commsched.joint = "f", commsched.forward = @f_forward} {
+    -> tensor<2x4x16xbf16> {
   %zero = arith.constant 0 : index
   %c = arith.cmpi eq, %size, %zero : index
   %a = arith.mulf %t, %t : tensor<2x4x16xbf16>
@@ -106,4 +102,12 @@ func.func @f_backward(
   }
   %d = arith.mulf %b, %h : tensor<2x4x16xbf16>
   return %d : tensor<2x4x16xbf16>
+}
+
+func.func @f(%x0: tensor<2x4x16xbf16> {commsched.role = "input"}, %x1: tensor<2x4x16xbf16> {commsched.role = "tangent"})
+    -> (tensor<2x4x16xbf16>, tensor<2x4x16xbf16>) {
+  %f:4 = call @f_forward(%x0) : (tensor<2x4x16xbf16>) -> (tensor<2x4x16xbf16>, tensor<2x4x16xbf16>, tensor<3xi32>, index)
+  %b = call @f_backward(%f#1, %f#2, %f#3, %x1)
+      : (tensor<2x4x16xbf16>, tensor<3xi32>, index, tensor<2x4x16xbf16>) -> tensor<2x4x16xbf16>
+  return %f#0, %b : tensor<2x4x16xbf16>, tensor<2x4x16xbf16>
 }

@@ -2,7 +2,7 @@
 // on the host, too.
 
 // RUN: commsched-opt %s --commsched-partition-joint | FileCheck %s
-// CHECK: func.func @step_backward(
+// CHECK: func.func private @step_backward(
 // CHECK-SAME: tensor<?x4xi8> {commsched.name = "a", commsched.role = "saved_activation", commsched.size_hints = array<i64: 1048576>}
 
 // RUN: commsched-opt %s -o /dev/null \
@@ -14,7 +14,7 @@
 // RUN:   --test-commsched-fit-memory="memory-budget=7MiB host-memory=1GiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=HOST
 // HOST: commsched.offload {{.*}}commsched.size_hints = array<i64: 1048576>
-// HOST: func.func @step_backward(
+// HOST: func.func private @step_backward(
 // HOST: commsched.reload {{.*}}commsched.size_hints = array<i64: 1048576>
 
 func.func @step(

@@ -7,9 +7,19 @@
 // RUN:   --test-split-function=trial > %t.trial
 // RUN: diff %t.before %t.trial
 
-// Primals go to the forward and tangents to the backward, wherever they stand.
+// What nothing calls is the function that calls its halves. Primals go to the
+// forward and tangents to the backward, wherever they stand.
 // What is saved keeps its order and name on both sides, an argument that is
 // handed through its attributes as well.
+
+// CHECK-LABEL: func.func private @ports(
+// CHECK-SAME: %[[W:[^:]+]]: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
+// CHECK-SAME: %[[T:[^:]+]]: tensor<2x4xf32> {commsched.role = "tangent"},
+// CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {commsched.role = "input"})
+// CHECK-SAME: attributes {test.kept = 1 : i32}
+// CHECK-NEXT: %[[F:.+]]:4 = call @ports_forward(%[[W]], %[[X]])
+// CHECK-NEXT: %[[B:.+]]:2 = call @ports_backward(%[[F]]#1, %[[F]]#2, %[[F]]#3, %[[T]])
+// CHECK-NEXT: return %[[F]]#0, %[[B]]#0, %[[B]]#1
 
 // CHECK-LABEL: func.func private @ports_forward(
 // CHECK-SAME: %[[W:[^:]+]]: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
@@ -18,7 +28,7 @@
 // CHECK-SAME: tensor<4x4xf32> {commsched.name = "w"},
 // CHECK-SAME: tensor<2x4xf32> {commsched.name = "arg2"},
 // CHECK-SAME: tensor<2x4xf32> {commsched.name = "h"})
-// CHECK-SAME: attributes {commsched.backward = @ports_backward, commsched.joint = "ports", commsched.num_forward_outputs = 1 : i64, test.kept = 1 : i32}
+// CHECK-SAME: attributes {commsched.graph = "ports", test.kept = 1 : i32}
 // CHECK-NEXT: %[[H:.+]] = commsched.compute "mm"(%[[X]], %[[W]]) {commsched.name = "h"}
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "relu"(%[[H]])
 // CHECK-NEXT: return {test.end} %[[Y]], %[[W]], %[[X]], %[[H]]
@@ -29,12 +39,11 @@
 // CHECK-SAME: %[[H:[^:]+]]: tensor<2x4xf32> {commsched.name = "h", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<2x4xf32> {commsched.role = "tangent"})
 // CHECK-SAME: -> (tensor<4x4xf32> {commsched.name = "dw"}, tensor<2x4xf32>)
-// CHECK-SAME: attributes {commsched.forward = @ports_forward, commsched.joint = "ports", test.kept = 1 : i32}
+// CHECK-SAME: attributes {commsched.graph = "ports", test.kept = 1 : i32}
 // CHECK-NEXT: %[[DH:.+]] = commsched.compute "relu_backward"(%[[T]], %[[H]])
 // CHECK-NEXT: %[[DW:.+]] = commsched.compute "mm"(%[[X]], %[[DH]])
 // CHECK-NEXT: %[[DX:.+]] = commsched.compute "mm"(%[[DH]], %[[W]])
 // CHECK-NEXT: return {test.end} %[[DW]], %[[DX]]
-// CHECK-NOT: @ports(
 func.func private @ports(
     %w: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
     %dy: tensor<2x4xf32> {commsched.role = "tangent"},
@@ -61,12 +70,12 @@ func.func private @ports(
 
 // Of several results each is saved by itself, and only what is used.
 
-// CHECK-LABEL: func.func @several_forward(
+// CHECK-LABEL: func.func private @several_forward(
 // CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "norm#1"}, tensor<i64> {commsched.name = "norm#2"})
 // CHECK-NEXT: %[[NORM:.+]]:3 = commsched.compute "norm"
 // CHECK-NEXT: return %[[NORM]]#0, %[[NORM]]#1, %[[NORM]]#2
 
-// CHECK-LABEL: func.func @several_backward(
+// CHECK-LABEL: func.func private @several_backward(
 // CHECK-SAME: %[[MEAN:[^:]+]]: tensor<4xf32> {commsched.name = "norm#1", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[SEED:[^:]+]]: tensor<i64> {commsched.name = "norm#2", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
@@ -92,7 +101,7 @@ func.func @several(
 
 commsched.group @dp size(4)
 
-// CHECK-LABEL: func.func @recomputed_forward(
+// CHECK-LABEL: func.func private @recomputed_forward(
 // CHECK-SAME: -> (tensor<8xf32>, tensor<2xf32> {commsched.name = "arg0"}, tensor<8xf32> {commsched.name = "arg1"})
 // CHECK-NEXT: arith.constant
 // CHECK-NEXT: commsched.all_gather
@@ -101,7 +110,7 @@ commsched.group @dp size(4)
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "gelu"
 // CHECK-NEXT: return %[[Y]], %{{.+}}, %{{.+}} :
 
-// CHECK-LABEL: func.func @recomputed_backward(
+// CHECK-LABEL: func.func private @recomputed_backward(
 // CHECK-SAME: %[[SHARD:[^:]+]]: tensor<2xf32> {commsched.name = "arg0", commsched.role = "parameter"},
 // CHECK-SAME: %[[X:[^:]+]]: tensor<8xf32> {commsched.name = "arg1", commsched.role = "input"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<8xf32> {commsched.role = "tangent"}) -> (tensor<8xf32>, tensor<2xf32>)

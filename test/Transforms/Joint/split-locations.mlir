@@ -4,14 +4,14 @@
 // Both halves keep the locations of the joint function, its arguments,
 // operations and return.
 
-// CHECK-LABEL: func.func @f_forward(
+// CHECK-LABEL: func.func private @f_forward(
 // CHECK-SAME: tensor<4xf32> {commsched.role = "input"} loc("x")
 // CHECK-NEXT: commsched.compute "sin"
 // CHECK-SAME: loc("sin")
 // CHECK-NEXT: return
 // CHECK-SAME: loc("end")
 // CHECK-NEXT: } loc("joint")
-// CHECK-LABEL: func.func @f_backward(
+// CHECK-LABEL: func.func private @f_backward(
 // CHECK-SAME: loc("x")
 // CHECK-SAME: loc("dy")
 // CHECK-NEXT: commsched.compute "back"

@@ -9,7 +9,7 @@
 !future = !commsched.future<!t>
 commsched.group @dp size(4)
 
-// CHECK-LABEL: func.func @fsdp_forward(
+// CHECK-LABEL: func.func private @fsdp_forward(
 // CHECK-SAME: %[[SHARD:[^:]+]]: tensor<2xf32> {commsched.role = "parameter"}, %[[P:[^:]+]]: memref<8xf32> {commsched.role = "unsharded_param"}
 // CHECK-SAME: -> (tensor<8xf32>, memref<8xf32> {commsched.name = "arg1"}, tensor<8xf32> {commsched.name = "full"}, tensor<8xf32> {commsched.name = "sum"})
 // CHECK: commsched.resize_storage %[[P]] bytes(32)
@@ -20,7 +20,7 @@ commsched.group @dp size(4)
 // CHECK-NOT: bytes(32)
 // CHECK: return %{{.+}}, %[[P]], %{{.+}}, %[[SUM]]
 
-// CHECK-LABEL: func.func @fsdp_backward(
+// CHECK-LABEL: func.func private @fsdp_backward(
 // CHECK-SAME: %[[P:[^:]+]]: memref<8xf32> {commsched.name = "arg1", commsched.role = "unsharded_param"}
 // CHECK-SAME: %[[FULL:[^:]+]]: tensor<8xf32> {commsched.name = "full",
 // CHECK-SAME: %[[SUM:[^:]+]]: tensor<8xf32> {commsched.name = "sum",
@@ -66,11 +66,11 @@ func.func @fsdp(%shard: tensor<2xf32> {commsched.role = "parameter"},
 !future = !commsched.future<!t>
 commsched.group @dp size(4)
 
-// CHECK-LABEL: func.func @dead_wait_forward(
+// CHECK-LABEL: func.func private @dead_wait_forward(
 // CHECK-SAME: -> (tensor<8xf32>, tensor<8xf32> {commsched.name = "arg0"})
 // CHECK-NOT: commsched.all_reduce
 // CHECK-NOT: commsched.wait
-// CHECK-LABEL: func.func @dead_wait_backward(
+// CHECK-LABEL: func.func private @dead_wait_backward(
 // CHECK-NOT: commsched.all_reduce
 // CHECK-NOT: commsched.wait
 func.func @dead_wait(%x: !t {commsched.role = "input"},

@@ -7,7 +7,7 @@
 // The operator that is to be drawn again gets the generator's state, which is
 // saved; the other one keeps its own.
 
-// CHECK-LABEL: func.func @dropout_forward(
+// CHECK-LABEL: func.func private @dropout_forward(
 // CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "arg0"}, tensor<16xi8> {commsched.name = "again.rng_state"}, tensor<4xf32> {commsched.name = "once"})
 // CHECK-NEXT: %[[STATE:.+]] = commsched.compute "rng.get_state"()
 // CHECK-SAME: {commsched.module = "layers.0", commsched.name = "again.rng_state", commsched.partition = "forward", commsched.recompute = "must_save", random} : () -> tensor<16xi8>
@@ -17,7 +17,7 @@
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "sin"
 // CHECK-NEXT: return %[[Y]], %{{.+}}, %[[STATE]], %[[ONCE]]
 
-// CHECK-LABEL: func.func @dropout_backward(
+// CHECK-LABEL: func.func private @dropout_backward(
 // CHECK-SAME: %[[X:[^:]+]]: tensor<4xf32> {commsched.name = "arg0", commsched.role = "input"},
 // CHECK-SAME: %[[STATE:[^:]+]]: tensor<16xi8> {commsched.name = "again.rng_state", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[ONCE:[^:]+]]: tensor<4xf32> {commsched.name = "once", commsched.role = "saved_activation"},

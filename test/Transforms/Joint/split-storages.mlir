@@ -4,9 +4,9 @@
 // Two saved views of one storage: it is saved once, and viewed again in the
 // backward. What shows the argument is saved as the argument.
 
-// CHECK-LABEL: func.func @views_forward(
+// CHECK-LABEL: func.func private @views_forward(
 // CHECK-SAME: -> (tensor<4xf32>, tensor<2x2xf32> {commsched.name = "x"}, tensor<4xf32> {commsched.name = "h"})
-// CHECK-LABEL: func.func @views_backward(
+// CHECK-LABEL: func.func private @views_backward(
 // CHECK-SAME: %[[X:[^:]+]]: tensor<2x2xf32> {commsched.name = "x", commsched.role = "input"},
 // CHECK-SAME: %[[H:[^:]+]]: tensor<4xf32> {commsched.name = "h", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
@@ -46,9 +46,9 @@ func.func @views(
 // The backward computes the storage again anyway, so the view is kept; so is
 // one that is to be saved itself.
 
-// CHECK-LABEL: func.func @kept_forward(
+// CHECK-LABEL: func.func private @kept_forward(
 // CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "x"}, tensor<2x2xf32> {commsched.name = "v"}, tensor<2x2xf32> {commsched.name = "u"})
-// CHECK-LABEL: func.func @kept_backward(
+// CHECK-LABEL: func.func private @kept_backward(
 // CHECK-SAME: %[[X:[^:]+]]: tensor<4xf32> {commsched.name = "x", commsched.role = "input"},
 // CHECK-SAME: %[[V:[^:]+]]: tensor<2x2xf32> {commsched.name = "v", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[U:[^:]+]]: tensor<2x2xf32> {commsched.name = "u", commsched.role = "saved_activation"},
@@ -80,7 +80,7 @@ func.func @kept(
 // A static size needs no tensor, even in the other half; one that is computed
 // from an index is saved, but only where the tensor is not.
 
-// CHECK-LABEL: func.func @dimensions_forward(
+// CHECK-LABEL: func.func private @dimensions_forward(
 // CHECK-SAME: -> (tensor<4xf32>, index, tensor<4x8xf32> {commsched.name = "kept"}, index {commsched.name = "dim"})
 // CHECK-NEXT: %[[H:.+]] = commsched.compute "mm"
 // CHECK-NEXT: %[[KEPT:.+]] = commsched.compute "mm"
@@ -88,7 +88,7 @@ func.func @kept(
 // CHECK-NEXT: %[[FOUR:.+]] = arith.constant {commsched.name = "rows"} 4 : index
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "sum"
 // CHECK-NEXT: return %[[Y]], %[[FOUR]], %[[KEPT]], %[[DIM]]
-// CHECK-LABEL: func.func @dimensions_backward(
+// CHECK-LABEL: func.func private @dimensions_backward(
 // CHECK-SAME: %[[KEPT:[^:]+]]: tensor<4x8xf32> {commsched.name = "kept",
 // CHECK-SAME: %[[DIM:[^:]+]]: index {commsched.name = "dim", commsched.role = "saved_activation"},
 // CHECK-NEXT: %[[EIGHT:.+]] = arith.constant 8 : index

@@ -4,9 +4,7 @@
 // What a forward saves on the host comes back, and is what it was.
 
 func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32, #commsched.host>
-    attributes {commsched.joint = "f", commsched.backward = @b,
-                commsched.num_forward_outputs = 0 : i64} {
+    -> tensor<4xf32, #commsched.host> {
   %y = commsched.compute "sin"(%x) {mutates = array<i64: 0>}
       : (tensor<4xf32>) -> tensor<4xf32>
   %f = commsched.offload %y
@@ -17,12 +15,19 @@ func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
   return %h : tensor<4xf32, #commsched.host>
 }
 func.func @b(%h: tensor<4xf32, #commsched.host>
-                 {commsched.role = "saved_activation"}) -> tensor<4xf32>
-    attributes {commsched.joint = "f", commsched.forward = @a} {
+                 {commsched.role = "saved_activation"}) -> tensor<4xf32> {
   %r = commsched.reload %h
       : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
   %y = commsched.wait %r : !commsched.future<tensor<4xf32>>
   return %y : tensor<4xf32>
+}
+
+func.func @f(%x0: tensor<4xf32> {commsched.role = "input"})
+    -> tensor<4xf32> {
+  %f = call @a(%x0) : (tensor<4xf32>) -> tensor<4xf32, #commsched.host>
+  %b = call @b(%f)
+      : (tensor<4xf32, #commsched.host>) -> tensor<4xf32>
+  return %b : tensor<4xf32>
 }
 
 // -----
@@ -30,22 +35,24 @@ func.func @b(%h: tensor<4xf32, #commsched.host>
 // A parameter that lives on the host is the caller's.
 
 func.func @a(%w: tensor<4xf32, #commsched.host> {commsched.role = "parameter"})
-    -> tensor<4xf32, #commsched.host>
-    attributes {commsched.joint = "f", commsched.backward = @b,
-                commsched.num_forward_outputs = 0 : i64} {
+    -> tensor<4xf32, #commsched.host> {
   return %w : tensor<4xf32, #commsched.host>
 }
 func.func private @b(
     tensor<4xf32, #commsched.host> {commsched.role = "parameter"})
-    attributes {commsched.joint = "f", commsched.forward = @a}
+
+func.func @f(%x0: tensor<4xf32, #commsched.host> {commsched.role = "parameter"}) {
+  %f = call @a(%x0) : (tensor<4xf32, #commsched.host>) -> tensor<4xf32, #commsched.host>
+  call @b(%f)
+      : (tensor<4xf32, #commsched.host>) -> ()
+  return
+}
 
 // -----
 
 // expected-error@+1 {{'func.func' op saves result #0 for argument #0 of '@b', which is in the memory of the host, but '@b' never reloads it}}
 func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32, #commsched.host>
-    attributes {commsched.joint = "f", commsched.backward = @b,
-                commsched.num_forward_outputs = 0 : i64} {
+    -> tensor<4xf32, #commsched.host> {
   // expected-note@+1 {{this 'commsched.offload' copies it to the host}}
   %f = commsched.offload %x
       : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
@@ -54,26 +61,37 @@ func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
 }
 // expected-note@+1 {{the backward is here}}
 func.func @b(%h: tensor<4xf32, #commsched.host>
-                 {commsched.role = "saved_activation"})
-    attributes {commsched.joint = "f", commsched.forward = @a} {
+                 {commsched.role = "saved_activation"}) {
+  return
+}
+
+func.func @f(%x0: tensor<4xf32> {commsched.role = "input"}) {
+  %f = call @a(%x0) : (tensor<4xf32>) -> tensor<4xf32, #commsched.host>
+  call @b(%f)
+      : (tensor<4xf32, #commsched.host>) -> ()
   return
 }
 
 // -----
 
-func.func @a() attributes {commsched.joint = "f", commsched.backward = @b,
-                           commsched.num_forward_outputs = 0 : i64} {
-  return
-}
-// expected-error@+1 {{'func.func' op has a tangent as argument #0 that is a 'tensor<4xf32, #commsched.host>' in the memory of the host, but no forward offloads it}}
-func.func @b(%dy: tensor<4xf32, #commsched.host> {commsched.role = "tangent"})
-    -> tensor<4xf32>
-    attributes {commsched.joint = "f", commsched.forward = @a} {
+func.func private @a() -> tensor<2xf32>
+// expected-error@+1 {{'func.func' op has a tangent as argument #1 that is a 'tensor<4xf32, #commsched.host>' in the memory of the host, but no forward offloads it}}
+func.func @b(%s: tensor<2xf32> {commsched.role = "saved_activation"},
+             %dy: tensor<4xf32, #commsched.host> {commsched.role = "tangent"})
+    -> tensor<4xf32> {
   // expected-note@+1 {{this 'commsched.reload' uses it}}
   %r = commsched.reload %dy
       : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
   %y = commsched.wait %r : !commsched.future<tensor<4xf32>>
   return %y : tensor<4xf32>
+}
+
+func.func @f(%x0: tensor<4xf32, #commsched.host> {commsched.role = "tangent"})
+    -> tensor<4xf32> {
+  %s = call @a() : () -> tensor<2xf32>
+  %b = call @b(%s, %x0)
+      : (tensor<2xf32>, tensor<4xf32, #commsched.host>) -> tensor<4xf32>
+  return %b : tensor<4xf32>
 }
 
 // -----
@@ -84,9 +102,7 @@ commsched.group @dp size(4)
 
 func.func @a(%x: tensor<4xf32> {commsched.role = "input"},
              %y: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32, #commsched.host>
-    attributes {commsched.joint = "f", commsched.backward = @b,
-                commsched.num_forward_outputs = 0 : i64} {
+    -> tensor<4xf32, #commsched.host> {
   // expected-error@+1 {{'commsched.offload' op copies operand 0 to the host, but its storage is written later, so the copy differs from the value}}
   %f = commsched.offload %x
       : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
@@ -99,4 +115,10 @@ func.func @a(%x: tensor<4xf32> {commsched.role = "input"},
 }
 func.func private @b(
     tensor<4xf32, #commsched.host> {commsched.role = "saved_activation"})
-    attributes {commsched.joint = "f", commsched.forward = @a}
+
+func.func @f(%x0: tensor<4xf32> {commsched.role = "input"}, %x1: tensor<4xf32> {commsched.role = "input"}) {
+  %f = call @a(%x0, %x1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32, #commsched.host>
+  call @b(%f)
+      : (tensor<4xf32, #commsched.host>) -> ()
+  return
+}

@@ -30,7 +30,6 @@ commsched.group @g size(2)
 // CHECK-NEXT: %[[N:.+]] = call @optimizer(%[[C]], %[[B]]#0)
 // CHECK-NEXT: return %[[I]]#0, %[[N]]
 // CHECK: func.func private @forward(
-// CHECK-NOT: commsched.backward
 // CHECK-LABEL: func.func private @backward_input(
 // CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<4xf32> {commsched.role = "parameter"},
 // CHECK-SAME: %[[T:[a-z0-9]+]]: tensor<8xf32> {commsched.freeable, commsched.role = "tangent"})
@@ -84,9 +83,7 @@ func.func private @scale(%d: !half) -> !half {
   return %c : !half
 }
 
-func.func private @forward(%x: !t) -> !t
-    attributes {commsched.backward = @backward, commsched.joint = "joint",
-                commsched.num_forward_outputs = 0 : i64} {
+func.func private @forward(%x: !t) -> !t {
   %s = commsched.compute "saved"(%x) : (!t) -> !t
   return %s : !t
 }
@@ -96,8 +93,7 @@ func.func private @backward(%w: !half {
     %s: !t {
       commsched.role = "saved_activation"},
     %t: !t {commsched.freeable, commsched.role = "tangent"})
-    -> (!t {commsched.name = "dx"}, !t, !half)
-    attributes {commsched.forward = @forward, commsched.joint = "joint"} {
+    -> (!t {commsched.name = "dx"}, !t, !half) {
   %v = commsched.compute "view"(%t) {alias = 0 : i64} : (!t) -> !t
   %f = commsched.all_gather %w on @g dim(0) : !half -> !commsched.future<!t>
   %g = commsched.wait %f : !commsched.future<!t>

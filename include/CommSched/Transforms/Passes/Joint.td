@@ -42,10 +42,10 @@ def PartitionJoint : Pass<"commsched-partition-joint", "::mlir::ModuleOp"> {
     role `bwd_rng_state`, and computes all other values of the forward that it
     needs again. Arguments with the role `fwd_rng_state` come last in the
     forward, which saves them as others where the backward reads them. A result
-    of the forward that needs a tangent or a `bwd_rng_state` is an error. The
-    attributes `commsched.backward` and `commsched.forward` link the two;
-    `test-commsched-verify-partition` checks them. A call of the joint function
-    becomes a call of the forward and one of the backward.
+    of the forward that needs a tangent or a `bwd_rng_state` is an error. A call
+    of the joint function becomes a call of the forward and one of the backward;
+    a joint function that nothing calls stays, and calls both. That, and nothing
+    else, says what belongs together; `test-commsched-verify-partition` checks it.
 
     `strategy=default` saves the values that eager execution would: every value
     that the backward uses, except for constants and sizes. If an operation of
@@ -198,19 +198,16 @@ def SyncPartition : Pass<"commsched-sync-partition", "::mlir::ModuleOp"> {
 def VerifyPartition : Pass<"test-commsched-verify-partition", "::mlir::ModuleOp"> {
   let summary = "check that backwards take what their forwards save";
   let description = [{
-    Looks at every two functions that `commsched.backward` and
-    `commsched.forward` link. It is an error, with a note at the other function,
+    Looks at every two functions where the last results of a call of the one are
+    the first operands of a call of the other, and only the other has arguments
+    with the role `saved_activation` or `tangent`. It is an error, with a note at
+    the other function,
 
-    - if a half names no function, or one that does not name it back, or if the
-      two were not the same joint function,
-    - if a result that the forward saves (those from
-      `commsched.num_forward_outputs` on) is not of the type of the backward's
-      argument in the same place, or has another `commsched.name`,
+    - if a result that the forward saves has another `commsched.name` than the
+      argument of the backward,
     - if what is saved is a collective in flight,
     - if a saved value has another role than the argument of the forward that it
       is, or, being computed, another one than `"saved_activation"`,
-    - if another argument of the backward is no tangent, or if the forward has
-      one,
     - if the forward saves a value in the memory of the host that the backward
       does not reload, or if a tangent is there, which no forward offloads,
     - if the forward offloads a value whose storage is written later.
@@ -260,8 +257,9 @@ def QuantizeActivations
     NaN in f8E4M3FN, which has no infinity.
 
     A remark for each saved tensor reports whether it is converted, or the reason
-    why not. A second run changes nothing. Functions that do not fit together are
-    an error, and so are calls of either function, whose type changes.
+    why not. A second run changes nothing. Calls that hand the one what the other
+    saves are changed with them; that anything else refers to either function,
+    whose type changes, or to what is saved is an error.
 
     ```mlir
     %h = linalg.exp ins(%x : tensor<64x4096xbf16>) …

@@ -18,6 +18,7 @@ import torch
 from torch import fx
 
 from commsched.program import Function, Program
+from commsched.torch.importer.roles import BACKWARD_ROLES
 from commsched.torch.importer.targets import is_wait
 from commsched.torch.rewriting.dependences import started_by
 from commsched.torch.rewriting.errors import PlanError
@@ -114,7 +115,8 @@ def make_partition(
     value that is no value of the graph.
     """
     forward = split.function(f"{function}_forward")
-    before = split.function(f"{function}_backward").arguments
+    backward = split.function(f"{function}_backward")
+    before = backward.arguments[: num_saved(backward)]
     taken = [argument.name for argument in before]
     saved, offloaded = _saved(joint, primals, forward, taken)
     after = quantized.function(f"{function}_backward").arguments
@@ -138,6 +140,12 @@ def make_partition(
     return Partition(names, tuple(converted), offloaded)
 
 
+def num_saved(backward: Function) -> int:
+    """Returns how many values a forward saves for `backward`, which takes
+    them first."""
+    return sum(a.role not in BACKWARD_ROLES for a in backward.arguments)
+
+
 def _is_converted(node: Optional[fx.Node], element: str) -> bool:
     """Returns whether `element` is one of 8 bits that `node` does not have."""
     return (
@@ -156,9 +164,8 @@ def _saved(
     """Returns the node of each value that the forward saves, and of those that
     it sends to the host; "" for the scales of values in 8 bits, and for the
     state of a random operator that the backward runs again, which PyTorch
-    adds. `taken` are the names of the backward's arguments: what a collective
-    of several delivers, and what is in 8 bits, is known by them."""
-    count = int(forward.attributes["commsched.num_forward_outputs"])
+    adds. `taken` are the names of the backward's arguments for them: what a
+    collective of several delivers, and what is in 8 bits, is known by them."""
     nodes = {node.name: node for node in joint.nodes}
     names = {
         argument.value.id: name
@@ -171,7 +178,8 @@ def _saved(
     sources = _offloaded(forward)
     found: list[str] = []
     offloaded = []
-    for result, argument in zip(forward.results[count:], taken):
+    results = forward.results[len(forward.results) - len(taken) :]
+    for result, argument in zip(results, taken, strict=True):
         value = sources.get(result, result)
         if value != result:
             offloaded.append(len(found))

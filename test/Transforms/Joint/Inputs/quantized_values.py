@@ -81,15 +81,20 @@ def program():
                      for kind, type in types.items())
     names = ", ".join(f"%h_{kind}" for kind in types)
     results = ", ".join(types.values())
+    given = ", ".join(f"%x_{kind}" for kind in types)
+    handed = ", ".join(f"%f#{i}" for i in range(len(types)))
+    call = f"({results}) -> ({results})"
     return f"""\
-func.func @f_forward({inputs}) -> ({results}) attributes {{
-    commsched.joint = "f", commsched.backward = @f_backward,
-    commsched.num_forward_outputs = 0 : i64}} {{
+func.func @f({inputs}) -> ({results}) {{
+  %f:{len(types)} = call @f_forward({given}) : {call}
+  %b:{len(types)} = call @f_backward({handed}) : {call}
+  return {handed.replace("%f", "%b")} : {results}
+}}
+func.func @f_forward({inputs}) -> ({results}) {{
 {body}
   return {names} : {results}
 }}
-func.func @f_backward({saved}) -> ({results}) attributes {{
-    commsched.joint = "f", commsched.forward = @f_forward}} {{
+func.func @f_backward({saved}) -> ({results}) {{
   return {names} : {results}
 }}
 """

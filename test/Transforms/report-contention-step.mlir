@@ -13,9 +13,7 @@ commsched.group @all size(64)
 // CHECK-SAME: "name":"all_reduce_0",{{[^}]*}}"start_ns":0,"end_ns":100,
 // CHECK-SAME: "name":"all_reduce_1",{{[^}]*}}"start_ns":100,"end_ns":120,
 // CHECK-SAME: "compute_slowdown_ns":30,
-func.func @forward(%x: !t) -> (!t, !t)
-    attributes {commsched.backward = @backward, commsched.joint = "step",
-                commsched.num_forward_outputs = 1 : i64} {
+func.func @forward(%x: !t) -> (!t, !t) {
   %f = commsched.all_reduce %x on @node reduction(sum)
       {commsched.runtime_ns = 100 : i64} : !t -> !commsched.future<!t>
   %g = commsched.all_reduce %x on @all reduction(sum)
@@ -30,13 +28,10 @@ func.func @forward(%x: !t) -> (!t, !t)
 // CHECK-SAME: "name":"all_reduce_0",{{[^}]*}}"start_ns":0,"end_ns":30,
 // CHECK-SAME: "name":"all_reduce_1",{{[^}]*}}"start_ns":30,"end_ns":70,
 
-// CHECK: "function":"step",{{.*}}"step_time_ns":190,
-// CHECK-SAME: "exposed_comm_ns":130,
-// CHECK-SAME: "start_ns":120,"end_ns":150,
-// CHECK-SAME: "start_ns":150,"end_ns":190,
-// CHECK-SAME: "compute_slowdown_ns":30,
-func.func @backward(%saved: !t, %tangent: !t)
-    -> !t attributes {commsched.forward = @forward} {
+func.func @backward(
+    %saved: !t {commsched.role = "saved_activation"},
+    %tangent: !t {commsched.role = "tangent"})
+    -> !t {
   %f = commsched.all_reduce %saved on @all reduction(sum)
       {commsched.runtime_ns = 30 : i64} : !t -> !commsched.future<!t>
   %g = commsched.all_reduce %tangent on @node reduction(sum)
@@ -44,4 +39,17 @@ func.func @backward(%saved: !t, %tangent: !t)
   %a = commsched.wait %f : !commsched.future<!t>
   %b = commsched.wait %g : !commsched.future<!t>
   return %b : !t
+}
+
+// CHECK: "function":"step",{{.*}}"step_time_ns":190,
+// CHECK-SAME: "exposed_comm_ns":130,
+// CHECK-SAME: "start_ns":120,"end_ns":150,
+// CHECK-SAME: "start_ns":150,"end_ns":190,
+// CHECK-SAME: "compute_slowdown_ns":30,
+func.func @step(%x0: !t, %x1: !t)
+    -> (!t, !t) {
+  %f:2 = call @forward(%x0) : (!t) -> (!t, !t)
+  %b = call @backward(%f#1, %x1)
+      : (!t, !t) -> !t
+  return %f#0, %b : !t, !t
 }

@@ -7,10 +7,8 @@
 // backward begins.
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":130,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":40,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":130,{{.*}}"peak_position":1,{{.*}}"saved_bytes":20,
-func.func @f(%x: tensor<10xi8>) -> tensor<20xi8>
-    attributes {commsched.backward = @b, commsched.joint = "joint",
-                commsched.num_forward_outputs = 0 : i64} {
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":130,{{.*}}"peak_position":1,
+func.func @f(%x: tensor<10xi8>) -> tensor<20xi8> {
   %big = commsched.compute "big"(%x) {commsched.runtime_ns = 1 : i64}
       : (tensor<10xi8>) -> tensor<100xi8>
   %s = commsched.compute "s"(%big) {commsched.runtime_ns = 1 : i64}
@@ -18,11 +16,18 @@ func.func @f(%x: tensor<10xi8>) -> tensor<20xi8>
   return %s : tensor<20xi8>
 }
 func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"})
-    -> tensor<20xi8>
-    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+    -> tensor<20xi8> {
   %g = commsched.compute "g"(%s) {commsched.runtime_ns = 1 : i64}
       : (tensor<20xi8>) -> tensor<20xi8>
   return %g : tensor<20xi8>
+}
+
+func.func @joint(%x0: tensor<10xi8>)
+    -> tensor<20xi8> {
+  %f = call @f(%x0) : (tensor<10xi8>) -> tensor<20xi8>
+  %b = call @b(%f)
+      : (tensor<20xi8>) -> tensor<20xi8>
+  return %b : tensor<20xi8>
 }
 
 // -----
@@ -32,10 +37,8 @@ func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"})
 // "g2"; then "s" has gone. The backward alone cannot know.
 // CHECK: {"function":"f"
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":45,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":40,{{.*}}"peak_position":3,{{.*}}"saved_bytes":20,
-func.func @f(%x: tensor<10xi8>) -> (tensor<20xi8>, tensor<4x5xi8>)
-    attributes {commsched.backward = @b, commsched.joint = "joint",
-                commsched.num_forward_outputs = 0 : i64} {
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":40,{{.*}}"peak_position":3,
+func.func @f(%x: tensor<10xi8>) -> (tensor<20xi8>, tensor<4x5xi8>) {
   %s = commsched.compute "s"(%x) {commsched.runtime_ns = 1 : i64}
       : (tensor<10xi8>) -> tensor<20xi8>
   %v = commsched.compute "aten.view"(%s)
@@ -45,8 +48,7 @@ func.func @f(%x: tensor<10xi8>) -> (tensor<20xi8>, tensor<4x5xi8>)
 }
 func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"},
              %v: tensor<4x5xi8> {commsched.role = "saved_activation"})
-    -> tensor<6xi8>
-    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+    -> tensor<6xi8> {
   %g1 = commsched.compute "g1"(%s) {commsched.runtime_ns = 1 : i64}
       : (tensor<20xi8>) -> tensor<5xi8>
   %g2 = commsched.compute "g2"(%v) {commsched.runtime_ns = 1 : i64}
@@ -56,6 +58,14 @@ func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"},
   return %g3 : tensor<6xi8>
 }
 
+func.func @joint(%x0: tensor<10xi8>)
+    -> tensor<6xi8> {
+  %f:2 = call @f(%x0) : (tensor<10xi8>) -> (tensor<20xi8>, tensor<4x5xi8>)
+  %b = call @b(%f#0, %f#1)
+      : (tensor<20xi8>, tensor<4x5xi8>) -> tensor<6xi8>
+  return %b : tensor<6xi8>
+}
+
 // -----
 
 // What is saved stays after its last use if it is a result, too, ("r"), or a
@@ -63,11 +73,9 @@ func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"},
 // then 40 of "g2" instead of it.
 // CHECK: {"function":"f"
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":70,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":100,{{.*}}"saved_bytes":20,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":100,
 func.func @f(%w: tensor<10xi8> {commsched.role = "parameter"})
-    -> (tensor<20xi8>, tensor<2x5xi8>, tensor<20xi8>)
-    attributes {commsched.backward = @b, commsched.joint = "joint",
-                commsched.num_forward_outputs = 1 : i64} {
+    -> (tensor<20xi8>, tensor<2x5xi8>, tensor<20xi8>) {
   %t = commsched.compute "aten.view"(%w)
       {alias = 0 : i64, commsched.runtime_ns = 0 : i64}
       : (tensor<10xi8>) -> tensor<2x5xi8>
@@ -77,13 +85,20 @@ func.func @f(%w: tensor<10xi8> {commsched.role = "parameter"})
 }
 func.func @b(%t: tensor<2x5xi8> {commsched.role = "saved_activation"},
              %r: tensor<20xi8> {commsched.role = "saved_activation"})
-    -> tensor<40xi8>
-    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+    -> tensor<40xi8> {
   %g1 = commsched.compute "g1"(%t, %r) {commsched.runtime_ns = 1 : i64}
       : (tensor<2x5xi8>, tensor<20xi8>) -> tensor<30xi8>
   %g2 = commsched.compute "g2"(%g1) {commsched.runtime_ns = 1 : i64}
       : (tensor<30xi8>) -> tensor<40xi8>
   return %g2 : tensor<40xi8>
+}
+
+func.func @joint(%x0: tensor<10xi8> {commsched.role = "parameter"})
+    -> (tensor<20xi8>, tensor<40xi8>) {
+  %f:3 = call @f(%x0) : (tensor<10xi8>) -> (tensor<20xi8>, tensor<2x5xi8>, tensor<20xi8>)
+  %b = call @b(%f#1, %f#2)
+      : (tensor<2x5xi8>, tensor<20xi8>) -> tensor<40xi8>
+  return %f#0, %b : tensor<20xi8>, tensor<40xi8>
 }
 
 // -----
@@ -93,25 +108,30 @@ func.func @b(%t: tensor<2x5xi8> {commsched.role = "saved_activation"},
 // 1 of the tangent, 30 of "g1", 100 of "g2".
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":131,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":131,{{.*}}"saved_bytes":5,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":131,
 func.func @f(%x: tensor<20xi8> {commsched.freeable},
              %y: tensor<40xi8> {commsched.freeable})
-    -> (tensor<20xi8>, tensor<5xi8>)
-    attributes {commsched.backward = @b, commsched.joint = "joint",
-                commsched.num_forward_outputs = 0 : i64} {
+    -> (tensor<20xi8>, tensor<5xi8>) {
   %s = commsched.compute "s"(%x, %y) {commsched.runtime_ns = 1 : i64}
       : (tensor<20xi8>, tensor<40xi8>) -> tensor<5xi8>
   return %x, %s : tensor<20xi8>, tensor<5xi8>
 }
 func.func @b(%x: tensor<20xi8> {commsched.freeable},
              %s: tensor<5xi8> {commsched.role = "saved_activation"},
-             %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<100xi8>
-    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+             %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<100xi8> {
   %g1 = commsched.compute "g1"(%x, %s, %t) {commsched.runtime_ns = 1 : i64}
       : (tensor<20xi8>, tensor<5xi8>, tensor<1xi8>) -> tensor<30xi8>
   %g2 = commsched.compute "g2"(%g1) {commsched.runtime_ns = 1 : i64}
       : (tensor<30xi8>) -> tensor<100xi8>
   return %g2 : tensor<100xi8>
+}
+
+func.func @joint(%x0: tensor<20xi8> {commsched.freeable}, %x1: tensor<40xi8> {commsched.freeable}, %x2: tensor<1xi8> {commsched.role = "tangent"})
+    -> tensor<100xi8> {
+  %f:2 = call @f(%x0, %x1) : (tensor<20xi8>, tensor<40xi8>) -> (tensor<20xi8>, tensor<5xi8>)
+  %b = call @b(%f#0, %f#1, %x2)
+      : (tensor<20xi8>, tensor<5xi8>, tensor<1xi8>) -> tensor<100xi8>
+  return %b : tensor<100xi8>
 }
 
 // -----
@@ -120,11 +140,9 @@ func.func @b(%x: tensor<20xi8> {commsched.freeable},
 // between, and where the forward returns it: 64 bytes in each, never 128.
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":66,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":67,{{.*}}"peak_position":4,{{.*}}"saved_bytes":0,
+// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":67,{{.*}}"peak_position":4,
 func.func @f(%p: memref<64xi8> {commsched.role = "unsharded_param"})
-    -> (tensor<1xi8>, memref<64xi8>)
-    attributes {commsched.backward = @b, commsched.joint = "joint",
-                commsched.num_forward_outputs = 1 : i64} {
+    -> (tensor<1xi8>, memref<64xi8>) {
   commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0 : i64}
       : memref<64xi8>
   %y = commsched.compute "y"(%p) {commsched.runtime_ns = 1 : i64}
@@ -134,8 +152,7 @@ func.func @f(%p: memref<64xi8> {commsched.role = "unsharded_param"})
   return %y, %p : tensor<1xi8>, memref<64xi8>
 }
 func.func @b(%p: memref<64xi8> {commsched.role = "unsharded_param"},
-             %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<1xi8>
-    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+             %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<1xi8> {
   commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0 : i64}
       : memref<64xi8>
   %g = commsched.compute "g"(%t, %p) {commsched.runtime_ns = 1 : i64}
@@ -145,37 +162,32 @@ func.func @b(%p: memref<64xi8> {commsched.role = "unsharded_param"},
   return %g : tensor<1xi8>
 }
 
+func.func @joint(%x0: memref<64xi8> {commsched.role = "unsharded_param"}, %x1: tensor<1xi8> {commsched.role = "tangent"})
+    -> (tensor<1xi8>, tensor<1xi8>) {
+  %f:2 = call @f(%x0) : (memref<64xi8>) -> (tensor<1xi8>, memref<64xi8>)
+  %b = call @b(%f#1, %x1)
+      : (memref<64xi8>, tensor<1xi8>) -> tensor<1xi8>
+  return %f#0, %b : tensor<1xi8>, tensor<1xi8>
+}
+
 // -----
 
 // Without operations what counts is what is there between the halves.
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":8,
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":12,
-// CHECK: {"function":"joint","num_ops":0{{.*}}"peak_memory_bytes":12,{{.*}}"peak_position":-1,{{.*}}"saved_bytes":0,
-func.func @f(%x: tensor<8xi8>) -> tensor<8xi8>
-    attributes {commsched.backward = @b, commsched.joint = "joint",
-                commsched.num_forward_outputs = 0 : i64} {
+// CHECK: {"function":"joint","num_ops":0{{.*}}"peak_memory_bytes":12,{{.*}}"peak_position":-1,
+func.func @f(%x: tensor<8xi8>) -> tensor<8xi8> {
   return %x : tensor<8xi8>
 }
 func.func @b(%x: tensor<8xi8>, %t: tensor<4xi8> {commsched.role = "tangent"})
-    -> tensor<4xi8>
-    attributes {commsched.forward = @f, commsched.joint = "joint"} {
+    -> tensor<4xi8> {
   return %t : tensor<4xi8>
 }
 
-// -----
-
-// Which of both comes first in the module makes no difference; what has no name
-// is called after its halves.
-// CHECK: {"function":"b"
-// CHECK: {"function":"f"
-// CHECK: {"function":"f+b",{{.*}},"forward":"f","backward":"b","saved_bytes":0,
-func.func @b(%x: tensor<8xi8>, %t: tensor<4xi8> {commsched.role = "tangent"})
-    -> tensor<4xi8>
-    attributes {commsched.forward = @f} {
-  return %t : tensor<4xi8>
-}
-func.func @f(%x: tensor<8xi8>) -> tensor<8xi8>
-    attributes {commsched.backward = @b,
-                commsched.num_forward_outputs = 0 : i64} {
-  return %x : tensor<8xi8>
+func.func @joint(%x0: tensor<8xi8>, %x1: tensor<4xi8> {commsched.role = "tangent"})
+    -> tensor<4xi8> {
+  %f = call @f(%x0) : (tensor<8xi8>) -> tensor<8xi8>
+  %b = call @b(%f, %x1)
+      : (tensor<8xi8>, tensor<4xi8>) -> tensor<4xi8>
+  return %b : tensor<4xi8>
 }

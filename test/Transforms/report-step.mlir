@@ -1,0 +1,93 @@
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN:   | FileCheck %s --match-full-lines
+// RUN: commsched-opt %s --commsched-report=format=table -o /dev/null \
+// RUN:   | FileCheck %s --check-prefix=TABLE
+// RUN: commsched-opt %s --commsched-report=format=trace -o /dev/null \
+// RUN:   | %python %S/Inputs/check_trace.py | FileCheck %s --check-prefix=TRACE
+
+// A step that calls its halves is simulated with the operations of both.
+
+commsched.group @dp size(4)
+
+// 140 bytes of arguments stay. "a" allocates 20, "b" 30, "loss" 4.
+// CHECK: {"function":"step_forward","num_ops":3,{{.*}}"step_time_ns":60,{{.*}}"peak_memory_bytes":194,{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
+func.func @step_forward(
+    %w: tensor<100xi8> {commsched.role = "parameter"},
+    %x: tensor<40xi8> {commsched.role = "input"})
+    -> (tensor<4xi8>, tensor<100xi8>, tensor<20xi8>, tensor<30xi8>) {
+  %a = commsched.compute "a"(%w, %x) {commsched.runtime_ns = 10 : i64}
+      : (tensor<100xi8>, tensor<40xi8>) -> tensor<20xi8>
+  %b = commsched.compute "b"(%a) {commsched.runtime_ns = 20 : i64}
+      : (tensor<20xi8>) -> tensor<30xi8>
+  %loss = commsched.compute "loss"(%b) {commsched.runtime_ns = 30 : i64}
+      : (tensor<30xi8>) -> tensor<4xi8>
+  return %loss, %w, %a, %b
+      : tensor<4xi8>, tensor<100xi8>, tensor<20xi8>, tensor<30xi8>
+}
+
+// Alone it starts with 154 bytes; the peak is at the start, 100 + 4 that stay,
+// the 100 of "dw" and 25 that come.
+// CHECK-NEXT: {"function":"step_backward","num_ops":5,{{.*}}"step_time_ns":23,{{.*}}"peak_memory_bytes":229,{{.*}}"peak_position":3,"peak_values":[{{[^]]*}}],"target":{{.*}}}
+func.func @step_backward(
+    %w: tensor<100xi8> {commsched.role = "parameter"},
+    %a: tensor<20xi8> {commsched.role = "saved_activation"},
+    %b: tensor<30xi8> {commsched.role = "saved_activation"},
+    %tangent: tensor<4xi8> {commsched.role = "tangent"}) -> tensor<25xi8> {
+  %db = commsched.compute "db"(%tangent, %b) {commsched.runtime_ns = 5 : i64}
+      : (tensor<4xi8>, tensor<30xi8>) -> tensor<30xi8>
+  %da = commsched.compute "da"(%db, %a, %w) {commsched.runtime_ns = 5 : i64}
+      : (tensor<30xi8>, tensor<20xi8>, tensor<100xi8>) -> tensor<20xi8>
+  %dw = commsched.compute "dw"(%da) {commsched.runtime_ns = 5 : i64}
+      : (tensor<20xi8>) -> tensor<100xi8>
+  %start = commsched.reduce_scatter %dw on @dp reduction(sum) dim(0)
+      {commsched.name = "scatter", commsched.runtime_ns = 8 : i64}
+      : tensor<100xi8> -> !commsched.future<tensor<25xi8>>
+  %shard = commsched.wait %start : !commsched.future<tensor<25xi8>>
+  return %shard : tensor<25xi8>
+}
+
+// The input and the loss stay beside it: 40 + 4 more. Operations are numbered,
+// and times counted, through both. The bounds are those of one function: with more
+// memory the reduction could be hidden behind the loss.
+// CHECK-NEXT: {"function":"step","num_ops":8,"num_collectives":1,"comm_bytes":100,"step_time_ns":83,"compute_time_ns":75,"comm_time_ns":8,"exposed_comm_ns":8,"lower_bound_ns":75,"tight_lower_bound_ns":75,"merging_lower_bound_ns":75,"peak_memory_bytes":273,"collectives":[{"name":"scatter","kind":"reduce_scatter","group":"dp","bytes":100,"start_ns":75,"end_ns":83,"wait_ns":75,"exposed_ns":8,"limited_by":"budget short by 30 B, at loss, for starting it, with what prepares it, before loss","remedy":"30 B more, which would make the step 8 ns shorter","exact":{"gain_ns":8,"bytes_short":30}}],"peak_position":6,"peak_values":[{"name":"%arg0","bytes":100,"rule":"argument"},{"name":"dw","bytes":100,"producer":5,"rule":"result"},{"name":"%arg1","bytes":40,"rule":"argument"},{"name":"scatter","bytes":25,"producer":6,"rule":"collective"},{"name":"%arg2","bytes":4,"rule":"argument"},{"name":"loss","bytes":4,"producer":2,"rule":"result"}],"target":"h100","costs":{"source":"pinned","ops":7,"measured_ops":0,"pinned_ops":7,"assumed_ops":0,"measured_percent":0},"unsized_values":0,"evidence":"simulated: costs pinned in the program (commsched.runtime_ns)"}
+//
+//      TABLE: function @step{{$}}
+// TABLE-NEXT:   simulated: costs pinned in the program (commsched.runtime_ns)
+// TABLE-NEXT:   operations 8
+//      TABLE:   step time 83 ns
+//      TABLE:   peak memory 273 B at operation 6, scatter
+//
+// In its trace the backward follows the forward, and the live bytes are those
+// of both.
+//      TRACE: track 3 0 process_name @step
+// TRACE-NEXT: track 3 1 thread_name compute
+// TRACE-NEXT: track 3 2 thread_name @dp
+// TRACE-NEXT: counter 3 live bytes 0 164
+// TRACE-NEXT: counter 3 live bytes 10 194
+// TRACE-NEXT: counter 3 live bytes 30 198
+// TRACE-NEXT: counter 3 live bytes 60 228
+// TRACE-NEXT: counter 3 live bytes 65 218
+// TRACE-NEXT: counter 3 live bytes 70 268
+// TRACE-NEXT: counter 3 live bytes 75 273
+// TRACE-NEXT: counter 3 live bytes 83 173
+//      TRACE: slice 3 1 0 10 a
+// TRACE-NEXT: slice 3 1 10 30 b
+// TRACE-NEXT: slice 3 1 30 60 loss
+// TRACE-NEXT: slice 3 1 60 65 db
+// TRACE-NEXT: slice 3 1 65 70 da
+// TRACE-NEXT: slice 3 1 70 75 dw
+// TRACE-NEXT: slice 3 1 75 83 wait for scatter
+// TRACE-NEXT: slice 3 2 75 83 scatter
+func.func @step(
+    %w: tensor<100xi8> {commsched.role = "parameter"},
+    %x: tensor<40xi8> {commsched.role = "input"},
+    %tangent: tensor<4xi8> {commsched.role = "tangent"})
+    -> (tensor<4xi8>, tensor<25xi8>) {
+  %f:4 = call @step_forward(%w, %x)
+      : (tensor<100xi8>, tensor<40xi8>)
+      -> (tensor<4xi8>, tensor<100xi8>, tensor<20xi8>, tensor<30xi8>)
+  %shard = call @step_backward(%f#1, %f#2, %f#3, %tangent)
+      : (tensor<100xi8>, tensor<20xi8>, tensor<30xi8>, tensor<4xi8>)
+      -> tensor<25xi8>
+  return %f#0, %shard : tensor<4xi8>, tensor<25xi8>
+}
