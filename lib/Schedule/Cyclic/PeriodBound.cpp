@@ -9,10 +9,9 @@
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
 
-#include "../Bounds/OneMachine.h"
+#include "PeriodWindow.h"
 
 #include <algorithm>
-#include <array>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -20,19 +19,6 @@ using namespace mlir::commsched::schedule;
 //===----------------------------------------------------------------------===//
 // The critical circle
 //===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A dependence with what passes from the issue of `from` to that of `to`.
-struct TimedDependence {
-  NodeId from;
-  NodeId to;
-  int64_t ns;
-  /// 0 within a repetition.
-  int32_t distance;
-};
-
-} // namespace
 
 /// Returns all dependences. As on the critical path (LowerBounds.cpp), the time
 /// of a Start lies on the dependence of its wait alone.
@@ -250,164 +236,6 @@ static Circle findCriticalCircle(std::vector<TimedDependence> dependences,
 }
 
 //===----------------------------------------------------------------------===//
-// Windows
-//
-// Take a collective v and the time from its issue in one repetition to that in
-// the next, on average a period. Of a collective x of the same stream that
-// comes after v and before the next v, by dependences, this window has one
-// instance as a whole: the longest path from v to x is its head, that from its
-// end to the next v its tail. Any other x fills as much of the stream,
-// somewhere; with the head and the tail 0 it may lie in pieces at both ends.
-// The end of the one machine with these jobs is convex in their times: it
-// bounds the mean window.
-//
-// So a stream waits in each period where computation lies between all that
-// delivers to it and all that it produces, such as the loss between the gathers
-// of parameters and the reductions of gradients.
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The windows of the operations on the critical path of a repetition.
-class Windows {
-public:
-  Windows(const Problem &body, const std::vector<TimedDependence> &edges);
-
-  /// The longest least window of `collectives`, all those of one stream.
-  int64_t findLongest(const std::vector<NodeId> &collectives) const;
-
-private:
-  /// By operation: the longest path over so many repetitions; negative: none.
-  using Paths = std::array<std::vector<int64_t>, 2>;
-  /// Those from `node`, or to it.
-  Paths findFrom(NodeId node) const;
-  Paths findTo(NodeId node) const;
-  int64_t computeLeast(NodeId pivot,
-                       const std::vector<NodeId> &collectives) const;
-
-  std::vector<NodeId> findCriticalPath() const;
-
-  const Problem &body;
-  const std::vector<TimedDependence> &edges;
-  Csr<int32_t> edgesFrom;
-  Csr<int32_t> edgesTo;
-  std::vector<NodeId> pivots;
-};
-
-} // namespace
-
-Windows::Windows(const Problem &body, const std::vector<TimedDependence> &edges)
-    : body(body), edges(edges) {
-  auto getIndex = [](size_t i) { return static_cast<int32_t>(i); };
-  edgesFrom.build(
-      body.numNodes(), edges.size(), [&](size_t i) { return edges[i].from; },
-      getIndex);
-  edgesTo.build(
-      body.numNodes(), edges.size(), [&](size_t i) { return edges[i].to; },
-      getIndex);
-  pivots = findCriticalPath();
-  // Evenly spread: a number that keeps the bound cheaper than a schedule.
-  constexpr size_t maxVisited = 1 << 23, leastPivots = 8;
-  size_t count = std::min(
-      pivots.size(),
-      std::max(leastPivots, maxVisited / std::max<size_t>(edges.size(), 1)));
-  for (size_t i = 0; i < count; ++i)
-    pivots[i] = pivots[i * pivots.size() / count];
-  pivots.resize(count);
-}
-
-/// A longest path within a repetition.
-std::vector<NodeId> Windows::findCriticalPath() const {
-  std::vector<int64_t> reachedNs(body.numNodes());
-  std::vector<NodeId> before(body.numNodes(), noNode);
-  NodeId last = noNode;
-  for (NodeId node : body.topologicalOrder()) {
-    for (int32_t index : edgesTo[node]) {
-      const TimedDependence &edge = edges[index];
-      int64_t ns = reachedNs[edge.from] + edge.ns;
-      if (edge.distance == 0 && ns >= reachedNs[node]) {
-        reachedNs[node] = ns;
-        before[node] = edge.from;
-      }
-    }
-    if (last == noNode || reachedNs[node] > reachedNs[last])
-      last = node;
-  }
-  std::vector<NodeId> path;
-  for (; last != noNode; last = before[last])
-    path.push_back(last);
-  return path;
-}
-
-Windows::Paths Windows::findFrom(NodeId node) const {
-  Paths paths;
-  paths.fill(std::vector<int64_t>(body.numNodes(), -1));
-  paths[0][node] = 0;
-  for (size_t repetition : {0, 1})
-    for (NodeId from : body.topologicalOrder()) {
-      int64_t ns = paths[repetition][from];
-      if (ns < 0)
-        continue;
-      for (int32_t index : edgesFrom[from]) {
-        const TimedDependence &edge = edges[index];
-        if (repetition + edge.distance > 1)
-          continue;
-        int64_t &path = paths[repetition + edge.distance][edge.to];
-        path = std::max(path, ns + edge.ns);
-      }
-    }
-  return paths;
-}
-
-Windows::Paths Windows::findTo(NodeId node) const {
-  Paths paths;
-  paths.fill(std::vector<int64_t>(body.numNodes(), -1));
-  paths[0][node] = 0;
-  const Order &order = body.topologicalOrder();
-  for (size_t repetition : {0, 1})
-    for (auto to = order.rbegin(); to != order.rend(); ++to) {
-      int64_t ns = paths[repetition][*to];
-      if (ns < 0)
-        continue;
-      for (int32_t index : edgesTo[*to]) {
-        const TimedDependence &edge = edges[index];
-        if (repetition + edge.distance > 1)
-          continue;
-        int64_t &path = paths[repetition + edge.distance][edge.from];
-        path = std::max(path, ns + edge.ns);
-      }
-    }
-  return paths;
-}
-
-int64_t Windows::computeLeast(NodeId pivot,
-                              const std::vector<NodeId> &collectives) const {
-  Paths heads = findFrom(pivot), tails = findTo(pivot);
-  std::vector<Job> jobs;
-  for (NodeId node : collectives) {
-    Job job = {0, body.costNs(node), 0};
-    // Where the collective has ended, and what of the path is its own time.
-    NodeId wait = body.waitOf(node);
-    NodeId end = wait == noNode ? node : wait;
-    int64_t ownNs = wait == noNode ? job.timeNs : 0;
-    for (size_t repetition : {0, 1})
-      if (heads[repetition][node] >= 0 && tails[1 - repetition][end] >= 0) {
-        job.headNs = heads[repetition][node];
-        job.tailNs = tails[1 - repetition][end] - ownNs;
-      }
-    jobs.push_back(job);
-  }
-  return computePreemptiveEnd(std::move(jobs));
-}
-
-int64_t Windows::findLongest(const std::vector<NodeId> &collectives) const {
-  int64_t longestNs = 0;
-  for (NodeId pivot : pivots)
-    longestNs = std::max(longestNs, computeLeast(pivot, collectives));
-  return longestNs;
-}
-
-//===----------------------------------------------------------------------===//
 // The bound
 //===----------------------------------------------------------------------===//
 
@@ -429,28 +257,20 @@ static void addCircle(PeriodBound &bound, Circle circle) {
   }
 }
 
-/// Raises the bound to that of the windows of streams that are busy for more
-/// than half of it.
-static void lengthenByWindows(PeriodBound &bound, const Problem &body,
-                              const std::vector<TimedDependence> &dependences) {
-  std::vector<std::vector<NodeId>> collectives(body.numStreams());
-  std::vector<int64_t> busyNs(body.numStreams());
-  for (NodeId node = 0; node < body.numNodes(); ++node)
-    if (body.isCollective(node)) {
-      collectives[body.stream(node)].push_back(node);
-      busyNs[body.stream(node)] += body.costNs(node);
-    }
-  Windows windows(body, dependences);
-  for (StreamId stream = 0; stream < body.numStreams(); ++stream) {
-    if (busyNs[stream] <= bound.ns / 2)
-      continue;
-    int64_t ns = windows.findLongest(collectives[stream]);
-    if (ns <= bound.ns)
-      continue;
-    bound.ns = ns;
-    bound.kind = PeriodBoundKind::Stream;
-    bound.stream = stream;
-  }
+/// Raises the bound to that of a window.
+static Status addWindow(PeriodBound &bound, const Problem &body,
+                        const std::vector<TimedDependence> &dependences) {
+  Result<TightLowerBound> window = boundWindow(body, dependences);
+  if (!window)
+    return Error{window.error()};
+  // A chain of dependences is no longer than its circle.
+  if (window->ns <= bound.ns || window->kind == BoundKind::CriticalPath)
+    return Status::success();
+  bound.ns = window->ns;
+  bound.kind = window->kind == BoundKind::Stream ? PeriodBoundKind::Stream
+                                                 : PeriodBoundKind::Computation;
+  bound.stream = window->stream;
+  return Status::success();
 }
 
 Result<PeriodBound> schedule::computePeriodBound(const CyclicProblem &problem) {
@@ -468,6 +288,7 @@ Result<PeriodBound> schedule::computePeriodBound(const CyclicProblem &problem) {
   }
   std::vector<TimedDependence> dependences = listDependences(problem);
   addCircle(bound, findCriticalCircle(dependences, problem.body().numNodes()));
-  lengthenByWindows(bound, problem.body(), dependences);
+  if (Status status = addWindow(bound, problem.body(), dependences); !status)
+    return Error{status.error()};
   return bound;
 }
