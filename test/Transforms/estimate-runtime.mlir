@@ -54,3 +54,19 @@ func.func @too_large(%x: tensor<4611686018427387904x4xf32>) {
   %0 = arith.addf %x, %x : tensor<4611686018427387904x4xf32>
   return
 }
+
+// A call takes what its callee does, and gets a time of its own only where no
+// function of this module says that.
+// CHECK-LABEL: @calls
+// CHECK-NEXT: call @pinned(%{{.*}}) : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK-NEXT: call @unknown(%{{.*}}) {commsched.runtime_ns = {{[0-9]+}} : i64}
+func.func @calls(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = call @pinned(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = call @unknown(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+func.func private @unknown(tensor<4xf32>) -> tensor<4xf32>
+func.func private @pinned(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = commsched.compute "aten.relu"(%x) {commsched.runtime_ns = 7 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -13,6 +13,8 @@
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringExtras.h"
 
 namespace mlir::commsched {
@@ -22,6 +24,16 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
+
+/// Whether the operation calls a function whose operations have times of their
+/// own: with a time the call would no longer stand for them.
+static bool callsBody(Operation *op) {
+  auto call = dyn_cast<CallOpInterface>(op);
+  if (!call)
+    return false;
+  auto callee = dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+  return callee && !callee.isExternal();
+}
 
 /// Returns the source of an estimate: the profile, the operation, or an
 /// algorithm and protocol of the model.
@@ -105,7 +117,8 @@ private:
       if (!isa<CostOpInterface, CollectiveOpInterface>(op))
         for (Region &inner : op.getRegions())
           estimateRegion(inner, costs);
-      if (!op.hasTrait<OpTrait::IsTerminator>() && !getPinnedRuntimeNs(&op))
+      if (!op.hasTrait<OpTrait::IsTerminator>() && !getPinnedRuntimeNs(&op) &&
+          !callsBody(&op))
         estimate(&op, costs);
     }
   }
