@@ -143,7 +143,8 @@ def other_plan(rank: int, agree: bool) -> list[tuple]:
     if rank == 1:
         schedule.make_plan = _exchanging(original)
     try:
-        return compare([8], agree=agree)
+        # Enough memory for gathers that are in flight together.
+        return compare([8], agree=agree, memory_budget="100%")
     finally:
         schedule.make_plan = original
 
