@@ -31,6 +31,9 @@ private:
   using Paths = std::array<std::vector<int64_t>, 2>;
 
   std::vector<NodeId> findCriticalPath() const;
+  template <typename It>
+  Paths findPaths(NodeId node, It begin, It end, const Csr<int32_t> &edgesOf,
+                  NodeId TimedDependence::*other) const;
   /// Those from `node`, or to it.
   Paths findFrom(NodeId node) const;
   Paths findTo(NodeId node) const;
@@ -95,45 +98,39 @@ std::vector<NodeId> Windows::findCriticalPath() const {
   return path;
 }
 
-Windows::Paths Windows::findFrom(NodeId node) const {
+template <typename It>
+Windows::Paths Windows::findPaths(NodeId node, It begin, It end,
+                                  const Csr<int32_t> &edgesOf,
+                                  NodeId TimedDependence::*other) const {
   Paths paths;
   paths.fill(std::vector<int64_t>(body.numNodes(), -1));
   paths[0][node] = 0;
   for (size_t repetition : {0, 1})
-    for (NodeId from : body.topologicalOrder()) {
-      int64_t ns = paths[repetition][from];
+    for (It it = begin; it != end; ++it) {
+      int64_t ns = paths[repetition][*it];
       if (ns < 0)
         continue;
-      for (int32_t index : edgesFrom[from]) {
+      for (int32_t index : edgesOf[*it]) {
         const TimedDependence &edge = edges[index];
         if (repetition + edge.distance > 1)
           continue;
-        int64_t &path = paths[repetition + edge.distance][edge.to];
+        int64_t &path = paths[repetition + edge.distance][edge.*other];
         path = std::max(path, ns + edge.ns);
       }
     }
   return paths;
 }
 
-Windows::Paths Windows::findTo(NodeId node) const {
-  Paths paths;
-  paths.fill(std::vector<int64_t>(body.numNodes(), -1));
-  paths[0][node] = 0;
+Windows::Paths Windows::findFrom(NodeId node) const {
   const Order &order = body.topologicalOrder();
-  for (size_t repetition : {0, 1})
-    for (auto to = order.rbegin(); to != order.rend(); ++to) {
-      int64_t ns = paths[repetition][*to];
-      if (ns < 0)
-        continue;
-      for (int32_t index : edgesTo[*to]) {
-        const TimedDependence &edge = edges[index];
-        if (repetition + edge.distance > 1)
-          continue;
-        int64_t &path = paths[repetition + edge.distance][edge.from];
-        path = std::max(path, ns + edge.ns);
-      }
-    }
-  return paths;
+  return findPaths(node, order.begin(), order.end(), edgesFrom,
+                   &TimedDependence::to);
+}
+
+Windows::Paths Windows::findTo(NodeId node) const {
+  const Order &order = body.topologicalOrder();
+  return findPaths(node, order.rbegin(), order.rend(), edgesTo,
+                   &TimedDependence::from);
 }
 
 /// A bound of the window by paths and by each stream alone.
