@@ -72,7 +72,7 @@ enum class PeriodBoundKind : uint8_t {
   /// The compute stream runs all computation of a repetition in a period.
   Computation,
   /// A communication stream runs all its collectives of a repetition, and waits
-  /// for the computation that lies between them.
+  /// for what has to lie between them.
   Stream,
   /// A circle of dependences: its time divided by the number of repetitions
   /// that it spans.
@@ -96,9 +96,8 @@ struct PeriodBound {
 
 /// Returns the largest of each stream's work, of the circles' time over their
 /// distance (the minimum initiation interval of modulo scheduling: ResMII and
-/// RecMII), and of what a stream takes from a collective to that of the next
-/// repetition, as one machine with heads and tails. Error: the one of
-/// `problem`.
+/// RecMII), and of the tight lower bound of what lies between an operation and
+/// that of the next repetition. Error: the one of `problem`.
 Result<PeriodBound> computePeriodBound(const CyclicProblem &problem);
 
 } // namespace mlir::commsched::schedule
