@@ -4,7 +4,9 @@ groups, and checking what was imported with commsched-opt where there is one."""
 
 import os
 import shutil
+import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,24 @@ def extension():
     found = native.find()
     assert found, "no extension commsched._native: build it"
     return found
+
+
+@pytest.fixture(scope="session")
+def run_python():
+    """Returns a function that runs a script or, given `-m`, a module in a process
+    of its own, with the package and `paths` on its path."""
+    package = Path(__file__).parents[1]
+
+    def run(script, *arguments, paths=(), timeout=240, **environment):
+        what = [script] if script == "-m" else ["-c", textwrap.dedent(script)]
+        path = os.pathsep.join(map(str, (*paths, package)))
+        return subprocess.run(
+            [sys.executable, *what, *map(str, arguments)],
+            env={**os.environ, "PYTHONPATH": path, **environment},
+            capture_output=True, text=True, timeout=timeout, check=False,
+        )
+
+    return run
 
 
 @pytest.fixture

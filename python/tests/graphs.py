@@ -6,6 +6,7 @@ import operator
 import torch
 from torch._subclasses import FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.passes.shape_prop import _extract_tensor_metadata
 
 
 def fake_trace(function, *inputs, tracing_mode="fake"):
@@ -19,6 +20,25 @@ def lines(text):
     return."""
     body = text[text.index("func.func") :].splitlines()[1:-1]
     return [line.strip() for line in body if not line.startswith("  return")]
+
+
+def names(gm):
+    return [node.name for node in gm.graph.nodes]
+
+
+def node_of(gm, name):
+    (found,) = (node for node in gm.graph.nodes if node.name == name)
+    return found
+
+
+def described_by_metadata(gm):
+    """`gm` with shapes and types of its values alone, as shape propagation
+    leaves them."""
+    for node in gm.graph.nodes:
+        if "val" in node.meta:
+            value = node.meta.pop("val")
+            node.meta["tensor_meta"] = _extract_tensor_metadata(value)
+    return gm
 
 
 class Builder:

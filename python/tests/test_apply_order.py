@@ -5,16 +5,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphs import build  # noqa: E402
-
-from commsched.torch.rewriting import Plan, PlanError, apply_plan  # noqa: E402
+from commsched import opt
+from commsched.torch import ImportOptions, import_graph_module
+from commsched.torch.compiling.schedule import has_collectives
+from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan
+from graphs import build, names
+from test_import_inline import with_region
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
-
-
-def names(gm):
-    return [node.name for node in gm.graph.nodes]
 
 
 def gather(b, name, source):
@@ -56,39 +55,34 @@ def test_unknown_names_are_skipped_and_illegal_places_corrected():
     ]
 
 
-def test_a_write_keeps_its_place():
-    def body(b, x, y):
-        sin = b.add("sin", aten.sin, (x,), b.like(x))
-        write = b.add("write", aten.copy_, (x, y), x)
-        cos = b.add("cos", aten.cos, (x,), b.like(x))
-        return [sin, write, cos]
+def write(b, x, y):
+    sin = b.add("sin", aten.sin, (x,), b.like(x))
+    done = b.add("write", aten.copy_, (x, y), x)
+    return [sin, done, b.add("cos", aten.cos, (x,), b.like(x))]
 
+
+def write_behind_a_wait(b, x, y):
+    """A collective reads until it is waited for."""
+    first = wait(b, "first", gather(b, "start", x))
+    return [first, b.add("write", aten.copy_, (x, y), x)]
+
+
+def draws(b, x, y):
+    return [b.add(name, aten.bernoulli, (x,), b.like(x)) for name in ("one", "two")]
+
+
+@pytest.mark.parametrize(
+    "body, order, kept",
+    [
+        (write, "cos write sin", "sin write cos"),
+        (write_behind_a_wait, "start write first", "start first write"),
+        (draws, "two one", "one two"),
+    ],
+)
+def test_what_has_effects_keeps_its_place(body, order, kept):
     gm = build([("x", (4,)), ("y", (4,))], body)
-    apply_plan(gm, Plan(("cos", "write", "sin")))
-    assert names(gm) == ["x", "y", "sin", "write", "cos", "output"]
-
-
-def test_a_collective_reads_until_it_is_waited_for():
-    def body(b, x, y):
-        start = gather(b, "start", x)
-        first = wait(b, "first", start)
-        write = b.add("write", aten.copy_, (x, y), x)
-        return [first, write]
-
-    gm = build([("x", (4,)), ("y", (4,))], body)
-    apply_plan(gm, Plan(("start", "write", "first")))
-    assert names(gm) == ["x", "y", "start", "first", "write", "output"]
-
-
-def test_random_numbers_are_drawn_in_order():
-    def body(b, x):
-        one = b.add("one", aten.bernoulli, (x,), b.like(x))
-        two = b.add("two", aten.bernoulli, (x,), b.like(x))
-        return [one, two]
-
-    gm = build([("x", (4,))], body)
-    apply_plan(gm, Plan(("two", "one")))
-    assert names(gm) == ["x", "one", "two", "output"]
+    apply_plan(gm, Plan(tuple(order.split())))
+    assert names(gm) == ["x", "y", *kept.split(), "output"]
 
 
 def test_what_the_order_does_not_name_holds_no_memory():
@@ -140,3 +134,60 @@ def test_a_plan_is_text():
         Plan.from_json("{}")
     with pytest.raises(PlanError, match="version 9"):
         Plan.from_json('{"version": 9}')
+
+
+# -- Schedules of graphs that call other graphs.
+
+
+aten = torch.ops.aten
+
+
+def test_calls_that_communicate_become_what_they_run(opt_program):
+    gm = with_region()
+    graph = gm.graph
+    module = import_graph_module(gm, options=ImportOptions({"g": 4}))
+    run = opt.run_programs(module, "--commsched-schedule")
+    plan = make_plan(run.before, run.after, "main")
+    apply_plan(gm, Plan(plan.order, plan.buckets))
+    assert gm.graph is graph
+    assert names(gm) == [
+        "x", "one_mm", "one_ar", "one_w", "two_mm", "two_ar", "two_w", "output"
+    ]
+    gm.graph.lint()
+
+
+def test_a_failure_leaves_the_calls(opt_program):
+    gm = with_region()
+    before = str(gm.graph)
+    with pytest.raises(RuntimeError, match="the graph has no 'nothing'"):
+        apply_plan(gm, Plan(replacements=(("one_mm", "nothing"),)))
+    assert str(gm.graph) == before
+
+
+def test_other_calls_stay_whole():
+    def body(g, x):
+        sin = g.add("sin", aten.sin, (x,), g.like(x))
+        return (g.add("cos", aten.cos, (sin,), g.like(x)),)
+
+    root = torch.nn.Module()
+    root.region = build([("a", (4, 4))], body)
+
+    def uses(g, x):
+        op = torch.ops.higher_order.invoke_subgraph
+        held = g.graph.get_attr("region")
+        call = g.add("call", op, (held, "region", x), (g.like(x),))
+        item = g.item("item", call, 0)
+        exp = g.add("exp", aten.exp, (x,), g.like(x))
+        log = g.add("log", aten.log, (x,), g.like(x))
+        return item, exp, log
+
+    gm = build([("x", (4, 4))], uses, root)
+    apply_plan(gm, Plan(("call_sin", "log", "call_cos", "exp")))
+    assert names(gm) == [
+        "x", "log", "region", "call", "item", "exp", "output"
+    ]
+
+
+def test_collectives_of_called_graphs_are_found():
+    assert has_collectives(with_region())
+    assert not has_collectives(build([("x", (4, 4))], lambda g, x: (x,)))

@@ -3,15 +3,11 @@
 errors."""
 
 import functools
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-import seeds
 from commsched import demo
 from commsched.demo import Failure, Point
 
@@ -44,70 +40,51 @@ GROUP, *FUNCTIONS = STEP.split("func.func")
 SMALL, LARGE = (f"{GROUP}func.func{function}" for function in FUNCTIONS)
 
 
-def run_demo(
-    name, step, *options, program, folder, fails=False, draws=False
-):
+@pytest.fixture
+def run_demo(opt_program, tmp_path, monkeypatch, capsys):
     """Runs a command on a step; returns the words of each line it prints.
     Only if it draws, it finds a browser, which takes longest to start."""
-    environment = {**os.environ, "COMMSCHED_OPT": program}
-    if not draws:
-        environment["PATH"] = ""
-    path = folder / "step.mlir"
-    path.write_text(step, encoding="utf-8")
-    command = [sys.executable, "-m", "commsched.demo", name, path, *options]
-    command += ["--output-dir", folder]
-    result = subprocess.run(
-        command, capture_output=True, text=True, env=environment
-    )
-    assert result.returncode == fails, result.stderr
-    text = result.stderr if fails else result.stdout
-    return [line.split() for line in text.splitlines()]
+    monkeypatch.setenv("COMMSCHED_OPT", opt_program)
+
+    def run(name, step, *options, fails=False, draws=False):
+        path = tmp_path / "step.mlir"
+        path.write_text(step, encoding="utf-8")
+        with monkeypatch.context() as patch:
+            if not draws:
+                patch.setenv("PATH", "")
+            status = demo.main([name, str(path), *options, "--output-dir", str(tmp_path)])
+        assert status == fails
+        printed = capsys.readouterr()
+        text = printed.err if fails else printed.out
+        return [line.split() for line in text.splitlines()]
+
+    return run
 
 
 @pytest.fixture
-def schedule(opt_program, tmp_path):
-    """Runs `schedule` on a step as `run_demo` does."""
-    where = {"program": opt_program, "folder": tmp_path}
-    return functools.partial(run_demo, "schedule", **where)
+def schedule(run_demo):
+    return functools.partial(run_demo, "schedule")
 
 
 @pytest.fixture
-def repeat(opt_program, tmp_path):
-    """The same for `repeat`."""
-    where = {"program": opt_program, "folder": tmp_path}
-    return functools.partial(run_demo, "repeat", **where)
-
-
-@pytest.fixture(scope="module")
-def small(opt_program, tmp_path_factory):
-    """What the script prints of @small alone, and the folder that it writes."""
-    folder = tmp_path_factory.mktemp("small")
-    where = {"program": opt_program, "folder": folder}
-    return run_demo("schedule", SMALL, **where), folder
+def small(schedule):
+    """What the script prints of @small alone."""
+    return schedule(SMALL)
 
 
 def test_functions_and_the_step_are_compared(schedule, tmp_path):
     lines = schedule(STEP, "--memory-budget=10%")
-    step_times = [line for line in lines if line[:2] == ["step", "time"]]
-    assert step_times == [
+    assert [line for line in lines if line[:2] == ["step", "time"]] == [
         "step time 250.0 ms 150.0 ms -40.0 %".split(),
         "step time 10.0 ms 10.0 ms".split(),
         "step time 260.0 ms 160.0 ms -38.5 %".split(),
     ]
-    gaps = [line[-4:] for line in lines if line[:3] == ["step", "above", "it"]]
-    assert gaps == [
-        "66.7 % 0.0 %".split(),
-        "0.0 % 0.0 %".split(),
-        "62.5 % 0.0 %".split(),
-    ]
+    gaps = [" ".join(line[-4:]) for line in lines if line[:3] == ["step", "above", "it"]]
+    assert gaps == ["66.7 % 0.0 %", "0.0 % 0.0 %", "62.5 % 0.0 %"]
     assert "collectives 2 2".split() in lines
     assert ["@small"] in lines and ["whole", "step"] in lines
-    for ending in (
-        "scheduled.mlirbc",
-        "before.trace.json",
-        "after.trace.json",
-        "frontier.csv",
-    ):
+    for ending in ("scheduled.mlirbc", "before.trace.json", "after.trace.json",
+                   "frontier.csv"):
         assert (tmp_path / f"step.{ending}").stat().st_size
 
 
@@ -118,37 +95,29 @@ def test_says_what_the_times_rest_on(schedule):
     )
 
 
-def test_one_function_is_the_step(schedule, small):
-    lines, _ = small
-    assert "step time 250.0 ms 250.0 ms".split() in lines
-    assert not any(line[:1] == ["whole"] for line in lines)
-    lines = schedule(SMALL, "--memory-budget=9.9%")
-    assert "step time 250.0 ms 250.0 ms".split() in lines
-    lines = schedule(SMALL, "--memory-budget=10%")
-    assert "step time 250.0 ms 150.0 ms -40.0 %".split() in lines
-
-
-def test_what_more_memory_buys(schedule, small):
-    says_none = "No larger budget gives a shorter one.".split()
-    lines, _ = small
-    start = next(i for i, line in enumerate(lines) if line[:1] == ["small"])
-    assert lines[start][-5:] == "250.0 ms 66.7 % 1".split()
-    assert lines[start + 1][-5:] == "150.0 ms 0.0 % 1".split()
-    assert says_none not in lines
-    assert says_none in schedule(LARGE)
-
-
-def test_draws_where_matplotlib_is(small):
-    lines, folder = small
-    picture = str(folder / "step.frontier.png")
-    drawn = ["drawn:", picture] in lines
+def test_one_function_is_the_step(schedule, small, tmp_path):
+    assert "step time 250.0 ms 250.0 ms".split() in small
+    assert not any(line[:1] == ["whole"] for line in small)
+    picture = str(tmp_path / "step.frontier.png")
+    drawn = ["drawn:", picture] in small
     try:
         import matplotlib  # noqa: F401
     except ModuleNotFoundError:
         assert not drawn
-        assert any("./python[plot]" in " ".join(line) for line in lines)
+        assert any("./python[plot]" in " ".join(line) for line in small)
     else:
         assert drawn and Path(picture).stat().st_size
+    lines = schedule(SMALL, "--memory-budget=9.9%")
+    assert "step time 250.0 ms 250.0 ms".split() in lines
+
+
+def test_what_more_memory_buys(schedule, small):
+    says_none = "No larger budget gives a shorter one.".split()
+    start = next(i for i, line in enumerate(small) if line[:1] == ["small"])
+    assert small[start][-5:] == "250.0 ms 66.7 % 1".split()
+    assert small[start + 1][-5:] == "150.0 ms 0.0 % 1".split()
+    assert says_none not in small
+    assert says_none in schedule(LARGE)
 
 
 def test_writes_the_timeline(schedule, tmp_path):
@@ -169,21 +138,22 @@ def test_writes_the_timeline(schedule, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "budget", seeds.turns(["5gb", "-5%", "%", "5%%", "nan%"], 2)
+    "name, step, option, said",
+    [
+        *(("schedule", STEP, f"--memory-budget={budget}", f"'{budget}'")
+          for budget in ("5gb", "-5%", "%", "5%%", "nan%")),
+        ("schedule", STEP, "--target=abacus", "'abacus';"),
+        ("schedule", "commsched.group @g size(2)\n", "--target=h100", "no function"),
+        ("repeat", "func.func @f() { return }", "--target=h100",
+         "the module has no step that repeats"),
+        ("repeat", "REPEATED", "--memory-budget=much", "'memory-budget'"),
+    ],
 )
-def test_refuses_what_is_no_budget(schedule, budget):
-    (line, *_) = schedule(STEP, f"--memory-budget={budget}", fails=True)
-    assert line[0] == "error:" and f"'{budget}'" in line
-
-
-def test_refuses_a_target_that_is_not_known(schedule):
-    (line, *_) = schedule(STEP, "--target=abacus", fails=True)
-    assert line[0] == "error:" and "'abacus';" in line
-
-
-def test_a_module_without_functions_is_an_error(schedule):
-    (line, *_) = schedule("commsched.group @g size(2)\n", fails=True)
-    assert "no function" in " ".join(line)
+def test_errors(run_demo, name, step, option, said):
+    step = REPEATED if step == "REPEATED" else step
+    lines = run_demo(name, step, option, fails=True)
+    text = " ".join(word for line in lines for word in line)
+    assert text.startswith("error: ") and said in text
 
 
 def test_a_step_has_the_frontier_of_what_runs_one_after_the_other():
@@ -218,19 +188,12 @@ def test_communication_is_that_before():
 
 
 def test_both_steps_are_compared_with_what_merging_could_give(capsys):
-    rest = dict.fromkeys(
-        ("compute_time_ns", "comm_time_ns", "exposed_comm_ns"), 10**6
-    )
-    rest["peak_memory_bytes"] = 1
+    keys = ("compute_time_ns", "comm_time_ns", "exposed_comm_ns", "peak_memory_bytes")
 
-    def version(name, step, tight, merging):
-        return report_of(
-            (name, 8),
-            step_time_ns=step * 10**6,
-            tight_lower_bound_ns=tight * 10**6,
-            merging_lower_bound_ns=merging * 10**6,
-            **rest,
-        )
+    def version(name, *bounds):
+        titles = ("step_time_ns", "tight_lower_bound_ns", "merging_lower_bound_ns")
+        times = {key: time * 10**6 for key, time in zip(titles, bounds)}
+        return report_of((name, 8), **times, **dict.fromkeys(keys, 10**6))
 
     demo.print_versions("@f", version("x", 30, 20, 12), version("y", 15, 15, 14))
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
@@ -285,8 +248,8 @@ func.func private @optimizer(
 """
 
 
-def test_periods_get_shorter_with_what_is_scheduled_together(repeat, tmp_path):
-    lines = repeat(REPEATED, "--memory-budget=100%")
+def test_periods_get_shorter_with_what_is_scheduled_together(run_demo, tmp_path):
+    lines = run_demo("repeat", REPEATED, "--memory-budget=100%")
     assert " ".join(lines[1]) == (
         "simulated: costs pinned in the program (commsched.runtime_ns)"
     )
@@ -295,26 +258,10 @@ def test_periods_get_shorter_with_what_is_scheduled_together(repeat, tmp_path):
     assert apart[:4] == ["140.0", "ms", "27.3", "%"]
     assert steady[:6] == ["110.0", "ms", "0.0", "%", "0.0", "ms"]
     assert steady[-1] == "2"
-    assert ["bound", "of", "the", "period:", "110.0", "ms,"] in [
-        line[:6] for line in lines
-    ]
+    assert "bound of the period: 110.0 ms,".split() in [line[:6] for line in lines]
     assert (tmp_path / "step.steady.mlirbc").exists()
     assert (tmp_path / "step.steady.trace.json").exists()
-
-
-def test_without_memory_repetitions_do_not_overlap(repeat):
-    lines = repeat(REPEATED, "--memory-budget=0%")
+    # Without memory repetitions do not overlap.
+    lines = run_demo("repeat", REPEATED, "--memory-budget=0%")
     (steady,) = [line for line in lines if line[:2] == ["steady", "state"]]
     assert steady[-1] == "1"
-
-
-def test_a_module_without_a_step_that_repeats_is_an_error(repeat):
-    (line, *_) = repeat("func.func @f() { return }", fails=True)
-    assert " ".join(line).startswith(
-        "error: the module has no step that repeats"
-    )
-
-
-def test_a_budget_that_is_none_is_an_error(repeat):
-    lines = repeat(REPEATED, "--memory-budget=much", fails=True)
-    assert any("'memory-budget'" in word for line in lines for word in line)

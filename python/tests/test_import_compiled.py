@@ -12,8 +12,10 @@ torch = pytest.importorskip("torch")
 import captures  # noqa: E402
 import seeds  # noqa: E402
 import torch.distributed._functional_collectives as funcol  # noqa: E402
+from graphs import build, lines, names as names_of  # noqa: E402
 
 from commsched.torch import GraphImportError  # noqa: E402
+from commsched.torch.importer.ordering import put_in_order  # noqa: E402
 from commsched.torch.private import names  # noqa: E402
 
 BACKENDS = sorted(captures.BACKENDS)
@@ -142,27 +144,6 @@ def test_modules_of_collectives(parallelisms, imported, backend):
 
 
 @every_backend
-def test_roles_that_a_backend_gives(parallelisms, imported, backend):
-    """Dynamo makes parameters inputs; what is known of them holds in the
-    backward too, where a placeholder has the same name."""
-    step = parallelisms.CASES["tensor parallelism"]()
-    capture = captures.graphs_of_step(step, backend)
-    specs = capture.specs()
-    shards = [
-        node.name
-        for node in specs[0].gm.graph.find_nodes(op="placeholder")
-        if node.meta["val"].shape == (32, 32)
-    ]
-    text = imported(*specs)
-    assert "parameter" not in text
-    roles = dict.fromkeys(shards, "parameter")
-    text = imported(*(dataclasses.replace(s, roles=roles) for s in specs))
-    halves = text.split("func.func")[1:]
-    assert halves[0].count('role = "parameter"') == len(shards) == 4
-    assert 1 <= halves[1].count('role = "parameter"') <= 4
-
-
-@every_backend
 def test_waits_of_lists(group, imported, backend):
     """Coalesced collectives; newer versions wait for all of them at once."""
     def f(x, y):
@@ -177,8 +158,6 @@ def test_waits_of_lists(group, imported, backend):
 
 
 def test_one_wait_of_several_collectives(group, imported):
-    from graphs import build
-
     c10d = torch.ops._c10d_functional
     if not hasattr(c10d, "wait_tensors"):
         pytest.skip("this version of PyTorch has no wait_tensors")
@@ -297,7 +276,7 @@ def test_loops_and_branches_are_left_whole(group, imported, backend):
         return scan(lambda c, x: (c + x, c * x), x[0], x)[1]
 
     x = torch.randn(4, 4)
-    for function, names in (
+    for function, operators in (
         (branch, ["cond"]),
         (loop, ["while_loop"]),
         (sums, ["scan", "while_loop"]),
@@ -306,7 +285,7 @@ def test_loops_and_branches_are_left_whole(group, imported, backend):
             function, x, backend=backend, fullgraph=True
         )
         text = read(imported, capture)
-        assert any(f'"higher_order.{name}"' in text for name in names)
+        assert any(f'"higher_order.{name}"' in text for name in operators)
         assert "future" not in text
         assert ("random" in text) == (function is branch)
 
@@ -388,54 +367,36 @@ def test_random_numbers_of_inductor(imported):
     assert text.count('"prims.inductor_random"') == 2
 
 
-def test_triton_kernel(imported):
+def kernel_call(g, wrapper, x, y, constants, **more):
+    """A call of a kernel on x and y, before its launch is known."""
+    call = {
+        "kernel_idx": 0,
+        "constant_args_idx": constants,
+        "grid": [(1, 1, 1)],
+        "tma_descriptor_metadata": {},
+        "kwargs": {"a": x, "b": y},
+        **more,
+    }
+    return g.add("kernel", wrapper, (), None, call)
+
+
+def test_triton_kernel(imported, monkeypatch):
     """A kernel writes what its call names, or what Triton finds that it
     writes; where that is unknown, every operand."""
-    from graphs import build
     from torch._higher_order_ops import triton_kernel_wrap as wrap
 
-    def uses(g, x, y):
-        call = g.graph.create_node(
-            "call_function",
-            wrap.triton_kernel_wrapper_functional,
-            (),
-            {
-                "kernel_idx": 0,
-                "constant_args_idx": 0,
-                "grid": [(1, 1, 1)],
-                "tma_descriptor_metadata": {},
-                "kwargs": {"a": x, "b": y},
-                "tensors_to_clone": ["b"],
-            },
-            name="kernel",
-        )
+    def functional(g, x, y):
+        operator = wrap.triton_kernel_wrapper_functional
+        call = kernel_call(g, operator, x, y, 0, tensors_to_clone=["b"])
         call.meta["val"] = {"b": g.like(y)}
         return g.item("out", call, "b")
 
-    text = imported(build([("x", (4,)), ("y", (4,))], uses))
+    text = imported(build([("x", (4,)), ("y", (4,))], functional))
     assert '"higher_order.triton_kernel_wrapper_functional"(%x, %y)' in text
     assert "mutates" not in text and "return %kernel" in text
 
-
-def test_triton_kernel_that_writes_in_place(imported, monkeypatch):
-    from graphs import build, lines
-    from torch._higher_order_ops import triton_kernel_wrap as wrap
-
-    def uses(g, x, y):
-        call = g.graph.create_node(
-            "call_function",
-            wrap.triton_kernel_wrapper_mutation,
-            (),
-            {
-                "kernel_idx": 0,
-                "constant_args_idx": 1,
-                "grid": [(1, 1, 1)],
-                "tma_descriptor_metadata": {},
-                "kwargs": {"a": x, "b": y},
-            },
-            name="kernel",
-        )
-        call.meta["val"] = None
+    def in_place(g, x, y):
+        kernel_call(g, wrap.triton_kernel_wrapper_mutation, x, y, 1)
         return x
 
     def written(kernel, constants, arguments, descriptors):
@@ -444,14 +405,11 @@ def test_triton_kernel_that_writes_in_place(imported, monkeypatch):
         return ["b"]
 
     monkeypatch.setattr(names, "get_mutated_tensors", written, raising=False)
-    (call,) = lines(imported(build([("x", (4,)), ("y", (4,))], uses)))
+    (call,) = lines(imported(build([("x", (4,)), ("y", (4,))], in_place)))
     assert "(%x, %y)" in call and "mutates = array<i64: 1>" in call
 
 
 def test_graph_out_of_order(imported):
-    from commsched.torch.importer.ordering import put_in_order
-    from graphs import build, lines
-
     aten = torch.ops.aten
 
     def uses(g, x):
@@ -470,30 +428,11 @@ def test_graph_out_of_order(imported):
         imported(graph)
     assert put_in_order(graph.graph)
     graph.graph.lint()
-    assert [node.name for node in graph.graph.nodes] == [
-        "x", "b", "a", "c", "d", "output"
-    ]
+    assert names_of(graph) == ["x", "b", "a", "c", "d", "output"]
     assert len(lines(imported(graph))) == 4
-
-
-def test_late_node_that_two_sources_make_ready():
-    from commsched.torch.importer.ordering import put_in_order
-    from graphs import build
-
-    aten = torch.ops.aten
-
-    def uses(g, x):
-        u = g.add("u", aten.cos, (x,), x)
-        v = g.add("v", aten.add.Tensor, (u, x), x)
-        return g.add("w", aten.neg, (v,), x)
-
-    graph = build([("x", (4,))], uses)
-    nodes = {node.name: node for node in graph.graph.nodes}
-    for before, node in zip("wvu", "vux"):
-        nodes[before].append(nodes[node])
+    # A node that an input and a late node make ready.
+    nodes["d"].args = (nodes["c"], nodes["x"])
+    for before, name in zip("dca", "cax"):
+        nodes[before].append(nodes[name])
     assert put_in_order(graph.graph)
-    graph.graph.lint()
-    assert [node.name for node in graph.graph.nodes] == [
-        "x", "u", "v", "w", "output"
-    ]
-
+    assert names_of(graph) == ["x", "a", "c", "d", "b", "output"]

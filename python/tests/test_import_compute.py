@@ -9,7 +9,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import torch.nn.functional as F  # noqa: E402
-from graphs import Builder, build, fake_trace, lines  # noqa: E402
+from graphs import (  # noqa: E402
+    Builder,
+    build,
+    described_by_metadata,
+    fake_trace,
+    lines,
+)
 
 from commsched.torch import GraphImportError  # noqa: E402
 
@@ -35,6 +41,13 @@ def test_matrix_product_has_flops(imported):
         'split = "a b, b c -> a c"} : '
         "(tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>"
     )
+
+
+def effects(line):
+    """The call of an operation, and what is said of the memory it uses."""
+    name, operands = re.search(r'"([^"]*)"(\(.*?\))', line).groups()
+    said = re.findall(r"\b(alias|mutates|bytes) = (?:array<i64: )?(\d+(?:, \d+)*)", line)
+    return name + operands + "".join(f" {key} {value}" for key, value in said)
 
 
 def undecomposed(x, w, q):
@@ -111,52 +124,96 @@ def test_views_alias_their_operand(imported):
         a = x.t().unsqueeze(0).expand(3, -1, -1)
         return a[:, 1:].detach().clone()
 
-    ops = lines(imported(fake_trace(f, torch.empty(4, 8))))
-    *views, clone = ops
+    *views, clone = map(effects, lines(imported(fake_trace(f, torch.empty(4, 8)))))
     assert len(views) >= 4
-    for view in views:
-        assert attribute(view, "alias") == "0 : i64", view
-        assert attribute(view, "bytes") is None
-    assert attribute(clone, "alias") is None
+    assert all(view.endswith(") alias 0") for view in views)
     # The broadcast dimension is read once and written thrice.
-    assert attribute(clone, "bytes") == f"{7 * 4 * 4 + 3 * 7 * 4 * 4} : i64"
+    assert clone.endswith(f") bytes {7 * 4 * 4 + 3 * 7 * 4 * 4}")
 
 
-def test_reshape_that_copies_is_no_view(imported):
+def reshape(g, x, y, o):
     """A composite that may view or copy: what the values say counts."""
-
-    def uses(g, x):
-        base = x.meta["val"]
-        viewed = g.add("viewed", aten.reshape, (x, [32]), base.view(32))
-        copied = g.add("copied", aten.reshape, (x, [8, 4]), g.tensor((8, 4)))
-        return viewed, copied
-
-    viewed, copied = lines(imported(build([("x", (4, 8))], uses)))
-    assert attribute(viewed, "alias") == "0 : i64"
-    assert attribute(copied, "alias") is None
+    viewed = g.add("viewed", aten.reshape, (x, [16]), x.meta["val"].view(16))
+    return viewed, g.add("copied", aten.reshape, (x, [2, 8]), g.tensor((2, 8)))
 
 
-def test_functional_operator_is_no_view_whatever_its_metadata(imported):
+def shared_metadata(g, x, y, o):
     """Passes copy metadata from one node to another, storage and all."""
-    graph = build([("x", (4,))], lambda g, x: g.add("y", aten.neg, (x,), x))
-    (neg,) = lines(imported(graph))
-    assert attribute(neg, "alias") is None
+    return g.add("z", aten.neg, (x,), x)
 
 
-def test_view_without_values_is_a_view_by_its_schema(imported):
-    from torch.fx.passes.shape_prop import _extract_tensor_metadata
-
-    graph = fake_trace(lambda x: x.view(2, 16).neg(), torch.empty(4, 8))
-    for node in graph.graph.nodes:
-        if "val" in node.meta:
-            value = node.meta.pop("val")
-            node.meta["tensor_meta"] = _extract_tensor_metadata(value)
-    view, neg = lines(imported(graph))
-    assert attribute(view, "alias") == "0 : i64"
-    assert "-> tensor<2x16xf32>" in neg
+def in_place(g, x, y, o):
+    """Reads x and y, writes x: what the dialect assumes."""
+    g.add("added", aten.add_.Tensor, (x, y), x)
+    return g.add("z", aten.neg, (x,), g.like(x))
 
 
-def test_example_value_is_read(imported):
+def copy(g, x, y, o):
+    return g.add("copied", aten.copy_, (x, y), x)
+
+
+def foreach(g, x, y, o):
+    g.add("copied", aten._foreach_copy_, ([x], [y]))
+    return x
+
+
+def out_variant(g, x, y, o):
+    return g.add("mm", aten.mm.out, (x, y), o, {"out": o})
+
+
+def assignment(g, x, y, o):
+    """Dynamo keeps it as a function that gives nothing."""
+    view = g.add("v", aten.view, (x, [16]), x.meta["val"].view(16))
+    g.graph.create_node("call_function", operator.setitem, (view, 0, 3), name="set")
+    return g.add("n", aten.neg, (x,), g.like(x))
+
+
+def kernel(g, x, y, o):
+    """Schemas say nothing of what it writes, nor of what acts on a storage."""
+    import torch._inductor  # noqa: F401  registers the operator
+    from torch._higher_order_ops import triton_kernel_wrap as wrap
+
+    given = {"kernel_idx": 0, "kwargs": {"p": x, "q": y}}
+    g.add("kernel", wrap.triton_kernel_wrapper_mutation, (), None, given)
+    g.add("resize", torch.ops.inductor.resize_storage_bytes_, (x, 0))
+    return g.add("n", aten.neg, (x,), g.like(x))
+
+
+@pytest.mark.parametrize(
+    "uses, expected",
+    [
+        (reshape, ["aten.reshape(%x) alias 0", "aten.reshape(%x)"]),
+        (shared_metadata, ["aten.neg(%x)"]),
+        (in_place, ["aten.add_.Tensor(%x, %y) alias 0 mutates 0", "aten.neg(%added)"]),
+        (copy, ["aten.copy_(%x, %y) alias 0 bytes 128 mutates 0"]),
+        (foreach, ["aten._foreach_copy_(%x, %y) mutates 0"]),
+        (out_variant, ["aten.mm.out(%x, %y, %o) alias 2 bytes 192 mutates 2"]),
+        (assignment, ["aten.view(%x) alias 0", "operator.setitem(%v) bytes 128 mutates 0",
+                      "aten.neg(%x)"]),
+        (kernel, ["higher_order.triton_kernel_wrapper_mutation(%x, %y) bytes 256 "
+                  "mutates 0, 1",
+                  "inductor.resize_storage_bytes_(%x) bytes 0 mutates 0",
+                  "aten.neg(%x)"]),
+    ],
+)
+def test_effects(imported, uses, expected):
+    graph = build([(name, (4, 4)) for name in "xyo"], uses)
+    found = lines(imported(graph))
+    assert list(map(effects, found)) == expected
+    for line in found:
+        if re.search('_foreach_copy_|setitem|mutation"', line):
+            assert line.endswith(") -> ()")
+
+
+def test_values_without_storages(imported):
+    """Schemas say what views."""
+    graph = fake_trace(lambda x: x.view(2, 16).to(torch.float16), torch.empty(4, 8))
+    view, to = lines(imported(described_by_metadata(graph)))
+    assert effects(view) == "aten.view(%x_1) alias 0"
+    assert "alias" not in to and to.endswith("-> tensor<2x16xf16>")
+
+
+def test_values_of_dynamo(imported):
     graph = fake_trace(torch.neg, torch.empty(4, 8))
     for node in graph.graph.nodes:
         if "val" in node.meta:
@@ -182,33 +239,18 @@ def test_functions_and_methods_without_storages(imported):
         flat = x.view(-1)
         flat.add_(1)
         first, second = torch.chunk(flat, 2)
-        return first[1:], second[[0, 1]], x.T, x.to(torch.float16), flat.neg()
+        more = F.relu(flat) + 1
+        return first[1:], second[[0, 1]], x.T, x.to(torch.float16), flat.neg(), more
 
     graph = described_by_shapes(f, torch.empty(2, 4))
     ops = {name(line): line for line in lines(imported(graph))}
     viewing = {"view", "add_", "chunk", "getitem_2", "getattr_1"}
-    copying = {"getitem_3", "to", "neg"}
-    assert set(ops) == viewing | copying
+    assert set(ops) == viewing | {"getitem_3", "to", "neg", "relu", "add"}
     for key, line in ops.items():
-        views = "0 : i64" if key in viewing else None
-        assert attribute(line, "alias") == views, line
+        assert attribute(line, "alias") == ("0 : i64" if key in viewing else None), line
     assert '"Tensor.neg"(%add_)' in ops["neg"]
-
-
-def test_conversion_without_storages_is_no_view(imported):
-    def uses(g, x):
-        return g.add("y", aten.to.dtype, (x, torch.float16),
-                     g.like(x, dtype=torch.float16))
-
-    graph = build([("x", (4,))], uses)
-    from torch.fx.passes.shape_prop import _extract_tensor_metadata
-
-    for node in graph.graph.nodes:
-        if "val" in node.meta:
-            value = node.meta.pop("val")
-            node.meta["tensor_meta"] = _extract_tensor_metadata(value)
-    (to,) = lines(imported(graph))
-    assert attribute(to, "alias") is None
+    assert '"torch.nn.functional.relu"(%add_)' in ops["relu"]
+    assert '"operator.add"(%relu)' in ops["add"]
 
 
 def test_numbers_of_shape_propagation_take_no_place(imported):
@@ -218,45 +260,6 @@ def test_numbers_of_shape_propagation_take_no_place(imported):
 
     graph = described_by_shapes(f, torch.empty(2, 4))
     assert [name(line) for line in lines(imported(graph))] == ["reshape"]
-
-
-def test_assignment_to_an_element(imported):
-    """Dynamo keeps it as a function that gives nothing."""
-
-    def uses(g, x):
-        view = g.add("v", aten.view, (x, [8]), x.meta["val"].view(8))
-        g.graph.create_node("call_function", operator.setitem, (view, 0, 3),
-                            name="set")
-        return g.add("n", aten.neg, (x,), g.like(x))
-
-    _, assign, _ = lines(imported(build([("x", (2, 4))], uses)))
-    assert assign.startswith('commsched.compute "operator.setitem"(%v)')
-    assert attribute(assign, "mutates") == "array<i64: 0>"
-    assert assign.endswith("(tensor<8xf32>) -> ()")
-
-
-def test_operator_that_says_not_that_it_writes(imported):
-    """A kernel in a higher-order operator, and one that acts on a storage:
-    what comes after has to see what they did."""
-    import torch._inductor  # noqa: F401  registers the operator
-    from torch._higher_order_ops import triton_kernel_wrap
-
-    def uses(g, x, y):
-        kernel = g.graph.create_node(
-            "call_function",
-            triton_kernel_wrap.triton_kernel_wrapper_mutation,
-            (),
-            {"kernel_idx": 0, "kwargs": {"p": x, "q": y}},
-            name="kernel",
-        )
-        kernel.meta["val"] = None
-        g.add("resize", torch.ops.inductor.resize_storage_bytes_, (x, 0))
-        return g.add("n", aten.neg, (x,), g.like(x))
-
-    kernel, resize, _ = lines(imported(build([("x", (4,)), ("y", (4,))], uses)))
-    assert "mutates = array<i64: 0, 1>" in kernel
-    assert attribute(resize, "mutates") == "array<i64: 0>"
-    assert attribute(resize, "bytes") == "0 : i64"
 
 
 def test_element_that_is_not_there_names_the_node(imported):
@@ -311,17 +314,6 @@ def test_results_that_are_none_take_no_place(imported):
     assert "return %norm#0, %norm#1 : tensor<4x8xf32>, tensor<8xf32>" in text
 
 
-def test_attention_on_the_processor(imported):
-    q = torch.empty(2, 4, 16, 8, requires_grad=False)
-
-    def f(q, k, v):
-        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-    text = imported(fake_trace(f, q, q, q))
-    assert "scaled_dot_product" in text
-    assert "-> (tensor<2x4x16x8xf32>, tensor<" in text
-
-
 @pytest.mark.parametrize(
     "draw", [lambda x: torch.rand_like(x), lambda x: F.dropout(x, 0.5)]
 )
@@ -338,58 +330,6 @@ def test_attention_is_random_if_it_drops_out(imported, dropout):
 
     text = imported(fake_trace(f, torch.empty(2, 4, 16, 8)))
     assert ("random" in text) == (dropout > 0)
-
-
-def test_in_place_operator_and_later_uses(imported):
-    def uses(g, x, y):
-        g.add("added", aten.add_.Tensor, (x, y), x)
-        return g.add("z", aten.neg, (x,), g.like(x))
-
-    add, neg = lines(imported(build([("x", (4,)), ("y", (4,))], uses)))
-    assert attribute(add, "alias") == "0 : i64"
-    assert attribute(add, "mutates") == "array<i64: 0>"
-    # Reads x and y, writes x: what the dialect assumes.
-    assert attribute(add, "bytes") is None
-    assert '"aten.neg"(%added)' in neg
-
-
-def test_copy_epilogue(imported):
-    def f(x):
-        x.add_(1)
-        return x * 2
-
-    graph = torch.fx.experimental.proxy_tensor.make_fx(
-        torch.func.functionalize(f, remove="mutations"), tracing_mode="fake"
-    )(torch.empty(4))
-    text = imported(graph)
-    copy = next(line for line in lines(text) if '"aten.copy_"' in line)
-    assert attribute(copy, "alias") == "0 : i64"
-    assert attribute(copy, "mutates") == "array<i64: 0>"
-    assert attribute(copy, "bytes") == "32 : i64"
-
-
-def test_foreach_in_place_has_no_results(imported):
-    def uses(g, a, b):
-        g.add("copied", torch.ops.aten._foreach_copy_, ([a], [b]))
-        return a
-
-    (copy,) = lines(imported(build([("a", (4,)), ("b", (4,))], uses)))
-    assert copy.startswith('commsched.compute "aten._foreach_copy_"(%a, %b)')
-    assert attribute(copy, "mutates") == "array<i64: 0>"
-    assert copy.endswith("-> ()")
-
-
-def test_out_variant(imported):
-    def uses(g, a, b, out):
-        return g.add("mm", aten.mm.out, (a, b), out, {"out": out})
-
-    (mm,) = lines(
-        imported(build([("a", (4, 4)), ("b", (4, 4)), ("o", (4, 4))], uses))
-    )
-    assert '"aten.mm.out"(%a, %b, %o)' in mm
-    assert attribute(mm, "alias") == "2 : i64"
-    assert attribute(mm, "mutates") == "array<i64: 2>"
-    assert attribute(mm, "bytes") == "192 : i64"
 
 
 def test_results_of_different_storages(imported):
@@ -448,31 +388,6 @@ def test_constants_are_arguments(imported):
     assert text.count('role = "parameter"') == 2
 
 
-def test_unknown_operator_is_a_computation(imported):
-    with torch.library._scoped_library("commsched_test", "FRAGMENT") as lib:
-        lib.define("odd.variant(Tensor x, int n) -> Tensor")
-        op = torch.ops.commsched_test.odd.variant
-        graph = build(
-            [("x", (4,))], lambda g, x: g.add("o", op, (x, 3), g.like(x))
-        )
-        (odd,) = lines(imported(graph))
-    assert '"commsched_test.odd.variant"(%x)' in odd
-
-
-def test_functions_and_methods_of_graphs_that_were_not_lowered(imported):
-    def uses(g, x):
-        a = g.add("a", torch.nn.functional.relu, (x,), g.like(x))
-        b = g.graph.call_method("view", (a, 8))
-        b.meta["val"] = a.meta["val"].view(8)
-        return g.add("c", operator.add, (b, 1), g.like(b))
-
-    relu, view, add = lines(imported(build([("x", (2, 4))], uses)))
-    assert '"torch.nn.functional.relu"(%x)' in relu
-    assert '"Tensor.view"(%a)' in view
-    assert attribute(view, "alias") == "0 : i64"
-    assert '"operator.add"(%view)' in add
-
-
 def test_module_call_is_an_error(imported):
     builder = Builder()
     x = builder.input("x", (4,))
@@ -521,12 +436,8 @@ def test_outputs(imported):
         return (y, [y, None, 3], {"x": x})
 
     text = imported(build([("x", (4,)), ("unused", (2,))], uses))
-    types = ", ".join(["tensor<4xf32>"] * 3)
     assert "%unused: tensor<2xf32>" in text
-    assert f"return %y, %y, %x : {types}" in text
-
-
-def test_no_outputs(imported):
+    assert f"return %y, %y, %x : {', '.join(['tensor<4xf32>'] * 3)}" in text
     assert "  return\n" in imported(build([("x", (4,))], lambda g, x: ()))
 
 

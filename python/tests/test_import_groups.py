@@ -43,33 +43,20 @@ def declarations(text):
          "tensor<2x2xi64>)"),
         ([[0, 2], [1, 3]], "size(2) ranks_per_node(2) stride(2)"),
         ([5], "size(1) ranks_per_node(1)"),
+        # By nodes of four.
+        (range(16), "size(16) ranks_per_node(4)"),
     ],
 )
 def test_groups_that_the_user_gives(imported, given, declared):
+    width = {"ranks_per_node": 4} if given == range(16) else {}
     if isinstance(given, range):
         given = list(given)
-    text = imported(reduction("mine"), groups={"mine": given})
+    text = imported(reduction("mine"), groups={"mine": given}, **width)
     assert declarations(text) == [f"commsched.group @pg_mine {declared}"]
 
 
-def test_width_of_a_node(imported):
-    text = imported(
-        reduction("g"), groups={"g": list(range(16))}, ranks_per_node=4
-    )
-    assert "size(16) ranks_per_node(4)" in text
-
-
-def test_unknown_group_names_the_node(imported):
-    graph = build(
-        [("x", (4,))],
-        lambda g, x: g.add("b", c10d.broadcast, (x, 0, "nowhere"), x),
-    )
-    with pytest.raises(GraphImportError, match="'b'.*'pg_nowhere' is unknown"):
-        imported(graph)
-
-
-def test_group_of_unknown_size_that_is_only_reduced_over(imported):
-    with pytest.raises(GraphImportError, match="node 'ar0'.*'pg_nowhere'"):
+def test_group_of_unknown_size_names_the_node(imported):
+    with pytest.raises(GraphImportError, match="'ar0'.*'pg_nowhere' is unknown"):
         imported(reduction("nowhere"))
 
 
@@ -147,54 +134,6 @@ def test_backend_of_a_group(imported, backend):
         dist.destroy_process_group()
     (declared,) = declarations(text)
     assert declared.endswith('{commsched.backend = "gloo"}')
-
-
-def test_tensor_and_data_parallel_in_two_dimensions(fake_world, imported):
-    """DTensor over a 4 x 8 mesh: two groups, one of them strided."""
-    from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.tensor import DTensor, Replicate, Shard
-
-    fake_world(32)
-    mesh = init_device_mesh("cpu", (4, 8), mesh_dim_names=("dp", "tp"))
-
-    def f(x, w):
-        x = DTensor.from_local(x, mesh, [Shard(0), Replicate()])
-        w = DTensor.from_local(w, mesh, [Shard(0), Shard(1)])
-        w = w.redistribute(mesh, [Replicate(), Shard(1)])
-        y = (x @ w).redistribute(mesh, [Shard(0), Replicate()])
-        total = y.sum().redistribute(mesh, [Replicate(), Replicate()])
-        return y.to_local(), total.to_local()
-
-    text = imported(fake_trace(f, torch.empty(4, 16), torch.empty(4, 8)))
-    assert sorted(d.split(" ", 2)[2] for d in declarations(text)) == [
-        "size(4) ranks_per_node(1) stride(8)",
-        "size(8) ranks_per_node(8)",
-    ]
-    kinds = [
-        line.split(" = commsched.")[1].split()[0]
-        for line in lines(text)
-        if "!commsched.future" in line and "commsched.wait" not in line
-    ]
-    assert kinds.count("all_gather") == 2 and kinds.count("all_reduce") == 1
-
-
-def test_expert_parallel_exchange(fake_world, imported):
-    """Routes rows to experts and back; rows per rank differ."""
-    import torch.distributed._functional_collectives as funcol
-
-    group = fake_world(4)
-    sent, received = [1, 2, 3, 4], [4, 4, 1, 2]
-
-    def f(x, w):
-        there = funcol.all_to_all_single(x, received, sent, group)
-        return funcol.all_to_all_single(there @ w, sent, received, group) + x
-
-    text = imported(fake_trace(f, torch.empty(10, 8), torch.empty(8, 8)))
-    first, second = [line for line in lines(text) if "all_to_all %" in line]
-    assert "input_splits([1, 2, 3, 4]) output_splits([4, 4, 1, 2])" in first
-    assert "!commsched.future<tensor<11x8xf32>>" in first
-    assert "input_splits([4, 4, 1, 2]) output_splits([1, 2, 3, 4])" in second
-    assert "!commsched.future<tensor<10x8xf32>>" in second
 
 
 def test_groups_and_functions_have_symbols_of_their_own(imported):

@@ -66,10 +66,12 @@ def mark(gm, *values):
     return gm
 
 
-def test_regions_name_pipelines():
-    gm = mark(marked_graph(), {"pipeline": "cse", "inductor_region": 7})
+@pytest.mark.parametrize("region", [{}, {"inductor_region": 7}])
+def test_regions_name_pipelines(region):
+    gm = mark(marked_graph(), {"pipeline": "cse", **region})
     text = str(import_graph_module(gm, kind="forward"))
-    expected = 'commsched.compile_with = {pipeline = "cse", region = "7"}'
+    name = ', region = "7"' if region else ""
+    expected = f'commsched.compile_with = {{pipeline = "cse"{name}}}'
     assert expected in line_of(text, "sin")
     assert "compile_with" not in line_of(text, "cos")
 
@@ -142,30 +144,13 @@ def test_what_is_marked_is_logged(caplog):
          r"'inductor_configs' .* is \['max_autotune'\], not a dictionary"),
         ({"pipeline": ["cse"]}, r"'pipeline' .* is \['cse'\], not the text"),
         ({"inductor_configs": {"": 1}}, "has the key '', which is no setting"),
+        ({"why": 1, "": 2}, "'compile_with_inductor' has an empty key, with "
+         "the value 2: name the setting"),
     ],
 )
 def test_marks_that_inductor_refuses_are_errors(value, error):
     with pytest.raises(GraphImportError, match="node 'sin_default'.*" + error):
         import_graph_module(mark(marked_graph(), value), kind="forward")
-
-
-def test_settings_need_a_name():
-    gm = mark(marked_graph(), {"why": 1, "": 2})
-    error = (
-        "node 'sin_default'.* 'compile_with_inductor' has an empty key, with "
-        "the value 2: name the setting"
-    )
-    with pytest.raises(GraphImportError, match=error):
-        import_graph_module(gm, kind="forward")
-
-
-def test_region_needs_no_name():
-    gm = marked_graph()
-    for node in gm.graph.nodes:
-        node.meta["custom"] = {"compile_with_inductor": {"pipeline": "cse"}}
-    text = str(import_graph_module(gm, kind="joint"))
-    mark = 'commsched.compile_with = {pipeline = "cse"}'
-    assert text.count(mark) == 2
 
 
 def test_traced_regions_are_marked():

@@ -2,16 +2,19 @@
 """Argument roles, names and module paths, on graphs of AOT autograd."""
 
 import re
+from contextlib import ExitStack
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn  # noqa: E402
-
-from commsched.torch import GraphSpec, import_graph_module  # noqa: E402
-from commsched.torch.importer.modules import clean_path  # noqa: E402
-
+import captures
+from commsched.torch import GraphImportError, GraphSpec, import_graph_module
+from commsched.torch.importer.modules import clean_path
+from graphs import build, fake_trace
+from torch import nn
+from torch._functorch._aot_autograd import descriptors
+from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 
 class Block(nn.Module):
     def __init__(self):
@@ -27,24 +30,10 @@ class Block(nn.Module):
 
 
 def compiled(model, *inputs):
-    """Returns the forward and backward graphs of torch.compile."""
-    from torch._dynamo.backends.common import aot_autograd
-    from torch._functorch.aot_autograd import make_boxed_func
-
-    graphs = []
-
-    def compiler(gm, _):
-        graphs.append(gm)
-        return make_boxed_func(gm.forward)
-
-    torch._dynamo.reset()
-    backend = aot_autograd(fw_compiler=compiler, bw_compiler=compiler)
-    torch.compile(model, backend=backend)(*inputs).backward()
-    forward, backward = graphs
-    return (
-        GraphSpec("forward", forward, "forward"),
-        GraphSpec("backward", backward, "backward", forward=forward),
-    )
+    """The forward and the backward of torch.compile, to be imported."""
+    forward, backward = captures.graphs_of(model, *inputs).specs()
+    forward.name, backward.name = "forward", "backward"
+    return forward, backward
 
 
 def roles(text, function):
@@ -69,22 +58,6 @@ def test_forward_and_backward_of_a_module(imported):
     assert set(re.findall(r'commsched.module = "([^"]*)"', back)) == modules
 
 
-def test_joint_graph_describes_its_inputs(imported):
-    from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
-    from contextlib import ExitStack
-
-    with ExitStack() as stack:
-        joint = aot_export_joint_with_descriptors(
-            stack, Block(), (torch.randn(4, 8),)
-        )
-        gm = joint.graph_module
-    text = imported(GraphSpec("joint", gm, "joint"))
-    found = roles(text, "joint")
-    assert sum(role == "parameter" for role in found.values()) == 6
-    assert sum(role == "tangent" for role in found.values()) == 1
-    assert sum(role == "input" for role in found.values()) == 1
-
-
 def test_exported_program(imported):
     gm = torch.export.export(Block().eval(), (torch.randn(4, 8),)).graph_module
     found = roles(imported(GraphSpec("main", gm)), "main")
@@ -99,12 +72,12 @@ def test_user_roles_come_first(imported):
     assert found["primals_1"] == "parameter" and "primals_2" not in found
 
 
-def test_unknown_role_is_an_error():
-    from commsched.torch import GraphImportError
-
+def test_unknown_roles_and_kinds_are_errors():
     forward, _ = compiled(Block(), torch.randn(4, 8))
     with pytest.raises(GraphImportError, match="role 'weight' for 'primals_1'"):
         import_graph_module(forward.gm, roles={"primals_1": "weight"})
+    with pytest.raises(GraphImportError, match="kind 'fwd' of graph 'main'"):
+        import_graph_module(forward.gm, kind="fwd")
 
 
 def test_backward_paths_by_sequence_number(imported):
@@ -161,14 +134,6 @@ def test_annotated_paths(imported):
             assert expected in line
 
 
-def test_unknown_kind_is_an_error():
-    from commsched.torch import GraphImportError
-
-    forward, _ = compiled(Block(), torch.randn(4, 8))
-    with pytest.raises(GraphImportError, match="kind 'fwd' of graph 'main'"):
-        import_graph_module(forward.gm, kind="fwd")
-
-
 @pytest.mark.parametrize(
     "path, clean",
     [
@@ -188,3 +153,159 @@ def test_unknown_kind_is_an_error():
 )
 def test_module_paths_are_those_of_named_modules(path, clean):
     assert clean_path(path) == clean
+
+
+# -- What a joint graph is to a partitioner: which outputs are the forward's,
+# what each argument is, operations with several results.
+
+
+aten = torch.ops.aten
+COUNT = "commsched.num_forward_outputs"
+
+
+class Model(nn.Module):
+    """Has a buffer that it writes, random numbers and two results."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(8)
+
+    def forward(self, x, scale):
+        y = nn.functional.dropout(self.norm(x), 0.5) * scale
+        return y, y.sum()
+
+
+def joint_of(model, *inputs):
+    with ExitStack() as stack:
+        return aot_export_joint_with_descriptors(
+            stack, model, inputs
+        ).graph_module
+
+
+def head_of(text):
+    return next(line for line in text.splitlines() if "func.func" in line)
+
+
+def roles_of(text):
+    return dict(
+        re.findall(
+            r'%(\w+): [^{,]*\{[^}]*commsched.role = "(\w+)"', head_of(text)
+        )
+    )
+
+
+def two_halves(g, x, tangent):
+    y = g.add("sin", aten.sin, (x,), g.like(x))
+    grad = g.add("mul", aten.mul.Tensor, (tangent, y), g.like(x))
+    return y, y, grad
+
+
+def test_described_outputs_are_counted(imported):
+    """Its mutated buffers are the forward's results too, and a gradient that
+    is None has no description."""
+    gm = joint_of(Model(), torch.randn(4, 8, requires_grad=True), torch.ones(8))
+    text = imported(GraphSpec("joint", gm, "joint"))
+    kinds = [
+        type(d).__name__ for d in gm.graph.output_node().meta["desc"]
+    ]
+    assert kinds.count("InputMutationAOTOutput") >= 2
+    assert kinds[-1] == "NoneType"
+    expected = len(kinds) - sum(k in ("GradAOTOutput", "NoneType") for k in kinds)
+    assert head_of(text).endswith(f"attributes {{{COUNT} = {expected} : i64}} {{")
+
+
+def test_every_argument_has_a_role(imported):
+    gm = joint_of(Model(), torch.randn(4, 8, requires_grad=True), torch.ones(8))
+    text = imported(GraphSpec("joint", gm, "joint"))
+    found = roles_of(text)
+    assert len(found) == head_of(text).partition(" -> ")[0].count("%")
+    count = {r: [*found.values()].count(r) for r in found.values()}
+    # Weight and bias; two running statistics (their counter is a buffer too).
+    assert count["parameter"] == 5
+    assert count["input"] == 2
+    assert count["tangent"] == 2
+
+
+@pytest.mark.parametrize(
+    "name, role",
+    [
+        ("primals_1", "input"),
+        ("tangents_1", "tangent"),
+        ("fwd_seed_1", "fwd_rng_state"),
+        ("fwd_base_offset_1", "fwd_rng_state"),
+        ("my_bwd_base_offset", "bwd_rng_state"),
+        ("bwd_rng_state_0", "bwd_rng_state"),
+        ("rng_state_0", "rng_state"),
+        ("philox_seed", "rng_state"),
+        ("fwd_seed_of_bwd_seed", "rng_state"),
+    ],
+)
+def test_roles_of_undescribed_arguments(name, role):
+    gm = build([(name, (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
+    text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=1))
+    assert roles_of(text) == {name: role}
+
+
+@pytest.mark.parametrize(
+    "description, role",
+    [
+        (descriptors.PhiloxForwardSeedAOTInput, "fwd_rng_state"),
+        (descriptors.PhiloxForwardBaseOffsetAOTInput, "fwd_rng_state"),
+        (descriptors.PhiloxBackwardSeedAOTInput, "bwd_rng_state"),
+        (descriptors.PhiloxBackwardBaseOffsetAOTInput, "bwd_rng_state"),
+    ],
+)
+def test_roles_of_described_random_states(description, role):
+    gm = build([("x", (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
+    (node,) = gm.graph.find_nodes(op="placeholder")
+    node.meta["desc"] = description()
+    text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=1))
+    assert roles_of(text) == {"x": role}
+
+
+def test_given_number_of_outputs(imported):
+    """A value that is returned twice counts twice."""
+    gm = build([("primals_1", (4,)), ("tangents_1", (4,))], two_halves)
+    text = imported(GraphSpec("joint", gm, "joint", num_fwd_outputs=2))
+    assert f"{COUNT} = 2 : i64" in head_of(text)
+    assert "return %sin, %sin, %mul" in text
+
+
+def test_outputs_that_are_no_tensors_do_not_count():
+    def body(g, x, tangent):
+        y, _, grad = two_halves(g, x, tangent)
+        return (None, y), (None, grad)
+
+    gm = build([("primals_1", (4,)), ("tangents_1", (4,))], body)
+    text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=2))
+    assert f"{COUNT} = 1 : i64" in head_of(text)
+    assert "return %sin, %mul" in text
+
+
+def test_wrong_numbers_of_outputs_are_errors():
+    gm = build([("primals_1", (4,)), ("tangents_1", (4,))], two_halves)
+    # An unknown one is left out.
+    assert COUNT not in str(import_graph_module(gm, kind="joint"))
+    for kind, count, error in (
+        ("joint", 4, "4 outputs .* graph has 3"),
+        ("forward", 2, "kind is 'forward' and not"),
+    ):
+        with pytest.raises(GraphImportError, match=error):
+            import_graph_module(gm, kind=kind, num_fwd_outputs=count)
+    plain = descriptors.PlainAOTOutput
+    gradient = descriptors.GradAOTOutput(descriptors.PlainAOTInput(0))
+    gm.graph.output_node().meta["desc"] = [plain(0), gradient, plain(1)]
+    with pytest.raises(GraphImportError, match="output 2 .* but output 1"):
+        import_graph_module(gm, kind="joint")
+
+
+def test_several_results_stay_one_operation(imported):
+    """Whatever of them is in use."""
+    gm = fake_trace(
+        lambda x: aten.native_layer_norm(x, [8], None, None, 1e-5)[1:],
+        torch.ones(4, 8),
+    )
+    text = imported(GraphSpec("joint", gm, "joint", num_fwd_outputs=1))
+    assert "%native_layer_norm:3 = commsched.compute" in text
+    assert text.count("commsched.compute") == 1
+    assert "return %native_layer_norm#1, %native_layer_norm#2" in text

@@ -7,8 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from graphs import fake_trace, lines  # noqa: E402
-
+from commsched.torch import GraphImportError
+from graphs import fake_trace, lines
 
 def test_symbolic_sizes_become_their_hints(imported):
     def f(x, w):
@@ -24,35 +24,6 @@ def test_symbolic_sizes_become_their_hints(imported):
     assert "-> tensor<6x4xf32>" in text and "-> tensor<12x2xf32>" in text
     assert f"flops = {2.0 * 6 * 8 * 4} : f64" in text
     assert "-> tensor<13xf32>" in text
-
-
-def test_symbolic_arguments_and_results_take_no_place(imported):
-    graphs = []
-
-    def compiler(gm, _):
-        graphs.append(gm)
-        return gm.forward
-
-    from torch._dynamo.backends.common import aot_autograd
-    from torch._functorch.aot_autograd import make_boxed_func
-
-    def boxed(gm, inputs):
-        return make_boxed_func(compiler(gm, inputs))
-
-    torch._dynamo.reset()
-    f = torch.compile(
-        lambda x, w: (torch.mm(x, w) * x.shape[0]).relu(),
-        backend=aot_autograd(fw_compiler=boxed, bw_compiler=boxed),
-        dynamic=True,
-    )
-    f(torch.ones(6, 8), torch.ones(8, 4, requires_grad=True)).sum().backward()
-    forward, backward = graphs
-    assert any(
-        isinstance(n.meta.get("val"), torch.SymInt)
-        for n in forward.graph.find_nodes(op="placeholder")
-    )
-    text = imported(forward, backward)
-    assert "tensor<6x8xf32>" in text and "SymInt" not in text
 
 
 def unbacked():
@@ -224,21 +195,6 @@ def expected_sizes(text):
     return [int(number) for number in found]
 
 
-def test_rows_that_are_sent_are_shared_evenly(fake_world, imported):
-    """As many rows are received as are sent, of the eight there are."""
-    text = imported(counts_graph(lambda numbers, y: None, fake_world(2)))
-    assert "-> !commsched.future<tensor<?x4xf32>>" in text
-    assert expected_sizes(text) == [8, 8]
-
-
-def test_sum_that_is_asserted_is_shared_evenly(fake_world, imported):
-    def check(numbers, y):
-        torch._check(numbers[2] + numbers[3] == 5)
-
-    text = imported(counts_graph(check, fake_world(2)))
-    assert expected_sizes(text) == [5, 5]
-
-
 def test_size_of_which_nothing_is_known(imported):
     def f(x, y):
         n = x.item()
@@ -251,10 +207,21 @@ def test_size_of_which_nothing_is_known(imported):
     assert expected_sizes(text) == [100]
 
 
-def test_sizes_that_are_given_need_not_add_up(fake_world, imported):
-    graph = counts_graph(lambda numbers, y: None, fake_world(2))
-    text = imported(graph, hints={"u2": 7, "u3": 6})
-    assert expected_sizes(text) == [13, 13]
+@pytest.mark.parametrize(
+    "check, hints, expected",
+    [
+        # As many rows are received as are sent, of the eight there are.
+        (lambda numbers, y: None, {}, 8),
+        (lambda n, y: torch._check(n[2] + n[3] == 5), {}, 5),
+        # What is given need not add up.
+        (lambda numbers, y: None, {"u2": 7, "u3": 6}, 13),
+    ],
+    ids=["sent", "asserted", "given"],
+)
+def test_rows_of_an_exchange(fake_world, imported, check, hints, expected):
+    text = imported(counts_graph(check, fake_world(2)), hints=hints)
+    assert "-> !commsched.future<tensor<?x4xf32>>" in text
+    assert expected_sizes(text) == [expected] * 2
 
 
 def test_experts_import(fake_world, imported, monkeypatch):
@@ -276,3 +243,35 @@ def test_experts_import(fake_world, imported, monkeypatch):
         assert len(rows) == 8
         assert text.count('"commsched.splits"') == 16
         assert 'module = "layers.1.mlp", commsched.name' in exchanges[5]
+
+
+# -- Times that are given for nodes.
+
+
+def graph(group):
+    c10d = torch.ops._c10d_functional
+
+    def f(x, y):
+        z = c10d.all_gather_into_tensor(x, 2, group)
+        return torch.mm(c10d.wait_tensor(z), y)
+
+    return fake_trace(f, torch.empty(4, 8), torch.empty(8, 4))
+
+
+def test_times_by_node(fake_world, imported):
+    times = {
+        "all_gather_into_tensor": 7000,
+        "wait_tensor": 5,
+        "mm": 0,
+        "other": 1,
+    }
+    gather, wait, mm = lines(imported(graph(fake_world(2)), runtimes=times))
+    assert "commsched.runtime_ns = 7000 : i64" in gather
+    assert "runtime_ns" not in wait
+    assert "commsched.runtime_ns = 0 : i64" in mm
+
+
+@pytest.mark.parametrize("time", [-1, 2.5, None])
+def test_time_that_is_none(fake_world, imported, time):
+    with pytest.raises(GraphImportError, match="runtime of 'mm' is"):
+        imported(graph(fake_world(2)), runtimes={"mm": time})

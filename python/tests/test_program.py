@@ -2,10 +2,14 @@
 """The JSON form of modules, and running passes between two of them."""
 
 import json
+import os
+import pathlib
+import subprocess
+import sys
 
 import pytest
 
-from commsched import opt, program
+from commsched import _programs, ir, opt, output, program
 
 STEP = """
 commsched.group @"data parallel" size(4) stride(2)
@@ -186,7 +190,8 @@ def test_no_version(script):
 
 def test_no_program(monkeypatch, tmp_path):
     monkeypatch.setenv(opt.VARIABLE, str(tmp_path / "none"))
-    for call in (opt.version, opt.fingerprint, opt.check_version):
+    assert opt.find() is None
+    for call in (opt.version, opt.fingerprint, opt.check_version, lambda: opt.run("")):
         with pytest.raises(FileNotFoundError, match="which is no program"):
             call()
 
@@ -205,3 +210,206 @@ def test_timeout(script):
     script("exec sleep 30")
     with pytest.raises(opt.OptTimeout, match="not ended after 0.2 s"):
         opt.run("", timeout=0.2)
+
+
+# -- The text builder and the runner, without PyTorch.
+
+
+def example():
+    module = ir.Module()
+    module.add_group(ir.Group("dp", 8))
+    module.add_group(ir.Group("odd", 2, ranks=((0, 3), (1, 2))))
+    module.add_group(ir.Group("gloo", 2, backend="gloo"))
+    function = module.add_function("main")
+    shard = ir.TensorType((512, 4), "bf16")
+    full = ir.TensorType((4096, 4), "bf16")
+    x = function.argument("x", shard, {"commsched.role": "parameter"})
+    future = function.start(
+        "all_gather", [x], "dp", [full], hint="f", clauses="dim(0)",
+        attrs={"commsched.runtime_ns": 100, "commsched.name": "gather"},
+    )
+    (y,) = function.wait(future, hints=["y"])
+    z = function.compute(
+        "aten.split", [y], [shard, full], hint="y",
+        attrs={"flops": 1e22, "random": True, "alias": None, "mutates": []},
+    )
+    function.return_([z[1]])
+    return module
+
+
+def test_text():
+    assert str(example()) == (
+        "commsched.group @dp size(8)\n"
+        "commsched.group @odd size(2) "
+        "ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)\n"
+        'commsched.group @gloo size(2) {commsched.backend = "gloo"}\n'
+        "\n"
+        "func.func @main(%x: tensor<512x4xbf16> "
+        '{commsched.role = "parameter"}) -> tensor<4096x4xbf16> {\n'
+        "  %f = commsched.all_gather %x on @dp dim(0) "
+        '{commsched.name = "gather", commsched.runtime_ns = 100 : i64} : '
+        "tensor<512x4xbf16> -> !commsched.future<tensor<4096x4xbf16>>\n"
+        "  %y = commsched.wait %f : !commsched.future<tensor<4096x4xbf16>>\n"
+        '  %y_1:2 = commsched.compute "aten.split"(%y) '
+        "{flops = 1.0e+22 : f64, mutates = array<i64>, random} : "
+        "(tensor<4096x4xbf16>) -> (tensor<512x4xbf16>, tensor<4096x4xbf16>)\n"
+        "  return %y_1#1 : tensor<4096x4xbf16>\n"
+        "}\n"
+    )
+
+
+def test_attributes_of_a_module(opt_program):
+    module = example()
+    body = str(module)
+    module.attributes["commsched.separate_copies"] = True
+    attributed = "module attributes {commsched.separate_copies} {\n"
+    assert str(module) == f"{attributed}{body}}}\n"
+    assert opt.run(module).startswith(attributed)
+
+
+def test_text_is_accepted(opt_program):
+    assert opt.run(example()).count("commsched.") >= 6
+
+
+@pytest.mark.parametrize("value", [0.1, 1e-7, 5.4e8, 1e22, 2.0**60, 1e300])
+def test_numbers_are_read_back_exactly(opt_program, value):
+    module = ir.Module()
+    function = module.add_function("f")
+    function.compute("x", [], [], hint="x", attrs={"flops": value})
+    function.return_([])
+    text = opt.run(module)
+    printed = text[text.index("flops = ") :].split()[2]
+    assert float(printed) == pytest.approx(value, rel=1e-6)
+
+
+def test_strings_are_escaped(opt_program):
+    module = ir.Module()
+    function = module.add_function('a "b"')
+    odd = 'quote " backslash \\ newline \n accent \u00e9'
+    function.compute(odd, [], [], hint="x", attrs={"commsched.name": odd})
+    function.return_([])
+    once = opt.run(module)
+    assert once.count('quote \\22 backslash \\\\ newline \\0A accent') == 2
+    assert opt.run(once) == once
+
+
+def test_infinite_number_is_refused():
+    with pytest.raises(ValueError, match="not a finite number"):
+        ir.attribute(float("inf"))
+
+
+def test_names_are_unique():
+    function = ir.Function("f")
+    type_ = ir.TensorType((), "f32")
+    made = [function.argument(n, type_).ref for n in ("a", "a", "a_1", "1 b")]
+    assert made == ["a", "a_1", "a_1_1", "_1_b"]
+
+
+def test_error_of_the_program_is_raised(opt_program):
+    with pytest.raises(opt.OptError, match="unknown") as caught:
+        opt.run("unknown.operation")
+    assert caught.value.returncode == 1
+
+
+def test_missing_torch_says_what_to_install(run_python):
+    done = run_python(
+        "import sys; sys.modules['torch'] = None\n"
+        "import commsched, commsched.ir, commsched.opt, commsched.program\n"
+        "import commsched.torch"
+    )
+    assert done.returncode == 1
+    assert "pip install commsched[torch]" in done.stderr
+
+
+# -- The commands of an installation without programs.
+
+
+RUN = "from commsched import _programs; _programs.opt()"
+
+
+def run_command(*folders):
+    package = pathlib.Path(_programs.__file__).resolve().parents[1]
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join(map(str, folders)),
+        "PYTHONPATH": str(package),
+    }
+    return subprocess.run(
+        [sys.executable, "-c", RUN, "--version"], env=environment,
+        capture_output=True, text=True, timeout=60, check=False,
+    )
+
+
+pytestmark = pytest.mark.skipif(
+    _programs.in_package("commsched-opt") is not None,
+    reason="this installation has programs",
+)
+
+
+def test_runs_the_program_on_path(opt_program):
+    done = run_command(pathlib.Path(opt_program).resolve().parent)
+    assert done.returncode == 0, done.stderr
+    assert "CommSched version" in done.stdout
+
+
+def test_says_that_there_is_none(tmp_path):
+    done = run_command(tmp_path)
+    assert done.returncode == 1
+    assert "none that CMake built is on PATH" in done.stderr
+
+
+def test_does_not_run_the_command_of_another_installation(tmp_path):
+    other = tmp_path / "commsched-opt"
+    other.write_text("#!/bin/sh\necho another\n")
+    other.chmod(0o755)
+    done = run_command(tmp_path)
+    assert done.returncode == 1
+    assert "has no programs" in done.stderr
+
+
+# -- Files are written whole or not at all.
+
+
+def test_replaces_a_file_at_the_end(tmp_path):
+    path = tmp_path / "step.mlir"
+    path.write_text("before")
+    with output.replacing(path) as temporary:
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write("after")
+        assert path.read_text() == "before"
+    assert path.read_text() == "after"
+    assert os.listdir(tmp_path) == ["step.mlir"]
+
+
+def test_keeps_the_file_and_its_ending(tmp_path):
+    path = tmp_path / "step.svg"
+    path.write_text("before")
+    with pytest.raises(KeyboardInterrupt):
+        with output.replacing(path) as temporary:
+            assert temporary.endswith(".svg")
+            with open(temporary, "w", encoding="utf-8") as file:
+                file.write("a part")
+            raise KeyboardInterrupt
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["step.svg"]
+
+
+def test_writes_through_a_link(tmp_path):
+    target, link = tmp_path / "target.mlir", tmp_path / "link.mlir"
+    target.write_text("before")
+    link.symlink_to(target)
+    output.write_module("after", str(link))
+    assert link.is_symlink()
+    assert target.read_text() == "after"
+
+
+def test_writes_to_a_device():
+    output.write_module("module {}", os.devnull)
+    assert not os.path.isfile(os.devnull)
+
+
+def test_names_the_file_that_cannot_be_written(tmp_path):
+    path = tmp_path / "no" / "step.mlir"
+    with pytest.raises(FileNotFoundError) as raised:
+        output.write_module("module {}", str(path))
+    assert raised.value.filename == str(path)

@@ -65,35 +65,31 @@ def random_dump(rng, name):
         nodes.append([kind, cost, stream, rng.random() < 0.2, start])
         node = len(nodes) - 1
         for other in rng.sample(values, min(len(values), rng.randint(0, 2))):
-            reason = rng.choice(solver.DEPENDENCES)
-            dependences.append([other, node, reason])
+            dependences.append([other, node, rng.choice(solver.DEPENDENCES)])
         return node
 
+    def wait(start):
+        values.append(add("wait", 0, -1, start))
+        dependences.append([start, values[-1], "data"])
+
     for _ in range(rng.randint(1, 40)):
+        cost, stream = rng.randint(0, 100), rng.randrange(streams)
         choice = rng.random()
         if choice < 0.5:
-            values.append(add("compute", rng.randint(0, 100), -1))
+            values.append(add("compute", cost, -1))
         elif choice < 0.8:
-            stream = rng.randrange(streams)
-            waiting.append(add("start", rng.randint(0, 100), stream))
+            waiting.append(add("start", cost, stream))
         elif choice < 0.85:
-            stream = rng.randrange(streams)
-            values.append(add("blocking", rng.randint(0, 100), stream))
+            values.append(add("blocking", cost, stream))
         elif waiting:
-            start = waiting.pop(rng.randrange(len(waiting)))
-            node = add("wait", 0, -1, start)
-            dependences.append([start, node, "data"])
-            values.append(node)
+            wait(waiting.pop(rng.randrange(len(waiting))))
     for start in waiting:
-        node = add("wait", 0, -1, start)
-        dependences.append([start, node, "data"])
+        wait(start)
     buffers = []
     for node in range(-2, len(nodes)):
         later = range(max(node, 0), len(nodes))
         users = rng.sample(later, min(len(later), rng.randint(0, 3)))
-        buffers.append(
-            [rng.randint(0, 1000), max(node, -1), rng.random() < 0.8, users]
-        )
+        buffers.append([rng.randint(0, 1000), max(node, -1), rng.random() < 0.8, users])
     return {
         "function": name,
         "streams": [f"s{i}" for i in range(streams)],
@@ -145,24 +141,18 @@ def test_dumps_are_scheduled_as_by_the_pass(built, tmp_path, budget):
         )
 
 
-def test_bytes_near_the_limit_of_integers():
+def test_numbers_near_the_limit_of_integers():
     text = (HERE / "problems" / "bytes-near-limit.json").read_text()
     for problem in commsched.read_problems(text).values():
         before = commsched.simulate(problem)
         found = commsched.schedule(problem, memory_budget="0%", effort=10000)
         assert found.peak_bytes <= before.peak_bytes
-
-
-def test_dependence_beyond_the_limit_of_integers():
     text = (HERE / "problems" / "time-near-limit.json").read_text()
     with pytest.raises(ValueError, match="dependences is out of range"):
         commsched.read_problems(text)
-
-
-def test_budget_that_nothing_meets():
-    problem = step()
-    assert commsched.schedule(problem, memory_budget=1).peak_bytes == 72
-    assert commsched.schedule(problem, memory_budget="1B").peak_bytes == 72
+    # A budget that nothing meets.
+    for budget in (1, "1B"):
+        assert commsched.schedule(step(), memory_budget=budget).peak_bytes == 72
 
 
 def test_contention():
@@ -308,15 +298,15 @@ def test_values_that_are_not_taken():
 
 
 @pytest.mark.parametrize(
-    "text, error", [
+    "text, error",
+    [
         ("", "Expecting value"),
         ("[]", "no dump of problems"),
-        ('{"version": 2, "functions": []}',
-         "version 2 is not supported, only 1"),
+        ('{"version": 2, "functions": []}', "version 2 is not supported, only 1"),
         ('{"version": 1, "functions": [{"function": "f"}]}', "'nodes'"),
-        ('{"version": 1, "functions": [{"function": "f", "nodes": '
-         '[["jump"]]}]}', "IndexError"),
-    ]
+        ('{"version": 1, "functions": [{"function": "f", "nodes": [["jump"]]}]}',
+         "IndexError"),
+    ],
 )
 def test_texts_that_are_no_dump(text, error):
     with pytest.raises(ValueError, match=error):
