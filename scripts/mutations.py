@@ -345,7 +345,7 @@ MUTATIONS = [
         "    if (step != span)\n      return std::nullopt;\n",
         "    (void)step;\n",
         "groups along axes that are no neighbours get a wrong stride",
-        ("lit Conversion/ShardToCommSched/groups.mlir",)),
+        ("lit Conversion/ShardToCommSched/group-members.test",)),
     Mutation(
         "lib/Conversion/StableHloToCommSched/ReadGroups.cpp",
         "    if (failed(context.groups.verifyComplete(op, **group)))\n"

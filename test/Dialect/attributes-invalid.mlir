@@ -1,5 +1,7 @@
 // RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
+LET $times comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64, exposed_after_ns = 0 : i64
+
 // Every discardable attribute, on operations of any dialect and on arguments.
 commsched.group @gloo size(2) {commsched.backend = "gloo"}
 
@@ -49,89 +51,35 @@ ROW
 
 // -----
 
-// expected-error@below {{'commsched.group' op attribute 'commsched.backend' must be a string, not 3 : i64}}
+$error('commsched.group' op attribute 'commsched.backend' must be a string, not 3 : i64)
 commsched.group @gloo size(2) {commsched.backend = 3 : i64}
-
-// expected-error@below {{'func.func' op unknown attribute 'commsched.reorder_info' on argument 0}}
-func.func @reorder_info_on_argument(%x: tensor<4xf32> {commsched.reorder_info = {}}) {
-  return
-}
-
-// expected-error@below {{'func.func' op attribute 'commsched.baseline_peak_bytes' must not be negative, but is -1}}
-func.func @baseline_negative() attributes {commsched.baseline_peak_bytes = -1 : i64} {
-  return
-}
-
-// expected-error@below {{'func.func' op attribute 'commsched.baseline_peak_bytes' must be an i64, not 1 : index}}
-func.func @baseline_type() attributes {commsched.baseline_peak_bytes = 1 : index} {
-  return
-}
-
-// expected-error@below {{'func.func' op attribute 'commsched.role' is "weight", which is none of "parameter", "input", "saved_activation", "tangent", "rng_state", "fwd_rng_state", "bwd_rng_state", "unsharded_param"}}
-func.func @role_value(%x: tensor<4xf32> {commsched.role = "weight"}) {
-  return
-}
-
-// expected-error@below {{'func.func' op argument 1 has the role "fwd_rng_state", but its name "bwd_seed_0" is that of a "bwd_rng_state": change one of them}}
-func.func @role_against_name(%x: tensor<4xf32>, %s: tensor<4xf32> {
-    commsched.name = "bwd_seed_0", commsched.role = "fwd_rng_state"}) {
-  return
-}
-
-// expected-error@below {{'func.func' op argument 0 has the role "bwd_rng_state", but its name "my_fwd_base_offset" is that of a "fwd_rng_state": change one of them}}
-func.func @name_against_role(%s: tensor<4xf32> {
-    commsched.name = "my_fwd_base_offset", commsched.role = "bwd_rng_state"}) {
-  return
-}
-
-// expected-error@below {{'func.func' op attribute 'commsched.role' must be a string, not 0 : i64}}
-func.func @role_type(%x: tensor<4xf32> {commsched.role = 0 : i64}) {
-  return
-}
-
-// expected-error@below {{'func.func' op attribute 'commsched.freeable' of argument 1 must be a unit attribute, not true}}
-func.func @freeable_type(%x: tensor<4xf32>, %y: tensor<4xf32> {commsched.freeable = true}) {
-  return
-}
-
-// expected-error@below {{'func.func' op unknown attribute 'commsched.runtime_ns' on argument 0}}
-func.func @unknown_on_argument(%x: tensor<4xf32> {commsched.runtime_ns = 1 : i64}) {
-  return
-}
-
-// expected-error@below {{'func.func' op unknown attribute 'commsched.role' on result 0}}
+$error('func.func' op unknown attribute 'commsched.reorder_info' on argument 0)
+func.func private @reorder_info_on_argument(tensor<4xf32> {commsched.reorder_info = {}})
+$error('func.func' op attribute 'commsched.baseline_peak_bytes' must not be negative, but is -1)
+func.func private @baseline_negative() attributes {commsched.baseline_peak_bytes = -1 : i64}
+$error('func.func' op attribute 'commsched.baseline_peak_bytes' must be an i64, not 1 : index)
+func.func private @baseline_type() attributes {commsched.baseline_peak_bytes = 1 : index}
+$error('func.func' op attribute 'commsched.role' is "weight", which is none of "parameter", "input", "saved_activation", "tangent", "rng_state", "fwd_rng_state", "bwd_rng_state", "unsharded_param")
+func.func private @role_value(tensor<4xf32> {commsched.role = "weight"})
+$error('func.func' op argument 1 has the role "fwd_rng_state", but its name "bwd_seed_0" is that of a "bwd_rng_state": change one of them)
+func.func private @role_against_name(tensor<4xf32>, tensor<4xf32> {commsched.name = "bwd_seed_0", commsched.role = "fwd_rng_state"})
+$error('func.func' op argument 0 has the role "bwd_rng_state", but its name "my_fwd_base_offset" is that of a "fwd_rng_state": change one of them)
+func.func private @name_against_role(tensor<4xf32> {commsched.name = "my_fwd_base_offset", commsched.role = "bwd_rng_state"})
+$error('func.func' op attribute 'commsched.role' must be a string, not 0 : i64)
+func.func private @role_type(tensor<4xf32> {commsched.role = 0 : i64})
+$error('func.func' op attribute 'commsched.freeable' of argument 1 must be a unit attribute, not true)
+func.func private @freeable_type(tensor<4xf32>, tensor<4xf32> {commsched.freeable = true})
+$error('func.func' op unknown attribute 'commsched.runtime_ns' on argument 0)
+func.func private @unknown_on_argument(tensor<4xf32> {commsched.runtime_ns = 1 : i64})
+$error('func.func' op unknown attribute 'commsched.role' on result 0)
 func.func private @unknown_on_result() -> (tensor<4xf32> {commsched.role = "input"})
-
-func.func @kernels_none(%x: tensor<4xf32>) {
-  // expected-error@below {{'foreign.op' op attribute 'commsched.kernels' must be at least 1, but is 0}}
-  "foreign.op"(%x) {commsched.kernels = 0 : i64} : (tensor<4xf32>) -> ()
-  return
-}
-
-func.func @kernels_type(%x: tensor<4xf32>) {
-  // expected-error@below {{'foreign.op' op attribute 'commsched.kernels' must be an i64, not 1 : index}}
-  "foreign.op"(%x) {commsched.kernels = 1 : index} : (tensor<4xf32>) -> ()
-  return
-}
-
-// expected-error@below {{'builtin.module' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not true}}
+$error('builtin.module' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not true)
 module attributes {commsched.separate_copies = true} {}
-
-// expected-error@below {{'func.func' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not unit}}
-func.func @separate_copies() attributes {commsched.separate_copies} {
-  return
-}
-
-func.func private @callee()
-func.func @pure_type() {
-  // expected-error@below {{'func.call' op attribute 'commsched.pure' must be a unit attribute, not 1 : i64}}
-  call @callee() {commsched.pure = 1 : i64} : () -> ()
-  return
-}
+$error('func.func' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not unit)
+func.func private @separate_copies() attributes {commsched.separate_copies}
 
   func.func @size_hints(%x: tensor<?xf32> {commsched.size_hints = array<i64: 0>}) {
-    %0:2 = commsched.compute "op"(%x) {commsched.size_hints = array<i64: 4, 2, 3>}
-        : (tensor<?xf32>) -> (tensor<?x8x?xf32>, tensor<?xf32>)
+    %0:2 = commsched.compute "op"(%x) {commsched.size_hints = array<i64: 4, 2, 3>} : (tensor<?xf32>) -> (tensor<?x8x?xf32>, tensor<?xf32>)
     return
   }
   // What was lowered writes into memory, or makes single elements.
@@ -142,28 +90,13 @@ func.func @pure_type() {
   }
   // The sizes of a declaration's arguments.
   func.func private @declared(tensor<?xf32> {commsched.size_hints = array<i64: 4>})
-
-commsched.group @g size(2)
-func.func @size_hints_delivered(%x: tensor<?xf32>) {
-  // expected-error@below {{'commsched.all_reduce' op attribute 'commsched.size_hints' of what is delivered has 2 entries for 1 dynamic dimensions}}
-  %0 = commsched.all_reduce %x on @g reduction(sum) {commsched.size_hints = array<i64: 4, 4>} : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?xf32>>
-  return
-}
-
-// expected-error@below {{'func.func' op attribute 'commsched.size_hints' of argument 0 has 1 entries for 0 dynamic dimensions}}
+$error('func.func' op attribute 'commsched.size_hints' of argument 0 has 1 entries for 0 dynamic dimensions)
 func.func private @size_hints_argument(tensor<4xf32> {commsched.size_hints = array<i64: 4>})
-
-commsched.group @dp size(4)
-func.func @implementation_number(%a: tensor<256xf32>) {
-  // expected-error@below {{'commsched.all_gather' op attribute 'commsched.implementation' must be the name of an implementation, not 4 : i64}}
-  %0 = commsched.all_gather %a on @dp dim(0) {commsched.implementation = 4 : i64} : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
-  return
-}
 
 // -----
 
+commsched.group @g size(2)
+func.func private @callee()
 func.func @row(%x: tensor<4xf32>, %t_xf32: tensor<?xf32>) {
   ROW
   return
@@ -171,127 +104,92 @@ func.func @row(%x: tensor<4xf32>, %t_xf32: tensor<?xf32>) {
 
 // -----
 
-// expected-error@below {{'arith.negf' op attribute 'commsched.backend' belongs on a commsched.group}}
+$error('foreign.op' op attribute 'commsched.kernels' must be at least 1, but is 0)
+"foreign.op"(%x) {commsched.kernels = 0 : i64} : (tensor<4xf32>) -> ()
+$error('foreign.op' op attribute 'commsched.kernels' must be an i64, not 1 : index)
+"foreign.op"(%x) {commsched.kernels = 1 : index} : (tensor<4xf32>) -> ()
+$error('func.call' op attribute 'commsched.pure' must be a unit attribute, not 1 : i64)
+call @callee() {commsched.pure = 1 : i64} : () -> ()
+$error('commsched.all_reduce' op attribute 'commsched.size_hints' of what is delivered has 2 entries for 1 dynamic dimensions)
+%0 = commsched.all_reduce %t_xf32 on @g reduction(sum) {commsched.size_hints = array<i64: 4, 4>} : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<?xf32>>
+$error('commsched.all_gather' op attribute 'commsched.implementation' must be the name of an implementation, not 4 : i64)
+%0 = commsched.all_gather %x on @g dim(0) {commsched.implementation = 4 : i64} : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+%1 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
+$error('arith.negf' op attribute 'commsched.backend' belongs on a commsched.group)
 %0 = arith.negf %x {commsched.backend = "gloo"} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.name' must be a string, not 3 : i64}}
+$error('arith.negf' op attribute 'commsched.name' must be a string, not 3 : i64)
 %0 = arith.negf %x {commsched.name = 3 : i64} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.module' must be a string, not ["layers", "3"]}}
+$error('arith.negf' op attribute 'commsched.module' must be a string, not ["layers", "3"])
 %0 = arith.negf %x {commsched.module = ["layers", "3"]} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must not be negative, but is -1}}
+$error('arith.negf' op attribute 'commsched.runtime_ns' must not be negative, but is -1)
 %0 = arith.negf %x {commsched.runtime_ns = -1 : i64} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1.500000e+00 : f64}}
-%0 = arith.negf %x {commsched.runtime_ns = 1.5} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : i32}}
+$error('arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : i32)
 %0 = arith.negf %x {commsched.runtime_ns = 1 : i32} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not 1 : index}}
-%0 = arith.negf %x {commsched.runtime_ns = 1 : index} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.runtime_ns' must be an i64, not unit}}
-%0 = arith.negf %x {commsched.runtime_ns} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.order' must not be negative, but is -2}}
+$error('arith.negf' op attribute 'commsched.order' must not be negative, but is -2)
 %0 = arith.negf %x {commsched.order = -2 : i64} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.order' must be an i64, not "first"}}
+$error('arith.negf' op attribute 'commsched.order' must be an i64, not "first")
 %0 = arith.negf %x {commsched.order = "first"} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.fsdp' is "gather", which is none of "parameter_gather", "gradient_scatter", "gradient_reduce"}}
+$error('arith.negf' op attribute 'commsched.fsdp' is "gather", which is none of "parameter_gather", "gradient_scatter", "gradient_reduce")
 %0 = arith.negf %x {commsched.fsdp = "gather"} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.partition' is "sideways", which is none of "forward", "backward", "must_be_forward", "must_be_backward"}}
+$error('arith.negf' op attribute 'commsched.partition' is "sideways", which is none of "forward", "backward", "must_be_forward", "must_be_backward")
 %0 = arith.negf %x {commsched.partition = "sideways"} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.partition' must be a string, not true}}
+$error('arith.negf' op attribute 'commsched.partition' must be a string, not true)
 %0 = arith.negf %x {commsched.partition = true} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.recompute' is "save", which is none of "must_save", "prefer_save", "prefer_recompute", "must_recompute"}}
+$error('arith.negf' op attribute 'commsched.recompute' is "save", which is none of "must_save", "prefer_save", "prefer_recompute", "must_recompute")
 %0 = arith.negf %x {commsched.recompute = "save"} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' must be a dictionary, not "cse"}}
+$error('arith.negf' op attribute 'commsched.compile_with' must be a dictionary, not "cse")
 %0 = arith.negf %x {commsched.compile_with = "cse"} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.compile_with' has the unknown key 'passes'; it takes 'pipeline', 'region' and 'settings'}}
+$error('arith.negf' op attribute 'commsched.compile_with' has the unknown key 'passes'; it takes 'pipeline', 'region' and 'settings')
 %0 = arith.negf %x {commsched.compile_with = {passes = "cse"}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'region' of attribute 'commsched.compile_with' must be a string, not 1 : i64}}
+$error('arith.negf' op key 'region' of attribute 'commsched.compile_with' must be a string, not 1 : i64)
 %0 = arith.negf %x {commsched.compile_with = {pipeline = "cse", region = 1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'settings' of attribute 'commsched.compile_with' must be a dictionary, not "max_autotune"}}
+$error('arith.negf' op key 'settings' of attribute 'commsched.compile_with' must be a dictionary, not "max_autotune")
 %0 = arith.negf %x {commsched.compile_with = {settings = "max_autotune"}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'max_autotune' of the settings of attribute 'commsched.compile_with' must be a string, not true}}
+$error('arith.negf' op key 'max_autotune' of the settings of attribute 'commsched.compile_with' must be a string, not true)
 %0 = arith.negf %x {commsched.compile_with = {settings = {max_autotune = true}}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' must be a dictionary, not "moved"}}
+$error('arith.negf' op attribute 'commsched.reorder_info' must be a dictionary, not "moved")
 %0 = arith.negf %x {commsched.reorder_info = "moved"} : tensor<4xf32>
 // The keys are looked at one after the other: a row has those before its own.
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'comm_ns'}}
+$error('arith.negf' op attribute 'commsched.reorder_info' lacks the key 'comm_ns')
 %0 = arith.negf %x {commsched.reorder_info = {}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'compute_ns'}}
-%0 = arith.negf %x {commsched.reorder_info = {comm_ns = 0 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_before_ns'}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'exposed_after_ns'}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'moves'}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'grouped'}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 0 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'limiting_factor'}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 0 : i64, grouped = 0 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' lacks the key 'pass'}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 0 : i64, grouped = 0 : i64,
-    limiting_factor = "p"}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.reorder_info' has the unknown key 'step'}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 0 : i64, grouped = 0 : i64, limiting_factor = "p",
-    pass = "p", step = 1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'comm_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
+$error('arith.negf' op attribute 'commsched.reorder_info' lacks the key 'moves')
+%0 = arith.negf %x {commsched.reorder_info = {$times}} : tensor<4xf32>
+$error('arith.negf' op attribute 'commsched.reorder_info' lacks the key 'limiting_factor')
+%0 = arith.negf %x {commsched.reorder_info = {$times, moves = 0 : i64, grouped = 0 : i64}} : tensor<4xf32>
+$error('arith.negf' op attribute 'commsched.reorder_info' lacks the key 'pass')
+%0 = arith.negf %x {commsched.reorder_info = {$times, moves = 0 : i64, grouped = 0 : i64, limiting_factor = "p"}} : tensor<4xf32>
+$error('arith.negf' op attribute 'commsched.reorder_info' has the unknown key 'step')
+%0 = arith.negf %x {commsched.reorder_info = {$times, moves = 0 : i64, grouped = 0 : i64, limiting_factor = "p", pass = "p", step = 1 : i64}} : tensor<4xf32>
+$error('arith.negf' op key 'comm_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1)
 %0 = arith.negf %x {commsched.reorder_info = {comm_ns = -1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'compute_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = -1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = -1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'grouped' of attribute 'commsched.reorder_info' must not be negative, but is -1}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 0 : i64, grouped = -1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'exposed_after_ns' of attribute 'commsched.reorder_info' must be an i64, not 1.500000e+00 : f64}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 1.5}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must be an i64, not 1 : i32}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 1 : i32}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'limiting_factor' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 0 : i64, grouped = 0 : i64,
-    limiting_factor = 1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op key 'pass' of attribute 'commsched.reorder_info' must be a string, not 1 : i64}}
-%0 = arith.negf %x {commsched.reorder_info = {
-    comm_ns = 0 : i64, compute_ns = 0 : i64, exposed_before_ns = 0 : i64,
-    exposed_after_ns = 0 : i64, moves = 0 : i64, grouped = 0 : i64, limiting_factor = "p",
-    pass = 1 : i64}} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.baseline_peak_bytes' belongs on a function}}
+$error('arith.negf' op key 'compute_ns' of attribute 'commsched.reorder_info' must not be negative, but is -1)
+%0 = arith.negf %x {commsched.reorder_info = {comm_ns = 0 : i64, compute_ns = -1 : i64}} : tensor<4xf32>
+$error('arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must not be negative, but is -1)
+%0 = arith.negf %x {commsched.reorder_info = {$times, moves = -1 : i64}} : tensor<4xf32>
+$error('arith.negf' op key 'grouped' of attribute 'commsched.reorder_info' must not be negative, but is -1)
+%0 = arith.negf %x {commsched.reorder_info = {$times, moves = 0 : i64, grouped = -1 : i64}} : tensor<4xf32>
+$error('arith.negf' op key 'moves' of attribute 'commsched.reorder_info' must be an i64, not 1.500000e+00 : f64)
+%0 = arith.negf %x {commsched.reorder_info = {$times, moves = 1.5}} : tensor<4xf32>
+$error('arith.negf' op key 'limiting_factor' of attribute 'commsched.reorder_info' must be a string, not 1 : i64)
+%0 = arith.negf %x {commsched.reorder_info = {$times, moves = 0 : i64, grouped = 0 : i64, limiting_factor = 1 : i64}} : tensor<4xf32>
+$error('arith.negf' op attribute 'commsched.baseline_peak_bytes' belongs on a function)
 %0 = arith.negf %x {commsched.baseline_peak_bytes = 1 : i64} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.over_budget_bytes' belongs on a function}}
+$error('arith.negf' op attribute 'commsched.over_budget_bytes' belongs on a function)
 %0 = arith.negf %x {commsched.over_budget_bytes = 1 : i64} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op unknown attribute 'commsched.runtime'}}
+$error('arith.negf' op unknown attribute 'commsched.runtime')
 %0 = arith.negf %x {commsched.runtime = 1 : i64} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.role' belongs on an argument, not on an operation}}
+$error('arith.negf' op attribute 'commsched.role' belongs on an argument, not on an operation)
 %0 = arith.negf %x {commsched.role = "input"} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.freeable' belongs on an argument, not on an operation}}
+$error('arith.negf' op attribute 'commsched.freeable' belongs on an argument, not on an operation)
 %0 = arith.negf %x {commsched.freeable} : tensor<4xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.pure' belongs on a call}}
+$error('arith.negf' op attribute 'commsched.pure' belongs on a call)
 %0 = arith.negf %x {commsched.pure} : tensor<4xf32>
-// expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must be an array of i64, not 4 : i64}}
+$error('commsched.compute' op attribute 'commsched.size_hints' of the results must be an array of i64, not 4 : i64)
 %0 = commsched.compute "op"(%t_xf32) {commsched.size_hints = 4 : i64} : (tensor<?xf32>) -> tensor<?xf32>
-// expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results must not be negative, but has -1}}
+$error('commsched.compute' op attribute 'commsched.size_hints' of the results must not be negative, but has -1)
 %0 = commsched.compute "op"(%t_xf32) {commsched.size_hints = array<i64: -1>} : (tensor<?xf32>) -> tensor<?xf32>
-// expected-error@below {{'commsched.compute' op attribute 'commsched.size_hints' of the results has 1 entries for 2 dynamic dimensions}}
+$error('commsched.compute' op attribute 'commsched.size_hints' of the results has 1 entries for 2 dynamic dimensions)
 %0 = commsched.compute "op"(%t_xf32) {commsched.size_hints = array<i64: 4>} : (tensor<?xf32>) -> tensor<?x?xf32>
-// expected-error@below {{'arith.negf' op attribute 'commsched.implementation' belongs on a collective that starts communication}}
+$error('arith.negf' op attribute 'commsched.implementation' belongs on a collective that starts communication)
 %0 = arith.negf %x {commsched.implementation = "nccl"} : tensor<4xf32>

@@ -9,74 +9,32 @@ commsched.group @dp size(2)
 // A group of one delivers what was sent.
 //===----------------------------------------------------------------------===//
 
-// CHECK-LABEL: func.func @group_of_one_all_gather(
-// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
-// CHECK-NEXT: return %[[X]]
-func.func @group_of_one_all_gather(%x: !t) -> !t {
+// CHECK-LABEL: func.func @group_of_one(
+// CHECK-SAME: %[[X:.+]]: tensor<4xf32>, %[[Y:.+]]: tensor<i8>, %[[M:.+]]: tensor<4x3xf32>
+// CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[Y]], %[[X]], %[[X]], %[[M]], %[[M]]
+func.func @group_of_one(%x: !t, %y: tensor<i8>, %m: tensor<4x3xf32>)
+    -> (!t, !t, !t, tensor<i8>, !t, !t, tensor<4x3xf32>, tensor<4x3xf32>) {
   %0 = commsched.all_gather %x on @self dim(0) : !t -> !future
   %1 = commsched.wait %0 : !future
-  return %1 : !t
-}
-
-// CHECK-LABEL: func.func @group_of_one_reduce_scatter(
-// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
-// CHECK-NEXT: return %[[X]]
-func.func @group_of_one_reduce_scatter(%x: !t) -> !t {
-  %0 = commsched.reduce_scatter %x on @self reduction(avg) dim(0)
-      : !t -> !future
-  %1 = commsched.wait %0 : !future
-  return %1 : !t
-}
-
-// CHECK-LABEL: func.func @group_of_one_all_reduce(
-// CHECK-SAME: %[[X:.+]]: tensor<4xf32>, %[[Y:.+]]: tensor<i8>
-// CHECK-NEXT: return %[[X]], %[[Y]]
-func.func @group_of_one_all_reduce(%x: !t, %y: tensor<i8>) -> (!t, tensor<i8>) {
-  %0 = commsched.all_reduce %x, %y on @self reduction(sum)
+  %2 = commsched.reduce_scatter %x on @self reduction(avg) dim(0) : !t -> !future
+  %3 = commsched.wait %2 : !future
+  %4 = commsched.all_reduce %x, %y on @self reduction(sum)
       : !t, tensor<i8> -> !commsched.future<!t, tensor<i8>>
-  %1:2 = commsched.wait %0 : !commsched.future<!t, tensor<i8>>
-  return %1#0, %1#1 : !t, tensor<i8>
-}
-
-// CHECK-LABEL: func.func @group_of_one_all_to_all(
-// CHECK-SAME: %[[X:.+]]: tensor<4x3xf32>
-// CHECK-NEXT: return %[[X]], %[[X]]
-func.func @group_of_one_all_to_all(%x: tensor<4x3xf32>)
-    -> (tensor<4x3xf32>, tensor<4x3xf32>) {
-  %0 = commsched.all_to_all %x on @self split_dim(0) concat_dim(1)
+  %5:2 = commsched.wait %4 : !commsched.future<!t, tensor<i8>>
+  %6 = commsched.broadcast %x on @self root(0) : !t -> !future
+  %7 = commsched.wait %6 : !future
+  %8 = commsched.permute %x on @self pairs(dense<0> : tensor<1x2xi64>) : !t -> !future
+  %9 = commsched.wait %8 : !future
+  commsched.barrier on @self
+  %10 = commsched.all_to_all %m on @self split_dim(0) concat_dim(1)
       : tensor<4x3xf32> -> !commsched.future<tensor<4x3xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4x3xf32>>
-  %2 = commsched.all_to_all %x on @self split_dim(0) concat_dim(0)
+  %11 = commsched.wait %10 : !commsched.future<tensor<4x3xf32>>
+  %12 = commsched.all_to_all %m on @self split_dim(0) concat_dim(0)
       input_splits([4]) output_splits([4])
       : tensor<4x3xf32> -> !commsched.future<tensor<4x3xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<4x3xf32>>
-  return %1, %3 : tensor<4x3xf32>, tensor<4x3xf32>
-}
-
-// CHECK-LABEL: func.func @group_of_one_broadcast(
-// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
-// CHECK-NEXT: return %[[X]]
-func.func @group_of_one_broadcast(%x: !t) -> !t {
-  %0 = commsched.broadcast %x on @self root(0) : !t -> !future
-  %1 = commsched.wait %0 : !future
-  return %1 : !t
-}
-
-// CHECK-LABEL: func.func @group_of_one_permute(
-// CHECK-SAME: %[[X:.+]]: tensor<4xf32>
-// CHECK-NEXT: return %[[X]]
-func.func @group_of_one_permute(%x: !t) -> !t {
-  %0 = commsched.permute %x on @self pairs(dense<0> : tensor<1x2xi64>)
-      : !t -> !future
-  %1 = commsched.wait %0 : !future
-  return %1 : !t
-}
-
-// CHECK-LABEL: func.func @group_of_one_barrier(
-// CHECK-NEXT: return
-func.func @group_of_one_barrier() {
-  commsched.barrier on @self
-  return
+  %13 = commsched.wait %12 : !commsched.future<tensor<4x3xf32>>
+  return %1, %3, %5#0, %5#1, %7, %9, %11, %13
+      : !t, !t, !t, tensor<i8>, !t, !t, tensor<4x3xf32>, tensor<4x3xf32>
 }
 
 // The user in between sees the operand, whichever order the two are in.

@@ -32,56 +32,32 @@ func.func @group_c1() {
 }
 
 "foreign.program"() ({
-  // @group_c1_unregistered_parent
   // expected-error@below {{'commsched.group' op must be declared at module level, not inside 'foreign.program' (C1)}}
   commsched.group @dp size(2)
 }) : () -> ()
-
-// @group_c2
-// expected-error@below {{'commsched.group' op size(0) must be at least 1 (C2)}}
+$error('commsched.group' op size(0) must be at least 1 (C2))
 commsched.group @dp size(0)
-
-// @group_c2_negative
-// expected-error@below {{'commsched.group' op size(-8) must be at least 1 (C2)}}
+$error('commsched.group' op size(-8) must be at least 1 (C2))
 commsched.group @dp size(-8)
-
-// @group_c3
-// expected-error@below {{'commsched.group' op ranks_per_node(9) must be in [1, 8] (C3)}}
+$error('commsched.group' op ranks_per_node(9) must be in [1, 8] (C3))
 commsched.group @dp size(8) ranks_per_node(9)
-
-// @group_c3_zero
-// expected-error@below {{'commsched.group' op ranks_per_node(0) must be in [1, 8] (C3)}}
+$error('commsched.group' op ranks_per_node(0) must be in [1, 8] (C3))
 commsched.group @dp size(8) ranks_per_node(0)
-
-// @group_c4
-// expected-error@below {{'commsched.group' op stride(0) must be at least 1 (C4)}}
+$error('commsched.group' op stride(0) must be at least 1 (C4))
 commsched.group @dp size(8) stride(0)
-
-// @group_c4_stride_and_ranks
-// expected-error@below {{'commsched.group' op has both 'stride' and 'ranks' (C4)}}
+$error('commsched.group' op has both 'stride' and 'ranks' (C4))
 commsched.group @dp size(2) stride(2) ranks(dense<[[0, 1]]> : tensor<1x2xi64>)
-
-// @group_c5_columns
-// expected-error@below {{'commsched.group' op 'ranks' must have the shape Nx3 for a group of size 3, not 'tensor<1x2xi64>' (C5)}}
+$error('commsched.group' op 'ranks' must have the shape Nx3 for a group of size 3, not 'tensor<1x2xi64>' (C5))
 commsched.group @dp size(3) ranks(dense<[[0, 1]]> : tensor<1x2xi64>)
-
-// @group_c5_dimensions
-// expected-error@below {{'commsched.group' op 'ranks' must have the shape Nx2 for a group of size 2, not 'tensor<2xi64>' (C5)}}
+$error('commsched.group' op 'ranks' must have the shape Nx2 for a group of size 2, not 'tensor<2xi64>' (C5))
 commsched.group @dp size(2) ranks(dense<[0, 1]> : tensor<2xi64>)
-
-// @group_c5_no_row
-// expected-error@below {{'commsched.group' op 'ranks' must have the shape Nx2 for a group of size 2, not 'tensor<0x2xi64>' (C5)}}
+$error('commsched.group' op 'ranks' must have the shape Nx2 for a group of size 2, not 'tensor<0x2xi64>' (C5))
 commsched.group @dp size(2) ranks(dense<> : tensor<0x2xi64>)
-
-// @group_c6_negative
-// expected-error@below {{'commsched.group' op 'ranks' lists the negative rank -1 (C6)}}
+$error('commsched.group' op 'ranks' lists the negative rank -1 (C6))
 commsched.group @dp size(2) ranks(dense<[[0, -1]]> : tensor<1x2xi64>)
-
-// @group_c6_twice
-// expected-error@below {{'commsched.group' op 'ranks' lists rank 1 twice (C6)}}
+$error('commsched.group' op 'ranks' lists rank 1 twice (C6))
 commsched.group @dp size(2) ranks(dense<[[0, 1], [2, 1]]> : tensor<2x2xi64>)
 
-  // @group_twice
   // expected-note@below {{see existing symbol definition here}}
   commsched.group @dp size(2)
   // expected-error@below {{redefinition of symbol named 'dp'}}
@@ -115,8 +91,7 @@ func.func @rank_c1() -> index {
     "other.region"(%x) ({
     ^bb0(%a: tensor<4xf32>):
       // expected-error@below {{'commsched.all_reduce' op names the group @g, which cannot be looked up in a region of 'other.region': that is not registered, and may have symbols of its own (C1)}}
-      %f = commsched.all_reduce %a on @g reduction(sum)
-          : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+      %f = commsched.all_reduce %a on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
       %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
       "other.yield"(%w) : (tensor<4xf32>) -> ()
     }) : (tensor<4xf32>) -> ()

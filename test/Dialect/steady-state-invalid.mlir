@@ -1,21 +1,8 @@
 // RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
-commsched.group @dp size(4)
-
-func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-
-func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-    -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
-
-// expected-error@below {{'func.func' op carries a collective in flight in argument 0 of 'func.func' that is never waited for (C2)}}
-func.func @epilogue(
-    // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>)
-    attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}} {
-  return
-}
-
-// -----
+LET $in(ROLE) attributes {commsched.steady_state = {step = @step, role = "ROLE", depth = 2 : i64}}
+LET $prologue func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
+      -> !commsched.future<tensor<4xf32>> $in(prologue)
 
 commsched.group @dp size(4)
 ROW
@@ -23,12 +10,19 @@ ROW
 // -----
 
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-    -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$prologue
+  // expected-error@below {{'func.func' op carries a collective in flight in argument 0 of 'func.func' that is never waited for (C2)}}
 func.func @epilogue(
     // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>)
-    attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}} {
+    %reducing: !commsched.future<tensor<4xf32>>) $in(epilogue) {
+  return
+}
+
+func.func private @step(tensor<4xf32>) -> tensor<4xf32>
+$prologue
+func.func @epilogue(
+    // expected-note@below {{the future comes from here}}
+    %reducing: !commsched.future<tensor<4xf32>>) $in(epilogue) {
   // expected-note@below {{the first wait is here}}
   %0 = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
   // expected-error@below {{'commsched.wait' op waits a second time for the future of argument 0 of 'func.func' (C2)}}
@@ -37,13 +31,10 @@ func.func @epilogue(
 }
 
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-    -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$prologue
 func.func @steady(
     // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>, %x: tensor<4xf32> {commsched.step_argument = 0 : i64})
-    -> !commsched.future<tensor<4xf32>>
-    attributes {commsched.steady_state = {step = @step, role = "steady", depth = 2 : i64}} {
+    %reducing: !commsched.future<tensor<4xf32>>, %x: tensor<4xf32> {commsched.step_argument = 0 : i64}) -> !commsched.future<tensor<4xf32>> $in(steady) {
   // expected-note@below {{the first wait is here}}
   %0 = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
   // expected-error@below {{'func.return' op hands over the future of argument 0 of 'func.func' a second time (C2)}}
@@ -51,16 +42,12 @@ func.func @steady(
 }
 
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-    -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$prologue
 func.func @steady(
-    %reducing: !commsched.future<tensor<4xf32>>, %x: tensor<4xf32> {commsched.step_argument = 0 : i64})
-    -> !commsched.future<tensor<4xf32>>
-    attributes {commsched.steady_state = {step = @step, role = "steady", depth = 2 : i64}} {
+    %reducing: !commsched.future<tensor<4xf32>>, %x: tensor<4xf32> {commsched.step_argument = 0 : i64}) -> !commsched.future<tensor<4xf32>> $in(steady) {
   %0 = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
   // expected-note@below {{the collective starts here}}
-  %next = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %next = commsched.all_reduce %x on @dp reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   // expected-note@below {{the first wait is here}}
   %1 = commsched.wait %next : !commsched.future<tensor<4xf32>>
   // expected-error@below {{'func.return' op hands over the future of 'commsched.all_reduce' a second time (C2)}}
@@ -68,12 +55,10 @@ func.func @steady(
 }
 
 func.func private @step(tensor<4xf32>, i1) -> tensor<4xf32>
-func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-    -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$prologue
 func.func @epilogue(
     // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>, %condition: i1 {commsched.step_argument = 1 : i64})
-    attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}} {
+    %reducing: !commsched.future<tensor<4xf32>>, %condition: i1 {commsched.step_argument = 1 : i64}) $in(epilogue) {
   scf.if %condition {
     // expected-error@below {{'commsched.wait' op waits in another block for the future of argument 0 of 'func.func', which must be waited for in its own block (C3)}}
     %0 = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
@@ -82,41 +67,32 @@ func.func @epilogue(
 }
 
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-    -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$prologue
 func.func private @consume(!commsched.future<tensor<4xf32>>)
 func.func @epilogue(
     // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>)
-    attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}} {
+    %reducing: !commsched.future<tensor<4xf32>>) $in(epilogue) {
   // expected-error@below {{'func.call' op uses the future of argument 0 of 'func.func', which only a wait may consume (C3)}}
   call @consume(%reducing) : (!commsched.future<tensor<4xf32>>) -> ()
   return
 }
 
 func.func @loop(%x: tensor<4xf32>, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %future = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %future = commsched.all_reduce %x on @dp reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   // expected-error@below {{'scf.for' op carries a collective in flight in result 0 of 'scf.for' that is never waited for (C2)}}
   // expected-note@below {{the future comes from here}}
-  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
+  %last = scf.for %i = %n to %n step %n iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
     scf.yield %f : !commsched.future<tensor<4xf32>>
   } {commsched.pipelined}
   return
 }
 
 func.func @loop(%x: tensor<4xf32>, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %future = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %future = commsched.all_reduce %x on @dp reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   // expected-error@below {{'scf.for' op carries a collective in flight in argument 1 of 'scf.for' that is never waited for (C2)}}
   // expected-note@below {{the future comes from here}}
-  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
-    %next = commsched.all_reduce %x on @dp reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %last = scf.for %i = %n to %n step %n iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
+    %next = commsched.all_reduce %x on @dp reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
     scf.yield %next : !commsched.future<tensor<4xf32>>
   } {commsched.pipelined}
   %0 = commsched.wait %last : !commsched.future<tensor<4xf32>>
@@ -124,13 +100,10 @@ func.func @loop(%x: tensor<4xf32>, %n: index) {
 }
 
 func.func @loop(%x: tensor<4xf32>, %n: index) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
   // expected-note@below {{the collective starts here}}
-  %future = commsched.all_reduce %x on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %future = commsched.all_reduce %x on @dp reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   // expected-note@below {{it is first handed over here}}
-  %last = scf.for %i = %c0 to %n step %c1 iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
+  %last = scf.for %i = %n to %n step %n iter_args(%f = %future) -> !commsched.future<tensor<4xf32>> {
     scf.yield %f : !commsched.future<tensor<4xf32>>
   } {commsched.pipelined}
   // expected-error@below {{'commsched.wait' op waits a second time for the future of 'commsched.all_reduce' (C2)}}
@@ -148,52 +121,43 @@ ROW
 // -----
 
   // expected-note@below {{the prologue is here}}
-  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-      -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  $prologue
   // expected-error@below {{'func.func' op has type '!commsched.future<tensor<8xf32>>' for argument 0, but the state of the prologue '@prologue' has '!commsched.future<tensor<4xf32>>' (C5)}}
-  func.func private @epilogue(!commsched.future<tensor<8xf32>>)
-      attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}}
+  func.func private @epilogue(!commsched.future<tensor<8xf32>>) $in(epilogue)
 
   // expected-note@below {{the prologue is here}}
-  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-      -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  $prologue
   // expected-error@below {{'func.func' op has 0 results, but the state of the prologue '@prologue' has 1 values (C5)}}
-  func.func private @steady(!commsched.future<tensor<4xf32>>)
-      attributes {commsched.steady_state = {step = @step, role = "steady", depth = 2 : i64}}
+  func.func private @steady(!commsched.future<tensor<4xf32>>) $in(steady)
 
   // expected-note@below {{the prologue is here}}
-  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-      -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  $prologue
   // expected-error@below {{'func.func' op has depth 3, but its prologue has 2}}
   func.func private @epilogue(!commsched.future<tensor<4xf32>>)
       attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 3 : i64}}
 
-// expected-error@below {{'func.func' op is the epilogue of @step, which has no prologue}}
-func.func private @epilogue(!commsched.future<tensor<4xf32>>)
-    attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}}
+$error('func.func' op is the epilogue of @step, which has no prologue)
+func.func private @epilogue(!commsched.future<tensor<4xf32>>) $in(epilogue)
 
   // expected-note@below {{the first one is here}}
-  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-      -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  $prologue
   // expected-error@below {{'func.func' op is a second prologue of @step}}
-  func.func private @again() -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  func.func private @again() -> !commsched.future<tensor<4xf32>> $in(prologue)
 
-// expected-error@below {{'func.func' op argument 0 is behind the state, but lacks 'commsched.step_argument'}}
-func.func private @prologue(tensor<4xf32>) attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$error('func.func' op argument 0 is behind the state, but lacks 'commsched.step_argument')
+func.func private @prologue(tensor<4xf32>) $in(prologue)
 
-// expected-error@below {{'func.func' op argument 0 is of repetition 1, but the prologue of depth 2 has 1}}
-func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 1 : i64}) attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$error('func.func' op argument 0 is of repetition 1, but the prologue of depth 2 has 1)
+func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 1 : i64}) $in(prologue)
 
-  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-      -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  $prologue
   // expected-error@below {{'func.func' op argument 0 is state, but has 'commsched.step_argument'}}
-  func.func private @epilogue(!commsched.future<tensor<4xf32>> {commsched.step_argument = 0 : i64})
-      attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}}
+  func.func private @epilogue(!commsched.future<tensor<4xf32>> {commsched.step_argument = 0 : i64}) $in(epilogue)
 
-// expected-error@below {{'func.func' op attribute 'commsched.step_argument' of argument 0 needs 'commsched.steady_state' on the function}}
+$error('func.func' op attribute 'commsched.step_argument' of argument 0 needs 'commsched.steady_state' on the function)
 func.func private @plain(tensor<4xf32> {commsched.step_argument = 0 : i64})
 
-// expected-error@below {{'func.func' op attribute 'commsched.repetition' of result 0 must be an i64 that is not negative, not "last"}}
+$error('func.func' op attribute 'commsched.repetition' of result 0 must be an i64 that is not negative, not "last")
 func.func private @plain() -> (tensor<4xf32> {commsched.repetition = "last"})
 
 // -----
@@ -202,28 +166,28 @@ ROW
 
 // -----
 
-// expected-error@below {{'func.func' op attribute 'commsched.steady_state' names the step @step, which is no function of the module}}
-func.func private @prologue() attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+$error('func.func' op attribute 'commsched.steady_state' names the step @step, which is no function of the module)
+func.func private @prologue() $in(prologue)
 
-// expected-error@below {{'func.func' op attribute 'commsched.steady_state' must be a dictionary, not 2 : i64}}
+$error('func.func' op attribute 'commsched.steady_state' must be a dictionary, not 2 : i64)
 func.func private @steady() attributes {commsched.steady_state = 2 : i64}
 
-// expected-error@below {{'func.func' op attribute 'commsched.steady_state' has the unknown key 'way'; it takes 'step', 'role' and 'depth'}}
+$error('func.func' op attribute 'commsched.steady_state' has the unknown key 'way'; it takes 'step', 'role' and 'depth')
 func.func private @steady() attributes {commsched.steady_state = {step = @step, role = "steady", depth = 2 : i64, way = 1 : i64}}
 
-// expected-error@below {{'func.func' op attribute 'commsched.steady_state' lacks the key 'depth'}}
+$error('func.func' op attribute 'commsched.steady_state' lacks the key 'depth')
 func.func private @steady() attributes {commsched.steady_state = {step = @step, role = "steady"}}
 
-// expected-error@below {{'func.func' op attribute 'commsched.steady_state' has the step "step", which is no symbol}}
+$error('func.func' op attribute 'commsched.steady_state' has the step "step", which is no symbol)
 func.func private @steady() attributes {commsched.steady_state = {step = "step", role = "steady", depth = 2 : i64}}
 
-// expected-error@below {{'func.func' op attribute 'commsched.steady_state' has the role "last", which is none of "prologue", "steady", "epilogue"}}
-func.func private @steady() attributes {commsched.steady_state = {step = @step, role = "last", depth = 2 : i64}}
+$error('func.func' op attribute 'commsched.steady_state' has the role "last", which is none of "prologue", "steady", "epilogue")
+func.func private @steady() $in(last)
 
-// expected-error@below {{'func.func' op attribute 'commsched.steady_state' has the depth 1 : i64, which is no i64 of at least 2}}
+$error('func.func' op attribute 'commsched.steady_state' has the depth 1 : i64, which is no i64 of at least 2)
 func.func private @steady() attributes {commsched.steady_state = {step = @step, role = "steady", depth = 1 : i64}}
 
-// expected-error@below {{'builtin.module' op attribute 'commsched.steady_state' belongs on a function}}
+$error('builtin.module' op attribute 'commsched.steady_state' belongs on a function)
 module attributes {commsched.steady_state} {
 }
 
@@ -250,17 +214,15 @@ ROW
   // expected-note@below {{the step is here}}
   func.func private @step(tensor<4xf32>) -> tensor<4xf32>
   // expected-error@below {{'func.func' op argument 0 has 'commsched.step_argument' 0 and type 'tensor<8xf32>', but that of the step '@step' has type 'tensor<4xf32>'}}
-  func.func private @prologue(tensor<8xf32> {commsched.step_argument = 0 : i64}) attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  func.func private @prologue(tensor<8xf32> {commsched.step_argument = 0 : i64}) $in(prologue)
 
   // expected-note@below {{the step is here}}
   func.func private @step(tensor<4xf32>) -> tensor<4xf32>
   // expected-error@below {{'func.func' op argument 0 has 'commsched.step_argument' 1, but the step '@step' has 1}}
-  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 1 : i64}) attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 1 : i64}) $in(prologue)
 
   // expected-note@below {{the step is here}}
   func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-  func.func private @prologue(tensor<4xf32> {commsched.step_argument = 0 : i64, commsched.repetition = 0 : i64})
-      -> !commsched.future<tensor<4xf32>> attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}}
+  $prologue
   // expected-error@below {{'func.func' op result 0 has 'commsched.step_result' 0 and type 'tensor<8xf32>', but that of the step '@step' has type 'tensor<4xf32>'}}
-  func.func private @epilogue(!commsched.future<tensor<4xf32>>) -> (tensor<8xf32> {commsched.step_result = 0 : i64})
-      attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}}
+  func.func private @epilogue(!commsched.future<tensor<4xf32>>) -> (tensor<8xf32> {commsched.step_result = 0 : i64}) $in(epilogue)

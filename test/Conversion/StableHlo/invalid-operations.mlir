@@ -4,13 +4,22 @@
 // RUN:   --convert-stablehlo-to-commsched --commsched-pipeline \
 // RUN:   --convert-commsched-to-stablehlo
 
+LET $groups channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids
+LET $gather(X) "stablehlo.all_gather"(X) <{all_gather_dim = 0 : i64, $groups}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
+LET $start(F = X) F = "stablehlo.async_start"(X) ({
+  ^bb0(%a: tensor<4x4xf32>):
+    %b = $gather(%a)
+    "stablehlo.return"(%b) : (tensor<16x4xf32>) -> ()
+  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
+LET $sum ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+    "stablehlo.return"(%s) : (tensor<f32>) -> ()
+  })
+
 func.func @future_returned(%x: tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>> {
   // expected-note @below {{the collective starts here}}
-  %f = "stablehlo.async_start"(%x) ({
-  ^bb0(%af: tensor<4x4xf32>):
-    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
-    "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
+  $start(%f = %x)
   // expected-error @below {{'func.return' op returns the future of 'stablehlo.async_start', which must be waited for in its own block (C3)}}
   return %f : !stablehlo.future<tensor<16x4xf32>>
 }
@@ -29,11 +38,7 @@ func.func @future_argument(%f: !stablehlo.future<tensor<16x4xf32>>) -> tensor<16
 // expected-error @below {{'builtin.module' op attribute 'mhlo.num_partitions' must be a number from 1 to 2147483647, not -4 : i32}}
 module attributes {mhlo.num_partitions = -4 : i32} {
   func.func @partitions_negative(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
-    %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%s) : (tensor<f32>) -> ()
-    }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+    %r = "stablehlo.all_reduce"(%x) <{$groups}> $sum : (tensor<4x4xf32>) -> tensor<4x4xf32>
     return %r : tensor<4x4xf32>
   }
 }
@@ -42,7 +47,7 @@ module attributes {mhlo.num_partitions = -4 : i32} {
 
 func.func @all_to_all_indivisible(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {
   // expected-error @below {{'stablehlo.all_to_all' op splits 'tensor<6x4xf32>' along dimension 0 among the devices of a group, of which there are 4}}
-  %r = "stablehlo.all_to_all"(%x) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %r = "stablehlo.all_to_all"(%x) <{split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 4 : i64, $groups}> : (tensor<6x4xf32>) -> tensor<6x4xf32>
   return %r : tensor<6x4xf32>
 }
 
@@ -57,30 +62,18 @@ func.func @row(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<i1>,
 // -----
 
   // expected-error @below {{'stablehlo.async_start' op starts a collective that is never waited for (C2)}}
-  %f = "stablehlo.async_start"(%x) ({
-  ^bb0(%af: tensor<4x4xf32>):
-    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
-    "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
+  $start(%f = %x)
   %r = "stablehlo.tanh"(%x) : (tensor<4x4xf32>) -> tensor<4x4xf32>
 
   // expected-note @below {{the collective starts here}}
-  %f = "stablehlo.async_start"(%x) ({
-  ^bb0(%af: tensor<4x4xf32>):
-    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
-    "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
+  $start(%f = %x)
   // expected-note @below {{the first wait is here}}
   %q = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
   // expected-error @below {{'stablehlo.async_done' op waits a second time for the future of 'stablehlo.async_start' (C2)}}
   %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
 
   // expected-note @below {{the collective starts here}}
-  %f = "stablehlo.async_start"(%x) ({
-  ^bb0(%af: tensor<4x4xf32>):
-    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
-    "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
+  $start(%f = %x)
   %r = "stablehlo.if"(%c) ({
   // expected-error @below {{'stablehlo.async_done' op waits in another block for the future of 'stablehlo.async_start', which must be waited for in its own block (C3)}}
   %d = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
@@ -90,11 +83,7 @@ func.func @row(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<i1>,
   }) : (tensor<i1>) -> tensor<16x4xf32>
 
   // expected-note @below {{the collective starts here}}
-  %f = "stablehlo.async_start"(%x) ({
-  ^bb0(%af: tensor<4x4xf32>):
-    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
-    "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
+  $start(%f = %x)
   // expected-error @below {{'stablehlo.optimization_barrier' op uses the future of 'stablehlo.async_start', which only a wait may consume (C3)}}
   %h = "stablehlo.optimization_barrier"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> !stablehlo.future<tensor<16x4xf32>>
   %r = "stablehlo.async_done"(%h) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
@@ -103,7 +92,7 @@ func.func @row(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<i1>,
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     // expected-note @below {{the collective is here}}
-    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
+    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, $groups}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
     "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<8x4xf32>>
   %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<8x4xf32>>) -> tensor<16x4xf32>
@@ -111,7 +100,7 @@ func.func @row(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<i1>,
   %f = "stablehlo.async_start"(%x) ({
   ^bb0(%af: tensor<4x4xf32>):
     // expected-note @below {{the collective is here}}
-    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
+    %gf = "stablehlo.all_gather"(%af) <{all_gather_dim = 0 : i64, $groups}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
     "stablehlo.return"(%gf) : (tensor<16x4xf32>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
   // expected-error @below {{'stablehlo.async_done' op delivers 'tensor<16x4xi32>', but its collective 'tensor<16x4xf32>'}}
@@ -121,42 +110,22 @@ func.func @row(%x: tensor<4x4xf32>, %y: tensor<16x4xf32>, %c: tensor<i1>,
   %r = "stablehlo.custom_call"(%x, %x, %i, %i, %i, %i) <{api_version = 4 : i32, backend_config = {replica_groups = 3 : i64}, call_target_name = "ragged_all_to_all"}> : (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xi64>, tensor<4xi64>, tensor<4xi64>, tensor<4xi64>) -> tensor<4x4xf32>
 
   // expected-error @below {{'stablehlo.all_reduce' op has the attribute 'stablehlo.properties', which only starts of the dialect have}}
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) {stablehlo.properties = {x = 1 : i64}, stablehlo.async = 3 : i64, commsched.name = "n", stablehlo.named} : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = "stablehlo.all_reduce"(%x) <{$groups}> $sum {stablehlo.properties = {x = 1 : i64}, stablehlo.async = 3 : i64, commsched.name = "n", stablehlo.named} : (tensor<4x4xf32>) -> tensor<4x4xf32>
 
   %f = "sdy.manual_computation"(%x) <{in_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>, manual_axes = #sdy<manual_axes{"x"}>, out_shardings = #sdy.sharding_per_value<[<@m, [{}]>]>}> ({
   ^bb0(%p: tensor<4x4xf32>):
   // expected-note @below {{the collective starts here}}
-  %g = "stablehlo.async_start"(%p) ({
-  ^bb0(%ag: tensor<4x4xf32>):
-    %gg = "stablehlo.all_gather"(%ag) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids}> : (tensor<4x4xf32>) -> tensor<16x4xf32>
-    "stablehlo.return"(%gg) : (tensor<16x4xf32>) -> ()
-  }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
+  $start(%g = %p)
     // expected-error @below {{'sdy.return' op returns the future of 'stablehlo.async_start', which must be waited for in its own block (C3)}}
     "sdy.return"(%g) : (!stablehlo.future<tensor<16x4xf32>>) -> ()
   }) : (tensor<4x4xf32>) -> !stablehlo.future<tensor<16x4xf32>>
   %r = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<16x4xf32>>) -> tensor<16x4xf32>
 
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'channel_handle' must be a #stablehlo.channel_handle<handle = H, type = T>, not #stablehlo.channel_handle<handle = one>}}
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = one>}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = one>}> $sum : (tensor<4x4xf32>) -> tensor<4x4xf32>
 
   // expected-error @below {{'stablehlo.all_reduce' op attribute 'replica_groups' must be a matrix of i64, not dense_resource<groups> : tensor<1x4xi64>}}
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense_resource<groups> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense_resource<groups> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> $sum : (tensor<4x4xf32>) -> tensor<4x4xf32>
 
   // expected-error @below {{'stablehlo.all_reduce' op 'replica_groups' lists the device 9223372036854775807 in group 0, but there are at most 16777216 devices}}
-  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 9223372036854775807]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> ({
-  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-    %s = "stablehlo.add"(%a, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%s) : (tensor<f32>) -> ()
-  }) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r = "stablehlo.all_reduce"(%x) <{replica_groups = dense<[[0, 9223372036854775807]]> : tensor<1x2xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids}> $sum : (tensor<4x4xf32>) -> tensor<4x4xf32>

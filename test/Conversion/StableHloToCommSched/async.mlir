@@ -49,22 +49,3 @@ func.func @several(%x: tensor<2xf32>, %y: tensor<3xi8>) -> (tensor<4xf32>, tenso
     : (!stablehlo.future<tensor<4xf32>, tensor<6xi8>>) -> (tensor<4xf32>, tensor<6xi8>)
   return %1#0, %1#1 : tensor<4xf32>, tensor<6xi8>
 }
-
-// What is no collective stays asynchronous.
-
-// CHECK-LABEL: func.func @slice(
-// CHECK: "stablehlo.async_start"
-// CHECK: "stablehlo.slice"
-// CHECK: "stablehlo.async_done"
-func.func @slice(%x: tensor<8xf32>) -> tensor<4xf32> {
-  %0 = "stablehlo.async_start"(%x) ({
-  ^bb0(%p: tensor<8xf32>):
-    %2 = "stablehlo.slice"(%p) <{
-      limit_indices = array<i64: 4>, start_indices = array<i64: 0>,
-      strides = array<i64: 1>
-    }> : (tensor<8xf32>) -> tensor<4xf32>
-    "stablehlo.return"(%2) : (tensor<4xf32>) -> ()
-  }) : (tensor<8xf32>) -> !stablehlo.future<tensor<4xf32>>
-  %1 = "stablehlo.async_done"(%0) : (!stablehlo.future<tensor<4xf32>>) -> tensor<4xf32>
-  return %1 : tensor<4xf32>
-}

@@ -42,51 +42,6 @@ func.func @several(%x: tensor<8xf32>, %y: tensor<2x3xi32>)
   return %0#0, %0#1 : tensor<32xf32>, tensor<8x3xi32>
 }
 
-// CHECK-LABEL: func.func @reduce_scatter(
-// CHECK: commsched.reduce_scatter %{{.*}} on @replica_groups_0 reduction(max) dim(1)
-// CHECK-SAME: : tensor<2x8xbf16> -> !commsched.future<tensor<2x2xbf16>>
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: return
-func.func @reduce_scatter(%x: tensor<2x8xbf16>) -> tensor<2x2xbf16> {
-  %0 = "stablehlo.reduce_scatter"(%x) <{
-    channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
-    replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>,
-    scatter_dimension = 1 : i64,
-    use_global_device_ids
-  }> ({
-  ^bb0(%a: tensor<bf16>, %b: tensor<bf16>):
-    %c = "stablehlo.maximum"(%a, %b) : (tensor<bf16>, tensor<bf16>) -> tensor<bf16>
-    "stablehlo.return"(%c) : (tensor<bf16>) -> ()
-  }) : (tensor<2x8xbf16>) -> tensor<2x2xbf16>
-  return %0 : tensor<2x2xbf16>
-}
-
-// With one replica, the ids of an all_to_all are those of an all_gather.
-
-// CHECK-LABEL: func.func @all_to_all(
-// CHECK: commsched.all_to_all %{{.*}} on @replica_groups_0 split_dim(1) concat_dim(0)
-// CHECK-SAME: : tensor<2x64xf32> -> !commsched.future<tensor<8x16xf32>>
-func.func @all_to_all(%x: tensor<2x64xf32>) -> tensor<8x16xf32> {
-  %0 = "stablehlo.all_to_all"(%x) <{
-    channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
-    concat_dimension = 0 : i64,
-    replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>,
-    split_count = 4 : i64,
-    split_dimension = 1 : i64
-  }> : (tensor<2x64xf32>) -> tensor<8x16xf32>
-  return %0 : tensor<8x16xf32>
-}
-
-// CHECK-LABEL: func.func @broadcast(
-// CHECK: commsched.broadcast %{{.*}} on @{{.*}} root(0)
-func.func @broadcast(%x: tensor<2x64xf32>) -> tensor<2x64xf32> {
-  %0 = "stablehlo.collective_broadcast"(%x) <{
-    channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
-    replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>
-  }> : (tensor<2x64xf32>) -> tensor<2x64xf32>
-  return %0 : tensor<2x64xf32>
-}
-
 // CHECK-LABEL: func.func @permute(
 // CHECK: commsched.permute %{{.*}} on @all_devices pairs(dense<{{\[\[}}0, 1], [1, 0]]> : tensor<2x2xi64>)
 func.func @permute(%x: tensor<2x64xf32>) -> tensor<2x64xf32> {
@@ -118,37 +73,6 @@ func.func @ragged(%x: tensor<8x32xf32>, %o: tensor<16x32xf32>,
   }> : (tensor<8x32xf32>, tensor<16x32xf32>, tensor<4xi32>, tensor<4xi32>,
         tensor<4xi32>, tensor<4xi32>) -> tensor<16x32xf32>
   return %0 : tensor<16x32xf32>
-}
-
-// A loop's body is converted in place.
-
-// CHECK-LABEL: func.func @loop(
-// CHECK: "stablehlo.while"
-// CHECK: %[[F:.*]] = commsched.permute
-// CHECK-NEXT: %[[W:.*]] = commsched.wait %[[F]]
-// CHECK-NEXT: "stablehlo.return"(%[[W]])
-func.func @loop(%x: tensor<4xf32>, %b: tensor<i1>) -> tensor<4xf32> {
-  %0 = "stablehlo.while"(%x) ({
-  ^bb0(%a: tensor<4xf32>):
-    "stablehlo.return"(%b) : (tensor<i1>) -> ()
-  }, {
-  ^bb0(%a: tensor<4xf32>):
-    %1 = "stablehlo.collective_permute"(%a) <{
-      channel_handle = #stablehlo.channel_handle<handle = 3, type = 1>,
-      source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>
-    }> : (tensor<4xf32>) -> tensor<4xf32>
-    "stablehlo.return"(%1) : (tensor<4xf32>) -> ()
-  }) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-
-// Python callbacks do not communicate: no error, and no form in commsched.
-
-// CHECK-LABEL: func.func @callback(
-// CHECK: "stablehlo.custom_call"
-func.func @callback(%x: tensor<4xf32>) {
-  "stablehlo.custom_call"(%x) <{call_target_name = "xla_ffi_python_cpu_callback", has_side_effect = true}> : (tensor<4xf32>) -> ()
-  return
 }
 
 }

@@ -94,23 +94,4 @@ func.func @two(%x: tensor<4xf32>, %p: tensor<i1>) -> (tensor<4xf32>, tensor<4xf3
 // CHECK-SAME: %[[A:[^:]*]]: tensor<4xf32>, %[[X:[^:]*]]: tensor<4xf32>)
 // CHECK: "stablehlo.add"(%{{.*}}, %[[X]])
 
-// In another that has no collective of its own.
-
-// CHECK-LABEL: func.func @nested(
-// CHECK: "sdy.manual_computation"
-// CHECK: "sdy.manual_computation"
-// CHECK: func.call @nested.manual_computation_0
-func.func @nested(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = "sdy.manual_computation"(%x) <{manual_axes = #sdy<manual_axes{"x"}>}> ({
-  ^bb0(%a: tensor<4xf32>):
-    %1 = "sdy.manual_computation"(%a) <{manual_axes = #sdy<manual_axes{"y"}>}> ({
-    ^bb0(%b: tensor<4xf32>):
-      %2 = "stablehlo.collective_permute"(%b) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4xf32>) -> tensor<4xf32>
-      "sdy.return"(%2) : (tensor<4xf32>) -> ()
-    }) : (tensor<4xf32>) -> tensor<4xf32>
-    "sdy.return"(%1) : (tensor<4xf32>) -> ()
-  }) : (tensor<4xf32>) -> tensor<4xf32>
-  return %0 : tensor<4xf32>
-}
-
 }

@@ -1,11 +1,12 @@
 """Checks what becomes of each form in which StableHLO has a collective.
 
-    check_forms.py PAGE COMMSCHED_OPT [FORM ...]
+    check_forms.py PAGE COMMSCHED_OPT [NAME ...]
     check_forms.py PAGE                             writes the page
 
-The modules beside this file have one form each. The first line of a module
-says what becomes of it:
+The modules of forms.mlir have one form each, and say what it is and what becomes
+of it:
 
+    // NAME: FORM
     // becomes: commsched.all_reduce reduction(sum), commsched.wait
     // becomes: barrier: REASON
     // becomes: stays: OPERATION
@@ -17,8 +18,7 @@ barrier stays, with a remark that has the reason and the time, and is an error
 with `strict`. What stays is neither. Whatever is no error comes back with its
 text, can be scheduled, and can be read again then.
 
-PAGE has one row for each form: what the second line of its module says, what
-becomes of it, and the name of the module.
+PAGE has one row for each form, but for the odd ones, `odd-...`, that nobody writes.
 """
 
 import re
@@ -27,6 +27,11 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+sys.path.append(str(HERE.parents[2]))
+
+from expand_rows import expand  # noqa: E402
+
+MODULE = re.compile(r"^ *// ([\w-]+): (.*)\.\n *// becomes: (.*)$", re.M)
 CONVERT = "--convert-stablehlo-to-commsched"
 COLLECTIVE = re.compile(
     r'"stablehlo\.(all_gather|all_reduce|all_to_all|reduce_scatter|'
@@ -34,15 +39,15 @@ COLLECTIVE = re.compile(
 )
 PRICE = re.compile(r", for (an assumed )?\d+ ns")
 HEAD = """\
-<!-- Generated from test/Conversion/Forms/Inputs; `ninja commsched-doc` writes it again. -->
+<!-- Generated from test/Conversion/Forms/Inputs/forms.mlir; `ninja commsched-doc` writes it again. -->
 
 # Forms of StableHLO's collectives
 
 What [`convert-stablehlo-to-commsched`](../guide/stablehlo.md) makes of each form in which
 StableHLO has a collective. Each has a module in
-[test/Conversion/Forms/Inputs](../../test/Conversion/Forms/Inputs). A *barrier* blocks in
-its place, and what has no barrier stays, but does not block. All forms that are no error
-come back with their text if nothing is scheduled.
+[forms.mlir](../../test/Conversion/Forms/Inputs/forms.mlir). A *barrier* blocks in its
+place, and what has no barrier stays, but does not block. All forms that are no error come
+back with their text if nothing is scheduled.
 
 | form | becomes | module |
 |---|---|---|
@@ -116,7 +121,7 @@ def check_both_ways(opt, source):
 
 
 def check(opt, source):
-    becomes = source.split("\n")[0].removeprefix("// becomes: ")
+    becomes = MODULE.search(source)[3]
     kind, _, text = becomes.partition(": ")
     if kind == "error":
         return check_error(opt, source, text)
@@ -129,9 +134,8 @@ def check(opt, source):
     check_both_ways(opt, source)
 
 
-def describe(source):
+def describe(becomes):
     """What the page says about a module that becomes this."""
-    becomes = source.split("\n")[0].removeprefix("// becomes: ")
     kind, _, _ = becomes.partition(": ")
     if kind in ("barrier", "error"):
         return kind
@@ -141,17 +145,26 @@ def describe(source):
                      for name in becomes.split(", "))
 
 
+def read_forms():
+    """The modules by name."""
+    modules = expand((HERE / "forms.mlir").read_text())
+    return {match[1]: module for module in modules
+            if (match := MODULE.search(module))}
+
+
 def make_page(sources):
     rows = []
     for name, source in sorted(sources.items()):
-        form = source.split("\n")[1].removeprefix("// ").rstrip(".")
-        rows.append(f"| {form} | {describe(source)} | `{name}` |\n")
+        if name.startswith("odd-"):
+            continue
+        _, form, becomes = MODULE.search(source).groups()
+        rows.append(f"| {form} | {describe(becomes)} | `{name}` |\n")
     return HEAD + "".join(rows)
 
 
 def main():
     page, *arguments = sys.argv[1:]
-    sources = {path.stem: path.read_text() for path in HERE.glob("*.mlir")}
+    sources = read_forms()
     if not arguments:
         Path(page).write_text(make_page(sources))
         return 0

@@ -130,6 +130,16 @@ def update_halo(x, device):
     return result
 
 
+def update_halo_along_grid(x, device):
+    """Halos of 2 and 1 columns between all devices, one behind the other."""
+    result, rank = x[device].copy(), DEVICES.index(device)
+    if rank > 0:
+        result[:, :2] = x[DEVICES[rank - 1]][:, 3:5]
+    if rank < len(DEVICES) - 1:
+        result[:, 5:] = x[DEVICES[rank + 1]][:, 2:3]
+    return result
+
+
 def indices(x, device):
     rank = DEVICES.index(device)
     down = rank - 1 if device[1] > 0 else -1
@@ -183,6 +193,13 @@ def cases():
               reduce([0], np.add, np.float64))
     yield add("all_reduce", [0, 1], "reduction = bitwise_xor", same,
               reduce([0, 1], np.bitwise_xor))
+    for kind, combine in (("product", np.multiply), ("min", np.minimum),
+                          ("bitwise_and", np.bitwise_and),
+                          ("bitwise_or", np.bitwise_or)):
+        yield add("all_reduce", [1], f"reduction = {kind}", same,
+                  reduce([1], combine))
+    yield add("all_reduce", [0], "reduction = average", "tensor<6x6xf64>",
+              lambda x, device: reduce([0], np.add, np.float64)(x, device) / 2)
     yield add("reduce", [1], "reduction = max root = [2]", same,
               at_root([1], (2,), reduce([1], np.maximum)), True)
     yield add("reduce_scatter", [1, 0], "scatter_axis = 1",
@@ -193,6 +210,8 @@ def cases():
               all_to_all([1, 0], 1, 1))
     yield add("broadcast", [1, 0], "root = [2, 0]", same,
               broadcast([1, 0], (2, 0)), True)
+    yield add("broadcast", [0, 1], "root = [1, 2]", same,
+              broadcast([0, 1], (1, 2)), True)
     yield add("gather", [0], "gather_axis = 0 root = [1]",
               "tensor<12x6xi32>", at_root([0], (1,), all_gather([0], 0)), True)
     yield add("scatter", [1], "scatter_axis = 0 root = [2]",
@@ -203,8 +222,15 @@ def cases():
               shift(1, 1, True))
     yield add("shift", [1, 0], "shift_axis = 1 offset = -2", same,
               shift(1, -2, False))
+    yield add("shift", [0, 1], "shift_axis = 0 offset = 1", same,
+              shift(0, 1, False))
+    yield add("shift", [1], "shift_axis = 1 offset = -4 rotate", same,
+              shift(1, -4, True))
     yield ("  {} = shard.update_halo %x on @grid split_axes = [[0], [1]] "
            "halo_sizes = [1, 2, 1, 1] : tensor<6x6xi32>", same, update_halo)
+    yield ("  {} = shard.update_halo %x on @grid split_axes = [[], [0, 1]] "
+           "halo_sizes = [2, 1] : tensor<6x6xi32>", same,
+           update_halo_along_grid)
     yield INDICES, "tensor<8xi64>", indices
     yield SEND, same, lambda x, device: x[0, device[1]]
 

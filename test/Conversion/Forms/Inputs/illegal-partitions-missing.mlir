@@ -1,8 +1,0 @@
-// becomes: error: the attribute 'mhlo.num_partitions' of the module is missing
-// The number of partitions is missing.
-module attributes {mhlo.num_replicas = 4 : i32} {
-  func.func @main(%x: tensor<8xf32>) -> tensor<48xf32> {
-    %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>}> : (tensor<8xf32>) -> tensor<48xf32>
-    return %0 : tensor<48xf32>
-  }
-}

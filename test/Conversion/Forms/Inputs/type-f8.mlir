@@ -1,8 +1,0 @@
-// becomes: commsched.all_gather
-// Elements of eight bits.
-module attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 8 : i32} {
-  func.func @main(%x: tensor<8xf8E4M3FN>) -> tensor<32xf8E4M3FN> {
-    %0 = "stablehlo.all_gather"(%x) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>}> : (tensor<8xf8E4M3FN>) -> tensor<32xf8E4M3FN>
-    return %0 : tensor<32xf8E4M3FN>
-  }
-}
