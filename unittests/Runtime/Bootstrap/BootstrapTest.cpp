@@ -224,24 +224,16 @@ pid_t BootstrapTest::forkRank(const JobPlace &place, const Body &body) {
 }
 
 TEST_F(BootstrapTest, ADeadProcessIsNoticed) {
-  pid_t child = forkRank(makePlace(1, 2), [](int32_t, Bootstrap &) {
-    kill(getpid(), SIGKILL);
-    return "";
-  });
-  std::string result = joinAndRun(makePlace(0, 2), 5000, meet);
-  waitpid(child, nullptr, 0);
-  EXPECT_EQ(result, "rank 1 is gone");
-}
-
-TEST_F(BootstrapTest, TheDeathOfRankZeroIsNoticed) {
-  pid_t child = forkRank(makePlace(0, 2), [](int32_t, Bootstrap &) {
-    std::this_thread::sleep_for(milliseconds(100));
-    kill(getpid(), SIGKILL);
-    return "";
-  });
-  std::string result = joinAndRun(makePlace(1, 2), 5000, meet);
-  waitpid(child, nullptr, 0);
-  EXPECT_EQ(result, "rank 0 is gone");
+  for (int32_t dead : {0, 1}) {
+    pid_t child = forkRank(makePlace(dead, 2), [](int32_t, Bootstrap &) {
+      std::this_thread::sleep_for(milliseconds(100));
+      kill(getpid(), SIGKILL);
+      return "";
+    });
+    std::string result = joinAndRun(makePlace(1 - dead, 2), 5000, meet);
+    waitpid(child, nullptr, 0);
+    EXPECT_EQ(result, "rank " + std::to_string(dead) + " is gone");
+  }
 }
 
 TEST_F(BootstrapTest, AStoppedProcessDoesNotAnswer) {

@@ -121,6 +121,14 @@ std::vector<Plan> makePlans(const std::string &backend, int32_t numRanks,
 /// The program of `rank` for commsched_load_program.
 std::string makeDescription(const Plan &plan, int32_t rank);
 
+/// Whether `backend` has `reduction` for elements of `format`. Without it, it
+/// rejects the program when it is loaded. All backends send all types.
+bool canReduce(const std::string &backend, const ElementFormat &format,
+               commsched_reduction reduction);
+
+/// Prints the table in Markdown.
+void printSupport();
+
 } // namespace commsched::conformance
 
 #endif // COMMSCHED_UNITTESTS_CONFORMANCE_CASES_H

@@ -9,11 +9,15 @@
 // The element types of program descriptions by their class, size, and numbers
 // of exponent and fraction bits. This is independent of the runtime's
 // conversions: the suite encodes only numbers that a type represents exactly.
+// Operands of reductions have exact results over all ranks, whatever the order:
+// small integers, and the bound on partial results shared out among the ranks.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_UNITTESTS_CONFORMANCE_ELEMENTFORMATS_H
 #define COMMSCHED_UNITTESTS_CONFORMANCE_ELEMENTFORMATS_H
+
+#include "CommSched/Runtime/Runtime.h"
 
 #include <complex>
 #include <cstdint>
@@ -60,6 +64,21 @@ void encode(const ElementFormat &format, Number number, std::byte *target);
 /// zeros of a product are signed depends on the order of its factors.
 void dropSignsOfZeros(const ElementFormat &format, std::byte *elements,
                       int64_t count);
+
+/// One operand: `own` are random bits of this rank, `common` of all.
+struct OperandSeed {
+  uint64_t own;
+  uint64_t common;
+  int32_t rank;
+  int32_t numRanks;
+};
+
+/// The operand of `reduction`, which is no bitwise one.
+Number makeOperand(const ElementFormat &format, commsched_reduction reduction,
+                   const OperandSeed &seed);
+
+/// `first` and then `second`.
+Number reduce(commsched_reduction reduction, Number first, Number second);
 
 } // namespace commsched::conformance
 

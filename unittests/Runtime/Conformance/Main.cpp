@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Runner.h"
-#include "Support.h"
 
 #include <atomic>
 #include <cstdio>

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cases.h"
-#include "Support.h"
 
 #include <algorithm>
 #include <iterator>

@@ -8,8 +8,6 @@
 
 #include "Reference.h"
 
-#include "Numbers.h"
-
 #include <algorithm>
 #include <cstring>
 

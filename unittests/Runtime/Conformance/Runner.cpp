@@ -11,6 +11,7 @@
 #include "Image.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <numeric>
 #include <random>
@@ -216,4 +217,106 @@ private:
 
 void commsched::conformance::runCases(const Plan &plan, Report &report) {
   PlanRunner(plan, report).run();
+}
+
+/// All ranks are on one machine, whose clock they share.
+static int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void commsched::conformance::checkBarrier(const Plan &plan, Report &report) {
+  for (const Case &theCase : plan.cases) {
+    if (theCase.kind != COMMSCHED_BARRIER)
+      continue;
+    int32_t rank = commsched_rank();
+    const std::vector<int32_t> *row = plan.groups[theCase.group].findRow(rank);
+    // Another rank is late each time.
+    if (rank == theCase.site % commsched_num_ranks())
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    int64_t times[2] = {now(), 0};
+    if (row)
+      commsched_barrier(theCase.site);
+    commsched_synchronize();
+    times[1] = now();
+    std::vector<int64_t> all(2 * commsched_num_ranks());
+    if (commsched_exchange(times, all.data(), sizeof(times)) || !row)
+      continue;
+    report.addLaunch(COMMSCHED_BARRIER);
+    for (int32_t other : *row)
+      if (times[1] < all[2 * other])
+        report.addDefect(COMMSCHED_BARRIER,
+                         describe(theCase, plan) + ": leaves before rank " +
+                             std::to_string(other) + " comes");
+  }
+}
+
+/// A program with one collective.
+static Plan makePlan(commsched_kind kind, const ElementFormat &format,
+                     commsched_reduction reduction, int32_t numRanks) {
+  Plan plan;
+  plan.name = "refusal";
+  plan.groups.push_back({"world", 1, {{}}});
+  for (int32_t rank = 0; rank < numRanks; ++rank)
+    plan.groups[0].rows[0].push_back(rank);
+  Case theCase;
+  theCase.kind = kind;
+  theCase.reduction = reduction;
+  theCase.tensors = {{&format, 4}};
+  plan.cases.push_back(theCase);
+  return plan;
+}
+
+void commsched::conformance::checkError(const std::string &what,
+                                        const RunOptions &options,
+                                        Report &report,
+                                        const std::vector<std::string> &parts,
+                                        const std::function<void()> &body) {
+  report.addRefusal();
+  if (options.join(what)) {
+    report.addRefusalDefect(what + ": cannot join: " + commsched_last_error());
+    commsched_finalize();
+    return;
+  }
+  report.setRank();
+  body();
+  int32_t left = commsched_finalize();
+  std::string error = commsched_last_error();
+  if (!left)
+    report.addRefusalDefect(what + ": no error");
+  for (const std::string &part : parts)
+    if (left && error.find(part) == std::string::npos)
+      report.addRefusalDefect(what + ": the error lacks '" + part +
+                              "': " + error);
+}
+
+/// The error names the reduction, the type and the site.
+static void checkRefusal(commsched_kind kind, const ElementFormat &format,
+                         commsched_reduction reduction,
+                         const RunOptions &options, Report &report) {
+  std::string what = std::string(getName(kind)) + " of " + format.name +
+                     " by " + getName(reduction);
+  checkError(
+      what, options, report,
+      {getName(reduction), format.name, std::string(getName(kind)) + "#0"},
+      [&] {
+        Plan plan = makePlan(kind, format, reduction, commsched_num_ranks());
+        std::string program = makeDescription(plan, commsched_rank());
+        if (!commsched_load_program(program.c_str()))
+          report.addRefusalDefect(what + ": not refused");
+      });
+}
+
+void commsched::conformance::checkRefusals(const RunOptions &options,
+                                           Report &report) {
+  for (const ElementFormat &format : getElementFormats())
+    for (int index = 0; index < numReductions; ++index) {
+      auto reduction = static_cast<commsched_reduction>(index);
+      if (canReduce(options.backend, format, reduction))
+        continue;
+      for (commsched_kind kind :
+           {COMMSCHED_REDUCE_SCATTER, COMMSCHED_ALL_REDUCE})
+        checkRefusal(kind, format, reduction, options, report);
+    }
 }

@@ -1,4 +1,4 @@
-//===- RecordsTest.cpp - Tests of flight and step records -----------------===//
+//===- RecordsTest.cpp - Tests of launches and their records --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,14 +7,17 @@
 //===----------------------------------------------------------------------===//
 
 #include "Core/Records.h"
-
-#include <gtest/gtest.h>
+#include "../StatusText.h"
+#include "Core/Rank.h"
+#include "Core/Sites.h"
 
 #include <cstdio>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 using namespace commsched::runtime;
+
 using Json = nlohmann::json;
 
 namespace {
@@ -155,4 +158,171 @@ TEST(StepRecords, SortedAndOnlyOfTheStep) {
   EXPECT_EQ(records.get()[2].index, 0);
   records.begin();
   EXPECT_TRUE(records.get().empty());
+}
+
+namespace {
+struct RequestsTest : ::testing::Test {
+  RequestsTest() : sites(2) {
+    sites[0].name = "ag";
+    sites[0].kind = COMMSCHED_ALL_GATHER;
+    sites[1].name = "rs";
+    sites[1].location = "step.mlir:1:2";
+    sites[1].kind = COMMSCHED_REDUCE_SCATTER;
+    sites[1].index = 1;
+  }
+
+  int64_t add(int32_t site) {
+    auto request = std::make_unique<Request>();
+    request->launch.site = &sites[site];
+    return table.add(std::move(request));
+  }
+
+  std::string findError(int64_t number) {
+    Status status;
+    EXPECT_EQ(table.find(number, sites, status), nullptr);
+    return toText(status);
+  }
+
+  std::vector<Site> sites;
+  RequestTable table;
+};
+} // namespace
+
+TEST_F(RequestsTest, AreFoundUntilRemoved) {
+  int64_t first = add(1);
+  int64_t second = add(1);
+  EXPECT_GT(first, 0);
+  EXPECT_NE(first, second);
+  Status status;
+  Request *request = table.find(second, sites, status);
+  ASSERT_NE(request, nullptr);
+  EXPECT_EQ(request->launch.site, &sites[1]);
+  EXPECT_EQ(table.size(), 2u);
+  table.remove(first);
+  EXPECT_EQ(findError(first), "the request of reduce_scatter 'rs' "
+                              "(step.mlir:1:2) has already been waited for");
+  EXPECT_EQ(table.find(second, sites, status), request);
+}
+
+TEST_F(RequestsTest, NumbersThatWereNeverGiven) {
+  int64_t number = add(0);
+  // Another site, a later launch, and no number at all.
+  EXPECT_EQ(findError(number + 1),
+            "there is no request " + std::to_string(number + 1));
+  EXPECT_EQ(findError(number + RequestTable::maxSites),
+            "there is no request " +
+                std::to_string(number + RequestTable::maxSites));
+  EXPECT_EQ(findError(-1), "there is no request -1");
+  EXPECT_EQ(findError(7), "there is no request 7");
+}
+
+TEST_F(RequestsTest, NumbersOfAnEarlierProgram) {
+  int64_t number = add(0);
+  table.remove(number);
+  table.startProgram();
+  EXPECT_EQ(findError(number), "there is no request " + std::to_string(number));
+}
+
+TEST_F(RequestsTest, TheOldest) {
+  EXPECT_EQ(table.getOldest(), nullptr);
+  int64_t first = add(0);
+  add(1);
+  EXPECT_EQ(table.getOldest()->site, &sites[0]);
+  table.remove(first);
+  EXPECT_EQ(table.getOldest()->site, &sites[1]);
+}
+
+namespace {
+/// A rank of a group of 4, and two tensors of i8.
+struct LaunchCheckTest : ::testing::Test {
+  LaunchCheckTest() {
+    group.name = "dp";
+    group.members = {0, 1, 2, 3};
+    group.rank = 2;
+    site.name = "s";
+    launch.site = &site;
+    launch.group = &group;
+    launch.inputs = {memory, memory + 8};
+    launch.outputs = {memory + 64, memory + 128};
+  }
+
+  void setKind(commsched_kind kind, int64_t inputs, int64_t outputs) {
+    site.kind = kind;
+    site.tensors.assign(2, {{COMMSCHED_I8, 1, "i8"}, inputs, outputs, {}, {}});
+  }
+
+  std::string check() { return toText(checkLaunch(launch)); }
+
+  char memory[256];
+  Group group;
+  Site site;
+  Launch launch;
+};
+} // namespace
+
+TEST_F(LaunchCheckTest, Nulls) {
+  setKind(COMMSCHED_ALL_GATHER, 8, 32);
+  EXPECT_EQ(check(), "no error");
+  launch.inputs[1] = nullptr;
+  EXPECT_EQ(check(), "all_gather 's': input 1 is null");
+  launch.inputs[1] = memory + 8;
+  launch.outputs[0] = nullptr;
+  EXPECT_EQ(check(), "all_gather 's': output 0 is null");
+  setKind(COMMSCHED_ALL_GATHER, 0, 0);
+  launch.inputs = {nullptr, nullptr};
+  EXPECT_EQ(check(), "no error");
+}
+
+TEST_F(LaunchCheckTest, OnlySendersNeedInputs) {
+  setKind(COMMSCHED_BROADCAST, 8, 8);
+  launch.inputs = {nullptr, nullptr};
+  site.peer = 1;
+  EXPECT_EQ(check(), "no error");
+  site.peer = 2;
+  EXPECT_EQ(check(), "broadcast 's': input 0 is null");
+  setKind(COMMSCHED_PERMUTE, 8, 8);
+  site.pairs = {{0, 2}};
+  EXPECT_EQ(check(), "no error");
+  site.pairs = {{2, 0}};
+  EXPECT_EQ(check(), "permute 's': input 0 is null");
+}
+
+TEST_F(LaunchCheckTest, InPlace) {
+  setKind(COMMSCHED_ALL_GATHER, 8, 32);
+  launch.inputs[0] = memory + 64 + 16;
+  EXPECT_EQ(check(), "no error");
+  launch.inputs[0] = memory + 64 + 8;
+  EXPECT_EQ(check(),
+            "all_gather 's': input 0 overlaps output 0, but not as in place");
+  setKind(COMMSCHED_REDUCE_SCATTER, 32, 8);
+  launch.inputs = {memory, memory + 32};
+  launch.outputs = {memory + 16, memory + 48};
+  EXPECT_EQ(check(), "no error");
+  launch.outputs[1] = memory + 32;
+  EXPECT_EQ(check(), "reduce_scatter 's': input 1 overlaps output 1, but not "
+                     "as in place");
+  for (commsched_kind kind : {COMMSCHED_ALL_REDUCE, COMMSCHED_BROADCAST}) {
+    setKind(kind, 8, 8);
+    launch.inputs = {memory, memory + 8};
+    launch.outputs = {memory, memory + 8};
+    EXPECT_EQ(check(), "no error");
+  }
+  setKind(COMMSCHED_ALL_TO_ALL, 8, 8);
+  EXPECT_EQ(check(),
+            "all_to_all 's': input 0 overlaps output 0, but not as in place");
+}
+
+TEST_F(LaunchCheckTest, Overlaps) {
+  setKind(COMMSCHED_ALL_REDUCE, 8, 8);
+  // Reading twice is fine, also where nothing is written.
+  launch.inputs = {memory, memory + 4};
+  EXPECT_EQ(check(), "no error");
+  launch.outputs = {memory + 64, memory + 71};
+  EXPECT_EQ(check(), "all_reduce 's': output 0 overlaps output 1");
+  launch.outputs = {memory + 64, memory + 8};
+  EXPECT_EQ(check(),
+            "all_reduce 's': input 1 overlaps output 1, but not as in place");
+  launch.outputs = {memory + 64, memory};
+  EXPECT_EQ(check(),
+            "all_reduce 's': input 0 overlaps output 1, but not as in place");
 }

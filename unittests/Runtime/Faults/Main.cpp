@@ -16,6 +16,8 @@
 
 #include "Scenarios.h"
 
+#include <nlohmann/json.hpp>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -68,7 +70,8 @@ int runRank(const Arguments &arguments, const Scenario &scenario, int32_t rank,
   actor.options.flight_record = flightRecord.c_str();
 
   int64_t begin = now();
-  scenario.prepare(actor);
+  if (scenario.prepare)
+    scenario.prepare(actor);
   if (!commsched_init(&actor.options))
     scenario.act(actor);
   int64_t acted = now();

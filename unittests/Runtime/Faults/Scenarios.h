@@ -16,12 +16,14 @@
 #define COMMSCHED_UNITTESTS_FAULTS_SCENARIOS_H
 
 #include "CommSched/Runtime/Runtime.h"
-#include "Program.h"
 
 #include <functional>
 #include <vector>
 
 namespace commsched::faults {
+
+/// The rank that does something wrong.
+inline constexpr int32_t culprit = 1;
 
 /// The rank that a scenario acts as.
 struct Actor {
@@ -39,10 +41,10 @@ struct Actor {
 
 struct Scenario {
   const char *name;
-  /// Before commsched_init.
-  void (*prepare)(Actor &);
   /// Between commsched_init and commsched_finalize.
-  void (*act)(Actor &);
+  std::function<void(Actor &)> act;
+  /// Before commsched_init.
+  void (*prepare)(Actor &) = nullptr;
 };
 
 const std::vector<Scenario> &getScenarios();

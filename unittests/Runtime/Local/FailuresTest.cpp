@@ -11,8 +11,6 @@
 #include <gtest/gtest.h>
 
 using namespace commsched::runtime::testing;
-using Errors = std::vector<std::string>;
-
 /// Two collectives and a barrier on all ranks, and one on a group of one.
 static std::string makeGathers(int32_t size) {
   const std::string tensor = " i32 1 -> " + std::to_string(size);
@@ -222,12 +220,6 @@ TEST(Failures, SplitsThatAreValues) {
   Errors errors = exchangeRows({{1, 3}, {2, 2}}, {{1, 3}, {3, 2}}, 4);
   EXPECT_EQ(errors[0], "all_to_all 'x' on group 'dp', launch 0: rank 1 sends 2 "
                        "rows to rank 0, which expects 3");
-  errors = exchangeRows({{1, 3}, {2, 1}}, {{1, 2}, {3, 2}}, 4);
-  EXPECT_EQ(errors[1], "all_to_all 'x': the input splits add up to 3 rows, but "
-                       "the input has 4");
-  errors = exchangeRows({{1, 3}, {2, 2}}, {{1, 2}, {3, -2}}, 4);
-  EXPECT_EQ(errors[1], "all_to_all 'x': the output split of rank 1 of the "
-                       "group is -2, which is negative");
 }
 
 TEST(Failures, SplitsAreGivenWhereTheyAreValues) {

@@ -14,8 +14,6 @@
 #include <thread>
 
 using namespace commsched::runtime::testing;
-using Errors = std::vector<std::string>;
-
 TEST(Joining, OneRankByDefault) {
   Ranks ranks;
   ranks.count = 1;

@@ -14,8 +14,6 @@
 #include <sstream>
 
 using namespace commsched::runtime::testing;
-using Errors = std::vector<std::string>;
-
 static constexpr int64_t ms = 1000000;
 
 /// Sites 0 and 1 are gathers of 100 and 50 ms on all ranks, 2 one of 30 ms of a

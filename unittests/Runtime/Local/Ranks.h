@@ -23,6 +23,8 @@
 
 namespace commsched::runtime::testing {
 
+using Errors = std::vector<std::string>;
+
 struct Ranks {
   int32_t count = 2;
   /// Changes of the default options; the deadline is short.
@@ -32,7 +34,7 @@ struct Ranks {
 
   /// Runs `body(rank)` on each, if it has joined and loaded the program, and
   /// finalizes. The errors of the ranks; "" for none.
-  std::vector<std::string> run(const std::function<void(int32_t)> &body) const;
+  Errors run(const std::function<void(int32_t)> &body) const;
 };
 
 /// A program with the groups "dp" of all `size` ranks and "solo" of one each,

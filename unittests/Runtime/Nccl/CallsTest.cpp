@@ -53,21 +53,10 @@ TEST_F(NcclCallsTest, TypesThatNcclLacksTravelAsBytes) {
     const char *added;
   };
   const Case cases[] = {{"i1", "3, u8", ""},
-                        {"i8", "3, i8", "3, i8"},
                         {"i16", "6, u8", ""},
-                        {"i32", "3, i32", "3, i32"},
-                        {"i64", "3, i64", "3, i64"},
-                        {"ui8", "3, u8", "3, u8"},
-                        {"ui16", "6, u8", ""},
                         {"ui32", "3, u32", "3, u32"},
-                        {"ui64", "3, u64", "3, u64"},
                         {"f8E4M3FN", "3, f8e4m3", "3, f8e4m3"},
-                        {"f8E5M2", "3, f8e5m2", "3, f8e5m2"},
-                        {"f16", "3, f16", "3, f16"},
                         {"bf16", "3, bf16", "3, bf16"},
-                        {"f32", "3, f32", "3, f32"},
-                        {"f64", "3, f64", "3, f64"},
-                        {"complex<f32>", "6, f32", "6, f32"},
                         {"complex<f64>", "6, f64", "6, f64"},
                         {"bytes<12>", "36, u8", ""}};
   runRank([&](TestRank &rank) {
@@ -122,46 +111,6 @@ static std::string join(const Lines &lines) {
   for (const std::string &line : lines)
     text += line + "\n";
   return text;
-}
-
-TEST_F(NcclCallsTest, AnUnevenAllToAllIsSendsAndReceives) {
-  auto results = runRanks(2, [&](TestRank &rank) {
-    // Rank 0 keeps 1 and sends 2; rank 1 sends nothing and keeps 3.
-    bool first = rank.getRank() == 0;
-    if (!rank.load(first ? "x = all_to_all f16 3 -> 1 : "
-                           "input_splits=[[1,2]] output_splits=[[1,0]]"
-                         : "x = all_to_all f16 3 -> 5 : "
-                           "input_splits=[[0,3]] output_splits=[[2,3]]"))
-      return rank.getError();
-    char *in = rank.allocate(6), *out = rank.allocate(10);
-    return join(rank.run(0, {in}, {out}));
-  });
-  EXPECT_EQ(results[0], "ncclGroupStart()\n"
-                        "ncclSend(m1, 1, f16, to 0, c1, s1)\n"
-                        "ncclRecv(m2, 1, f16, from 0, c1, s1)\n"
-                        "ncclSend(m1+2, 2, f16, to 1, c1, s1)\n"
-                        "ncclGroupEnd()\n");
-  EXPECT_EQ(results[1], "ncclGroupStart()\n"
-                        "ncclRecv(m2, 2, f16, from 0, c1, s1)\n"
-                        "ncclSend(m1, 3, f16, to 1, c1, s1)\n"
-                        "ncclRecv(m2+4, 3, f16, from 1, c1, s1)\n"
-                        "ncclGroupEnd()\n");
-}
-
-TEST_F(NcclCallsTest, WhoIsNoTargetOfAPermuteGetsZeros) {
-  auto results = runRanks(3, [&](TestRank &rank) {
-    if (!rank.load("x = permute f64 2 -> 2 : pairs=[[0,1],[1,2]]"))
-      return rank.getError();
-    char *in = rank.allocate(16), *out = rank.allocate(16);
-    return join(rank.run(0, {in}, {out}));
-  });
-  EXPECT_EQ(results[0], "cudaMemsetAsync(m2, 0, 16, s1)\n"
-                        "ncclSend(m1, 2, f64, to 1, c1, s1)\n");
-  EXPECT_EQ(results[1], "ncclGroupStart()\n"
-                        "ncclRecv(m2, 2, f64, from 0, c1, s1)\n"
-                        "ncclSend(m1, 2, f64, to 2, c1, s1)\n"
-                        "ncclGroupEnd()\n");
-  EXPECT_EQ(results[2], "ncclRecv(m2, 2, f64, from 1, c1, s1)\n");
 }
 
 /// Ranks 0 and 1 send to each other; all ranks have all sites.
