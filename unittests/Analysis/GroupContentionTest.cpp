@@ -8,7 +8,7 @@
 
 #include "CommSched/Analysis/Costs/GroupContention.h"
 
-#include "../Seeds.h"
+#include "../Testing.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -98,30 +98,6 @@ TEST_F(GroupContentions, AxesOfAGridShareOneDeviceAtMost) {
   EXPECT_EQ(getExclusive({"size(8)", "size(8)"}), both);
   // A group of one rank does not communicate.
   EXPECT_EQ(getExclusive({"size(1)", "size(8)", "size(1)"}), none);
-}
-
-TEST_F(GroupContentions, BlocksNeedNotBeAligned) {
-  // Of 0 1 2 | 3 4 5 and 0 1 | 2 3 | 4 5, the first have 0 and 1.
-  EXPECT_EQ(getExclusive({"size(3)", "size(2)"}), both);
-  // 0 2 4 | 1 3 5 and 0 3 6 | …: 6 apart is out of the first block.
-  EXPECT_EQ(getExclusive({"size(3) stride(2)", "size(3) stride(3)"}), none);
-  EXPECT_EQ(getExclusive({"size(4) stride(2)", "size(3) stride(3)"}), both);
-}
-
-TEST_F(GroupContentions, ListedRanks) {
-  auto listed = [](StringRef rows, StringRef shape) {
-    return ("size(2) ranks(dense<" + rows + "> : tensor<" + shape + "xi64>)")
-        .str();
-  };
-  EXPECT_EQ(getExclusive({listed("[[0, 3], [1, 2]]", "2x2"), "size(2)"}), none);
-  EXPECT_EQ(getExclusive({listed("[[0, 3], [4, 5]]", "2x2"), "size(2)"}), both);
-  EXPECT_EQ(getExclusive({"size(2)", listed("[[0, 3], [4, 5]]", "2x2")}), both);
-  EXPECT_EQ(getExclusive({listed("[[0, 3], [1, 2]]", "2x2"),
-                          listed("[[1, 3], [0, 2]]", "2x2")}),
-            none);
-  EXPECT_EQ(getExclusive(
-                {listed("[[0, 3], [1, 2]]", "2x2"), listed("[[2, 1]]", "1x2")}),
-            both);
 }
 
 TEST_F(GroupContentions, LargestNumbers) {

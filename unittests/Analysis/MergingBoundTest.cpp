@@ -13,9 +13,8 @@
 
 #include "CommSched/Analysis/Bounds/LeastProblem.h"
 
-#include "../Random.h"
 #include "../Schedule/ExactStep.h"
-#include "../Seeds.h"
+#include "../Testing.h"
 #include "CommSched/Analysis/Bucketing/Mergeability.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Bucketing/BucketedProblem.h"

@@ -15,8 +15,7 @@
 
 #include "commsched-c/Schedule.h"
 
-#include "../Random.h"
-#include "../Seeds.h"
+#include "../Testing.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"

@@ -14,7 +14,7 @@
 #ifndef COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H
 #define COMMSCHED_UNITTESTS_INTERFACES_RULETEST_H
 
-#include "../Results.h"
+#include "../Testing.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/ExternalModels/Register.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -76,6 +76,28 @@ protected:
           createChunk(split, axis, count);
     EXPECT_TRUE(succeeded(verify(*module))) << text.str();
     return printSplitRule(rule, op->getOperandTypes(), getSplitResultTypes(op));
+  }
+
+  /// An operation in generic form, by its name and types, and its rule.
+  struct RuleCase {
+    const char *name, *operands, *results, *rule, *attributes = "";
+  };
+  void expectRules(ArrayRef<RuleCase> cases) {
+    for (const RuleCase &row : cases) {
+      SmallVector<StringRef> types;
+      StringRef(row.operands).split(types, ", ", -1, /*KeepEmpty=*/false);
+      std::string names, arguments;
+      for (auto [index, type] : llvm::enumerate(types)) {
+        std::string name = (index ? ", %a" : "%a") + std::to_string(index);
+        names += name;
+        arguments += name + ": " + type.str();
+      }
+      std::string text = std::string("%0 = \"") + row.name + "\"(" + names +
+                         ") {test" + (*row.attributes ? ", " : "") +
+                         row.attributes + "} : (" + row.operands + ") -> " +
+                         row.results;
+      EXPECT_EQ(getRule(arguments, text), row.rule) << text;
+    }
   }
 
   /// A chunk of `op`, of operands that come from nowhere.

@@ -1,4 +1,4 @@
-//===- SplitRuleTest.cpp - Tests of rules and their text ------------------===//
+//===- SplitRuleTest.cpp - Tests of rules of splitting --------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,6 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CommSched/OperationTables/NamedDialects.h"
+#include "CommSched/OperationTables/OperationTable.h"
 #include "RuleTest.h"
 
 using namespace mlir;
@@ -138,6 +140,122 @@ TEST_F(SplitRules, ScaleTheCostsOfAnOperator) {
   // Operands and results have (24 + 8 + 12) * 4 bytes, those of the chunk
   // (12 + 8 + 6) * 4.
   EXPECT_EQ(chunk.getBytes(), 1040);
+}
+
+class RulesOfCollectives : public RuleTest {
+protected:
+  /// The rule of the start `text`, from a tensor type to another.
+  std::string getRuleOf(const std::string &text, const std::string &from,
+                        const std::string &to) {
+    std::string future = "!commsched.future<" + to + ">";
+    return getRule("%x: " + from, "%f = commsched." + text +
+                                      " {test} : " + from + " -> " + future +
+                                      "\n%0 = commsched.wait %f : " + future);
+  }
+};
+
+TEST_F(RulesOfCollectives, Gather) {
+  EXPECT_EQ(getRuleOf("all_gather %x on @g dim(0)", "tensor<6x4xf32>",
+                      "tensor<24x4xf32>"),
+            "a b -> (4 a) b");
+  EXPECT_EQ(getRuleOf("all_gather %x on @g dim(1)", "tensor<?x4xf32>",
+                      "tensor<?x16xf32>"),
+            "_ a -> _ (4 a)");
+}
+
+TEST_F(RulesOfCollectives, Scatter) {
+  EXPECT_EQ(getRuleOf("reduce_scatter %x on @g reduction(sum) dim(1)",
+                      "tensor<6x8xf32>", "tensor<6x2xf32>"),
+            "a (4 b) -> a b");
+}
+
+TEST_F(RulesOfCollectives, AllToAll) {
+  EXPECT_EQ(getRuleOf("all_to_all %x on @g split_dim(0) concat_dim(0)",
+                      "tensor<24x2xf32>", "tensor<24x2xf32>"),
+            "(4 a) b -> (4 a) b");
+  EXPECT_EQ(getRuleOf("all_to_all %x on @g split_dim(0) concat_dim(1)",
+                      "tensor<24x2xf32>", "tensor<6x8xf32>"),
+            "(4 a) b -> a (4 b)");
+  EXPECT_EQ(getRuleOf("all_to_all %x on @g split_dim(0) concat_dim(0) "
+                      "input_splits([1, 2, 3, 0]) "
+                      "output_splits([0, 4, 0, 0])",
+                      "tensor<6x2xf32>", "tensor<4x2xf32>"),
+            "_ a -> _ a");
+}
+
+TEST_F(RulesOfCollectives, EqualShapes) {
+  EXPECT_EQ(getRuleOf("all_reduce %x on @g reduction(sum)", "tensor<6x4xf32>",
+                      "tensor<6x4xf32>"),
+            "a b -> a b");
+  EXPECT_EQ(getRuleOf("broadcast %x on @g root(1)", "tensor<6x4xf32>",
+                      "tensor<6x4xf32>"),
+            "a b -> a b");
+  EXPECT_EQ(
+      getRuleOf("permute %x on @g pairs(dense<[[0, 1]]> : tensor<1x2xi64>)",
+                "tensor<6xf32>", "tensor<6xf32>"),
+      "a -> a");
+}
+
+TEST_F(RulesOfCollectives, NoneOfSeveralTensorsOrInPlace) {
+  EXPECT_EQ(
+      getRule("%x: tensor<6xf32>",
+              "%f = commsched.all_reduce %x, %x on @g reduction(sum) {test} : "
+              "tensor<6xf32>, tensor<6xf32> -> "
+              "!commsched.future<tensor<6xf32>, tensor<6xf32>>\n"
+              "%0:2 = commsched.wait %f : "
+              "!commsched.future<tensor<6xf32>, tensor<6xf32>>"),
+      "none");
+  EXPECT_EQ(
+      getRule("%x: tensor<6xf32>",
+              "%f = commsched.all_reduce %x on @g reduction(sum) into %x "
+              "{test} : tensor<6xf32> into tensor<6xf32> -> "
+              "!commsched.future<tensor<6xf32>>\n%0 = commsched.wait %f : "
+              "!commsched.future<tensor<6xf32>>"),
+      "none");
+}
+
+class RulesOfTables : public RuleTest {
+protected:
+  RulesOfTables() {
+    std::shared_ptr<const OperationTable> table = need(OperationTable::parse(
+        R"({"version": 1, "dialects": ["grid"], "operations": [
+          {"names": ["grid.product"], "effects": "none",
+           "split": ["m k, k n -> m n", "b m k, b k n -> b m n"]},
+          {"names": ["grid.square"], "effects": "none",
+           "split": "elementwise"}]})",
+        "grid.json"));
+    DialectRegistry registry;
+    registerOperationTable(registry, table);
+    registerNamedDialects(registry, {"grid"});
+    context.appendDialectRegistry(registry);
+    context.loadAllAvailableDialects();
+  }
+};
+
+TEST_F(RulesOfTables, FirstTextThatFits) {
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<4x2xf32>", R"(
+    %0 = "grid.product"(%a, %b) {test}
+      : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>)"),
+            "a b, b c -> a c");
+  EXPECT_EQ(getRule("%a: tensor<3x6x4xf32>, %b: tensor<3x4x2xf32>", R"(
+    %0 = "grid.product"(%a, %b) {test}
+      : (tensor<3x6x4xf32>, tensor<3x4x2xf32>) -> tensor<3x6x2xf32>)"),
+            "a b c, a c d -> a b d");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<4xf32>", R"(
+    %0 = "grid.product"(%a, %b) {test}
+      : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6xf32>)"),
+            "_ _, _ -> _");
+}
+
+TEST_F(RulesOfTables, Elementwise) {
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<f32>", R"(
+    %0 = "grid.square"(%a, %b) {test}
+      : (tensor<6x4xf32>, tensor<f32>) -> tensor<6x4xf32>)"),
+            "a b,  -> a b");
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<4xf32>", R"(
+    %0 = "grid.square"(%a, %b) {test}
+      : (tensor<6x4xf32>, tensor<4xf32>) -> tensor<6x4xf32>)"),
+            "_ _, _ -> _ _");
 }
 
 } // namespace

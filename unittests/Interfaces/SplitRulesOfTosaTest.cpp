@@ -1,4 +1,4 @@
-//===- SplitRulesOfTosaTest.cpp - Tests of the rules of tosa operations ---===//
+//===- SplitRulesOfTosaTest.cpp - Tests of rules of tensors ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -15,23 +15,41 @@ namespace {
 
 using RulesOfTosa = RuleTest;
 
-TEST_F(RulesOfTosa, ElementwiseAndBroadcast) {
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<1x4xf32>", R"(
-    %0 = tosa.add %a, %b {test}
-      : (tensor<6x4xf32>, tensor<1x4xf32>) -> tensor<6x4xf32>)"),
-            "a b, _ b -> a b");
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %s: tensor<1xi8>", R"(
-    %0 = tosa.mul %a, %a, %s {test}
-      : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<1xi8>) -> tensor<6x4xf32>)"),
-            "a b, a b, _ -> a b");
-  // The table has as many elements as the input, and no axis with it.
-  EXPECT_EQ(getRule("%a: tensor<256xi8>, %t: tensor<256xi8>", R"(
-    %0 = tosa.table %a, %t {test}
-      : (tensor<256xi8>, tensor<256xi8>) -> tensor<256xi8>)"),
-            "a, _ -> a");
-  EXPECT_EQ(getRule("%a: tensor<6x?xf32>", R"(
-    %0 = tosa.cast %a {test} : (tensor<6x?xf32>) -> tensor<6x?xi32>)"),
-            "a _ -> a _");
+TEST_F(RulesOfTosa, ByTypes) {
+  expectRules(
+      {{"tosa.add", "tensor<6x4xf32>, tensor<1x4xf32>", "tensor<6x4xf32>",
+        "a b, _ b -> a b"},
+       {"tosa.mul", "tensor<6x4xf32>, tensor<6x4xf32>, tensor<1xi8>",
+        "tensor<6x4xf32>", "a b, a b, _ -> a b"},
+       // The table has as many elements as the input, and no axis with it.
+       {"tosa.table", "tensor<256xi8>, tensor<256xi8>", "tensor<256xi8>",
+        "a, _ -> a"},
+       {"tosa.cast", "tensor<6x?xf32>", "tensor<6x?xi32>", "a _ -> a _"},
+       {"tosa.matmul",
+        "tensor<2x6x4xf32>, tensor<2x4x8xf32>, tensor<1xf32>, tensor<1xf32>",
+        "tensor<2x6x8xf32>", "a b d, a d c, _, _ -> a b c"},
+       {"tosa.conv2d",
+        "tensor<2x8x8x3xf32>, tensor<6x1x1x3xf32>, tensor<6xf32>, "
+        "tensor<1xf32>, tensor<1xf32>",
+        "tensor<2x8x8x6xf32>", "a _ _ _, b _ _ _, b, _, _ -> a _ _ b",
+        "acc_type = f32, dilation = array<i64: 1, 1>, "
+        "pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 1, 1>"},
+       {"tosa.max_pool2d", "tensor<2x8x8x6xf32>", "tensor<2x4x4x6xf32>",
+        "a _ _ b -> a _ _ b",
+        "kernel = array<i64: 2, 2>, pad = array<i64: 0, 0, 0, 0>, "
+        "stride = array<i64: 2, 2>"},
+       {"tosa.reduce_sum", "tensor<6x4xf32>", "tensor<6x1xf32>", "a b -> a _",
+        "axis = 1 : i32"},
+       {"tosa.reduce_max", "tensor<6x4xf32>", "tensor<6x1xf32>", "a _ -> a _",
+        "axis = 1 : i32"},
+       {"tosa.argmax", "tensor<6x4x2xf32>", "tensor<6x2xi32>", "a _ b -> a b",
+        "axis = 1 : i32"},
+       {"tosa.transpose", "tensor<4x6x2xf32>", "tensor<6x2x4xf32>",
+        "c a b -> a b c", "perms = array<i32: 1, 2, 0>"},
+       {"tosa.concat", "tensor<6x4xf32>, tensor<6x2xf32>", "tensor<6x6xf32>",
+        "a _, a _ -> a _", "axis = 1 : i32"},
+       {"tosa.gather", "tensor<2x9x4xf32>, tensor<2x6xi32>",
+        "tensor<2x6x4xf32>", "a _ c, a b -> a b c"}});
 }
 
 TEST_F(RulesOfTosa, Rescale) {
@@ -52,54 +70,7 @@ TEST_F(RulesOfTosa, Rescale) {
   EXPECT_EQ(rule(false), "a b, _, _, _, _ -> a b");
 }
 
-TEST_F(RulesOfTosa, ProductsAndConvolutions) {
-  EXPECT_EQ(getRule("%a: tensor<2x6x4xf32>, %b: tensor<2x4x8xf32>, "
-                    "%z: tensor<1xf32>",
-                    R"(
-    %0 = tosa.matmul %a, %b, %z, %z {test}
-      : (tensor<2x6x4xf32>, tensor<2x4x8xf32>, tensor<1xf32>, tensor<1xf32>)
-      -> tensor<2x6x8xf32>)"),
-            "a b d, a d c, _, _ -> a b c");
-  EXPECT_EQ(getRule("%a: tensor<2x8x8x3xf32>, %w: tensor<6x1x1x3xf32>, "
-                    "%b: tensor<6xf32>, %z: tensor<1xf32>",
-                    R"(
-    %0 = tosa.conv2d %a, %w, %b, %z, %z {test, acc_type = f32,
-        dilation = array<i64: 1, 1>, pad = array<i64: 0, 0, 0, 0>,
-        stride = array<i64: 1, 1>}
-      : (tensor<2x8x8x3xf32>, tensor<6x1x1x3xf32>, tensor<6xf32>,
-         tensor<1xf32>, tensor<1xf32>) -> tensor<2x8x8x6xf32>)"),
-            "a _ _ _, b _ _ _, b, _, _ -> a _ _ b");
-  EXPECT_EQ(getRule("%a: tensor<2x8x8x6xf32>", R"(
-    %0 = tosa.max_pool2d %a {test = 0, kernel = array<i64: 2, 2>,
-        pad = array<i64: 0, 0, 0, 0>, stride = array<i64: 2, 2>}
-      : (tensor<2x8x8x6xf32>) -> tensor<2x4x4x6xf32>)"),
-            "a _ _ b -> a _ _ b");
-}
-
-TEST_F(RulesOfTosa, Reductions) {
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>", R"(
-    %0 = tosa.reduce_sum %a {test, axis = 1 : i32}
-      : (tensor<6x4xf32>) -> tensor<6x1xf32>)"),
-            "a b -> a _");
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>", R"(
-    %0 = tosa.reduce_max %a {test = 0, axis = 1 : i32}
-      : (tensor<6x4xf32>) -> tensor<6x1xf32>)"),
-            "a _ -> a _");
-  EXPECT_EQ(getRule("%a: tensor<6x4x2xf32>", R"(
-    %0 = tosa.argmax %a {test = 0, axis = 1 : i32}
-      : (tensor<6x4x2xf32>) -> tensor<6x2xi32>)"),
-            "a _ b -> a b");
-}
-
 TEST_F(RulesOfTosa, Shapes) {
-  EXPECT_EQ(getRule("%a: tensor<4x6x2xf32>", R"(
-    %0 = tosa.transpose %a {test, perms = array<i32: 1, 2, 0>}
-      : (tensor<4x6x2xf32>) -> tensor<6x2x4xf32>)"),
-            "c a b -> a b c");
-  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %b: tensor<6x2xf32>", R"(
-    %0 = tosa.concat %a, %b {test, axis = 1 : i32}
-      : (tensor<6x4xf32>, tensor<6x2xf32>) -> tensor<6x6xf32>)"),
-            "a _, a _ -> a _");
   EXPECT_EQ(getRule("%a: tensor<6x4xf32>", R"(
     %m = tosa.const_shape {values = dense<[1, 3]> : tensor<2xindex>}
       : () -> !tosa.shape<2>
@@ -120,10 +91,6 @@ TEST_F(RulesOfTosa, Shapes) {
     %0 = tosa.slice %a, %s, %n {test} : (tensor<6x4xf32>, !tosa.shape<2>,
       !tosa.shape<2>) -> tensor<6x3xf32>)"),
             "a _, ,  -> a _");
-  EXPECT_EQ(getRule("%v: tensor<2x9x4xf32>, %i: tensor<2x6xi32>", R"(
-    %0 = tosa.gather %v, %i {test}
-      : (tensor<2x9x4xf32>, tensor<2x6xi32>) -> tensor<2x6x4xf32>)"),
-            "a _ c, a b -> a b c");
 }
 
 class RulesOfReshapes : public RuleTest {
@@ -207,6 +174,76 @@ TEST_F(RulesOfReshapes, ReshapesKeepElementsAtTheirPlaceOfAnAxis) {
                   getAxisIndex(to, element, axis, axis.results[0]));
   }
   EXPECT_GT(numAxes, 300);
+}
+
+using RulesOfTensors = RuleTest;
+
+TEST_F(RulesOfTensors, Slices) {
+  EXPECT_EQ(getRule("%a: tensor<6x4x8xf32>", R"(
+    %0 = tensor.extract_slice %a[0, 1, 0] [6, 1, 8] [1, 1, 1] {test}
+      : tensor<6x4x8xf32> to tensor<6x8xf32>)"),
+            "a _ b -> a b");
+  EXPECT_EQ(getRule("%a: tensor<6x?xf32>, %i: index", R"(
+    %0 = tensor.extract_slice %a[0, %i] [6, %i] [1, 1] {test}
+      : tensor<6x?xf32> to tensor<6x?xf32>)"),
+            "a _, ,  -> a _");
+  EXPECT_EQ(getRule("%a: tensor<6x8xf32>", R"(
+    %0 = tensor.extract_slice %a[0, 0] [6, 4] [1, 2] {test}
+      : tensor<6x8xf32> to tensor<6x4xf32>)"),
+            "a _ -> a _");
+  EXPECT_EQ(getRule("%a: tensor<6x8xf32>, %b: tensor<6x4x8xf32>", R"(
+    %0 = tensor.insert_slice %a into %b[0, 1, 0] [6, 1, 8] [1, 1, 1] {test}
+      : tensor<6x8xf32> into tensor<6x4x8xf32>)"),
+            "a b, a _ b -> a _ b");
+}
+
+TEST_F(RulesOfTensors, Reshapes) {
+  EXPECT_EQ(getRule("%a: tensor<24x5xf32>", R"(
+    %0 = tensor.expand_shape %a [[0, 1, 2], [3]] output_shape [2, 1, 12, 5]
+      {test} : tensor<24x5xf32> into tensor<2x1x12x5xf32>)"),
+            "(a b) c -> a _ b c");
+  EXPECT_EQ(getRule("%a: tensor<2x12x?xf32>", R"(
+    %0 = tensor.collapse_shape %a [[0, 1], [2]] {test}
+      : tensor<2x12x?xf32> into tensor<24x?xf32>)"),
+            "a b _ -> (a b) _");
+}
+
+TEST_F(RulesOfTensors, ByTypes) {
+  expectRules(
+      {{"tensor.concat", "tensor<6x4xf32>, tensor<6x2xf32>", "tensor<6x6xf32>",
+        "a _, a _ -> a _", "dim = 1 : i64"},
+       {"tensor.cast", "tensor<6x?xf32>", "tensor<?x4xf32>", "_ _ -> _ _"},
+       {"tensor.gather", "tensor<9x4xf32>, tensor<6x2x1xi64>",
+        "tensor<6x2x1x4xf32>", "_ _, a b _ -> a b _ _",
+        "gather_dims = array<i64: 0>"},
+       {"tensor.empty", "", "tensor<6x4xf32>", " -> a b"},
+       {"tensor.splat", "f32", "tensor<6xf32>", " -> a"},
+       {"arith.constant", "", "tensor<6xf32>", " -> a",
+        "value = dense<1.0> : tensor<6xf32>"},
+       {"arith.constant", "", "tensor<2xf32>", "none",
+        "value = dense<[1.0, 2.0]> : tensor<2xf32>"},
+       {"arith.addf", "tensor<6x?xf32>, tensor<6x?xf32>", "tensor<6x?xf32>",
+        "a _, a _ -> a _"},
+       {"arith.select", "i1, tensor<6x4xf32>, tensor<6x4xf32>",
+        "tensor<6x4xf32>", ", a b, a b -> a b"},
+       {"arith.extf", "tensor<6xf32>", "tensor<6xf64>", "a -> a"},
+       {"math.exp", "tensor<6xf32>", "tensor<6xf32>", "a -> a"},
+       {"math.exp", "f32", "f32", "none"}});
+}
+
+TEST_F(RulesOfTensors, WithBodies) {
+  EXPECT_EQ(getRule("%a: tensor<6x4xf32>, %z: f32", R"(
+    %0 = tensor.pad %a low[0, 1] high[0, 1] {
+      ^bb0(%i: index, %j: index):
+        tensor.yield %z : f32
+    } {test} : tensor<6x4xf32> to tensor<6x6xf32>)"),
+            "a _ -> a _");
+  EXPECT_EQ(getRule("", R"(
+    %0 = tensor.generate {
+      ^bb0(%i: index):
+        tensor.yield %i : index
+    } {test} : tensor<6xindex>)"),
+            "none");
 }
 
 } // namespace

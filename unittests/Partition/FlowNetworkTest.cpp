@@ -39,19 +39,6 @@ FlowNetwork::Cut expectCut(const FlowNetwork &network, int64_t capacity) {
   return cut;
 }
 
-TEST(FlowNetworkTest, CutsNothingInAnEmptyNetwork) {
-  FlowNetwork network;
-  EXPECT_EQ(expectCut(network, 0).onSinkSide, (Sides{0, 1}));
-  network.addVertex();
-  EXPECT_EQ(expectCut(network, 0).onSinkSide, (Sides{0, 1, 0}));
-}
-
-TEST(FlowNetworkTest, CutsNextToTheSinkAmongEquals) {
-  FlowNetwork network =
-      makeNetwork(2, {{source, 2, 3}, {2, 3, 3}, {3, sink, 3}});
-  EXPECT_EQ(expectCut(network, 3).onSinkSide, (Sides{0, 1, 0, 0}));
-}
-
 TEST(FlowNetworkTest, NamesTheShortestUnboundedPath) {
   FlowNetwork network = makeNetwork(3, {{source, 2, unbounded},
                                         {2, 3, unbounded},

@@ -132,20 +132,7 @@ TEST(JointGraphTest, RefusesWrongQuantities) {
         "bits"}});
 }
 
-bool areEqual(const JointGraph &a, const JointGraph &b) {
-  if (a.size() != b.size() || a.getForwardResults() != b.getForwardResults() ||
-      a.getBackwardResults() != b.getBackwardResults() ||
-      a.getMemoryOrder().size() != b.getMemoryOrder().size())
-    return false;
-  for (NodeId node = 0; node < a.size(); ++node)
-    if (a[node].bytes != b[node].bytes || a[node].policy != b[node].policy ||
-        toVector(a.getOperands(node)) != toVector(b.getOperands(node)))
-      return false;
-  return true;
-}
-
-/// Property tests assume that random graphs are valid and repeatable, and have
-/// every kind of node.
+/// Property tests assume that random graphs have every kind of node.
 TEST(JointGraphTest, DrawsRandomGraphsWithEverythingInThem) {
   std::vector<int32_t> byClass(int(OperatorClass::Other) + 1, 0);
   std::vector<int32_t> byPolicy(int(RecomputePolicy::MustRecompute) + 1, 0);
@@ -155,7 +142,6 @@ TEST(JointGraphTest, DrawsRandomGraphsWithEverythingInThem) {
   size_t numMemoryOrders = 0;
   for (uint64_t seed : Seeds(500)) {
     JointGraph graph = makeRandomJointGraph(seed);
-    EXPECT_TRUE(areEqual(graph, makeRandomJointGraph(seed)));
     for (NodeId node = 0; node < graph.size(); ++node) {
       ++byClass[int(graph[node].operatorClass)];
       ++byPolicy[int(graph[node].policy)];
@@ -171,7 +157,6 @@ TEST(JointGraphTest, DrawsRandomGraphsWithEverythingInThem) {
   EXPECT_GT(numResults, 30);
   EXPECT_GT(numPinned, 30);
   EXPECT_GT(numMemoryOrders, 15u);
-  EXPECT_FALSE(areEqual(makeRandomJointGraph(1), makeRandomJointGraph(2)));
 }
 
 } // namespace

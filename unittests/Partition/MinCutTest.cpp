@@ -44,32 +44,6 @@ TEST(MinCut, AnArgumentThatStaysIsFreeToSave) {
   EXPECT_EQ(cutOrFail(graph), "a");
 }
 
-TEST(MinCut, SavesWhatAViewShows) {
-  TextGraph graph(R"(
-    x = input 1000000; dy = tangent 64; product = mm 64 x; v = view product
-    dx = mm 64 v dy; return v | dx)");
-  EXPECT_EQ(cutOrFail(graph), "product");
-  CutOptions options;
-  options.recomputeViews = false;
-  // The view is nearer to the backward, and counts like any other value.
-  EXPECT_EQ(cutOrFail(graph, options), "v");
-}
-
-TEST(MinCut, SavesOneResultOfSeveral) {
-  EXPECT_EQ(cutOrFail(TextGraph(R"(
-              x = input 1000000; dy = tangent 64; attention = several mm x
-              out = result 64 attention; lse = result 8 attention
-              dx = other 64 lse dy; return out | dx)")),
-            "lse");
-}
-
-TEST(MinCut, SavesWhatACollectiveDelivers) {
-  EXPECT_EQ(cutOrFail(TextGraph(R"(
-              x = input 8; dy = tangent 64; s = start x; w = wait 64 s
-              dx = mm 64 w dy; return w | dx)")),
-            "w");
-}
-
 TEST(MinCut, NamesWhatContradicts) {
   TextGraph graph(R"(
     p = parameter 8; dy = tangent 64; s = start p
@@ -111,7 +85,7 @@ TEST(MinCut, NoChoiceWeighsLess) {
     if (!saved)
       continue;
     EXPECT_EQ(reference::getWeight(graph, *classes, options, *saved), *least);
-    EXPECT_TRUE(reference::isCut(graph, *classes, bans, *saved));
+    EXPECT_TRUE(reference::findComputed(graph, *classes, bans, *saved));
     ++numCuts;
     numSaved += static_cast<int>(saved->size());
   }

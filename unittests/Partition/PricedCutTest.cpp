@@ -39,13 +39,6 @@ TEST(PricedCut, ComputesAgainWhatIsCheaperThanItsBytes) {
   EXPECT_EQ(solve(graph, 5), "y");
 }
 
-TEST(PricedCut, SavesWhatMayNotBeComputedAgain) {
-  TextGraph graph(R"(
-    x = input 8; dy = tangent 8; mask = random 1000 x; dx = mm 8 mask dy
-    return mask | dx)");
-  EXPECT_EQ(solve(graph, 1'000'000), "mask");
-}
-
 /// What `saved` costs together with all that is then computed again; none if
 /// something can neither be saved nor computed again.
 static std::optional<int64_t> findPrice(const JointGraph &graph,
@@ -53,31 +46,18 @@ static std::optional<int64_t> findPrice(const JointGraph &graph,
                                         const std::vector<BanReason> &bans,
                                         const TreatmentPrices &prices,
                                         const std::vector<NodeId> &saved) {
-  if (!reference::isCut(graph, classes, bans, saved))
+  auto isComputed = reference::findComputed(graph, classes, bans, saved);
+  if (!isComputed)
     return std::nullopt;
-  std::vector<char> isSaved(graph.size(), 0), needed(graph.size(), 0);
-  for (NodeId node : saved)
-    isSaved[node] = 1;
   int64_t price = 0;
-  for (NodeId node = graph.size() - 1; node >= 0; --node) {
-    bool isBackward = classes.needsTangent[node];
-    bool mustRepeat = !isBackward && isToBeRecomputed(graph[node]);
-    if (isSaved[node])
-      price +=
-          graph[node].kind == JointNodeKind::Primal && !graph[node].isFreeable
-              ? 0
-              : prices.saveNs[node];
-    bool isComputed =
-        isBackward || mustRepeat ||
-        ((needed[node] || classes.requiredBackward[node]) && !isSaved[node]);
-    if (!isComputed)
-      continue;
-    if (!isBackward && !mustRepeat &&
+  for (NodeId node : saved)
+    if (graph[node].kind != JointNodeKind::Primal || graph[node].isFreeable)
+      price += prices.saveNs[node];
+  for (NodeId node = 0; node < graph.size(); ++node)
+    if ((*isComputed)[node] && !classes.needsTangent[node] &&
+        !isToBeRecomputed(graph[node]) &&
         graph[node].kind == JointNodeKind::Operation)
       price += prices.repeatNs[node];
-    for (NodeId operand : graph.getOperands(node))
-      needed[operand] = 1;
-  }
   return price;
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomJointGraph.h"
-#include "../Random.h"
+#include "../Testing.h"
 
 #include <gtest/gtest.h>
 #include <vector>

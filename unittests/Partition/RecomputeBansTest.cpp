@@ -87,20 +87,6 @@ TEST(RecomputeBans, Reductions) {
   EXPECT_EQ(ban(graph, options)[graph.id("less")], B::None);
 }
 
-TEST(RecomputeBans, MaterializedInTheBackward) {
-  // A product reads a view of a; a pointwise operation reads c.
-  TextGraph graph(R"(
-    x = input 64; dy = tangent 64; a = pointwise 64 x; c = pointwise 64 x
-    y = pointwise 64 a c; v = view a; dw = mm 64 v dy; dx = pointwise 64 c dy
-    return y | dw dx)");
-  Bans bans = ban(graph);
-  EXPECT_EQ(bans[graph.id("a")], B::MaterializedBackward);
-  EXPECT_EQ(bans[graph.id("c")], B::None);
-  CutOptions options;
-  options.banRecomputeMaterializedBackward = false;
-  EXPECT_EQ(ban(graph, options)[graph.id("a")], B::None);
-}
-
 TEST(RecomputeBans, FarFromTheBackward) {
   TextGraph graph(R"(
     x = input 64; dy = tangent 64; a = pointwise 64 x; c = pointwise 64 a
@@ -112,18 +98,6 @@ TEST(RecomputeBans, FarFromTheBackward) {
   EXPECT_EQ(bans[graph.id("a")], B::FarFromBackward);
   EXPECT_EQ(bans[graph.id("c")], B::None);
   EXPECT_EQ(bans[graph.id("unused")], B::None);
-}
-
-TEST(RecomputeBans, UsedFarApart) {
-  TextGraph graph(R"(
-    x = input 64; a = pointwise 64 x; near = pointwise 64 a
-    product = mm 64 near; far = pointwise 64 a product; return far)");
-  Bans bans = ban(graph);
-  EXPECT_EQ(bans[graph.id("near")], B::None);
-  EXPECT_EQ(bans[graph.id("far")], B::UsedFarApart);
-  CutOptions options;
-  options.banRecomputeUsedFarApart = false;
-  EXPECT_EQ(ban(graph, options)[graph.id("far")], B::None);
 }
 
 TEST(RecomputeBans, LongFusibleChains) {

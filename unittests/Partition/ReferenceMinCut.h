@@ -24,30 +24,32 @@
 
 namespace mlir::commsched::partition::reference {
 
-/// Whether the backward can be computed if `saved` is, and nothing that is
-/// banned, nor any argument, is computed for that.
-inline bool isCut(const JointGraph &graph, const Classification &classes,
-                  const std::vector<BanReason> &bans,
-                  const std::vector<NodeId> &saved) {
-  std::vector<char> isSaved(graph.size(), 0), needed(graph.size(), 0);
+/// By node: whether the backward computes it if `saved` is there. None if
+/// something that is banned, or an argument, would have to be computed.
+inline std::optional<std::vector<char>>
+findComputed(const JointGraph &graph, const Classification &classes,
+             const std::vector<BanReason> &bans,
+             const std::vector<NodeId> &saved) {
+  std::vector<char> isSaved(graph.size(), 0), needed(graph.size(), 0),
+      isComputed(graph.size(), 0);
   for (NodeId node : saved)
     isSaved[node] = 1;
   for (NodeId node = graph.size() - 1; node >= 0; --node) {
     bool isBackward = classes.needsTangent[node];
     bool mustRepeat = !isBackward && isToBeRecomputed(graph[node]);
     if (isSaved[node] && (isBackward || mustRepeat || !graph[node].isSaveable))
-      return false;
-    bool isComputed =
+      return std::nullopt;
+    isComputed[node] =
         isBackward || mustRepeat ||
         ((needed[node] || classes.requiredBackward[node]) && !isSaved[node]);
-    if (!isComputed)
+    if (!isComputed[node])
       continue;
     if (!isBackward && bans[node] != BanReason::None)
-      return false;
+      return std::nullopt;
     for (NodeId operand : graph.getOperands(node))
       needed[operand] = 1;
   }
-  return true;
+  return isComputed;
 }
 
 /// The weight of saving a value; none if it cannot be saved.
@@ -119,7 +121,8 @@ findLeastWeight(const JointGraph &graph, const Classification &classes,
       if (choice >> i & 1)
         saved.push_back(candidates[i]);
     int64_t weight = getWeight(graph, classes, options, saved);
-    if ((!least || weight < *least) && isCut(graph, classes, bans, saved))
+    if ((!least || weight < *least) &&
+        findComputed(graph, classes, bans, saved))
       least = weight;
   }
   return least;

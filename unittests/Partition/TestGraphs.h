@@ -32,7 +32,7 @@
 #ifndef COMMSCHED_UNITTESTS_PARTITION_TESTGRAPHS_H
 #define COMMSCHED_UNITTESTS_PARTITION_TESTGRAPHS_H
 
-#include "../Seeds.h"
+#include "../Testing.h"
 #include "CommSched/Partition/MinCut.h"
 #include "RandomJointGraph.h"
 #include "Statements.h"
