@@ -92,16 +92,6 @@ TEST(AutogradOrder, ChainsComeBeforeTheirFirstConsumer) {
   EXPECT_EQ(getPeak(problem, order), 60);
 }
 
-TEST(AutogradOrder, PeaksStopGrowingWithActivations) {
-  // Only the checkpoints grow, half as fast.
-  for (int32_t layers : {4, 16, 64}) {
-    Problem problem = makeCheckpointed(layers);
-    EXPECT_EQ(getPeak(problem, problem.programOrder()), 10 * (layers + 2));
-    EXPECT_EQ(getPeak(problem, expectOrder(problem, layers)),
-              10 * (layers / 2 + 3));
-  }
-}
-
 TEST(AutogradOrder, Errors) {
   Problem problem = makeCheckpointed(2);
   EXPECT_EQ(errorOf(problem, 5), "the backward cannot begin with node 5 of 4");

@@ -48,17 +48,6 @@ std::string toText(const BucketedProblem &program, const Order &order) {
   return text;
 }
 
-TEST(BucketMemory, SideBySideMembersKeepTheirStorages) {
-  Gathers gathers;
-  BucketedProblem program = need(gathers.merge({0, 10, 0, {}, {}}));
-  const Problem &merged = program.getProblem();
-  EXPECT_EQ(merged.numNodes(), 7);
-  // castA, start, castB, wait, useA, useB, overwrite: castB comes too late
-  // here.
-  EXPECT_EQ(toText(program, {0, 2, 1, 3, 4, 5, 6}),
-            "120 130 150:70 370 340 240 40 40");
-}
-
 TEST(BucketMemory, CopiesThatCostNothingHaveTheirPlace) {
   Gathers gathers;
   BucketCost cost = {0, 10, 0, {}, {Layout::CopiedOut, 300, 0}};
@@ -117,16 +106,7 @@ TEST(BucketMemory, RejectsWhatCannotBe) {
 /// The same problem, but that what a start makes is there for its wait, and for
 /// others only after that, as it is in programs.
 Problem deliverByWaits(const Problem &random) {
-  Problem problem;
-  for (NodeId node = 0; node < random.numNodes(); ++node) {
-    if (random.kind(node) == NodeKind::Wait)
-      problem.addWait(random.startOf(node));
-    else
-      problem.addNode(random.kind(node), random.costNs(node),
-                      random.stream(node));
-    for (DependenceEnd end : random.predecessors(node))
-      problem.addDependence(end.node, node, end.kind);
-  }
+  Problem problem = copyOperations(random);
   for (BufferId id = 0; id < random.numBuffers(); ++id) {
     const Buffer &buffer = random.buffer(id);
     problem.addBuffer(buffer.bytes, buffer.producer, buffer.freed);

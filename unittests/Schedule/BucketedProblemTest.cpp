@@ -95,15 +95,6 @@ TEST(BucketedProblem, CheapInputsComeUp) {
     EXPECT_EQ(place(build(steps), {{0, 5}}), "2 3 4 start0 wait0") << steps;
 }
 
-TEST(BucketedProblem, CheapInputsComeUpAsFarAsTheyCan) {
-  // The start has to come after the mm; the cast between does not hold it.
-  EXPECT_EQ(place(TextProblem(R"(
-              a = start 10; c = mm 10; b = start 10 c; x = 10; cast = 1
-              d = start 10 cast; wait a; wait b; wait d)"),
-                  {{0, 2, 5}}),
-            "1 4 start0 3 wait0");
-}
-
 TEST(BucketedProblem, BarriersStayBetween) {
   // A barrier that the second start comes after: as if all members did.
   TextProblem problem(R"(

@@ -182,36 +182,6 @@ static constexpr int64_t kib = 1024, mib = 1024 * kib;
 // Segments that keep their size
 //===----------------------------------------------------------------------===//
 
-TEST(CachingAllocator, RoundsRequests) {
-  CachingAllocator allocator(SegmentKind::Fixed);
-  auto first = allocator.allocate(1, 0);
-  auto second = allocator.allocate(512, 0);
-  auto third = allocator.allocate(513, 0);
-  EXPECT_EQ(allocator.activeBytes(), 512 + 512 + 1024);
-  EXPECT_EQ(allocator.address(first), 0);
-  EXPECT_EQ(allocator.address(second), 512);
-  EXPECT_EQ(allocator.address(third), 1024);
-  EXPECT_EQ(allocator.reservedBytes(), 2 * mib);
-}
-
-TEST(CachingAllocator, SplitsLargeBlocksOnlyForMoreThanOneMebibyte) {
-  CachingAllocator allocator(SegmentKind::Fixed);
-  // Exactly 1 MiB is left of 20 and stays in the block.
-  allocator.free(allocator.allocate(20 * mib, 0));
-  auto block = allocator.allocate(19 * mib, 0);
-  EXPECT_EQ(allocator.activeBytes(), 20 * mib);
-  allocator.free(block);
-  allocator.allocate(19 * mib - 512, 0);
-  EXPECT_EQ(allocator.activeBytes(), 19 * mib - 512);
-  // In the pool of small blocks 512 bytes are enough.
-  CachingAllocator small(SegmentKind::Fixed);
-  small.allocate(mib, 0);
-  small.allocate(mib - 512, 0);
-  EXPECT_EQ(small.activeBytes(), 2 * mib - 512);
-  small.allocate(512, 0);
-  EXPECT_EQ(small.reservedBytes(), 2 * mib);
-}
-
 //===----------------------------------------------------------------------===//
 // Against the reference
 //===----------------------------------------------------------------------===//

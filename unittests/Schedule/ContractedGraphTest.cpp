@@ -1,4 +1,4 @@
-//===- ContractedGraphTest.cpp - Tests of contracted graphs ---------------===//
+//===- ContractedGraphTest.cpp - Tests of graphs that change --------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Graphs/ContractedGraph.h"
+#include "Model/ReadyTracker.h"
 #include "ReferenceContraction.h"
-#include "ReferenceConvexSets.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -49,41 +49,6 @@ TEST(ContractedGraph, MergesWhatNoPathJoins) {
   EXPECT_EQ(ends(graph.merge(3, 0)), Ends(0, 1));
   EXPECT_EQ(ends(graph.merge(2, 0)), nothing);
   EXPECT_EQ(ends(graph.merge(2, 0)), nothing) << "they are merged already";
-}
-
-TEST(ContractedGraph, RefusesACycleThroughAnotherClass) {
-  // 0 -> 1 and 2 -> 3: after {1, 2}, 0 and 3 are joined through it.
-  TextProblem problem(twoChains);
-  ContractedGraph graph = contract(problem);
-  EXPECT_EQ(ends(graph.findPath(0, 3)), nothing);
-  EXPECT_EQ(ends(graph.merge(1, 2)), nothing);
-  EXPECT_EQ(ends(graph.findPath(0, 3)), Ends(0, 3));
-  EXPECT_EQ(ends(graph.merge(3, 0)), Ends(0, 3));
-  EXPECT_NE(graph.classOf(0), graph.classOf(3));
-}
-
-TEST(ContractedGraph, RefusesACycleThroughThreeClasses) {
-  // Chains of two: {1, 2}, {3, 4} and {5, 6} make one chain of them, from 0 on.
-  TextProblem problem(repeat(4, "a$ = 1; b$ = 1 a$"));
-  ContractedGraph graph = contract(problem);
-  EXPECT_EQ(ends(graph.merge(5, 6)), nothing);
-  EXPECT_EQ(ends(graph.merge(1, 2)), nothing);
-  EXPECT_EQ(ends(graph.findPath(0, 7)), nothing);
-  EXPECT_EQ(ends(graph.merge(3, 4)), nothing);
-  EXPECT_EQ(ends(graph.merge(0, 7)), Ends(0, 7));
-  // Other edges out of the chain may still lead to its end.
-  EXPECT_EQ(ends(graph.merge(1, 7)), Ends(2, 7));
-}
-
-TEST(ContractedGraph, RefusesCollectivesOfWhichOnlyTheWaitsAreJoined) {
-  // Wait 3 may come only after the sum 4 of what wait 2 has brought.
-  TextProblem problem(
-      "s = start 1; t = start 1; wait s; wait t memory:sum; sum = 1 s'");
-  ContractedGraph graph = contract(problem);
-  EXPECT_EQ(ends(graph.findPath(0, 1)), nothing);
-  EXPECT_EQ(ends(graph.mergeCollectives(1, 0)), Ends(2, 3));
-  EXPECT_NE(graph.classOf(0), graph.classOf(1)) << "neither, if not both";
-  EXPECT_NE(graph.classOf(2), graph.classOf(3));
 }
 
 /// Whether the graph's order has each class once and respects all dependences
@@ -154,13 +119,13 @@ TEST(ContractedGraph, AllowsDirectDependencesAsTheReferenceWould) {
     Problem problem = makeEitherProblem(seed, 35);
     ContractedGraph graph = need(ContractedGraph::create(
         problem, ContractedGraph::DirectDependences::Allow));
-    ReplacedSets reference(problem, {});
+    ReferenceContraction reference(problem, /*allowsDirect=*/true);
     std::mt19937_64 random(seed);
     for (NodeId attempt = 0; attempt < 2 * problem.numNodes(); ++attempt) {
       NodeId a = static_cast<NodeId>(random() % problem.numNodes());
       NodeId b = static_cast<NodeId>(random() % problem.numNodes());
-      ReplacedSets merged = reference;
-      merged.unite(a, b);
+      ReferenceContraction merged = reference;
+      merged.merge(a, b);
       bool isRefused = graph.merge(a, b).has_value();
       ASSERT_EQ(isRefused, merged.hasCycle()) << a << " and " << b;
       ASSERT_TRUE(isTopological(problem, graph));
@@ -250,11 +215,6 @@ bool isAscending(const LinkedOrder &order) {
              }) == nodes.end();
 }
 
-TEST(LinkedOrder, KeepsWhatItIsGiven) {
-  EXPECT_EQ(LinkedOrder({2, 0, 1}).nodes(), (Order{2, 0, 1}));
-  EXPECT_EQ(LinkedOrder(Order{}).nodes(), Order{});
-}
-
 TEST(LinkedOrder, MovesLikeAVector) {
   for (uint64_t seed : Seeds(50)) {
     std::mt19937_64 random(seed);
@@ -327,14 +287,72 @@ TEST(LinkedOrder, SpreadsTheSmallestRangeThatIsNotTooDense) {
   EXPECT_TRUE(isAscending(order));
 }
 
-TEST(LinkedOrder, LetsNodesStayAway) {
-  LinkedOrder order({0, 1, 2, 3});
-  for (NodeId node : {0, 3, 1})
-    order.erase(node);
-  EXPECT_EQ(order.nodes(), Order{2});
-  order.insertBefore(3, 2);
-  order.insertAfter(0, 2);
-  EXPECT_EQ(order.nodes(), (Order{3, 2, 0}));
+TEST(IndegreeCounter, CountsParallelEdges) {
+  IndegreeCounter counter(3);
+  counter.addEdgesTo(1);
+  counter.addEdgesTo(1);
+  counter.addEdgesTo(2, /*count=*/0);
+  EXPECT_EQ(counter.listReady(), (std::vector<int32_t>{0, 2}));
+  EXPECT_TRUE(counter.isPending(1));
+  EXPECT_FALSE(counter.removeEdgeTo(1));
+  EXPECT_TRUE(counter.isPending(1));
+  EXPECT_TRUE(counter.removeEdgeTo(1));
+  EXPECT_TRUE(counter.isReady(1));
+  counter.take(1);
+  EXPECT_TRUE(counter.isTaken(1));
+  EXPECT_FALSE(counter.isReady(1));
+  EXPECT_EQ(counter.listReady(), (std::vector<int32_t>{0, 2}));
+}
+
+/// Takes the last operation that became ready each time.
+Order traverse(const Problem &problem, TraversalDirection direction) {
+  ReadyTracker tracker(problem, direction);
+  std::vector<NodeId> ready = tracker.listReady();
+  Order order;
+  while (!ready.empty()) {
+    NodeId node = ready.back();
+    ready.pop_back();
+    EXPECT_TRUE(tracker.isReady(node));
+    order.push_back(node);
+    tracker.take(node, [&](NodeId next) { ready.push_back(next); });
+    EXPECT_TRUE(tracker.isTaken(node));
+  }
+  return order;
+}
+
+TEST(ReadyTracker, TraversesInBothDirections) {
+  for (uint64_t seed : Seeds(300)) {
+    Problem problem = makeEitherProblem(seed);
+    Order forward = traverse(problem, TraversalDirection::Forward);
+    Order backward = traverse(problem, TraversalDirection::Backward);
+    std::reverse(backward.begin(), backward.end());
+    for (const Order &order : {forward, backward}) {
+      Positions positions = need(invert(problem, order));
+      for (NodeId node = 0; node < problem.numNodes(); ++node)
+        for (DependenceEnd end : problem.successors(node))
+          ASSERT_LT(positions[node], positions[end.node]);
+    }
+  }
+}
+
+TEST(ReadyTracker, ReportsEachOperationWhenItsLastPredecessorIsTaken) {
+  for (uint64_t seed : Seeds(100)) {
+    Problem problem = makeRandomProblem(seed, {});
+    ReadyTracker tracker(problem);
+    std::vector<NodeId> expected = tracker.listReady();
+    for (NodeId node = 0; node < problem.numNodes(); ++node)
+      ASSERT_EQ(std::count(expected.begin(), expected.end(), node),
+                problem.predecessors(node).empty());
+    for (NodeId node : problem.topologicalOrder())
+      tracker.take(node, [&](NodeId next) {
+        EXPECT_TRUE(tracker.isReady(next));
+        for (DependenceEnd end : problem.predecessors(next))
+          EXPECT_TRUE(tracker.isTaken(end.node));
+        expected.push_back(next);
+      });
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(expected, problem.programOrder());
+  }
 }
 
 } // namespace

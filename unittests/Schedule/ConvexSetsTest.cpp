@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Graphs/ConvexSets.h"
-#include "ReferenceConvexSets.h"
+#include "ReferenceContraction.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -57,12 +57,6 @@ TEST(ConvexSets, RejectsABadProblemAndBadLabels) {
             "node 0 (compute) has the label -2; the problem has 2 nodes");
 }
 
-TEST(ConvexSets, TakesWholeChains) {
-  EXPECT_EQ(formMembers(makeChain(4), {0, 0, 0, 0}), Members({{0, 1, 2, 3}}));
-  EXPECT_EQ(formMembers(makeChain(4), {none, none, none, none}), Members());
-  EXPECT_EQ(formMembers(makeChain(4), {none, 1, 1, none}), Members({{1, 2}}));
-}
-
 TEST(ConvexSets, NeverTakesTwoLabelsNorMakesThemACycle) {
   EXPECT_EQ(formMembers(makeChain(4), {0, 1, 0, 1}),
             Members({{0}, {1}, {2}, {3}}));
@@ -75,6 +69,40 @@ TEST(ConvexSets, NeverTakesTwoLabelsNorMakesThemACycle) {
   EXPECT_EQ(sets[1].label, 1);
   EXPECT_EQ(sets[1].members, std::vector<NodeId>({1}));
   EXPECT_EQ(sets[2].members, std::vector<NodeId>({2}));
+}
+
+/// The dependences when each set is one operation.
+ReferenceContraction replace(const Problem &problem,
+                             const std::vector<ConvexSet> &sets) {
+  ReferenceContraction replaced(problem, /*allowsDirect=*/true);
+  for (const ConvexSet &set : sets)
+    for (NodeId member : set.members)
+      replaced.merge(set.members.front(), member);
+  return replaced;
+}
+
+/// How often a path enters operations of `label` at most, which takes as many
+/// sets. A start and its wait are entered together.
+int32_t countEntries(const Problem &problem, const std::vector<int32_t> &labels,
+                     int32_t label) {
+  std::vector<int32_t> entries(labels.size());
+  for (size_t round = 0; round <= labels.size(); ++round) {
+    for (NodeId node = 0; node < problem.numNodes(); ++node) {
+      bool isInside = labels[node] == label;
+      entries[node] = std::max(entries[node], int32_t(isInside));
+      for (DependenceEnd end : problem.predecessors(node))
+        entries[node] = std::max(entries[node],
+                                 entries[end.node] +
+                                     (isInside && labels[end.node] != label));
+    }
+    for (NodeId node = 0; node < problem.numNodes(); ++node) {
+      NodeId wait = problem.waitOf(node);
+      if (wait != noNode && labels[node] == label && labels[wait] == label)
+        entries[node] = entries[wait] = std::max(entries[node], entries[wait]);
+    }
+  }
+  return entries.empty() ? 0
+                         : *std::max_element(entries.begin(), entries.end());
 }
 
 /// Whether each operation with a label is in one set, which has this label, but
@@ -101,8 +129,8 @@ void checkMembers(const Problem &problem, const std::vector<int32_t> &labels,
       ASSERT_EQ(setOf[start], setOf[node]);
       if (labels[start] == labels[node] && labels[node] != none &&
           setOf[node] == none) {
-        ReplacedSets merged(problem, sets);
-        merged.unite(start, node);
+        ReferenceContraction merged = replace(problem, sets);
+        merged.merge(start, node);
         ASSERT_TRUE(merged.hasCycle()) << start << " and " << node;
       }
     }
@@ -127,7 +155,7 @@ TEST(ConvexSets, AreMaximalOnRandomGraphs) {
     }
     std::vector<ConvexSet> sets = form(problem, labels);
     ASSERT_NO_FATAL_FAILURE(checkMembers(problem, labels, sets));
-    ReplacedSets replaced(problem, sets);
+    ReferenceContraction replaced = replace(problem, sets);
     ASSERT_FALSE(replaced.hasCycle());
     std::vector<int32_t> taken(labels.size(), none);
     for (size_t a = 0; a < sets.size(); ++a) {
@@ -140,8 +168,8 @@ TEST(ConvexSets, AreMaximalOnRandomGraphs) {
         if (sets[a].label != sets[b].label)
           continue;
         ++numSplit;
-        ReplacedSets merged = replaced;
-        merged.unite(sets[a].members[0], sets[b].members[0]);
+        ReferenceContraction merged = replaced;
+        merged.merge(sets[a].members[0], sets[b].members[0]);
         ASSERT_TRUE(merged.hasCycle()) << a << " and " << b;
       }
     }

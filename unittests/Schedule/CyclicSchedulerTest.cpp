@@ -1,4 +1,4 @@
-//===- CyclicSchedulerTest.cpp - Tests of the scheduler of periods --------===//
+//===- CyclicSchedulerTest.cpp - Tests of programs that repeat ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
+#include "CommSched/Schedule/Cyclic/CyclicProblem.h"
+#include "Cyclic/StallFilling.h"
 #include "RandomCyclicProblem.h"
 #include "TestProblems.h"
 
@@ -89,20 +91,6 @@ TEST(CyclicScheduler, TheOptimizerHidesLastScattersAndFirstGathers) {
   }
 }
 
-TEST(CyclicScheduler, TheLimitHoldsOverTheWholeRun) {
-  CyclicProblem problem = makeTrainingStep(8);
-  int64_t lastNs = std::numeric_limits<int64_t>::max();
-  for (int64_t limitBytes : {1200, 2400, 5000, 50000}) {
-    CyclicSchedulerOptions options;
-    options.step.limitBytes = limitBytes;
-    CyclicSchedule schedule = scheduleWell(problem, options);
-    EXPECT_LE(schedule.peakBytes, limitBytes);
-    EXPECT_EQ(schedule.peakBytes, computeRunPeak(problem, schedule.order));
-    EXPECT_LE(schedule.periodNs, lastNs);
-    lastNs = schedule.periodNs;
-  }
-}
-
 TEST(CyclicScheduler, WhatAStartMakesForItselfIsNotDueInTheNextPeriod) {
   // Only what the gathers deliver is, so that they start late.
   auto order = [](bool isCopied) {
@@ -140,6 +128,7 @@ TEST(CyclicScheduler, RandomProblemsAreNeverWorseThanTheProgram) {
     options.step.limitBytes = computeRunPeak(problem, program) * 11 / 10;
     CyclicSchedule schedule = scheduleWell(problem, options);
     ASSERT_LE(schedule.peakBytes, options.step.limitBytes);
+    ASSERT_EQ(schedule.peakBytes, computeRunPeak(problem, schedule.order));
     ASSERT_LE(schedule.periodNs, simulatePeriod(problem, program)->periodNs);
     ASSERT_EQ(scheduleWell(problem, options).order.order, schedule.order.order);
   }
@@ -201,6 +190,156 @@ TEST(CyclicScheduler, SmallProblemsAreNearlyAlwaysOptimal) {
   }
   EXPECT_GT(numProblems, 30);
   EXPECT_GE(numOptimal * 100, numProblems * 95);
+}
+
+/// gather, its wait, computation that uses what was gathered.
+Problem makeLayer() {
+  return TextProblem("g = start 30 -> 1000; wait g; c = 50 g' -> 10!");
+}
+
+std::string getError(const Status &status) { return status.error(); }
+
+TEST(CyclicProblem, ErrorsNameOperationsAndDistances) {
+  CyclicProblem far(makeLayer());
+  far.addDependence(2, 0, DependenceKind::Data, 64);
+  EXPECT_EQ(getError(far.check()),
+            "node 0 (start) depends on node 2 (compute) at a distance of 64 "
+            "repetitions, but distances are from 1 to 63, and nodes below 3");
+  CyclicProblem none(makeLayer());
+  none.addDependence(2, 2, DependenceKind::Data, 0);
+  EXPECT_EQ(getError(none.check()),
+            "node 2 (compute) depends on node 2 (compute) at a distance of 0 "
+            "repetitions, but distances are from 1 to 63, and nodes below 3");
+  CyclicProblem buffer(makeLayer());
+  buffer.addUse(7, 2, 1);
+  EXPECT_EQ(getError(buffer.check()),
+            "node 2 (compute) uses buffer 7 at a distance of 1 repetitions, "
+            "but there are 2 buffers");
+}
+
+TEST(CyclicProblem, ErrorsOfBodiesAreNamed) {
+  auto errorOf = [](const char *body) {
+    return getError(CyclicProblem(TextProblem(body)).check());
+  };
+  EXPECT_EQ(errorOf("a = 1 memory:b; b = 1 a"),
+            "dependences form a cycle of 2 nodes: node 0 (compute) -> node 1 "
+            "(compute) -> node 0 (compute)");
+  EXPECT_EQ(errorOf("a = 1; x = arg 8"),
+            "buffer 0 is freed, but no operation makes it in each repetition");
+  EXPECT_EQ(errorOf("a = 1125899906842624"),
+            "the sum of all costs is 1125899906842624, of which 65536 "
+            "repetitions do not fit 64 bits");
+}
+
+TEST(CyclicOrder, VerifyNamesBothPlaces) {
+  CyclicProblem problem(makeLayer());
+  problem.addDependence(2, 0, DependenceKind::Data, 1);
+  CyclicOrder schedule = programOrder(problem);
+  EXPECT_TRUE(verify(problem, schedule));
+  // The gather of the next repetition would start before what it depends on.
+  schedule.stages = {0, 0, 1};
+  EXPECT_EQ(getError(verify(problem, schedule)),
+            "node 0 (start) at stage 0, position 0 comes before node 2 "
+            "(compute) at stage 1, position 2, on which it depends (data) at a "
+            "distance of 1 repetitions");
+  schedule.order = {2, 0, 1};
+  EXPECT_TRUE(verify(problem, schedule));
+  schedule.order = {2, 0};
+  EXPECT_FALSE(verify(problem, schedule));
+  schedule.order = {2, 0, 1};
+  schedule.stages = {0, 0};
+  EXPECT_EQ(getError(verify(problem, schedule)),
+            "there are stages for 2 operations; the problem has 3");
+  schedule.stages = {0, 0, -1};
+  EXPECT_EQ(getError(verify(problem, schedule)),
+            "node 2 (compute) has stage -1, but stages are from 0 to 63");
+}
+
+TEST(CyclicOrder, ACollectiveIsWaitedForBeforeItStartsAgain) {
+  CyclicProblem problem(makeLayer());
+  CyclicOrder schedule = programOrder(problem);
+  schedule.stages = {0, 1, 1};
+  EXPECT_EQ(getError(verify(problem, schedule)),
+            "node 0 (start) at stage 0, position 0 starts again before node 1 "
+            "(wait) at stage 1, position 1 has waited for it");
+  schedule.order = {1, 0, 2};
+  EXPECT_TRUE(verify(problem, schedule));
+}
+
+TEST(CyclicOrder, UnrollingRunsOnlyRepetitionsThatExist) {
+  CyclicProblem problem(makeLayer());
+  CyclicOrder schedule = {{0, 0, 1}, {2, 0, 1}};
+  EXPECT_EQ(unroll(schedule, 2), Order({0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(unroll(schedule, 3), Order({0, 1, 2, 3, 4, 5, 6, 7, 8}));
+  schedule.order = {0, 1, 2};
+  EXPECT_EQ(unroll(schedule, 2), Order({0, 1, 3, 4, 2, 5}));
+}
+
+TEST(CyclicOrder, APeriodProblemNeedsWholeCollectives) {
+  CyclicProblem problem(makeLayer());
+  CyclicOrder schedule = {{0, 1, 1}, {1, 0, 2}};
+  Result<Problem> period = makePeriodProblem(problem, schedule);
+  ASSERT_FALSE(period);
+  EXPECT_EQ(period.error(), "node 1 (wait) has another stage than node 0 "
+                            "(start), for which it waits");
+}
+
+std::optional<CyclicOrder> fillProgram(const CyclicProblem &problem,
+                                       int64_t distanceNs = 0) {
+  CyclicOrder program = programOrder(problem);
+  Result<PeriodTimeline> period = simulatePeriod(problem, program);
+  EXPECT_TRUE(bool(period));
+  return fillPeriodStalls(PeriodGraph(problem), program, period->steady,
+                          distanceNs);
+}
+
+/// Two layers of a backward: the gradients of inputs are a chain, those of
+/// weights hang from it. The reduction at its end stalls.
+const char *const backward = R"(
+  a = 100; early = 50 a; update = 1 early; b = 100 a; late = 50 b
+  s = start 70 b; wait s; last = 10 s')";
+
+TEST(StallFilling, TakesTheNearestComputationThatNothingWaitsFor) {
+  TextProblem body(backward);
+  CyclicProblem problem(body);
+  std::optional<CyclicOrder> filled = fillProgram(problem);
+  ASSERT_TRUE(filled);
+  // The update follows what it depends on, behind the stall.
+  EXPECT_EQ(body.tell(filled->order), "a b s early late s' update last");
+  Result<PeriodTimeline> period = simulatePeriod(problem, *filled);
+  ASSERT_TRUE(bool(period));
+  EXPECT_EQ(period->periodNs, 311);
+
+  // What is nearer stays.
+  filled = fillProgram(problem, /*distanceNs=*/120);
+  ASSERT_TRUE(filled);
+  EXPECT_EQ(body.tell(filled->order), "a b late s early s' update last");
+  EXPECT_FALSE(fillProgram(problem, /*distanceNs=*/1000));
+}
+
+TEST(StallFilling, WithoutAStallNothingMoves) {
+  EXPECT_FALSE(fillProgram(CyclicProblem(TextProblem("a = 10; b = 10 a"))));
+}
+
+TEST(StallFilling, RandomOrdersRemainLegal) {
+  int32_t numFilled = 0;
+  for (uint64_t seed : Seeds(2000)) {
+    RandomProblemOptions options;
+    options.maxNodes = 30;
+    CyclicProblem problem = makeRandomCyclicProblem(seed, options);
+    CyclicOrder schedule = makeRandomCyclicOrder(seed, problem, /*maxStage=*/2);
+    Result<PeriodTimeline> period = simulatePeriod(problem, schedule);
+    ASSERT_TRUE(bool(period)) << period.error();
+    std::optional<CyclicOrder> filled =
+        fillPeriodStalls(PeriodGraph(problem), schedule, period->steady,
+                         static_cast<int64_t>(seed % 3) * period->periodNs / 8);
+    if (!filled)
+      continue;
+    ++numFilled;
+    Status legal = verify(problem, *filled);
+    ASSERT_TRUE(bool(legal)) << legal.error();
+  }
+  EXPECT_GT(numFilled, 60);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- EditableScheduleTest.cpp - Tests of editable orders ----------------===//
+//===- EditableScheduleTest.cpp - Tests of orders that change -------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Model/EditableSchedule.h"
+#include "Model/OrderTree.h"
+#include "Model/RangeMaximum.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -49,25 +51,6 @@ TEST(EditableSchedule, RejectsWhatItCannotHold) {
   Problem open;
   EXPECT_EQ(EditableSchedule::create(open, {}).error(),
             "the problem is not finalized");
-}
-
-TEST(EditableSchedule, EmptyProblemHoldsItsArguments) {
-  TextProblem problem("x = arg 5!");
-  EditableSchedule schedule = need(EditableSchedule::create(problem, {}));
-  EXPECT_EQ(schedule.peakBytes(), 5);
-}
-
-TEST(EditableSchedule, LastUsesFollowInBothDirections) {
-  TextProblem problem("a = 1 -> 8; b = 1 use:a; c = 1; d = 1 use:a");
-  BufferId buffer = problem.bufferOf("a");
-  EditableSchedule schedule =
-      need(EditableSchedule::create(problem, {0, 1, 2, 3}));
-  schedule.moveUp(3, 4, 1);
-  EXPECT_EQ(schedule.lastUser(buffer), 1);
-  expectExact(schedule, {0, 3, 1, 2});
-  schedule.moveDown(1, 2, 4);
-  EXPECT_EQ(schedule.lastUser(buffer), 3);
-  expectExact(schedule, {0, 1, 2, 3});
 }
 
 TEST(EditableSchedule, SeesWhereItsMemoryIsNotTheSimulations) {
@@ -121,6 +104,136 @@ TEST(EditableSchedule, AgreesWithSimulationAfterEveryMove) {
     }
   }
   EXPECT_GT(numMoves, 600);
+}
+
+/// The letters of a stretch: a summary whose order shows.
+struct Letters {
+  Letters() = default;
+  explicit Letters(char letter) : text(1, letter) {}
+  Letters then(const Letters &next) const {
+    Letters both;
+    both.text = text + next.text;
+    return both;
+  }
+  std::string text;
+};
+
+std::string textOf(const Order &order, const std::vector<char> &letters) {
+  std::string text;
+  for (NodeId node : order)
+    text += letters[node];
+  return text;
+}
+
+TEST(OrderTree, EmptyOrder) {
+  OrderTree<char, Letters> tree({}, {});
+  EXPECT_EQ(tree.size(), 0);
+  EXPECT_EQ(tree.total().text, "");
+  EXPECT_TRUE(tree.order().empty());
+  tree.exchange(0, 0, 0);
+  EXPECT_EQ(tree.findLast(0, 0, [](auto &, auto &) { return true; }), -1);
+}
+
+TEST(OrderTree, AgreesWithAVector) {
+  std::mt19937_64 engine(7);
+  auto below = [&](int32_t bound) {
+    return static_cast<int32_t>(engine() % static_cast<uint64_t>(bound));
+  };
+  for (int32_t size : {1, 2, 3, 10, 60}) {
+    Order order(size);
+    std::iota(order.begin(), order.end(), 0);
+    for (int32_t i = size; i > 1; --i)
+      std::swap(order[i - 1], order[below(i)]);
+    std::vector<char> letters(size);
+    for (char &letter : letters)
+      letter = static_cast<char>('a' + below(4));
+    OrderTree<char, Letters> tree(order, letters);
+    for (int step = 0; step < 200; ++step) {
+      int32_t cuts[3] = {below(size + 1), below(size + 1), below(size + 1)};
+      std::sort(cuts, cuts + 3);
+      tree.exchange(cuts[0], cuts[1], cuts[2]);
+      std::rotate(order.begin() + cuts[0], order.begin() + cuts[1],
+                  order.begin() + cuts[2]);
+      NodeId changed = below(size);
+      letters[changed] = static_cast<char>('a' + below(4));
+      tree.setLeaf(changed, letters[changed]);
+
+      ASSERT_EQ(tree.order(), order);
+      std::string text = textOf(order, letters);
+      ASSERT_EQ(tree.total().text, text);
+      int32_t first = below(size + 1), end = below(size + 1);
+      if (first > end)
+        std::swap(first, end);
+      ASSERT_EQ(tree.range(first, end).text, text.substr(first, end - first));
+      for (int32_t place = 0; place < size; ++place) {
+        ASSERT_EQ(tree.at(place), order[place]);
+        ASSERT_EQ(tree.position(order[place]), place);
+        ASSERT_EQ(tree.before(order[place]).text, text.substr(0, place));
+        ASSERT_EQ(tree.leaf(order[place]), text[place]);
+      }
+
+      // A letter with an odd number of others before it. For a stretch, whether
+      // the letter is there at all.
+      auto isHit = [&](const Letters &before, const Letters &stretch) {
+        if (stretch.text.size() == 1)
+          return stretch.text == "a" && before.text.size() % 2 == 1;
+        return stretch.text.find('a') != std::string::npos;
+      };
+      int32_t last = -1, earliest = -1;
+      for (int32_t place = first; place < end; ++place)
+        if (text[place] == 'a' && place % 2 == 1) {
+          last = place;
+          earliest = earliest < 0 ? place : earliest;
+        }
+      ASSERT_EQ(tree.findLast(first, end, isHit), last);
+      ASSERT_EQ(tree.findFirst(first, end, isHit), earliest);
+    }
+  }
+}
+
+/// Whether the largest of the values at [first, last) is `expected`.
+bool hasMaximum(const RangeMaximum &maxima, int32_t first, int32_t last,
+                int64_t expected) {
+  return maxima.exceeds(first, last, expected - 1) &&
+         !maxima.exceeds(first, last, expected);
+}
+
+TEST(RangeMaximum, OfNothing) {
+  constexpr int64_t low = std::numeric_limits<int64_t>::min() / 2;
+  RangeMaximum none({});
+  none.add(0, 0, 1);
+  EXPECT_FALSE(none.exceeds(0, 0, low));
+  RangeMaximum one({7});
+  one.add(1, 0, 1);
+  EXPECT_FALSE(one.exceeds(0, 0, low));
+  EXPECT_FALSE(one.exceeds(1, 0, low));
+  EXPECT_TRUE(hasMaximum(one, 0, 1, 7));
+}
+
+TEST(RangeMaximum, EqualsTheMaximumOfAVector) {
+  for (uint64_t seed : Seeds(300)) {
+    Random random(seed);
+    std::vector<int64_t> values(1 + random.below(40));
+    for (int64_t &value : values)
+      value = random.below(200) - 100;
+    RangeMaximum maxima(values);
+    auto size = static_cast<int64_t>(values.size());
+    for (int i = 0; i < 100; ++i) {
+      int64_t first = random.below(size);
+      int64_t last = first + 1 + random.below(size - first);
+      if (random.percent(50)) {
+        int64_t amount = random.below(100) - 50;
+        for (int64_t place = first; place < last; ++place)
+          values[place] += amount;
+        maxima.add(static_cast<int32_t>(first), static_cast<int32_t>(last),
+                   amount);
+        continue;
+      }
+      ASSERT_TRUE(hasMaximum(
+          maxima, static_cast<int32_t>(first), static_cast<int32_t>(last),
+          *std::max_element(values.begin() + first, values.begin() + last)));
+    }
+  }
 }
 
 } // namespace

@@ -40,7 +40,7 @@ public:
         int64_t live = liveBytes(set);
         std::vector<NodeId> flights = listFlights(set);
         for (NodeId node = 0; node < problem.numNodes(); ++node)
-          if (canIssue(set, node, live))
+          if (isReady(set, node) && live + madeBytes(node) <= limitBytes)
             for (const State &state : states)
               keep(next[set | bit(node)], issue(flights, state, node));
       }
@@ -53,6 +53,23 @@ public:
         best = std::min(best.value_or(stepNs), stepNs);
       }
     return best;
+  }
+
+  /// The smallest limit within which there is an order.
+  int64_t findLeastPeak() const {
+    std::map<Set, int64_t> peaks = {{0, liveBytes(0)}};
+    for (NodeId issued = 0; issued < problem.numNodes(); ++issued) {
+      std::map<Set, int64_t> next;
+      for (auto [set, peak] : peaks)
+        for (NodeId node = 0; node < problem.numNodes(); ++node)
+          if (isReady(set, node)) {
+            int64_t least = std::max(peak, liveBytes(set) + madeBytes(node));
+            auto [it, isNew] = next.insert({set | bit(node), least});
+            it->second = std::min(it->second, least);
+          }
+      peaks = std::move(next);
+    }
+    return peaks.begin()->second;
   }
 
 private:
@@ -79,15 +96,20 @@ private:
     return bytes;
   }
 
-  bool canIssue(Set set, NodeId node, int64_t bytes) const {
+  bool isReady(Set set, NodeId node) const {
     if (set & bit(node))
       return false;
     for (DependenceEnd end : problem.predecessors(node))
       if (!(set & bit(end.node)))
         return false;
+    return true;
+  }
+
+  int64_t madeBytes(NodeId node) const {
+    int64_t bytes = 0;
     for (BufferId id : problem.buffersMadeBy(node))
       bytes += problem.buffer(id).bytes;
-    return bytes <= limitBytes;
+    return bytes;
   }
 
   /// The collectives of a set that have not been waited for, by their index.

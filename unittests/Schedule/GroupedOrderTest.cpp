@@ -185,27 +185,8 @@ GroupedOrder sort(const Problem &problem, const SoftConstraints &constraints) {
   return need(sortInGroups(problem, constraints));
 }
 
-/// `count` computations of which none depends on another, but for the pairs.
-Problem makeProblem(int count,
-                    std::initializer_list<std::pair<NodeId, NodeId>> pairs) {
-  Problem problem;
-  for (int i = 0; i < count; ++i)
-    addCompute(problem, 1);
-  for (auto [from, to] : pairs)
-    problem.addDependence(from, to, DependenceKind::Data);
-  problem.finalize();
-  return problem;
-}
-
-TEST(GroupedOrder, KeepsTheProgramWithoutConstraints) {
-  for (uint64_t seed : Seeds(50)) {
-    Problem problem = makeRandomProblem(seed, {});
-    EXPECT_EQ(sort(problem, {}).order, programOrder(problem));
-  }
-}
-
 TEST(GroupedOrder, PutsAGroupAtThePlaceOfItsAnchor) {
-  Problem problem = makeProblem(5, {});
+  TextProblem problem(repeat(5, "n$ = 1"));
   EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 0}}, {}}).order,
             (Order{0, 2, 4, 1, 3}));
   EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 2}}, {}}).order,
@@ -214,17 +195,8 @@ TEST(GroupedOrder, PutsAGroupAtThePlaceOfItsAnchor) {
             (Order{1, 3, 0, 2, 4}));
 }
 
-TEST(GroupedOrder, LeavesOutNoGroupThatACycleOnlyPassesThrough) {
-  // 0 -> 1 -> 2 -> 3; {1, 2} stand together anyway, {0, 3} cannot.
-  Problem problem = makeProblem(4, {{0, 1}, {1, 2}, {2, 3}});
-  GroupedOrder result = sort(problem, {{{{0, 3}, 0}, {{1, 2}, 1}}, {}});
-  EXPECT_TRUE(result.conflicts[0]);
-  EXPECT_FALSE(result.conflicts[1]);
-  EXPECT_EQ(result.order, programOrder(problem));
-}
-
 TEST(GroupedOrder, RejectsBadConstraints) {
-  Problem problem = makeProblem(3, {});
+  TextProblem problem(repeat(3, "n$ = 1"));
   auto error = [&](const SoftConstraints &constraints) {
     return sortInGroups(problem, constraints).error();
   };
@@ -309,37 +281,6 @@ TEST(GroupedOrder, AgreesWithTheReferenceOnRandomProblems) {
   EXPECT_GT(leftOutGroups, 300);
   EXPECT_GT(leftOutPrecedences, 300);
   EXPECT_GT(moved, 300);
-}
-
-/// An order that satisfies all constraints is kept.
-TEST(GroupedOrder, ChangesNothingTheSecondTime) {
-  for (uint64_t seed : Seeds(2000)) {
-    Problem problem = makeRandomProblem(seed, {});
-    if (problem.numNodes() == 0)
-      continue;
-    SoftConstraints constraints = makeRandomConstraints(seed, problem);
-    GroupedOrder once = sort(problem, constraints);
-    std::vector<NodeId> numberOf(problem.numNodes());
-    for (NodeId position = 0; position < problem.numNodes(); ++position)
-      numberOf[once.order[position]] = position;
-    SoftConstraints renamed;
-    for (size_t index = 0; index < constraints.groups.size(); ++index) {
-      if (once.conflicts[index])
-        continue;
-      ContiguousGroup group = constraints.groups[index];
-      for (NodeId &member : group.members)
-        member = numberOf[member];
-      group.anchor = group.members.front();
-      renamed.groups.push_back(group);
-    }
-    for (size_t index = 0; index < constraints.precedences.size(); ++index)
-      if (once.isSatisfied[index])
-        renamed.precedences.push_back(
-            {numberOf[constraints.precedences[index].first],
-             numberOf[constraints.precedences[index].second]});
-    Problem sorted = renumber(problem, once.order);
-    ASSERT_EQ(sort(sorted, renamed).order, programOrder(sorted));
-  }
 }
 
 /// Every precedence of a long program contradicts a dependence: each costs what

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
+#include "CommSched/Support/Unlimited.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -16,8 +17,6 @@ static TransferCandidate makeCandidate(int64_t readyNs, int64_t neededNs,
                                        int64_t durationNs) {
   return {durationNs, readyNs, neededNs, durationNs, durationNs, false};
 }
-
-static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
 
 TEST(HiddenTransfers, TakesThoseWithTheLongestGap) {
   // Three layers of a forward of 30 ns; the backward uses the last one first.

@@ -60,27 +60,6 @@ private:
 // What wins
 //===----------------------------------------------------------------------===//
 
-TEST(Implementations, CopyEnginesWinWhereTheyAreHidden) {
-  SameImplementations input("s = start 119; a = 1000; wait s");
-  input.addCopyEngines();
-  ImplementationSchedule result = input.choose();
-  EXPECT_EQ(result.choice, (ImplementationChoice{1, 0, 0}));
-  EXPECT_EQ(result.numChanged, 1);
-  // With NCCL it is 1019.
-  EXPECT_EQ(result.schedule.stepNs, 1000);
-}
-
-TEST(Implementations, CopyEnginesLoseWhereTheyAreExposed) {
-  // Hidden by 20 of 100 ns: with copy engines 50 ns more are exposed, and only
-  // 4 ns of computation are saved.
-  SameImplementations input("s = start 100; a = 20; wait s");
-  input.addCopyEngines();
-  ImplementationSchedule result = input.choose();
-  EXPECT_EQ(result.choice, (ImplementationChoice{0, 0, 0}));
-  EXPECT_EQ(result.numChanged, 0);
-  EXPECT_EQ(result.schedule.stepNs, 100);
-}
-
 TEST(Implementations, EachCollectiveHasItsOwn) {
   SameImplementations input(
       "exposed = start 100; wait exposed; hidden = start 119; a = 1000; "
@@ -99,17 +78,6 @@ TEST(Implementations, ACommunicatorWinsOnlyWithALinkOfItsOwn) {
     EXPECT_EQ(result.numChanged, sharesLinks ? 0 : 1);
     EXPECT_EQ(result.schedule.stepNs, sharesLinks ? 200 : 100);
   }
-}
-
-TEST(Implementations, ACommunicatorLetsAnUrgentOnePass) {
-  // The short one is needed by computation, behind a long one on its stream. On
-  // a stream of its own it takes twice as long, as both share the link.
-  SameImplementations input("bulk = start 1000; urgent = start 10; "
-                            "wait urgent; a = 990 urgent'; wait bulk");
-  input.addCommunicator(/*sharesLinks=*/true);
-  ImplementationSchedule result = input.choose();
-  EXPECT_EQ(result.numChanged, 1);
-  EXPECT_EQ(result.schedule.stepNs, 1010);
 }
 
 TEST(Implementations, TheOrderFollowsTheChoice) {
@@ -269,9 +237,9 @@ struct RandomChoice {
     for (NodeId node = 0; node < problem.numNodes(); ++node)
       if (problem.isCollective(node) && random.percent(80))
         addWays(node, numStreams, random);
-    addContention(withImplementations(problem, implementations, firstChoice())
-                      ->numStreams(),
-                  random);
+    options.contention = makeRandomContention(
+        random, withImplementations(problem, implementations, firstChoice())
+                    ->numStreams());
   }
 
   ImplementationChoice firstChoice() const {
@@ -293,22 +261,6 @@ private:
     for (int64_t i = 1 + random.below(2); i > 0; --i)
       ways.push_back({problem.costNs(node) * (50 + random.below(200)) / 100,
                       static_cast<StreamId>(random.below(numStreams))});
-  }
-
-  void addContention(StreamId numStreams, Random &random) {
-    Contention &contention = options.contention;
-    if (random.percent(50))
-      for (StreamId a = 0; a < numStreams; ++a)
-        for (StreamId b = 0; b < a; ++b)
-          if (random.percent(30))
-            contention.exclusive.push_back({b, a});
-    if (random.percent(50))
-      for (StreamId stream = 0; stream < numStreams; ++stream)
-        contention.links.push_back(static_cast<int32_t>(random.below(3)) - 1);
-    if (random.percent(80))
-      for (StreamId stream = 0; stream < numStreams; ++stream)
-        contention.slowdownPpm.push_back(random.below(3) *
-                                         random.below(500'000));
   }
 };
 
@@ -413,37 +365,24 @@ void checkSchedule(const RandomChoice &random, const Order &order,
 
 TEST(ImplementationsProperty, NeverLongerAndWithinTheLimit) {
   int64_t numShorter = 0;
-  Seeds seeds(40);
+  Seeds seeds(52);
   for (uint64_t seed : seeds) {
-    RandomChoice random(seed, drawSmallProblem(seed, 40));
-    Order order = makeRandomOrder(seed, random.problem);
+    bool isStep = seed % 4 == 0;
+    RandomChoice random(seed, isStep ? makeRandomStep(seed, 8)
+                                     : drawSmallProblem(seed, 40));
+    Order order = isStep ? random.problem.programOrder()
+                         : makeRandomOrder(seed, random.problem);
     if (!verify(random.problem, order))
       continue;
-    random.options.effort = 1 << (10 + seed % 8);
+    random.options.effort = 1 << (10 + seed % 7);
     int64_t peakBytes = simulateMemory(random.problem, order)->peakBytes;
-    constexpr int64_t percents[] = {50, 100, 110, 1000};
+    constexpr int64_t percents[] = {100, 50, 110, 1000};
     checkSchedule(random, order, peakBytes * percents[seed % 4] / 100,
                   numShorter);
     if (HasFailure())
       return;
   }
   EXPECT_GT(numShorter, seeds.size() / 4);
-}
-
-TEST(ImplementationsProperty, StepsBecomeShorter) {
-  int64_t numShorter = 0;
-  Seeds seeds(12);
-  for (uint64_t seed : seeds) {
-    RandomChoice random(seed, makeRandomStep(seed, 8));
-    random.options.effort = 1 << 16;
-    int64_t peakBytes =
-        simulateMemory(random.problem, random.problem.programOrder())
-            ->peakBytes;
-    checkSchedule(random, random.problem.programOrder(), peakBytes, numShorter);
-    if (HasFailure())
-      return;
-  }
-  EXPECT_GT(numShorter, seeds.size() / 2);
 }
 
 } // namespace

@@ -7,88 +7,48 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Interleave/Interleaving.h"
+#include "CommSched/Support/Unlimited.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-constexpr int64_t noLimit = std::numeric_limits<int64_t>::max();
-
-/// Appends a chain: computation, and collectives that it waits for.
-class ChainWriter {
-public:
-  explicit ChainWriter(Problem &problem) : problem(problem) {
-    buffer = problem.addBuffer(10, noNode, /*freed=*/true);
+/// A chain of five: computation, collectives that it waits for, and computation
+/// that nothing needs.
+std::string writeRandom(const std::string &argument, Random &random) {
+  auto draw = [&](int64_t least, int64_t range) {
+    return std::to_string(least + random.below(range));
+  };
+  std::string last = argument, text = argument + " = arg 10;";
+  for (int32_t i = 0; i < 5; ++i) {
+    std::string name = argument + std::to_string(i);
+    if (random.percent(40)) {
+      text += name + " = start " + draw(10, 90);
+      text += "@" + draw(0, 2) + " " + last;
+      text += " -> " + draw(10, 50) + "; wait " + name + ";";
+      last = name + "'";
+    } else if (random.percent(30)) {
+      text += name + " = " + draw(10, 60) +
+              (last == argument ? "" : " data:" + last) + " -> 10!;";
+    } else {
+      text += name + " = " + draw(10, 90) + " " + last;
+      text += " -> " + draw(10, 50) + ";";
+      last = name;
+    }
   }
-
-  NodeId compute(int64_t costNs, int64_t bytes) {
-    NodeId node = problem.addNode(NodeKind::Compute, costNs);
-    follow(node);
-    buffer = problem.addBuffer(bytes, node, /*freed=*/true);
-    return node;
-  }
-
-  /// Starts and waits.
-  NodeId communicate(int64_t costNs, int64_t bytes, StreamId stream) {
-    NodeId start = problem.addNode(NodeKind::Start, costNs, stream);
-    follow(start);
-    NodeId wait = problem.addWait(start);
-    problem.addUse(buffer, wait);
-    buffer = problem.addBuffer(bytes, start, /*freed=*/true);
-    problem.addUse(buffer, wait);
-    last = wait;
-    return start;
-  }
-
-  /// Computation beside the chain, that what comes next does not need.
-  void computeBeside(int64_t costNs, int64_t bytes) {
-    NodeId node = problem.addNode(NodeKind::Compute, costNs);
-    if (last != noNode)
-      problem.addDependence(last, node, DependenceKind::Data);
-    problem.addBuffer(bytes, node, /*freed=*/false);
-  }
-
-private:
-  void follow(NodeId node) {
-    if (last != noNode)
-      problem.addDependence(last, node, DependenceKind::Data);
-    problem.addUse(buffer, node);
-    last = node;
-  }
-
-  Problem &problem;
-  NodeId last = noNode;
-  BufferId buffer = -1;
-};
-
-/// Two programs of `problem`.
-struct TwoPrograms {
-  Problem problem;
-  NodeId numFirst = 0;
-};
-
-void writeRandom(Problem &problem, Random &random, int32_t length) {
-  ChainWriter chain(problem);
-  for (int32_t i = 0; i < length; ++i) {
-    if (random.percent(40))
-      chain.communicate(10 + random.below(90), 10 + random.below(50),
-                        static_cast<StreamId>(random.below(2)));
-    else if (random.percent(30))
-      chain.computeBeside(10 + random.below(60), 10);
-    else
-      chain.compute(10 + random.below(90), 10 + random.below(50));
-  }
+  return text;
 }
+
+struct TwoPrograms {
+  TextProblem problem;
+  NodeId numFirst;
+};
 
 TwoPrograms makeRandomPair(uint64_t seed) {
   Random random(seed);
-  TwoPrograms pair;
-  writeRandom(pair.problem, random, 5);
-  pair.numFirst = pair.problem.numNodes();
-  writeRandom(pair.problem, random, 5);
-  pair.problem.finalize();
-  return pair;
+  std::string first = writeRandom("x", random);
+  return {first + writeRandom("y", random), TextProblem(first).numNodes()};
 }
 
 /// The shortest step of all merges of two orders within the limit.
@@ -126,7 +86,7 @@ private:
   std::array<Order, 2> orders;
   int64_t limitBytes;
   Order merged;
-  int64_t best = noLimit;
+  int64_t best = unlimited;
 };
 
 std::array<Order, 2> split(const Order &order, NodeId numFirst) {
@@ -167,7 +127,7 @@ TEST(Interleaving, WhatDependsOnTheFirstStaysBehindIt) {
   for (double weight : {0.0, 1.0}) {
     Order merged = mergeOrders(
         pair.problem, split(pair.problem.programOrder(), pair.numFirst),
-        noLimit, weight);
+        unlimited, weight);
     EXPECT_TRUE(verify(pair.problem, merged));
   }
 }

@@ -109,13 +109,6 @@ Order listSchedule(const Problem &problem, ListSchedulerOptions options) {
   return need(ListScheduler(options).run(problem));
 }
 
-TEST(ListScheduler, KeepsTheProgramWithoutAnAim) {
-  for (uint64_t seed : Seeds(100)) {
-    Problem problem = makeRandomProblem(seed, {});
-    EXPECT_EQ(listSchedule(problem, keep), programOrder(problem));
-  }
-}
-
 std::string tellListed(const TextProblem &problem,
                        ListSchedulerOptions options) {
   return problem.tell(listSchedule(problem, options));
@@ -136,20 +129,6 @@ TEST(ListScheduler, SinksAWaitBelowComputeThatDoesNotNeedIt) {
   EXPECT_EQ(listSchedule(problem, raise), programOrder(problem));
 }
 
-TEST(ListScheduler, RaisingIsStrongerThanSinking) {
-  // The second collective needs the first one's result.
-  TextProblem problem("a = start 10; mm = 10; wait a; b = start 10 a'; wait b");
-  EXPECT_EQ(tellListed(problem, {true, true, false}), "a a' b mm b'");
-  EXPECT_EQ(tellListed(problem, sink), "a mm a' b b'");
-}
-
-TEST(ListScheduler, CollectivesAreRaisedInTheirOrder) {
-  // The second in the program leads to nothing, and still stays second.
-  TextProblem problem(
-      "mm = 10; a = start 10 mm; mm2 = 10; b = start 10 mm2; wait b; wait a");
-  EXPECT_EQ(listSchedule(problem, raise), programOrder(problem));
-}
-
 TEST(ListScheduler, PutsComputeBesideACollectiveNeededSoonestFirst) {
   // Beside the first all_reduce: first what only the second one needs (relu,
   // mm2), then what neither needs (mm1); what needs the first comes behind its
@@ -161,34 +140,9 @@ TEST(ListScheduler, PutsComputeBesideACollectiveNeededSoonestFirst) {
             "a relu mm2 mm1 a' mul b b' mm3");
 }
 
-TEST(ListScheduler, StopsPuttingComputeBesideWhenItCoversTheCollective) {
-  auto build = [](const std::string &gatherNs) {
-    return TextProblem("a = start " + gatherNs +
-                       "; wait a; b = start 5 a'; wait b; x = 10; y = 10; "
-                       "z = 10");
-  };
-  // Two of the three cover 20 exactly; 21 takes the third; 0 takes none.
-  EXPECT_EQ(tellListed(build("20"), overlap), "a x y a' b z b'");
-  EXPECT_EQ(tellListed(build("21"), overlap), "a x y z a' b b'");
-  EXPECT_EQ(tellListed(build("0"), overlap), "a a' b x y z b'");
-}
-
-TEST(ListScheduler, PutsComputationBehindABlockingCollective) {
-  // Nothing runs beside it, but the reference makes no difference.
-  EXPECT_EQ(tellListed({"barrier = blocking 100; s = start 10 order:barrier; "
-                        "wait s; mm = 10"},
-                       overlap),
-            "barrier mm s s'");
-}
-
 TEST(ListScheduler, ReportsTheProblemsOwnError) {
   EXPECT_EQ(ListScheduler(overlap).run(Problem()).error(),
             "the problem is not finalized");
-  EXPECT_EQ(ListScheduler(overlap)
-                .run(TextProblem("a = 1 memory:b; b = 1 a"))
-                .error(),
-            "dependences form a cycle of 2 nodes: node 0 (compute) -> node 1 "
-            "(compute) -> node 0 (compute)");
 }
 
 class ListSchedulerRandom : public ::testing::TestWithParam<int> {

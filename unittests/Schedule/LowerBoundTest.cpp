@@ -1,4 +1,4 @@
-//===- LowerBoundTest.cpp - Bounds against optimal steps -------------===//
+//===- LowerBoundTest.cpp - Bounds against optimal steps ------------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -6,24 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bounds/OneMachine.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "ReferenceBestStep.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
+#include "CommSched/Support/Unlimited.h"
+#include "ExactStep.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
-
-TEST(LowerBound, TimelineExample) {
-  TimelineExample example;
-  LowerBound bound = need(computeLowerBound(example.problem));
-  EXPECT_EQ(bound.computeNs, 110);
-  EXPECT_EQ(bound.streamNs, 150);
-  EXPECT_EQ(bound.busiestStream, 0);
-  // gather_a 100, add_a 30, add_b 20.
-  EXPECT_EQ(bound.criticalPathNs, 150);
-  EXPECT_EQ(bound.ns(), 150);
-}
 
 TEST(LowerBound, EachPartCanBeTheLargest) {
   Result<LowerBound> bound = computeLowerBound(TextProblem("a = 10; b = 10"));
@@ -58,6 +50,10 @@ TEST(LowerBound, ReportsTheProblemsOwnError) {
   EXPECT_EQ(computeLowerBound(problem).error(), "the problem is not finalized");
 }
 
+int64_t findBestNs(const Problem &problem) {
+  return *ExactStep(problem, unlimited).find();
+}
+
 /// The bound of a problem that has one.
 TightLowerBound getBound(const Problem &problem) {
   return need(computeTightLowerBound(problem));
@@ -75,7 +71,7 @@ TEST(TightLowerBound, TimelineExample) {
   // Both gathers, the shorter tail of 20 last; the plain bound is 150.
   TimelineExample example;
   expectBound(example.problem, 170, BoundKind::Stream, 0);
-  EXPECT_EQ(ReferenceBestStep(example.problem).stepNs, 170);
+  EXPECT_EQ(findBestNs(example.problem), 170);
 }
 
 TEST(TightLowerBound, SaysWhatLimits) {
@@ -100,15 +96,6 @@ TEST(TightLowerBound, ReportsTheProblemsOwnError) {
             "the problem is not finalized");
 }
 
-TEST(TightLowerBound, ComputationWaitsForItsFirstGatherAndItsLastReduction) {
-  // 10 before, 3 computations of 20 that no chain connects, 7 after.
-  TextProblem problem("g = start 10; wait g;" +
-                      repeat(3, "a$ = 20 g'; s$ = start 7 a$; wait s$"));
-  EXPECT_EQ(computeLowerBound(problem)->ns(), 60);
-  expectBound(problem, 77, BoundKind::Computation);
-  EXPECT_EQ(ReferenceBestStep(problem).stepNs, 77);
-}
-
 TEST(TightLowerBound, HeadsCountAllThatPrecedes) {
   // Behind `first` come two operations of 20 ns, on the compute stream or on
   // stream 2. The second has other predecessors, which take no time or run
@@ -125,18 +112,18 @@ TEST(TightLowerBound, HeadsCountAllThatPrecedes) {
                       "first = 5 a' b'" +
                       computes);
   expectBound(gathers, 65, BoundKind::Computation);
-  EXPECT_EQ(ReferenceBestStep(gathers).stepNs, 65);
+  EXPECT_EQ(findBestNs(gathers), 65);
   // 20 on the compute stream, although on streams of their own.
   TextProblem blockings("a = blocking 10; b = blocking 10@1; first = 5 a b" +
                         starts);
   expectBound(blockings, 65, BoundKind::Stream, 2);
-  EXPECT_EQ(ReferenceBestStep(blockings).stepNs, 65);
+  EXPECT_EQ(findBestNs(blockings), 65);
   // The first gather is ahead on the stream of the second.
   TextProblem ordered("a = start 10; b = start 10 order:a; wait a; wait b; "
                       "first = 5 b'" +
                       computes);
   expectBound(ordered, 65, BoundKind::Computation);
-  EXPECT_EQ(ReferenceBestStep(ordered).stepNs, 65);
+  EXPECT_EQ(findBestNs(ordered), 65);
 }
 
 TEST(TightLowerBound, TailsCountWhatIsBehindOnTheStream) {
@@ -146,7 +133,7 @@ TEST(TightLowerBound, TailsCountWhatIsBehindOnTheStream) {
     both = 5 a b; a = 20; b = 20; x = 0 b; y = 1 b; z = 90 b
     s = start 50 both; t = start 50 order:s; wait s; wait t; last = 30 t')");
   EXPECT_EQ(getBound(problem).ns, 175);
-  EXPECT_EQ(ReferenceBestStep(problem).stepNs, 175);
+  EXPECT_EQ(findBestNs(problem), 175);
 }
 
 /// A chain of layers, each with weights to gather before it, and each with
@@ -247,15 +234,14 @@ TEST(TightLowerBound, NoOrderBeatsItAndManyReachIt) {
     options.maxStreams = 2;
     options.shuffleProgram = seed % 2;
     Problem problem = makeRandomProblem(seed, options);
-    ReferenceBestStep best(problem);
-    ASSERT_EQ(simulate(problem, best.order)->stepNs, best.stepNs);
+    int64_t bestNs = findBestNs(problem);
     TightLowerBound bound = getBound(problem);
     int64_t plainNs = computeLowerBound(problem)->ns();
-    EXPECT_LE(bound.ns, best.stepNs);
+    EXPECT_LE(bound.ns, bestNs);
     EXPECT_GE(bound.ns, plainNs);
     EXPECT_EQ(bound.kind == BoundKind::Stream, bound.stream != noStream);
-    reached += bound.ns == best.stepNs;
-    reachedByPlain += plainNs == best.stepNs;
+    reached += bound.ns == bestNs;
+    reachedByPlain += plainNs == bestNs;
   }
   // 1,982 of the first 2,000, where the plain bound reaches 1,504.
   EXPECT_GT(reached * 100, seeds.size() * 97);
@@ -270,7 +256,7 @@ TEST(TightLowerBound, ContentionKeepsAboveIt) {
     options.maxNodes = 12;
     options.maxCostNs = 1000;
     Problem problem = makeRandomProblem(seed, options);
-    ReferenceBestStep best(problem);
+    Order order = need(scheduleStep(problem, {})).order;
     Contention contention;
     contention.slowdownPpm.assign(problem.numStreams(),
                                   1'000 * Random(seed).below(400));
@@ -278,9 +264,9 @@ TEST(TightLowerBound, ContentionKeepsAboveIt) {
       contention.links.assign(problem.numStreams(), 0);
     else if (problem.numStreams() > 1)
       contention.exclusive.push_back({0, 1});
-    Timeline timeline = need(simulate(problem, best.order, contention));
+    Timeline timeline = need(simulate(problem, order, contention));
     EXPECT_GE(timeline.stepNs, getBound(problem).ns);
-    slower += timeline.stepNs > best.stepNs;
+    slower += timeline.stepNs > simulate(problem, order)->stepNs;
   }
   EXPECT_GT(slower, 60);
 }
@@ -315,6 +301,92 @@ TEST(TightLowerBound, ManyPeriodsTakeNoQuadraticTime) {
   }
   problem.finalize();
   EXPECT_EQ(getBound(problem).ns, 10 * size + 1);
+}
+
+std::vector<Job> makeRandomJobs(Random &random, int64_t maxJobs) {
+  std::vector<Job> jobs(random.below(maxJobs + 1));
+  for (Job &job : jobs)
+    job = {random.below(30), random.below(8), random.below(30)};
+  return jobs;
+}
+
+/// Jackson's rule, one nanosecond after the other.
+int64_t runByTheNanosecond(std::vector<Job> jobs) {
+  int64_t last = 0;
+  for (const Job &job : jobs)
+    if (job.timeNs == 0)
+      last = std::max(last, job.headNs + job.tailNs);
+  for (int64_t clock = 0; clock < 1000; ++clock) {
+    Job *chosen = nullptr;
+    for (Job &job : jobs)
+      if (job.headNs <= clock && job.timeNs > 0 &&
+          (!chosen || job.tailNs > chosen->tailNs))
+        chosen = &job;
+    if (chosen && --chosen->timeNs == 0)
+      last = std::max(last, clock + 1 + chosen->tailNs);
+  }
+  return last;
+}
+
+/// Carlier's formula, one set after the other.
+int64_t tryAllSets(const std::vector<Job> &jobs) {
+  int64_t largest = 0;
+  for (uint64_t set = 1; set < uint64_t(1) << jobs.size(); ++set) {
+    Job all = {1000, 0, 1000};
+    for (size_t i = 0; i < jobs.size(); ++i)
+      if (set >> i & 1)
+        all = {std::min(all.headNs, jobs[i].headNs),
+               all.timeNs + jobs[i].timeNs,
+               std::min(all.tailNs, jobs[i].tailNs)};
+    largest = std::max(largest, all.headNs + all.timeNs + all.tailNs);
+  }
+  return largest;
+}
+
+/// When one machine is done that runs its jobs in the order of their heads.
+int64_t runInOrder(std::vector<std::pair<int64_t, int64_t>> jobs) {
+  std::sort(jobs.begin(), jobs.end());
+  int64_t clock = 0;
+  for (auto [head, time] : jobs)
+    if (time > 0)
+      clock = std::max(clock, head) + time;
+  return clock;
+}
+
+TEST(OneMachine, IsJacksonsScheduleAndCarliersBound) {
+  Random random(1);
+  for (int i = 0; i < 2000; ++i) {
+    std::vector<Job> jobs = makeRandomJobs(random, 8);
+    EXPECT_EQ(computePreemptiveEnd(jobs), runByTheNanosecond(jobs)) << i;
+    EXPECT_EQ(computePreemptiveEnd(jobs), tryAllSets(jobs)) << i;
+  }
+}
+
+TEST(BusyPeriods, JoinedInAnyOrderTheyAreAllJobs) {
+  Random random(2);
+  constexpr int32_t machines = 3;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<BusyPeriods> sets(1 + random.below(8));
+    std::vector<std::vector<std::pair<int64_t, int64_t>>> jobs(machines);
+    for (BusyPeriods &set : sets)
+      for (int64_t count = random.below(12); count > 0; --count) {
+        auto machine = static_cast<int32_t>(random.below(machines));
+        int64_t head = random.below(120);
+        int64_t time = random.below(6);
+        set.add(machine, head, time);
+        jobs[machine].push_back({head, time});
+      }
+    while (sets.size() > 1) {
+      BusyPeriods last = std::move(sets.back());
+      sets.pop_back();
+      sets[random.below(static_cast<int64_t>(sets.size()))].join(last);
+      EXPECT_EQ(last.endNs(), 0);
+    }
+    int64_t end = 0;
+    for (const auto &machine : jobs)
+      end = std::max(end, runInOrder(machine));
+    EXPECT_EQ(sets.front().endNs(), end) << i;
+  }
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- ProblemTest.cpp - Tests of scheduling problems ---------------------===//
+//===- ProblemTest.cpp - Tests of problems and their orders ---------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,7 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Model/Problem.h"
+#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "TestProblems.h"
+
+#include <utility>
 
 using namespace mlir::commsched::schedule::testing;
 
@@ -75,13 +79,6 @@ TEST(Problem, GivesBackWhatWasAdded) {
   EXPECT_EQ(problem.buffer(made).bytes, 20);
 }
 
-TEST(Problem, EmptyIsValid) {
-  Problem problem;
-  EXPECT_TRUE(problem.finalize());
-  EXPECT_EQ(problem.numNodes(), 0);
-  EXPECT_EQ(problem.numStreams(), 0);
-}
-
 TEST(Problem, IsAnErrorUntilFinalized) {
   Problem problem;
   EXPECT_EQ(problem.check().error(), "the problem is not finalized");
@@ -99,14 +96,6 @@ TEST(Problem, IsAnErrorUntilFinalized) {
   expectError(problem, "node 2 (start) has no wait");
   EXPECT_TRUE(problem.successors(0).empty());
   EXPECT_TRUE(problem.topologicalOrder().empty());
-}
-
-TEST(Problem, RecoversFromAnErrorByMoreAdditions) {
-  Problem problem;
-  NodeId start = addStart(problem, 1);
-  expectError(problem, "node 0 (start) has no wait");
-  problem.addWait(start);
-  EXPECT_TRUE(problem.finalize());
 }
 
 TEST(Problem, ParallelDependencesAreKept) {
@@ -300,6 +289,186 @@ TEST(ProblemText, NamesTheLineOfWhatIsWrong) {
   for (const ErrorCase &wrong : cases)
     EXPECT_EQ(TextProblem().read(wrong.text).error(), wrong.error)
         << wrong.text;
+}
+
+TEST(Verify, AcceptsLegalOrders) {
+  TimelineExample example;
+  EXPECT_TRUE(verify(example.problem, programOrder(example.problem)));
+  EXPECT_TRUE(verify(example.problem, {1, 2, 0, 3, 4, 5, 6}));
+  EXPECT_TRUE(verify(TextProblem(""), {}));
+}
+
+TEST(Verify, RejectsWhatIsNoPermutation) {
+  TimelineExample example;
+  EXPECT_EQ(verify(example.problem, {0, 1}).error(),
+            "the order has 2 entries for a problem of 7 nodes");
+  EXPECT_EQ(verify(example.problem, {0, 1, 2, 3, 4, 5, 7}).error(),
+            "the order has node 7 at position 6; the problem has 7 nodes");
+  EXPECT_EQ(verify(example.problem, {0, 1, 2, -1, 4, 5, 6}).error(),
+            "the order has node -1 at position 3; the problem has 7 nodes");
+  EXPECT_EQ(verify(example.problem, {0, 1, 2, 3, 2, 5, 6}).error(),
+            "the order has node 2 (start) at position 2 and again at position "
+            "4");
+}
+
+TEST(Verify, RejectsBrokenDependences) {
+  TimelineExample example;
+  EXPECT_EQ(verify(example.problem, {0, 2, 3, 4, 1, 5, 6}).error(),
+            "node 4 (compute) at position 3 comes before node 1 (compute) at "
+            "position 4, on which it depends (data)");
+  EXPECT_EQ(verify(example.problem, {0, 1, 3, 4, 5, 2, 6}).error(),
+            "node 5 (wait) at position 4 comes before node 2 (start) at "
+            "position 5, on which it depends (data)");
+}
+
+TEST(Verify, RejectsUseBeforeTheBufferIsMade) {
+  TextProblem problem("a = 1 -> 8; b = 1 use:a");
+  EXPECT_TRUE(verify(problem, {0, 1}));
+  EXPECT_EQ(verify(problem, {1, 0}).error(),
+            "node 1 (compute) at position 0 uses buffer 0 before node 0 "
+            "(compute) at position 1 makes it");
+}
+
+TEST(Verify, ReportsTheProblemsOwnError) {
+  Problem problem;
+  EXPECT_EQ(verify(problem, {}).error(), "the problem is not finalized");
+}
+
+/// Swapping two neighbours is legal exactly if no dependence joins them.
+TEST(Verify, AgreesWithDependencesOnEverySwapOfNeighbours) {
+  int legal = 0, illegal = 0;
+  for (uint64_t seed : Seeds(300)) {
+    Problem problem = makeEitherProblem(seed);
+    Order order = makeRandomOrder(seed, problem);
+    ASSERT_TRUE(verify(problem, order));
+    for (size_t i = 1; i < order.size(); ++i) {
+      bool joined = false;
+      for (DependenceEnd end : problem.successors(order[i - 1]))
+        joined |= end.node == order[i];
+      std::swap(order[i - 1], order[i]);
+      EXPECT_EQ(!verify(problem, order), joined) << "position " << i;
+      std::swap(order[i - 1], order[i]);
+      ++(joined ? illegal : legal);
+    }
+  }
+  EXPECT_GT(legal, 30);
+  EXPECT_GT(illegal, 30);
+}
+
+/// Starts on streams 0, 1, 0, a barrier on stream 1, a start on it, the waits.
+Problem makeFiveCollectives() {
+  return TextProblem(R"(
+    a = start 1; b = start 1@1; c = start 1; d = blocking 1@1; e = start 1@1
+    wait a; wait b; wait c; wait e)");
+}
+
+std::vector<std::pair<NodeId, NodeId>> orderEdges(const Problem &problem) {
+  std::vector<std::pair<NodeId, NodeId>> edges;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    for (DependenceEnd end : problem.successors(node))
+      if (end.kind == DependenceKind::Order)
+        edges.push_back({node, end.node});
+  return edges;
+}
+
+using Edges = std::vector<std::pair<NodeId, NodeId>>;
+
+TEST(CollectiveOrder, ListsCollectivesInProgramOrder) {
+  EXPECT_EQ(collectivesInProgramOrder(makeFiveCollectives()),
+            (std::vector<NodeId>{0, 1, 2, 3, 4}));
+}
+
+TEST(CollectiveOrder, WithinEachStream) {
+  Problem problem = makeFiveCollectives();
+  addCollectiveOrder(problem, CollectiveOrderScope::Stream);
+  ASSERT_TRUE(problem.finalize());
+  EXPECT_EQ(orderEdges(problem), (Edges{{0, 2}, {1, 3}, {3, 4}}));
+  EXPECT_TRUE(verify(problem, {1, 0, 2, 3, 4, 5, 6, 7, 8}));
+  EXPECT_FALSE(verify(problem, {2, 1, 0, 3, 4, 5, 6, 7, 8}));
+}
+
+TEST(CollectiveOrder, OverAllStreams) {
+  Problem problem = makeFiveCollectives();
+  addCollectiveOrder(problem, CollectiveOrderScope::Global);
+  ASSERT_TRUE(problem.finalize());
+  EXPECT_EQ(orderEdges(problem), (Edges{{0, 1}, {1, 2}, {2, 3}, {3, 4}}));
+}
+
+TEST(CollectiveOrder, LeavesBadStreamsToTheCheck) {
+  TextProblem problem("a = blocking 1@-5; b = blocking 1@1048576");
+  addCollectiveOrder(problem, CollectiveOrderScope::Stream);
+  EXPECT_FALSE(problem.finalize());
+  EXPECT_EQ(problem.numDependences(), 0u);
+}
+
+using DependenceSet = std::set<std::tuple<NodeId, NodeId, DependenceKind>>;
+
+/// The dependences, with the ends that `numbers` gives them.
+DependenceSet listDependences(const Problem &problem,
+                              const Positions &numbers) {
+  DependenceSet dependences;
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    for (DependenceEnd end : problem.successors(node))
+      dependences.insert({numbers[node], numbers[end.node], end.kind});
+  return dependences;
+}
+
+TEST(Renumbering, KeepsTheProblem) {
+  for (uint64_t seed : Seeds(300)) {
+    RandomProblemOptions shape;
+    shape.shuffleProgram = seed % 2;
+    shape.expensivePercent = 30;
+    Problem problem = makeRandomProblem(seed, shape);
+    Order order = makeRandomOrder(seed, problem);
+    Positions numbers = *invert(problem, order);
+    Problem program = renumber(problem, order);
+    ASSERT_TRUE(program.check()) << program.check().error();
+    Order same = programOrder(program);
+    ASSERT_TRUE(verify(program, same));
+    EXPECT_EQ(listDependences(program, same),
+              listDependences(problem, numbers));
+    Timeline before = *simulate(problem, order),
+             after = *simulate(program, same);
+    for (size_t place = 0; place < order.size(); ++place) {
+      NodeId old = order[place], node = static_cast<NodeId>(place);
+      ASSERT_EQ(program.kind(node), problem.kind(old));
+      ASSERT_EQ(program.costNs(node), problem.costNs(old));
+      ASSERT_EQ(program.stream(node), problem.stream(old));
+      ASSERT_EQ(program.isExpensive(node), problem.isExpensive(old));
+      ASSERT_EQ(after.endNs[node], before.endNs[old]);
+    }
+    MemoryTimeline memory = *simulateMemory(program, same);
+    EXPECT_EQ(memory.remainingBytes,
+              simulateMemory(problem, order)->remainingBytes);
+    EXPECT_EQ(memory.allocatedBytes,
+              simulateMemory(problem, order)->allocatedBytes);
+    ASSERT_EQ(program.numBuffers(), problem.numBuffers());
+    for (BufferId id = 0; id < program.numBuffers(); ++id)
+      ASSERT_EQ(program.buffer(id).freed, problem.buffer(id).freed);
+  }
+}
+
+TEST(CompleteOrder, PutsWhatIsNeededDirectlyBefore) {
+  TextProblem problem(R"(
+    a = 1; g = start 1 a; wait g; b = 1; h = start 1 b; wait h
+    x = 1 h'; y = 1 g'; rest = 1)");
+  EXPECT_EQ(problem.tell(completeOrder(problem, {problem["y"], problem["x"]})),
+            "a g g' y b h h' x rest");
+  EXPECT_EQ(problem.tell(completeOrder(problem, {})),
+            problem.tell(programOrder(problem)));
+}
+
+TEST(CompleteOrder, IsLegalAndKeepsWhatIsLegal) {
+  for (uint64_t seed : Seeds(100)) {
+    std::mt19937_64 random(seed);
+    Problem problem = makeRandomProblem(seed, {});
+    Order legal = makeRandomOrder(random(), problem);
+    EXPECT_EQ(completeOrder(problem, legal), legal);
+    Order wanted = programOrder(problem);
+    std::shuffle(wanted.begin(), wanted.end(), random);
+    wanted.resize(wanted.size() / 2);
+    EXPECT_TRUE(verify(problem, completeOrder(problem, wanted)));
+  }
 }
 
 } // namespace

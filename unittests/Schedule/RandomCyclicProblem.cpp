@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomCyclicProblem.h"
-#include "../Random.h"
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "TestProblems.h"
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -17,17 +16,7 @@ using namespace mlir::commsched::schedule::testing;
 
 /// Returns `problem` without buffers that are live from the start and freed.
 static Problem keepInitialBuffers(const Problem &problem) {
-  Problem result;
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    if (problem.kind(node) == NodeKind::Wait)
-      result.addWait(problem.startOf(node));
-    else
-      result.addNode(problem.kind(node), problem.costNs(node),
-                     problem.stream(node));
-  }
-  for (NodeId node = 0; node < problem.numNodes(); ++node)
-    for (DependenceEnd end : problem.successors(node))
-      result.addDependence(node, end.node, end.kind);
+  Problem result = copyOperations(problem);
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
     Buffer buffer = problem.buffer(id);
     result.addBuffer(buffer.bytes, buffer.producer,

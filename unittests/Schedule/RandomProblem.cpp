@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomProblem.h"
-#include "../Random.h"
+#include "../Testing.h"
 
 #include <algorithm>
 #include <numeric>
@@ -230,6 +230,29 @@ Problem
 schedule::testing::makeRandomProblem(uint64_t seed,
                                      const RandomProblemOptions &options) {
   return Sketch(seed, options).number();
+}
+
+Contention schedule::testing::makeRandomContention(Random &random,
+                                                   StreamId numStreams) {
+  Contention contention;
+  if (random.percent(75))
+    for (StreamId first = 0; first < numStreams; ++first)
+      for (StreamId second = 0; second < first; ++second)
+        if (random.percent(33))
+          contention.exclusive.push_back({first, second});
+  if (random.percent(75))
+    for (StreamId stream = 0; stream < numStreams; ++stream)
+      contention.links.push_back(static_cast<int32_t>(random.below(3)) - 1);
+  // Sometimes for more streams than there are, or the same for all.
+  auto drawSlowdown = [&] {
+    return random.oneOf<int64_t>({0, 190'000, 1, 1'500'000, 500'000});
+  };
+  if (random.percent(75))
+    for (int64_t count = numStreams + random.below(2); count > 0; --count)
+      contention.slowdownPpm.push_back(drawSlowdown());
+  if (random.percent(25))
+    contention.slowdownPpm.assign(numStreams, drawSlowdown());
+  return contention;
 }
 
 Order schedule::testing::makeRandomOrder(uint64_t seed,

@@ -15,12 +15,14 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H
 
-#include "CommSched/Schedule/Model/Problem.h"
+#include "../Testing.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <cstdint>
-#include <random>
 
 namespace mlir::commsched::schedule::testing {
+
+using mlir::commsched::testing::Random;
 
 struct RandomProblemOptions {
   int32_t maxNodes = 40;
@@ -60,6 +62,10 @@ inline Problem makeEitherProblem(uint64_t seed, int32_t maxNodes = 40) {
 /// each; its program is a legal order. The same seed gives the same problem on
 /// every platform.
 Problem makeRandomStep(uint64_t seed, int32_t maxLayers);
+
+/// Streams that exclude each other, share links and slow computation down; of
+/// each sometimes nothing.
+Contention makeRandomContention(Random &random, StreamId numStreams);
 
 /// A legal order of `problem`, drawn by taking any ready operation each time.
 Order makeRandomOrder(uint64_t seed, const Problem &problem);

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The dependence graph of a problem in which nodes are merged, rebuilt for
-// every query and searched node by node. The tests compare ContractedGraph and
-// formBuckets() with it.
+// every query and searched node by node. The tests compare ContractedGraph,
+// formBuckets() and formConvexSets() with it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +23,11 @@ namespace mlir::commsched::schedule::testing {
 
 class ReferenceContraction {
 public:
-  explicit ReferenceContraction(const Problem &problem)
-      : problem(&problem), names(problem.programOrder()) {}
+  /// `allowsDirect`: a dependence within a class is no cycle.
+  explicit ReferenceContraction(const Problem &problem,
+                                bool allowsDirect = false)
+      : problem(&problem), allowsDirect(allowsDirect),
+        names(problem.programOrder()) {}
 
   /// Merges two classes, whatever comes of it.
   void merge(NodeId a, NodeId b) {
@@ -35,13 +38,14 @@ public:
   bool isMerged(NodeId a, NodeId b) const { return names[a] == names[b]; }
 
   /// Whether the classes form a cycle. An Order dependence within a class is
-  /// none; any other is.
+  /// none; any other is, unless direct ones are allowed.
   bool hasCycle() const {
     std::vector<std::vector<NodeId>> successors(names.size());
     std::vector<int> missing(names.size());
     for (NodeId node = 0; node < problem->numNodes(); ++node)
       for (DependenceEnd end : problem->successors(node)) {
-        if (names[node] == names[end.node] && end.kind == DependenceKind::Order)
+        if (names[node] == names[end.node] &&
+            (allowsDirect || end.kind == DependenceKind::Order))
           continue;
         successors[names[node]].push_back(names[end.node]);
         ++missing[names[end.node]];
@@ -83,6 +87,7 @@ public:
 
 private:
   const Problem *problem;
+  bool allowsDirect;
   /// A name for the class of each node, which is one of its members.
   std::vector<NodeId> names;
 };

@@ -55,23 +55,16 @@ public:
   }
 
 private:
-  /// The operations alone, with the costs that decisions see.
+  /// The operations with the costs that decisions see.
   static Problem scaleCosts(const Problem &problem,
                             const IterativeReorderingOptions &options) {
-    Problem scaled;
-    for (NodeId node = 0; node < problem.numNodes(); ++node) {
-      if (problem.kind(node) == NodeKind::Wait) {
-        scaled.addWait(problem.startOf(node));
-        continue;
-      }
+    Problem scaled = copyOperations(problem, [&](NodeId node) {
       double multiplier = problem.isCollective(node)
                               ? options.commMultiplier
                               : options.computeMultiplier;
       double cost = static_cast<double>(problem.costNs(node)) * multiplier;
-      scaled.addNode(problem.kind(node),
-                     static_cast<int64_t>(std::nearbyint(cost)),
-                     problem.stream(node));
-    }
+      return static_cast<int64_t>(std::nearbyint(cost));
+    });
     scaled.finalize();
     return scaled;
   }

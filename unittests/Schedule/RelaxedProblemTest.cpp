@@ -1,4 +1,4 @@
-//===- RelaxedProblemTest.cpp - The bound of all ways of splitting --------===//
+//===- RelaxedProblemTest.cpp - Bounds and sketches of splitting ----------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/Bounds/RelaxedProblem.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Graphs/ChainPlaces.h"
+#include "CommSched/Schedule/Splitting/RegionSketch.h"
 #include "CommSched/Support/Unlimited.h"
 #include "ExactStep.h"
 #include "TestProblems.h"
@@ -37,60 +38,6 @@ struct SmallProgram {
   Problem problem;
   int32_t numRegions = 0;
   std::function<std::vector<SplitSpec>(const std::vector<int32_t> &)> split;
-};
-
-/// One or two regions, one behind the other, each a chain of collectives and
-/// computation, with computation before, beside and behind.
-class RegionChainWriter {
-public:
-  explicit RegionChainWriter(uint64_t seed) : random(seed) {}
-
-  SmallProgram write() {
-    NodeId before = compute({});
-    NodeId beside = compute({before});
-    NodeId last = before;
-    int64_t numRegions = 1 + random.below(2);
-    for (int64_t region = 0; region < numRegions; ++region)
-      last = addRegion(last, numRegions == 1 ? 3 : 2);
-    compute({last, beside});
-    EXPECT_TRUE(problem.finalize());
-    auto split = [regions = regions](const std::vector<int32_t> &chunks) {
-      std::vector<SplitSpec> specs;
-      for (const std::vector<NodeId> &members : regions) {
-        SplitSpec &spec = specs.emplace_back();
-        spec.chunks = chunks[specs.size() - 1];
-        for (NodeId member : members)
-          spec.members.push_back({member, 0});
-      }
-      return specs;
-    };
-    return {std::move(problem), static_cast<int32_t>(numRegions), split};
-  }
-
-private:
-  NodeId compute(std::initializer_list<NodeId> operands) {
-    return addCompute(problem, random.below(60), operands);
-  }
-
-  NodeId addRegion(NodeId operand, int64_t length) {
-    std::vector<NodeId> &members = regions.emplace_back();
-    bool isCollective = random.percent(50);
-    for (int64_t i = 0; i < length; ++i, isCollective = !isCollective) {
-      if (isCollective) {
-        members.push_back(
-            addStart(problem, random.below(90), {operand}, random.percent(30)));
-        operand = problem.addWait(members.back());
-      } else {
-        operand = compute({operand});
-      }
-      members.push_back(operand);
-    }
-    return operand;
-  }
-
-  Random random;
-  Problem problem;
-  std::vector<std::vector<NodeId>> regions;
 };
 
 /// With slices, wholes, and all kinds of dependences.
@@ -165,16 +112,6 @@ void expectBoundOfChunks(const SmallProgram &program, SeenChunks &seen) {
   seen.reached += boundNs * 10 >= leastNs * 9;
 }
 
-TEST(RelaxedProblem, ExceedsNoChainInChunksInAnyOrder) {
-  SeenChunks seen;
-  for (uint64_t seed : Seeds(150)) {
-    expectBoundOfChunks(RegionChainWriter(seed).write(), seen);
-  }
-  EXPECT_GT(seen.splits, seen.originals);
-  EXPECT_GT(seen.gains, seen.originals / 2);
-  EXPECT_GT(seen.reached, seen.originals / 2);
-}
-
 TEST(RelaxedProblem, ExceedsNoProgramOfValuesInAnyOrder) {
   SeenChunks seen;
   for (uint64_t seed : Seeds(150)) {
@@ -244,6 +181,67 @@ TEST(ChainPlaces, AgreeWithReachability) {
     }
   }
   EXPECT_GT(numBefore * 4, numReachable);
+}
+
+/// A product on what a gather on stream 3 delivers, between two operations that
+/// are in no region.
+struct GatherAndProduct {
+  TextProblem problem;
+  SplitSpec spec;
+
+  GatherAndProduct(int64_t gatherNs, int64_t productNs, int32_t chunks)
+      : problem("input = 1000; g = start " + std::to_string(gatherNs) +
+                "@3 input; wait g; mm = " + std::to_string(productNs) +
+                " g' -> 8; use = 1000 mm") {
+    NodeId gather = problem["g"], mm = problem["mm"], use = problem["use"];
+    BufferId product = problem.bufferOf("mm");
+    spec.chunks = chunks;
+    spec.members = {{gather, gatherNs / chunks},
+                    {problem["g'"], 0},
+                    {mm, productNs / chunks}};
+    spec.buffers = {{product, 8 / chunks}};
+    spec.wholes = {{mm, product, 3, 8, true, {use}}};
+  }
+};
+
+TEST(RegionSketch, TheRegionIsSimulatedAlone) {
+  GatherAndProduct example(40, 100, 2);
+  RegionSketch sketch = need(sketchRegion(example.problem, example.spec));
+  EXPECT_EQ(sketch.whole.stepNs, 140);
+  EXPECT_EQ(sketch.split.stepNs, 20 + 100 + 3);
+  EXPECT_EQ(sketch.gainNs(), 17);
+  ASSERT_EQ(sketch.streams.size(), 1u);
+  EXPECT_EQ(sketch.streams[0].stream, 3);
+  EXPECT_EQ(sketch.streams[0].wholeNs, 40);
+  EXPECT_EQ(sketch.streams[0].splitNs, 40);
+}
+
+TEST(RegionSketch, ItSaysWhatIsBound) {
+  GatherAndProduct computing(40, 400, 8);
+  RegionSketch sketch = need(sketchRegion(computing.problem, computing.spec));
+  EXPECT_EQ(sketch.whole.boundBy(), BoundKind::CriticalPath);
+  EXPECT_EQ(sketch.split.boundBy(), BoundKind::Computation);
+  GatherAndProduct gathering(400, 40, 8);
+  sketch = need(sketchRegion(gathering.problem, gathering.spec));
+  EXPECT_EQ(sketch.split.boundBy(), BoundKind::Stream);
+  EXPECT_EQ(sketch.split.bound.busiestStream, 3);
+}
+
+TEST(RegionSketch, MoreTimePerChunkIsALoss) {
+  GatherAndProduct example(10, 100, 2);
+  example.spec.members[2].chunkCostNs = 70;
+  RegionSketch sketch = need(sketchRegion(example.problem, example.spec));
+  EXPECT_EQ(sketch.gainNs(), 110 - (5 + 140 + 3));
+}
+
+TEST(RegionSketch, WrongRegionsAreErrors) {
+  GatherAndProduct example(40, 100, 1);
+  EXPECT_EQ(sketchRegion(example.problem, example.spec).error(),
+            "region 0 has 1 chunks; there can be 2 to 64");
+  example.spec.chunks = 2;
+  example.spec.members.erase(example.spec.members.begin());
+  EXPECT_EQ(sketchRegion(example.problem, example.spec).error(),
+            "the region has node 2 (wait) without node 1 (start)");
 }
 
 } // namespace

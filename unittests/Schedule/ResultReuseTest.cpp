@@ -232,24 +232,6 @@ TEST(ResultReuse, DropsAGatherWhoseSourceFits) {
   EXPECT_EQ(reuse.newPeakBytes, 150);
 }
 
-TEST(ResultReuse, DropsWhatAGatherMakesForTransport) {
-  // What the gathers need in flight goes with the one that is dropped, where
-  // the program has its peak.
-  TextProblem problem(R"(
-    c0 = 0 -> 10; g0 = start 1 c0 -> 100; wait g0; a = 1 g0' -> 5
-    c1 = 0 -> 10; g1 = start 1 c1 -> 100; wait g1; b = 1 g1' -> 5)");
-  for (auto [start, bytes] : {std::pair("g0", 30), std::pair("g1", 70)}) {
-    BufferId copy = problem.addBuffer(bytes, problem[start], true);
-    problem.addUse(copy, problem[start]);
-    problem.addUse(copy, problem.waitOf(problem[start]));
-  }
-  problem.finalize();
-  ResultReuse reuse = need(reuseResults(problem, getCandidates(problem)));
-  EXPECT_EQ(problem.tell(removed(reuse)), "c1 g1 g1'");
-  EXPECT_EQ(reuse.oldPeakBytes, 10 + 100 + 70);
-  EXPECT_EQ(reuse.newPeakBytes, 10 + 100 + 30);
-}
-
 TEST(ResultReuse, RemovesNoOtherCollective) {
   // The second gather's shard needs what another collective delivers, and a
   // user of the first.

@@ -8,40 +8,18 @@
 
 #include "Model/RunState.h"
 #include "ReferenceSimulator.h"
+#include "Step/IssuedOrder.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-/// The live bytes while the operation at `position` of `order` runs, and after
-/// it: the sum over all buffers, by the text of the memory model.
-int64_t sumLiveBytes(const Problem &problem, const Order &order,
-                     size_t position, bool after) {
-  auto positionOf = [&](NodeId node) {
-    return static_cast<size_t>(std::find(order.begin(), order.end(), node) -
-                               order.begin());
-  };
-  int64_t sum = 0;
-  for (BufferId id = 0; id < problem.numBuffers(); ++id) {
-    const Buffer &buffer = problem.buffer(id);
-    if (buffer.producer != noNode && positionOf(buffer.producer) > position)
-      continue;
-    bool hasEnd = buffer.freed &&
-                  (buffer.producer != noNode || !problem.users(id).empty());
-    size_t last = buffer.producer == noNode ? 0 : positionOf(buffer.producer);
-    for (NodeId user : problem.users(id))
-      last = std::max(last, positionOf(user));
-    if (!hasEnd || last > position || (last == position && !after))
-      sum += buffer.bytes;
-  }
-  return sum;
-}
-
 /// Issues `order` and compares each state with the reference.
 void checkAgainstReference(const Problem &problem, const Order &order) {
   ReferenceSimulator reference(problem, order);
   int64_t stepNs = reference.run();
+  MemoryTimeline memory = *simulateMemory(problem, order);
   RunState state(problem);
   Clocks clocks(problem);
   int64_t nowNs = 0;
@@ -63,10 +41,8 @@ void checkAgainstReference(const Problem &problem, const Order &order) {
       ASSERT_EQ(clocks.streamEndsNs()[problem.stream(node)], interval.endNs);
     }
 
-    ASSERT_EQ(state.issue(node),
-              sumLiveBytes(problem, order, position, /*after=*/false));
-    ASSERT_EQ(state.liveBytes(),
-              sumLiveBytes(problem, order, position, /*after=*/true));
+    ASSERT_EQ(state.issue(node), memory.allocatedBytes[position]);
+    ASSERT_EQ(state.liveBytes(), memory.remainingBytes[position]);
     ASSERT_EQ(state.clocks().nowNs(), clocks.nowNs());
     ASSERT_EQ(state.clocks().streamEndsNs(), clocks.streamEndsNs());
   }
@@ -127,25 +103,64 @@ TEST(RunState, ReportsEachFreedBufferOnce) {
   }
 }
 
-TEST(RunState, CopiesAreIndependent) {
-  for (uint64_t seed : Seeds(100)) {
-    Problem problem = makeRandomStep(seed, /*maxLayers=*/2);
-    const Order &order = problem.topologicalOrder();
-    RunState first(problem);
-    for (size_t position = 0; position < order.size() / 2; ++position)
-      first.issue(order[position]);
-    RunState second = first;
-    for (size_t position = order.size() / 2; position < order.size();
-         ++position) {
-      int64_t liveBytes = second.liveBytes(), nowNs = second.clocks().nowNs();
-      int64_t peakBytes = first.issue(order[position]);
-      ASSERT_EQ(second.liveBytes(), liveBytes);
-      ASSERT_EQ(second.clocks().nowNs(), nowNs);
-      ASSERT_EQ(second.issue(order[position]), peakBytes);
-      ASSERT_EQ(second.liveBytes(), first.liveBytes());
-      ASSERT_EQ(second.clocks().nowNs(), first.clocks().nowNs());
+/// Issues `order` and compares each state with the simulations.
+void checkAlong(const Problem &problem, const Order &order,
+                const Contention &contention) {
+  Timeline timeline = *simulate(problem, order, contention);
+  MemoryTimeline memory = *simulateMemory(problem, order);
+  IssuedOrder issued(problem, contention.exclusive);
+  ASSERT_EQ(issued.liveBytes(), memory.initialBytes);
+  int64_t nowNs = 0, computedNs = 0;
+  for (size_t place = 0; place < order.size(); ++place) {
+    NodeId node = order[place];
+    bool isCollective = problem.isCollective(node);
+    int64_t beginNs = nowNs;
+    if (isCollective)
+      beginNs = std::max(nowNs, issued.freeNs(problem.stream(node)));
+    ASSERT_EQ(beginNs, timeline.beginNs[node]);
+    int64_t before = issued.liveBytes();
+    ASSERT_FALSE(issued.contains(node));
+    issued.issue(node);
+    ASSERT_TRUE(issued.contains(node));
+    if (problem.kind(node) != NodeKind::Start)
+      nowNs = timeline.endNs[node];
+    if (problem.kind(node) == NodeKind::Compute)
+      computedNs += problem.costNs(node);
+    if (isCollective) {
+      ASSERT_EQ(issued.endNs(node), timeline.endNs[node]);
     }
+    ASSERT_EQ(issued.nowNs(), nowNs);
+    ASSERT_EQ(issued.computedNs(), computedNs);
+    ASSERT_EQ(issued.liveBytes(), memory.remainingBytes[place]);
+    ASSERT_EQ(issued.takePeak(),
+              std::max(before, memory.allocatedBytes[place]));
   }
+  ASSERT_EQ(issued.order(), order);
+  ASSERT_EQ(issued.takeOrder(), order);
+}
+
+/// With exclusive streams if the seed is odd.
+TEST(IssuedOrder, EqualsTheSimulations) {
+  int numDelayed = 0;
+  for (uint64_t seed : Seeds(1000)) {
+    RandomProblemOptions shape;
+    shape.maxStreams = 4;
+    shape.unevenBuffers = seed % 4 < 2;
+    Problem problem = makeRandomProblem(seed, shape);
+    Order order = makeRandomOrder(seed, problem);
+    Random random(seed);
+    Contention contention;
+    for (StreamId a = 0; a < problem.numStreams(); ++a)
+      for (StreamId b = 0; b < a; ++b)
+        if (seed % 2 && random.percent(50))
+          contention.exclusive.push_back({a, b});
+    checkAlong(problem, order, contention);
+    if (::testing::Test::HasFatalFailure())
+      return;
+    numDelayed += simulate(problem, order, contention)->stepNs >
+                  simulate(problem, order)->stepNs;
+  }
+  EXPECT_GT(numDelayed, 15);
 }
 
 } // namespace

@@ -7,7 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Step/SmallSteps.h"
-#include "ReferenceBestStep.h"
+#include "CommSched/Support/Unlimited.h"
+#include "ExactStep.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -18,60 +19,6 @@ namespace {
 // Beam search
 //===----------------------------------------------------------------------===//
 
-constexpr int64_t unlimited = std::numeric_limits<int64_t>::max();
-
-/// Tries every legal order.
-class AllOrders {
-public:
-  explicit AllOrders(const Problem &problem) : problem(problem) {
-    continueWith({});
-  }
-
-  /// The shortest step within the limit.
-  int64_t findOptimum(int64_t limitBytes) const {
-    int64_t best = unlimited;
-    for (auto [stepNs, peakBytes] : costs)
-      if (peakBytes <= limitBytes)
-        best = std::min(best, stepNs);
-    return best;
-  }
-  /// Returns the memory that every order needs.
-  int64_t findLeastPeak() const {
-    int64_t least = unlimited;
-    for (auto [stepNs, peakBytes] : costs)
-      least = std::min(least, peakBytes);
-    return least;
-  }
-  size_t size() const { return costs.size(); }
-
-  static constexpr size_t most = 500;
-
-private:
-  void continueWith(const Order &begin) {
-    if (costs.size() >= most)
-      return;
-    if (begin.size() == static_cast<size_t>(problem.numNodes()))
-      return costs.push_back({simulate(problem, begin)->stepNs,
-                              simulateMemory(problem, begin)->peakBytes});
-    auto isIn = [&](NodeId node) {
-      return std::find(begin.begin(), begin.end(), node) != begin.end();
-    };
-    for (NodeId node = 0; node < problem.numNodes(); ++node) {
-      ArrayView<DependenceEnd> needed = problem.predecessors(node);
-      if (isIn(node) ||
-          !std::all_of(needed.begin(), needed.end(),
-                       [&](DependenceEnd end) { return isIn(end.node); }))
-        continue;
-      Order next = begin;
-      next.push_back(node);
-      continueWith(next);
-    }
-  }
-
-  const Problem &problem;
-  std::vector<std::pair<int64_t, int64_t>> costs;
-};
-
 TEST(BeamSearch, FindsTheShortestOfAllOrders) {
   int numTried = 0, numFound = 0, numLimited = 0;
   for (uint64_t seed : Seeds(300)) {
@@ -79,12 +26,10 @@ TEST(BeamSearch, FindsTheShortestOfAllOrders) {
     shape.maxNodes = 12;
     shape.waitsMakeBuffers = seed % 2;
     Problem problem = makeRandomProblem(seed, shape);
-    AllOrders all(problem);
-    if (all.size() == AllOrders::most)
-      continue;
-    for (int64_t limit : {all.findLeastPeak(), unlimited}) {
-      int64_t optimum = all.findOptimum(limit);
-      numLimited += optimum > all.findOptimum(unlimited);
+    int64_t leastPeak = ExactStep(problem, 0).findLeastPeak();
+    for (int64_t limit : {leastPeak, unlimited}) {
+      int64_t optimum = *ExactStep(problem, limit).find();
+      numLimited += optimum > *ExactStep(problem, unlimited).find();
       SearchOptions options;
       options.limitBytes = limit;
       options.effort = 1 << 16;
@@ -99,7 +44,7 @@ TEST(BeamSearch, FindsTheShortestOfAllOrders) {
       ASSERT_FALSE(searchBeam(problem, options));
     }
     SearchOptions options;
-    options.limitBytes = all.findLeastPeak() - 1;
+    options.limitBytes = leastPeak - 1;
     options.effort = 1 << 16;
     ASSERT_FALSE(searchBeam(problem, options));
   }
@@ -164,30 +109,6 @@ TEST(OrderImprovement, StartsEarlierAndWaitsLater) {
   EXPECT_EQ(problem.tell(order), "g a b g' last");
 }
 
-TEST(OrderImprovement, StaysWithinTheLimit) {
-  TextProblem problem(R"(
-    first = 100 -> 50; second = 100 data:first; g = start 200 -> 80; wait g
-    last = 10 g')");
-  SearchOptions options = unlimitedMemory(/*effort=*/2000);
-  // Not beside the first.
-  options.limitBytes = 80;
-  EXPECT_EQ(problem.tell(improveOrder(problem, programOrder(problem), options)),
-            "first g second g' last");
-}
-
-TEST(OrderImprovement, FindsTheOptimumOfTheExample) {
-  TimelineExample example;
-  ReferenceBestStep best(example.problem);
-  Order late{TimelineExample::mm,    TimelineExample::gatherA,
-             TimelineExample::waitA, TimelineExample::gatherB,
-             TimelineExample::addA,  TimelineExample::waitB,
-             TimelineExample::addB};
-  ASSERT_GT(simulate(example.problem, late)->stepNs, best.stepNs);
-  Order order =
-      improveOrder(example.problem, late, unlimitedMemory(/*effort=*/10'000));
-  EXPECT_EQ(simulate(example.problem, order)->stepNs, best.stepNs);
-}
-
 TEST(OrderImprovement, KeepsWhatIsGoodEnough) {
   Problem problem = makeRandomStep(3, 4);
   Order program = programOrder(problem);
@@ -232,7 +153,7 @@ TEST(OrderImprovement, FindsTheOptimumOfMostTinySteps) {
     Problem problem = makeRandomProblem(seed, shape);
     Order order = improveOrder(problem, makeRandomOrder(seed, problem),
                                unlimitedMemory(/*effort=*/20'000));
-    int64_t bestNs = ReferenceBestStep(problem).stepNs;
+    int64_t bestNs = *ExactStep(problem, unlimited).find();
     ASSERT_GE(simulate(problem, order)->stepNs, bestNs);
     numFound += simulate(problem, order)->stepNs == bestNs;
     ++numTried;

@@ -1,4 +1,4 @@
-//===- StepSchedulerTest.cpp - Tests of the step scheduler ----------------===//
+//===- StepSchedulerTest.cpp - Tests of the scheduler of steps ------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Step/StepScheduler.h"
+#include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "Step/ListScheduling.h"
 #include "TestProblems.h"
 
@@ -187,26 +189,6 @@ TEST(StepScheduler, StartsLate) {
   EXPECT_EQ(problem.tell(*startLate(problem)), "a g g' b h h' c");
 }
 
-TEST(StepScheduler, HidesGathersBehindAllThatIsIndependent) {
-  TextProblem problem(R"(a = 60; b = 60; g = start 120; wait g
-                         root = 10 g' a b)");
-  EXPECT_EQ(problem.tell(schedule(problem).order), "g a b g' root");
-  EXPECT_EQ(schedule(TextProblem(R"(
-              a = 100; b = 100; g = start 100; wait g; h = start 100; wait h
-              root = 10 g' h' a b)"))
-                .stepNs,
-            210);
-}
-
-TEST(StepScheduler, StartsTheOneFirstThatStallsLess) {
-  TextProblem problem(R"(
-    small = start 20; large = start 100; a = 100; wait small; b = 10 small'
-    wait large; c = 80 large')");
-  StepSchedule best = schedule(problem);
-  EXPECT_TRUE(areInOrder(problem, best.order, "large small"));
-  EXPECT_EQ(best.stepNs, 190);
-}
-
 TEST(StepScheduler, OverlapsOnlyStreamsThatMayRunAtOnce) {
   TextProblem problem(repeat(3, "g$ = start 100@$; wait g$; a$ = 10 g$'"));
   EXPECT_EQ(schedule(problem).stepNs, 130);
@@ -258,20 +240,170 @@ TEST(StepScheduler, TakesCollectivesOfNoTimeAndNoSize) {
   EXPECT_EQ(best.peakBytes, 0);
 }
 
-TEST(StepScheduler, PipelinesAChainOfGathers) {
-  // The program gathers directly before each product.
-  TextProblem problem(R"(
-    p-1 = arg 10!; w = arg 20!
-    g0 = start 70 w -> 80; wait g0; p0 = 100 p-1 g0' -> 10
-    g1 = start 20 w -> 80; wait g1; p1 = 30 p0 g1' -> 10
-    g2 = start 90 w -> 80; wait g2; p2 = 120 p1 g2' -> 10
-    g3 = start 160 w -> 80; wait g3; p3 = 60 p2 g3' -> 10
-    g4 = start 10 w -> 80; wait g4; p4 = 80 p3 g4' -> 10
-    g5 = start 40 w -> 80; wait g5; p5 = 50 p4 g5' -> 10)");
-  // Until the fourth is gathered 340 ns pass; it and the rest take 190.
-  StepSchedulerOptions options = withLittleEffort();
-  options.slackPercent = 0;
-  EXPECT_EQ(schedule(problem, options).stepNs, 530);
+/// The results over all problems.
+struct Seen {
+  int64_t schedules = 0;
+  std::map<ScheduleOrigin, int64_t> origins;
+  /// The position of the limit between the least peak and the peak of the
+  /// shortest step.
+  int64_t shorterThanSimple = 0, overLimit = 0, longerForTheLimit = 0;
+};
+
+/// Time and memory of one order.
+struct Cost {
+  int64_t stepNs;
+  int64_t peakBytes;
+};
+
+Cost measure(const Problem &problem, const Order &order,
+             const Contention &contention) {
+  return {simulate(problem, order, contention)->stepNs,
+          simulateMemory(problem, order)->peakBytes};
+}
+
+/// Schedules one problem within several limits and checks every answer.
+class PropertyCheck {
+public:
+  PropertyCheck(const Problem &problem, const StepSchedulerOptions &options,
+                Seen &seen)
+      : problem(problem), options(options), seen(seen),
+        program(measure(problem, programOrder(problem), options.contention)),
+        simple(measure(problem, overlapSimply(problem)->order,
+                       options.contention)) {}
+
+  void run() {
+    int64_t unlimitedNs = -1;
+    options.limitBytes = -1;
+    checkLimit();
+    if (::testing::Test::HasFatalFailure())
+      return;
+    leastBytes = schedule.peakBytes;
+    // None, a little more than the program takes, as much, and the least.
+    for (int64_t limit :
+         {std::numeric_limits<int64_t>::max(), program.peakBytes * 21 / 20,
+          program.peakBytes, leastBytes}) {
+      SCOPED_TRACE("limit " + std::to_string(limit));
+      options.limitBytes = limit;
+      checkLimit();
+      if (::testing::Test::HasFatalFailure())
+        return;
+      if (unlimitedNs < 0)
+        unlimitedNs = schedule.stepNs;
+      seen.longerForTheLimit +=
+          schedule.fits(limit) && schedule.stepNs > unlimitedNs;
+    }
+  }
+
+private:
+  void checkLimit() {
+    StepSchedule result = need(scheduleStep(problem, options));
+    schedule = result;
+    ++seen.schedules;
+    ++seen.origins[schedule.origin];
+    checkAnswer();
+    if (!::testing::Test::HasFatalFailure())
+      checkAgain();
+  }
+
+  void checkAnswer() {
+    Status status = verify(problem, schedule.order);
+    ASSERT_TRUE(status) << status.error();
+    Cost cost = measure(problem, schedule.order, options.contention);
+    ASSERT_EQ(schedule.stepNs, cost.stepNs);
+    ASSERT_EQ(schedule.peakBytes, cost.peakBytes);
+    ASSERT_GE(cost.stepNs, computeLowerBound(problem)->ns());
+    bool fits = schedule.fits(options.limitBytes);
+    ASSERT_EQ(fits, options.limitBytes >= leastBytes);
+    for (Cost other : {program, simple}) {
+      if (other.peakBytes <= options.limitBytes) {
+        ASSERT_TRUE(fits);
+        ASSERT_LE(cost.stepNs, other.stepNs);
+      } else if (!fits) {
+        ASSERT_LE(cost.peakBytes, other.peakBytes);
+      }
+    }
+    seen.overLimit += !fits;
+    seen.shorterThanSimple +=
+        fits && cost.stepNs < std::min(program.stepNs, simple.stepNs);
+    if (schedule.origin == ScheduleOrigin::Program) {
+      ASSERT_EQ(schedule.order, programOrder(problem));
+    }
+  }
+
+  void checkAgain() {
+    StepSchedule same = need(scheduleStep(problem, options));
+    ASSERT_EQ(same.order, schedule.order);
+    ASSERT_EQ(same.origin, schedule.origin);
+    Problem next = renumber(problem, schedule.order);
+    StepSchedule second = need(scheduleStep(next, options));
+    ASSERT_EQ(second.origin, ScheduleOrigin::Program)
+        << second.stepNs << " ns in " << second.peakBytes << " bytes after "
+        << schedule.stepNs << " ns in " << schedule.peakBytes;
+  }
+
+  const Problem &problem;
+  StepSchedulerOptions options;
+  Seen &seen;
+  Cost program, simple;
+  /// The peak under a limit that nothing is within.
+  int64_t leastBytes = 0;
+  StepSchedule schedule;
+};
+
+Problem drawProblem(uint64_t seed, Random &random) {
+  if (random.percent(60))
+    return makeRandomStep(seed, random.percent(95) ? 4 : 12);
+  RandomProblemOptions options;
+  options.maxNodes = random.percent(90) ? 30 : 80;
+  options.impliedPercent = random.percent(50) ? 0 : 30;
+  options.unevenBuffers = random.percent(50);
+  options.waitsMakeBuffers = random.percent(30);
+  return makeRandomProblem(seed, options);
+}
+
+StepSchedulerOptions drawOptions(Random &random) {
+  StepSchedulerOptions options;
+  constexpr int32_t slacks[] = {0, 0, 10, 50};
+  options.slackPercent = slacks[random.below(4)];
+  constexpr int64_t efforts[] = {0, 1000, 20000};
+  options.effort = efforts[random.below(3)];
+  return options;
+}
+
+Seen checkMany(uint64_t numProblems, bool contended) {
+  Seen seen;
+  for (uint64_t seed : Seeds(numProblems)) {
+    Random random(seed);
+    Problem problem = drawProblem(seed, random);
+    StepSchedulerOptions options = drawOptions(random);
+    if (contended)
+      options.contention = makeRandomContention(random, problem.numStreams());
+    PropertyCheck(problem, options, seen).run();
+    if (::testing::Test::HasFatalFailure())
+      break;
+  }
+  return seen;
+}
+
+/// Checks that every possible outcome occurred on some problems.
+void expectVariety(const Seen &seen) {
+  int64_t some = seen.schedules / 100;
+  EXPECT_GT(seen.shorterThanSimple, some);
+  EXPECT_GT(seen.overLimit, some);
+  EXPECT_GT(seen.longerForTheLimit, some);
+}
+
+TEST(StepScheduler, KeepsItsPromises) {
+  Seen seen = checkMany(/*numProblems=*/200, /*contended=*/false);
+  expectVariety(seen);
+  for (ScheduleOrigin origin :
+       {ScheduleOrigin::Program, ScheduleOrigin::SimpleOverlap,
+        ScheduleOrigin::Constructed, ScheduleOrigin::LeastMemory})
+    EXPECT_GT(seen.origins[origin], 0) << static_cast<int>(origin);
+}
+
+TEST(StepScheduler, KeepsItsPromisesUnderContention) {
+  expectVariety(checkMany(/*numProblems=*/100, /*contended=*/true));
 }
 
 } // namespace

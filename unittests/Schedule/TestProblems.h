@@ -15,9 +15,7 @@
 #ifndef COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 #define COMMSCHED_UNITTESTS_SCHEDULE_TESTPROBLEMS_H
 
-#include "../Random.h"
-#include "../Results.h"
-#include "../Seeds.h"
+#include "../Testing.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
@@ -65,6 +63,24 @@ inline NodeId addStart(Problem &problem, int64_t costNs,
   for (NodeId operand : operands)
     problem.addDependence(operand, node, DependenceKind::Data);
   return node;
+}
+
+/// The operations of a problem with other costs, and their dependences.
+template <typename CostFn>
+Problem copyOperations(const Problem &from, CostFn costOf) {
+  Problem to;
+  for (NodeId node = 0; node < from.numNodes(); ++node)
+    if (from.kind(node) == NodeKind::Wait)
+      to.addWait(from.startOf(node));
+    else
+      to.addNode(from.kind(node), costOf(node), from.stream(node));
+  for (NodeId node = 0; node < from.numNodes(); ++node)
+    for (DependenceEnd end : from.predecessors(node))
+      to.addDependence(end.node, node, end.kind);
+  return to;
+}
+inline Problem copyOperations(const Problem &from) {
+  return copyOperations(from, [&](NodeId node) { return from.costNs(node); });
 }
 
 /// Two gathers on one stream beside a product and two sums, each of which

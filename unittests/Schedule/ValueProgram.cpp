@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ValueProgram.h"
-#include "../Random.h"
+#include "../Testing.h"
 
 #include <algorithm>
 #include <set>
