@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import io
 import warnings
 from collections.abc import Callable
 from typing import Any, Optional
@@ -285,3 +286,36 @@ def difference(expected: list[dict], found: list[dict]) -> Optional[str]:
                 error = (one[name] - other[name]).abs().max()
                 return f"step {number}: {name} differs by {error}"
     return None
+
+
+def take_gradients(model: nn.Module) -> list[torch.Tensor]:
+    """This rank's part of each gradient, which the model has no longer."""
+    found = [p.grad.to_local().clone() for p in model.parameters()]
+    model.zero_grad()
+    return found
+
+
+def explained(
+    rank: int, layers: int, options: dict, plain: str = "", steps: int = 1,
+    width: int = 32, before: tuple = (),
+) -> str:
+    """Trains sharded linear layers, behind what is `before` them, with the backend
+    and eagerly, or with the backend `plain`. Raises unless gradients have equal
+    bits; returns what is explained."""
+    import commsched.torch as cs
+
+    torch.manual_seed(0)
+    linears = (nn.Linear(width, width) for _ in range(layers))
+    model = nn.Sequential(*before, *linears)
+    shard(model, init_device_mesh("cpu", (dist.get_world_size(),)))
+    compiled = torch.compile(model, backend="commsched", options=options)
+    expected = torch.compile(model, backend=plain) if plain else model
+    for step in range(steps):
+        found = []
+        for run in (expected, compiled):
+            run(torch.full((8, width), rank + step + 1.0)).square().sum().backward()
+            found.append(take_gradients(model))
+        assert all(map(torch.equal, *found))
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        cs.explain(compiled)
+    return said.getvalue()

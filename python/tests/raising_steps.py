@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training steps that raise while collectives are in flight."""
+"""Training steps with operators of others: one that raises while collectives are in
+flight, and a collective that CommSched does not know."""
 
 from __future__ import annotations
 
+import warnings
+
+import compiled_steps
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.distributed_c10d import _resolve_process_group
 
 WIDTH = 32
-
 #: Whether calls of `check` raise.
 fails = False
 
@@ -25,30 +29,49 @@ check.register_fake(torch.empty_like)
 check.register_autograd(lambda ctx, gradient: check(gradient))
 
 
+@torch.library.custom_op("commsched_test::sum_ranks", mutates_args=())
+def sum_ranks(x: torch.Tensor, group_name: str) -> torch.Tensor:
+    """The sum over the ranks of a group; done when it returns."""
+    total = x.clone()
+    dist.all_reduce(total, group=_resolve_process_group(group_name))
+    return total
+
+
+sum_ranks.register_fake(lambda x, group_name: torch.empty_like(x))
+sum_ranks.register_autograd(
+    lambda ctx, gradient: (sum_ranks(gradient, ctx.group_name), None),
+    setup_context=lambda ctx, inputs, output: setattr(
+        ctx, "group_name", inputs[1]
+    ),
+)
+
+
 class Layer(nn.Module):
-    def __init__(self):
+    """Calls an operator between two products."""
+
+    def __init__(self, operator):
         super().__init__()
         self.up = nn.Linear(WIDTH, WIDTH)
         self.down = nn.Linear(WIDTH, WIDTH)
+        self.operator = operator
 
     def forward(self, x):
-        return x + self.down(check(torch.tanh(self.up(x))))
+        return x + self.down(self.operator(torch.tanh(self.up(x))))
 
 
-def make():
-    import commsched.torch as cs
-
+def make(is_unknown=False):
     torch.manual_seed(1)
     mesh = init_device_mesh("cpu", (dist.get_world_size(),))
-    model = nn.Sequential(*(Layer() for _ in range(3)))
-    precision = cs.MixedPrecision(torch.float32, torch.float32)
-    cs.shard_parameters(model, mesh, precision)
+    group = mesh.get_group().group_name
+    operator = (lambda x: sum_ranks(x, group)) if is_unknown else check
+    model = nn.Sequential(*(Layer(operator) for _ in range(3)))
+    compiled_steps.shard(model, mesh)
     return model
 
 
-def compiled(model, inner):
-    # Gathers start as early as they can.
-    options = {"inner": inner, "memory_budget": "400%", "buckets": "off"}
+def compiled(model, **options):
+    # Every order is better than this one: nothing takes any memory.
+    options = {"memory_budget": "400%", **options}
     return torch.compile(model, backend="commsched", options=options)
 
 
@@ -65,11 +88,7 @@ def run(model, step, number, where=None):
         loss.backward()
     finally:
         fails = False
-    found = [loss.detach()]
-    for parameter in model.parameters():
-        found.append(parameter.grad.to_local().clone())
-        parameter.grad = None
-    return found
+    return [loss.detach(), *compiled_steps.take_gradients(model)]
 
 
 def goes_on(rank: int, inner: str) -> dict:
@@ -79,7 +98,8 @@ def goes_on(rank: int, inner: str) -> dict:
     model = make()
     expected = [run(model, model, number) for number in range(6)]
     model = make()
-    step = compiled(model, inner)
+    # Gathers start as early as they can.
+    step = compiled(model, inner=inner, buckets="off")
     found, errors, notes = [], 0, []
     for number in range(6):
         for where in ("forward", "backward") if number in (2, 4) else ():
@@ -88,8 +108,7 @@ def goes_on(rank: int, inner: str) -> dict:
             except ArithmeticError as error:
                 errors += 1
                 notes += getattr(error, "__notes__", [])
-            for parameter in model.parameters():
-                parameter.grad = None
+            model.zero_grad()
         found.append(run(model, step, number))
     equal = torch.equal if inner == "eager" else torch.allclose
     return {
@@ -111,6 +130,30 @@ def in_flight(order) -> int:
 def one_raises(rank: int, inner: str) -> None:
     """Rank 1 raises and does not catch it."""
     model = make()
-    step = compiled(model, inner)
+    step = compiled(model, inner=inner, buckets="off")
     run(model, step, 0)
     run(model, step, 1, "forward" if rank == 1 else None)
+
+
+def compare_unknown(rank: int, inner: str, partition: str) -> dict:
+    """What a compiled step with unknown collectives did, and how it differs from
+    the eager one."""
+    from commsched.torch.compiling import records
+
+    model = make(True)
+    eager = [run(model, model, number) for number in range(3)]
+    model = make(True)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        step = compiled(model, inner=inner, partition=partition)
+        found = [run(model, step, number) for number in range(3)]
+    equal = torch.equal if inner == "eager" else torch.allclose
+    known = records.records()
+    return {
+        "equal": all(all(map(equal, *pair)) for pair in zip(eager, found)),
+        "statuses": {r.kind: r.status for r in known},
+        "unchanged": [r.plan.unchanged for r in known if r.plan is not None],
+        "notes": [note for r in known for note in r.notes
+                  if note.startswith("moves nothing across")],
+        "warnings": [str(w.message) for w in caught if "collective" in str(w)],
+    }

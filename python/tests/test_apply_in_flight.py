@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Plans that have no more than so many collectives in flight."""
 
-import contextlib
-import io
 import random
 
 import pytest
@@ -11,7 +9,6 @@ torch = pytest.importorskip("torch")
 
 from graphs import build  # noqa: E402
 
-import commsched.torch as cs  # noqa: E402
 from commsched.torch.compiling.records import records  # noqa: E402
 from commsched.torch.importer.targets import is_wait  # noqa: E402
 from commsched.torch.rewriting import (  # noqa: E402
@@ -25,6 +22,7 @@ from commsched.torch.rewriting.dependences import (  # noqa: E402
     is_start,
     started_by,
 )
+from compiled_steps import explained  # noqa: E402
 from ranks import run_ranks  # noqa: E402
 
 aten = torch.ops.aten
@@ -162,24 +160,9 @@ class Busy(torch.nn.Module):
 
 def _trained(rank, most):
     """What is said of a step whose gathers the scheduler starts early."""
-    from torch.distributed.device_mesh import init_device_mesh
-
-    torch.manual_seed(0)
-    layers = (torch.nn.Linear(64, 64) for _ in range(4))
-    model = torch.nn.Sequential(Busy(), *layers)
-    precision = cs.MixedPrecision(torch.float32, torch.float32)
-    cs.shard_parameters(model, init_device_mesh("cpu", (2,)), precision)
     options = {"inner": "eager", "buckets": "off", "max_in_flight": most}
-    compiled = torch.compile(model, backend="commsched", options=options)
-    found = []
-    for run in (model, compiled):
-        run(torch.full((8, 64), rank + 1.0)).square().sum().backward()
-        found.append([p.grad.to_local().clone() for p in model.parameters()])
-        model.zero_grad()
-    assert all(map(torch.equal, *found))
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        cs.explain(compiled)
-    return said.getvalue(), [record.plan.order for record in records()]
+    said = explained(rank, 4, options, width=64, before=(Busy(),))
+    return said, [record.plan.order for record in records()]
 
 
 @pytest.mark.parametrize("most", [None, 2])

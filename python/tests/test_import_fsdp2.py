@@ -2,19 +2,22 @@
 """Graphs of Traceable FSDP2: unsharded parameters, whose storage is grown,
 filled and freed around their use."""
 
+import copy
+import operator
 import re
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch._inductor  # noqa: E402,F401  registers torch.ops.inductor
-import torch.distributed.fsdp._fully_shard._fsdp_collectives  # noqa: E402,F401
-import torch.distributed.fsdp._fully_shard._fsdp_param  # noqa: E402,F401
-
-from commsched import opt  # noqa: E402
-from commsched.torch import GraphSpec  # noqa: E402
-from graphs import build, lines  # noqa: E402
+import torch._inductor  # registers torch.ops.inductor
+import torch.distributed.fsdp  # registers torch.ops.fsdp
+import torch.distributed.fsdp._fully_shard._fsdp_collectives
+import torch.distributed.fsdp._fully_shard._fsdp_param
+from commsched import opt
+from commsched.torch import GraphSpec, ImportOptions, import_graph_module
+from commsched.torch.rewriting import PlanError, RewriteError, apply_plan, make_plan
+from graphs import build, fake_trace, lines, names, node_of as node
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -47,17 +50,24 @@ class Step:
     def __init__(self, builder, shard, group):
         self.g, self.shard, self.group = builder, shard, group
 
+    def copied_in(self, name):
+        """The part of a buffer that has the shard, and the buffer."""
+        g, shard = self.g, self.shard
+        whole = g.like(shard, (128,))
+        buffer = g.add(f"buffer_{name}", aten.empty.memory_format, ([128],), whole)
+        args = ([shard], buffer, [32], 32, 0)
+        value = (g.like(shard, (32,)), buffer)
+        pair = g.add(f"copy_in_{name}", fsdp.all_gather_copy_in, args, value)
+        return g.item(f"slice_{name}", pair, 0), pair
+
+    def view(self, name, source, shape):
+        return self.g.add(name, aten.view, (source, shape),
+                          source.meta["val"].view(shape))
+
     def gather(self, name):
         """Copy-in, gather into the buffer, and copy-out."""
         g = self.g
-        buffer = g.add(f"buffer_{name}", aten.empty.memory_format, ([128],),
-                       g.like(self.shard, (128,)))
-        pair = g.add(
-            f"copy_in_{name}", fsdp.all_gather_copy_in,
-            ([self.shard], buffer, [32], 32, 0),
-            (g.like(self.shard, (32,)), buffer),
-        )
-        slice_ = g.item(f"slice_{name}", pair, 0)
+        slice_, pair = self.copied_in(name)
         out = g.item(f"out_{name}", pair, 1)
         whole = g.add(
             f"gather_{name}", c10d.all_gather_into_tensor_out,
@@ -66,10 +76,8 @@ class Step:
         whole = g.add(f"wait_{name}", c10d.wait_tensor, (whole,), out)
         full = g.add(f"full_{name}", aten.empty.memory_format, ([16, 8],),
                      g.like(self.shard, (16, 8)))
-        flat = g.add(f"flat_{name}", aten.view, (full, [4, -1]),
-                     full.meta["val"].view(4, -1))
-        rows = g.add(f"rows_{name}", aten.view, (whole, [4, -1]),
-                     whole.meta["val"].view(4, -1))
+        flat = self.view(f"flat_{name}", full, [4, -1])
+        rows = self.view(f"rows_{name}", whole, [4, -1])
         g.add(f"copy_out_{name}", fsdp.split_with_sizes_copy, (rows, [32]),
               None, {"dim": 1, "out": [flat]})
         return full
@@ -141,12 +149,6 @@ def test_step(text_of):
     assert 'commsched.name = "grow"' in grow
 
 
-def test_removed_in_the_end(text_of, opt_program):
-    """What is imported is the pattern that the pass removes."""
-    text = opt.run(text_of(whole_step), "--commsched-remove-unsharded-param-usage")
-    assert "resize_storage" not in text and "to_tensor" not in text
-
-
 def test_read_once_between_changes(text_of):
     """A layer that is used twice: each range reads its own contents."""
 
@@ -154,22 +156,16 @@ def test_read_once_between_changes(text_of):
         full = step.gather("0")
         step.grow("grow_0", p)
         step.fill("fill_0", p, full)
-        y0 = step.linear("y0", x, p)
-        y1 = step.linear("y1", x, p)
+        outputs = [step.linear(f"y{i}", x, p) for i in range(2)]
         step.fill("fill_1", p, full)
-        y2 = step.linear("y2", x, p)
+        outputs.append(step.linear("y2", x, p))
         step.grow("free", p, 0)
-        return y0, y1, y2
+        return outputs
 
-    tail = operations(text_of(body))[6:]
-    assert tail == [
-        "commsched.fsdp_copy %copy_out_0 into %p",
-        "bufferization.to_tensor %p",
-        'commsched.compute "aten.mm"(%x, %p_tensor)',
-        'commsched.compute "aten.mm"(%x, %p_tensor)',
-        "commsched.fsdp_copy %copy_out_0 into %p",
-        "bufferization.to_tensor %p",
-        'commsched.compute "aten.mm"(%x, %p_tensor_1)',
+    fill = ["commsched.fsdp_copy %copy_out_0 into %p", "bufferization.to_tensor %p"]
+    mm = 'commsched.compute "aten.mm"(%x, %p_tensor'
+    assert operations(text_of(body))[6:] == [
+        *fill, f"{mm})", f"{mm})", *fill, f"{mm}_1)",
         "commsched.resize_storage %p bytes(0)",
     ]
 
@@ -178,32 +174,25 @@ def test_view_that_is_taken_before_the_fill(text_of):
     """A view sees what comes into the storage later, every time."""
 
     def body(step, p, x):
-        full = step.gather("0")
-        half = step.g.add("half", aten.slice.Tensor, (p, 0, 0, 8),
-                          p.meta["val"][:8])
-        view = step.g.add("view", aten.t, (half,), half.meta["val"].t())
+        g, full = step.g, step.gather("0")
+        half = g.add("half", aten.slice.Tensor, (p, 0, 0, 8), p.meta["val"][:8])
+        view = g.add("view", aten.t, (half,), half.meta["val"].t())
         step.grow("grow", p)
-        step.fill("fill_0", p, full)
-        y0 = step.g.add("y0", aten.neg, (view,), step.g.like(view))
-        step.fill("fill_1", p, full)
-        y1 = step.g.add("y1", aten.neg, (view,), step.g.like(view))
-        return y0, y1
+        outputs = []
+        for index in range(2):
+            step.fill(f"fill_{index}", p, full)
+            outputs.append(g.add(f"y{index}", aten.neg, (view,), g.like(view)))
+        return outputs
 
-    tail = operations(text_of(body))[6:]
     again = [
         "commsched.fsdp_copy %copy_out_0 into %p",
         "bufferization.to_tensor %p",
-        'commsched.compute "aten.slice.Tensor"(%p_tensor)',
-        'commsched.compute "aten.t"(%half)',
-        'commsched.compute "aten.neg"(%view)',
+        'commsched.compute "aten.slice.Tensor"(%p_tensor{0})',
+        'commsched.compute "aten.t"(%half{0})',
+        'commsched.compute "aten.neg"(%view{0})',
     ]
-    assert tail[:5] == again
-    assert tail[5:] == [
-        again[0],
-        again[1],
-        'commsched.compute "aten.slice.Tensor"(%p_tensor_1)',
-        'commsched.compute "aten.t"(%half_1)',
-        'commsched.compute "aten.neg"(%view_1)',
+    assert operations(text_of(body))[6:] == [
+        line.format(suffix) for suffix in ("", "_1") for line in again
     ]
 
 
@@ -289,30 +278,6 @@ def test_scalar_parameter(imported):
 
     text = imported(build([("p", ()), ("x", ())], body))
     assert arguments(text)["p"] == ("memref<f32>", "unsharded_param")
-
-
-def test_gradient_bucket(imported):
-    """The backward's side: chunk, scatter, view the shard."""
-
-    def body(g, dp):
-        buffer = g.add("buffer", aten.empty.memory_format, ([128],),
-                       g.like(dp, (128,)))
-        rows = g.add("rows", aten.view, (buffer, [4, -1]),
-                     buffer.meta["val"].view(4, -1))
-        g.add("cat", fsdp.chunk_cat, ([dp], 0, 4), None, {"out": rows})
-        shard = g.add("rs", c10d.reduce_scatter_tensor,
-                      (buffer, "avg", 4, "dp"), g.like(dp, (32,)))
-        shard = g.add("w", c10d.wait_tensor, (shard,), shard)
-        return g.add("grad", aten.view, (shard, [4, 8]),
-                     shard.meta["val"].view(4, 8))
-
-    text = imported(build([("dp", (16, 8))], body), groups={"dp": 4})
-    assert operations(text) == [
-        "commsched.chunk_cat %dp on @pg_dp",
-        "commsched.reduce_scatter %cat on @pg_dp reduction(avg) dim(0)",
-        "commsched.wait %rs",
-        'commsched.compute "aten.view"(%w)',
-    ]
 
 
 # -- what the dialect does not say is a computation, on a tensor --------------
@@ -412,26 +377,22 @@ def test_two_arguments_of_one_storage(imported):
     assert is_computed(text) and is_computed(text, "q")
 
 
-def test_views_in_a_list(text_of):
+@pytest.mark.parametrize("fills", [1, 2])
+def test_views_in_a_list(text_of, fills):
     """They are taken once, which is not enough if the storage is filled
     twice."""
 
-    def body(fills):
-        def make(step, p, x):
-            full = step.filled(p)
-            parts = step.g.add("parts", aten.split.Tensor, (p, 8),
-                               list(p.meta["val"].split(8)))
-            first = step.g.item("first", parts, 0)
-            y = step.g.add("y", aten.neg, (first,), step.g.like(first))
-            for index in range(1, fills):
-                step.fill(f"fill_{index}", p, full)
-            z = step.g.add("z", aten.neg, (first,), step.g.like(first))
-            return y, z
+    def body(step, p, x):
+        g, full = step.g, step.filled(p)
+        parts = list(p.meta["val"].split(8))
+        parts = g.add("parts", aten.split.Tensor, (p, 8), parts)
+        first = g.item("first", parts, 0)
+        y = g.add("y", aten.neg, (first,), g.like(first))
+        if fills == 2:
+            step.fill("again", p, full)
+        return y, g.add("z", aten.neg, (first,), g.like(first))
 
-        return make
-
-    assert not is_computed(text_of(body(1)))
-    assert is_computed(text_of(body(2)))
+    assert is_computed(text_of(body)) == (fills == 2)
 
 
 def test_size_that_nobody_knows(imported):
@@ -444,3 +405,254 @@ def test_size_that_nobody_knows(imported):
 
     text = imported(build([("p", (16, 8)), ("n", (), torch.int64)], body))
     assert is_computed(text)
+
+
+# -- The bucket copies of FSDP and of Inductor's bucketing passes.
+
+
+c10d = torch.ops._c10d_functional
+fsdp = torch.ops.fsdp
+
+
+def kinds(text):
+    return [
+        line.removeprefix(line.partition("commsched.")[0]).split()[0][10:]
+        for line in lines(text)
+    ]
+
+
+def test_gather_of_a_bucket(fake_world, imported):
+    """Copy-in, gather in place, copy-out: the dialect's own operations, and
+    none of the buffers that they replace."""
+    group = fake_world(4)
+
+    def f(a, b):
+        out = torch.empty(4 * 40, device=a.device)
+        source, out = fsdp.all_gather_copy_in([a, b], out, [32, 8], 40, 0)
+        full = c10d.all_gather_into_tensor_out(source, 4, group, out=out)
+        full = c10d.wait_tensor(full)
+        first = torch.empty(128, device=a.device)
+        second = torch.empty(32, device=a.device)
+        fsdp.split_with_sizes_copy(
+            full.view(4, -1), [32, 8], dim=1,
+            out=[first.view(4, -1), second.view(4, -1)],
+        )
+        return first.view(16, 8), second
+
+    text = imported(fake_trace(f, torch.empty(32), torch.empty(8)))
+    assert kinds(text) == [
+        "all_gather_copy_in", "all_gather", "wait", "compute",
+        "split_with_sizes_copy", "compute",
+    ]
+    copy_in, gather, *_ = lines(text)
+    assert copy_in.endswith(
+        ": tensor<32xf32>, tensor<8xf32> -> tensor<40xf32>, tensor<160xf32>"
+    )
+    assert "#0 on @pg_0 dim(0) into %all_gather_copy_in#1 {" in gather
+    assert "return %view_3, %split_with_sizes_copy#1" in text
+
+
+def test_gather_into_the_buffer_that_was_given(fake_world, imported):
+    """As above, but the graph goes on with the allocation, not with what the
+    copy-in returns."""
+    group = fake_world(4)
+
+    def f(a):
+        out = torch.empty(32, device=a.device)
+        source, _ = fsdp.all_gather_copy_in([a], out, [8], 8, 0)
+        full = c10d.all_gather_into_tensor_out(source, 4, group, out=out)
+        return c10d.wait_tensor(full)
+
+    text = imported(fake_trace(f, torch.empty(8)))
+    assert kinds(text) == ["all_gather_copy_in", "all_gather", "wait"]
+    assert " into %all_gather_copy_in#1 {" in text
+
+
+def test_copy_out_into_a_parameter_is_a_computation(fake_world, imported):
+    """The buffer is not ours: others may see it."""
+    group = fake_world(4)
+
+    def uses(g, x, p):
+        y = g.add("ag", c10d.all_gather_into_tensor, (x, 4, group),
+                  g.like(x, (32,)))
+        y = g.add("w", c10d.wait_tensor, (y,), g.like(x, (32,)))
+        g.add("out", fsdp.split_with_sizes_copy, (y, [32]), None,
+              {"out": [p]})
+        return p
+
+    text = imported(build([("x", (8,)), ("p", (32,))], uses))
+    copy = lines(text)[-1]
+    assert '"fsdp.split_with_sizes_copy"(%w, %p)' in copy
+    assert "mutates = array<i64: 1>" in copy
+
+
+def test_scatter_of_a_bucket(fake_world, imported):
+    group = fake_world(4)
+
+    def f(a, b):
+        buffer = torch.empty(160, device=a.device)
+        fsdp.chunk_cat([a, b], 0, 4, out=buffer.view(4, -1))
+        shard = c10d.reduce_scatter_tensor(buffer, "avg", 4, group)
+        return c10d.wait_tensor(shard)
+
+    text = imported(fake_trace(
+        f,
+        torch.empty(16, 8, dtype=torch.bfloat16),
+        torch.empty(7, 4, dtype=torch.bfloat16),
+    ))
+    assert kinds(text) == ["chunk_cat", "reduce_scatter", "wait"]
+    # The second operand is padded to 8 rows, and both are widened.
+    assert lines(text)[0].endswith(
+        ": tensor<16x8xbf16>, tensor<7x4xbf16> -> tensor<160xf32>"
+    )
+
+
+def test_bucketing_with_custom_operators(fake_world, imported):
+    """What Inductor's bucketing makes of two gathers."""
+    from torch._inductor.fx_passes import bucketing
+
+    group = fake_world(4)
+
+    def f(a, b):
+        x = c10d.wait_tensor(c10d.all_gather_into_tensor(a, 4, group))
+        y = c10d.wait_tensor(c10d.all_gather_into_tensor(b, 4, group))
+        return x.neg(), y.neg()
+
+    graph = fake_trace(f, torch.empty(8, 4), torch.empty(16, 2))
+    bucketing.bucket_all_gather(graph, lambda _: 100.0, "custom_ops")
+    text = imported(graph)
+    assert kinds(text).count("all_gather") == 1
+    assert '"bucketing._pre_bucket_all_gather"' in text
+    gather = next(l for l in lines(text) if "commsched.all_gather" in l)
+    assert " into %" in gather
+    assert "!commsched.future<tensor<256xf32>>" in gather
+
+
+# -- Graphs of Traceable FSDP2: unsharded parameters, whose storage is grown,
+# filled and freed around their use, and FSDP's own copies.
+
+
+aten = torch.ops.aten
+c10d = torch.ops._c10d_functional
+REMOVE = "--commsched-remove-unsharded-param-usage"
+REINPLACE = "--commsched-reinplace-all-gather"
+
+
+def schedule(gm, *passes):
+    options = ImportOptions(groups={"dp": 4})
+    module = import_graph_module(gm, options=options)
+    before, after, _ = opt.run_programs(module, *passes)
+    return make_plan(before, after, "main")
+
+
+def test_copies_of_parameters_are_left_out(opt_program):
+    gm = parameter_graph(whole_step)
+    plan = schedule(gm, REMOVE)
+    assert set(plan.removed) == {"grow", "fill", "free"}
+    apply_plan(gm, plan)
+    assert not {"grow", "fill", "free"} & set(names(gm))
+    assert node(gm, "y").args[1].name == "full_0"
+    order = names(gm)
+    assert order.index("copy_out_0") < order.index("y")
+
+
+def test_views_taken_early_view_what_was_copied(opt_program):
+    def body(step_, p, x):
+        g = step_.g
+        view = g.add("view", aten.t, (p,), p.meta["val"].t())
+        step_.filled(p)
+        y = g.add("y", aten.mm, (view, x), g.like(x, (8, 16)))
+        step_.grow("free", p, 0)
+        return y
+
+    gm = parameter_graph(body)
+    x = node(gm, "x")
+    x.meta["val"] = node(gm, "y").meta["val"].new_empty((16, 16))
+    apply_plan(gm, schedule(gm, REMOVE))
+    assert node(gm, "view").args[0].name == "full_0"
+
+
+def test_two_steps_read_what_each_was_filled_with(opt_program):
+    def body(step_, p, x):
+        outputs = []
+        for index in "01":
+            full = step_.gather(index)
+            step_.grow(f"grow_{index}", p)
+            step_.fill(f"fill_{index}", p, full)
+            outputs.append(step_.linear(f"y_{index}", x, p))
+            step_.grow(f"free_{index}", p, 0)
+        return outputs
+
+    gm = parameter_graph(body)
+    apply_plan(gm, schedule(gm, REMOVE))
+    assert node(gm, "y_0").args[1].name == "full_0"
+    assert node(gm, "y_1").args[1].name == "full_1"
+
+
+def test_the_order_of_storage_changes_stays(opt_program):
+    """Without the pass, resizes and copies are nodes like others."""
+    gm = parameter_graph(whole_step)
+    before = names(gm)
+    plan = schedule(gm, "--commsched-raise-comms")
+    assert not plan.removed
+    apply_plan(gm, plan)
+    order = names(gm)
+    assert sorted(order) == sorted(before)
+    kept = ["grow", "fill", "y", "free"]
+    assert [name for name in order if name in kept] == kept
+
+
+def functional_gather(step_, p, x):
+    """A copy-in whose gather allocates what it delivers."""
+    g = step_.g
+    part, _ = step_.copied_in("0")
+    start = g.add("gather", c10d.all_gather_into_tensor, (part, 4, "dp"),
+                  g.like(part, (128,)))
+    whole = g.add("wait", c10d.wait_tensor, (start,), start)
+    return step_.linear("y", x, step_.view("w", whole, [16, 8]))
+
+
+def test_gathers_deliver_into_the_buffer_of_the_copy_in(opt_program):
+    gm = parameter_graph(functional_gather)
+    plan = schedule(gm, REINPLACE)
+    assert plan.into == (("gather", "copy_in_0", 1),)
+    # Not into one that is used.
+    used = copy.deepcopy(gm)
+    with used.graph.inserting_before(node(used, "y")):
+        pair = node(used, "copy_in_0")
+        item = used.graph.call_function(operator.getitem, (pair, 1))
+        item.meta["val"] = pair.meta["val"][1]
+        sin = used.graph.call_function(aten.sin.default, (item,))
+        sin.meta["val"] = item.meta["val"]
+    before = [(n.name, n.args) for n in used.graph.nodes]
+    with pytest.raises(RewriteError, match="cannot deliver into"):
+        apply_plan(used, plan)
+    assert [(n.name, n.args) for n in used.graph.nodes] == before
+    apply_plan(gm, plan)
+    (start,) = [
+        n for n in gm.graph.nodes
+        if n.target is c10d.all_gather_into_tensor_out.default
+    ]
+    assert start.args[0].name == "slice_0"
+    assert start.kwargs["out"].args == (node(gm, "copy_in_0"), 1)
+    assert node(gm, "wait").args[0] is start
+    assert "gather" not in names(gm)
+
+
+def test_an_effect_that_is_left_out_is_no_plan(opt_program):
+    def body(step_, p, x):
+        g = step_.g
+        w = g.add("w", aten.add_.Tensor, (x, 1.0), x)
+        return step_.linear("y", w, p)
+
+    gm = parameter_graph(body)
+    options = ImportOptions(groups={"dp": 4})
+    module = import_graph_module(gm, options=options)
+    before, after, _ = opt.run_programs(module)
+    (function,) = after.functions
+    (written,) = [op for op in function.operations if op.name == "w"]
+    (reader,) = [op for op in function.operations if op.name == "y"]
+    reader.operands = (written.operands[0], *reader.operands[1:])
+    function.operations.remove(written)
+    with pytest.raises(PlanError, match="has an effect|became"):
+        make_plan(before, after, "main")

@@ -83,21 +83,21 @@ def test_an_option_that_undoes_the_schedule_is_an_error(name, value):
 
 
 @pytest.mark.parametrize(
-    "name",
+    "options, error",
     [
-        "_pre_fusion_custom_pass",
-        "_post_fusion_custom_pass",
-        "post_grad_custom_post_pass",
+        (5, "options of Inductor are 5"),
+        *(({name: 5}, f"'{name}' is 5") for name in (
+            "_pre_fusion_custom_pass",
+            "_post_fusion_custom_pass",
+            "post_grad_custom_post_pass",
+        )),
     ],
 )
-def test_a_pass_that_cannot_be_called_is_an_error(name):
-    with pytest.raises(cs.OptionsError, match=f"'{name}' is 5"):
-        cs.inductor_options({name: 5})
-
-
-def test_options_of_inductor_are_a_dictionary():
-    with pytest.raises(cs.OptionsError, match="options of Inductor are 5"):
-        cs.inductor_options(5)
+def test_a_pass_that_cannot_be_called_is_an_error(options, error):
+    with pytest.raises(cs.OptionsError, match=error):
+        cs.inductor_options(options)
+    settings = cs.inductor_options({"max_autotune": True}, buckets="off")
+    assert settings["max_autotune"] is True
 
 
 def test_a_setting_that_undoes_the_schedule_is_warned_of_once():
@@ -109,11 +109,6 @@ def test_a_setting_that_undoes_the_schedule_is_warned_of_once():
             warnings.simplefilter("error")
             cs.inductor_options()
     assert settings["bucket_all_gathers_fx"] == "none"
-
-
-def test_other_options_are_kept():
-    settings = cs.inductor_options({"max_autotune": True}, buckets="off")
-    assert settings["max_autotune"] is True
 
 
 @pytest.mark.parametrize("where", ["options", "config"])
@@ -164,18 +159,16 @@ def test_settings_that_came_later_are_noticed():
 def test_keys_name_what_decides_a_schedule(tmp_path):
     profile = tmp_path / "profile.json"
     profile.write_text("{}")
-    first = uuids(cs.inductor_options(profile=str(profile)))
-    assert first == uuids(cs.inductor_options(profile=str(profile)))
-    other = uuids(
-        cs.inductor_options(profile=str(profile), memory_budget="7%")
-    )
+
+    def key(**options):
+        return uuids(cs.inductor_options(profile=str(profile), **options))[0]
+
+    first = key()
+    assert first == key() is not None
+    other = key(memory_budget="7%")
     profile.write_text("{ }")
-    changed = uuids(cs.inductor_options(profile=str(profile)))
-    assert None not in first
-    assert len({first[0], other[0], changed[0]}) == 3
-
-
-def test_a_users_pass_without_a_key_is_not_cached():
+    assert len({first, other, key()}) == 3
+    # A user's pass without a key is not cached.
     settings = {"_pre_fusion_custom_pass": lambda nodes: nodes}
     assert set(uuids(cs.inductor_options(settings))) == {None}
 

@@ -127,6 +127,9 @@ def test_rank_that_is_hardly_slower(tmp_path):
         for n in range(2)]
     first, _ = reasons(tmp_path, *ranks)
     assert first["all_reduce_0"][0] == "nothing_to_run"
+    # One that is hidden has no reason.
+    rank = Rank().kernel(0, 400, 0).collective("allreduce", 50, 300, 40)
+    assert reasons(tmp_path, rank) == [{}]
 
 
 def test_ranks_that_end_apart_do_not_wait(tmp_path):
@@ -147,11 +150,6 @@ def test_groups_are_not_compared(tmp_path):
             event["args"]["Process Group Ranks"] = "[2, 3]"
     first, _ = reasons(tmp_path, *ranks)
     assert first["all_reduce_0"][0] == "nothing_to_run"
-
-
-def test_hidden_collectives_have_no_reason(tmp_path):
-    rank = Rank().kernel(0, 400, 0).collective("allreduce", 50, 300, 40)
-    assert reasons(tmp_path, rank) == [{}]
 
 
 def test_reason_of_most_of_the_time(tmp_path):
@@ -295,9 +293,7 @@ def test_report(tmp_path, capsys):
     assert ["collectives", "160.000", "us", "40.0", "%"] in lines
     assert ["host", "60.000", "us", "15.0", "%"] in lines
     assert not any(line[:1] == ["synchronization"] for line in lines)
-
-
-def test_collectives_of_some_steps(tmp_path, capsys):
+    # Collectives of some steps alone are counted.
     rank = Rank().host("ProfilerStep#1", 0, 50, "user_annotation")
     rank.host("ProfilerStep#2", 50, 100, "user_annotation")
     rank.collective("broadcast", 5, 10, 1).collective("allreduce", 20, 30, 2)
@@ -357,19 +353,19 @@ SEND_RECV = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(ncclWorkElem)"
 def test_kind_that_the_kernel_does_not_say(tmp_path):
     """Older PyTorch says it only where the kernel was launched."""
     rank = Rank().kernel(10, 20, 5, SEND_RECV, 20)
+    # Of other launches.
+    rank.host("nccl:all_to_all", 1, 3, "user_annotation")
+    rank.host("nccl:all_gather", 4, 8, "user_annotation", thread=2)
     activity = kind_in(tmp_path, rank)
     assert activity.kind == "send_recv" and activity.stream == "stream 20"
     rank.host("nccl:all_to_all", 4, 8, "user_annotation",
               **{"Input Dims": [[4, 8]], "Input type": ["float"]})
     activity = kind_in(tmp_path, rank)
     assert activity.kind == "all_to_all" and activity.elements == 32
-
-
-def test_annotations_of_other_launches(tmp_path):
-    rank = Rank().kernel(10, 20, 5, SEND_RECV, 20)
-    rank.host("nccl:all_to_all", 1, 3, "user_annotation")
-    rank.host("nccl:all_gather", 4, 8, "user_annotation", thread=2)
-    assert kind_in(tmp_path, rank).kind == "send_recv"
+    # The argument is more precise than the name.
+    rank = Rank().kernel(10, 20, 5, SEND_RECV, 20,
+                         **{"Collective name": "all_to_allv"})
+    assert kind_in(tmp_path, rank).kind == "all_to_all"
 
 
 def test_kind_of_record_param_comms(tmp_path):
@@ -383,12 +379,6 @@ def test_kind_of_record_param_comms(tmp_path):
     assert (activity.kind, activity.elements, activity.element) == (
         "all_gather", 12, "bf16")
     assert activity.stream == "group mesh_shard"
-
-
-def test_the_collective_name_is_more_precise(tmp_path):
-    rank = Rank().kernel(10, 20, 5, SEND_RECV, 20,
-                         **{"Collective name": "all_to_allv"})
-    assert kind_in(tmp_path, rank).kind == "all_to_all"
 
 
 #===--- Damaged traces ---------------------------------------------------===

@@ -4,19 +4,17 @@ trace."""
 
 import dataclasses
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from commsched import torch as cs  # noqa: E402
-from commsched.torch import measure  # noqa: E402
-from commsched.torch.compiling import records  # noqa: E402
-from commsched.torch.compiling.backend import commsched  # noqa: E402
+from commsched import torch as cs
+from commsched.torch import measure
+from commsched.torch.compiling import records
+from commsched.torch.compiling.backend import commsched
+from commsched.torch.compiling.publishing import unpack
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -100,10 +98,6 @@ def test_explain_names_the_target_and_the_profile(fake_world, tmp_path):
     assert line.endswith(f"% of the time; {LAYERS} pinned)")
 
 
-def test_explain_before_the_first_run(step):
-    assert "compiles when the step first runs" in str(cs.explain(step))
-
-
 def test_explain_shows_the_graphs_of_one_step(step):
     step(*inputs(8))
 
@@ -153,12 +147,11 @@ def test_the_plan_of_another_rank_is_named(step):
 
 
 def test_explain_says_why_a_graph_was_left(step, monkeypatch):
+    assert "compiles when the step first runs" in str(cs.explain(step))
     monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
     with pytest.warns(cs.CommSchedWarning):
         step(*inputs(8))
-    assert "left as it was: COMMSCHED_OPT is '/nowhere" in str(
-        cs.explain(step)
-    )
+    assert "left as it was: COMMSCHED_OPT is '/nowhere" in str(cs.explain(step))
 
 
 _SCRIPT = """
@@ -175,29 +168,14 @@ step(*test.inputs(8))
 """
 
 
-def run_script(**environment):
-    tests = Path(__file__).parent
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT],
-        env={
-            **os.environ,
-            "PYTHONPATH": f"{tests.parent}{os.pathsep}{tests}",
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stderr
-
-
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory):
+def seen(tmp_path_factory, run_python):
     """What a run with all logs wrote to stderr and to the trace's folder."""
     folder = tmp_path_factory.mktemp("trace")
-    output = run_script(TORCH_LOGS="+commsched", TORCH_TRACE=str(folder))
-    return output, folder
+    done = run_python(_SCRIPT, paths=[Path(__file__).parent],
+                      TORCH_LOGS="+commsched", TORCH_TRACE=str(folder))
+    assert done.returncode == 0, done.stderr
+    return done.stderr, folder
 
 
 def test_torch_logs_have_what_was_done(seen):
@@ -205,10 +183,6 @@ def test_torch_logs_have_what_was_done(seen):
     assert "inference graph [0/0] of forward" in output
     assert "peak memory" in output
     assert 'plan of this graph: {"version"' in output
-
-
-def test_other_logs_do_not_have_it():
-    assert "inference graph" not in run_script(TORCH_LOGS="-dynamo")
 
 
 def test_the_structured_trace_has_the_graphs(seen):
@@ -234,3 +208,111 @@ def test_the_structured_trace_has_the_graphs(seen):
     program = artifacts["commsched_inference_program"]
     assert "func.func @inference(" in program
     assert program.count("= commsched.all_gather ") == LAYERS
+
+
+# -- What explain says of code that comes from a cache is what was said when the code
+# was compiled.
+
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+STEP = """
+import sys
+import torch
+import torch.distributed as dist
+from torch.testing._internal.distributed.fake_pg import FakeStore
+import commsched.torch as cs
+from commsched.torch.compiling import records
+
+dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
+group, c10d = dist.group.WORLD.group_name, torch.ops._c10d_functional
+
+def gathered(shard):
+    return c10d.wait_tensor(c10d.all_gather_into_tensor(shard, 8, group))
+
+class Block(torch.nn.Module):
+    def forward(self, x, a, b):
+        loss = (torch.relu(x @ gathered(a)) @ gathered(b)).sum()
+        total = c10d.wait_tensor(c10d.all_reduce(x.detach().sum(), "sum", group))
+        return loss + total
+
+options = {"partition": "min-cut"}
+step = torch.compile(Block(), backend="commsched", options=options)
+x = torch.ones(64, 64, requires_grad=True)
+shard = torch.ones(8, 64)
+step(x, shard, shard.clone()).backward()
+hits = torch._dynamo.utils.counters["aot_autograd"]["autograd_cache_hit"]
+print("HITS", hits, file=sys.stderr)
+cs.explain(step)
+"""
+
+
+@pytest.fixture
+def run(run_python, tmp_path):
+    """Runs STEP; returns what explain prints, and whether AOT autograd's cache had
+    the code."""
+
+    def run():
+        done = run_python(STEP, TORCHINDUCTOR_CACHE_DIR=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+        return done.stdout, "HITS 1" in done.stderr
+
+    return run
+
+
+def test_another_process_explains_it(run):
+    """How the joint graph was partitioned too."""
+    kinds = ["joint", "forward", "backward"]
+    (first, was_hit), (second, is_hit) = run(), run()
+    assert (was_hit, is_hit) == (False, True)
+    texts = first.split("\n\n"), second.split("\n\n")
+    for kind in kinds:
+        made, loaded = (
+            next(text for text in found if text.startswith(f"{kind} graph"))
+            for found in texts
+        )
+        title, what, *figures = made.splitlines()
+        assert loaded.splitlines()[0] == title
+        assert loaded.splitlines()[2:] == figures
+        if "scheduled" in what or "partitioned" in what:
+            assert "it came from a cache" in loaded.splitlines()[1]
+            assert "cache" not in what
+    assert len(texts[0]) == len(texts[1]) == len(kinds)
+
+
+def test_a_record_survives_its_text():
+    record = records.Record(
+        "forward", "0/0", (compile("1", "f", "eval"),), "failed", "no program",
+        {"step_time_ns": 3}, {"step_time_ns": 2}, "agreed", notes=["a note"],
+    )
+    loaded = records.Record.from_json(record.to_json())
+    assert loaded.cached and loaded.codes == () and loaded.frame is None
+    assert loaded.to_json() == record.to_json()
+
+
+def test_a_forward_has_the_partition_that_was_made_for_it():
+    def kept(kind):
+        packed = records.carried(kind).partition("loaded(")[2][1:-2]
+        return [json.loads(text)["kind"] for text in json.loads(unpack(packed))]
+
+    for kind in ("joint", "forward", "backward"):
+        records.add(records.Record(kind))
+        expected = ["joint", "forward"] if kind == "forward" else [kind]
+        assert kept(kind) == expected
+    # The same frame, compiled again without a partition.
+    records.add(records.Record("forward"))
+    assert kept("forward") == ["forward"]
+
+
+def test_a_line_is_of_no_use_in_the_process_that_made_it():
+    """It runs when the code is first loaded, directly after compilation."""
+    record = records.Record("inference", reason="nothing", status="failed")
+    records.add(record)
+    line = records.carried("inference")
+    assert records.carried("forward") is None
+    exec(line)
+    assert records.records() == [record]
+    records.reset()
+    exec(line)
+    (loaded,) = records.records()
+    assert (loaded.kind, loaded.reason) == ("inference", "nothing")

@@ -205,12 +205,11 @@ def offload_all(monkeypatch):
     monkeypatch.setattr(partitioner, "decide", deciding)
 
 
-@pytest.mark.parametrize("name", ["deep"])
-def test_graphs_with_transfers_are_scheduled(name, monkeypatch):
+def test_graphs_with_transfers_are_scheduled(monkeypatch):
     """Graphs without collectives are, too."""
     offload_all(monkeypatch)
     records.reset()
-    model, inputs, dynamic = partitioned.case(name)
+    model, inputs, _ = partitioned.case("deep")
     options = {"partition": "default", "inner": "eager", "strict": True}
     step = torch.compile(model, backend=commsched, options=options)
     values = partitioned.train(step, model, inputs)
@@ -225,13 +224,13 @@ def test_graphs_with_transfers_are_scheduled(name, monkeypatch):
         assert after["num_transfers"] == before["num_transfers"] > 0
         assert after["step_time_ns"] <= before["step_time_ns"]
     assert {"offload", "reload"} == set(host_kernels.started)
-    assert are_equal(values, trained(name, default_partition).values)
+    assert are_equal(values, trained("deep", default_partition).values)
 
 
 _HALVES = """
 func.func @joint_forward(%a: tensor<4x8xf32>) -> (
     tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32, #commsched.host>,
-    tensor<4x8xf32>)
+    tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %x = commsched.compute "x"(%a) {commsched.name = "x"}
       : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -244,38 +243,23 @@ func.func @joint_forward(%a: tensor<4x8xf32>) -> (
       -> !commsched.future<tensor<4x8xf32, #commsched.host>>
   %host = commsched.wait %sent {commsched.name = "y.host"}
       : !commsched.future<tensor<4x8xf32, #commsched.host>>
-  return %x, %a, %host, %z#1
-      : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32, #commsched.host>,
-        tensor<4x8xf32>
-}
-func.func @joint_backward(
-    %a: tensor<4x8xf32> {commsched.name = "arg0"},
-    %y: tensor<4x8xf32, #commsched.host> {commsched.name = "y"},
-    %z: tensor<4x8xf32> {commsched.name = "z"}) {
-  return
-}
-"""
-
-
-_NARROW = """
-func.func @joint_forward(%a: tensor<4x8xf32>) -> (
-    tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %x = commsched.compute "x"(%a) {commsched.name = "x"}
-      : (tensor<4x8xf32>) -> tensor<4x8xf32>
   %s = commsched.compute "s"(%x) {commsched.name = "x.scale"}
       : (tensor<4x8xf32>) -> tensor<4x1xf32>
   %q = commsched.compute "q"(%x, %s) {commsched.name = "x.quantize"}
       : (tensor<4x8xf32>, tensor<4x1xf32>) -> tensor<4x8xf8E5M2>
-  %sent = commsched.offload %q
+  %narrow = commsched.offload %q
       : tensor<4x8xf8E5M2>
       -> !commsched.future<tensor<4x8xf8E5M2, #commsched.host>>
-  %host = commsched.wait %sent
+  %there = commsched.wait %narrow
       : !commsched.future<tensor<4x8xf8E5M2, #commsched.host>>
-  return %x, %host, %s
-      : tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>
+  return %x, %a, %host, %z#1, %there, %s
+      : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32, #commsched.host>,
+        tensor<4x8xf32>, tensor<4x8xf8E5M2, #commsched.host>, tensor<4x1xf32>
 }
 func.func @joint_backward(
+    %a: tensor<4x8xf32> {commsched.name = "arg0"},
+    %y: tensor<4x8xf32, #commsched.host> {commsched.name = "y"},
+    %z: tensor<4x8xf32> {commsched.name = "z"},
     %x: tensor<4x8xf8E5M2, #commsched.host> {commsched.name = "x"},
     %s: tensor<4x1xf32> {commsched.name = "x.scale"}) {
   return
@@ -283,25 +267,15 @@ func.func @joint_backward(
 """
 
 
-def test_8_bits_on_the_host_are_read_from_the_halves():
-    graph = torch.fx.Graph()
-    value = graph.placeholder("primals_1")
-    node = graph.create_node("call_function", torch.sin, (value,), {}, "x")
-    node.meta["val"] = torch.empty(4, 8)
-    program = opt.run_programs(_NARROW).after
-    found = make_partition(graph, ["primals_1"], program, program, "joint")
-    quantized = (Quantized("x", "f8E5M2", True),)
-    assert found == Partition(("x",), quantized, ("x",))
-
-
 def test_a_partition_is_read_from_the_halves():
-    """What was sent to the host, and what a pass has merged with others."""
+    """What was sent to the host, what a pass has merged with others, and what is
+    in 8 bits."""
     graph = torch.fx.Graph()
     value = graph.placeholder("primals_1")
     for name in ("x", "y", "z"):
-        value = graph.create_node(
-            "call_function", torch.sin, (value,), {}, name
-        )
+        value = graph.create_node("call_function", torch.sin, (value,), {}, name)
+        value.meta["val"] = torch.empty(4, 8)
     program = opt.run_programs(_HALVES).after
     found = make_partition(graph, ["primals_1"], program, program, "joint")
-    assert found == Partition(("primals_1", "y", "z"), (), ("y",))
+    quantized = (Quantized("x", "f8E5M2", True),)
+    assert found == Partition(("primals_1", "y", "z", "x"), quantized, ("y", "x"))
