@@ -114,8 +114,10 @@ def check_stays(opt, source, name):
 
 def check_both_ways(opt, source):
     back = "--convert-commsched-to-stablehlo"
-    plain = convert(opt, source)
-    expect(convert(opt, source, CONVERT, back) == plain, "comes back changed")
+    for print_more in ((), ("--mlir-print-debuginfo", "--mlir-print-local-scope")):
+        plain = convert(opt, source, *print_more)
+        expect(convert(opt, source, CONVERT, back, *print_more) == plain,
+               "comes back changed")
     scheduled = convert(opt, source, CONVERT, "--commsched-pipeline", back)
     convert(opt, scheduled, CONVERT)
 
