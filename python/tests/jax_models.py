@@ -20,6 +20,7 @@ os.environ["XLA_FLAGS"] = (
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
+from jax.sharding import NamedSharding  # noqa: E402
 from jax.sharding import PartitionSpec as P  # noqa: E402
 
 
@@ -85,24 +86,6 @@ def shifted(count, by=1):
     return [(i, (i + by) % count) for i in range(count)]
 
 
-@model(all_reduce=5)
-def dense_data_parallel():
-    def loss(parameters, x):
-        for weight, bias in parameters:
-            x = jax.nn.gelu(x @ weight + bias)
-        return jnp.mean(x**2)
-
-    def step(parameters, x):
-        value, gradients = jax.value_and_grad(loss)(parameters, x)
-        gradients = jax.tree.map(lambda g: lax.pmean(g, "dp"), gradients)
-        update = jax.tree.map(lambda p, g: p - g, parameters, gradients)
-        return lax.pmean(value, "dp"), update
-
-    layers = [(array(16, 16), array(16))] * 2
-    step = per_device(step, mesh_of(dp=8), (P(), P("dp")), (P(), P()))
-    return step, layers, array(32, 16)
-
-
 def block(weights, x):
     """A transformer block with one head, on full weights."""
     q, k, v = jnp.split(x @ weights["qkv"], 3, axis=-1)
@@ -164,33 +147,6 @@ def fsdp_transformer_scan():
     return fsdp_step(forward)(P(None, "fsdp")), weights, array(8, 4, 16)
 
 
-@model(all_gather=1, reduce_scatter=1, all_reduce=2)
-def tensor_parallel_transformer():
-    mesh = mesh_of(dp=2, tp=4)
-
-    def layer(qkv, out, up, down, x):
-        full = lax.all_gather(x, "tp", axis=1, tiled=True)
-        q, k, v = jnp.split(full @ qkv, 3, axis=-1)
-        scores = jax.nn.softmax(q @ k.swapaxes(-1, -2), axis=-1)
-        full = full + lax.psum((scores @ v) @ out, "tp")
-        hidden = jax.nn.relu(full @ up) @ down
-        hidden = lax.psum_scatter(
-            hidden, "tp", scatter_dimension=1, tiled=True
-        )
-        return hidden, lax.pmean(jnp.mean(hidden), ("dp", "tp"))
-
-    column, row = P(None, "tp"), P("tp", None)
-    activations = P("dp", "tp")
-    layer = per_device(
-        layer,
-        mesh,
-        (column, row, column, row, activations),
-        (activations, P()),
-    )
-    shapes = ((16, 48), (16, 16), (16, 64), (64, 16), (4, 8, 16))
-    return layer, *(array(*shape) for shape in shapes)
-
-
 @model(all_to_all=2, all_reduce=1)
 def mixture_of_experts():
     def layer(router, experts, x):
@@ -212,26 +168,6 @@ def mixture_of_experts():
     return layer, array(16, 8), array(8, 16, 16), array(32, 16)
 
 
-@model(all_to_all=1, ragged_all_to_all=1)
-def ragged_experts():
-    """The ragged exchange is a custom call."""
-
-    def exchange(x, space, sizes):
-        offsets = jnp.cumsum(sizes) - sizes
-        received = lax.all_to_all(sizes, "ep", 0, 0, tiled=True)
-        return lax.ragged_all_to_all(
-            x, space, offsets, sizes, offsets, received, axis_name="ep"
-        )
-
-    exchange = per_device(exchange, mesh_of(ep=8), (P("ep"),) * 3, P("ep"))
-    return (
-        exchange,
-        array(128, 4),
-        array(256, 4),
-        array(64, dtype=jnp.int32),
-    )
-
-
 @model(collective_permute=2, all_reduce=1)
 def pipeline():
     def step(weights, microbatches):
@@ -249,56 +185,6 @@ def pipeline():
 
     step = per_device(step, mesh_of(pp=8), (P(None, "pp"), P()), P())
     return step, array(16, 128), array(4, 4, 16)
-
-
-@model(all_reduce=6)
-def convolution_batch_norm():
-    def forward(kernel, scale, x):
-        y = lax.conv_general_dilated(
-            x,
-            kernel,
-            (2, 2),
-            "SAME",
-            dimension_numbers=("NHWC", "HWIO", "NHWC"),
-        )
-        mean = lax.pmean(y.mean((0, 1, 2)), "dp")
-        variance = lax.pmean(((y - mean) ** 2).mean((0, 1, 2)), "dp")
-        y = scale * (y - mean) * lax.rsqrt(variance + 1e-5)
-        y = lax.reduce_window(
-            y, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"
-        )
-        return jnp.sum(y)
-
-    def step(kernel, scale, x):
-        gradients = jax.grad(forward, (0, 1))(kernel, scale, x)
-        return tuple(lax.psum(g, "dp") for g in gradients)
-
-    step = per_device(step, mesh_of(dp=8), (P(), P(), P("dp")), (P(), P()))
-    return step, array(3, 3, 3, 8), array(8), array(8, 16, 16, 3)
-
-
-@model(all_gather=2, all_reduce=1)
-def recurrent_scan():
-    def forward(recurrent, inward, x):
-        inward = lax.all_gather(inward, "dp", tiled=True)
-
-        def cell(state, x):
-            full = lax.all_gather(recurrent, "dp", tiled=True)
-            forget, update = jnp.split(x @ inward + state @ full, 2, axis=1)
-            state = jax.nn.sigmoid(forget) * state + jnp.tanh(update)
-            return state, state
-
-        start = jnp.zeros((x.shape[1], 16))
-        state, states = lax.scan(cell, start, x, reverse=True)
-        return lax.psum(jnp.sum(state), "dp"), states
-
-    forward = per_device(
-        forward,
-        mesh_of(dp=8),
-        (P("dp"), P("dp"), P(None, "dp")),
-        (P(), P(None, "dp")),
-    )
-    return forward, array(16, 32), array(8, 32), array(5, 16, 8)
 
 
 @model(all_reduce=3, all_gather=1, collective_permute=1)
@@ -323,46 +209,176 @@ def conditional_collectives():
     return forward, array(dtype=jnp.int32), array(16, 4)
 
 
-@model(all_reduce=2, collective_permute=1)
-def while_collectives():
-    """Power iteration until all devices agree that it converged."""
+@model(all_reduce=2, all_gather=1)
+def embedding():
+    """A table of which each device holds some rows."""
 
-    def forward(matrix, x):
-        def unconverged(state):
-            step, x, change = state
-            return (lax.pmax(change, "dp") > 1e-3) & (step < 10)
+    def forward(table, tokens):
+        first = lax.axis_index("tp") * table.shape[0]
+        local = tokens - first
+        held = (local >= 0) & (local < table.shape[0])
+        rows = jnp.take(table, jnp.where(held, local, 0), axis=0)
+        return lax.psum(jnp.where(held[..., None], rows, 0.0), "tp")
 
-        def body(state):
-            step, x, _ = state
-            y = lax.ppermute(matrix @ x, "dp", shifted(8))
-            y = y / jnp.sqrt(lax.psum(jnp.sum(y * y), "dp"))
-            return step + 1, y, jnp.max(jnp.abs(y - x))
+    def step(table, tokens, counts):
+        loss, gradient = jax.value_and_grad(
+            lambda t: jnp.sum(forward(t, tokens))
+        )(table)
+        counts = counts.at[tokens.ravel()].add(1, mode="drop")
+        counts = counts.at[2:4].max(7)
+        everywhere = lax.all_gather(gradient, "tp", tiled=True)
+        return loss, everywhere.at[tokens].get(mode="clip"), counts
 
-        return lax.while_loop(unconverged, body, (0, x, jnp.float32(1)))[1]
+    step = per_device(step, mesh_of(tp=8), (P("tp"), P(), P()), P())
+    return (
+        step,
+        array(64, 8),
+        array(2, 4, dtype=jnp.int32),
+        array(64, dtype=jnp.int32),
+    )
 
-    forward = per_device(forward, mesh_of(dp=8), (P(), P("dp")), P("dp"))
-    return forward, array(4, 4), array(32)
 
+@model(all_gather=7, all_reduce=5)
+def element_types():
+    """Gathers of what a byte or less holds, and reductions of all kinds."""
 
-@model(collective_permute=4)
-def halo_exchange():
-    mesh = mesh_of(x=4, y=2)
-
-    def stencil(grid):
-        def side(part, axis, count, by):
-            pairs = [
-                (i, i + by) for i in range(count) if 0 <= i + by < count
-            ]
-            return lax.ppermute(part, axis, pairs)
-
-        above = side(grid[-1:], "x", 4, 1)
-        below = side(grid[:1], "x", 4, -1)
-        left = side(grid[:, -1:], "y", 2, 1)
-        right = side(grid[:, :1], "y", 2, -1)
-        rows = jnp.concatenate([above, grid, below])
-        columns = jnp.concatenate([left, grid, right], axis=1)
-        return 0.25 * (
-            rows[:-2] + rows[2:] + columns[:, :-2] + columns[:, 2:]
+    def forward(x):
+        narrow = (
+            jnp.int8,
+            jnp.int4,
+            jnp.float8_e4m3fn,
+            jnp.float8_e5m2,
+            jnp.bfloat16,
+            jnp.complex64,
+            jnp.bool_,
         )
+        gathered = [lax.all_gather(x.astype(d), "dp") for d in narrow]
+        reduced = (
+            lax.psum(x.astype(jnp.int32), "dp"),
+            lax.psum(x.astype(jnp.complex64), "dp"),
+            lax.pmax(x.astype(jnp.bfloat16), "dp"),
+            lax.pmin(x.astype(jnp.uint8), "dp"),
+            lax.psum(x.astype(jnp.float16), "dp"),
+        )
+        return gathered, reduced
 
-    return per_device(stencil, mesh, P("x", "y"), P("x", "y")), array(32, 16)
+    return per_device(forward, mesh_of(dp=8), P("dp"), P()), array(16, 4)
+
+
+@model(
+    all_gather=1,
+    all_reduce=1,
+    reduce_scatter=1,
+    all_to_all=1,
+    collective_permute=1,
+    async_start=5,
+    async_done=5,
+)
+def asynchronous():
+    from jax._src.lax import parallel
+
+    def forward(x, y):
+        gathered = parallel.all_gather_start(x, "dp", tiled=True)
+        reduced = parallel.psum_start(y, "dp")
+        local = x @ y
+        scattered = parallel.psum_scatter_start(local, "dp", tiled=True)
+        local = jnp.tanh(local) @ y
+        exchanged = parallel.all_to_all_start(local, "dp", 0, 1, tiled=True)
+        sent = parallel.ppermute_start(local, "dp", shifted(8))
+        whole = gathered.done() @ reduced.done()
+        return whole, scattered.done(), sent.done(), exchanged.done()
+
+    forward = per_device(
+        forward,
+        mesh_of(dp=8),
+        (P("dp"), P()),
+        (P(), P("dp"), P("dp"), P("dp")),
+    )
+    return forward, array(64, 16), array(16, 16)
+
+
+@model()
+def sharded_by_the_compiler():
+    """No collectives: the partitioner adds them from the shardings."""
+    mesh = mesh_of(dp=2, tp=4)
+
+    def loss(weights, x):
+        for weight in weights:
+            x = jax.nn.relu(x @ weight)
+            sharding = NamedSharding(mesh, P("dp", "tp"))
+            x = lax.with_sharding_constraint(x, sharding)
+        return jnp.mean(x)
+
+    rows = NamedSharding(mesh, P("dp"))
+    columns = NamedSharding(mesh, P(None, "tp"))
+    step = jax.jit(jax.grad(loss), in_shardings=(columns, rows))
+    return step, [array(16, 16)] * 2, array(8, 16)
+
+
+@model(all_reduce=4, all_gather=1)
+def several_axes():
+    mesh = mesh_of(dp=2, fsdp=2, tp=2)
+
+    def forward(x, y):
+        total = lax.psum((x, y), ("dp", "fsdp"))
+        highest = lax.pmax(x, ("fsdp", "tp"))
+        everywhere = lax.all_gather(y, ("dp", "tp"))
+        return total, highest, everywhere, lax.psum(x.sum(), mesh.axis_names)
+
+    forward = per_device(
+        forward, mesh, (P("dp"), P("fsdp")), (P(), P(), P(), P())
+    )
+    return forward, array(8, 4), array(8)
+
+
+@model(all_gather=1, reduce_scatter=1)
+def donated():
+    """The state is updated where it is."""
+    mesh = mesh_of(dp=8)
+
+    def step(state, x):
+        def loss(weight):
+            full = lax.all_gather(weight, "dp", tiled=True)
+            return jnp.sum(jnp.tanh(x @ full))
+
+        gradient = jax.grad(loss)(state["weight"])
+        moment = 0.9 * state["moment"] + gradient
+        return {"weight": state["weight"] - moment, "moment": moment}
+
+    step = per_device(step, mesh, (P("dp"), P("dp")), P("dp"))
+    sharding = NamedSharding(mesh, P("dp"))
+    step = jax.jit(
+        step,
+        donate_argnums=0,
+        in_shardings=sharding,
+        out_shardings=sharding,
+    )
+    state = {"weight": array(16, 8), "moment": array(16, 8)}
+    return step, state, array(16, 16)
+
+
+@model(all_gather=1, reduce_scatter=1, all_reduce=1)
+def manual_in_automatic():
+    """Only one of two axes is manual, within code that the compiler shards,
+    and twice in one function."""
+    mesh = mesh_of(dp=2, tp=4)
+
+    def inner(weight, x):
+        y = x @ lax.all_gather(weight, "dp", tiled=True)
+        return lax.psum_scatter(y, "dp", tiled=True)
+
+    def forward(weight, x):
+        first = jax.shard_map(
+            inner,
+            mesh=mesh,
+            in_specs=(P("dp"), P("dp")),
+            out_specs=P("dp"),
+            axis_names={"dp"},
+            check_vma=False,
+        )(weight, x)
+        total = per_device(
+            lambda y: lax.psum(y.sum(), "tp"), mesh, P(None, "tp"), P()
+        )
+        return total(jnp.sin(first)), first
+
+    return forward, array(16, 16), array(16, 16)

@@ -3,20 +3,17 @@
 cannot be scheduled is an error that says why."""
 
 import math
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 pytest.importorskip("jax")
 
-import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
+from jax_models import mesh_of, per_device  # noqa: E402  Makes eight devices.
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
-from jax.sharding import AxisType, PartitionSpec as P  # noqa: E402
+from jax.sharding import PartitionSpec as P  # noqa: E402
 
 import commsched.jax as cs  # noqa: E402
 from commsched import opt  # noqa: E402
@@ -27,21 +24,11 @@ import jax_step as step  # noqa: E402
 from installed import ROOT  # noqa: E402
 
 AXIS = llama.AXIS
+MESH = mesh_of(**{AXIS: 8})
 
 
-def mesh_of(devices=8):
-    return jax.make_mesh(
-        (devices,), (AXIS,), axis_types=(AxisType.Auto,),
-        devices=jax.devices()[:devices],
-    )
-
-
-def sharded(function, inputs=P(AXIS), outputs=P(AXIS), **options):
-    mapped = jax.shard_map(
-        function, mesh=mesh_of(), in_specs=inputs, out_specs=outputs,
-        check_vma=False,
-    )
-    return jax.jit(mapped, **options)
+def sharded(function, inputs=P(AXIS), outputs=P(AXIS)):
+    return jax.jit(per_device(function, MESH, inputs, outputs))
 
 
 def layers(shards, x):
@@ -56,24 +43,18 @@ def layers(shards, x):
     return jax.grad(loss)(shards)
 
 
-def layer_arguments(width=256, rows=2048):
+def lower_layers(width=256, rows=2048):
     keys = jax.random.split(jax.random.key(0), 4)
     shards = [jax.random.normal(k, (width, width)) / 16 for k in keys]
-    return shards, jnp.ones((rows, width))
-
-
-def lower_layers(**sizes):
-    arguments = layer_arguments(**sizes)
+    arguments = shards, jnp.ones((rows, width))
     return sharded(layers).lower(*arguments), arguments
 
 
-def independent(a, b, c, x):
-    """Three collectives, each of which could come first; the second is needed
-    last."""
-    permuted = jax.lax.ppermute(a, AXIS, [(i, (i + 1) % 8) for i in range(8)])
-    gathered = jax.lax.all_gather(b, AXIS, tiled=True)
-    reduced = jax.lax.psum(c, AXIS)
-    return jnp.tanh(jnp.tanh(x @ permuted) @ reduced) @ gathered
+def reports(scheduled):
+    """What is said of the only function before and after."""
+    (before,) = scheduled.report.before.values()
+    (after,) = scheduled.report.after.values()
+    return before, after
 
 
 def assert_equal_bits(mine, theirs):
@@ -114,11 +95,10 @@ def compiled_starts(text):
 def test_results_have_equal_bits(opt_program, options):
     lowered, arguments = lower_layers()
     scheduled = cs.schedule(lowered, **options)
-    (report,) = scheduled.report.after.values()
-    before = next(iter(scheduled.report.before.values()))
-    assert report["step_time_ns"] < before["step_time_ns"]
+    before, after = reports(scheduled)
+    assert after["step_time_ns"] < before["step_time_ns"]
     merges = options["buckets"] == "auto"
-    assert (report["num_collectives"] < before["num_collectives"]) == merges
+    assert (after["num_collectives"] < before["num_collectives"]) == merges
     has_pairs = "stablehlo.async_start" in scheduled.as_text()
     # One bucket of all may have nothing to hide it, and then blocks.
     assert merges or has_pairs == ("version" not in options)
@@ -131,7 +111,8 @@ def test_a_step_with_a_loop_trains_alike(opt_program):
     options = step.StepOptions(
         model="llama3-tiny", devices=2, layers=1, sequence=16, scan=True
     )
-    mesh = mesh_of(2)
+    mesh = jax.make_mesh((2,), (AXIS,), devices=jax.devices()[:2],
+                         axis_types=(jax.sharding.AxisType.Auto,))
     lowered = step.make_step(options, mesh).lower(
         *step.random_arguments(options, mesh)
     )
@@ -189,22 +170,6 @@ def test_the_module_has_the_order_of_the_report(opt_program):
     assert "async" not in lowered.as_text()
 
 
-def test_xla_orders_independent_collectives_by_itself(opt_program):
-    """XLA:CPU makes each pair one blocking collective and orders those that
-    do not depend on each other alike, whatever their order in the module."""
-    weight = jnp.ones((512, 64))
-    arguments = weight, jnp.ones((64, 64)), weight, jnp.ones((64, 64))
-    lowered = sharded(independent, (P(AXIS),) * 4).lower(*arguments)
-    scheduled = cs.schedule(lowered, buckets="off")
-    order = starts(scheduled.as_text())
-    assert order == ["collective_permute", "all_reduce", "all_gather"]
-    assert order != starts(lowered.as_text())
-    compiled = scheduled.compile()
-    found = compiled_starts(compiled.as_text())
-    assert found == compiled_starts(lowered.compile().as_text()) != order
-    assert_equal_bits(compiled(*arguments), lowered.compile()(*arguments))
-
-
 def test_xla_keeps_what_was_merged(opt_program):
     lowered, _ = lower_layers()
     scheduled = cs.schedule(lowered, memory_budget="50%", mode="coalesced")
@@ -217,20 +182,12 @@ def test_xla_keeps_what_was_merged(opt_program):
 
 
 def test_names_and_locations_are_kept(opt_program):
-    lowered, _ = lower_layers()
-    scheduled = cs.schedule(lowered, buckets="off")
-    assert "test_jax_schedule.py" in scheduled.as_text(debug_info=True)
-    (report,) = scheduled.report.after.values()
-    assert "all_gather" in report["collectives"][0]["name"]
+    both = [cs.schedule(lower_layers()[0], buckets="off") for _ in range(2)]
+    text, again = (scheduled.as_text(debug_info=True) for scheduled in both)
+    assert "test_jax_schedule.py" in text and text == again
+    scheduled, _ = both
+    assert "all_gather" in reports(scheduled)[1]["collectives"][0]["name"]
     assert 'op_name="jit(layers)' in scheduled.compile().as_text()
-
-
-def test_schedules_are_deterministic(opt_program):
-    texts = [
-        cs.schedule(lower_layers()[0]).as_text(debug_info=True)
-        for _ in range(2)
-    ]
-    assert texts[0] == texts[1]
 
 
 # -- Reports ---------------------------------------------------------------
@@ -255,21 +212,13 @@ def test_the_report_shows_figures_and_buckets(opt_program):
 
 def test_options_reach_the_scheduler(opt_program):
     lowered, _ = lower_layers()
-    steps = {
-        target: next(
-            iter(cs.schedule(lowered, target=target).report.before.values())
-        )["compute_time_ns"]
-        for target in ("a100", "h100")
-    }
-    assert steps["a100"] > steps["h100"]
-    near, far = (
-        next(
-            iter(
-                cs.schedule(lowered, ranks_per_node=n).report.before.values()
-            )
-        )["comm_time_ns"]
-        for n in (8, 1)
-    )
+
+    def before(**options):
+        return reports(cs.schedule(lowered, **options))[0]
+
+    slow, fast = (before(target=t)["compute_time_ns"] for t in ("a100", "h100"))
+    assert slow > fast
+    near, far = (before(ranks_per_node=n)["comm_time_ns"] for n in (8, 1))
     assert near < far
 
 
@@ -315,59 +264,41 @@ def test_only_lowered_functions_are_taken():
         cs.schedule(lambda x: x)
 
 
-def test_programs_that_fail_are_named(
-    tmp_path, monkeypatch, opt_program, script
-):
+def test_programs_that_fail_are_named(tmp_path, monkeypatch, opt_program, script):
     lowered, _ = lower_layers()
-    with pytest.raises(cs.ScheduleError, match="no-such.json"):
-        cs.schedule(lowered, profile=str(tmp_path / "no-such.json"))
-    with pytest.raises(cs.ScheduleError, match="has not ended after"):
-        cs.schedule(lowered, timeout=0.001)
 
+    def refused(match, **options):
+        with pytest.raises(cs.ScheduleError, match=match):
+            cs.schedule(lowered, **options)
+
+    refused("no-such.json", profile=str(tmp_path / "no-such.json"))
+    refused("has not ended after", timeout=0.001)
     script(f'case "$*" in *--version*) {opt_program} --version;; *) '
            "echo 'error: too bad' >&2; exit 1;; esac")
-    with pytest.raises(cs.ScheduleError, match="failed: error: too bad"):
-        cs.schedule(lowered)
+    refused("failed: error: too bad")
     script("echo 'CommSched version 0.0.1'")
-    with pytest.raises(cs.ScheduleError, match="is of version 0.0.1"):
-        cs.schedule(lowered)
+    refused("is of version 0.0.1")
     monkeypatch.setenv(opt.VARIABLE, str(tmp_path / "none"))
-    with pytest.raises(cs.ScheduleError, match="is no program"):
-        cs.schedule(lowered)
+    refused("is no program")
 
 
-def test_a_text_that_jaxlib_does_not_read_is_an_error(opt_program, monkeypatch):
+def test_what_jax_does_not_know_is_an_error(opt_program, monkeypatch):
     lowered, _ = lower_layers()
     run = opt.run_reports
-
-    def broken(*arguments, **keywords):
-        result = run(*arguments, **keywords)
-        return result._replace(text="nonsense")
-
-    monkeypatch.setattr(opt, "run_reports", broken)
-    with pytest.raises(cs.ScheduleError, match="jaxlib does not read"):
-        cs.schedule(lowered)
-
-
-def test_an_unknown_jax_is_an_error(opt_program, monkeypatch):
-    lowered, _ = lower_layers()
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            opt, "run_reports", lambda *a, **k: run(*a, **k)._replace(text="nonsense")
+        )
+        with pytest.raises(cs.ScheduleError, match="jaxlib does not read"):
+            cs.schedule(lowered)
     monkeypatch.setattr(private, "_lowering_of", lambda lowered: None)
     with pytest.raises(cs.ScheduleError, match=f"JAX {jax.__version__} does"):
         cs.schedule(lowered)
 
 
-def test_jax_is_named_where_it_is_missing():
-    code = (
-        "import sys; sys.modules['jax'] = None\n"
-        "try: import commsched.jax\n"
-        "except ImportError as error: print(error)"
-    )
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, timeout=60,
-        capture_output=True, text=True, check=True,
-    )
-    assert "pip install commsched[jax]" in done.stdout
+def test_jax_is_named_where_it_is_missing(run_python):
+    done = run_python("import sys; sys.modules['jax'] = None; import commsched.jax")
+    assert "pip install commsched[jax]" in done.stderr
 
 
 def test_only_one_module_touches_what_is_private():

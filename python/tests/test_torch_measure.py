@@ -4,18 +4,23 @@
 import json
 import os
 import pathlib
+import time
+import warnings
+from pathlib import Path
 
 import pytest
+
 import torch
 import torch.distributed as dist
-from torch.testing._internal.distributed.fake_pg import FakeStore
-
 from commsched import opt
-from commsched.torch import measure
+from commsched.torch import Options, OptionsError, measure
+from commsched.torch.compiling import prices
 from commsched.torch.measuring.collectives import _coalesced_sizes
 from commsched.torch.measuring.machine import slowest
 from commsched.torch.measuring.profile import signature
+from compiled_steps import explained
 from ranks import run_ranks
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 STEP = """
 import torch
@@ -144,24 +149,28 @@ def test_coalesced_sizes_lie_between_measured_ones():
     # Each of 8 tensors of 32-bit elements is divided by 64 ranks.
     assert _coalesced_sizes([256, 1024, 4096], 64) == [2048, 4096]
     assert _coalesced_sizes([256], 64) == []
+    # The slowest rank counts.
+    rates = {"kernel_launch_ns": 1, "memory_gb_s": 5}
+    others = {"kernel_launch_ns": 2, "memory_gb_s": 6}
+    assert slowest([rates, others]) == {"kernel_launch_ns": 2, "memory_gb_s": 5}
+
+
+def test_what_cannot_be_measured_is_refused(fake_group, tmp_path):
+    for group in (None, "tp", 3):
+        with pytest.raises(RuntimeError, match=f"has {group!r}, which is no proc"):
+            measure.measure_collectives([group])
+    with pytest.raises(ValueError, match="unknown collective 'gather'"):
+        measure.measure_collectives(kinds=["gather"])
+    with pytest.raises(ValueError, match="must be positive"):
+        measure.measure_collectives(sizes=[0])
+    with pytest.raises(OSError):
+        measure.measure(str(tmp_path / "no" / "profile.json"), kinds=[], repeats=1)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_collectives_need_a_process_group():
     with pytest.raises(RuntimeError, match="no process group is initialized"):
         measure.measure_collectives()
-
-
-@pytest.mark.parametrize("group", [None, "tp", 3])
-def test_what_is_no_process_group_is_refused(fake_group, group):
-    with pytest.raises(RuntimeError, match=f"has {group!r}, which is no proc"):
-        measure.measure_collectives([group])
-
-
-def test_unknown_collectives_and_sizes_are_refused(fake_group):
-    with pytest.raises(ValueError, match="unknown collective 'gather'"):
-        measure.measure_collectives(kinds=["gather"])
-    with pytest.raises(ValueError, match="must be positive"):
-        measure.measure_collectives(sizes=[0])
 
 
 def test_rates_of_the_processor(opt_program, tmp_path):
@@ -182,45 +191,30 @@ func.func @copy(%a: tensor<25000000xf32>) -> tensor<25000000xf32> {
     assert measure.measure_target(torch.device("cuda")) == {}
 
 
-def test_the_slowest_rank_counts():
-    assert slowest(
-        [{"kernel_launch_ns": 1, "memory_gb_s": 5},
-         {"kernel_launch_ns": 2, "memory_gb_s": 6}]
-    ) == {"kernel_launch_ns": 2, "memory_gb_s": 5}
-
-
-def test_a_profile_that_cannot_be_written_leaves_nothing(fake_group, tmp_path):
-    path = tmp_path / "missing" / "profile.json"
-    with pytest.raises(OSError):
-        measure.measure(str(path), kinds=[], repeats=1)
-    assert list(tmp_path.iterdir()) == []
+def _profile(*entries):
+    return json.dumps({"operators": list(entries)})
 
 
 @pytest.mark.parametrize(
     "text, error",
     [
+        (None, "missing.json' cannot be"),
         ("{", "is not JSON"),
         ('{"operators": 3}', "'operators' is not a list"),
-        ('{"operators": [3]}', "operator 0: is not an object"),
-        ('{"operators": [{"time_ns": 1}]}', "'operator' is not a string"),
-        ('{"operators": [{"operator": "a", "time_ns": 0.5}]}', "0.5"),
-        ('{"operators": [{"operator": "a", "time_ns": 1},'
-         ' {"operator": "a", "time_ns": 2}]}', "'a' is there twice"),
+        (_profile(3), "operator 0: is not an object"),
+        (_profile({"time_ns": 1}), "'operator' is not a string"),
+        (_profile({"operator": "a", "time_ns": 0.5}), "0.5"),
+        (_profile({"operator": "a", "time_ns": 1}, {"operator": "a", "time_ns": 2}),
+         "'a' is there twice"),
     ],
 )
 def test_a_broken_profile_is_refused(tmp_path, text, error):
-    path = tmp_path / "profile.json"
-    path.write_text(text)
+    path = tmp_path / "missing.json"
+    if text is not None:
+        path.write_text(text)
     with pytest.raises(measure.ProfileError, match=error):
         measure.read_operators(path)
-
-
-def test_a_profile_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(measure.ProfileError, match="missing.json' cannot be"):
-        measure.read_operators(tmp_path / "missing.json")
-
-
-def test_a_table_of_collectives_has_no_operators():
+    # A table of collectives has no operators.
     data = pathlib.Path(__file__).parents[2] / "data" / "cost-tables"
     assert measure.read_operators(data / "cpu-2core-openmpi.json") == {}
 
@@ -269,3 +263,145 @@ def test_bad_commands_say_what_is_wrong(
         ended = end.code
     assert ended == status
     assert error in capsys.readouterr().err
+
+
+# -- Where times come from if the options do not say: the machine at hand.
+
+
+TABLE = {"name": "made up", "target": {"memory_gb_s": 3.0}, "rows": []}
+ONCE = {"COMMSCHED_MEASURE": "once"}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """The environment of ranks that keep tables in an empty folder."""
+    return {**ONCE, "COMMSCHED_CACHE_DIR": str(tmp_path / "cache")}
+
+
+@pytest.mark.parametrize(
+    "name, target",
+    [
+        ("NVIDIA H100 80GB HBM3", "h100"),
+        ("NVIDIA GH200 480GB", "gh200"),
+        ("NVIDIA A100-SXM4-40GB", "a100"),
+        ("NVIDIA H200", "h200"),
+        ("NVIDIA GB200", "b200"),
+        ("AMD Instinct MI300X", None),
+    ],
+)
+def test_an_accelerator_is_known_by_its_name(name, target):
+    found = prices.preset_of(name)
+    assert found.target == target and name in found.note
+
+
+def test_the_device_at_hand_is_the_default_target():
+    assert Options(target="auto") == Options()
+    assert Options(target="b200").prices == prices.Prices("b200")
+    assert Options(profile="p.json").prices == prices.Prices(None, "p.json")
+    assert Options().cost_flags() == ()
+
+
+def test_what_is_no_way_to_measure_is_refused():
+    for given in (5, "", True, b"once"):
+        with pytest.raises(OptionsError, match=f"'measure' is {given!r}; it takes"):
+            Options(measure=given)
+
+
+def test_a_group_that_moves_no_data_is_not_priced(fake_world, monkeypatch):
+    monkeypatch.setenv("COMMSCHED_MEASURE", "once")
+    fake_world(4)
+    assert Options().prices == prices.Prices()
+
+
+def test_groups_of_each_layout_are_priced_at_once():
+    mesh = [[0, 1, 2, 3], [0, 1], [0, 2]], [[0, 1, 2, 3], [2, 3], [1, 3]]
+    assert prices._chosen(mesh, 4) == [(0, 1), (2, 3), (0, 1, 2, 3)]
+    # Over two nodes the groups of two have two layouts.
+    assert prices._chosen(mesh, 2) == [
+        (0, 1), (2, 3), (0, 2), (1, 3), (0, 1, 2, 3)
+    ]
+
+
+def _priced(rank, sizes):
+    """Measures little, and trains a step by it."""
+    prices.SIZES, prices.REPEATS, prices.MEASURING = sizes, 2, 0.2
+    said = explained(rank, 3, {"inner": "eager", "strict": True})
+    found = Options().prices
+    return found.profile, Path(found.profile).read_text(), said
+
+
+def test_ranks_measure_once_before_the_first_compilation(folder):
+    args = ((1024, 1 << 16),)
+    first, other = run_ranks(_priced, 2, env=folder, args=args)
+    assert first[:2] == other[:2]
+    table = json.loads(first[1])
+    assert {row["ranks"] for row in table["rows"]} == {2}
+    assert {"all_gather", "reduce_scatter", "all_reduce"} <= {
+        row["collective"] for row in table["rows"]
+    }
+    assert table["target"]["memory_gb_s"] > 0
+    assert table["target"]["compute_slowdown"] >= 0
+    assert "times of this machine, measured just now" in first[2]
+    assert f"costs: profile {first[0]}" in first[2]
+    # The next job finds the table, or it would measure with no size.
+    again, _ = run_ranks(_priced, 2, env=folder, args=((),))
+    assert again[:2] == first[:2]
+    assert "times of this machine, as once measured" in again[2]
+
+
+def _found(rank, late, *files):
+    """The prices of a rank that asks `late[rank]` seconds after it began, and
+    the warnings. A rank waits for one that is late less long than that."""
+    if any(late):
+        prices.MEETING = 0.3
+    prices.measure_target = _fail_on_rank_1
+    prices.SIZES, prices.REPEATS = (1024,), 1
+    time.sleep(late[rank])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        found = Options(measure=files[rank] if files else None).prices
+    table = found.profile and Path(found.profile).read_text()
+    return table, found.note, [str(w.message) for w in caught]
+
+
+def _fail_on_rank_1(device, repeats, group):
+    if dist.get_rank() == 1:
+        raise RuntimeError("no such processor")
+    return {}
+
+
+@pytest.mark.parametrize(
+    "late, reason",
+    [
+        ((3, 0), "rank 1 waited for other ranks to compile, too"),
+        ((0, 0), "rank 1: no such processor"),
+    ],
+)
+def test_ranks_do_without_a_table_together(folder, late, reason):
+    for table, note, said in run_ranks(_found, 2, env=folder, args=(late,)):
+        assert table is None
+        assert note == f"this machine was not measured: {reason}"
+        (warning,) = said
+        assert reason in warning and "commsched.torch.measure" in warning
+    assert not Path(folder["COMMSCHED_CACHE_DIR"]).exists()
+
+
+def test_the_first_rank_that_has_a_table_gives_it_to_all(folder, tmp_path):
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps(TABLE))
+    missing = tmp_path / "missing.json"
+    files = [str(missing), str(path)]
+    found = run_ranks(_found, 2, env=folder, args=((0, 0), *files))
+    assert [json.loads(table) for table, *_ in found] == [TABLE, TABLE]
+    assert found[0][1] == found[1][1]
+    assert f"as once measured, {path}" in found[0][1]
+    # What was asked for is kept where it was asked for.
+    assert json.loads(missing.read_text()) == TABLE
+
+
+def test_a_broken_table_is_named(folder, tmp_path):
+    path = tmp_path / "table.json"
+    path.write_text("{")
+    args = ((0, 0), str(path), str(path))
+    for table, note, _ in run_ranks(_found, 2, env=folder, args=args):
+        assert table is None and f"{path} is not JSON" in note
