@@ -21,12 +21,9 @@
 // RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=MERGED,COALESCED
 // REDEFINE: %{options} = mode=copy
 // RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=MERGED,COPIED
-// REDEFINE: %{options} = buckets=off
-// RUN: %{schedule} 2>&1 | FileCheck %s --check-prefixes=OFF
 
 commsched.group @gloo size(4) {commsched.backend = "gloo"}
 commsched.group @gloo_pair size(2) {commsched.backend = "gloo"}
-commsched.group @nccl size(4) {commsched.backend = "nccl"}
 commsched.group @unknown size(4)
 
 !s = tensor<64xf32>
@@ -46,9 +43,6 @@ commsched.group @unknown size(4)
 // BITWISE: commsched.all_reduce %{{[^,]+}} on @gloo
 // BITWISE: commsched.all_reduce %{{[^,]+}} on @gloo
 // BITWISE: return
-// OFF-LABEL: func.func @gloo_all_reduces(%arg0
-// OFF-COUNT-2: commsched.all_reduce
-// OFF: return
 func.func @gloo_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
   %f0 = commsched.all_reduce %a on @gloo reduction(sum) : !s -> !f
   %0 = commsched.wait %f0 : !f
@@ -77,16 +71,6 @@ func.func @gloo_reduce_scatters(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (!s
   %f0 = commsched.reduce_scatter %a on @gloo reduction(sum) dim(0) : tensor<256xf32> -> !f
   %0 = commsched.wait %f0 : !f
   %f1 = commsched.reduce_scatter %b on @gloo reduction(sum) dim(0) : tensor<256xf32> -> !f
-  %1 = commsched.wait %f1 : !f
-  return %0, %1 : !s, !s
-}
-
-// BITWISE-LABEL: func.func @nccl_all_reduces(%arg0
-// BITWISE: commsched.all_reduce %{{.+}}, %{{.+}} on @nccl
-func.func @nccl_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
-  %f0 = commsched.all_reduce %a on @nccl reduction(sum) : !s -> !f
-  %0 = commsched.wait %f0 : !f
-  %f1 = commsched.all_reduce %b on @nccl reduction(sum) : !s -> !f
   %1 = commsched.wait %f1 : !f
   return %0, %1 : !s, !s
 }

@@ -41,33 +41,6 @@ func.func @beside_another_gather(%a: !f32, %b: !f32, %c: !f16) -> (tensor<8xf32>
   return %m2, %w2, %w3 : tensor<8xf32>, !whole, !whole
 }
 
-// A product that needs none of the gathers stands in the middle of them.
-// CHECK-LABEL: func.func @around_a_product(
-// CHECK-NEXT: commsched.all_gather_copy_in %arg0, %arg1, %arg2, %arg3 on @g : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
-// CHECK-NEXT: commsched.all_gather %
-// CHECK-NEXT: "mm"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: commsched.split_with_sizes_copy
-// CHECK-NEXT: "sum"
-// CHECK-NEXT: return
-func.func @around_a_product(%a: !f32, %b: !f32, %c: !f32, %d: !f32) -> (!whole, !f32) {
-  %ca = commsched.compute "aten._to_copy"(%a) : (!f32) -> !f16
-  %f1 = commsched.all_gather %ca on @g dim(0) : !f16 -> !commsched.future<!whole>
-  %w1 = commsched.wait %f1 : !commsched.future<!whole>
-  %cb = commsched.compute "aten._to_copy"(%b) : (!f32) -> !f16
-  %f2 = commsched.all_gather %cb on @g dim(0) : !f16 -> !commsched.future<!whole>
-  %w2 = commsched.wait %f2 : !commsched.future<!whole>
-  %mm = commsched.compute "mm"(%a, %a) {flops = 1.0e9 : f64, commsched.runtime_ns = 400000} : (!f32, !f32) -> !f32
-  %cc = commsched.compute "aten._to_copy"(%c) : (!f32) -> !f16
-  %f3 = commsched.all_gather %cc on @g dim(0) : !f16 -> !commsched.future<!whole>
-  %w3 = commsched.wait %f3 : !commsched.future<!whole>
-  %cd = commsched.compute "aten._to_copy"(%d) : (!f32) -> !f16
-  %f4 = commsched.all_gather %cd on @g dim(0) : !f16 -> !commsched.future<!whole>
-  %w4 = commsched.wait %f4 : !commsched.future<!whole>
-  %sum = commsched.compute "sum"(%w1, %w2, %w3, %w4) : (!whole, !whole, !whole, !whole) -> !whole
-  return %sum, %mm : !whole, !f32
-}
-
 // Chains of cheap operations stand before the casts and after the waits; one
 // chain ends in nothing. The chain before the first cast also makes the second
 // one's operand.

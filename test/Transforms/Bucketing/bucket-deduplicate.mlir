@@ -45,20 +45,3 @@ func.func @forward_and_backward(%p: !shard {commsched.role = "parameter"}, %q: !
   %g1 = commsched.compute "gradient"(%g2, %p2) : (!whole, !whole) -> !whole
   return %g1 : !whole
 }
-
-// Where the whole parameter would raise the peak in between, it is gathered
-// again.
-// UNMERGED-LABEL: func.func @short_of_memory(
-// UNMERGED: commsched.all_gather {{.*}} "p1"
-// UNMERGED: commsched.all_gather {{.*}} "p2"
-func.func @short_of_memory(%p: !shard {commsched.role = "parameter"}, %x: !shard) -> !shard {
-  %fp1 = commsched.all_gather %p on @g dim(0) {commsched.name = "p1"} : !shard -> !commsched.future<!whole>
-  %p1 = commsched.wait %fp1 : !commsched.future<!whole>
-  %x1 = commsched.compute "layer"(%x, %p1) : (!shard, !whole) -> !shard
-  %large = commsched.compute "large"(%x1) : (!shard) -> tensor<1024xf32>
-  %x2 = commsched.compute "layer"(%large) : (tensor<1024xf32>) -> !shard
-  %fp2 = commsched.all_gather %p on @g dim(0) {commsched.name = "p2"} : !shard -> !commsched.future<!whole>
-  %p2 = commsched.wait %fp2 : !commsched.future<!whole>
-  %g = commsched.compute "gradient"(%x2, %p2) : (!shard, !whole) -> !shard
-  return %g : !shard
-}

@@ -12,8 +12,6 @@
 !x = tensor<8xf32>
 !half = tensor<8xf16>
 
-commsched.group @g size(2)
-
 // CHECK-LABEL: func.func @keys(
 // CHECK: commsched_test.total {{.*}} over "ring" {{.*}}"a+e"
 // CHECK: commsched_test.total {{.*}} over "tree" {{.*}}"b+f"
@@ -51,21 +49,4 @@ func.func @keys(%x: !x, %y: !half) -> (!x, !x, !x, !half, !x, !x, !x, !x) {
   %wg = commsched_test.finish %g : !x
   %wh = commsched_test.finish %h : !x
   return %wa, %wb, %wc, %wd, %we, %wf, %wg, %wh : !x, !x, !x, !half, !x, !x, !x, !x
-}
-
-// Other operations of the same kind may be on the same group.
-// CHECK-LABEL: func.func @two_dialects(
-// CHECK: commsched_test.total {{.*}} over @g {{.*}}"a+c"
-// CHECK: commsched.all_reduce {{.*}} on @g {{.*}}"b+d"
-// CHECK: return
-func.func @two_dialects(%x: !x) -> (!x, !x, !x, !x) {
-  %a = commsched_test.total %x over @g ranks(2) {commsched.name = "a"} : !x
-  %b = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "b"} : !x -> !commsched.future<!x>
-  %c = commsched_test.total %x over @g ranks(2) {commsched.name = "c"} : !x
-  %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "d"} : !x -> !commsched.future<!x>
-  %wa = commsched_test.finish %a : !x
-  %wb = commsched.wait %b : !commsched.future<!x>
-  %wc = commsched_test.finish %c : !x
-  %wd = commsched.wait %d : !commsched.future<!x>
-  return %wa, %wb, %wc, %wd : !x, !x, !x, !x
 }

@@ -30,24 +30,6 @@ func.func @neighbours(%x: !x) -> (!x, !x, !x, !x, !x) {
   return %wa, %wb, %wc, %wd, %we : !x, !x, !x, !x, !x
 }
 
-// CHECK-LABEL: func.func @alternating(
-// CHECK: "a", commsched.order = 0
-// CHECK: "b", commsched.order = 1
-// CHECK: "c", commsched.order = 2
-// CHECK: "d", commsched.order = 3
-// CHECK: return
-func.func @alternating(%x: !x) -> (!x, !x, !x, !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "a", commsched.order = 0} : !x -> !commsched.future<!x>
-  %b = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "b", commsched.order = 1} : !x -> !commsched.future<!x>
-  %c = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "c", commsched.order = 2} : !x -> !commsched.future<!x>
-  %d = commsched.all_reduce %x on @h reduction(sum) {commsched.name = "d", commsched.order = 3} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %wb = commsched.wait %b : !commsched.future<!x>
-  %wc = commsched.wait %c : !commsched.future<!x>
-  %wd = commsched.wait %d : !commsched.future<!x>
-  return %wa, %wb, %wc, %wd : !x, !x, !x, !x
-}
-
 // What is in between need not be of the same kind, nor what is merged in the
 // order: a bucket has the place of the one that is.
 // CHECK-LABEL: func.func @some(

@@ -36,31 +36,6 @@ func.func @loop(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, 
   return %wa, %wb, %loop, %we, %wf : !x, !x, !x, !x, !x
 }
 
-// CHECK-LABEL: func.func @one_on_each_level(
-// CHECK: commsched.all_reduce {{.*}} "outside"
-// CHECK: scf.for
-// CHECK: commsched.all_reduce {{.*}} "inside"
-// CHECK: scf.for
-// CHECK: commsched.all_reduce {{.*}} "innermost"
-// CHECK: commsched.all_reduce {{.*}} "after"
-func.func @one_on_each_level(%x: !x, %lower: index, %upper: index, %step: index) -> (!x, !x, !x) {
-  %a = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "outside"} : !x -> !commsched.future<!x>
-  %wa = commsched.wait %a : !commsched.future<!x>
-  %loop = scf.for %i = %lower to %upper step %step iter_args(%y = %x) -> !x {
-    %b = commsched.all_reduce %y on @g reduction(sum) {commsched.name = "inside"} : !x -> !commsched.future<!x>
-    %wb = commsched.wait %b : !commsched.future<!x>
-    %inner = scf.for %j = %lower to %upper step %step iter_args(%z = %wb) -> !x {
-      %c = commsched.all_reduce %z on @g reduction(sum) {commsched.name = "innermost"} : !x -> !commsched.future<!x>
-      %wc = commsched.wait %c : !commsched.future<!x>
-      scf.yield %wc : !x
-    }
-    scf.yield %inner : !x
-  }
-  %d = commsched.all_reduce %x on @g reduction(sum) {commsched.name = "after"} : !x -> !commsched.future<!x>
-  %wd = commsched.wait %d : !commsched.future<!x>
-  return %wa, %loop, %wd : !x, !x, !x
-}
-
 // CHECK-LABEL: func.func @branches(
 // CHECK: scf.if
 // CHECK: commsched.all_reduce {{.*}} "then1+then2"

@@ -40,24 +40,6 @@ func.func @hidden_all_reduces(%a: !whole, %b: !whole, %x: !whole) -> (!whole, !w
   return %w1, %w2, %m1, %m2 : !whole, !whole, !whole, !whole
 }
 
-// Reductions of one group are all-reduces or reduce-scatters, not both.
-// CHECK-LABEL: func.func @reductions(
-// CHECK-COUNT-1: commsched.all_reduce
-// CHECK-NOT: commsched.all_reduce
-// CHECK-COUNT-1: commsched.reduce_scatter
-// CHECK-NOT: commsched.reduce_scatter
-func.func @reductions(%a: !whole, %b: !whole, %c: !whole, %d: !whole) -> (!whole, !whole, !shard, !shard) {
-  %f1 = commsched.all_reduce %a on @g reduction(sum) : !whole -> !commsched.future<!whole>
-  %f2 = commsched.all_reduce %b on @g reduction(sum) : !whole -> !commsched.future<!whole>
-  %f3 = commsched.reduce_scatter %c on @g reduction(sum) dim(0) : !whole -> !commsched.future<!shard>
-  %f4 = commsched.reduce_scatter %d on @g reduction(sum) dim(0) : !whole -> !commsched.future<!shard>
-  %w1 = commsched.wait %f1 : !commsched.future<!whole>
-  %w2 = commsched.wait %f2 : !commsched.future<!whole>
-  %w3 = commsched.wait %f3 : !commsched.future<!shard>
-  %w4 = commsched.wait %f4 : !commsched.future<!shard>
-  return %w1, %w2, %w3, %w4 : !whole, !whole, !shard, !shard
-}
-
 // Three of each, each waited for before the next one starts. What they send is
 // made next to them.
 // CHECK-LABEL: func.func @three_of_each(

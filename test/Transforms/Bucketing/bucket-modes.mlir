@@ -43,17 +43,6 @@ func.func @two_of_each(%a: tensor<4xf32>, %b: tensor<2x2xf32>) -> (tensor<8xf32>
   return %w1, %w2, %w3, %w4, %w5, %w6 : tensor<8xf32>, tensor<4x2xf32>, tensor<2xf32>, tensor<1x2xf32>, tensor<4xf32>, tensor<2x2xf32>
 }
 
-// One alone stays as it is.
-// CHECK-LABEL: func.func @one(
-// CHECK-NEXT: commsched.reduce_scatter %arg0 on @g
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: return
-func.func @one(%a: tensor<4xf32>) -> tensor<2xf32> {
-  %f = commsched.reduce_scatter %a on @g reduction(sum) dim(0) : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<2xf32>>
-  return %w : tensor<2xf32>
-}
-
 // Copying ten small tensors costs less than what more than one tensor a channel
 // does.
 // CHECK-LABEL: func.func @ten_small(

@@ -76,25 +76,3 @@ func.func @different(%a: !row, %n: !count) -> (!row, !row, !count) {
   %7 = commsched.wait %4 : !commsched.future<!row>
   return %6, %7, %5 : !row, !row, !count
 }
-
-// What is written in place travels alone.
-// CHECK-LABEL: func.func @in_place(
-// CHECK-COUNT-2: commsched.permute %{{.+}} into
-func.func @in_place(%a: !row, %b: !row, %c: !row) -> (!row, !row) {
-  %0 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) into %b : !row into !row -> !commsched.future<!row>
-  %1 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) into %c : !row into !row -> !commsched.future<!row>
-  %2 = commsched.wait %0 : !commsched.future<!row>
-  %3 = commsched.wait %1 : !commsched.future<!row>
-  return %2, %3 : !row, !row
-}
-
-// A size hint is no shape: what is dynamic travels alone.
-// CHECK-LABEL: func.func @dynamic(
-// CHECK-COUNT-2: commsched.permute %{{.+}} : tensor<?xf32>
-func.func @dynamic(%a: tensor<?xf32> {commsched.size_hints = array<i64: 8>}) -> (tensor<?xf32>, tensor<?xf32>) {
-  %0 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.size_hints = array<i64: 8>} : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %1 = commsched.permute %a on @x pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.size_hints = array<i64: 8>} : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<?xf32>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<?xf32>>
-  return %2, %3 : tensor<?xf32>, tensor<?xf32>
-}

@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --allow-unregistered-dialect --test-merge-collectives | FileCheck %s
+// RUN: commsched-test-opt %s --test-merge-collectives | FileCheck %s
 
 commsched.group @dp size(4)
 
@@ -43,26 +43,4 @@ func.func @along_others(%a: tensor<1x1x3x2xf32>, %b: tensor<2x3x5x7xf32>, %c: te
   %4 = commsched.wait %1 : !commsched.future<tensor<2x3x20x7xf32>>
   %5 = commsched.wait %2 : !commsched.future<tensor<8x3xf32>>
   return %3, %4, %5 : tensor<1x1x12x2xf32>, tensor<2x3x20x7xf32>, tensor<8x3xf32>
-}
-
-// Other groups, other element types and other sides of the joint graph are
-// other buckets.
-commsched.group @tp size(2)
-
-// CHECK-LABEL: func.func @apart(
-// CHECK-COUNT-5: commsched.all_gather %arg
-// CHECK-NOT: commsched.all_gather_copy_in
-func.func @apart(%a: tensor<2xf32>, %b: tensor<2xbf16>) {
-  %0 = commsched.all_gather %a on @dp dim(0) : tensor<2xf32> -> !commsched.future<tensor<8xf32>>
-  %1 = commsched.all_gather %a on @tp dim(0) : tensor<2xf32> -> !commsched.future<tensor<4xf32>>
-  %2 = commsched.all_gather %b on @tp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<4xbf16>>
-  %3 = commsched.all_gather %b on @tp dim(0) {commsched.partition = "backward"} : tensor<2xbf16> -> !commsched.future<tensor<4xbf16>>
-  %4 = commsched.all_gather %b on @tp dim(0) {commsched.partition = "backward", commsched.recompute = "must_recompute"} : tensor<2xbf16> -> !commsched.future<tensor<4xbf16>>
-  %5 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
-  %6 = commsched.wait %1 : !commsched.future<tensor<4xf32>>
-  %7 = commsched.wait %2 : !commsched.future<tensor<4xbf16>>
-  %8 = commsched.wait %3 : !commsched.future<tensor<4xbf16>>
-  %9 = commsched.wait %4 : !commsched.future<tensor<4xbf16>>
-  "test.use"(%5, %6, %7, %8, %9) : (tensor<8xf32>, tensor<4xf32>, tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>) -> ()
-  return
 }

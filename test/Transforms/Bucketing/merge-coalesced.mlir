@@ -17,30 +17,6 @@ func.func @gathers(%a: tensor<2x3xbf16>, %b: tensor<0x1xbf16>) -> (tensor<2x12xb
   return %2, %3 : tensor<2x12xbf16>, tensor<0x4xbf16>
 }
 
-// CHECK-LABEL: func.func @scatters(
-// CHECK-NEXT: commsched.reduce_scatter %{{.+}}, %{{.+}} on @dp reduction(avg) dim(1) : tensor<2x12xf32>, tensor<3x4xf32> -> !commsched.future<tensor<2x3xf32>, tensor<3x1xf32>>
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: return
-func.func @scatters(%a: tensor<2x12xf32>, %b: tensor<3x4xf32>) -> (tensor<2x3xf32>, tensor<3x1xf32>) {
-  %0 = commsched.reduce_scatter %a on @dp reduction(avg) dim(1) : tensor<2x12xf32> -> !commsched.future<tensor<2x3xf32>>
-  %1 = commsched.reduce_scatter %b on @dp reduction(avg) dim(1) : tensor<3x4xf32> -> !commsched.future<tensor<3x1xf32>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<2x3xf32>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<3x1xf32>>
-  return %2, %3 : tensor<2x3xf32>, tensor<3x1xf32>
-}
-
-// CHECK-LABEL: func.func @reductions(
-// CHECK-NEXT: commsched.all_reduce %{{.+}}, %{{.+}} on @dp reduction(prod) : tensor<f32>, tensor<4xf32> -> !commsched.future<tensor<f32>, tensor<4xf32>>
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: return
-func.func @reductions(%a: tensor<f32>, %b: tensor<4xf32>) -> (tensor<f32>, tensor<4xf32>) {
-  %0 = commsched.all_reduce %a on @dp reduction(prod) : tensor<f32> -> !commsched.future<tensor<f32>>
-  %1 = commsched.all_reduce %b on @dp reduction(prod) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<f32>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<4xf32>>
-  return %2, %3 : tensor<f32>, tensor<4xf32>
-}
-
 // One launch has one dimension.
 // CHECK-LABEL: func.func @other_dimensions(
 // CHECK-NEXT: commsched.all_gather {{.*}} dim(0) : tensor<2x3xbf16>

@@ -26,18 +26,6 @@ func.func @totals(%a: tensor<2x2xf32>, %b: tensor<4xf32>) -> (tensor<2x2xf32>, t
   return %2, %3 : tensor<2x2xf32>, tensor<4xf32>
 }
 
-// CHECK-LABEL: func.func @other_channels(
-// CHECK-COUNT-2: commsched_test.total
-// COPY-LABEL: func.func @other_channels(
-// COPY-COUNT-2: commsched_test.total
-func.func @other_channels(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched_test.total %a over "ring" ranks(4) : tensor<4xf32>
-  %1 = commsched_test.total %a over "tree" ranks(4) : tensor<4xf32>
-  %2 = commsched_test.finish %0 : tensor<4xf32>
-  %3 = commsched_test.finish %1 : tensor<4xf32>
-  return %2, %3 : tensor<4xf32>, tensor<4xf32>
-}
-
 // Whatever has no interface to merge it, or a value that does not fit.
 // CHECK-LABEL: func.func @refused(
 // COPY-LABEL: func.func @refused(

@@ -35,13 +35,3 @@ func.func @behind_ones(%a: tensor<1x8x3xf32>, %b: tensor<1x4xf32>) -> (tensor<1x
   %3 = commsched.wait %1 : !commsched.future<tensor<1x1xf32>>
   return %2, %3 : tensor<1x2x3xf32>, tensor<1x1xf32>
 }
-
-// CHECK-LABEL: func.func @other_reductions(
-// CHECK-NOT: commsched.chunk_cat
-func.func @other_reductions(%a: tensor<8xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  %0 = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
-  %1 = commsched.reduce_scatter %a on @dp reduction(avg) dim(0) : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<2xf32>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<2xf32>>
-  return %2, %3 : tensor<2xf32>, tensor<2xf32>
-}

@@ -11,7 +11,7 @@ operation is the same line wherever it stands.
 """
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from step_model import Function, Value, access, keep, need, use
 
@@ -30,16 +30,22 @@ PROLOGUE = "".join(
 class Type:
     count: int
     element: str
+    rows: int = 0  # Of a matrix, whose columns collectives divide. 0: a list.
 
     def __str__(self):
-        return f"tensor<{self.count}x{self.element}>"
+        rows = f"{self.rows}x" if self.rows else ""
+        return f"tensor<{rows}{self.columns}x{self.element}>"
+
+    @property
+    def columns(self):
+        return self.count // max(1, self.rows)
 
     @property
     def bytes(self):
         return self.count * WIDTHS[self.element]
 
     def times(self, number):
-        return Type(self.count * number, self.element)
+        return replace(self, count=self.count * number)
 
 
 def list_types(values):
@@ -60,8 +66,8 @@ class Generator:
         self.number = 0
         self.has_loop = False
         # Few types, so that some fit each other.
-        self.types = [Type(rng.choice(COUNTS), rng.choice(list(WIDTHS)))
-                      for _ in range(rng.randint(1, 4))]
+        self.types = [self.random_type() for _ in range(rng.randint(1, 4))]
+        self.groups = list(GROUPS)
         # Operands are among the latest so many values: a chain, or a thicket.
         self.reach = rng.choice([1, 2, 4, 100])
         # How many of the collectives are numbered.
@@ -130,6 +136,11 @@ class Generator:
             self.wait(block, lines, values, pending)
 
     # What the makers of operations share.
+
+    def random_type(self):
+        count, rows = self.rng.choice(COUNTS), self.rng.choice([0, 0, 0, 1, 2])
+        return Type(count, self.rng.choice(list(WIDTHS)),
+                    0 if count % max(1, rows) else rows)
 
     def add(self, block, kind, cost, name=None):
         if name is None:
@@ -268,8 +279,9 @@ class Generator:
             values.remove(target)
         self.read(op, [target])
         values.append(result)
+        zeros = "%zero, %zero" if target.type.rows else "%zero"
         self.emit(lines, op, (
-            f"{result.text} = tensor.insert %f into {target.text}[%zero] "
+            f"{result.text} = tensor.insert %f into {target.text}[{zeros}] "
             f"{self.attributes(op)} : {target.type}"))
 
     def effect(self, block, lines, values, pending):
@@ -312,18 +324,20 @@ class Generator:
             operands = self.pick(self.readable(values, pending), 2, least=1)
         if not operands:
             return
-        group = self.rng.choice(list(GROUPS))
+        group = self.rng.choice(self.groups)
         size = GROUPS[group]
+        dims = {int(v.type.rows > 0) for v in operands}
+        dim = f"dim({min(dims)})"
         kind, clause, types = "all_reduce", "reduction(sum)", [
             v.type for v in operands]
-        if self.rng.random() < 0.4 and all(
+        if self.rng.random() < 0.4 and len(dims) == 1 and all(
                 v.type.bytes * size <= LARGEST for v in operands):
-            kind, clause = "all_gather", "dim(0)"
+            kind, clause = "all_gather", dim
             types = [v.type.times(size) for v in operands]
-        elif self.rng.random() < 0.5 and all(
-                v.type.count % size == 0 for v in operands):
-            kind, clause = "reduce_scatter", "reduction(sum) dim(0)"
-            types = [Type(v.type.count // size, v.type.element)
+        elif self.rng.random() < 0.5 and len(dims) == 1 and all(
+                v.type.columns % size == 0 for v in operands):
+            kind, clause = "reduce_scatter", f"reduction(sum) {dim}"
+            types = [replace(v.type, count=v.type.count // size)
                      for v in operands]
         into = self.find_buffers(block, lines, values, pending, operands,
                                  types)
