@@ -45,26 +45,6 @@ func.func @forward_and_backward(%p: !part, %x: !cast) -> !cast {
   return %d : !cast
 }
 
-// What gloo copies of the second, 48 bytes, goes with it.
-// REMARK: [Passed] GatherDeduplicated | Category:commsched | Function=copied_by_gloo
-// REMARK-SAME: PeakBytesAfter=96, PeakBytesBefore=128
-// CHECK-LABEL: func.func @copied_by_gloo(
-// CHECK-NEXT: commsched.all_gather
-// CHECK-NEXT: %[[FULL:.*]] = commsched.wait
-// CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
-commsched.group @gloo size(2) {commsched.backend = "gloo"}
-func.func @copied_by_gloo(%p: tensor<4xf32>) -> tensor<8xf32> {
-  %g0 = commsched.all_gather %p on @gloo dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xf32>>
-  %g1 = commsched.all_gather %p on @gloo dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
-  %sum = commsched.compute "sum"(%w0, %w1)
-      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-  return %sum : tensor<8xf32>
-}
-
 // All use the first. A cast with another user stays; one that is returned does
 // too; one that several gathers share goes with the last of them.
 // CHECK-LABEL: func.func @four(
@@ -95,31 +75,6 @@ func.func @four(%p: !part) -> (!cast, tensor<4xbf16>) {
   %y = commsched.compute "user"(%w1, %w2, %w3, %w4, %c2)
       : (!cast, !cast, !cast, !cast, tensor<4xbf16>) -> !cast
   return %y, %c1 : !cast, tensor<4xbf16>
-}
-
-// The one that is waited for first counts. In a region, without a cast.
-// CHECK-LABEL: func.func @region(
-// CHECK: scf.if
-// CHECK-NEXT: commsched.compute "large"
-// CHECK-NEXT: %[[FUTURE:.*]] = commsched.all_gather {{.*}} {commsched.name = "second"{{.*}}}
-// CHECK-NEXT: %[[FULL:.*]] = commsched.wait %[[FUTURE]]
-// CHECK-NEXT: commsched.compute "sum"(%[[FULL]], %[[FULL]])
-// CHECK-NEXT: scf.yield
-func.func @region(%p: !part, %old: !whole, %condition: i1) -> !whole {
-  %result = scf.if %condition -> !whole {
-    %large = commsched.compute "large"() : () -> tensor<1024xf32>
-    %g0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "first"}
-        : !part -> !commsched.future<!whole>
-    %g1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "second"}
-        : !part -> !commsched.future<!whole>
-    %w1 = commsched.wait %g1 : !commsched.future<!whole>
-    %w0 = commsched.wait %g0 : !commsched.future<!whole>
-    %sum = commsched.compute "sum"(%w0, %w1) : (!whole, !whole) -> !whole
-    scf.yield %sum : !whole
-  } else {
-    scf.yield %old : !whole
-  }
-  return %result : !whole
 }
 
 // Padded and cast by operations with regions, and by constants.
@@ -232,21 +187,4 @@ func.func @two_parameters(%p: !part, %q: !part) -> (!whole, !whole) {
   %sum = commsched.compute "use"(%wp0, %wp2, %wq0, %wq1)
       : (!whole, !whole, !whole, !whole) -> !whole
   return %sum, %scale : !whole, !whole
-}
-
-// Of a size that is not known, too, gathers may be equal.
-// REMARK: [Passed] {{.*}}Function=dynamic
-// CHECK-LABEL: func.func @dynamic(
-// CHECK-NEXT: commsched.all_gather
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: arith.addf
-func.func @dynamic(%p: tensor<?xf32>) -> tensor<?xf32> {
-  %g0 = commsched.all_gather %p on @dp dim(0)
-      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %w0 = commsched.wait %g0 : !commsched.future<tensor<?xf32>>
-  %g1 = commsched.all_gather %p on @dp dim(0)
-      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<?xf32>>
-  %sum = arith.addf %w0, %w1 : tensor<?xf32>
-  return %sum : tensor<?xf32>
 }

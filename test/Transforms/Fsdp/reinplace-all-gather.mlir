@@ -12,7 +12,6 @@
 !whole = tensor<16xf32>
 !future = !commsched.future<!whole>
 commsched.group @dp size(4)
-commsched.group @tp size(4)
 
 // REMARK: remark: [Passed] GatherReinplaced | Category:commsched | Function=one
 // REMARK-SAME: Bytes=160,
@@ -74,41 +73,6 @@ func.func @second_of_two(%a: !part) -> (!whole, !whole) {
       {commsched.name = "second"} : !part -> !future
   %full1 = commsched.wait %future1 : !future
   return %full0, %full1 : !whole, !whole
-}
-
-// Two copy-ins of one shard are two buffers, whatever the order of the gathers.
-// CHECK-LABEL: func.func @two_copy_ins(
-// CHECK: %[[SLICE0:.+]], %[[BUFFER0:.+]] = commsched.all_gather_copy_in
-// CHECK: %[[SLICE1:.+]], %[[BUFFER1:.+]] = commsched.all_gather_copy_in
-// CHECK: commsched.all_gather %[[SLICE1]] on @dp dim(0) into %[[BUFFER1]]
-// CHECK: commsched.all_gather %[[SLICE0]] on @tp dim(0) into %[[BUFFER0]]
-func.func @two_copy_ins(%a: !part) -> (!whole, !whole) {
-  %slice0, %buffer0 = commsched.all_gather_copy_in %a on @tp
-      : !part -> !part, !whole
-  %slice1, %buffer1 = commsched.all_gather_copy_in %a on @dp
-      : !part -> !part, !whole
-  %future1 = commsched.all_gather %slice1 on @dp dim(0) : !part -> !future
-  %future0 = commsched.all_gather %slice0 on @tp dim(0) : !part -> !future
-  %full0 = commsched.wait %future0 : !future
-  %full1 = commsched.wait %future1 : !future
-  return %full0, %full1 : !whole, !whole
-}
-
-// In a loop every round makes a buffer of its own.
-// CHECK-LABEL: func.func @in_a_loop(
-// CHECK: scf.for
-// CHECK: commsched.all_gather %{{.+}} into
-func.func @in_a_loop(%a: !part, %x: !whole, %n: index) -> !whole {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %x) -> !whole {
-    %slice, %buffer = commsched.all_gather_copy_in %a on @dp
-        : !part -> !part, !whole
-    %future = commsched.all_gather %slice on @dp dim(0) : !part -> !future
-    %full = commsched.wait %future : !future
-    scf.yield %full : !whole
-  }
-  return %r : !whole
 }
 
 // CHECK-LABEL: func.func @dynamic(

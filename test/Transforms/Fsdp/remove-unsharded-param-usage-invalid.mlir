@@ -114,22 +114,3 @@ func.func @filled_before_it_is_grown(%p: memref<4xf32> {commsched.name = "layer.
   commsched.resize_storage %p bytes(0) : memref<4xf32>
   return
 }
-
-// -----
-
-// Both parameters are reported.
-func.func @twice(%p: memref<4xf32>, %q: memref<4xf32>, %full: tensor<4xf32>) {
-  // expected-note@below {{it is grown here}}
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  // expected-error@below {{'bufferization.to_tensor' op reads the unsharded parameter '%arg0', whose contents are not defined there}}
-  %v = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
-  commsched.compute "y"(%v) : (tensor<4xf32>) -> ()
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  commsched.resize_storage %q bytes(16) : memref<4xf32>
-  // expected-note@below {{it is freed here}}
-  commsched.resize_storage %q bytes(0) : memref<4xf32>
-  // expected-error@below {{'commsched.fsdp_copy' op fills the unsharded parameter '%arg1', which has no storage there}}
-  commsched.fsdp_copy %full into %q : tensor<4xf32>, memref<4xf32>
-  return
-}

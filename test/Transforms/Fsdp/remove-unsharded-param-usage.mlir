@@ -147,21 +147,6 @@ func.func @two_parameters(%p: !storage, %q: !storage, %m: !storage) -> !t {
   return %y : !t
 }
 
-// What unknown code does to other memory is none of the parameter's business.
-// CHECK-LABEL: func.func @calls_without_the_parameter(
-// CHECK: compute "y"(%{{.+}}0)
-func.func private @unknown(!storage)
-func.func @calls_without_the_parameter(%full: !t, %p: !storage,
-                                       %other: !storage) -> !t {
-  commsched.resize_storage %p bytes(16) : !storage
-  commsched.fsdp_copy %full into %p : !t, !storage
-  func.call @unknown(%other) : (!storage) -> ()
-  %w = bufferization.to_tensor %p : !storage to !t
-  %y = commsched.compute "y"(%w) : (!t) -> !t
-  commsched.resize_storage %p bytes(0) : !storage
-  return %y : !t
-}
-
 // Of two parameters one stays, with all that changes its storage.
 // CHECK-LABEL: func.func @one_of_two(
 // CHECK-SAME: "unsharded_param"}, %[[Q:[a-z0-9]+]]: memref<4xf32>, %[[FULL:[a-z0-9]+]]: tensor<4xf32>
