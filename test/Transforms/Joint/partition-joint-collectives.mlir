@@ -7,16 +7,8 @@
 // RUN: %{saved} | FileCheck %s --check-prefix=SAVE
 // REDEFINE: %{options} = collectives=recompute
 // RUN: %{saved} | FileCheck %s --check-prefix=AGAIN
-// REDEFINE: %{options} = strategy=default collectives=recompute
-// RUN: %{saved} | FileCheck %s --check-prefix=EAGER
 // REDEFINE: %{options} = collectives=cost
 // RUN: %{saved} | FileCheck %s --check-prefix=COST
-// REDEFINE: %{options} = collectives=cost activation-memory-budget=0.6
-// RUN: %{saved} | FileCheck %s --check-prefix=TIGHT
-// REDEFINE: %{options} = collectives=save activation-memory-budget=0
-// RUN: %{saved} | FileCheck %s --check-prefix=LEAST
-// REDEFINE: %{options} = collectives=cost activation-memory-budget=0
-// RUN: %{saved} | FileCheck %s --check-prefix=NONE
 
 // RUN: commsched-opt %s --commsched-partition-joint=collectives=recompute \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
@@ -33,11 +25,7 @@ commsched.group @dp size(4)
 
 // SAVE: "function":"step"{{.*}}"saved":["early","more","late"],
 // AGAIN: "function":"step"{{.*}}"saved":["arg0","arg1","arg2"],
-// EAGER: "function":"step"{{.*}}"saved":["arg0","arg1","arg2"],
 // COST: "function":"step"{{.*}}"saved":["arg2","early","more"],
-// TIGHT: "function":"step"{{.*}}"saved":["arg1","arg2","early"],
-// LEAST: "function":"step"{{.*}}"saved":["early","more","late"],
-// NONE: "function":"step"{{.*}}"saved":["arg0","arg1","arg2"],
 
 // Each is gathered where it is needed, by a start of its own.
 // CHECK-LABEL: func.func private @step_backward(
@@ -77,32 +65,3 @@ func.func @step(%w0: !b10 {commsched.role = "parameter"},
 
 // Views and casts of a gathered parameter are made again with it; what is
 // computed of activations is not, nor is what an activation is gathered from.
-
-// SAVE: "function":"derived"{{.*}}"saved":["cast","summed"],
-// AGAIN: "function":"derived"{{.*}}"saved":["arg0","summed"],
-// EAGER: "function":"derived"{{.*}}"saved":["arg0","summed"],
-func.func @derived(
-    %w: tensor<10xf32> {commsched.role = "parameter"},
-    %x: tensor<40xf32> {commsched.role = "input"},
-    %dy: tensor<40xf32> {commsched.role = "tangent"})
-    -> (tensor<40xf32>, tensor<40xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %s0 = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 1 : i64}
-      : tensor<10xf32> -> !commsched.future<tensor<40xf32>>
-  %full = commsched.wait %s0 : !commsched.future<tensor<40xf32>>
-  %cast = commsched.compute "aten._to_copy"(%full) {commsched.name = "cast",
-      commsched.runtime_ns = 1 : i64} : (tensor<40xf32>) -> tensor<40xbf16>
-  %view = commsched.compute "aten.view"(%cast) {alias = 0}
-      : (tensor<40xbf16>) -> tensor<4x10xbf16>
-  %s1 = commsched.all_reduce %x on @dp reduction(sum)
-      {commsched.runtime_ns = 1 : i64}
-      : tensor<40xf32> -> !commsched.future<tensor<40xf32>>
-  %summed = commsched.wait %s1 {commsched.name = "summed"}
-      : !commsched.future<tensor<40xf32>>
-  %y = commsched.compute "y"(%view, %summed) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4x10xbf16>, tensor<40xf32>) -> tensor<40xf32>
-  %g = commsched.compute "g"(%dy, %view, %summed)
-      {commsched.runtime_ns = 1 : i64}
-      : (tensor<40xf32>, tensor<4x10xbf16>, tensor<40xf32>) -> tensor<40xf32>
-  return %y, %g : tensor<40xf32>, tensor<40xf32>
-}

@@ -62,25 +62,6 @@ func.func @several(%x: !t {commsched.role = "input"},
   return %drop#0, %g : !t, !t
 }
 
-// A tensor of which the backward needs only the size is not saved.
-
-// CHECK-LABEL: func.func private @measured_forward(
-// CHECK-SAME: -> tensor<4xf32> attributes
-// CHECK-LABEL: func.func private @measured_backward(
-// CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
-// CHECK-NEXT: %[[SIZE:.+]] = arith.constant 4 : index
-// CHECK-NEXT: commsched.compute "back"(%[[T]], %[[SIZE]])
-func.func @measured(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %h = commsched.compute "aten.sin"(%x) : (!t) -> !t
-  %y = commsched.compute "aten.cos"(%h) : (!t) -> !t
-  %c0 = arith.constant 0 : index
-  %size = tensor.dim %h, %c0 : !t
-  %g = commsched.compute "back"(%dy, %size) : (!t, index) -> !t
-  return %y, %g : !t, !t
-}
-
 // What is read before the forward writes it is read in the forward, although
 // only the backward has a use for it.
 
@@ -104,62 +85,5 @@ func.func @written(%m: memref<4xf32> {commsched.role = "input"},
   memref.store %new, %m[%c0] : memref<4xf32>
   %y = commsched.compute "aten.sin"(%x) : (!t) -> !t
   %g = commsched.compute "back"(%dy, %old) : (!t, f32) -> !t
-  return %y, %g : !t, !t
-}
-
-// Where the forward's results do not need an operation, its tag decides.
-
-// CHECK-LABEL: func.func private @tagged_forward(
-// CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "arg0"}, tensor<4xf32> {commsched.name = "y"}, tensor<4xf32> {commsched.name = "f"}, tensor<4xf32> {commsched.name = "mf"}, tensor<4xf32> {commsched.name = "constant"}) attributes
-// CHECK-NEXT: "aten.sin"
-// CHECK-NEXT: "aten.cos"
-// CHECK-NEXT: "aten.exp"
-// CHECK-NEXT: "aten.full"
-// CHECK-NEXT: return
-// CHECK-LABEL: func.func private @tagged_backward(
-// CHECK-NEXT: "aten.abs"
-// CHECK-NEXT: "aten.neg"
-// CHECK-NEXT: "aten.ceil"
-// CHECK-NEXT: "back"
-func.func @tagged(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %y = commsched.compute "aten.sin"(%x) {commsched.name = "y"} : (!t) -> !t
-  %f = commsched.compute "aten.cos"(%x) {commsched.name = "f",
-      commsched.partition = "forward"} : (!t) -> !t
-  %mf = commsched.compute "aten.exp"(%x) {commsched.name = "mf",
-      commsched.partition = "must_be_forward"} : (!t) -> !t
-  %constant = commsched.compute "aten.full"() {commsched.name = "constant",
-      commsched.partition = "must_be_forward"} : () -> !t
-  %none = commsched.compute "aten.abs"(%x) {commsched.name = "none"}
-      : (!t) -> !t
-  %b = commsched.compute "aten.neg"(%y) {commsched.name = "b",
-      commsched.partition = "backward"} : (!t) -> !t
-  %mb = commsched.compute "aten.ceil"(%y) {commsched.name = "mb",
-      commsched.partition = "must_be_backward"} : (!t) -> !t
-  %g = commsched.compute "back"(%dy, %f, %mf, %constant, %none, %b, %mb)
-      : (!t, !t, !t, !t, !t, !t, !t) -> !t
-  return %y, %g : !t, !t
-}
-
-// A collective whose result nobody uses is in no half.
-
-commsched.group @dp size(4)
-
-// CHECK-LABEL: func.func private @dead_forward(
-// CHECK-NEXT: "aten.sin"
-// CHECK-NEXT: return
-// CHECK-LABEL: func.func private @dead_backward(
-// CHECK-NEXT: "back"
-func.func @dead(%w: tensor<1xf32> {commsched.role = "parameter"},
-    %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
-    -> (!t, !t) attributes {commsched.num_forward_outputs = 1 : i64} {
-  %s = commsched.all_gather %w on @dp dim(0)
-      : tensor<1xf32> -> !commsched.future<!t>
-  %full = commsched.wait %s : !commsched.future<!t>
-  %v = commsched.compute "aten.view"(%full) {alias = 0}
-      : (!t) -> tensor<2x2xf32>
-  %y = commsched.compute "aten.sin"(%x) {commsched.name = "y"} : (!t) -> !t
-  %g = commsched.compute "back"(%dy, %y) : (!t, !t) -> !t
   return %y, %g : !t, !t
 }

@@ -21,7 +21,6 @@ func.func @no_number(%x: !t {commsched.role = "input"},
 // -----
 
 !t = tensor<4xf32>
-!future = !commsched.future<!t>
 ROW
 
 // -----
@@ -77,15 +76,6 @@ func.func @needs_backward_seed(%x: !t {commsched.role = "input"},
   return %y, %dy : !t, !t
 }
 
-func.func @returns_backward_seed(
-    // expected-error@+1 {{'arg0' is a result of the forward, but is a random state that only the backward has}}
-    %s: tensor<1xi64> {commsched.role = "bwd_rng_state"},
-    %dy: !t {commsched.role = "tangent"})
-    -> (tensor<1xi64>, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  return %s, %dy : tensor<1xi64>, !t
-}
-
 func.func @must_be_forward(%x: !t {commsched.role = "input"},
     // expected-note@+1 {{'dy' is a tangent, which only the backward has}}
     %dy: !t {commsched.role = "tangent", commsched.name = "dy"})
@@ -97,21 +87,6 @@ func.func @must_be_forward(%x: !t {commsched.role = "input"},
   %b = commsched.compute "b"(%a) {commsched.name = "b",
       commsched.partition = "must_be_forward"} : (!t) -> !t
   return %x, %b : !t, !t
-}
-
-// expected-error@+1 {{'func.func' op is to become '@f_forward' and '@f_backward', but there is a '@f_forward'}}
-func.func @f(%x: !t {commsched.role = "input"})
-    -> !t attributes {commsched.num_forward_outputs = 1 : i64} {
-  return %x : !t
-}
-// expected-note@+1 {{it is here}}
-func.func private @f_forward()
-
-// expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "none", but no value of the function has this name}}
-func.func @saved(%x: !t {commsched.role = "input"})
-    -> !t attributes {commsched.num_forward_outputs = 1 : i64,
-                                 commsched.saved_values = ["none"]} {
-  return %x : !t
 }
 
 // What is to be saved needs a tangent.
@@ -169,19 +144,4 @@ func.func @written_again(%m: memref<4xf32> {commsched.role = "input"},
   // expected-note@+1 {{'g' is in the backward and needs it}}
   %g = commsched.compute "g"(%dy, %a) {commsched.name = "g"} : (!t, f32) -> !t
   return %b, %g : f32, !t
-}
-
-commsched.group @dp size(4)
-func.func @start_forward_wait_again(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  // expected-error@+1 {{'s' has to be computed again, but has to be in the forward}}
-  %s = commsched.all_reduce %x on @dp reduction(sum)
-      {commsched.name = "s", commsched.partition = "must_be_forward"}
-      : !t -> !future
-  %a = commsched.wait %s
-      {commsched.name = "a", commsched.recompute = "must_recompute"} : !future
-  // expected-note@+1 {{'g' is in the backward and needs it}}
-  %g = commsched.compute "g"(%dy, %a) {commsched.name = "g"} : (!t, !t) -> !t
-  return %a, %g : !t, !t
 }

@@ -23,7 +23,7 @@
 // CHECK-SAME: tensor<4xf32> {commsched.name = "never"}
 // CHECK-SAME: tensor<4xi1> {commsched.name = "rather#1"})
 // CHECK-NEXT: %[[STATE:.+]] = commsched.compute "rng.get_state"()
-// CHECK-SAME: random
+// CHECK-SAME: {commsched.module = "layers.0", commsched.name = "again.rng_state", commsched.partition = "forward", commsched.recompute = "must_save", random}
 // CHECK-NEXT: commsched.compute "aten.rand_like"(%{{[^,]+}}, %[[STATE]])
 // CHECK-NOT: random
 // CHECK-NEXT: commsched.compute "aten.rand_like"
@@ -42,7 +42,8 @@ func.func @random(
     -> (tensor<4xf32>, tensor<4xf32>)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %again = commsched.compute "aten.rand_like"(%x) {random,
-      commsched.name = "again", commsched.recompute = "must_recompute"}
+      commsched.module = "layers.0", commsched.name = "again",
+      commsched.partition = "forward", commsched.recompute = "must_recompute"}
       : (tensor<4xf32>) -> tensor<4xf32>
   %never = commsched.compute "aten.rand_like"(%x)
       {random, commsched.name = "never"} : (tensor<4xf32>) -> tensor<4xf32>

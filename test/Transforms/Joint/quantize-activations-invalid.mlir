@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0 \
+// RUN: %rows %s | commsched-opt --commsched-quantize-activations=size-in-mb=0 \
 // RUN:   -split-input-file -verify-diagnostics
 
 // Halves that cannot be rewritten.
@@ -8,21 +8,18 @@ func.func @f(%x: tensor<16xbf16>) {
   call @f_backward(%f) : (tensor<16xbf16>) -> ()
   return
 }
+ROW
+
+// -----
+
 func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
     -> tensor<16xbf16> {
   return %x : tensor<16xbf16>
 }
-// expected-error@below {{'func.func' op is half of a partition, but its body has 0 blocks}}
+  // expected-error@below {{'func.func' op is half of a partition, but its body has 0 blocks}}
 func.func private @f_backward(
     tensor<16xbf16> {commsched.role = "saved_activation"})
 
-// -----
-
-func.func @f(%x: tensor<16xbf16>) {
-  %f = call @f_forward(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
-  call @f_backward(%f) : (tensor<16xbf16>) -> ()
-  return
-}
 // expected-error@below {{'func.func' op is half of a partition, but its body has 2 blocks}}
 func.func @f_forward(%x: tensor<16xbf16>) -> tensor<16xbf16> {
   cf.br ^end
@@ -33,13 +30,6 @@ func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"})
   return
 }
 
-// -----
-
-func.func @f(%x: tensor<16xbf16>) {
-  %f = call @f_forward(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
-  call @f_backward(%f) : (tensor<16xbf16>) -> ()
-  return
-}
 // expected-error@below {{'func.func' op is half of a partition, but does not return}}
 func.func @f_forward(%x: tensor<16xbf16>) -> tensor<16xbf16> {
   // expected-note@below {{it ends here}}
@@ -49,20 +39,12 @@ func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"})
   return
 }
 
-// -----
-
 // Another call of a half.
-
-func.func @f(%x: tensor<16xbf16>) {
-  %f = call @f_forward(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
-  call @f_backward(%f) : (tensor<16xbf16>) -> ()
-  return
-}
 func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
     -> tensor<16xbf16> {
   return %x : tensor<16xbf16>
 }
-// expected-error@below {{'func.func' op saves its activations in another type from now on, but something else refers to it}}
+  // expected-error@below {{'func.func' op saves its activations in another type from now on, but something else refers to it}}
 func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"}) {
   return
 }

@@ -72,15 +72,6 @@ func.func @input_backward(%x: !t {commsched.role = "input"},
   return %z : !t
 }
 
-// CHECK-LABEL: func.func @nothing_saved_forward(
-// CHECK-NEXT: return
-func.func @nothing_saved_forward(%x: !t {commsched.role = "input"}) -> !t {
-  return %x : !t
-}
-func.func @nothing_saved_backward(%t: !t {commsched.role = "tangent"}) -> !t {
-  return %t : !t
-}
-
 func.func @f(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
     -> (!t, !t, !t) {
   %f:4 = call @f_forward(%x0) : (!t) -> (!t, !t, !t, !t)
@@ -95,12 +86,4 @@ func.func @input(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "
   %b = call @input_backward(%f#1, %x1)
       : (!t, !t) -> !t
   return %f#0, %b : !t, !t
-}
-
-func.func @nothing_saved(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
-    -> (!t, !t) {
-  %f = call @nothing_saved_forward(%x0) : (!t) -> !t
-  %b = call @nothing_saved_backward(%x1)
-      : (!t) -> !t
-  return %f, %b : !t, !t
 }

@@ -68,34 +68,6 @@ func.func private @ports(
 
 // -----
 
-// Of several results each is saved by itself, and only what is used.
-
-// CHECK-LABEL: func.func private @several_forward(
-// CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "norm#1"}, tensor<i64> {commsched.name = "norm#2"})
-// CHECK-NEXT: %[[NORM:.+]]:3 = commsched.compute "norm"
-// CHECK-NEXT: return %[[NORM]]#0, %[[NORM]]#1, %[[NORM]]#2
-
-// CHECK-LABEL: func.func private @several_backward(
-// CHECK-SAME: %[[MEAN:[^:]+]]: tensor<4xf32> {commsched.name = "norm#1", commsched.role = "saved_activation"},
-// CHECK-SAME: %[[SEED:[^:]+]]: tensor<i64> {commsched.name = "norm#2", commsched.role = "saved_activation"},
-// CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
-// CHECK-NEXT: %[[DX:.+]] = commsched.compute "norm_backward"(%[[T]], %[[MEAN]], %[[SEED]])
-// CHECK-NEXT: return %[[DX]]
-func.func @several(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64,
-                commsched.saved_values = ["norm#2", "norm#0", "norm#1"]} {
-  %n:3 = commsched.compute "norm"(%x) {commsched.name = "norm"}
-      : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<i64>)
-  %dx = commsched.compute "norm_backward"(%dy, %n#1, %n#2)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<i64>) -> tensor<4xf32>
-  return %n#0, %dx : tensor<4xf32>, tensor<4xf32>
-}
-
-// -----
-
 // What is not saved is computed again, with the collective that a policy lets
 // be repeated; constants are in both halves.
 

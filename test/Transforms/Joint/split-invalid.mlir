@@ -66,13 +66,3 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
       : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %h, %dx : tensor<4xf32>, tensor<4xf32>
 }
-
-func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
-             // expected-note@+1 {{'arg1' is a tangent, which only the backward has}}
-             %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64} {
-  // expected-error@+1 {{'y' is a result of the forward, but needs what only the backward has}}
-  %y = commsched.compute "add"(%x, %dy) {commsched.name = "y"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %y : tensor<4xf32>
-}

@@ -57,29 +57,3 @@ func.func @fsdp(%shard: tensor<2xf32> {commsched.role = "parameter"},
       {commsched.partition = "must_be_backward"} : memref<8xf32>
   return %y, %dx : !t, !t
 }
-
-// -----
-
-// A collective whose result nobody uses is in neither half, start and wait.
-
-!t = tensor<8xf32>
-!future = !commsched.future<!t>
-commsched.group @dp size(4)
-
-// CHECK-LABEL: func.func private @dead_wait_forward(
-// CHECK-SAME: -> (tensor<8xf32>, tensor<8xf32> {commsched.name = "arg0"})
-// CHECK-NOT: commsched.all_reduce
-// CHECK-NOT: commsched.wait
-// CHECK-LABEL: func.func private @dead_wait_backward(
-// CHECK-NOT: commsched.all_reduce
-// CHECK-NOT: commsched.wait
-func.func @dead_wait(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64,
-                commsched.saved_values = ["sum"]} {
-  %reduce = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
-  %sum = commsched.wait %reduce {commsched.name = "sum"} : !future
-  %y = commsched.compute "sin"(%x) : (!t) -> !t
-  %dx = commsched.compute "back"(%dy, %x) : (!t, !t) -> !t
-  return %y, %dx : !t, !t
-}

@@ -43,40 +43,6 @@ func.func @views(
 
 // -----
 
-// The backward computes the storage again anyway, so the view is kept; so is
-// one that is to be saved itself.
-
-// CHECK-LABEL: func.func private @kept_forward(
-// CHECK-SAME: -> (tensor<4xf32>, tensor<4xf32> {commsched.name = "x"}, tensor<2x2xf32> {commsched.name = "v"}, tensor<2x2xf32> {commsched.name = "u"})
-// CHECK-LABEL: func.func private @kept_backward(
-// CHECK-SAME: %[[X:[^:]+]]: tensor<4xf32> {commsched.name = "x", commsched.role = "input"},
-// CHECK-SAME: %[[V:[^:]+]]: tensor<2x2xf32> {commsched.name = "v", commsched.role = "saved_activation"},
-// CHECK-SAME: %[[U:[^:]+]]: tensor<2x2xf32> {commsched.name = "u", commsched.role = "saved_activation"},
-// CHECK-NEXT: %[[H:.+]] = commsched.compute "sin"(%[[X]])
-// CHECK-NEXT: commsched.compute "back"(%{{.+}}, %[[H]], %[[V]], %[[U]])
-func.func @kept(
-    %x: tensor<4xf32> {commsched.name = "x", commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64,
-                commsched.saved_values = ["v", "u"]} {
-  %h = commsched.compute "sin"(%x)
-      {commsched.name = "h", commsched.recompute = "must_recompute"}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %v = commsched.compute "view"(%h) {alias = 0 : i64, commsched.name = "v"}
-      : (tensor<4xf32>) -> tensor<2x2xf32>
-  %g = commsched.compute "mm"(%v) : (tensor<2x2xf32>) -> tensor<4xf32>
-  %u = commsched.compute "view"(%g) {alias = 0 : i64, commsched.name = "u",
-      commsched.recompute = "must_save"} : (tensor<4xf32>) -> tensor<2x2xf32>
-  %y = commsched.compute "sum"(%u) : (tensor<2x2xf32>) -> tensor<4xf32>
-  %dx = commsched.compute "back"(%dy, %h, %v, %u)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<2x2xf32>, tensor<2x2xf32>)
-        -> tensor<4xf32>
-  return %y, %dx : tensor<4xf32>, tensor<4xf32>
-}
-
-// -----
-
 // A static size needs no tensor, even in the other half; one that is computed
 // from an index is saved, but only where the tensor is not.
 

@@ -93,32 +93,3 @@ func.func @f(%x0: tensor<4xf32, #commsched.host> {commsched.role = "tangent"})
       : (tensor<2xf32>, tensor<4xf32, #commsched.host>) -> tensor<4xf32>
   return %b : tensor<4xf32>
 }
-
-// -----
-
-// In flight.
-
-commsched.group @dp size(4)
-
-func.func @a(%x: tensor<4xf32> {commsched.role = "input"},
-             %y: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32, #commsched.host> {
-  // expected-error@+1 {{'commsched.offload' op copies operand 0 to the host, but its storage is written later, so the copy differs from the value}}
-  %f = commsched.offload %x
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
-  // expected-note@+1 {{this 'commsched.all_reduce' writes it}}
-  %s = commsched.all_reduce %y on @dp reduction(sum) into %x
-      : tensor<4xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
-  %z = commsched.wait %s : !commsched.future<tensor<4xf32>>
-  return %h : tensor<4xf32, #commsched.host>
-}
-func.func private @b(
-    tensor<4xf32, #commsched.host> {commsched.role = "saved_activation"})
-
-func.func @f(%x0: tensor<4xf32> {commsched.role = "input"}, %x1: tensor<4xf32> {commsched.role = "input"}) {
-  %f = call @a(%x0, %x1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32, #commsched.host>
-  call @b(%f)
-      : (tensor<4xf32, #commsched.host>) -> ()
-  return
-}

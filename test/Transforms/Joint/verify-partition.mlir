@@ -9,13 +9,6 @@ func.func @alone(%x: tensor<4xf32> {commsched.role = "tangent"})
   return %x : tensor<4xf32>
 }
 
-func.func @f_forward(%x: tensor<4xf32>) -> tensor<4xf32> {
-  return %x : tensor<4xf32>
-}
-func.func @f_backward(%dy: tensor<4xf32> {commsched.role = "tangent"}) {
-  return
-}
-
 func.func @g_forward(%w: tensor<2xf32> {commsched.role = "parameter"},
                      %x: tensor<4xf32>)
     -> (tensor<4xf32>, tensor<2xf32> {commsched.name = "w"}, tensor<4xf32>,
@@ -33,13 +26,6 @@ func.func private @g_backward(
 func.func private @h_forward() -> tensor<4xf32>
 func.func private @h_backward(tensor<4xf32> {commsched.role = "saved_activation"})
 
-// A forward that returns nothing.
-
-func.func @i_forward(%x: tensor<4xf32>) -> tensor<4xf32> {
-  ub.unreachable
-}
-func.func private @i_backward(tensor<4xf32> {commsched.role = "saved_activation"})
-
 // Others that hand results on: there is no backward, or two.
 
 func.func private @j(tensor<4xf32> {commsched.role = "input"})
@@ -53,32 +39,10 @@ func.func @others(%x: tensor<4xf32>) {
   return
 }
 
-func.func @f(%x0: tensor<4xf32>, %x1: tensor<4xf32> {commsched.role = "tangent"})
-    -> tensor<4xf32> {
-  %f = call @f_forward(%x0) : (tensor<4xf32>) -> tensor<4xf32>
-  call @f_backward(%x1)
-      : (tensor<4xf32>) -> ()
-  return %f : tensor<4xf32>
-}
-
 func.func @g(%x0: tensor<2xf32> {commsched.role = "parameter"}, %x1: tensor<4xf32>, %x2: tensor<4xf32> {commsched.role = "tangent"})
     -> tensor<4xf32> {
   %f:4 = call @g_forward(%x0, %x1) : (tensor<2xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>)
   call @g_backward(%f#1, %f#2, %f#3, %x2)
       : (tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> ()
   return %f#0 : tensor<4xf32>
-}
-
-func.func @h() {
-  %f = call @h_forward() : () -> tensor<4xf32>
-  call @h_backward(%f)
-      : (tensor<4xf32>) -> ()
-  return
-}
-
-func.func @i(%x0: tensor<4xf32>) {
-  %f = call @i_forward(%x0) : (tensor<4xf32>) -> tensor<4xf32>
-  call @i_backward(%f)
-      : (tensor<4xf32>) -> ()
-  return
 }
