@@ -67,47 +67,6 @@ func.func @alone(%x: tensor<4xf32>)
 
 // -----
 
-// Collectives of one stream keep their order: the marked ones around another
-// are two sets, though no value joins them.
-
-// CHECK-LABEL: func.func @order
-// CHECK-NEXT: call @__marked_region_0
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: call @__marked_region_1
-// CHECK-NEXT: return
-commsched.group @dp size(4)
-func.func @order(%x: tensor<4xf32>, %y: tensor<8xf32>, %z: tensor<2xf32>)
-    -> (tensor<4xf32>, tensor<8xf32>, tensor<2xf32>) {
-  %f = commsched.all_reduce %x on @dp reduction(sum) {commsched.compile_with = {pipeline = "cse"}}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %0 = commsched.wait %f {commsched.compile_with = {pipeline = "cse"}} : !commsched.future<tensor<4xf32>>
-  %g = commsched.all_reduce %y on @dp reduction(sum) : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %1 = commsched.wait %g : !commsched.future<tensor<8xf32>>
-  %h = commsched.all_reduce %z on @dp reduction(sum) {commsched.compile_with = {pipeline = "cse"}}
-      : tensor<2xf32> -> !commsched.future<tensor<2xf32>>
-  %2 = commsched.wait %h {commsched.compile_with = {pipeline = "cse"}} : !commsched.future<tensor<2xf32>>
-  return %0, %1, %2 : tensor<4xf32>, tensor<8xf32>, tensor<2xf32>
-}
-
-// -----
-
-// A write to memory between two marked reads keeps them apart.
-
-// CHECK-LABEL: func.func @memory
-// CHECK-NEXT: %[[A:.*]] = call @__marked_region_0(%{{.*}}) :
-// CHECK-NEXT: memref.store
-// CHECK-NEXT: %[[B:.*]] = call @__marked_region_1(%{{.*}}) :
-// CHECK-NEXT: return %[[A]], %[[B]]
-func.func @memory(%m: memref<f32>, %v: f32) -> (f32, f32) {
-  %0 = memref.load %m[] {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
-  memref.store %v, %m[] : memref<f32>
-  %1 = memref.load %m[] {commsched.compile_with = {pipeline = "cse"}} : memref<f32>
-  return %0, %1 : f32, f32
-}
-
-// -----
-
 // A view of what the set writes in place goes along, in its place: in front of
 // the call or behind it, it would show something else.
 

@@ -31,76 +31,19 @@ func.func @chain(%x: tensor<4xf32>)
   return %2, %4, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
-// One branch of a diamond is not marked, so its ends are two sets. Numbers go
-// on from function to function.
-
-// CHECK-LABEL: func.func @diamond
-// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
-// CHECK-NEXT: %[[TOP:.*]]:2 = call @__marked_region_1(%[[X]])
-// CHECK-NEXT: %[[MIDDLE:.*]] = math.exp %[[TOP]]#0
-// CHECK-NEXT: %[[END:.*]] = call @__marked_region_2(%[[TOP]]#1, %[[MIDDLE]])
-// CHECK-NEXT: return %[[END]]
-// CHECK-LABEL: func.func private @__marked_region_1
-// CHECK-NEXT: math.tanh
-// CHECK-NEXT: math.sin
-// CHECK-NEXT: return
-// CHECK-LABEL: func.func private @__marked_region_2
-// CHECK-NEXT: arith.mulf
-// CHECK-NEXT: return
-func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = math.tanh %x {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
-  %1 = math.exp %0 : tensor<4xf32>
-  %2 = math.sin %0 {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
-  %3 = arith.mulf %2, %1 {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
-  return %3 : tensor<4xf32>
-}
-
-// Two regions in turns: the one that is named first is whole, though its end
-// stands behind the other, which it does not need. The mark without a region
-// is of another one.
-
-// CHECK-LABEL: func.func @interleaved
-// CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
-// CHECK-NEXT: %[[B:.*]] = call @__marked_region_3(%[[X]])
-// CHECK-NEXT: %[[A:.*]]:2 = call @__marked_region_4(%[[X]], %[[B]])
-// CHECK-NEXT: %[[C:.*]] = call @__marked_region_5(%[[A]]#0)
-// CHECK-NEXT: %[[D:.*]] = call @__marked_region_6(%[[C]])
-// CHECK-NEXT: return %[[A]]#1, %[[D]]
-// CHECK-LABEL: func.func private @__marked_region_3
-// CHECK-NEXT: math.sin
-// CHECK-NEXT: return
-// CHECK-LABEL: func.func private @__marked_region_4
-// CHECK-NEXT: math.tanh
-// CHECK-NEXT: math.cos
-// CHECK-NEXT: return
-// CHECK-LABEL: func.func private @__marked_region_5
-// CHECK-NEXT: math.exp
-// CHECK-NEXT: return
-// CHECK-LABEL: func.func private @__marked_region_6
-// CHECK-NEXT: math.absf
-// CHECK-NEXT: return
-func.func @interleaved(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = math.tanh %x {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
-  %1 = math.sin %x {commsched.compile_with = {pipeline = "cse", region = "b"}} : tensor<4xf32>
-  %2 = math.exp %0 {commsched.compile_with = {pipeline = "cse", region = "b"}} : tensor<4xf32>
-  %3 = math.cos %1 {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
-  %4 = math.absf %2 {commsched.compile_with = {pipeline = "cse"}} : tensor<4xf32>
-  return %3, %4 : tensor<4xf32>, tensor<4xf32>
-}
-
 // What nothing joins comes together as well, behind all that it needs. A symbol
 // that is taken is none of the numbers.
 
 // CHECK-LABEL: func.func @apart
 // CHECK-SAME: (%[[X:.*]]: tensor<4xf32>)
 // CHECK-NEXT: %[[A:.*]] = math.exp %[[X]]
-// CHECK-NEXT: %[[Y:.*]]:2 = call @__marked_region_8(%[[X]], %[[A]])
+// CHECK-NEXT: %[[Y:.*]]:2 = call @__marked_region_2(%[[X]], %[[A]])
 // CHECK-NEXT: %[[B:.*]] = math.exp %[[Y]]#0
 // CHECK-NEXT: return %[[B]], %[[Y]]#1
-// CHECK-LABEL: func.func private @__marked_region_8
+// CHECK-LABEL: func.func private @__marked_region_2
 // CHECK-NEXT: math.tanh %arg0
 // CHECK-NEXT: math.cos %arg1
-// CHECK-LABEL: func.func private @__marked_region_7
+// CHECK-LABEL: func.func private @__marked_region_1
 // CHECK-NEXT: math.exp {{.*}}commsched.compile_with
 func.func @apart(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = math.tanh %x {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
@@ -109,7 +52,7 @@ func.func @apart(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %3 = math.cos %2 {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
   return %1, %3 : tensor<4xf32>, tensor<4xf32>
 }
-func.func private @__marked_region_7(%x: tensor<4xf32>) -> tensor<4xf32> {
+func.func private @__marked_region_1(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = math.exp %x {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
@@ -117,8 +60,8 @@ func.func private @__marked_region_7(%x: tensor<4xf32>) -> tensor<4xf32> {
 // Nested modules have symbols of their own; numbers still go on.
 
 // CHECK-LABEL: module @inner
-// CHECK: call @__marked_region_9
-// CHECK: func.func private @__marked_region_9
+// CHECK: call @__marked_region_3
+// CHECK: func.func private @__marked_region_3
 // CHECK-NEXT: math.exp
 module @inner {
   func.func private @declared(tensor<4xf32>)

@@ -37,20 +37,6 @@ func.func @loop(%x: tensor<4096x8192xbf16>, %v: tensor<8192x7168xbf16>,
   return %y : tensor<4096x8192xbf16>
 }
 
-// CHECK-LABEL: func.func @branch
-// CHECK: ^bb1
-// CHECK: all_gather {{.*}}"gather.chunk0"
-func.func @branch(%x: tensor<4096x8192xbf16>, %v: tensor<8192x7168xbf16>) -> tensor<32768x7168xbf16> {
-  cf.br ^body(%x : tensor<4096x8192xbf16>)
-^body(%a: tensor<4096x8192xbf16>):
-  %0 = commsched.all_gather %a on @tp dim(0) {commsched.name = "gather"} : tensor<4096x8192xbf16> -> !commsched.future<tensor<32768x8192xbf16>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<32768x8192xbf16>>
-  %2 = commsched.compute "mm"(%1, %v) {commsched.name = "up", flops = 3.848e12, split = "m k, k n -> m n"} : (tensor<32768x8192xbf16>, tensor<8192x7168xbf16>) -> tensor<32768x7168xbf16>
-  cf.br ^exit(%2 : tensor<32768x7168xbf16>)
-^exit(%b: tensor<32768x7168xbf16>):
-  return %b : tensor<32768x7168xbf16>
-}
-
 // REMARK: CollectiveNotSplit | {{.*}}Function=used {{.*}}'gather': not split: the block computes mm 'up', which another block uses
 func.func @used(%x: tensor<4096x8192xbf16>, %v: tensor<8192x7168xbf16>) -> tensor<32768x7168xbf16> {
   %0 = commsched.all_gather %x on @tp dim(0) {commsched.name = "gather"} : tensor<4096x8192xbf16> -> !commsched.future<tensor<32768x8192xbf16>>

@@ -18,43 +18,6 @@ func.func @one_rank(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>,
 
 // -----
 
-// The ranks may give different numbers of rows.
-
-commsched.group @tp size(4)
-
-// CHECK: CollectiveNotSplit{{.*}}'unknown': not split: commsched.all_gather 'unknown' ({{.*}}) has a value of unknown size
-func.func @unknown_size(%x: tensor<?x32xf32>, %w: tensor<32x64xf32>,
-                        %init: tensor<?x64xf32>) -> tensor<?x64xf32> {
-  %f = commsched.all_gather %x on @tp dim(0) {commsched.name = "unknown"}
-      : tensor<?x32xf32> -> !commsched.future<tensor<?x32xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<?x32xf32>>
-  %h = linalg.matmul ins(%g, %w : tensor<?x32xf32>, tensor<32x64xf32>)
-      outs(%init : tensor<?x64xf32>) -> tensor<?x64xf32>
-  return %h : tensor<?x64xf32>
-}
-
-// -----
-
-// Each rank would add up the shards in another order.
-
-commsched.group @tp size(4)
-
-// CHECK: CollectiveNotSplit{{.*}}'summed': not split: linalg.matmul 'mm' ({{.*}}) adds up over dimension 1: partial sums are not the same bit for bit
-func.func @sum(%x: tensor<16x8xf32>, %w: tensor<32x64xf32>)
-    -> tensor<16x64xf32> {
-  %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<16x64xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x64xf32>) -> tensor<16x64xf32>
-  %f = commsched.all_gather %x on @tp dim(1) {commsched.name = "summed"}
-      : tensor<16x8xf32> -> !commsched.future<tensor<16x32xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<16x32xf32>>
-  %h = linalg.matmul {commsched.name = "mm"} ins(%g, %w : tensor<16x32xf32>, tensor<32x64xf32>)
-      outs(%init : tensor<16x64xf32>) -> tensor<16x64xf32>
-  return %h : tensor<16x64xf32>
-}
-
-// -----
-
 // Two shards are in each batch, so that a shard is in no chunk of batches.
 
 commsched.group @tp size(4)

@@ -48,14 +48,6 @@
 //--- refused.mlir
 commsched.group @tp size(8) ranks_per_node(8)
 
-// REFUSED: CollectiveNotSplit | {{.*}}Function=odd {{.*}}commsched.all_gather: not split: no number of chunks from 2 to 8 divides the 1009 rows of commsched.all_gather
-func.func @odd(%x: tensor<1009x4096xbf16>, %v: tensor<4096x7168xbf16>) -> tensor<8072x7168xbf16> {
-  %0 = commsched.all_gather %x on @tp dim(0) : tensor<1009x4096xbf16> -> !commsched.future<tensor<8072x4096xbf16>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<8072x4096xbf16>>
-  %2 = commsched.compute "mm"(%1, %v) {flops = 4.740e11, split = "m k, _ _ -> m _"} : (tensor<8072x4096xbf16>, tensor<4096x7168xbf16>) -> tensor<8072x7168xbf16>
-  return %2 : tensor<8072x7168xbf16>
-}
-
 // REFUSED: CollectiveNotSplit | {{.*}}Function=effect {{.*}}commsched.all_gather: not split: effect has no rule for splitting
 func.func @effect(%x: tensor<1024x4096xbf16>, %v: tensor<4096x7168xbf16>) -> tensor<8192x7168xbf16> {
   %0 = commsched.all_gather %x on @tp dim(0) : tensor<1024x4096xbf16> -> !commsched.future<tensor<8192x4096xbf16>>

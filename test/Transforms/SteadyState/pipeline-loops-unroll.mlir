@@ -43,28 +43,3 @@ func.func @two(%x: tensor<256x256xf32>, %stacked: tensor<32x32x256xf32>)
   }
   return %y#0, %y#1 : tensor<256x256xf32>, tensor<32x32x256xf32>
 }
-
-// -----
-
-// Of four iterations the loop takes as long, and stays one.
-
-commsched.group @dp size(8)
-
-// REMARK: LoopPipelined | {{.*}}Function=four | {{.*}}; its 4 iterations take 230 ns, and unrolled 230 ns in {{[0-9]+}} bytes"
-// SHORT: LoopPipelined | {{.*}}Function=four | {{.*}}, for a budget of {{[0-9]+}}"
-// CHECK-LABEL: func.func @four(
-// CHECK:         scf.for
-func.func @four(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
-    -> tensor<128x256xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c4 = arith.constant 4 : index
-  %y = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
-    %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
-    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
-    %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
-    scf.yield %b : tensor<128x256xf32>
-  }
-  return %y : tensor<128x256xf32>
-}

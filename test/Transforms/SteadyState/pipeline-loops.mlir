@@ -43,42 +43,6 @@ func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
 
 // -----
 
-// The scatter of an iteration hides under the computation of the next one,
-// which the gather is beside as well: three iterations are in progress.
-
-commsched.group @dp size(8)
-
-// REMARK: LoopPipelined | {{.*}}Function=scatter | {{.*}}Depth=3, {{.*}}PeriodBoundNs=100, PeriodNsAfter=100, PeriodNsBefore=190
-// CHECK-LABEL: func.func @scatter(
-// CHECK:         scf.for
-// CHECK-DAG:       commsched.all_gather
-// CHECK-DAG:       commsched.reduce_scatter
-// CHECK-DAG:       commsched.compute "mm"
-// CHECK-DAG:       tensor.insert_slice
-// CHECK:           scf.yield
-// CHECK-NOT:     commsched.all_gather
-// CHECK:         commsched.compute "mm"
-// CHECK:         return
-func.func @scatter(%x: tensor<256x256xf32>, %stacked: tensor<32x32x256xf32>)
-    -> (tensor<256x256xf32>, tensor<32x32x256xf32>) {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %c32 = arith.constant 32 : index
-  %y:2 = scf.for %i = %c0 to %c32 step %c1 iter_args(%a = %x, %s = %stacked) -> (tensor<256x256xf32>, tensor<32x32x256xf32>) {
-    %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
-    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 40 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
-    %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 100 : i64} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
-    %g = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.runtime_ns = 50 : i64} : tensor<256x256xf32> -> !commsched.future<tensor<32x256xf32>>
-    %d = commsched.wait %g : !commsched.future<tensor<32x256xf32>>
-    %t = tensor.insert_slice %d into %s[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x256xf32> into tensor<32x32x256xf32>
-    scf.yield %b, %t : tensor<256x256xf32>, tensor<32x32x256xf32>
-  }
-  return %y#0, %y#1 : tensor<256x256xf32>, tensor<32x32x256xf32>
-}
-
-// -----
-
 // What is fused into its users is in no buffer: each stage computes it for
 // itself, and only what it reads is carried.
 

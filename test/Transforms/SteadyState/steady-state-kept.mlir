@@ -41,18 +41,6 @@ func.func @swap(
 
 // -----
 
-// A size that is not known counts as 0 bytes.
-
-// CHECK: [Analysis] AssumedSize | {{.*}}Function=unsized
-// CHECK: [Missed] StepKept | {{.*}}Function=unsized | Remark="the step keeps its repetitions apart: a repetition takes 1 ns, of at least 1 (the computation), and nothing that fits 0 bytes is shorter"
-func.func @unsized(
-    %m: tensor<?xf32> {commsched.carried = 0 : i64}) -> tensor<?xf32> {
-  %b = commsched.compute "f"(%m) {commsched.runtime_ns = 1 : i64} : (tensor<?xf32>) -> tensor<?xf32>
-  return %b : tensor<?xf32>
-}
-
-// -----
-
 // A step keeps the steady state that it has.
 
 // CHECK: [Missed] StepKept | {{.*}}Function=once | Remark="the step keeps its repetitions apart: it has a steady state already"
