@@ -35,22 +35,3 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.memory_gb_s" = 0 : i64>>} {
   func.func @f() { return }
 }
-
-// expected-error @below {{target key 'commsched.peak_tflops_bf16' cannot be -1.000000e+00 : f64}}
-module attributes {dlti.target_system_spec = #dlti.target_system_spec<
-  "GPU" = #dlti.target_device_spec<"commsched.peak_tflops_bf16" = -1.0 : f64>>} {
-  func.func @f() { return }
-}
-
-// A NaN is no rate either.
-// expected-error @below {{target key 'commsched.peak_tflops_bf16' cannot be 0x7FF8000000000000 : f64}}
-module attributes {dlti.target_system_spec = #dlti.target_system_spec<
-  "GPU" = #dlti.target_device_spec<"commsched.peak_tflops_bf16" = 0x7FF8000000000000 : f64>>} {
-  func.func @f() { return }
-}
-
-// expected-error @below {{target key 'commsched.intra_channels' cannot be 1.500000e+00 : f64: target field 'intra_channels' must be a whole number, got 1.5}}
-module attributes {dlti.target_system_spec = #dlti.target_system_spec<
-  "GPU" = #dlti.target_device_spec<"commsched.intra_channels" = 1.5 : f64>>} {
-  func.func @f() { return }
-}

@@ -38,23 +38,6 @@ func.func @dynamic(%x: tensor<?xf32>, %c: i1, %n: index) -> tensor<?xf32> {
   return %1 : tensor<?xf32>
 }
 
-// A rank's place is known without asking.
-// CHECK-LABEL: @rank
-// CHECK-NEXT: commsched.rank on @dp {commsched.runtime_ns = 0 : i64} : index
-func.func @rank() -> index {
-  %me = commsched.rank on @dp : index
-  return %me : index
-}
-
-// More than 2^63 bytes are no size either.
-// CHECK-LABEL: @too_large
-// CHECK: arith.addf %{{[a-z0-9]+}}, %{{[a-z0-9]+}} :
-// REMARK: [[#@LINE+2]]:{{.*}}remark: [Missed] UnknownCost {{.*}}the size of operand 0 of 'arith.addf', a tensor<4611686018427387904x4xf32>, is not known"
-func.func @too_large(%x: tensor<4611686018427387904x4xf32>) {
-  %0 = arith.addf %x, %x : tensor<4611686018427387904x4xf32>
-  return
-}
-
 // A call takes what its callee does, and gets a time of its own only where no
 // function of this module says that.
 // CHECK-LABEL: @calls

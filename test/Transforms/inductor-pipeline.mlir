@@ -78,30 +78,15 @@
 // REDEFINE: %{options} = passes=sink_waits,bucket
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-PASS
 // UNKNOWN-PASS: 'bucket' is none of sink_waits, raise_comms, reorder_compute_for_overlap, reorder_communication_preserving_peak_memory, sink_waits_iterative, simple_overlap
-// REDEFINE: %{options} = passes=sink_waits,
-// RUN: not %{dump} | FileCheck %s --check-prefix=NO-PASS
-// NO-PASS: '' is none of sink_waits,
-// REDEFINE: %{options} = memory-budget=-5
-// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
-// BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-reorder-comms-preserving-peak-memory' must not be negative, but is '-5'
 // REDEFINE: %{options} = bucket_all_gathers_fx=some
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-BUCKETS
 // UNKNOWN-BUCKETS: bucket_all_gathers_fx option: Cannot find option named 'some'
 // REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=0
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// BAD-CAP: error: option 'bucket-cap-mb' of pipeline 'commsched-inductor-pipeline' must be of sizes above 0 and up to 1e12, but has {{0.0|-1.0|nan|inf}}
-// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=-1
-// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
+// BAD-CAP: error: option 'bucket-cap-mb' of pipeline 'commsched-inductor-pipeline' must be of sizes above 0 and up to 1e12, but has 0.0
 // Also where nothing is merged.
 // REDEFINE: %{options} = bucket-cap-mb=0
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// REDEFINE: %{options} = bucket-cap-mb=nan
-// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// REDEFINE: %{options} = bucket-cap-mb=inf
-// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// REDEFINE: %{options} = memory-budget=nan%
-// RUN: not %{dump} | FileCheck %s --check-prefix=NAN-BUDGET
-// NAN-BUDGET: error: option 'memory-budget' of pass 'commsched-reorder-comms-preserving-peak-memory' must be bytes
 // REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0.2
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option reorder_iterative_peak_memory_budget

@@ -53,26 +53,3 @@ func.func @arguments_of_blocks(%a: tensor<4xf32>) {
   %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
   return
 }
-
-// A block without collectives stays as it is even next to one with some.
-// CHECK-LABEL: func.func @nested_blocks(
-// CHECK: scf.if
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "mm1"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: } else {
-// CHECK-NEXT: compute "mm2"
-// CHECK-NEXT: compute "mm3"
-// CHECK-NEXT: }
-func.func @nested_blocks(%a: tensor<4xf32>, %c: i1) {
-  scf.if %c {
-    %mm1 = commsched.compute "mm1"(%a) : (tensor<4xf32>) -> tensor<4xf32>
-    %f = commsched.all_reduce %a on @g reduction(sum)
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  } else {
-    %mm2 = commsched.compute "mm2"(%a) : (tensor<4xf32>) -> tensor<4xf32>
-    %mm3 = commsched.compute "mm3"(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  }
-  return
-}

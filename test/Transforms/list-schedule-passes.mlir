@@ -56,39 +56,3 @@ func.func @raise_and_sink_at_once(%a: !t) -> (!t) {
       : (!t, !t) -> !t
   return %mm4 : !t
 }
-
-// What leads to the second collective and does not need the first hides the
-// first; what neither needs is left over and hides the second. A scheduler that
-// spends both products on the first collective leaves the second exposed.
-// OVERLAP-LABEL: func.func @two_collectives_of_unit_cost(
-// OVERLAP-NEXT: {{.*}}"ar1"
-// OVERLAP-NEXT: {{.*}}"relu"
-// OVERLAP-NEXT: {{.*}}"mm_d"
-// OVERLAP-NEXT: {{.*}}"w1"
-// OVERLAP-NEXT: {{.*}}"mul"
-// OVERLAP-NEXT: {{.*}}"ar2"
-// OVERLAP-NEXT: {{.*}}"mm_g"
-// OVERLAP-NEXT: {{.*}}"w2"
-// OVERLAP-NEXT: {{.*}}"add"
-// OVERLAP-NEXT: {{.*}}"mm_e"
-func.func @two_collectives_of_unit_cost(%a: !t) -> (!t) {
-  %ar1 = commsched.all_reduce %a on @g reduction(sum)
-      {commsched.name = "ar1", commsched.runtime_ns = 1 : i64} : !t -> !future
-  %w1 = commsched.wait %ar1 {commsched.name = "w1"} : !future
-  %mm_g = commsched.compute "mm_g"(%a, %a) {commsched.runtime_ns = 1 : i64}
-      : (!t, !t) -> !t
-  %relu = commsched.compute "relu"(%a) {commsched.runtime_ns = 0 : i64}
-      : (!t) -> !t
-  %mm_d = commsched.compute "mm_d"(%relu, %relu)
-      {commsched.runtime_ns = 1 : i64} : (!t, !t) -> !t
-  %mul = commsched.compute "mul"(%mm_d, %relu, %w1)
-      {commsched.runtime_ns = 0 : i64} : (!t, !t, !t) -> !t
-  %ar2 = commsched.all_reduce %mul on @g reduction(sum)
-      {commsched.name = "ar2", commsched.runtime_ns = 1 : i64} : !t -> !future
-  %w2 = commsched.wait %ar2 {commsched.name = "w2"} : !future
-  %add = commsched.compute "add"(%mm_d, %w1, %w2)
-      {commsched.runtime_ns = 0 : i64} : (!t, !t, !t) -> !t
-  %mm_e = commsched.compute "mm_e"(%add, %mm_g) {commsched.runtime_ns = 1 : i64}
-      : (!t, !t) -> !t
-  return %mm_e : !t
-}

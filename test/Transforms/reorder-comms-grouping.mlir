@@ -76,36 +76,6 @@ func.func @expensive(%x: !t) -> (!t, !t, !t) {
   return %first, %other, %w : !t, !t, !t
 }
 
-// Operations of other dialects, by what their models say: a matrix product of
-// this size takes 16 operations a byte, a fill less than one.
-// REMARK: Function=other_dialects
-// REMARK-SAME: 'of_matmul': its start stays, limited by data dependence with linalg.matmul, which is expensive
-// REMARK: Function=other_dialects
-// REMARK-SAME: 'of_fill': its start moves up by 3, with 1 other, limited by nothing
-// CHECK-LABEL: func.func @other_dialects(
-// CHECK-NEXT: linalg.fill
-// CHECK-NEXT: "of_fill"
-// CHECK-NEXT: linalg.matmul
-// CHECK-NEXT: "of_matmul"
-// CHECK-NEXT: commsched.wait
-func.func @other_dialects(%x: tensor<128x128xf32>, %y: tensor<128x128xf32>,
-                          %z: tensor<128x128xf32>, %c: f32)
-    -> (tensor<128x128xf32>, tensor<128x128xf32>) {
-  %mm = linalg.matmul ins(%x, %x : tensor<128x128xf32>, tensor<128x128xf32>)
-      outs(%y : tensor<128x128xf32>) -> tensor<128x128xf32>
-  %f = commsched.all_reduce %mm on @g reduction(max)
-      {commsched.name = "of_matmul"}
-      : tensor<128x128xf32> -> !commsched.future<tensor<128x128xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<128x128xf32>>
-  %fill = linalg.fill ins(%c : f32) outs(%z : tensor<128x128xf32>)
-      -> tensor<128x128xf32>
-  %f1 = commsched.all_reduce %fill on @g reduction(max)
-      {commsched.name = "of_fill"}
-      : tensor<128x128xf32> -> !commsched.future<tensor<128x128xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<128x128xf32>>
-  return %w, %w1 : tensor<128x128xf32>, tensor<128x128xf32>
-}
-
 // A wait goes along, its start only if told to.
 // REMARK: Function=collective_of_a_collective
 // REMARK-SAME: 'first': its start stays, limited by data dependence with mm, which is expensive

@@ -22,7 +22,6 @@
 !f16 = !commsched.future<!b16>
 commsched.group @g size(4)
 commsched.group @h size(4)
-func.func private @unknown()
 
 // A start passes those before it, unless told not to.
 // REMARK: Function=one_stream
@@ -74,30 +73,6 @@ func.func @point_to_point(%x: !b16) -> !b16 {
   return %w1 : !b16
 }
 
-// The numbers of a program are kept, on all streams.
-// REMARK: Function=numbered
-// REMARK-SAME: 'first': its start stays, limited by nothing
-// FREE: Function=numbered
-// FREE-SAME: 'second': its start moves up by 1, limited by order dependence with commsched.all_reduce 'first', a collective
-// GROUP: Function=numbered
-// GROUP-SAME: 'second': its start moves up by 1, with 1 other, limited by nothing
-// KEPT: Function=numbered
-// KEPT-SAME: 'second': its start moves up by 1, limited by the collective commsched.all_reduce 'first'
-// CHECK-LABEL: func.func @numbered(
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "second"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: commsched.wait
-func.func @numbered(%x: !b16) -> (!b16, !b16) {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.name = "first", commsched.order = 0 : i64} : !b16 -> !f16
-  %w = commsched.wait %f : !f16
-  %f1 = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second", commsched.order = 1 : i64} : !b16 -> !f16
-  %w1 = commsched.wait %f1 : !f16
-  return %w, %w1 : !b16, !b16
-}
-
 // A collective that is start and wait in one is not passed, whatever its
 // stream, but taken along.
 // REMARK: Function=blocking
@@ -110,22 +85,6 @@ func.func @numbered(%x: !b16) -> (!b16, !b16) {
 // CHECK-NEXT: "free"
 func.func @blocking(%x: !b16) -> (!b16, !b16) {
   commsched.barrier on @h
-  %free = commsched.compute "free"(%x) : (!b16) -> !b16
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : !b16 -> !f16
-  %w = commsched.wait %f : !f16
-  return %free, %w : !b16, !b16
-}
-
-// So is a function that may communicate.
-// REMARK: Function=call
-// REMARK-SAME: its start moves up by 1, with 1 other, limited by nothing
-// CHECK-LABEL: func.func @call(
-// CHECK-NEXT: call @unknown
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "free"
-func.func @call(%x: !b16) -> (!b16, !b16) {
-  call @unknown() : () -> ()
   %free = commsched.compute "free"(%x) : (!b16) -> !b16
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
       : !b16 -> !f16
@@ -150,43 +109,4 @@ func.func @other_dialect(%x: !b16) -> (!b16, !b16) {
   %h = commsched_test.exchange %y over "c" ranks(2) : !b16
   %w = commsched_test.finish %h : !b16
   return %free, %w : !b16, !b16
-}
-
-// Collectives in a region: nothing passes the operation that holds it. They move
-// by themselves, as far as the budget of the function allows beside what is live
-// around.
-// REMARK: Function=region
-// REMARK-SAME: 'inner': its start moves up by 3, limited by nothing
-// REMARK: Function=region
-// REMARK-SAME: 'ar': its start moves up by 2, with 1 other, limited by nothing
-// CHECK-LABEL: func.func @region(
-// CHECK-NEXT: scf.if
-// CHECK-NEXT: "inner"
-// CHECK-NEXT: "make"
-// CHECK-NEXT: "use"
-// CHECK-NEXT: "inside"
-// CHECK: scf.yield
-// CHECK: scf.yield
-// CHECK: "ar"
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "free"
-func.func @region(%x: !b16, %c: i1) -> (!b16, !b16, !b16) {
-  %first = commsched.compute "first"(%x) : (!b16) -> !b16
-  %y = scf.if %c -> !b16 {
-    %make = commsched.compute "make"() : () -> tensor<64xi8>
-    %use = commsched.compute "use"(%make) : (tensor<64xi8>) -> !b16
-    %inside = commsched.compute "inside"(%use) : (!b16) -> !b16
-    %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "inner"}
-        : !b16 -> !f16
-    %w = commsched.wait %f : !f16
-    %add = commsched.compute "add"(%inside, %w) : (!b16, !b16) -> !b16
-    scf.yield %add : !b16
-  } else {
-    scf.yield %x : !b16
-  }
-  %free = commsched.compute "free"(%x) : (!b16) -> !b16
-  %f = commsched.all_reduce %y on @g reduction(max) {commsched.name = "ar"}
-      : !b16 -> !f16
-  %w = commsched.wait %f : !f16
-  return %first, %free, %w : !b16, !b16, !b16
 }

@@ -28,36 +28,6 @@ func.func @moved() -> (tensor<1xi8>, tensor<1xi8>) {
   return %c, %d : tensor<1xi8>, tensor<1xi8>
 }
 
-// Breadth first would have "c" before "b", for the same peak: nothing moves.
-// CHECK: remark: [Missed] BlockKept | Category:commsched | Function=tie
-// CHECK-SAME: PeakBytes=3,
-// CHECK-SAME: not reordered: no method lowers the peak memory of 3 bytes (lpmf 3, bfs 3, dfs 3)
-// IR-LABEL: func.func @tie(
-// IR-NEXT: "a"
-// IR-NEXT: "b"
-// IR-NEXT: "c"
-func.func @tie() -> (tensor<1xi8>, tensor<1xi8>, tensor<1xi8>) {
-  %a = commsched.compute "a"() : () -> tensor<1xi8>
-  %b = commsched.compute "b"(%a) : (tensor<1xi8>) -> tensor<1xi8>
-  %c = commsched.compute "c"() : () -> tensor<1xi8>
-  return %a, %b, %c : tensor<1xi8>, tensor<1xi8>, tensor<1xi8>
-}
-
-// CHECK: [[@LINE+6]]:8: remark: [Analysis] AssumedSize | Category:commsched | Function=dynamic
-// CHECK-SAME: the size of a tensor<?xi8> is not known
-// CHECK: remark: [Passed] BlockReordered | Category:commsched | Function=dynamic
-// CHECK-SAME: PeakBytesAfter=12, PeakBytesBefore=16
-// IR-LABEL: func.func @dynamic(
-func.func @dynamic(%x: tensor<4xi8>) -> tensor<8xi8> {
-  %a = commsched.compute "a"(%x) : (tensor<4xi8>) -> tensor<?xi8>
-  // IR-NEXT: "a"
-  // IR-NEXT: "c"
-  // IR-NEXT: "b"
-  %b = commsched.compute "b"() : () -> tensor<8xi8>
-  %c = commsched.compute "c"(%a) : (tensor<?xi8>) -> tensor<4xi8>
-  return %b : tensor<8xi8>
-}
-
 // CHECK: remark: [Missed] BlockKept | Category:commsched | Function=empty
 // CHECK-SAME: no method lowers the peak memory of 0 bytes
 func.func @empty() {

@@ -58,51 +58,50 @@ func.func @lpmf(%x: tensor<2048xf32>)
   return %0, %1, %6 : tensor<2048x10xf32>, tensor<2048xf32>, tensor<f32>
 }
 
-// Breadth first. The last operation has two results, one of which nobody needs;
-// both count while it runs.
-// BEFORE: "function":"bfs"
-// BEFORE-SAME: "peak_memory_bytes":124,
-// AFTER: "function":"bfs"
-// AFTER-SAME: "peak_memory_bytes":98,
-// CHECK-LABEL: func.func @bfs(
+commsched.group @g size(2)
+
+// Blocks inside the body are ordered by themselves if they hold collectives,
+// and blocks of the body in any case.
+// CHECK-LABEL: func.func @blocks(
+// CHECK: scf.if
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: commsched.wait
 // CHECK-NEXT: "a"
 // CHECK-NEXT: "c"
 // CHECK-NEXT: "b"
-func.func @bfs() -> (tensor<13xi8>, tensor<37xi8>, tensor<48xi8>) {
-  %a = commsched.compute "a"() : () -> tensor<13xi8>
-  %b = commsched.compute "b"(%a) : (tensor<13xi8>) -> tensor<37xi8>
-  %c:2 = commsched.compute "c"() : () -> (tensor<48xi8>, tensor<26xi8>)
-  return %a, %b, %c#0 : tensor<13xi8>, tensor<37xi8>, tensor<48xi8>
-}
-
-// Depth first: what "a" reads counts too.
-// BEFORE: "function":"dfs"
-// BEFORE-SAME: "peak_memory_bytes":148,
-// AFTER: "function":"dfs"
-// AFTER-SAME: "peak_memory_bytes":137,
-// CHECK-LABEL: func.func @dfs(
-// CHECK-NEXT: "b"
-// CHECK-NEXT: "a"
-func.func @dfs(%x: tensor<21xi8> {commsched.freeable}) -> tensor<32xi8> {
-  %a:2 = commsched.compute "a"(%x)
-      : (tensor<21xi8>) -> (tensor<82xi8>, tensor<32xi8>)
-  %b = commsched.compute "b"() : () -> tensor<116xi8>
-  return %a#1 : tensor<32xi8>
-}
-
-// The order of the program: all methods put "c" first, for 230 bytes.
-// BEFORE: "function":"program"
-// BEFORE-SAME: "peak_memory_bytes":141,
-// AFTER: "function":"program"
-// AFTER-SAME: "peak_memory_bytes":141,
-// CHECK-LABEL: func.func @program(
+// CHECK-NEXT: "d"
+// CHECK: } else {
 // CHECK-NEXT: "a"
 // CHECK-NEXT: "b"
 // CHECK-NEXT: "c"
-func.func @program() -> (tensor<42xi8>, tensor<89xi8>) {
-  %a = commsched.compute "a"() : () -> tensor<0xi8>
-  %b:2 = commsched.compute "b"(%a)
-      : (tensor<0xi8>) -> (tensor<42xi8>, tensor<99xi8>)
-  %c = commsched.compute "c"() : () -> tensor<89xi8>
-  return %b#0, %c : tensor<42xi8>, tensor<89xi8>
+// CHECK-NEXT: "d"
+// CHECK: {{^ *}}^bb1:
+// CHECK-NEXT: "a"
+// CHECK-NEXT: "c"
+// CHECK-NEXT: "b"
+// CHECK-NEXT: "d"
+func.func @blocks(%x: tensor<1xi8>, %cond: i1) -> (tensor<1xi8>, tensor<1xi8>) {
+  %0:2 = scf.if %cond -> (tensor<1xi8>, tensor<1xi8>) {
+    %f = commsched.all_reduce %x on @g reduction(max)
+        : tensor<1xi8> -> !commsched.future<tensor<1xi8>>
+    %w = commsched.wait %f : !commsched.future<tensor<1xi8>>
+    %a = commsched.compute "a"(%w) : (tensor<1xi8>) -> tensor<16xi8>
+    %b = commsched.compute "b"() : () -> tensor<16xi8>
+    %c = commsched.compute "c"(%a) : (tensor<16xi8>) -> tensor<1xi8>
+    %d = commsched.compute "d"(%b) : (tensor<16xi8>) -> tensor<1xi8>
+    scf.yield %c, %d : tensor<1xi8>, tensor<1xi8>
+  } else {
+    %a = commsched.compute "a"() : () -> tensor<16xi8>
+    %b = commsched.compute "b"() : () -> tensor<16xi8>
+    %c = commsched.compute "c"(%a) : (tensor<16xi8>) -> tensor<1xi8>
+    %d = commsched.compute "d"(%b) : (tensor<16xi8>) -> tensor<1xi8>
+    scf.yield %c, %d : tensor<1xi8>, tensor<1xi8>
+  }
+  cf.br ^next
+^next:
+  %a = commsched.compute "a"() : () -> tensor<16xi8>
+  %b = commsched.compute "b"() : () -> tensor<16xi8>
+  %c = commsched.compute "c"(%a) : (tensor<16xi8>) -> tensor<1xi8>
+  %d = commsched.compute "d"(%b) : (tensor<16xi8>) -> tensor<1xi8>
+  return %c, %d : tensor<1xi8>, tensor<1xi8>
 }

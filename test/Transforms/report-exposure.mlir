@@ -2,15 +2,10 @@
 // RUN:   | FileCheck %s
 // RUN: commsched-opt %s --commsched-report -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TABLE
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-set-costs="exclusive-groups" \
-// RUN:   --commsched-report="format=json" \
-// RUN:   | FileCheck %s --check-prefix=EXCLUSIVE
 
 // What limits each exposed collective, and what would change it.
 
 commsched.group @g size(4)
-commsched.group @h size(4)
 
 // Nothing is said of what is hidden. The cast would move along. The peak is at
 // the end, where the collective's result is there, too.
@@ -43,22 +38,9 @@ func.func @in_no_way(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>)
 // is more. With what is gathered beside the product's results it takes 160.
 // CHECK: "function":"memory"
 // CHECK-SAME: "limited_by":"budget short by 60 B, at use, for starting it before product","remedy":"60 B more, which would make the step 30 ns shorter","exact":{"gain_ns":30,"bytes_short":60}}
-// CHECK: "function":"memory_of_the_baseline"
-// CHECK-SAME: "limited_by":"budget short by 1 B, at use, for
 // CHECK: "function":"enough_in_the_baseline"
 // CHECK-SAME: "limited_by":"nothing is in its way"
 func.func @memory(%x: tensor<20xi8>) -> tensor<80xi8> {
-  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
-      : (tensor<20xi8>) -> tensor<40xi8>
-  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
-      : (tensor<40xi8>) -> tensor<20xi8>
-  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
-      : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
-  return %w : tensor<80xi8>
-}
-func.func @memory_of_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
-    attributes {commsched.baseline_peak_bytes = 159 : i64} {
   %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
       : (tensor<20xi8>) -> tensor<40xi8>
   %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
@@ -95,22 +77,4 @@ func.func @dependence(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
       : tensor<4x4xf32> -> !commsched.future<tensor<4x4xf32>>
   %w = commsched.wait %f : !commsched.future<tensor<4x4xf32>>
   return %w : tensor<4x4xf32>
-}
-
-// Both groups are of the same devices.
-// CHECK: "function":"exclusive"
-// CHECK-SAME: "name":"first",{{[^}]*}}"limited_by":"nothing left
-// CHECK-SAME: "name":"second",{{[^}]*}}"exposed_ns":0}
-// EXCLUSIVE: "function":"exclusive"
-// EXCLUSIVE-SAME: "name":"second",{{[^}]*}}"limited_by":"stream busy with first, which ends 50 ns after it is issued","remedy":"a shorter or an earlier first"
-func.func @exclusive(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.name = "first", commsched.runtime_ns = 50 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %g = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second", commsched.runtime_ns = 20 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %v = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %g : !commsched.future<tensor<4xi8>>
-  return %v, %w : tensor<4xi8>, tensor<4xi8>
 }

@@ -32,17 +32,6 @@
 // RUN: not commsched-opt %s --commsched-report="format=html frontier=%t/negative.json" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=NEGATIVE
 
-// RUN: echo 'peak_bytes,step_time_ns' > %t/columns.csv
-// RUN: echo '1,2' >> %t/columns.csv
-// RUN: not commsched-opt %s --commsched-report="format=html frontier=%t/columns.csv" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NO-FUNCTION
-// RUN: echo '[1]' > %t/number.json
-// RUN: not commsched-opt %s --commsched-report="format=html frontier=%t/number.json" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NUMBER
-// RUN: echo '{' > %t/broken.json
-// RUN: not commsched-opt %s --commsched-report="format=html frontier=%t/broken.json" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NO-JSON
-
 // A page that cannot be written leaves nothing behind.
 // RUN: mkdir %t/out
 // RUN: not commsched-opt %s --commsched-report="format=html before=%t/none.mlir output=%t/out/page.html"
@@ -80,9 +69,6 @@
 // COLUMNS: error: cannot read the frontier: {{.*}}columns.csv, row 1 has 3 values, but there are 2 columns
 // NEGATIVE: error: cannot read the frontier: {{.*}}negative.json, entry 0: 'peak_bytes' is not a number of at least 0, but '-1'
 
-// NO-FUNCTION: error: cannot read the frontier: {{.*}}columns.csv, row 1 has no 'function'
-// NUMBER: error: cannot read the frontier: {{.*}}number.json, entry 0 is not an object
-// NO-JSON: error: cannot read the frontier: {{.*}}broken.json is no JSON:
 // NO-FOLDER: error: cannot write the page to '{{.*}}none/page.html': {{N|n}}o such file or directory
 
 commsched.group @dp size(4)

@@ -47,20 +47,13 @@ func.func @names(%w: !b16 {commsched.name = "weight"}, %i: i64,
   return %r : !b32
 }
 
-// The number of a result follows, but for the first; also when the first has no
-// storage.
+// The number of a result follows, but for the first.
 // CHECK: "function":"several_results"
 // CHECK-SAME: "peak_position":0,"peak_values":[{"name":"split#2","bytes":48,"producer":0,"rule":"result"},{"name":"split#1","bytes":32,"producer":0,"rule":"result"},{"name":"split","bytes":16,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-// CHECK: "function":"second_of_two"
-// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"max#1","bytes":8,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 func.func @several_results(%x: !b4) -> (!b16, !b48) {
   %s:3 = commsched.compute "aten.split"(%x) {commsched.name = "split"}
       : (!b4) -> (!b16, !b32, !b48)
   return %s#0, %s#2 : !b16, !b48
-}
-func.func @second_of_two(%x: !b4) -> (i64, !b8) {
-  %s:2 = commsched.compute "max"(%x) : (!b4) -> (i64, !b8)
-  return %s#0, %s#1 : i64, !b8
 }
 
 // What a coalesced collective delivers is called by the collective, although it
@@ -76,18 +69,6 @@ func.func @in_flight(%x: !b16) -> (!b64, !b32, !b64) {
   %r:2 = commsched.wait %f {commsched.name = "wait"}
       : !commsched.future<!b32, !b64>
   return %b, %r#0, %r#1 : !b64, !b32, !b64
-}
-
-// After the wait it is gone: at c, x, the result and c.
-// CHECK: "function":"in_flight_no_more"
-// CHECK-SAME: "peak_position":3,"peak_values":[{"name":"c","bytes":64,"producer":3,"rule":"result"},{"name":"all_reduce_0","bytes":8,"producer":1,"rule":"collective"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-func.func @in_flight_no_more(%x: !b4) -> !b64 {
-  %a = commsched.compute "a"(%x) : (!b4) -> !b8
-  %f = commsched.all_reduce %a on @g reduction(sum)
-      : !b8 -> !commsched.future<!b8>
-  %r = commsched.wait %f : !commsched.future<!b8>
-  %c = commsched.compute "c"(%r) : (!b8) -> !b64
-  return %c : !b64
 }
 
 // Written in place, the result lives in the buffer, which is called by what
@@ -113,93 +94,6 @@ func.func @second_collective() -> (!b64, !b64) {
   %f = commsched.recv on @g from(0) : !commsched.future<!b64, !b64>
   %r:2 = commsched.wait %f : !commsched.future<!b64, !b64>
   return %r#0, %r#1 : !b64, !b64
-}
-
-// Views are not named, but what they keep is; nor are destinations, written in
-// place.
-// CHECK: "function":"views"
-// CHECK-SAME: "peak_position":4,"peak_values":[{"name":"a","bytes":64,"producer":0,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"},{"name":"c","bytes":4,"producer":4,"rule":"result"}],
-func.func @views(%x: !b16) -> !b4 {
-  %a = commsched.compute "a"(%x) : (!b16) -> !b64
-  %v = tensor.expand_shape %a [[0, 1]] output_shape [4, 4]
-      : !b64 into tensor<4x4xf32>
-  %w = linalg.exp ins(%v : tensor<4x4xf32>) outs(%v : tensor<4x4xf32>)
-      -> tensor<4x4xf32>
-  %u = commsched.compute "add_"(%w) {alias = 0 : i64, mutates = array<i64: 0>}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %c = commsched.compute "c"(%u) : (tensor<4x4xf32>) -> !b4
-  return %c : !b4
-}
-
-// A freeable argument and a saved activation are gone at c; the others stay.
-// CHECK: "function":"freeable"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"c","bytes":1024,"producer":2,"rule":"result"},{"name":"other","bytes":48,"rule":"argument"},{"name":"b","bytes":8,"producer":1,"rule":"result"}],
-// They are there before.
-// CHECK: "function":"freeable_at_the_peak"
-// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"saved","bytes":64,"rule":"freeable_argument"},{"name":"free","bytes":32,"rule":"freeable_argument"},{"name":"a","bytes":4,"producer":0,"rule":"result"}],
-func.func @freeable(%f: !b32 {commsched.name = "free", commsched.freeable},
-    %s: !b64 {commsched.name = "saved", commsched.role = "saved_activation"},
-    %o: !b48 {commsched.name = "other", commsched.role = "input"})
-    -> tensor<256xf32> {
-  %a = commsched.compute "a"(%f, %o) : (!b32, !b48) -> !b4
-  %b = commsched.compute "b"(%a, %s) : (!b4, !b64) -> !b8
-  %c = commsched.compute "c"(%b) : (!b8) -> tensor<256xf32>
-  return %c : tensor<256xf32>
-}
-func.func @freeable_at_the_peak(
-    %f: !b32 {commsched.name = "free", commsched.freeable},
-    %s: !b64 {commsched.name = "saved", commsched.role = "saved_activation"})
-    -> !b8 {
-  %a = commsched.compute "a"(%f) : (!b32) -> !b4
-  %b = commsched.compute "b"(%a, %s) : (!b4, !b64) -> !b8
-  return %b : !b8
-}
-
-// A result that nobody uses is there while its operation runs, and no longer.
-// CHECK: "function":"unused"
-// CHECK-SAME: "peak_position":0,"peak_values":[{"name":"unused","bytes":64,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-// CHECK: "function":"unused_before"
-// CHECK-SAME: "peak_position":1,"peak_values":[{"name":"b","bytes":128,"producer":1,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-func.func @unused(%x: !b4) -> !b8 {
-  %a = commsched.compute "unused"(%x) : (!b4) -> !b64
-  %b = commsched.compute "b"(%x) : (!b4) -> !b8
-  return %b : !b8
-}
-func.func @unused_before(%x: !b4) -> tensor<32xf32> {
-  %a = commsched.compute "unused"(%x) : (!b4) -> !b64
-  %b = commsched.compute "b"(%x) : (!b4) -> tensor<32xf32>
-  return %b : tensor<32xf32>
-}
-
-// Returned values stay, also those that nobody uses before.
-// CHECK: "function":"returned"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"c","bytes":64,"producer":2,"rule":"result"},{"name":"first","bytes":16,"producer":0,"rule":"result"},{"name":"b","bytes":8,"producer":1,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
-func.func @returned(%x: !b4) -> (!b16, !b64) {
-  %a = commsched.compute "first"(%x) : (!b4) -> !b16
-  %b = commsched.compute "b"(%x) : (!b4) -> !b8
-  %c = commsched.compute "c"(%b) : (!b8) -> !b64
-  return %a, %c : !b16, !b64
-}
-
-// A parameter that is grown is called by its argument, and allocated where it
-// is grown. The storage of no size that it came with is not named.
-// CHECK: "function":"grown"
-// CHECK-SAME: "peak_position":2,"peak_values":[{"name":"y","bytes":128,"producer":2,"rule":"result"},{"name":"%arg0","bytes":64,"producer":0,"rule":"freeable_argument"}],
-func.func @grown(%p: memref<16xf32> {commsched.role = "unsharded_param"})
-    -> tensor<32xf32> {
-  commsched.resize_storage %p bytes(64) : memref<16xf32>
-  %w = bufferization.to_tensor %p : memref<16xf32> to !b64
-  %y = commsched.compute "y"(%w) : (!b64) -> tensor<32xf32>
-  commsched.resize_storage %p bytes(0) : memref<16xf32>
-  return %y : tensor<32xf32>
-}
-
-// Nothing is live at the peak of a function without values.
-// CHECK: "function":"nothing"
-// CHECK-SAME: "peak_memory_bytes":0,"collectives":[{{.*}}],"peak_position":0,"peak_values":[],
-func.func @nothing() {
-  commsched.barrier on @g
-  return
 }
 
 // What a loop carries, what it has live inside, and what updates write in place.

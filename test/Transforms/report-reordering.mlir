@@ -66,27 +66,3 @@ func.func @step(%x: tensor<1xf32>) {
       : !commsched.future<tensor<1xf32>>
   return
 }
-
-// A blocking collective is its own start.
-// JSON: "function":"blocking"
-// JSON-SAME: {"name":"barrier_0",{{[^}]*}}"reorder":{"start":{"comm_ns":1,"compute_ns":0,"exposed_before_ns":1,"exposed_after_ns":1,"moves":0,"grouped":0,"limiting_factor":"barrier","pass":"sink"}}}],
-//      CHECK:function @blocking
-//      CHECK:  barrier_0   start  barrier          sink           1 ns            0 ns            1 ns           1 ns      0        0
-func.func @blocking() {
-  commsched.barrier on @dp {commsched.reorder_info = {
-        comm_ns = 1 : i64, compute_ns = 0 : i64,
-        exposed_before_ns = 1 : i64, exposed_after_ns = 1 : i64,
-        moves = 0 : i64, grouped = 0 : i64,
-        limiting_factor = "barrier", pass = "sink"}}
-  return
-}
-
-// Without any there is no such section.
-// JSON: "function":"not_reordered"
-// JSON-NOT: "reorder"
-//      CHECK:function @not_reordered
-//  CHECK-NOT:  reordering{{.*}}
-func.func @not_reordered() {
-  commsched.barrier on @dp
-  return
-}

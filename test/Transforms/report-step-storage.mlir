@@ -3,35 +3,6 @@
 
 // What lives from a forward into its backward, or beside it.
 
-// The peak of both is the forward's when that is higher: "big" goes before the
-// backward begins.
-// CHECK: {"function":"f"{{.*}}"peak_memory_bytes":130,
-// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":40,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":130,{{.*}}"peak_position":1,
-func.func @f(%x: tensor<10xi8>) -> tensor<20xi8> {
-  %big = commsched.compute "big"(%x) {commsched.runtime_ns = 1 : i64}
-      : (tensor<10xi8>) -> tensor<100xi8>
-  %s = commsched.compute "s"(%big) {commsched.runtime_ns = 1 : i64}
-      : (tensor<100xi8>) -> tensor<20xi8>
-  return %s : tensor<20xi8>
-}
-func.func @b(%s: tensor<20xi8> {commsched.role = "saved_activation"})
-    -> tensor<20xi8> {
-  %g = commsched.compute "g"(%s) {commsched.runtime_ns = 1 : i64}
-      : (tensor<20xi8>) -> tensor<20xi8>
-  return %g : tensor<20xi8>
-}
-
-func.func @joint(%x0: tensor<10xi8>)
-    -> tensor<20xi8> {
-  %f = call @f(%x0) : (tensor<10xi8>) -> tensor<20xi8>
-  %b = call @b(%f)
-      : (tensor<20xi8>) -> tensor<20xi8>
-  return %b : tensor<20xi8>
-}
-
-// -----
-
 // Two saved values that are views of one storage take it once, and it goes with
 // the last of them: at "g2" there are 10 that stay, 20 of "s", 5 of "g1" and 5 of
 // "g2"; then "s" has gone. The backward alone cannot know.
@@ -103,39 +74,6 @@ func.func @joint(%x0: tensor<10xi8> {commsched.role = "parameter"})
 
 // -----
 
-// An argument that may be freed goes after its last use in either half: %x at
-// "g1", %y at "s". The tangent, which may not, comes after the forward. At "g2":
-// 1 of the tangent, 30 of "g1", 100 of "g2".
-// CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
-// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":131,
-// CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":131,
-func.func @f(%x: tensor<20xi8> {commsched.freeable},
-             %y: tensor<40xi8> {commsched.freeable})
-    -> (tensor<20xi8>, tensor<5xi8>) {
-  %s = commsched.compute "s"(%x, %y) {commsched.runtime_ns = 1 : i64}
-      : (tensor<20xi8>, tensor<40xi8>) -> tensor<5xi8>
-  return %x, %s : tensor<20xi8>, tensor<5xi8>
-}
-func.func @b(%x: tensor<20xi8> {commsched.freeable},
-             %s: tensor<5xi8> {commsched.role = "saved_activation"},
-             %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<100xi8> {
-  %g1 = commsched.compute "g1"(%x, %s, %t) {commsched.runtime_ns = 1 : i64}
-      : (tensor<20xi8>, tensor<5xi8>, tensor<1xi8>) -> tensor<30xi8>
-  %g2 = commsched.compute "g2"(%g1) {commsched.runtime_ns = 1 : i64}
-      : (tensor<30xi8>) -> tensor<100xi8>
-  return %g2 : tensor<100xi8>
-}
-
-func.func @joint(%x0: tensor<20xi8> {commsched.freeable}, %x1: tensor<40xi8> {commsched.freeable}, %x2: tensor<1xi8> {commsched.role = "tangent"})
-    -> tensor<100xi8> {
-  %f:2 = call @f(%x0, %x1) : (tensor<20xi8>, tensor<40xi8>) -> (tensor<20xi8>, tensor<5xi8>)
-  %b = call @b(%f#0, %f#1, %x2)
-      : (tensor<20xi8>, tensor<5xi8>, tensor<1xi8>) -> tensor<100xi8>
-  return %b : tensor<100xi8>
-}
-
-// -----
-
 // An unsharded parameter that both halves grow and free is only a handle in
 // between, and where the forward returns it: 64 bytes in each, never 128.
 // CHECK: {"function":"f"{{.*}}"peak_memory_bytes":65,
@@ -168,26 +106,4 @@ func.func @joint(%x0: memref<64xi8> {commsched.role = "unsharded_param"}, %x1: t
   %b = call @b(%f#1, %x1)
       : (memref<64xi8>, tensor<1xi8>) -> tensor<1xi8>
   return %f#0, %b : tensor<1xi8>, tensor<1xi8>
-}
-
-// -----
-
-// Without operations what counts is what is there between the halves.
-// CHECK: {"function":"f"{{.*}}"peak_memory_bytes":8,
-// CHECK: {"function":"b"{{.*}}"peak_memory_bytes":12,
-// CHECK: {"function":"joint","num_ops":0{{.*}}"peak_memory_bytes":12,{{.*}}"peak_position":-1,
-func.func @f(%x: tensor<8xi8>) -> tensor<8xi8> {
-  return %x : tensor<8xi8>
-}
-func.func @b(%x: tensor<8xi8>, %t: tensor<4xi8> {commsched.role = "tangent"})
-    -> tensor<4xi8> {
-  return %t : tensor<4xi8>
-}
-
-func.func @joint(%x0: tensor<8xi8>, %x1: tensor<4xi8> {commsched.role = "tangent"})
-    -> tensor<4xi8> {
-  %f = call @f(%x0) : (tensor<8xi8>) -> tensor<8xi8>
-  %b = call @b(%f, %x1)
-      : (tensor<8xi8>, tensor<4xi8>) -> tensor<4xi8>
-  return %b : tensor<4xi8>
 }

@@ -2,8 +2,6 @@
 // RUN:   | FileCheck %s --match-full-lines
 // RUN: commsched-opt %s --commsched-report=format=table -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TABLE
-// RUN: commsched-opt %s --commsched-report=format=trace -o /dev/null \
-// RUN:   | %python %S/Inputs/check_trace.py | FileCheck %s --check-prefix=TRACE
 
 // A step that calls its halves is simulated with the operations of both.
 
@@ -56,28 +54,6 @@ func.func @step_backward(
 // TABLE-NEXT:   operations 8
 //      TABLE:   step time 83 ns
 //      TABLE:   peak memory 273 B at operation 6, scatter
-//
-// In its trace the backward follows the forward, and the live bytes are those
-// of both.
-//      TRACE: track 3 0 process_name @step
-// TRACE-NEXT: track 3 1 thread_name compute
-// TRACE-NEXT: track 3 2 thread_name @dp
-// TRACE-NEXT: counter 3 live bytes 0 164
-// TRACE-NEXT: counter 3 live bytes 10 194
-// TRACE-NEXT: counter 3 live bytes 30 198
-// TRACE-NEXT: counter 3 live bytes 60 228
-// TRACE-NEXT: counter 3 live bytes 65 218
-// TRACE-NEXT: counter 3 live bytes 70 268
-// TRACE-NEXT: counter 3 live bytes 75 273
-// TRACE-NEXT: counter 3 live bytes 83 173
-//      TRACE: slice 3 1 0 10 a
-// TRACE-NEXT: slice 3 1 10 30 b
-// TRACE-NEXT: slice 3 1 30 60 loss
-// TRACE-NEXT: slice 3 1 60 65 db
-// TRACE-NEXT: slice 3 1 65 70 da
-// TRACE-NEXT: slice 3 1 70 75 dw
-// TRACE-NEXT: slice 3 1 75 83 wait for scatter
-// TRACE-NEXT: slice 3 2 75 83 scatter
 func.func @step(
     %w: tensor<100xi8> {commsched.role = "parameter"},
     %x: tensor<40xi8> {commsched.role = "input"},

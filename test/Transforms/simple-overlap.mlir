@@ -41,54 +41,6 @@ func.func @nothing_goes_along(%x: !t) -> (!t, !t, !t, !t, tensor<64xi8>) {
   return %a, %b, %c, %d, %use : !t, !t, !t, !t, tensor<64xi8>
 }
 
-// A start passes no other collective, of its stream or not: one that came first
-// on another stream could be slower. Waits it passes.
-// REMARK: Function=collectives
-// REMARK-SAME: 'first': its start moves up by 1, limited by nothing
-// REMARK: Function=collectives
-// REMARK-SAME: 'second': its start moves up by 3, limited by the collective commsched.all_reduce 'first'
-// CHECK-LABEL: func.func @collectives(
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "second"
-// CHECK-NEXT: "a"
-// CHECK-NEXT: "b"
-// CHECK-NEXT: "wait1"
-// CHECK-NEXT: "use"
-// CHECK-NEXT: "wait2"
-func.func @collectives(%x: !t) -> (!t, !t, tensor<64xi8>, !t) {
-  %a = commsched.compute "a"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
-      : !t -> !future
-  %w = commsched.wait %f {commsched.name = "wait1"} : !future
-  %b = commsched.compute "b"(%x) : (!t) -> !t
-  %f1 = commsched.all_reduce %x on @h reduction(max) {commsched.name = "second"}
-      : !t -> !future
-  %w1 = commsched.wait %f1 {commsched.name = "wait2"} : !future
-  %use = commsched.compute "use"(%w) : (!t) -> tensor<64xi8>
-  return %a, %b, %use, %w1 : !t, !t, tensor<64xi8>, !t
-}
-
-// The result has 50 bytes: "use", what it needs and x, which are there as well,
-// make it 210.
-// REMARK: Function=result_less
-// REMARK-SAME: its start moves up by 1, limited by memory: passing use takes 210 bytes of 209
-// CHECK-LABEL: func.func @result_less(
-// CHECK-NEXT: "make"
-// CHECK-NEXT: "use"
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "last"
-func.func @result_less(%x: tensor<50xi8>)
-    -> (tensor<10xi8>, tensor<10xi8>, tensor<50xi8>) {
-  %make = commsched.compute "make"() : () -> tensor<100xi8>
-  %use = commsched.compute "use"(%make) : (tensor<100xi8>) -> tensor<10xi8>
-  %last = commsched.compute "last"(%x) : (tensor<50xi8>) -> tensor<10xi8>
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : tensor<50xi8> -> !commsched.future<tensor<50xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<50xi8>>
-  %peak = commsched.compute "peak"() : () -> tensor<89xi8>
-  return %use, %last, %w : tensor<10xi8>, tensor<10xi8>, tensor<50xi8>
-}
-
 // Nothing passes what communicates otherwise.
 // REMARK: Function=barriers
 // REMARK-SAME: 'first': its start moves up by 1, limited by barrier dependence with commsched.barrier, a collective
