@@ -60,7 +60,7 @@ def find_end(text, begin):
 
 
 def replace_parameters(parameters, given, body):
-    pattern = PARAMETER.sub("(.*)", re.escape(parameters).replace("\\ ", " "))
+    pattern = PARAMETER.sub("(.*?)", re.escape(parameters).replace("\\ ", " "))
     values = dict(zip(PARAMETER.findall(parameters),
                       re.fullmatch(pattern, given, re.S).groups()))
     return PARAMETER.sub(lambda match: values.get(match[0], match[0]), body)

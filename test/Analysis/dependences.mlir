@@ -1,5 +1,9 @@
-// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-raise-comms \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --allow-unregistered-dialect --commsched-raise-comms \
 // RUN:   | FileCheck %s
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // What keeps operations in order beside SSA values. In every function the last
 // collective depends on the operation "leads", which therefore rises above all
@@ -24,8 +28,7 @@ func.func @reader_before_write_in_place(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "reader"(%x) : (!t) -> !t
   %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -39,8 +42,7 @@ func.func @reader_after_write_in_place(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %a = commsched.compute "add_"(%x) {mutates = array<i64: 0>} : (!t) -> !t
   %l = commsched.compute "leads"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -63,8 +65,7 @@ func.func @write_through_views(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "reader"(%v1b) : (tensor<2x2xf32>) -> !t
   %l = commsched.compute "leads"(%v2) {mutates = array<i64: 0>} : (!t) -> !t
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -81,8 +82,7 @@ func.func @write_through_a_choice(%x: !t, %y: !t, %z: !t, %c: i1) {
   %s = arith.select %c, %x, %y : !t
   %r = commsched.compute "reader"(%y) : (!t) -> !t
   %l = commsched.compute "leads"(%s) {mutates = array<i64: 0>} : (!t) -> !t
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -95,9 +95,7 @@ func.func @write_through_a_choice(%x: !t, %y: !t, %z: !t, %c: i1) {
 func.func @start_in_place_after_readers(%x: !t, %b: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   %r = commsched.compute "reader"(%b) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) into %b
-      : !t into !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %x on @g reduction(sum) into %b : !t into !t -> !t)
   return
 }
 
@@ -115,8 +113,7 @@ func.func @reader_of_buffer_after_wait(%x: !t, %b: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   %w = commsched.wait %f : !future
   %l = commsched.compute "leads"(%b) : (!t) -> !t
-  %f2 = commsched.all_reduce %l on @h reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = all_reduce %l on @h reduction(sum) : !t -> !t)
   return
 }
 
@@ -133,8 +130,7 @@ func.func @sent_value_is_overwritten_after_wait(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %w = commsched.wait %f : !future
   %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
-  %f2 = commsched.all_reduce %l on @h reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = all_reduce %l on @h reduction(sum) : !t -> !t)
   return
 }
 
@@ -166,8 +162,7 @@ func.func @unsharded_parameter(%p: !memory {commsched.role = "unsharded_param"},
   %t2 = bufferization.to_tensor %p : !memory to !t
   %l = commsched.compute "leads"(%t2) : (!t) -> !t
   commsched.resize_storage %p bytes(0) : !memory
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -183,8 +178,7 @@ func.func @memrefs_with_roles(%p: !memory {commsched.role = "unsharded_param"},
   commsched.fsdp_copy %x into %p : !t, !memory
   commsched.fsdp_copy %x into %q : !t, !memory
   %t = bufferization.to_tensor %q : !memory to !t
-  %f = commsched.all_reduce %t on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %t on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -199,8 +193,7 @@ func.func @memrefs_without_roles(%p: !memory, %q: !memory, %x: !t) {
   commsched.fsdp_copy %x into %p : !t, !memory
   commsched.fsdp_copy %x into %q : !t, !memory
   %t = bufferization.to_tensor %q : !memory to !t
-  %f = commsched.all_reduce %t on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %t on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -220,8 +213,7 @@ func.func @loads_and_stores(%x: !t, %i: index, %v: f32) -> f32 {
   %old = memref.load %m[%i] : !memory
   memref.store %v, %m[%i] : !memory
   %t = bufferization.to_tensor %m : !memory to !t
-  %f = commsched.all_reduce %t on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %t on @g reduction(sum) : !t -> !t)
   return %old : f32
 }
 
@@ -240,8 +232,7 @@ func.func @tensor_behind_a_memref(%x: !t, %y: !t) {
   "foreign.keep"(%m) : (!memory) -> ()
   %r = commsched.compute "reader"(%x) : (!t) -> !t
   "foreign.write"() : () -> ()
-  %f = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %y on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -256,8 +247,7 @@ func.func @random_numbers(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   %r = commsched.compute "dropout"(%x) {random} : (!t) -> !t
   %l = commsched.compute "leads"(%y) {random} : (!t) -> !t
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -276,8 +266,7 @@ func.func @calls(%x: !t, %y: !t, %m: !memory) {
   %s = commsched.compute "of_memory"(%m) : (!memory) -> !t
   %t = commsched.compute "of_argument"(%x) : (!t) -> !t
   func.call @writes_argument(%x) : (!t) -> ()
-  %f = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %y on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -292,8 +281,7 @@ func.func @effects_keep_their_order(%x: !t, %m: !memory) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   commsched.compute "print"(%x) : (!t) -> ()
   %l = commsched.compute "leads"(%m) : (!memory) -> !t
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -314,8 +302,7 @@ func.func @captured_values(%x: !t, %c: i1) {
   } else {
     scf.yield %x : !t
   }
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -342,8 +329,7 @@ func.func @regions_write_what_they_capture(
     %y = commsched.compute "zero"() : () -> !t
     scf.yield %y : !t
   }
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -362,8 +348,7 @@ func.func @loops_write_their_arguments(%x: !t, %y: !t, %n: index) {
     %t = commsched.compute "add_"(%it) {mutates = array<i64: 0>} : (!t) -> !t
     scf.yield %t : !t
   }
-  %f = commsched.all_reduce %s on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %s on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -387,8 +372,7 @@ func.func @results_of_loops_are_written(%x: !t, %y: !t, %n: index) {
   }
   %r2 = commsched.compute "reader2"(%x) : (!t) -> !t
   %l = commsched.compute "leads"(%s) {mutates = array<i64: 0>} : (!t) -> !t
-  %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
@@ -413,8 +397,7 @@ func.func @loops_take_over_storage(%y: !t, %n: index) -> (!t, !t) {
     %t = commsched.compute "t"(%it, %on) : (!t, !t) -> !t
     scf.yield %t, %on : !t, !t
   }
-  %f = commsched.all_reduce %s#0 on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %s#0 on @g reduction(sum) : !t -> !t)
   return %free, %free2 : !t, !t
 }
 
@@ -430,8 +413,7 @@ func.func @updates_take_over_storage(%y: !t, %u: tensor<2xf32>) -> !t {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "reader"(%x) : (!t) -> !t
   %s = tensor.insert_slice %u into %x[0] [2] [1] : tensor<2xf32> into !t
-  %f = commsched.all_reduce %s on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %s on @g reduction(sum) : !t -> !t)
   return %free : !t
 }
 
@@ -449,8 +431,7 @@ func.func @values_from_outside_of_the_block(%x: !t, %c: i1) {
     %z = commsched.compute "free"() : () -> !t
     %r = commsched.compute "reader"(%v) : (!t) -> !t
     %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
-    %f = commsched.all_reduce %l on @g reduction(sum) : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   }
   return
 }
@@ -466,8 +447,7 @@ func.func @values_from_outside_of_the_block(%x: !t, %c: i1) {
 func.func @block_without_terminator(%x: !t) {
   "foreign.region"() ({
     %free = commsched.compute "free"(%x) : (!t) -> !t
-    %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %x on @g reduction(sum) : !t -> !t)
   }, {}) : () -> ()
   return
 }

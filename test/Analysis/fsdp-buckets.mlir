@@ -1,7 +1,11 @@
-// RUN: commsched-opt %s --test-commsched-annotate-fsdp \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // Several tensors in one launch: coalesced, or packed by a copy. All of them
 // have to be of FSDP.
@@ -67,43 +71,27 @@ func.func @copied(%p: tensor<4xf32> {commsched.role = "parameter"},
   %s0, %b0 = commsched.all_gather_copy_in %p, %q, %zeros on @g
       : tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>
       -> tensor<12xbf16>, tensor<48xbf16>
-  %f0 = commsched.all_gather %s0 on @g dim(0) into %b0
-      {commsched.name = "bucket"} : tensor<12xbf16> into tensor<48xbf16>
-      -> !commsched.future<tensor<48xbf16>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<48xbf16>>
+  $run(%w0 = all_gather %s0 on @g dim(0) into %b0 {commsched.name = "bucket"} : tensor<12xbf16> into tensor<48xbf16> -> tensor<48xbf16>)
 
   %view = commsched.compute "aten.view"(%s0) {alias = 0 : i64}
       : (tensor<12xbf16>) -> tensor<2x6xbf16>
-  %f1 = commsched.all_gather %view on @g dim(0) {commsched.name = "viewed"}
-      : tensor<2x6xbf16> -> !commsched.future<tensor<8x6xbf16>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<8x6xbf16>>
+  $run(%w1 = all_gather %view on @g dim(0) {commsched.name = "viewed"} : tensor<2x6xbf16> -> tensor<8x6xbf16>)
 
   %s2, %b2 = commsched.all_gather_copy_in %p, %x on @g
       : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
-  %f2 = commsched.all_gather %s2 on @g dim(0) into %b2
-      {commsched.name = "with_input"} : tensor<8xf32> into tensor<32xf32>
-      -> !commsched.future<tensor<32xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<32xf32>>
+  $run(%w2 = all_gather %s2 on @g dim(0) into %b2 {commsched.name = "with_input"} : tensor<8xf32> into tensor<32xf32> -> tensor<32xf32>)
 
   %s3, %b3 = commsched.all_gather_copy_in %p, %s0 on @g
       : tensor<4xf32>, tensor<12xbf16> -> tensor<16xbf16>, tensor<64xbf16>
-  %f3 = commsched.all_gather %s3 on @g dim(0) into %b3
-      {commsched.name = "nested"} : tensor<16xbf16> into tensor<64xbf16>
-      -> !commsched.future<tensor<64xbf16>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<64xbf16>>
+  $run(%w3 = all_gather %s3 on @g dim(0) into %b3 {commsched.name = "nested"} : tensor<16xbf16> into tensor<64xbf16> -> tensor<64xbf16>)
 
   %cat = commsched.compute "aten.cat"(%s0, %s0)
       : (tensor<12xbf16>, tensor<12xbf16>) -> tensor<24xbf16>
-  %f4 = commsched.all_gather %cat on @g dim(0) {commsched.name = "two_buckets"}
-      : tensor<24xbf16> -> !commsched.future<tensor<96xbf16>>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<96xbf16>>
+  $run(%w4 = all_gather %cat on @g dim(0) {commsched.name = "two_buckets"} : tensor<24xbf16> -> tensor<96xbf16>)
 
   %s5, %b5 = commsched.all_gather_copy_in %zeros on @g
       : tensor<4xf32> -> tensor<4xf32>, tensor<16xf32>
-  %f5 = commsched.all_gather %s5 on @g dim(0) into %b5
-      {commsched.name = "zeros"} : tensor<4xf32> into tensor<16xf32>
-      -> !commsched.future<tensor<16xf32>>
-  %w5 = commsched.wait %f5 : !commsched.future<tensor<16xf32>>
+  $run(%w5 = all_gather %s5 on @g dim(0) into %b5 {commsched.name = "zeros"} : tensor<4xf32> into tensor<16xf32> -> tensor<16xf32>)
   return
 }
 
@@ -113,9 +101,7 @@ func.func @chunked(%a: tensor<4x2xbf16>, %b: tensor<7x1xbf16>)
     -> (tensor<1x2xf32>, tensor<2x1xf32>) {
   %buffer = commsched.chunk_cat %a, %b on @g
       : tensor<4x2xbf16>, tensor<7x1xbf16> -> tensor<16xf32>
-  %f = commsched.reduce_scatter %buffer on @g reduction(avg) dim(0)
-      : tensor<16xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+  $run(%w = reduce_scatter %buffer on @g reduction(avg) dim(0) : tensor<16xf32> -> tensor<4xf32>)
   %0 = commsched.compute "aten.as_strided"(%w) {alias = 0 : i64}
       : (tensor<4xf32>) -> tensor<1x2xf32>
   %1 = commsched.compute "aten.as_strided"(%w) {alias = 0 : i64}

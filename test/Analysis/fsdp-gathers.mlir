@@ -1,7 +1,11 @@
-// RUN: commsched-opt %s --test-commsched-annotate-fsdp --allow-unregistered-dialect \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp --allow-unregistered-dialect \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // A gather of parameters is one whose operand is made of exactly one parameter,
 // without arithmetic.
@@ -11,22 +15,16 @@ commsched.group @g size(4)
 // CHECK-LABEL: func.func @gathered(
 func.func @gathered(%p: tensor<4x8xf32> {commsched.role = "parameter"},
                     %rows: index) {
-  %f0 = commsched.all_gather %p on @g dim(0) {commsched.name = "direct"}
-      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<16x8xf32>>
+  $run(%w0 = all_gather %p on @g dim(0) {commsched.name = "direct"} : tensor<4x8xf32> -> tensor<16x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "direct"
 
   %cast = arith.truncf %p : tensor<4x8xf32> to tensor<4x8xbf16>
-  %f1 = commsched.all_gather %cast on @g dim(0) {commsched.name = "cast"}
-      : tensor<4x8xbf16> -> !commsched.future<tensor<16x8xbf16>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16x8xbf16>>
+  $run(%w1 = all_gather %cast on @g dim(0) {commsched.name = "cast"} : tensor<4x8xbf16> -> tensor<16x8xbf16>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "cast"
 
   %copy = commsched.compute "aten._to_copy"(%p)
       : (tensor<4x8xf32>) -> tensor<4x8xbf16>
-  %f2 = commsched.all_gather %copy on @g dim(0) {commsched.name = "copy"}
-      : tensor<4x8xbf16> -> !commsched.future<tensor<16x8xbf16>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<16x8xbf16>>
+  $run(%w2 = all_gather %copy on @g dim(0) {commsched.name = "copy"} : tensor<4x8xbf16> -> tensor<16x8xbf16>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "copy"
 
   // The type is converted in the body of a structured operation.
@@ -36,9 +34,7 @@ func.func @gathered(%p: tensor<4x8xf32> {commsched.role = "parameter"},
         %t = arith.truncf %in : f32 to bf16
         linalg.yield %t : bf16
       }
-  %f3 = commsched.all_gather %map on @g dim(0) {commsched.name = "mapped"}
-      : tensor<4x8xbf16> -> !commsched.future<tensor<16x8xbf16>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<16x8xbf16>>
+  $run(%w3 = all_gather %map on @g dim(0) {commsched.name = "mapped"} : tensor<4x8xbf16> -> tensor<16x8xbf16>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "mapped"
 
   %view = commsched.compute "aten.view"(%copy) {alias = 0 : i64}
@@ -47,9 +43,7 @@ func.func @gathered(%p: tensor<4x8xf32> {commsched.role = "parameter"},
       : tensor<32xbf16> to tensor<16xbf16>
   %shape = tensor.expand_shape %slice [[0, 1]] output_shape [4, 4]
       : tensor<16xbf16> into tensor<4x4xbf16>
-  %f4 = commsched.all_gather %shape on @g dim(0) {commsched.name = "views"}
-      : tensor<4x4xbf16> -> !commsched.future<tensor<16x4xbf16>>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<16x4xbf16>>
+  $run(%w4 = all_gather %shape on @g dim(0) {commsched.name = "views"} : tensor<4x4xbf16> -> tensor<16x4xbf16>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "views"
   return
 }
@@ -61,27 +55,20 @@ func.func @padded(%p: tensor<3x8xf32> {commsched.role = "parameter"},
   %zeros = arith.constant dense<0.0> : tensor<1x8xf32>
   %concat = tensor.concat dim(0) %p, %zeros
       : (tensor<3x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
-  %f0 = commsched.all_gather %concat on @g dim(0) {commsched.name = "concat"}
-      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<16x8xf32>>
+  $run(%w0 = all_gather %concat on @g dim(0) {commsched.name = "concat"} : tensor<4x8xf32> -> tensor<16x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "concat"
 
   %made = commsched.compute "aten.zeros"() : () -> tensor<1x8xf32>
   %cat = commsched.compute "aten.cat"(%p, %made)
       : (tensor<3x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
-  %f1 = commsched.all_gather %cat on @g dim(0) {commsched.name = "cat"}
-      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16x8xf32>>
+  $run(%w1 = all_gather %cat on @g dim(0) {commsched.name = "cat"} : tensor<4x8xf32> -> tensor<16x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "cat"
 
   // A concatenation may convert.
   %half = commsched.compute "aten.zeros"() : () -> tensor<1x8xbf16>
   %promoted = commsched.compute "aten.cat"(%p, %half)
       : (tensor<3x8xf32>, tensor<1x8xbf16>) -> tensor<4x8xf32>
-  %f6 = commsched.all_gather %promoted on @g dim(0)
-      {commsched.name = "promoted"}
-      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
-  %w6 = commsched.wait %f6 : !commsched.future<tensor<16x8xf32>>
+  $run(%w6 = all_gather %promoted on @g dim(0) {commsched.name = "promoted"} : tensor<4x8xf32> -> tensor<16x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "promoted"
 
   // Parts of one parameter, with zeros between them.
@@ -89,18 +76,14 @@ func.func @padded(%p: tensor<3x8xf32> {commsched.role = "parameter"},
       : (tensor<3x8xf32>) -> (tensor<1x8xf32>, tensor<2x8xf32>)
   %parts = commsched.compute "aten.cat"(%halves#1, %made, %halves#0)
       : (tensor<2x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<4x8xf32>
-  %f2 = commsched.all_gather %parts on @g dim(0) {commsched.name = "parts"}
-      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<16x8xf32>>
+  $run(%w2 = all_gather %parts on @g dim(0) {commsched.name = "parts"} : tensor<4x8xf32> -> tensor<16x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "parts"
 
   %pad = tensor.pad %p low[0, 0] high[1, 0] {
   ^bb0(%i: index, %j: index):
     tensor.yield %value : f32
   } : tensor<3x8xf32> to tensor<4x8xf32>
-  %f3 = commsched.all_gather %pad on @g dim(0) {commsched.name = "pad"}
-      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<16x8xf32>>
+  $run(%w3 = all_gather %pad on @g dim(0) {commsched.name = "pad"} : tensor<4x8xf32> -> tensor<16x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "pad"
 
   %zero = arith.constant 0.0 : f32
@@ -109,10 +92,7 @@ func.func @padded(%p: tensor<3x8xf32> {commsched.role = "parameter"},
       -> tensor<4x8xf32>
   %inserted = tensor.insert_slice %p into %fill[0, 0] [3, 8] [1, 1]
       : tensor<3x8xf32> into tensor<4x8xf32>
-  %f4 = commsched.all_gather %inserted on @g dim(0)
-      {commsched.name = "inserted"}
-      : tensor<4x8xf32> -> !commsched.future<tensor<16x8xf32>>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<16x8xf32>>
+  $run(%w4 = all_gather %inserted on @g dim(0) {commsched.name = "inserted"} : tensor<4x8xf32> -> tensor<16x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "inserted"
 
   // As PyTorch packs a bucket: the slice of a new buffer is written in place.
@@ -122,9 +102,7 @@ func.func @padded(%p: tensor<3x8xf32> {commsched.role = "parameter"},
   %written = commsched.compute "aten.copy_"(%narrow, %p)
       {alias = 0 : i64, mutates = array<i64: 0>}
       : (tensor<3x8xf32>, tensor<3x8xf32>) -> tensor<3x8xf32>
-  %f5 = commsched.all_gather %written on @g dim(0) {commsched.name = "written"}
-      : tensor<3x8xf32> -> !commsched.future<tensor<12x8xf32>>
-  %w5 = commsched.wait %f5 : !commsched.future<tensor<12x8xf32>>
+  $run(%w5 = all_gather %written on @g dim(0) {commsched.name = "written"} : tensor<3x8xf32> -> tensor<12x8xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "written"
   return
 }
@@ -148,88 +126,62 @@ func.func @others(
 
   %cat = commsched.compute "aten.cat"(%p, %q)
       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
-  %f1 = commsched.all_gather %cat on @g dim(0) {commsched.name = "two"}
-      : tensor<8x4xf32> -> !commsched.future<tensor<32x4xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<32x4xf32>>
+  $run(%w1 = all_gather %cat on @g dim(0) {commsched.name = "two"} : tensor<8x4xf32> -> tensor<32x4xf32>)
   // REMARK: Missed] NotFsdp | Category:commsched | Function=others
   // REMARK-SAME: commsched.all_gather 'two': gathers both argument 0 and argument 1 'q'
 
-  %f2 = commsched.all_gather %x on @g dim(0) {commsched.name = "input"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<16x4xf32>>
+  $run(%w2 = all_gather %x on @g dim(0) {commsched.name = "input"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'input': gathers argument 2 'x', which is no parameter
 
-  %f3 = commsched.all_gather %y on @g dim(0) {commsched.name = "unsaid"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w3 = commsched.wait %f3 : !commsched.future<tensor<16x4xf32>>
+  $run(%w3 = all_gather %y on @g dim(0) {commsched.name = "unsaid"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'unsaid': gathers argument 3, which is no parameter
 
   %padded = commsched.compute "aten.cat"(%p, %x)
       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x4xf32>
-  %f4 = commsched.all_gather %padded on @g dim(0) {commsched.name = "both"}
-      : tensor<8x4xf32> -> !commsched.future<tensor<32x4xf32>>
-  %w4 = commsched.wait %f4 : !commsched.future<tensor<32x4xf32>>
+  $run(%w4 = all_gather %padded on @g dim(0) {commsched.name = "both"} : tensor<8x4xf32> -> tensor<32x4xf32>)
   // REMARK: 'both': gathers argument 2 'x', which is no parameter
 
   %mm = commsched.compute "aten.mm"(%p, %p) {flops = 128.0}
       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %view = commsched.compute "aten.view"(%mm) {alias = 0 : i64}
       : (tensor<4x4xf32>) -> tensor<16xf32>
-  %f5 = commsched.all_gather %view on @g dim(0) {commsched.name = "product"}
-      : tensor<16xf32> -> !commsched.future<tensor<64xf32>>
-  %w5 = commsched.wait %f5 : !commsched.future<tensor<64xf32>>
+  $run(%w5 = all_gather %view on @g dim(0) {commsched.name = "product"} : tensor<16xf32> -> tensor<64xf32>)
   // REMARK: 'product': gathers what aten.mm makes
 
   // Not the shape of a concatenation.
   %ones = arith.constant dense<1.0> : tensor<4x4xf32>
   %mul = commsched.compute "aten.mul"(%p, %ones)
       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %f6 = commsched.all_gather %mul on @g dim(0) {commsched.name = "scaled"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w6 = commsched.wait %f6 : !commsched.future<tensor<16x4xf32>>
+  $run(%w6 = all_gather %mul on @g dim(0) {commsched.name = "scaled"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'scaled': gathers what aten.mul makes
 
   %neg = arith.negf %p {commsched.name = "minus"} : tensor<4x4xf32>
-  %f7 = commsched.all_gather %neg on @g dim(0) {commsched.name = "negated"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w7 = commsched.wait %f7 : !commsched.future<tensor<16x4xf32>>
+  $run(%w7 = all_gather %neg on @g dim(0) {commsched.name = "negated"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'negated': gathers what arith.negf 'minus' makes
 
   %dropout = commsched.compute "aten.bernoulli"(%p) {random}
       : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %f8 = commsched.all_gather %dropout on @g dim(0) {commsched.name = "random"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w8 = commsched.wait %f8 : !commsched.future<tensor<16x4xf32>>
+  $run(%w8 = all_gather %dropout on @g dim(0) {commsched.name = "random"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'random': gathers what aten.bernoulli makes
 
-  %f9 = commsched.all_gather %w0 on @g dim(0) {commsched.name = "again"}
-      : tensor<16x4xf32> -> !commsched.future<tensor<64x4xf32>>
-  %w9 = commsched.wait %f9 : !commsched.future<tensor<64x4xf32>>
+  $run(%w9 = all_gather %w0 on @g dim(0) {commsched.name = "again"} : tensor<16x4xf32> -> tensor<64x4xf32>)
   // REMARK: 'again': gathers what commsched.wait 'whole' makes
 
   %foreign = "foreign.cast"(%p) : (tensor<4x4xf32>) -> tensor<4x4xf32>
-  %f10 = commsched.all_gather %foreign on @g dim(0) {commsched.name = "unknown"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w10 = commsched.wait %f10 : !commsched.future<tensor<16x4xf32>>
+  $run(%w10 = all_gather %foreign on @g dim(0) {commsched.name = "unknown"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'unknown': gathers what foreign.cast makes
 
-  %f11 = commsched.all_gather %ones on @g dim(0) {commsched.name = "ones"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w11 = commsched.wait %f11 : !commsched.future<tensor<16x4xf32>>
+  $run(%w11 = all_gather %ones on @g dim(0) {commsched.name = "ones"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'ones': gathers constants
 
   %full = bufferization.to_tensor %u : memref<4x4xf32> to tensor<4x4xf32>
-  %f12 = commsched.all_gather %full on @g dim(0) {commsched.name = "full"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w12 = commsched.wait %f12 : !commsched.future<tensor<16x4xf32>>
+  $run(%w12 = all_gather %full on @g dim(0) {commsched.name = "full"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'full': gathers argument 4, which is no parameter
 
   // Who knows what is in this memory.
   %memory = memref.alloc() : memref<4x4xf32>
   %read = bufferization.to_tensor %memory : memref<4x4xf32> to tensor<4x4xf32>
-  %f13 = commsched.all_gather %read on @g dim(0) {commsched.name = "memory"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w13 = commsched.wait %f13 : !commsched.future<tensor<16x4xf32>>
+  $run(%w13 = all_gather %read on @g dim(0) {commsched.name = "memory"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'memory': gathers what memref.alloc makes
 
   // Arithmetic may be hidden in a region.
@@ -239,26 +191,19 @@ func.func @others(
         %t = arith.addf %in, %in : f32
         linalg.yield %t : f32
       }
-  %f14 = commsched.all_gather %map on @g dim(0) {commsched.name = "region"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w14 = commsched.wait %f14 : !commsched.future<tensor<16x4xf32>>
+  $run(%w14 = all_gather %map on @g dim(0) {commsched.name = "region"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'region': gathers what linalg.map makes
 
   // Along two dimensions.
   %diag = commsched.compute "aten.block_diag"(%p, %ones)
       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<8x8xf32>
-  %f15 = commsched.all_gather %diag on @g dim(0) {commsched.name = "diagonal"}
-      : tensor<8x8xf32> -> !commsched.future<tensor<32x8xf32>>
-  %w15 = commsched.wait %f15 : !commsched.future<tensor<32x8xf32>>
+  $run(%w15 = all_gather %diag on @g dim(0) {commsched.name = "diagonal"} : tensor<8x8xf32> -> tensor<32x8xf32>)
   // REMARK: 'diagonal': gathers what aten.block_diag makes
 
   // Part of one parameter written into another.
   %inserted = tensor.insert_slice %p into %q[0, 0] [4, 4] [1, 1]
       : tensor<4x4xf32> into tensor<4x4xf32>
-  %f16 = commsched.all_gather %inserted on @g dim(0)
-      {commsched.name = "overwritten"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w16 = commsched.wait %f16 : !commsched.future<tensor<16x4xf32>>
+  $run(%w16 = all_gather %inserted on @g dim(0) {commsched.name = "overwritten"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // REMARK: 'overwritten': gathers both argument 0 and argument 1 'q'
   // REMARK-NOT: NotFsdp
   return
@@ -276,23 +221,17 @@ func.func @others(
 func.func @dynamic(%p: tensor<?xf32> {commsched.role = "parameter"}, %n: index)
 {
   %cast = arith.truncf %p : tensor<?xf32> to tensor<?xbf16>
-  %f0 = commsched.all_gather %cast on @g dim(0) {commsched.name = "cast"}
-      : tensor<?xbf16> -> !commsched.future<tensor<?xbf16>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<?xbf16>>
+  $run(%w0 = all_gather %cast on @g dim(0) {commsched.name = "cast"} : tensor<?xbf16> -> tensor<?xbf16>)
   %empty = tensor.empty(%n) : tensor<?xf32>
   %map = linalg.map ins(%p : tensor<?xf32>) outs(%empty : tensor<?xf32>)
       (%in: f32, %out: f32) {
         %t = arith.addf %in, %in : f32
         linalg.yield %t : f32
       }
-  %f1 = commsched.all_gather %map on @g dim(0) {commsched.name = "region"}
-      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<?xf32>>
+  $run(%w1 = all_gather %map on @g dim(0) {commsched.name = "region"} : tensor<?xf32> -> tensor<?xf32>)
   %concat = tensor.concat dim(0) %p, %empty
       : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
-  %f2 = commsched.all_gather %concat on @g dim(0) {commsched.name = "concat"}
-      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<?xf32>>
+  $run(%w2 = all_gather %concat on @g dim(0) {commsched.name = "concat"} : tensor<?xf32> -> tensor<?xf32>)
   return
 }
 
@@ -300,15 +239,11 @@ func.func @dynamic(%p: tensor<?xf32> {commsched.role = "parameter"}, %n: index)
 // CHECK-LABEL: func.func @without_roles(
 // REMARK-LABEL: Function=without_roles
 func.func @without_roles(%p: tensor<4x4xf32>, %q: tensor<4x4xf32>) {
-  %f0 = commsched.all_gather %p on @g dim(0) {commsched.name = "p"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<16x4xf32>>
+  $run(%w0 = all_gather %p on @g dim(0) {commsched.name = "p"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // CHECK: fsdp = "parameter_gather", commsched.name = "p"
   %sum = commsched.compute "aten.add"(%p, %q)
       : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %f1 = commsched.all_gather %sum on @g dim(0) {commsched.name = "sum"}
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16x4xf32>>
+  $run(%w1 = all_gather %sum on @g dim(0) {commsched.name = "sum"} : tensor<4x4xf32> -> tensor<16x4xf32>)
   // CHECK-NOT: commsched.fsdp
   // REMARK: 'sum': gathers what aten.add makes
   return
@@ -321,8 +256,6 @@ func.func @without_roles(%p: tensor<4x4xf32>, %q: tensor<4x4xf32>) {
 // REMARK-SAME: GradientReduces=0, GradientScatters=0, ParameterGathers=0
 // REMARK-NOT: NotFsdp
 func.func @other_group(%x: tensor<4x4xf32> {commsched.role = "input"}) {
-  %f0 = commsched.all_gather %x on @g dim(0)
-      : tensor<4x4xf32> -> !commsched.future<tensor<16x4xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<16x4xf32>>
+  $run(%w0 = all_gather %x on @g dim(0) : tensor<4x4xf32> -> tensor<16x4xf32>)
   return
 }

@@ -1,7 +1,11 @@
-// RUN: commsched-opt %s --test-commsched-annotate-fsdp \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // Inside regions, and around them. A block knows the function's arguments and
 // constants, and nothing else that is defined around it.
@@ -28,23 +32,13 @@ func.func @loop(%p: tensor<3x4xf32> {commsched.role = "parameter"},
   %r = scf.for %i = %n to %n step %n iter_args(%it = %zeros) -> !part {
     %layer = tensor.extract_slice %p[%i, 0] [1, 4] [1, 1]
         : tensor<3x4xf32> to !part
-    %f0 = commsched.all_gather %layer on @g dim(0) {commsched.name = "layer"}
-        : !part -> !future
-    %w0 = commsched.wait %f0 : !future
+    $run(%w0 = all_gather %layer on @g dim(0) {commsched.name = "layer"} : !part -> !whole)
     %padded = tensor.concat dim(0) %layer, %zeros
         : (!part, !part) -> tensor<8xf32>
-    %f1 = commsched.all_gather %padded on @g dim(0) {commsched.name = "padded"}
-        : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
-    %w1 = commsched.wait %f1 : !commsched.future<tensor<32xf32>>
-    %f2 = commsched.all_gather %cast on @g dim(0) {commsched.name = "outside"}
-        : tensor<3x4xbf16> -> !commsched.future<tensor<12x4xbf16>>
-    %w2 = commsched.wait %f2 : !commsched.future<tensor<12x4xbf16>>
-    %f3 = commsched.all_gather %it on @g dim(0) {commsched.name = "carried"}
-        : !part -> !future
-    %w3 = commsched.wait %f3 : !future
-    %f4 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-        {commsched.name = "scattered"} : !whole -> !commsched.future<!part>
-    %w4 = commsched.wait %f4 : !commsched.future<!part>
+    $run(%w1 = all_gather %padded on @g dim(0) {commsched.name = "padded"} : tensor<8xf32> -> tensor<32xf32>)
+    $run(%w2 = all_gather %cast on @g dim(0) {commsched.name = "outside"} : tensor<3x4xbf16> -> tensor<12x4xbf16>)
+    $run(%w3 = all_gather %it on @g dim(0) {commsched.name = "carried"} : !part -> !whole)
+    $run(%w4 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "scattered"} : !whole -> !part)
     scf.yield %w4 : !part
   }
   return %r : !part
@@ -71,9 +65,7 @@ func.func @held(%p: !part {commsched.role = "parameter"},
   %carried = scf.for %i = %n to %n step %n iter_args(%it = %p) -> !part {
     scf.yield %it : !part
   }
-  %f0 = commsched.all_gather %carried on @g dim(0)
-      {commsched.name = "carried_on"} : !part -> !future
-  %w0 = commsched.wait %f0 : !future
+  $run(%w0 = all_gather %carried on @g dim(0) {commsched.name = "carried_on"} : !part -> !whole)
 
   %computed = scf.if %c -> !part {
     %mm = commsched.compute "mm"(%p) {flops = 1.0e9} : (!part) -> !part
@@ -81,22 +73,16 @@ func.func @held(%p: !part {commsched.role = "parameter"},
   } else {
     scf.yield %p : !part
   } {commsched.name = "computes"}
-  %f1 = commsched.all_gather %computed on @g dim(0)
-      {commsched.name = "computed"} : !part -> !future
-  %w1 = commsched.wait %f1 : !future
+  $run(%w1 = all_gather %computed on @g dim(0) {commsched.name = "computed"} : !part -> !whole)
 
   %either = scf.if %c -> !part {
     scf.yield %q : !part
   } else {
     scf.yield %p : !part
   } {commsched.name = "selects"}
-  %f2 = commsched.all_gather %either on @g dim(0) {commsched.name = "either"}
-      : !part -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = all_gather %either on @g dim(0) {commsched.name = "either"} : !part -> !whole)
 
-  %f3 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "captured"} : !whole -> !commsched.future<!part>
-  %w3 = commsched.wait %f3 : !commsched.future<!part>
+  $run(%w3 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "captured"} : !whole -> !part)
   %generated = tensor.generate {
   ^bb0(%i: index):
     %e = tensor.extract %w3[%i] : !part
@@ -105,25 +91,17 @@ func.func @held(%p: !part {commsched.role = "parameter"},
     tensor.yield %s : f32
   } : !part
 
-  %f4 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "branched"} : !whole -> !commsched.future<!part>
-  %w4 = commsched.wait %f4 : !commsched.future<!part>
+  $run(%w4 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "branched"} : !whole -> !part)
   %branch = scf.if %c -> !part {
-    %f5 = commsched.all_reduce %w4 on @g reduction(sum)
-        {commsched.name = "inner"} : !part -> !commsched.future<!part>
-    %w5 = commsched.wait %f5 : !commsched.future<!part>
+    $run(%w5 = all_reduce %w4 on @g reduction(sum) {commsched.name = "inner"} : !part -> !part)
     scf.yield %w5 : !part
   } else {
     scf.yield %p : !part
   }
 
-  %f6 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "also_branched"} : !whole -> !commsched.future<!part>
-  %w6 = commsched.wait %f6 : !commsched.future<!part>
+  $run(%w6 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "also_branched"} : !whole -> !part)
   scf.if %c {
-    %f7 = commsched.all_reduce %w6 on @g reduction(sum)
-        {commsched.name = "dead"} : !part -> !commsched.future<!part>
-    %w7 = commsched.wait %f7 : !commsched.future<!part>
+    $run(%w7 = all_reduce %w6 on @g reduction(sum) {commsched.name = "dead"} : !part -> !part)
   }
   return %generated, %branch, %w6 : !part, !part, !part
 }
@@ -141,19 +119,11 @@ func.func @held(%p: !part {commsched.role = "parameter"},
 // REMARK: 'passed_on': gathers a value from outside of its block
 func.func @blocks(%p: !part {commsched.role = "parameter"},
                   %a: !whole) -> (!part, !part) {
-  %f0 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "first"} : !whole -> !commsched.future<!part>
-  %w0 = commsched.wait %f0 : !commsched.future<!part>
+  $run(%w0 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "first"} : !whole -> !part)
   cf.br ^bb1(%p : !part)
 ^bb1(%b: !part):
-  %f1 = commsched.all_gather %p on @g dim(0) {commsched.name = "argument"}
-      : !part -> !future
-  %w1 = commsched.wait %f1 : !future
-  %f2 = commsched.all_gather %b on @g dim(0) {commsched.name = "passed_on"}
-      : !part -> !future
-  %w2 = commsched.wait %f2 : !future
-  %f3 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "last"} : !whole -> !commsched.future<!part>
-  %w3 = commsched.wait %f3 : !commsched.future<!part>
+  $run(%w1 = all_gather %p on @g dim(0) {commsched.name = "argument"} : !part -> !whole)
+  $run(%w2 = all_gather %b on @g dim(0) {commsched.name = "passed_on"} : !part -> !whole)
+  $run(%w3 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "last"} : !whole -> !part)
   return %w0, %w3 : !part, !part
 }

@@ -1,7 +1,11 @@
-// RUN: commsched-opt %s --test-commsched-annotate-fsdp --allow-unregistered-dialect \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp --allow-unregistered-dialect \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // A scatter of gradients is one whose result goes into the function's results
 // and nowhere else, through operations of one operand.
@@ -64,61 +68,43 @@ func.func @scattered(%a: !gradient) -> (!t, !t, !t, tensor<2x2xbf16>,
 // REMARK-SAME: GradientScatters=0, ParameterGathers=1
 func.func @others(%p: !t, %a: !gradient, %old: !t, %memory: memref<4xf32>)
     -> (!t, !t, !t, !t, !t, !t) {
-  %f = commsched.all_gather %p on @g dim(0) {commsched.name = "fsdp"}
-      : !t -> !commsched.future<!gradient>
-  %w = commsched.wait %f : !commsched.future<!gradient>
+  $run(%w = all_gather %p on @g dim(0) {commsched.name = "fsdp"} : !t -> !gradient)
   // CHECK-NOT: gradient_scatter
 
-  %f0 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "accumulated"} : !gradient -> !future
-  %w0 = commsched.wait %f0 : !future
+  $run(%w0 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "accumulated"} : !gradient -> !t)
   %sum = commsched.compute "aten.add"(%old, %w0) : (!t, !t) -> !t
   // REMARK: Missed] NotFsdp | Category:commsched | Function=others
   // REMARK-SAME: commsched.reduce_scatter 'accumulated': what it scatters goes to aten.add
 
   // The first of two other users is named, though the list of uses is the
   // other way round.
-  %f1 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "also_used"} : !gradient -> !future
-  %w1 = commsched.wait %f1 : !future
+  $run(%w1 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "also_used"} : !gradient -> !t)
   %view = commsched.compute "aten.view"(%w1) {alias = 0 : i64} : (!t) -> !t
   %norm = commsched.compute "aten.dot"(%view, %old) : (!t, !t) -> tensor<f32>
   %late = commsched.compute "aten.add"(%w1, %old) : (!t, !t) -> !t
   // REMARK: 'also_used': what it scatters goes to aten.dot
 
-  %f2 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "unused"} : !gradient -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "unused"} : !gradient -> !t)
   // REMARK: 'unused': nobody uses what it scatters
 
-  %f4 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "expensive"} : !gradient -> !future
-  %w4 = commsched.wait %f4 : !future
+  $run(%w4 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "expensive"} : !gradient -> !t)
   %long = commsched.compute "long"(%w4) {flops = 1.0e9} : (!t) -> !t
   // REMARK: 'expensive': what it scatters goes to long
 
-  %f5 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "stored"} : !gradient -> !future
-  %w5 = commsched.wait %f5 : !future
+  $run(%w5 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "stored"} : !gradient -> !t)
   bufferization.materialize_in_destination %w5 in writable %memory
       : (!t, memref<4xf32>) -> ()
   // REMARK: 'stored': what it scatters goes to bufferization.materialize_in_destination
 
-  %f6 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "unknown"} : !gradient -> !future
-  %w6 = commsched.wait %f6 : !future
+  $run(%w6 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "unknown"} : !gradient -> !t)
   %foreign = "foreign.cast"(%w6) : (!t) -> !t
   // REMARK: 'unknown': what it scatters goes to foreign.cast
 
-  %f7 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "random"} : !gradient -> !future
-  %w7 = commsched.wait %f7 : !future
+  $run(%w7 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "random"} : !gradient -> !t)
   %rounded = commsched.compute "stochastic_rounding"(%w7) {random} : (!t) -> !t
   // REMARK: 'random': what it scatters goes to stochastic_rounding
 
-  %f8 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "parts"} : !gradient -> !future
-  %w8 = commsched.wait %f8 : !future
+  $run(%w8 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "parts"} : !gradient -> !t)
   %parts:2 = commsched.compute "aten.split"(%w8) {alias = 0 : i64}
       : (!t) -> (tensor<2xf32>, tensor<2xf32>)
   %first = commsched.compute "first"(%parts#0, %old)
@@ -136,8 +122,6 @@ func.func @others(%p: !t, %a: !gradient, %old: !t, %memory: memref<4xf32>)
 // CHECK-LABEL: func.func @another_group(
 // CHECK: fsdp = "gradient_scatter"
 func.func @another_group(%a: tensor<8xf32> {commsched.role = "tangent"}) -> !t {
-  %f = commsched.reduce_scatter %a on @h reduction(sum) dim(0)
-      : tensor<8xf32> -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = reduce_scatter %a on @h reduction(sum) dim(0) : tensor<8xf32> -> !t)
   return %w : !t
 }

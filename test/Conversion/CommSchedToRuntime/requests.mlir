@@ -1,5 +1,9 @@
-// RUN: commsched-opt %s --split-input-file --test-convert-commsched-to-requests \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --split-input-file --test-convert-commsched-to-requests \
 // RUN:   | FileCheck %s
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // What each collective becomes. Where parts along a dimension other than the
 // first are cut or joined, copies make them contiguous.
@@ -15,10 +19,7 @@ commsched.group @g size(4)
 // CHECK: %[[V:.*]] = commsched_rt.wait %[[R]] ins(%{{.*}} : tensor<2x6xf32>) outs(%[[B]] : tensor<8x6xf32>) -> tensor<8x6xf32>
 // CHECK: return %[[V]]
 func.func @gather_rows(%x: tensor<2x6xf32>) -> tensor<8x6xf32> {
-  %f = commsched.all_gather %x on @g dim(0)
-      {commsched.name = "mine", commsched.runtime_ns = 77 : i64}
-      : tensor<2x6xf32> -> !commsched.future<tensor<8x6xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<8x6xf32>>
+  $run(%r = all_gather %x on @g dim(0) {commsched.name = "mine", commsched.runtime_ns = 77 : i64} : tensor<2x6xf32> -> tensor<8x6xf32>)
   return %r : tensor<8x6xf32>
 }
 
@@ -29,9 +30,7 @@ func.func @gather_rows(%x: tensor<2x6xf32>) -> tensor<8x6xf32> {
 // CHECK: commsched_rt.copy ins(%[[V]] : tensor<48xf16>) outs(%{{.*}} : tensor<2x24xf16>)
 // CHECK-SAME: {overwrites, repeat = 4 : i64, row_elements = 12 : i64, rows = 2 : i64, source = array<i64: 0, 12, 24>, target = array<i64: 0, 48, 12>}
 func.func @gather_columns(%x: tensor<2x6xf16>) -> tensor<2x24xf16> {
-  %f = commsched.all_gather %x on @g dim(1)
-      : tensor<2x6xf16> -> !commsched.future<tensor<2x24xf16>>
-  %r = commsched.wait %f : !commsched.future<tensor<2x24xf16>>
+  $run(%r = all_gather %x on @g dim(1) : tensor<2x6xf16> -> tensor<2x24xf16>)
   return %r : tensor<2x24xf16>
 }
 
@@ -40,9 +39,7 @@ func.func @gather_columns(%x: tensor<2x6xf16>) -> tensor<2x24xf16> {
 // CHECK-NOT: commsched_rt.copy
 // CHECK: return
 func.func @gather_columns_of_one_row(%x: tensor<1x6xf16>) -> tensor<1x24xf16> {
-  %f = commsched.all_gather %x on @g dim(1)
-      : tensor<1x6xf16> -> !commsched.future<tensor<1x24xf16>>
-  %r = commsched.wait %f : !commsched.future<tensor<1x24xf16>>
+  $run(%r = all_gather %x on @g dim(1) : tensor<1x6xf16> -> tensor<1x24xf16>)
   return %r : tensor<1x24xf16>
 }
 
@@ -52,9 +49,7 @@ func.func @gather_columns_of_one_row(%x: tensor<1x6xf16>) -> tensor<1x24xf16> {
 // CHECK: commsched_rt.start "reduce_scatter" {{.*}} ins(%[[P]] : tensor<24xf32>) outs(%{{.*}} : tensor<3x2xf32>)
 // CHECK-SAME: reduction = 1
 func.func @scatter_columns(%x: tensor<3x8xf32>) -> tensor<3x2xf32> {
-  %f = commsched.reduce_scatter %x on @g reduction(avg) dim(1)
-      : tensor<3x8xf32> -> !commsched.future<tensor<3x2xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<3x2xf32>>
+  $run(%r = reduce_scatter %x on @g reduction(avg) dim(1) : tensor<3x8xf32> -> tensor<3x2xf32>)
   return %r : tensor<3x2xf32>
 }
 
@@ -67,9 +62,7 @@ func.func @scatter_columns(%x: tensor<3x8xf32>) -> tensor<3x2xf32> {
 // CHECK: %[[V:.*]] = commsched_rt.wait
 // CHECK-NEXT: return %[[V]]
 func.func @transpose_parts(%x: tensor<2x8xi8>) -> tensor<8x2xi8> {
-  %f = commsched.all_to_all %x on @g split_dim(1) concat_dim(0)
-      : tensor<2x8xi8> -> !commsched.future<tensor<8x2xi8>>
-  %r = commsched.wait %f : !commsched.future<tensor<8x2xi8>>
+  $run(%r = all_to_all %x on @g split_dim(1) concat_dim(0) : tensor<2x8xi8> -> tensor<8x2xi8>)
   return %r : tensor<8x2xi8>
 }
 
@@ -82,10 +75,7 @@ func.func @transpose_parts(%x: tensor<2x8xi8>) -> tensor<8x2xi8> {
 // CHECK: commsched_rt.wait
 // CHECK: commsched_rt.copy {{.*}}repeat = 4
 func.func @uneven_columns(%x: tensor<2x6xi8>) -> tensor<2x4xi8> {
-  %f = commsched.all_to_all %x on @g split_dim(1) concat_dim(1)
-      input_splits([1, 0, 3, 2])
-      : tensor<2x6xi8> -> !commsched.future<tensor<2x4xi8>>
-  %r = commsched.wait %f : !commsched.future<tensor<2x4xi8>>
+  $run(%r = all_to_all %x on @g split_dim(1) concat_dim(1) input_splits([1, 0, 3, 2]) : tensor<2x6xi8> -> tensor<2x4xi8>)
   return %r : tensor<2x4xi8>
 }
 
@@ -100,13 +90,8 @@ func.func @uneven_columns(%x: tensor<2x6xi8>) -> tensor<2x4xi8> {
 // CHECK: commsched_rt.barrier "barrier_4" on @g
 func.func @others(%x: tensor<4xf32>)
     -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-  %f = commsched.broadcast %x on @g root(2)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %p = commsched.permute %x on @g
-      pairs(dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %q = commsched.wait %p : !commsched.future<tensor<4xf32>>
+  $run(%r = broadcast %x on @g root(2) : tensor<4xf32> -> tensor<4xf32>)
+  $run(%q = permute %x on @g pairs(dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>) : tensor<4xf32> -> tensor<4xf32>)
   %s = commsched.send %x on @g to(1) tag(7) : tensor<4xf32> -> !commsched.future
   commsched.wait %s : !commsched.future
   %t = commsched.recv on @g from(0) tag(7) : !commsched.future<tensor<4xf32>>
@@ -275,11 +260,7 @@ func.func @split_values_and_lists(%x: tensor<10x4xf32>, %y: tensor<10xi8>,
 // CHECK: %[[E2:.*]] = tensor.empty() : tensor<2x6xf32>
 // CHECK: commsched_rt.start "reload" "reload_1" ins(%[[H]] : tensor<2x6xf32, #commsched.host>) outs(%[[E2]] : tensor<2x6xf32>)
 func.func @transfers(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
-  %f = commsched.offload %x {commsched.name = "saved"}
-      : tensor<2x6xf32> -> !commsched.future<tensor<2x6xf32, #commsched.host>>
-  %h = commsched.wait %f : !commsched.future<tensor<2x6xf32, #commsched.host>>
-  %g = commsched.reload %h
-      : tensor<2x6xf32, #commsched.host> -> !commsched.future<tensor<2x6xf32>>
-  %r = commsched.wait %g : !commsched.future<tensor<2x6xf32>>
+  $run(%h = offload %x {commsched.name = "saved"} : tensor<2x6xf32> -> tensor<2x6xf32, #commsched.host>)
+  $run(%r = reload %h : tensor<2x6xf32, #commsched.host> -> tensor<2x6xf32>)
   return %r : tensor<2x6xf32>
 }
