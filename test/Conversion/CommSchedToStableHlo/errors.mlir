@@ -2,80 +2,70 @@
 
 // RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics --convert-commsched-to-stablehlo
 
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
+
 commsched.group @g size(2)
-func.func @sends(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'commsched.send' op has no form in StableHLO: StableHLO's send and recv are ordered by tokens, which are not known here}}
-  %f = commsched.send %x on @g to(1) : tensor<4xf32> -> !commsched.future
-  commsched.wait %f : !commsched.future
+func.func @row(%x: tensor<4xf32>, %i: tensor<4xi32>, %any: tensor<?xf32>, %m: tensor<4x4xf32>,
+               %s: tensor<2xi64>, %l: tensor<2xi32>, %b: tensor<9x4xf32>, %p: memref<4xf32>) {
+  ROW
   return
 }
 
 // -----
 
-commsched.group @g size(2)
-ROW
+$error('commsched.send' op has no form in StableHLO: StableHLO's send and recv are ordered by tokens, which are not known here)
+%f = commsched.send %x on @g to(1) : tensor<4xf32> -> !commsched.future
+commsched.wait %f : !commsched.future
+$error('commsched.barrier' op has no form in StableHLO: programs of StableHLO are ordered by their data only)
+commsched.barrier on @g
+$error('commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only)
+$run(%y = all_to_all %i on @g split_dim(0) concat_dim(0) input_splits([1, 3]) output_splits([2, 3]) : tensor<4xi32> -> tensor<5xi32>)
+$error('commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only)
+$run(%y = all_to_all %i on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<2xi64>) output_splits(%s : tensor<2xi64>) : tensor<4xi32> -> tensor<?xi32>)
+$error('commsched.rank' op has no form in StableHLO: StableHLO knows a device's number, but not its place in a group)
+%me = commsched.rank on @g : index
+$error('commsched.ragged_all_to_all' op has no form in StableHLO: it is a custom call of XLA, whose configuration is not known)
+$run(%y = ragged_all_to_all %m on @g send(%l, %l) at(%l) receive(%l) into %b : tensor<4x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> into tensor<9x4xf32> -> tensor<9x4xf32>)
+$error('commsched.all_reduce' op has no form in StableHLO: an average of tensors of dynamic shape is not divided here)
+$run(%y = all_reduce %any on @g reduction(avg) : tensor<?xf32> -> tensor<?xf32>)
+$error('commsched.chunk_cat' op has no form in StableHLO: 'tensor<?xf32>' has a dynamic size)
+%y = commsched.chunk_cat %any on @g : tensor<?xf32> -> tensor<?xf32>
+$error('commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has 1 : i64)
+$run(%y = all_gather %m on @g dim(0) {stablehlo.properties = {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4x4xf32> -> tensor<8x4xf32>)
+$error('commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has none)
+$run(%y = all_gather %m on @g dim(0) {stablehlo.properties = {}} : tensor<4x4xf32> -> tensor<8x4xf32>)
+$error('commsched.compute' op has no form in StableHLO: what the operator computes is not known)
+%y = commsched.compute "mine"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+$error('commsched.fsdp_copy' op has no form in StableHLO: it works on memory, and programs of StableHLO on values)
+commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
 
 // -----
 
-func.func @barrier() {
-  // expected-error @+1 {{'commsched.barrier' op has no form in StableHLO: programs of StableHLO are ordered by their data only}}
-  commsched.barrier on @g
-  return
+module attributes {$devices} {
+  // expected-note @+1 {{the group is declared here}}
+  commsched.group @g $group
+  func.func @row(%x: tensor<4xf32>) {
+    ROW
+    $run(%y = all_reduce %x on @g reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
+    return
+  }
 }
 
-func.func @uneven(%x: tensor<4xi32>) -> tensor<5xi32> {
-  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
-  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits([1, 3]) output_splits([2, 3]) : tensor<4xi32> -> !commsched.future<tensor<5xi32>>
-  %y = commsched.wait %f : !commsched.future<tensor<5xi32>>
-  return %y : tensor<5xi32>
-}
+// -----
 
-func.func @splits_of_values(%x: tensor<4xi32>, %s: tensor<2xi64>) -> tensor<?xi32> {
-  // expected-error @+1 {{'commsched.all_to_all' op has no form in StableHLO: StableHLO's all_to_all has equal parts only}}
-  %f = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<2xi64>) output_splits(%s : tensor<2xi64>) : tensor<4xi32> -> !commsched.future<tensor<?xi32>>
-  %y = commsched.wait %f : !commsched.future<tensor<?xi32>>
-  return %y : tensor<?xi32>
-}
-
-func.func @rank() -> index {
-  // expected-error @+1 {{'commsched.rank' op has no form in StableHLO: StableHLO knows a device's number, but not its place in a group}}
-  %me = commsched.rank on @g : index
-  return %me : index
-}
-
-func.func @ragged(%x: tensor<8x4xf32>, %l: tensor<2xi32>, %b: tensor<9x4xf32>) -> tensor<9x4xf32> {
-  // expected-error @+1 {{'commsched.ragged_all_to_all' op has no form in StableHLO: it is a custom call of XLA, whose configuration is not known}}
-  %f = commsched.ragged_all_to_all %x on @g send(%l, %l) at(%l) receive(%l) into %b : tensor<8x4xf32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32>, tensor<2xi32> into tensor<9x4xf32> -> !commsched.future<tensor<9x4xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<9x4xf32>>
-  return %r : tensor<9x4xf32>
-}
-
-func.func @dynamic_average(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{'commsched.all_reduce' op has no form in StableHLO: an average of tensors of dynamic shape is not divided here}}
-  %f = commsched.all_reduce %x on @g reduction(avg) : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<?xf32>>
-  return %y : tensor<?xf32>
-}
-
-func.func @dynamic_copy(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error @+1 {{'commsched.chunk_cat' op has no form in StableHLO: 'tensor<?xf32>' has a dynamic size}}
-  %b = commsched.chunk_cat %x on @g : tensor<?xf32> -> tensor<?xf32>
-  return %b : tensor<?xf32>
-}
-
-func.func @other_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has 1 : i64}}
-  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
-  return %y : tensor<8x4xf32>
-}
-
-func.func @no_dimension(%x: tensor<4x4xf32>) -> tensor<8x4xf32> {
-  // expected-error @+1 {{'commsched.all_gather' op needs 'all_gather_dim' of 0 : i64, but 'stablehlo.properties' has none}}
-  %f = commsched.all_gather %x on @g dim(0) {stablehlo.properties = {}} : tensor<4x4xf32> -> !commsched.future<tensor<8x4xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<8x4xf32>>
-  return %y : tensor<8x4xf32>
-}
+$error('commsched.all_reduce' op cannot list the members of its group: the module has neither 'mhlo.num_replicas' nor 'mhlo.num_partitions')
+LET $devices
+LET $group size(2)
+$error('commsched.all_reduce' op cannot list the members of its group: the module's 6 device(s) are no multiple of 2 x 2 ranks)
+LET $devices mhlo.num_replicas = 6 : i32
+LET $group size(2) stride(2)
+$error(the module's 6 device(s) are no multiple of 4294967296 x 4294967296 ranks)
+LET $devices mhlo.num_replicas = 6 : i32
+LET $group size(4294967296) stride(4294967296)
+$error(the module's 4611686014132420609 devices are more than 16777216)
+LET $devices mhlo.num_replicas = 2147483647 : i32, mhlo.num_partitions = 2147483647 : i32
+LET $group size(1)
 
 // -----
 
@@ -83,71 +73,15 @@ ROW
 
 // -----
 
-func.func @compute(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'commsched.compute' op has no form in StableHLO: what the operator computes is not known}}
-  %y = commsched.compute "mine"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  return %y : tensor<4xf32>
-}
-
-func.func @memory(%x: tensor<4xf32>, %m: memref<4xf32>) {
-  // expected-error @+1 {{'commsched.fsdp_copy' op has no form in StableHLO: it works on memory, and programs of StableHLO on values}}
-  commsched.fsdp_copy %x into %m : tensor<4xf32>, memref<4xf32>
-  return
-}
-
-// expected-note @+1 {{the group is declared here}}
-commsched.group @g size(2)
-func.func @unknown_devices(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{'commsched.all_reduce' op cannot list the members of its group: the module has neither 'mhlo.num_replicas' nor 'mhlo.num_partitions'}}
-  %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  return %y : tensor<4xf32>
-}
-
-module attributes {mhlo.num_replicas = 6 : i32} {
-  // expected-note @+1 {{the group is declared here}}
-  commsched.group @g size(2) stride(2)
-  func.func @no_multiple(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error @+1 {{'commsched.all_reduce' op cannot list the members of its group: the module's 6 device(s) are no multiple of 2 x 2 ranks}}
-    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
-    return %y : tensor<4xf32>
-  }
-}
-
-module attributes {mhlo.num_replicas = 6 : i32} {
-  // expected-note @+1 {{the group is declared here}}
-  commsched.group @g size(4294967296) stride(4294967296)
-  func.func @overflow(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error @+1 {{the module's 6 device(s) are no multiple of 4294967296 x 4294967296 ranks}}
-    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
-    return %y : tensor<4xf32>
-  }
-}
-
-module attributes {mhlo.num_replicas = 2147483647 : i32, mhlo.num_partitions = 2147483647 : i32} {
-  // expected-note @+1 {{the group is declared here}}
-  commsched.group @g size(1)
-  func.func @many(%x: tensor<4xf32>) -> tensor<4xf32> {
-    // expected-error @+1 {{the module's 4611686014132420609 devices are more than 16777216}}
-    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
-    return %y : tensor<4xf32>
-  }
-}
-
-// expected-error @+1 {{'mhlo.num_replicas' must be a number from 1 to 2147483647, not 0 : i32}}
-module attributes {mhlo.num_replicas = 0 : i32} {
-}
+$error('mhlo.num_replicas' must be a number from 1 to 2147483647, not 0 : i32)
+module attributes {mhlo.num_replicas = 0 : i32} {}
 
 module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 2 : i32} {
   commsched.group @g size(4)
-  func.func @both(%x: tensor<4xf32>) -> tensor<4xf32> {
+  func.func @both(%x: tensor<4xf32>) {
     // expected-error @+1 {{'commsched.permute' op has no form in StableHLO: the module has 2 replicas of 2 partitions, and this collective cannot be among both}}
-    %f = commsched.permute %x on @g pairs(dense<[[0, 3]]> : tensor<1x2xi64>) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
-    return %y : tensor<4xf32>
+    $run(%y = permute %x on @g pairs(dense<[[0, 3]]> : tensor<1x2xi64>) : tensor<4xf32> -> tensor<4xf32>)
+    return
   }
 }
 
@@ -163,12 +97,11 @@ module attributes {mhlo.num_replicas = 2 : i32} {
 
 module attributes {mhlo.num_replicas = 2 : i32} {
   commsched.group @g size(2)
-  func.func @undefined() -> tensor<4xf32> {
+  func.func @undefined() {
     // expected-error @+1 {{'tensor.empty' op has no form in StableHLO: an undefined value is used}}
     %x = tensor.empty() : tensor<4xf32>
-    %f = commsched.all_reduce %x on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %y = commsched.wait %f : !commsched.future<tensor<4xf32>>
-    return %y : tensor<4xf32>
+    $run(%y = all_reduce %x on @g reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
+    return
   }
 }
 

@@ -39,26 +39,17 @@ func.func @huge_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2)
-ROW
+func.func @row(%x: tensor<8xf32>, %y: tensor<3xf32>) {
+  ROW
+  return
+}
 
 // -----
 
-func.func @negative_root(%x: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@below {{'shard.broadcast' op has the coordinate -1 in 'root', which is not in [0, 2)}}
-  %0 = shard.broadcast %x on @grid grid_axes = [0] root = [-1]
-      : (tensor<8xf32>) -> tensor<8xf32>
-  return %0 : tensor<8xf32>
-}
-
-func.func @uneven_parts(%x: tensor<3xf32>) -> tensor<3xf32> {
-  // expected-error@below {{'shard.all_to_all' op cuts dimension 0 of 'tensor<3xf32>' into 2 parts, which does not divide 3}}
-  %0 = shard.all_to_all %x on @grid grid_axes = [0]
-      split_axis = 0 concat_axis = 0 : tensor<3xf32> -> tensor<3xf32>
-  // expected-error@below {{'shard.all_to_all' op has split_axis 1, which is no dimension of 'tensor<3xf32>'}}
-  %1 = shard.all_to_all %0 on @grid grid_axes = [0]
-      split_axis = 1 concat_axis = 1 : tensor<3xf32> -> tensor<3xf32>
-  return %1 : tensor<3xf32>
-}
+$error('shard.broadcast' op has the coordinate -1 in 'root', which is not in [0, 2))
+%0 = shard.broadcast %x on @grid grid_axes = [0] root = [-1] : (tensor<8xf32>) -> tensor<8xf32>
+$error('shard.all_to_all' op cuts dimension 0 of 'tensor<3xf32>' into 2 parts, which does not divide 3)
+%0 = shard.all_to_all %y on @grid grid_axes = [0] split_axis = 0 concat_axis = 0 : tensor<3xf32> -> tensor<3xf32>
 
 // -----
 
@@ -112,57 +103,9 @@ func.func @neighbours(%i: index) {
 // -----
 
 shard.grid @grid(shape = 2)
-ROW
 
-// -----
-
-func.func @dynamic_tensor(%x: tensor<?xf32>) -> tensor<?xf32> {
-  // expected-error@below {{'shard.all_gather' op cannot be converted: 'tensor<?xf32>' has a dynamic size}}
-  %0 = shard.all_gather %x on @grid grid_axes = [0] gather_axis = 0
-      : tensor<?xf32> -> tensor<?xf32>
-  return %0 : tensor<?xf32>
-}
-
-func.func @buffer(%x: memref<8xf32>) -> memref<8xf32> {
-  // expected-error@below {{'shard.all_reduce' op cannot be converted: 'memref<8xf32>' is a buffer, and commsched's collectives work on tensors; convert before bufferization}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0]
-      : memref<8xf32> -> memref<8xf32>
-  return %0 : memref<8xf32>
-}
-
-// Every operation that cannot be converted is reported.
-func.func @several(%x: tensor<8xi32>, %c: tensor<8xcomplex<f32>>)
-    -> (tensor<8xi32>, tensor<8xf64>) {
-  // expected-error@below {{'shard.all_reduce' op cannot be converted: a generic reduction does not say how elements are combined}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0] reduction = generic
-      : tensor<8xi32> -> tensor<8xi32>
-  // expected-error@below {{'shard.all_reduce' op cannot be converted: arith has no cast from 'complex<f32>' to 'f64', the type in which to accumulate}}
-  %1 = shard.all_reduce %c on @grid grid_axes = [0]
-      : tensor<8xcomplex<f32>> -> tensor<8xf64>
-  return %0, %1 : tensor<8xi32>, tensor<8xf64>
-}
-
-// What a type can be combined by, the start says.
-func.func @illegal_reduction(%x: tensor<8xi32>) -> tensor<8xi32> {
-  // expected-error@below {{'commsched.all_reduce' op reduction(avg)}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0] reduction = average
-      : tensor<8xi32> -> tensor<8xi32>
-  return %0 : tensor<8xi32>
-}
-
-// Casts of arith have no integers with a sign in their type.
-func.func @unsigned(%x: tensor<8xui8>) -> tensor<8xui32> {
-  // expected-error@below {{'shard.all_reduce' op cannot be converted: arith has no cast from 'ui8' to 'ui32', the type in which to accumulate}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0]
-      : tensor<8xui8> -> tensor<8xui32>
-  return %0 : tensor<8xui32>
-}
-
-// -----
-
-shard.grid @grid(shape = 2)
-
-func.func @row(%x: tensor<8xf32>, %r: index) {
+func.func @row(%x: tensor<8xf32>, %y: tensor<3xf32>, %r: index, %any: tensor<?xf32>, %m: memref<8xf32>,
+               %i: tensor<8xi32>, %c: tensor<8xcomplex<f32>>, %u: tensor<8xui8>) {
   ROW
   return
 }
@@ -172,6 +115,23 @@ func.func @row(%x: tensor<8xf32>, %r: index) {
   %s = shard.sharding @grid split_axes = [[0]] : !shard.sharding
   // expected-error@below {{'shard.shard' op annotates a program that is not partitioned; run --pass-pipeline='builtin.module(func.func(sharding-propagation,shard-partition),convert-shard-to-commsched)' instead}}
   %0 = shard.shard %x to %s : tensor<8xf32>
+
+$error('shard.all_to_all' op has split_axis 1, which is no dimension of 'tensor<3xf32>')
+%0 = shard.all_to_all %y on @grid grid_axes = [0] split_axis = 1 concat_axis = 1 : tensor<3xf32> -> tensor<3xf32>
+$error('shard.all_gather' op cannot be converted: 'tensor<?xf32>' has a dynamic size)
+%0 = shard.all_gather %any on @grid grid_axes = [0] gather_axis = 0 : tensor<?xf32> -> tensor<?xf32>
+$error('shard.all_reduce' op cannot be converted: 'memref<8xf32>' is a buffer, and commsched's collectives work on tensors; convert before bufferization)
+%0 = shard.all_reduce %m on @grid grid_axes = [0] : memref<8xf32> -> memref<8xf32>
+$error('shard.all_reduce' op cannot be converted: arith has no cast from 'complex<f32>' to 'f64', the type in which to accumulate)
+%0 = shard.all_reduce %c on @grid grid_axes = [0] : tensor<8xcomplex<f32>> -> tensor<8xf64>
+// Casts of arith have no integers with a sign in their type.
+$error('shard.all_reduce' op cannot be converted: arith has no cast from 'ui8' to 'ui32', the type in which to accumulate)
+%0 = shard.all_reduce %u on @grid grid_axes = [0] : tensor<8xui8> -> tensor<8xui32>
+// What a type can be combined by, the start says.
+$error('commsched.all_reduce' op reduction(avg))
+%0 = shard.all_reduce %i on @grid grid_axes = [0] reduction = average : tensor<8xi32> -> tensor<8xi32>
+$error('shard.all_reduce' op cannot be converted: a generic reduction does not say how elements are combined)
+%0 = shard.all_reduce %i on @grid grid_axes = [0] reduction = generic : tensor<8xi32> -> tensor<8xi32>
 
   // expected-error@below {{'shard.get_sharding' op has no counterpart in commsched}}
   %s = shard.get_sharding %x : tensor<8xf32> -> !shard.sharding
