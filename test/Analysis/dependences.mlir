@@ -1,6 +1,6 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --allow-unregistered-dialect --commsched-raise-comms \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %t.mlir -split-input-file --allow-unregistered-dialect \
+// RUN:   --commsched-raise-comms | FileCheck %t.mlir
 
 LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
   W = commsched.wait W.start : !commsched.future<T>
@@ -8,83 +8,78 @@ LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
 // What keeps operations in order beside SSA values. In every function the last
 // collective depends on the operation "leads", which therefore rises above all
 // that it need not follow: "free" shows that it moves, and what still stands
-// ahead of "leads" is there because of the rule that the function is named for.
+// ahead of "leads" is there because of the rule of the row.
+
+!t = tensor<4xf32>
+!memory = memref<4xf32>
+commsched.group @g size(4)
+commsched.group @h size(2)
+
+// CHECK-LABEL: func.func @row(
+func.func @row(%x: !t, %y: !t, %z: !t, %m: !memory, %c: i1) {
+  %free = commsched.compute "free"(%z) : (!t) -> !t
+  ROW
+  // CHECK-NEXT: compute "leads"
+  // CHECK-NEXT: commsched.all_reduce
+  // CHECK-NEXT: compute "free"
+  // CHECK-NEXT: commsched.wait
+  $run(%last = all_reduce %l on @h reduction(sum) : !t -> !t)
+  return
+}
+
+// -----
+
+// Who reads a value does so before it is written in place.
+// CHECK-NEXT: compute "reader"
+%r = commsched.compute "reader"(%x) : (!t) -> !t
+%l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
+// Who reads it behind that does so afterwards.
+// CHECK-NEXT: compute "add_"
+%a = commsched.compute "add_"(%x) {mutates = array<i64: 0>} : (!t) -> !t
+%l = commsched.compute "leads"(%x) : (!t) -> !t
+// The reader reads a view of a view of what the other one writes through another view.
+// CHECK-NEXT: compute "view1"
+// CHECK-NEXT: tensor.expand_shape
+// CHECK-NEXT: compute "view2"
+// CHECK-NEXT: compute "reader"
+%v1 = commsched.compute "view1"(%x) {alias = 0 : i64} : (!t) -> !t
+%v1b = tensor.expand_shape %v1 [[0, 1]] output_shape [2, 2] : !t into tensor<2x2xf32>
+%v2 = commsched.compute "view2"(%x) {alias = 0 : i64} : (!t) -> !t
+%r = commsched.compute "reader"(%v1b) : (tensor<2x2xf32>) -> !t
+%l = commsched.compute "leads"(%v2) {mutates = array<i64: 0>} : (!t) -> !t
+// The result of a choice may be either operand.
+// CHECK-NEXT: arith.select
+// CHECK-NEXT: compute "reader"
+%s = arith.select %c, %x, %y : !t
+%r = commsched.compute "reader"(%y) : (!t) -> !t
+%l = commsched.compute "leads"(%s) {mutates = array<i64: 0>} : (!t) -> !t
+// Who reads the buffer by its old name does so after the wait.
+// CHECK-NEXT: into
+// CHECK-NEXT: commsched.wait
+$run(%w = all_reduce %x on @g reduction(sum) into %y : !t into !t -> !t)
+%l = commsched.compute "leads"(%y) : (!t) -> !t
+// What is sent is not overwritten before the wait.
+// CHECK-NEXT: commsched.all_reduce
+// CHECK-NEXT: commsched.wait
+$run(%w = all_reduce %x on @g reduction(sum) : !t -> !t)
+%l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
+// Random numbers are drawn in the order of the program.
+// CHECK-NEXT: compute "dropout"
+%r = commsched.compute "dropout"(%x) {random} : (!t) -> !t
+%l = commsched.compute "leads"(%y) {random} : (!t) -> !t
+// An operator without results is there for its effect.
+// CHECK-NEXT: compute "print"
+commsched.compute "print"(%x) : (!t) -> ()
+%l = commsched.compute "leads"(%m) : (!memory) -> !t
+
+// -----
 
 !t = tensor<4xf32>
 !memory = memref<4xf32>
 !future = !commsched.future<!t>
 commsched.group @g size(4)
-commsched.group @h size(2)
 func.func private @unknown()
 func.func private @writes_argument(!t)
-
-// CHECK-LABEL: func.func @reader_before_write_in_place(
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @reader_before_write_in_place(%x: !t, %y: !t) {
-  %free = commsched.compute "free"(%y) : (!t) -> !t
-  %r = commsched.compute "reader"(%x) : (!t) -> !t
-  %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
-  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
-  return
-}
-
-// CHECK-LABEL: func.func @reader_after_write_in_place(
-// CHECK-NEXT: compute "add_"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @reader_after_write_in_place(%x: !t, %y: !t) {
-  %free = commsched.compute "free"(%y) : (!t) -> !t
-  %a = commsched.compute "add_"(%x) {mutates = array<i64: 0>} : (!t) -> !t
-  %l = commsched.compute "leads"(%x) : (!t) -> !t
-  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
-  return
-}
-
-// The reader reads a view of a view of what the other one writes through
-// another view.
-// CHECK-LABEL: func.func @write_through_views(
-// CHECK-NEXT: compute "view1"
-// CHECK-NEXT: tensor.expand_shape
-// CHECK-NEXT: compute "view2"
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @write_through_views(%x: !t, %y: !t) {
-  %v1 = commsched.compute "view1"(%x) {alias = 0 : i64} : (!t) -> !t
-  %v1b = tensor.expand_shape %v1 [[0, 1]] output_shape [2, 2]
-      : !t into tensor<2x2xf32>
-  %v2 = commsched.compute "view2"(%x) {alias = 0 : i64} : (!t) -> !t
-  %free = commsched.compute "free"(%y) : (!t) -> !t
-  %r = commsched.compute "reader"(%v1b) : (tensor<2x2xf32>) -> !t
-  %l = commsched.compute "leads"(%v2) {mutates = array<i64: 0>} : (!t) -> !t
-  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
-  return
-}
-
-// The result of a choice may be either operand.
-// CHECK-LABEL: func.func @write_through_a_choice(
-// CHECK-NEXT: arith.select
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @write_through_a_choice(%x: !t, %y: !t, %z: !t, %c: i1) {
-  %free = commsched.compute "free"(%z) : (!t) -> !t
-  %s = arith.select %c, %x, %y : !t
-  %r = commsched.compute "reader"(%y) : (!t) -> !t
-  %l = commsched.compute "leads"(%s) {mutates = array<i64: 0>} : (!t) -> !t
-  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
-  return
-}
 
 // A collective in place starts after the last reader of its buffer.
 // CHECK-LABEL: func.func @start_in_place_after_readers(
@@ -96,41 +91,6 @@ func.func @start_in_place_after_readers(%x: !t, %b: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   %r = commsched.compute "reader"(%b) : (!t) -> !t
   $run(%w = all_reduce %x on @g reduction(sum) into %b : !t into !t -> !t)
-  return
-}
-
-// Who reads the buffer by its old name does so after the wait.
-// CHECK-LABEL: func.func @reader_of_buffer_after_wait(
-// CHECK-NEXT: into
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @reader_of_buffer_after_wait(%x: !t, %b: !t) {
-  %f = commsched.all_reduce %x on @g reduction(sum) into %b
-      : !t into !t -> !future
-  %free = commsched.compute "free"(%x) : (!t) -> !t
-  %w = commsched.wait %f : !future
-  %l = commsched.compute "leads"(%b) : (!t) -> !t
-  $run(%w2 = all_reduce %l on @h reduction(sum) : !t -> !t)
-  return
-}
-
-// What is sent is not overwritten before the wait.
-// CHECK-LABEL: func.func @sent_value_is_overwritten_after_wait(
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @sent_value_is_overwritten_after_wait(%x: !t, %y: !t) {
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %free = commsched.compute "free"(%y) : (!t) -> !t
-  %w = commsched.wait %f : !future
-  %l = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
-  $run(%w2 = all_reduce %l on @h reduction(sum) : !t -> !t)
   return
 }
 
@@ -236,21 +196,6 @@ func.func @tensor_behind_a_memref(%x: !t, %y: !t) {
   return
 }
 
-// Random numbers are drawn in the order of the program.
-// CHECK-LABEL: func.func @random_numbers(
-// CHECK-NEXT: compute "dropout"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @random_numbers(%x: !t, %y: !t) {
-  %free = commsched.compute "free"(%x) : (!t) -> !t
-  %r = commsched.compute "dropout"(%x) {random} : (!t) -> !t
-  %l = commsched.compute "leads"(%y) {random} : (!t) -> !t
-  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
-  return
-}
-
 // A call may draw random numbers, write any memory and write its arguments.
 // CHECK-LABEL: func.func @calls(
 // CHECK-NEXT: compute "random"
@@ -267,21 +212,6 @@ func.func @calls(%x: !t, %y: !t, %m: !memory) {
   %t = commsched.compute "of_argument"(%x) : (!t) -> !t
   func.call @writes_argument(%x) : (!t) -> ()
   $run(%w = all_reduce %y on @g reduction(sum) : !t -> !t)
-  return
-}
-
-// An operator without results is there for its effect.
-// CHECK-LABEL: func.func @effects_keep_their_order(
-// CHECK-NEXT: compute "print"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
-func.func @effects_keep_their_order(%x: !t, %m: !memory) {
-  %free = commsched.compute "free"(%x) : (!t) -> !t
-  commsched.compute "print"(%x) : (!t) -> ()
-  %l = commsched.compute "leads"(%m) : (!memory) -> !t
-  $run(%w = all_reduce %l on @g reduction(sum) : !t -> !t)
   return
 }
 
