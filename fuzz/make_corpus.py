@@ -121,14 +121,16 @@ def read_parts(text):
 
 def list_modules():
     """Pairs of flags and modules."""
-    sys.path.insert(0, str(ROOT / "test/Equivalence/Inputs"))
+    sys.path[:0] = [str(ROOT / "test"), str(ROOT / "test/Equivalence/Inputs")]
+    import expand_rows
     import pass_runs
     spare = ["--" + run.name + (f"={run.options}" if run.options else "")
              for run in pass_runs.RUNS]
     for path in sorted((ROOT / "test").rglob("*.mlir")):
         text = path.read_text()
         runs = list(dict.fromkeys(read_flags(text)))[:MOST_RUNS]
-        for index, module in enumerate(read_parts(text)):
+        parts = "// -----\n".join(expand_rows.expand(text))
+        for index, module in enumerate(read_parts(parts)):
             if index == MOST_PARTS:
                 break
             # Every pass in turn, beside those that the test runs.
