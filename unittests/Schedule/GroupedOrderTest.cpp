@@ -195,6 +195,15 @@ TEST(GroupedOrder, PutsAGroupAtThePlaceOfItsAnchor) {
             (Order{1, 3, 0, 2, 4}));
 }
 
+TEST(GroupedOrder, LeavesOutNoGroupThatACycleOnlyPassesThrough) {
+  // {1, 2} stand together anyway, {0, 3} cannot.
+  TextProblem problem("a = 1; b = 1 a; c = 1 b; d = 1 c");
+  GroupedOrder result = sort(problem, {{{{0, 3}, 0}, {{1, 2}, 1}}, {}});
+  EXPECT_TRUE(result.conflicts[0]);
+  EXPECT_FALSE(result.conflicts[1]);
+  EXPECT_EQ(result.order, programOrder(problem));
+}
+
 TEST(GroupedOrder, RejectsBadConstraints) {
   TextProblem problem(repeat(3, "n$ = 1"));
   auto error = [&](const SoftConstraints &constraints) {

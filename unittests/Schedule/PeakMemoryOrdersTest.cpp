@@ -230,6 +230,12 @@ TEST(PeakMemoryOrders, TheFirstOfEqualsIsChosen) {
   EXPECT_EQ(choose(problem, {}), incoming);
 }
 
+TEST(PeakMemoryOrders, NoOperationReadsWhatItMakes) {
+  TextProblem problem("large = 1 -> 9; small = 1 use:small -> 8");
+  EXPECT_EQ(need(sortDepthFirst(problem)), (Order{1, 0}));
+  EXPECT_EQ(need(sortLeastPeakMemoryFirst(problem)), (Order{1, 0}));
+}
+
 TEST(PeakMemoryOrders, NothingToOrder) {
   TextProblem problem("x = arg 5");
   EXPECT_EQ(peaks(problem), (std::vector<int64_t>{5, 5, 5, 5}));
