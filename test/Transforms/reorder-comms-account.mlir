@@ -6,10 +6,6 @@
 // RUN: commsched-opt %s %{raise} > %t.raised
 // RUN: FileCheck %s --check-prefix=RAISED < %t.raised
 // RUN: commsched-opt %t.raised %{sink} | FileCheck %s --check-prefix=SUNK
-// RUN: commsched-opt %s %{raise} %{sink} --commsched-report=format=table \
-// RUN:   -o /dev/null | FileCheck %s --check-prefix=TABLE --strict-whitespace
-// RUN: commsched-opt %s %{raise} %{sink} --commsched-report=format=json \
-// RUN:   -o /dev/null | FileCheck %s --check-prefix=JSON
 
 // Without the knob nothing is written.
 // RUN: commsched-opt %s --commsched-reorder-comms-preserving-peak-memory=memory-budget=209 \
@@ -23,7 +19,7 @@
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // What became of each collective is told on its start by one pass, on its wait
-// by the other, and the report makes a table of both.
+// by the other.
 
 commsched.group @g size(2)
 
@@ -35,13 +31,6 @@ commsched.group @g size(2)
 // SUNK-LABEL: func.func @step(
 // SUNK: commsched.all_reduce {{.*}}commsched.reorder_info = {{.*}}"commsched-reorder-comms-preserving-peak-memory"}
 // SUNK: commsched.wait {{.*}}commsched.reorder_info = {comm_ns = 40 : i64, compute_ns = 45 : i64, exposed_after_ns = -5 : i64, exposed_before_ns = 25 : i64, grouped = 0 : i64, limiting_factor = "nothing", moves = 1 : i64, moves_info = "+last", overlap_info = "+last[30]+small[15]->C[commsched.all_reduce 'ar']", pass = "commsched-sink-waits-iterative"}
-//      TABLE:function @step
-//      TABLE:  reordering  moved  limiting factor                             pass                                            communication  hiding compute  exposed before  exposed after  moves  grouped
-// TABLE-NEXT:  ar          start  memory: passing use takes 210 bytes of 209  commsched-reorder-comms-preserving-peak-memory          40 ns           15 ns           40 ns          25 ns      1        1
-// TABLE-NEXT:  ar          wait   nothing                                     commsched-sink-waits-iterative                          40 ns           45 ns           25 ns          -5 ns      1        0
-// JSON: "function":"step"
-// JSON-SAME: "name":"ar",
-// JSON-SAME: "reorder":{"start":{"comm_ns":40,"compute_ns":15,"exposed_before_ns":40,"exposed_after_ns":25,"moves":1,"grouped":1,"limiting_factor":"memory: passing use takes 210 bytes of 209","pass":"commsched-reorder-comms-preserving-peak-memory","moves_info":"+small","overlap_info":"+small[15]->W[commsched.wait]"},"wait":{"comm_ns":40,"compute_ns":45,"exposed_before_ns":25,"exposed_after_ns":-5,"moves":1,"grouped":0,"limiting_factor":"nothing","pass":"commsched-sink-waits-iterative","moves_info":"+last","overlap_info":"+last[30]+small[15]->C[commsched.all_reduce 'ar']"}}
 // REMARK: [[@LINE+19]]:8: remark: [Passed] CollectiveMoved | Category:commsched | Function=step
 // REMARK-SAME: CommNs=40, ComputeNs=15, ExposedAfterNs=25, ExposedBeforeNs=40, Grouped=1, LimitingFactor="memory: passing use takes 210 bytes of 209", Moved=1,
 // REMARK-SAME: commsched.all_reduce 'ar': its start moves up by 1, with 1 other, limited by memory: passing use takes 210 bytes of 209
@@ -75,9 +64,6 @@ func.func @step(%x: tensor<50xi8>)
 // RAISED-LABEL: func.func @stays(
 // RAISED-NOT: baseline
 // RAISED: commsched.all_reduce {{.*}}commsched.reorder_info = {comm_ns = 40 : i64, compute_ns = 3 : i64, exposed_after_ns = 37 : i64, exposed_before_ns = 37 : i64, grouped = 0 : i64, limiting_factor = "nothing", moves = 0 : i64, overlap_info = "+a[3]->W[commsched.wait]", pass = "commsched-reorder-comms-preserving-peak-memory"}
-// TABLE:function @stays
-// TABLE:  all_reduce_0  start  nothing
-// TABLE:  all_reduce_0  wait   nothing
 // REMARK: remark: [Missed] CollectiveKept | Category:commsched | Function=stays
 // REMARK-SAME: CommNs=40, ComputeNs=3, ExposedAfterNs=37, ExposedBeforeNs=37, Grouped=0, LimitingFactor=nothing, Moved=0,
 // REMARK: remark: [Missed] CollectiveKept | Category:commsched | Function=stays

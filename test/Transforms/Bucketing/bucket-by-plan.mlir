@@ -101,35 +101,6 @@ func.func @gathers(%a: !shard, %b: !shard, %c: !shard, %d: !shard) -> (!whole, !
 // TWO-NEXT: %[[F2:.+]] = commsched.reduce_scatter {{.*}}"rs3+rs4"
 // TWO-NEXT: commsched.wait %[[F1]]
 // TWO: commsched.wait %[[F2]]
-// ONE-LABEL: func.func @scatters(
-// ONE: "mm4"
-// ONE: "rs1+rs2+rs3+rs4"
-// ONE-NEXT: commsched.wait
-// SECOND-LABEL: func.func @scatters(
-// SECOND-NEXT: "mm1"
-// SECOND-NEXT: "rs1"
-// SECOND-NEXT: commsched.wait
-// SECOND-NEXT: "mm2"
-// SECOND-NEXT: "rs2"
-// SECOND-NEXT: commsched.wait
-// SECOND-NEXT: "mm3"
-// SECOND-NEXT: "mm4"
-// SECOND: "rs3+rs4"
-// NONE-LABEL: func.func @scatters(
-// NONE-NEXT: "mm1"
-// NONE-NEXT: "rs1"
-// NONE-NEXT: commsched.wait
-// NONE-NEXT: "mm2"
-// NONE-NEXT: "rs2"
-// NONE-NEXT: commsched.wait
-// NONE-NEXT: "mm3"
-// NONE-NEXT: "rs3"
-// NONE-NEXT: commsched.wait
-// NONE-NEXT: "mm4"
-// NONE-NEXT: "rs4"
-// NONE-NEXT: commsched.wait
-// NO-PLAN-LABEL: func.func @scatters(
-// NO-PLAN: "rs1+rs2+rs3+rs4"
 func.func @scatters(%x: !whole) -> (!shard, !shard, !shard, !shard) {
   %m1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64} : (!whole) -> !whole
   %f1 = commsched.reduce_scatter %m1 on @g reduction(sum) dim(0) {commsched.name = "rs1", commsched.module = "module_1"} : !whole -> !commsched.future<!shard>

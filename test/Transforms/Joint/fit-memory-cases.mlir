@@ -1,5 +1,5 @@
-// Functions with little to decide: without a backward, without a forward, with
-// nothing at all, and with values that no choice may touch.
+// Functions with little to decide: without a backward, with nothing at all, and
+// with values that no choice may touch.
 
 // RUN: commsched-opt %s --test-commsched-verify-partition \
 // RUN:   --test-commsched-fit-memory="memory-budget=1GiB host-memory=1GiB quantize=auto" \
@@ -16,16 +16,6 @@ func.func @inference(%x: tensor<1024xbf16> {commsched.role = "input"})
   %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 1000 : i64}
       : (tensor<1024xbf16>) -> tensor<1024xbf16>
   return %y : tensor<1024xbf16>
-}
-
-// CHECK-LABEL: func.func private @gradient_forward() attributes
-// CHECK-LABEL: func.func private @gradient_backward(
-// CHECK: commsched.compute "aten.mm"
-func.func @gradient(%dy: tensor<1024xbf16> {commsched.role = "tangent"})
-    -> tensor<1024xbf16> attributes {commsched.num_forward_outputs = 0 : i64} {
-  %dx = commsched.compute "aten.mm"(%dy) {commsched.runtime_ns = 1000 : i64}
-      : (tensor<1024xbf16>) -> tensor<1024xbf16>
-  return %dx : tensor<1024xbf16>
 }
 
 // CHECK-LABEL: func.func private @nothing_forward() attributes

@@ -6,8 +6,6 @@
 // DEFINE:   --test-commsched-fit-memory=%{memory} --test-commsched-verify-partition \
 // DEFINE:   --remarks-filter=commsched --commsched-report=format=json 2>&1
 
-// REDEFINE: %{memory} = memory-budget=3KB
-// RUN: %{fit} | FileCheck %s --check-prefix=ALL
 // REDEFINE: %{memory} = memory-budget=2130
 // RUN: %{fit} | FileCheck %s --check-prefix=ALL
 // REDEFINE: %{memory} = "memory-budget=3KB reserved-bytes=871"
@@ -19,6 +17,30 @@
 // REDEFINE: %{memory} = "memory-budget=1439 strict"
 // RUN: not %{fit} | FileCheck %s --check-prefixes=STRICT
 
+// The partition alone keeps to a budget in bytes as well, which is one for the
+// peak of the step, forward and backward together: saving less is of no use where
+// computing it again takes as much.
+
+// DEFINE: %{budget} =
+// DEFINE: %{partition} = commsched-opt %s -o /dev/null \
+// DEFINE:   --commsched-partition-joint=%{budget} \
+// DEFINE:   --remarks-filter=commsched --commsched-report=format=json 2>&1
+
+// REDEFINE: %{budget} = memory-budget=2130
+// RUN: %{partition} | FileCheck %s --check-prefix=MOST
+// REDEFINE: %{budget} = memory-budget=2129
+// RUN: %{partition} | FileCheck %s --check-prefix=LEAST
+// REDEFINE: %{budget} = memory-budget=1439
+// RUN: %{partition} | FileCheck %s --check-prefixes=NO-LESS
+// REDEFINE: %{budget} = activation-memory-budget=0.0
+// RUN: %{partition} | FileCheck %s --check-prefix=MOST
+
+// MOST-NOT: PartitionOverBudget
+// MOST: "function":"step",{{.*}}"peak_memory_bytes":2130,
+// NO-LESS: remark: [Missed] PartitionOverBudget
+// NO-LESS-SAME: AllowedBytes=1439, LeastBytes=1440, Remark="no partition's peak is within the budget"
+// LEAST-NOT: PartitionOverBudget
+// LEAST: "function":"step",{{.*}}"peak_memory_bytes":1440,
 // ALL: remark: [Passed] MemoryFitted
 // ALL-SAME: SavedBytes=1700
 // ALL-NOT: MemoryExceeded
