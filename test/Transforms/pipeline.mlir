@@ -1,7 +1,9 @@
+// RUN: %rows %s > %t.mlir
+
 // DEFINE: %{options} =
-// DEFINE: %{dump} = commsched-opt %s --commsched-pipeline="%{options}" \
+// DEFINE: %{dump} = commsched-opt %t.mlir --commsched-pipeline="%{options}" \
 // DEFINE:   --dump-pass-pipeline -o /dev/null 2>&1
-// DEFINE: %{schedule} = commsched-opt %s \
+// DEFINE: %{schedule} = commsched-opt %t.mlir \
 // DEFINE:   --commsched-report="format=json output=%t.before" \
 // DEFINE:   --commsched-pipeline="%{options}" \
 // DEFINE:   --commsched-report="format=json output=%t.after"
@@ -50,7 +52,7 @@
 //  OPTIONS-SAME:   memory-budget=7%
 
 // It runs by its name in a pipeline as well.
-// RUN: commsched-opt %s --pass-pipeline='builtin.module(commsched-pipeline{memory-budget=5%})' \
+// RUN: commsched-opt %t.mlir --pass-pipeline='builtin.module(commsched-pipeline{memory-budget=5%})' \
 // RUN:   | diff %t -
 
 // Options that make no sense.
@@ -65,6 +67,17 @@
 // BAD-FRONTIER: error: cannot write the frontier to {{.*}}.missing/frontier.csv
 
 // What it makes of a step.
+
+LET $gather(W = P of N)
+  %W.f = commsched.all_gather %P on @g dim(0)
+      {commsched.name = "P", commsched.module = "layers.N"}
+      : !shard -> !commsched.future<!whole>
+  %W = commsched.wait %W.f : !commsched.future<!whole>
+LET $scatter(S = X as D of N)
+  %S.f = commsched.reduce_scatter X on @g reduction(avg) dim(0)
+      {commsched.name = "D", commsched.module = "layers.N"}
+      : !whole -> !commsched.future<!shard>
+  %S = commsched.wait %S.f : !commsched.future<!shard>
 
 !x = tensor<4xf32>
 !shard = tensor<65536xf32>
@@ -128,82 +141,34 @@ func.func @step(%x: !x, %state: tensor<67108864xf32>,
     %p12: !shard {commsched.role = "parameter"},
     %p13: !shard {commsched.role = "parameter"})
     -> (!shard, !shard, !shard, !shard, !shard, !shard, !shard, !shard) {
-  %f00 = commsched.all_gather %p00 on @g dim(0)
-      {commsched.name = "p00", commsched.module = "layers.0"}
-      : !shard -> !commsched.future<!whole>
-  %w00 = commsched.wait %f00 : !commsched.future<!whole>
-  %f01 = commsched.all_gather %p01 on @g dim(0)
-      {commsched.name = "p01", commsched.module = "layers.0"}
-      : !shard -> !commsched.future<!whole>
-  %w01 = commsched.wait %f01 : !commsched.future<!whole>
-  %f02 = commsched.all_gather %p02 on @g dim(0)
-      {commsched.name = "p02", commsched.module = "layers.0"}
-      : !shard -> !commsched.future<!whole>
-  %w02 = commsched.wait %f02 : !commsched.future<!whole>
-  %f03 = commsched.all_gather %p03 on @g dim(0)
-      {commsched.name = "p03", commsched.module = "layers.0"}
-      : !shard -> !commsched.future<!whole>
-  %w03 = commsched.wait %f03 : !commsched.future<!whole>
+  $gather(w00 = p00 of 0)
+  $gather(w01 = p01 of 0)
+  $gather(w02 = p02 of 0)
+  $gather(w03 = p03 of 0)
   %x0 = commsched.compute "layer"(%x, %w00, %w01, %w02, %w03)
       {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x, !whole, !whole, !whole, !whole) -> !x
-  %f10 = commsched.all_gather %p10 on @g dim(0)
-      {commsched.name = "p10", commsched.module = "layers.1"}
-      : !shard -> !commsched.future<!whole>
-  %w10 = commsched.wait %f10 : !commsched.future<!whole>
-  %f11 = commsched.all_gather %p11 on @g dim(0)
-      {commsched.name = "p11", commsched.module = "layers.1"}
-      : !shard -> !commsched.future<!whole>
-  %w11 = commsched.wait %f11 : !commsched.future<!whole>
-  %f12 = commsched.all_gather %p12 on @g dim(0)
-      {commsched.name = "p12", commsched.module = "layers.1"}
-      : !shard -> !commsched.future<!whole>
-  %w12 = commsched.wait %f12 : !commsched.future<!whole>
-  %f13 = commsched.all_gather %p13 on @g dim(0)
-      {commsched.name = "p13", commsched.module = "layers.1"}
-      : !shard -> !commsched.future<!whole>
-  %w13 = commsched.wait %f13 : !commsched.future<!whole>
+  $gather(w10 = p10 of 1)
+  $gather(w11 = p11 of 1)
+  $gather(w12 = p12 of 1)
+  $gather(w13 = p13 of 1)
   %x1 = commsched.compute "layer"(%x0, %w10, %w11, %w12, %w13)
       {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x, !whole, !whole, !whole, !whole) -> !x
   %d1:5 = commsched.compute "gradient"(%x1)
       {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x) -> (!x, !whole, !whole, !whole, !whole)
-  %r10 = commsched.reduce_scatter %d1#1 on @g reduction(avg) dim(0)
-      {commsched.name = "d10", commsched.module = "layers.1"}
-      : !whole -> !commsched.future<!shard>
-  %s10 = commsched.wait %r10 : !commsched.future<!shard>
-  %r11 = commsched.reduce_scatter %d1#2 on @g reduction(avg) dim(0)
-      {commsched.name = "d11", commsched.module = "layers.1"}
-      : !whole -> !commsched.future<!shard>
-  %s11 = commsched.wait %r11 : !commsched.future<!shard>
-  %r12 = commsched.reduce_scatter %d1#3 on @g reduction(avg) dim(0)
-      {commsched.name = "d12", commsched.module = "layers.1"}
-      : !whole -> !commsched.future<!shard>
-  %s12 = commsched.wait %r12 : !commsched.future<!shard>
-  %r13 = commsched.reduce_scatter %d1#4 on @g reduction(avg) dim(0)
-      {commsched.name = "d13", commsched.module = "layers.1"}
-      : !whole -> !commsched.future<!shard>
-  %s13 = commsched.wait %r13 : !commsched.future<!shard>
+  $scatter(s10 = %d1#1 as d10 of 1)
+  $scatter(s11 = %d1#2 as d11 of 1)
+  $scatter(s12 = %d1#3 as d12 of 1)
+  $scatter(s13 = %d1#4 as d13 of 1)
   %d0:5 = commsched.compute "gradient"(%d1#0)
       {flops = 1.0e9 : f64, commsched.runtime_ns = 100000}
       : (!x) -> (!x, !whole, !whole, !whole, !whole)
-  %r00 = commsched.reduce_scatter %d0#1 on @g reduction(avg) dim(0)
-      {commsched.name = "d00", commsched.module = "layers.0"}
-      : !whole -> !commsched.future<!shard>
-  %s00 = commsched.wait %r00 : !commsched.future<!shard>
-  %r01 = commsched.reduce_scatter %d0#2 on @g reduction(avg) dim(0)
-      {commsched.name = "d01", commsched.module = "layers.0"}
-      : !whole -> !commsched.future<!shard>
-  %s01 = commsched.wait %r01 : !commsched.future<!shard>
-  %r02 = commsched.reduce_scatter %d0#3 on @g reduction(avg) dim(0)
-      {commsched.name = "d02", commsched.module = "layers.0"}
-      : !whole -> !commsched.future<!shard>
-  %s02 = commsched.wait %r02 : !commsched.future<!shard>
-  %r03 = commsched.reduce_scatter %d0#4 on @g reduction(avg) dim(0)
-      {commsched.name = "d03", commsched.module = "layers.0"}
-      : !whole -> !commsched.future<!shard>
-  %s03 = commsched.wait %r03 : !commsched.future<!shard>
+  $scatter(s00 = %d0#1 as d00 of 0)
+  $scatter(s01 = %d0#2 as d01 of 0)
+  $scatter(s02 = %d0#3 as d02 of 0)
+  $scatter(s03 = %d0#4 as d03 of 0)
   return %s00, %s01, %s02, %s03, %s10, %s11, %s12, %s13
       : !shard, !shard, !shard, !shard, !shard, !shard, !shard, !shard
 }

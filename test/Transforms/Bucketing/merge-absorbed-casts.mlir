@@ -61,66 +61,6 @@ func.func @all_reduces(%a: tensor<2xbf16>) -> (tensor<2xf32>, tensor<2xf32>) {
   return %2, %3 : tensor<2xf32>, tensor<2xf32>
 }
 
-// What is not only a cast, or not only for the gather, or rounds otherwise.
-// CHECK-LABEL: func.func @no_casts(
-// CHECK: %[[A:.+]] = commsched.compute "aten._to_copy"
-// CHECK: %[[B:.+]] = commsched.compute "my.convert"
-// CHECK: %[[C:.+]] = commsched.compute "aten._to_copy"({{.*}}) {flops
-// CHECK: %[[D:.+]] = commsched.compute "aten._to_copy"({{.*}}) {mutates
-// CHECK: %[[E:.+]] = commsched.compute "aten._to_copy"({{.*}}) {random
-// CHECK: %[[F:.+]] = commsched.compute "aten._to_copy"({{.*}}) {alias
-// CHECK: %[[G:.+]] = arith.truncf {{.*}} downward
-// CHECK: %[[H:.+]] = commsched.compute "aten._to_copy"{{.*}} : (tensor<2xi32>)
-// CHECK: %[[I:.+]] = commsched.compute "aten._to_copy"{{.*}} : (tensor<f32>)
-// CHECK: %[[J:.+]] = arith.bitcast
-// CHECK: %[[K:.+]] = commsched.compute "aten._to_copy"{{.*}} : (tensor<2xbf16>)
-// CHECK: %[[L:.+]] = commsched.compute "aten._to_copy"{{.*}} : (tensor<2xf32, "layout">)
-// CHECK: %[[M:.+]] = commsched.compute "aten._to_copy"{{.*}} : (tensor<2xf32>, tensor<f32>)
-// CHECK: commsched.all_gather_copy_in %[[A]], %[[B]], %[[C]], %[[D]], %[[E]], %[[F]], %[[G]], %[[H]], %[[I]], %[[J]], %[[K]], %[[L]], %[[M]] on
-func.func @no_casts(%x: tensor<2xf32>, %y: tensor<2xf32>, %i: tensor<2xi32>, %j: tensor<2xi16>, %s: tensor<f32>,
-                    %z: tensor<2xbf16>, %l: tensor<2xf32, "layout">) -> tensor<2xbf16> {
-  %c0 = commsched.compute "aten._to_copy"(%x) : (tensor<2xf32>) -> tensor<2xbf16>
-  %c1 = commsched.compute "my.convert"(%x) : (tensor<2xf32>) -> tensor<2xbf16>
-  %c2 = commsched.compute "aten._to_copy"(%x) {flops = 2.0 : f64} : (tensor<2xf32>) -> tensor<2xbf16>
-  %c3 = commsched.compute "aten._to_copy"(%y) {mutates = array<i64: 0>} : (tensor<2xf32>) -> tensor<2xbf16>
-  %c4 = commsched.compute "aten._to_copy"(%x) {random} : (tensor<2xf32>) -> tensor<2xbf16>
-  %c5 = commsched.compute "aten._to_copy"(%x) {alias = 0 : i64} : (tensor<2xf32>) -> tensor<2xbf16>
-  %c6 = arith.truncf %x downward : tensor<2xf32> to tensor<2xbf16>
-  %c7 = commsched.compute "aten._to_copy"(%i) : (tensor<2xi32>) -> tensor<2xbf16>
-  %c8 = commsched.compute "aten._to_copy"(%s) : (tensor<f32>) -> tensor<2xbf16>
-  %c9 = arith.bitcast %j : tensor<2xi16> to tensor<2xbf16>
-  %c10 = commsched.compute "aten._to_copy"(%z) : (tensor<2xbf16>) -> tensor<2xbf16>
-  %c11 = commsched.compute "aten._to_copy"(%l) : (tensor<2xf32, "layout">) -> tensor<2xbf16>
-  %c12 = commsched.compute "aten._to_copy"(%x, %s) : (tensor<2xf32>, tensor<f32>) -> tensor<2xbf16>
-  %0 = commsched.all_gather %c0 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %1 = commsched.all_gather %c1 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %2 = commsched.all_gather %c2 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %3 = commsched.all_gather %c3 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %4 = commsched.all_gather %c4 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %5 = commsched.all_gather %c5 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %6 = commsched.all_gather %c6 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %7 = commsched.all_gather %c7 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %8 = commsched.all_gather %c8 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %9 = commsched.all_gather %c9 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %10 = commsched.all_gather %c10 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %11 = commsched.all_gather %c11 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %12 = commsched.all_gather %c12 on @dp dim(0) : tensor<2xbf16> -> !commsched.future<tensor<8xbf16>>
-  %w0 = commsched.wait %0 : !commsched.future<tensor<8xbf16>>
-  %w1 = commsched.wait %1 : !commsched.future<tensor<8xbf16>>
-  %w2 = commsched.wait %2 : !commsched.future<tensor<8xbf16>>
-  %w3 = commsched.wait %3 : !commsched.future<tensor<8xbf16>>
-  %w4 = commsched.wait %4 : !commsched.future<tensor<8xbf16>>
-  %w5 = commsched.wait %5 : !commsched.future<tensor<8xbf16>>
-  %w6 = commsched.wait %6 : !commsched.future<tensor<8xbf16>>
-  %w7 = commsched.wait %7 : !commsched.future<tensor<8xbf16>>
-  %w8 = commsched.wait %8 : !commsched.future<tensor<8xbf16>>
-  %w9 = commsched.wait %9 : !commsched.future<tensor<8xbf16>>
-  %w10 = commsched.wait %10 : !commsched.future<tensor<8xbf16>>
-  %w11 = commsched.wait %11 : !commsched.future<tensor<8xbf16>>
-  %w12 = commsched.wait %12 : !commsched.future<tensor<8xbf16>>
-  return %c0 : tensor<2xbf16>
-}
-
 // What was converted once for all iterations is not converted in each.
 // CHECK-LABEL: func.func @cast_outside(
 // CHECK-COUNT-2: arith.truncf
