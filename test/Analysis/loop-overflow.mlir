@@ -1,21 +1,8 @@
 // RUN: commsched-opt %s --commsched-report -split-input-file -verify-diagnostics
+// RUN: commsched-opt %s --commsched-pipeline -split-input-file -verify-diagnostics
 
-// Loops that take longer than 64 bits say, alone or with what is before them.
-
-func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %c0 = arith.constant 0 : index
-  %c1 = arith.constant 1 : index
-  %n = arith.constant 4611686018427387904 : index
-  // expected-error @below {{'scf.for' op runs its body 4611686018427387904 times, and the nanoseconds of that do not fit 64 bits}}
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
-    %b = commsched.compute "body"(%a) {commsched.runtime_ns = 1000000 : i64}
-        : (tensor<4xf32>) -> tensor<4xf32>
-    scf.yield %b : tensor<4xf32>
-  }
-  return %r : tensor<4xf32>
-}
-
-// -----
+// Loops that take longer than 64 bits say, alone or with what is before them, in a
+// report and in a block that is scheduled.
 
 commsched.group @g size(2)
 
@@ -36,10 +23,15 @@ func.func @collectives(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   %y = commsched.compute "after"(%r) {commsched.runtime_ns = 5 : i64}
       : (tensor<4xf32>) -> tensor<4xf32>
-  return %y : tensor<4xf32>
+  %g = commsched.all_reduce %y on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %g : !commsched.future<tensor<4xf32>>
+  return %w : tensor<4xf32>
 }
 
 // -----
+
+commsched.group @g size(2)
 
 // The sum of two loops.
 
@@ -58,5 +50,8 @@ func.func @two(%x: tensor<4xf32>) -> tensor<4xf32> {
         : (tensor<4xf32>) -> tensor<4xf32>
     scf.yield %b : tensor<4xf32>
   }
-  return %s : tensor<4xf32>
+  %g = commsched.all_reduce %s on @g reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %w = commsched.wait %g : !commsched.future<tensor<4xf32>>
+  return %w : tensor<4xf32>
 }

@@ -3,7 +3,7 @@
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=AFTER
 // RUN: commsched-opt %s --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
 
-// What is in a loop, a branch or a callee counts as often as it runs.
+// What is in a loop or a branch counts as often as it runs; calls.mlir has calls.
 
 commsched.group @g size(8)
 
@@ -88,24 +88,4 @@ func.func @nested(%x: tensor<64xf32>, %n: index) -> tensor<64xf32> {
     scf.yield %z : tensor<64xf32>
   } {commsched.trip_count = 3 : i64}
   return %r : tensor<64xf32>
-}
-
-// A call takes what its callee takes, which is also reported by itself.
-// CHECK: "function":"callee"
-// CHECK-SAME: "step_time_ns":40,
-// CHECK: "function":"calls"
-// CHECK-SAME: "num_collectives":2,
-// CHECK-SAME: "step_time_ns":80,"compute_time_ns":20,"comm_time_ns":60,"exposed_comm_ns":60,
-func.func private @callee(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %f = commsched.all_reduce %x on @g reduction(sum) {commsched.runtime_ns = 30 : i64}
-      : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
-  %y = commsched.compute "mm"(%w) {commsched.runtime_ns = 10 : i64}
-      : (tensor<64xf32>) -> tensor<64xf32>
-  return %y : tensor<64xf32>
-}
-func.func @calls(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %y = func.call @callee(%x) : (tensor<64xf32>) -> tensor<64xf32>
-  %z = func.call @callee(%y) : (tensor<64xf32>) -> tensor<64xf32>
-  return %z : tensor<64xf32>
 }
