@@ -81,15 +81,15 @@ class Step:
 
     def pipeline(self, options: str, setting: str) -> Point:
         before = count_seconds()
-        passes = f"commsched-training-pipeline{{{options}}}"
+        passes = f"commsched-pipeline{{{options}}}"
         point = self.tools.measure(self.program, setting, passes)
         return point._replace(seconds=round(count_seconds() - before, 2))
 
     def frontier(self, options: str) -> list[Point]:
-        """The curve that one call of the training pipeline writes."""
+        """The curve that one call of the pipeline writes."""
         before = count_seconds()
         path = self.path("frontier.csv")
-        pipeline = f"commsched-training-pipeline{{{options} frontier={path}}}"
+        pipeline = f"commsched-pipeline{{{options} frontier={path}}}"
         passes = [self.tools.estimate, pipeline]
         self.tools.run_passes(self.program, passes, "-o", os.devnull)
         seconds = round(count_seconds() - before, 2)
@@ -125,7 +125,7 @@ def pytorch(step: Step, fractions, gathers: str) -> Iterator[Point]:
 
 
 def today(step: Step, fractions) -> Iterator[Point]:
-    """The training pipeline at fractions of the activations."""
+    """The pipeline at fractions of the activations."""
     for fraction in fractions:
         option = f"activation-memory-budget={fraction}"
         yield from step.attempt(
@@ -201,7 +201,7 @@ def for_device(memory: int, reserved: int) -> str:
 
 
 def ours(step: Step, memories: Iterable[int], reserved: int) -> Iterator[Point]:
-    """The training pipeline for a device with each of these memories, ascending.
+    """The pipeline for a device with each of these memories, ascending.
     Where none is enough, it gives what needs least, which is the next to ask.
     Then, for the most memory, the frontier that one call gives."""
     least = memory = 0

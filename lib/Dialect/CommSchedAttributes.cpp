@@ -122,6 +122,10 @@ std::optional<int64_t> mlir::commsched::getOverBudgetBytes(Operation *op) {
   return getInteger(op, overBudgetBytesAttrName);
 }
 
+std::optional<int64_t> mlir::commsched::getBesideBytes(Operation *op) {
+  return getInteger(op, besideBytesAttrName);
+}
+
 StringRef mlir::commsched::getStableName(Operation *op) {
   auto name =
       dyn_cast_if_present<StringAttr>(op->getDiscardableAttr(nameAttrName));
@@ -548,7 +552,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifySizeHints(op, attr);
   if (name == reorderInfoAttrName)
     return verifyReorderInfo(op, attr);
-  if (name == baselinePeakBytesAttrName || name == overBudgetBytesAttrName)
+  if (name == baselinePeakBytesAttrName || name == overBudgetBytesAttrName ||
+      name == besideBytesAttrName)
     return verifyBytesOfFunction(op, attr);
   if (name == numForwardOutputsAttrName)
     return verifyNumForwardOutputs(op, attr);

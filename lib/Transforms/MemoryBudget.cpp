@@ -8,6 +8,7 @@
 
 #include "MemoryBudget.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Support/Unlimited.h"
 #include "PassSupport.h"
@@ -65,7 +66,11 @@ int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
   int64_t counted = baseline;
   if (budget.model == MemoryModel::Reference)
     counted -= getUncountedBytes(problem);
-  return budget.getLimitBytes(baseline, counted);
+  int64_t limitBytes = budget.getLimitBytes(baseline, counted);
+  if (!budget.bytes || limitBytes == unlimited)
+    return limitBytes;
+  return std::max<int64_t>(limitBytes - getBesideBytes(function).value_or(0),
+                           0);
 }
 
 void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,

@@ -28,9 +28,10 @@ bool isBody(func::FuncOp function, Block &block);
 
 /// The live bytes that `budget` allows for `block`, whose peak is `peakBytes`
 /// now; the largest int64_t if it is more than fits. The only block of the
-/// function's body has the function's baseline, or else its peak. A block
-/// inside of it may take what is left of that beside what is live around it; of
-/// a function with several blocks, each may take its own peak.
+/// function's body has the function's baseline, or else its peak; of bytes,
+/// callers keep what they hold beside the function. A block inside of it may
+/// take what is left of that beside what is live around it; of a function with
+/// several blocks, each may take its own peak.
 int64_t getLimitBytes(func::FuncOp function, Block &block,
                       const schedule::Problem &problem, int64_t peakBytes,
                       const MemoryBudget &budget);

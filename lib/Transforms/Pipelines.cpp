@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Transforms/Pipelines.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -14,7 +15,6 @@
 namespace mlir::commsched {
 #define GEN_PASS_DEF_INDUCTORPIPELINE
 #define GEN_PASS_DEF_PIPELINE
-#define GEN_PASS_DEF_TRAININGPIPELINE
 #include "CommSched/Transforms/Pipelines.h.inc"
 } // namespace mlir::commsched
 
@@ -27,18 +27,24 @@ using namespace mlir::commsched;
 
 namespace {
 
-/// Emits an error: a pipeline cannot refuse its options when it is built.
+/// Emits an error: a pipeline cannot refuse its options when it is built. Those
+/// on joint functions are only refused if the module has none.
 struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RefuseOptions)
 
-  explicit RefuseOptions(const Twine &problem) : problem(problem.str()) {}
+  RefuseOptions(const Twine &problem, bool areOnJoint)
+      : problem(problem.str()), areOnJoint(areOnJoint) {}
 
   void runOnOperation() override {
+    if (areOnJoint &&
+        llvm::any_of(getOperation().getOps<func::FuncOp>(), isJointFunction))
+      return markAllAnalysesPreserved();
     emitError(getOperation().getLoc(), problem);
     signalPassFailure();
   }
 
   std::string problem;
+  bool areOnJoint;
 };
 
 /// A pipeline, whose options TableGen declares as if it were a pass: `Base`.
@@ -78,59 +84,22 @@ protected:
   /// Adds an error about the first of `options` that is given, if any is, and
   /// returns whether there is one.
   bool refuse(OpPassManager &manager,
-              ArrayRef<const llvm::cl::Option *> options,
-              const Twine &why) const {
-    for (const llvm::cl::Option *option : options)
-      if (option->getNumOccurrences() > 0) {
-        refuse(manager, *option, why);
-        return true;
-      }
-    return false;
+              ArrayRef<const llvm::cl::Option *> options, const Twine &why,
+              bool areOnJoint = false) const {
+    const auto *given = llvm::find_if(options, [](const auto *option) {
+      return option->getNumOccurrences() > 0;
+    });
+    if (given == options.end())
+      return false;
+    refuse(manager, **given, why, areOnJoint);
+    return true;
   }
   void refuse(OpPassManager &manager, const llvm::cl::Option &option,
-              const Twine &why) const {
+              const Twine &why, bool areOnJoint = false) const {
     manager.addPass(std::make_unique<RefuseOptions>(
         "option '" + option.ArgStr + "' of pipeline '" + this->getArgument() +
-        "' " + why));
-  }
-};
-
-/// A pipeline that ends with commsched-schedule.
-template <typename Base>
-class SchedulingPipeline : public PipelineWithOptions<Base> {
-public:
-  using PipelineWithOptions<Base>::PipelineWithOptions;
-
-protected:
-  void addCosts(OpPassManager &manager) const {
-    SetCostsOptions costs;
-    costs.slack = this->slack;
-    costs.exclusiveGroups = this->exclusiveGroups;
-    costs.linkSharing = this->linkSharing;
-    costs.computeSlowdown = this->computeSlowdown;
-    PipelineWithOptions<Base>::addCosts(manager, std::move(costs));
-  }
-
-  /// The options of a pass that schedules.
-  template <typename Options> Options makeOptions() const {
-    Options options;
-    options.memoryBudget = this->memoryBudget;
-    options.buckets = this->buckets;
-    options.mode = this->mode;
-    options.bitwise = this->bitwise;
-    options.split = this->split;
-    options.maxChunks = this->maxChunks;
-    return options;
-  }
-
-  /// Likewise, and of one that knows what the allocator reserves.
-  template <typename Options> Options makeStrictOptions() const {
-    Options options = makeOptions<Options>();
-    options.budgetOn = this->budgetOn;
-    options.allocator = this->allocator;
-    options.strict = this->strict;
-    options.reservedBytes = this->reservedBytes;
-    return options;
+            "' " + why,
+        areOnJoint));
   }
 };
 
@@ -229,8 +198,8 @@ static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
 namespace {
 
 struct Pipeline
-    : SchedulingPipeline<mlir::commsched::impl::PipelineBase<Pipeline>> {
-  using SchedulingPipeline::SchedulingPipeline;
+    : PipelineWithOptions<mlir::commsched::impl::PipelineBase<Pipeline>> {
+  using PipelineWithOptions::PipelineWithOptions;
 
   void build(OpPassManager &manager) const override;
 
@@ -239,8 +208,18 @@ private:
   /// none. The pass knows no limit but one of the live bytes of a program, and
   /// no repetitions.
   StringRef findObstacleToChoice() const;
+  /// Adds an error about options that cannot be given together, if there are
+  /// any, and returns whether there are.
+  bool refuseOptions(OpPassManager &manager) const;
+  bool hasBytes() const { return !StringRef(memoryBudget).ends_with("%"); }
+  /// Adds what makes two functions of a joint one.
+  void addPartition(OpPassManager &manager) const;
   /// Adds the choice of implementations, if it is wanted and possible.
   void addChoice(OpPassManager &functions) const;
+  /// The options of a pass that schedules.
+  template <typename Options> Options makeOptions() const;
+  /// Likewise, and of one that knows what the allocator reserves.
+  template <typename Options> Options makeStrictOptions() const;
 };
 
 } // namespace
@@ -261,34 +240,107 @@ void Pipeline::addChoice(OpPassManager &functions) const {
   functions.addPass(createChooseImplementations(std::move(choice)));
 }
 
-void Pipeline::build(OpPassManager &manager) const {
-  addCosts(manager);
+template <typename Options> Options Pipeline::makeOptions() const {
+  Options options;
+  options.memoryBudget = memoryBudget;
+  options.buckets = buckets;
+  options.mode = mode;
+  options.bitwise = bitwise;
+  options.split = split;
+  options.maxChunks = maxChunks;
+  return options;
+}
+
+template <typename Options> Options Pipeline::makeStrictOptions() const {
+  auto options = makeOptions<Options>();
+  options.budgetOn = budgetOn;
+  options.allocator = allocator;
+  options.strict = strict;
+  options.reservedBytes = reservedBytes;
+  return options;
+}
+
+bool Pipeline::refuseOptions(OpPassManager &manager) const {
   StringRef obstacle = findObstacleToChoice();
   if (chooseImplementations && !obstacle.empty() &&
       refuse(manager, {&chooseImplementations},
              "cannot be given beside '" + obstacle + "'"))
+    return true;
+  // test-commsched-steady-state does not have these.
+  if (steadyState && refuse(manager,
+                            {&budgetOn, &reservedBytes, &exclusiveGroups,
+                             &linkSharing, &computeSlowdown},
+                            "cannot be given beside 'steady-state'"))
+    return true;
+  if (hasBytes())
+    return refuse(manager, {&activationMemoryBudget, &quantizeActivations},
+                  "cannot be given beside a 'memory-budget' in bytes, within "
+                  "which the pipeline chooses what is saved");
+  return refuse(
+      manager, {&hostMemory, &quantize},
+      "needs a 'memory-budget' in bytes such as 64GiB, but that is '" +
+          memoryBudget.getValue() + "'");
+}
+
+void Pipeline::addPartition(OpPassManager &manager) const {
+  bool isAsked =
+      refuse(manager,
+             {&activationMemoryBudget, &quantizeActivations, &hostMemory,
+              &quantize, &collectives},
+             "needs a joint function, one with "
+             "'commsched.num_forward_outputs', but the module has none: "
+             "commsched-partition-joint splits them, and "
+             "commsched-accumulate-gradients makes them a part of others",
+             /*areOnJoint=*/true);
+  if (hasBytes()) {
+    auto fit = makeStrictOptions<FitMemoryOptions>();
+    fit.hostMemory = hostMemory;
+    fit.quantize = quantize;
+    // The curve of a step that repeats is that of all of it.
+    if (!steadyState)
+      fit.frontier = frontier;
+    fit.collectives = collectives;
+    manager.addPass(createFitMemory(std::move(fit)));
     return;
-  if (steadyState) {
-    // test-commsched-steady-state does not have these.
-    if (refuse(manager,
-               {&budgetOn, &reservedBytes, &exclusiveGroups, &linkSharing,
-                &computeSlowdown},
-               "cannot be given beside 'steady-state'"))
-      return;
-    manager.addPass(createMergeStep());
   }
+  PipelineOptions none;
+  if (!isAsked && activationMemoryBudget == none.activationMemoryBudget &&
+      !quantizeActivations && collectives == none.collectives)
+    return;
+  PartitionJointOptions partition;
+  if (activationMemoryBudget != none.activationMemoryBudget)
+    partition.activationMemoryBudget = activationMemoryBudget;
+  partition.collectives = collectives;
+  partition.runtimeEstimator = RuntimeEstimator::Model;
+  manager.addPass(createPartitionJoint(std::move(partition)));
+  if (quantizeActivations)
+    manager.addPass(createQuantizeActivations());
+  manager.addPass(createVerifyPartition());
+}
+
+void Pipeline::build(OpPassManager &manager) const {
+  SetCostsOptions costs;
+  costs.slack = slack;
+  costs.exclusiveGroups = exclusiveGroups;
+  costs.linkSharing = linkSharing;
+  costs.computeSlowdown = computeSlowdown;
+  addCosts(manager, std::move(costs));
+  if (refuseOptions(manager))
+    return;
+  addPartition(manager);
+  if (steadyState)
+    manager.addPass(createMergeStep());
   OpPassManager functions(func::FuncOp::getOperationName());
   functions.addPass(createInferSizeHints());
   functions.addPass(createRemoveUnshardedParamUsage());
   functions.addPass(createReinplaceAllGather());
-  if (!frontier.empty()) {
+  if (!frontier.empty() && (steadyState || !hasBytes())) {
     manager.nest<func::FuncOp>() = std::exchange(
         functions, OpPassManager(func::FuncOp::getOperationName()));
     auto options = makeOptions<FrontierOptions>();
     options.file = frontier;
     manager.addPass(createFrontier(std::move(options)));
   }
-  auto schedule = makeStrictOptions<ScheduleOptions>();
   if (pipelineLoops) {
     // Before the other blocks: an order that has taken the memory for less time
     // within an iteration leaves none for gathers of the next one.
@@ -296,7 +348,7 @@ void Pipeline::build(OpPassManager &manager) const {
     loops.memoryBudget = memoryBudget;
     functions.addPass(createPipelineLoops(std::move(loops)));
   }
-  functions.addPass(createSchedule(std::move(schedule)));
+  functions.addPass(createSchedule(makeStrictOptions<ScheduleOptions>()));
   if (!steadyState)
     addChoice(functions);
   addCalleesFirst(manager, std::move(functions));
@@ -306,58 +358,6 @@ void Pipeline::build(OpPassManager &manager) const {
   steady.memoryBudget = memoryBudget;
   steady.required = true;
   manager.addPass(createSteadyState(std::move(steady)));
-}
-
-//===----------------------------------------------------------------------===//
-// From a joint function to two halves
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-struct TrainingPipeline
-    : SchedulingPipeline<
-          mlir::commsched::impl::TrainingPipelineBase<TrainingPipeline>> {
-  using SchedulingPipeline::SchedulingPipeline;
-
-  void build(OpPassManager &manager) const override;
-
-private:
-  void buildFitting(OpPassManager &manager) const;
-};
-
-} // namespace
-
-void TrainingPipeline::buildFitting(OpPassManager &manager) const {
-  if (refuse(manager, {&activationMemoryBudget, &quantizeActivations},
-             "cannot be given beside a 'memory-budget' in bytes, within which "
-             "the pipeline chooses what is saved"))
-    return;
-  auto fit = makeStrictOptions<FitMemoryOptions>();
-  fit.hostMemory = hostMemory;
-  fit.quantize = quantize;
-  fit.frontier = frontier;
-  fit.collectives = collectives;
-  manager.addPass(createFitMemory(std::move(fit)));
-  manager.addPass(createVerifyPartition());
-}
-
-void TrainingPipeline::build(OpPassManager &manager) const {
-  addCosts(manager);
-  if (!StringRef(memoryBudget).ends_with("%"))
-    return buildFitting(manager);
-  if (refuse(manager, {&frontier, &hostMemory, &quantize, &reservedBytes},
-             "needs a 'memory-budget' in bytes such as 64GiB, but that is '" +
-                 memoryBudget.getValue() + "'"))
-    return;
-  PartitionJointOptions partition;
-  partition.activationMemoryBudget = activationMemoryBudget;
-  partition.collectives = collectives;
-  partition.runtimeEstimator = RuntimeEstimator::Model;
-  manager.addPass(createPartitionJoint(std::move(partition)));
-  if (quantizeActivations)
-    manager.addPass(createQuantizeActivations());
-  manager.addPass(createVerifyPartition());
-  buildPipeline(manager, makeStrictOptions<PipelineOptions>());
 }
 
 //===----------------------------------------------------------------------===//
@@ -372,11 +372,6 @@ void mlir::commsched::buildInductorPipeline(
 void mlir::commsched::buildPipeline(OpPassManager &manager,
                                     const PipelineOptions &options) {
   Pipeline(options).build(manager);
-}
-
-void mlir::commsched::buildTrainingPipeline(
-    OpPassManager &manager, const TrainingPipelineOptions &options) {
-  TrainingPipeline(options).build(manager);
 }
 
 template <typename Pipeline> static void registerOne() {
@@ -397,7 +392,6 @@ template <typename Pipeline> static void registerOne() {
 }
 
 void mlir::commsched::registerPipelines() {
-  registerOne<TrainingPipeline>();
   registerOne<Pipeline>();
   registerOne<InductorPipeline>();
 }

@@ -414,8 +414,8 @@ def run(args) -> None:
 
 
 def partition(args) -> None:
-    """The training pipeline splits the joint graph, verifies the halves,
-    schedules them, and writes the step times between which there is a choice:
+    """The pipeline splits the joint graph, verifies the halves, schedules them,
+    and writes the step times between which there is a choice:
     without and with saved values in the memory of the host."""
     device = f"memory-budget={args.memory_budget}"
     ways = {"device only": device}
@@ -430,11 +430,10 @@ def partition(args) -> None:
         run_passes(
             args.step,
             [costs(args), "func.func(commsched-estimate-runtime)",
-             f"commsched-training-pipeline{{{options} frontier={path}}}"],
+             f"commsched-pipeline{{{options} collectives=cost frontier={path}}}"],
             args.output_dir / f"{stem}.mlirbc",
         )
-        # Without a joint function there is none.
-        found = read_frontier(path) if path.exists() else {}
+        found = read_frontier(path)
         if len(found) != 1:
             raise Failure(f"{args.step} has {len(found)} joint functions, not one")
         (curves[label],) = found.values()

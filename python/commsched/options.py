@@ -88,10 +88,11 @@ class ScheduleOptions:
             "bitwise": self.bitwise,
         }
 
-    def pipeline_flag(self) -> str:
-        """Returns the flag of commsched-opt that schedules a module. A
-        frontend's framework decides what carries out a collective."""
-        settings = {**self.pipeline_settings(), "choose-implementations": False}
+    def pipeline_flag(self, **more: Any) -> str:
+        """Returns the flag of commsched-opt that schedules a module, with `more`
+        options. A frontend's framework decides what carries out a collective."""
+        settings = {**self.pipeline_settings(), **more}
+        settings["choose-implementations"] = False
         return opt.flag("commsched-pipeline", settings)
 
     def cost_flags(self, **more: Any) -> tuple[str, ...]:

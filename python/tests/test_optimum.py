@@ -227,7 +227,7 @@ def joint(exact, tool, opt_program):
 
     joint.options = SimpleNamespace(
         opt=opt_program, tool=tool, budgets=3, seconds=60,
-        ways=["commsched-training-pipeline"],
+        ways=["commsched-pipeline"],
     )
     return joint
 

@@ -105,10 +105,7 @@ def test_what_the_pass_is_told():
     )
     assert options.partitions
     assert fit_settings(options, True) == {
-        **options.pipeline_settings(),
-        "memory-budget": "80GiB",
         "host-memory": "512GiB",
-        "reserved-bytes": "2GiB",
         "collectives": "recompute",
         "quantize": "auto",
         "strict": True,

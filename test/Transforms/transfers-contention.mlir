@@ -11,7 +11,7 @@
 // RUN:   --commsched-report="format=json" \
 // RUN:   | FileCheck %s --check-prefix=BOTH
 // RUN: commsched-opt %s -o /dev/null --dump-pass-pipeline \
-// RUN:   --commsched-training-pipeline="link-sharing=h2d,d2h" 2>&1 \
+// RUN:   --commsched-pipeline="link-sharing=h2d,d2h" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=PIPELINE
 // RUN: not commsched-opt %s -o /dev/null \
 // RUN:   --commsched-set-costs="link-sharing=d2d" \

@@ -22,8 +22,8 @@ WAYS = {
         "runtime-estimator=model}},func.func(commsched-schedule{{buckets=off "
         "memory-budget={0}}})"
     ),
-    "commsched-training-pipeline": (
-        "commsched-training-pipeline{{memory-budget={0} buckets=off}}"
+    "commsched-pipeline": (
+        "commsched-pipeline{{memory-budget={0} buckets=off}}"
     ),
 }
 

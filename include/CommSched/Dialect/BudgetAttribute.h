@@ -6,8 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The discardable attribute `commsched.over_budget_bytes` of a function: by how
-// many bytes its last schedule misses its budget.
+// The discardable attributes of a function on its memory budget: by how many
+// bytes its last schedule misses it (`commsched.over_budget_bytes`), and what
+// of a budget in bytes is not the function's (`commsched.beside_bytes`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,9 +22,12 @@ namespace mlir::commsched {
 
 inline constexpr llvm::StringLiteral overBudgetBytesAttrName =
     "commsched.over_budget_bytes";
+inline constexpr llvm::StringLiteral besideBytesAttrName =
+    "commsched.beside_bytes";
 
 /// The bytes that `function` has the attribute for, if it has it.
 std::optional<int64_t> getOverBudgetBytes(Operation *function);
+std::optional<int64_t> getBesideBytes(Operation *function);
 
 } // namespace mlir::commsched
 

@@ -31,10 +31,6 @@ void buildInductorPipeline(OpPassManager &manager,
 /// The best that CommSched has; see Pipelines.td.
 void buildPipeline(OpPassManager &manager, const PipelineOptions &options);
 
-/// From a joint function to two halves that are ready to run; see Pipelines.td.
-void buildTrainingPipeline(OpPassManager &manager,
-                           const TrainingPipelineOptions &options);
-
 /// Registers every pipeline under its name.
 void registerPipelines();
 

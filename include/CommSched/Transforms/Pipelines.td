@@ -20,41 +20,25 @@ class CommSched_Pipeline<string flag> : Pass<flag, "::mlir::ModuleOp"> {
   let constructor = "nullptr";
 }
 
-def TrainingPipeline : CommSched_Pipeline<"commsched-training-pipeline"> {
-  let summary = "Partition a joint step within a memory budget and schedule "
-                "both halves";
-  let description = [{
-    From a joint function to two halves that are ready to run: partitions it
-    within the budget by what operations take on the target, quantizes large
-    activations if the options ask for it, checks what the halves hand over, and
-    schedules each as `commsched-pipeline` does. With a budget in bytes, one
-    pass makes all of these decisions together; options that belong to the other
-    form of the budget are errors that the pass manager's run reports.
-  }];
-  let options = !listconcat([
-    Option<"activationMemoryBudget", "activation-memory-budget", "double",
-           /*default=*/"1.0",
-           "Fraction from 0 to 1 of the activation bytes of the minimum cut "
-           "that may be saved">,
-    Option<"memoryBudget", "memory-budget", "std::string",
-           /*default=*/"\"5%\"",
-           "Memory of the step: bytes such as 64GiB, to fit which partition and "
-           "schedule are chosen together, or a percentage over the peak of each "
-           "half as it is partitioned">,
-    ReservedBytes<"What of 'memory-budget' is not the program's">,
-    FrontierFile<"With bytes: ">,
-    Option<"quantizeActivations", "quantize-activations", "bool",
-           /*default=*/"false",
-           "Save large activations in 8-bit floating-point types">,
-  ], fittingOptions, rewritingOptions, contentionOptions, allocatorOptions,
-     costOptions);
-}
-
 def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
-  let summary = "The best that CommSched has: merge collectives, then hide them";
+  let summary = "The best that CommSched has: partition, merge collectives, then "
+                "hide them";
   let description = [{
-    It computes without the storage of unsharded parameters and gathers in
-    place; then `commsched-pipeline-loops` overlaps the iterations of loops,
+    All that the module allows, within one memory budget. What is asked for and
+    cannot be had is an error that names both options, or the option and what the
+    module lacks.
+
+    Joint functions are split into a forward and a backward where memory asks for
+    it. With a budget in bytes, what is saved, computed again, gathered again or
+    kept in the memory of the host is chosen together with the schedule of both,
+    such that the step fits; `frontier` is then the curve of that choice. With
+    a percentage, they are split within `activation-memory-budget`, by what
+    operations take on the target, if it, `collectives` or `quantize-activations`
+    is given, and stay whole otherwise, with a remark. What the halves hand over
+    is verified.
+
+    Then functions compute without the storage of unsharded parameters and gather
+    in place; `commsched-pipeline-loops` overlaps the iterations of loops,
     `commsched-schedule` merges collectives and finds the shortest step within
     the budget, inner blocks first, and `test-commsched-choose-implementations`
     chooses what carries out each collective, where the target lists several
@@ -65,11 +49,20 @@ def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
   let options = !listconcat([
     Option<"memoryBudget", "memory-budget", "std::string",
            /*default=*/"\"5%\"",
-           "Memory budget of the step: live bytes such as 64GiB, or a "
-           "percentage over the peak of the input">,
+           "Memory budget of the step: bytes such as 64GiB, or a percentage over "
+           "the peak of the input, of halves as they are partitioned">,
     ReservedBytes<"The part of a budget in bytes that the device holds beside "
                   "the program, such as 12GiB">,
     FrontierFile<"">,
+    Option<"activationMemoryBudget", "activation-memory-budget", "double",
+           /*default=*/"-1.0",
+           "Split joint functions, and save at most this fraction from 0 to 1 of "
+           "the activation bytes of the minimum cut; -1: all, where they are "
+           "split">,
+    Option<"quantizeActivations", "quantize-activations", "bool",
+           /*default=*/"false",
+           "Split joint functions, and save large activations in 8-bit "
+           "floating-point types">,
     Option<"chooseImplementations", "choose-implementations", "bool",
            /*default=*/"true",
            "Choose what carries out each collective, where the target lists "
@@ -79,7 +72,8 @@ def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
            "makes them shorter">,
     Option<"steadyState", "steady-state", "bool", /*default=*/"false",
            "Make the functions of a step one, and overlap its repetitions">,
-  ], rewritingOptions, contentionOptions, allocatorOptions, costOptions);
+  ], fittingOptions, rewritingOptions, contentionOptions, allocatorOptions,
+     costOptions);
 }
 
 def InductorPipeline : CommSched_Pipeline<"commsched-inductor-pipeline"> {

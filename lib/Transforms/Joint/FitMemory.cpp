@@ -50,6 +50,7 @@ private:
                              OperationCosts &costs);
   FailureOr<PartitionList> listPartitions(const JointFunction &working) const;
   LogicalResult prepare(PartitionHalves halves);
+  LogicalResult writeOtherFrontiers();
   LogicalResult checkPeak(func::FuncOp joint, PartitionHalves halves,
                           OperationCosts &costs);
 
@@ -203,12 +204,17 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
 
 void FitMemory::runOnOperation() {
   ModuleOp module = getOperation();
-  if (failed(emitOptionError(module, optionError)))
-    return signalPassFailure();
   auto joints = llvm::to_vector(
       llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
-  if (joints.empty())
+  if (joints.empty() && frontier.empty())
     return markAllAnalysesPreserved();
+  if (failed(emitOptionError(module, optionError)))
+    return signalPassFailure();
+  if (joints.empty()) {
+    if (failed(writeOtherFrontiers()))
+      signalPassFailure();
+    return;
+  }
   // Not the pass manager's, which prepare() clears.
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
       CostAnalysis::create(module);
@@ -251,11 +257,32 @@ void FitMemory::runOnOperation() {
     signalPassFailure();
 }
 
+/// Adds the passes that a function goes through before it is scheduled.
+static void addPreparation(OpPassManager &functions) {
+  functions.addPass(createInferSizeHints());
+  functions.addPass(createRemoveUnshardedParamUsage());
+  functions.addPass(createReinplaceAllGather());
+}
+
+/// Of a module without joint functions, whatever functions it has.
+LogicalResult FitMemory::writeOtherFrontiers() {
+  OpPassManager passes(ModuleOp::getOperationName());
+  addPreparation(passes.nest<func::FuncOp>());
+  FrontierOptions options;
+  options.file = frontier;
+  options.memoryBudget = memoryBudget;
+  options.buckets = buckets;
+  options.mode = mode;
+  options.bitwise = bitwise;
+  options.split = split;
+  options.maxChunks = maxChunks;
+  passes.addPass(createFrontier(std::move(options)));
+  return runPipeline(passes, getOperation());
+}
+
 LogicalResult FitMemory::prepare(PartitionHalves halves) {
   OpPassManager passes(func::FuncOp::getOperationName());
-  passes.addPass(createInferSizeHints());
-  passes.addPass(createRemoveUnshardedParamUsage());
-  passes.addPass(createReinplaceAllGather());
+  addPreparation(passes);
   LogicalResult result = success();
   for (func::FuncOp half : {halves.forward, halves.backward})
     if (succeeded(result))

@@ -8,6 +8,7 @@
 
 #include "../PassSupport.h"
 #include "../Schedule/SchedulingPass.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "MemorySearch.h"
 #include "mlir/IR/Threading.h"
@@ -149,6 +150,9 @@ FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
 
 LogicalResult PairScheduler::apply(PairDecision decision) {
   for (unsigned half : {0, 1}) {
+    getHalf(half)->setDiscardableAttr(
+        besideBytesAttrName, Builder(getHalf(half).getContext())
+                                 .getI64IntegerAttr(costs.besideBytes[half]));
     if (!hasSchedule(getHalf(half)))
       continue;
     DecidedBlock block = {std::move(schedulers[half]),

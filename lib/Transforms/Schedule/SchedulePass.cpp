@@ -8,6 +8,7 @@
 
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
+#include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/BudgetAttribute.h"
 #include "SchedulingPass.h"
@@ -149,6 +150,11 @@ void Schedule::runOnOperation() {
   excessOfBody.reset();
   if (failed(emitOptionError(function, optionError)))
     return signalPassFailure();
+  if (isJointFunction(function))
+    remark::missed(function.getLoc(),
+                   makeRemark("JointWhole", function.getSymName()))
+        << "it is scheduled as one function: a memory budget in bytes or "
+           "'activation-memory-budget' of commsched-pipeline splits it";
   // A block comes behind those in its operations, whose times it counts.
   SmallVector<Block *> held = getBlocksWithCollectives(function);
   FailureOr<bool> isChanged =

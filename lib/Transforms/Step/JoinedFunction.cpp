@@ -76,9 +76,9 @@ func::FuncOp mlir::commsched::createFunction(Location location, StringRef name,
 //===----------------------------------------------------------------------===//
 
 NamedAttrList mlir::commsched::dropWholeAttributes(NamedAttrList attrs) {
-  for (StringRef dropped :
-       {numForwardOutputsAttrName, savedValuesAttrName,
-        baselinePeakBytesAttrName, overBudgetBytesAttrName, runtimeNsAttrName})
+  for (StringRef dropped : {numForwardOutputsAttrName, savedValuesAttrName,
+                            baselinePeakBytesAttrName, overBudgetBytesAttrName,
+                            besideBytesAttrName, runtimeNsAttrName})
     attrs.erase(dropped);
   return attrs;
 }

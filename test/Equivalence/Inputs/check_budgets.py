@@ -10,8 +10,8 @@ of `--budgets`, as commsched-report simulates the step:
 - test-commsched-verify-partition accepts the halves, the verifier the module;
 - the peak is within the budget, or a remark says that it is not;
 - a smaller budget never gives a shorter step;
-- no step is longer than that of commsched-training-pipeline with a budget for
-  the partition, if this one fits, and then the step fits as well
+- no step is longer than that of commsched-partition-joint and then
+  commsched-pipeline, if this one fits, and then the step fits as well
   (`--no-comparison` leaves this out);
 - a second run, without threads, makes the same text (`--twice`: how many
   budgets are run twice).
@@ -90,12 +90,12 @@ class Function:
         is_fit_before = before and before["peak_memory_bytes"] <= budget
         if peak > budget:
             if is_fit_before:
-                yield (f"{where}: the peak is {peak}, but the training "
-                       f"pipeline's {before['peak_memory_bytes']}")
+                yield (f"{where}: the peak is {peak}, but that of one pass after "
+                       f"the other {before['peak_memory_bytes']}")
             return
         if is_fit_before and step > before["step_time_ns"]:
             yield (f"{where}: {step} ns, but {before['step_time_ns']} ns by "
-                   "the training pipeline")
+                   "one pass after the other")
         if self.best_ns is not None and step > self.best_ns:
             yield f"{where}: {step} ns, but {self.best_ns} ns with less memory"
         self.best_ns = min(step, self.best_ns or step)

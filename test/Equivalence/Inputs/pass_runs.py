@@ -92,12 +92,11 @@ class Run:
 
 
 MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-set-costs", "commsched-pipeline", "commsched-inductor-pipeline",
-                 "commsched-training-pipeline",
                  "commsched-align-runtimes", "commsched-assume-fusion",
                  "commsched-compile-regions",
                  "commsched-dump-problem", "commsched-export-chakra",
                  "commsched-export-json",
-                 "test-commsched-fit-memory",
+                 "test-commsched-callees-first", "test-commsched-fit-memory",
                  "commsched-frontier", "commsched-interleave",
                  "test-commsched-merge-step", "commsched-partition-joint",
                  "test-commsched-split-backward",
@@ -304,12 +303,12 @@ RUNS = [
         "passes=sink_waits,raise_comms,reorder_compute_for_overlap",
         "passes=simple_overlap"),
     *make_runs(
-        "commsched-training-pipeline", "collectives=cost",
+        "commsched-pipeline", "collectives=cost",
         "activation-memory-budget=0.2 collectives=recompute "
         "quantize-activations memory-budget=10% bitwise split=auto "
         "max-chunks=4",
         "memory-budget=1GiB",
-        f"buckets=off {CONTENTION}",
+        f"activation-memory-budget=1 buckets=off {CONTENTION}",
         f"mode=copy memory-budget=1000000000 strict {COSTS}",
         "memory-budget=1GiB reserved-bytes=1KiB host-memory=1GiB "
         "quantize=auto",
@@ -325,7 +324,7 @@ RUNS = [
         steps=("joint",)),
     # A frontier takes as long as many runs and changes no program:
     # test/Transforms/Joint has those of small functions.
-    *make_runs("commsched-training-pipeline",
+    *make_runs("commsched-pipeline",
                "memory-budget=1GiB frontier=%folder/joint.csv", steps=()),
     *make_runs("test-commsched-fit-memory",
                "memory-budget=1GiB frontier=%folder/fitted.json", steps=()),

@@ -4,7 +4,7 @@
 // RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=15MiB quantize=auto" \
 // RUN:   --test-commsched-verify-partition --remarks-filter=commsched.* 2>&1 \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s --commsched-training-pipeline="memory-budget=15MiB quantize=auto" \
+// RUN: commsched-opt %s --commsched-pipeline="memory-budget=15MiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=EIGHT
 // RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=15MiB" \
 // RUN:   | FileCheck %s --check-prefix=SAME
@@ -18,9 +18,9 @@
 // HOST-LABEL: func.func private @step_forward(
 // HOST-SAME: tensor<1024x4096xf8E5M2, #commsched.host>
 
-// RUN: not commsched-opt %s --commsched-training-pipeline="quantize=auto" 2>&1 \
+// RUN: not commsched-opt %s --commsched-pipeline="quantize=auto" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=ALONE
-// ALONE: option 'quantize' of pipeline 'commsched-training-pipeline' needs a 'memory-budget' in bytes such as 64GiB, but that is '5%'
+// ALONE: option 'quantize' of pipeline 'commsched-pipeline' needs a 'memory-budget' in bytes such as 64GiB, but that is '5%'
 
 // CHECK-DAG: MemoryFitted{{.*}}in 8 bits
 // CHECK-DAG: ActivationQuantized{{.*}}saved value 0 becomes f8E5M2

@@ -4,7 +4,7 @@
 
 // DEFINE: %{memory} =
 // DEFINE: %{fit} = commsched-opt %s -o /dev/null \
-// DEFINE:   --commsched-training-pipeline=%{memory} \
+// DEFINE:   --commsched-pipeline=%{memory} \
 // DEFINE:   --remarks-filter=commsched \
 // DEFINE:   --commsched-report="format=json allocator=pytorch" 2>&1
 

@@ -2,8 +2,7 @@
 // RUN:   --test-commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %s --test-commsched-fit-memory=memory-budget=1GiB \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
-// RUN: commsched-opt %s --commsched-training-pipeline=memory-budget=1GiB \
-// RUN:   --commsched-pipeline="steady-state memory-budget=100%%" \
+// RUN: commsched-opt %s --commsched-pipeline="memory-budget=1GiB steady-state" \
 // RUN:   | FileCheck %s --check-prefix=WHOLE --implicit-check-not=func.func
 
 // A step that calls a joint function calls its forward, and its backward with

@@ -60,7 +60,8 @@ def FitMemory : Pass<"test-commsched-fit-memory", "::mlir::ModuleOp"> {
     `frontier` writes the points between which there is a choice to a file, as
     `commsched-frontier` does: step time and peak of live bytes of schedules for limits
     from the least to the most memory that steps take, and for that of the
-    device. The answer is then the best of all of these.
+    device. The answer is then the best of all of these. Of a module without
+    joint functions, it writes what `commsched-frontier` does.
 
     A remark `PartitionTried` for each partition that was measured gives its
     peak before it is scheduled and the lower bound of its time. A remark

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A memory budget in bytes: one limit for what is saved and when it runs.
 
-`commsched-training-pipeline` decides what a forward saves, computes again, keeps
+`commsched-pipeline` decides what a forward saves, computes again, keeps
 gathered and sends to the host, such that the step fits the device and is as
 short as possible (docs/guide/memory-budget.md).
 """
@@ -65,9 +65,9 @@ def _default_saves(limit: str) -> str:
 
 
 def fit_settings(options: Any, can_offload: bool) -> dict[str, Any]:
-    """Returns the options of `commsched-training-pipeline`, which sends nothing to
-    the host unless it is given memory there."""
-    settings = options.pipeline_settings()
+    """Returns what `commsched-pipeline` is told of joint functions beside its
+    other options: it sends nothing to the host unless it is given memory there."""
+    settings = {}
     if options.host_memory is not None and can_offload:
         settings["host-memory"] = options.host_memory
     if options.quantize_activations == "auto":

@@ -4,7 +4,7 @@
 `commsched-partition-joint` decides what a forward saves for its backward and
 what the backward computes again, gathered parameters included
 (docs/guide/partitioning.md), and `commsched-quantize-activations` what is
-saved in 8 bits. `commsched-training-pipeline` decides what is saved within the memory
+saved in 8 bits. `commsched-pipeline` decides what is saved within the memory
 of the device, and what is sent to the host. AOT autograd calls a partitioner as
 `partition_fn`, Inductor as its setting `custom_partitioner_fn`.
 """
@@ -248,8 +248,7 @@ def _warn_of_excess(run: opt.ProgramRun, options: Options) -> None:
 def _partition_flags(options: Options, can_offload: bool) -> tuple[str, ...]:
     """Returns the passes that partition."""
     if options.fits_memory:
-        fit = fit_settings(options, can_offload)
-        return (opt.flag("commsched-training-pipeline", fit),)
+        return (options.pipeline_flag(**fit_settings(options, can_offload)),)
     settings: dict[str, object] = {
         "strategy": "default" if options.partition == "default" else "min-cut"
     }
