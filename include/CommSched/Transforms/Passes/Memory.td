@@ -31,7 +31,7 @@ def FitMemory : Pass<"test-commsched-fit-memory", "::mlir::ModuleOp"> {
     computes one segment again at a time. Times and peaks of these are estimated;
     what is best within the memory that there is is measured, peak and lower
     bound, and the most promising is scheduled within it. Times are nanoseconds
-    of the cost model. docs/guide/partitioning.md describes the search.
+    of the cost model. docs/guide/whole-steps.md describes the search.
 
     With `host-memory`, each partition is tried with and without saved values on
     the host: `commsched.offload` sends those whose transfers computation hides

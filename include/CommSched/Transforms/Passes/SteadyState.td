@@ -27,7 +27,7 @@ def PipelineLoops
     of this one, and the reductions of this one beside the computation of the
     next. The period, the time from one iteration to the next, is as short as
     rotations of the body make it, and the live bytes of all iterations that are
-    in progress are within the budget; see docs/guide/steady-state.md. What
+    in progress are within the budget; see docs/guide/whole-steps.md. What
     begins before the loop and ends after it is peeled. A loop with
     collectives in flight from one iteration to the next is marked
     `commsched.pipelined`.
@@ -100,7 +100,7 @@ def SteadyState : Pass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
     A step stays as it is, with a remark that says why, if its body is not one
     block, if a repetition overwrites in place what the one before has yet to
     return, or if the period gets no shorter. Times and sizes that are not known
-    are those of `commsched-schedule`. See docs/guide/steady-state.md.
+    are those of `commsched-schedule`. See docs/guide/whole-steps.md.
   }];
   let options = !listconcat(cyclicOptions, [
     Option<"required", "required", "bool", /*default=*/"false",

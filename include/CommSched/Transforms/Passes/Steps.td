@@ -47,7 +47,7 @@ def Interleave : Pass<"commsched-interleave", "::mlir::ModuleOp"> {
     A remark gives the step and the exposed communication, and what they are if
     each function is scheduled alone. Functions of several blocks are left as they
     are, with a remark. See
-    docs/guide/interleaving.md.
+    docs/guide/whole-steps.md.
   }];
   let dependentDialects = [
     "::mlir::commsched::CommSchedDialect", "::mlir::linalg::LinalgDialect",
@@ -112,7 +112,7 @@ def SplitBackward : Pass<"test-commsched-split-backward", "::mlir::ModuleOp"> {
     a call refers to stays as a private one. A remark says why a function is not
     split: it has several blocks, is a part of a steady state, has no gradients
     of one of the kinds, or an operation of the second would write memory of the
-    first. See docs/guide/interleaving.md.
+    first. See docs/guide/whole-steps.md.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"backward\"",

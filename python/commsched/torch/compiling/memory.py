@@ -3,7 +3,7 @@
 
 `commsched-pipeline` decides what a forward saves, computes again, keeps
 gathered and sends to the host, such that the step fits the device and is as
-short as possible (docs/guide/memory-budget.md).
+short as possible (docs/guide/whole-steps.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 `commsched-partition-joint` decides what a forward saves for its backward and
 what the backward computes again, gathered parameters included
-(docs/guide/partitioning.md), and `commsched-quantize-activations` what is
+(docs/guide/whole-steps.md), and `commsched-quantize-activations` what is
 saved in 8 bits. `commsched-pipeline` decides what is saved within the memory
 of the device, and what is sent to the host. AOT autograd calls a partitioner as
 `partition_fn`, Inductor as its setting `custom_partitioner_fn`.
