@@ -8,7 +8,9 @@ import os
 import warnings
 
 import torch
+from compiled_steps import shard, take_gradients
 from torch import distributed, nn
+from torch.distributed.device_mesh import init_device_mesh
 
 from commsched import opt
 
@@ -38,11 +40,7 @@ def sharded(width: int = WIDTH) -> nn.Module:
 
 def distribute(model: nn.Module) -> nn.Module:
     """Shards the parameters of `model` over all ranks."""
-    import commsched.torch as cs
-    from torch.distributed.device_mesh import init_device_mesh
-
-    precision = cs.MixedPrecision(torch.float32, torch.float32)
-    cs.shard_parameters(model, init_device_mesh("cpu", (2,)), precision)
+    shard(model, init_device_mesh("cpu", (2,)))
     return model
 
 
@@ -64,12 +62,9 @@ def train(model: nn.Module, step, rows) -> list[torch.Tensor]:
     results = []
     for index, count in enumerate(rows):
         torch.manual_seed(index)
-        x = torch.randn(count, model.width)
-        model.zero_grad()
-        loss = step(x).square().mean()
+        loss = step(torch.randn(count, model.width)).square().mean()
         loss.backward()
-        results.append(loss.detach().clone())
-        results += [p.grad.to_local().clone() for p in model.parameters()]
+        results += [loss.detach().clone(), *take_gradients(model)]
     return results
 
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small models, and training steps of them with a given partitioner."""
 
+import copy
 import functools
 
 import torch
 from torch import nn
+from torch._functorch.partitioners import default_partition
 from torch.nn import functional as F
 from torch.utils.checkpoint import (
     CheckpointPolicy,
@@ -216,6 +218,19 @@ def case(name):
     torch.manual_seed(1)
     model = make()
     return model, [torch.randn(shape) for shape in shapes], dynamic
+
+
+def joint_graph(name="attention", dtype=torch.float32):
+    """A joint graph, and how many outputs are the forward's."""
+    model, inputs, dynamic = case(name)
+    found = []
+
+    def partition(joint, joint_inputs, **settings):
+        found.extend((copy.deepcopy(joint), settings["num_fwd_outputs"]))
+        return default_partition(joint, joint_inputs, **settings)
+
+    Trained(model.to(dtype), [x.to(dtype) for x in inputs], partition, dynamic)
+    return found[:2]
 
 
 def are_equal(one, other):

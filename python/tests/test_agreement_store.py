@@ -81,14 +81,10 @@ def _graph(rows=8, group="g", padded=False, count=3):
             if padded:
                 pad = torch.ops.aten.constant_pad_nd
                 x = b.add(f"pad_{i}", pad, (x, [0, 0]), b.like(x))
-            start = b.add(
-                f"gather_{i}",
-                c10d.all_gather_into_tensor,
-                (x, 2, group),
-                b.tensor((2 * rows, 4)),
-            )
-            wait = b.add(f"wait_{i}", c10d.wait_tensor, (start,), start)
-            values.append(wait)
+            gathered = b.tensor((2 * rows, 4))
+            start = b.add(f"gather_{i}", c10d.all_gather_into_tensor, (x, 2, group),
+                          gathered)
+            values.append(b.add(f"wait_{i}", c10d.wait_tensor, (start,), start))
         return tuple(values)
 
     return build([(f"x{i}", (rows, 4)) for i in range(count)], body)
@@ -126,13 +122,31 @@ def _confirm(gm):
 def test_the_first_plan_holds_for_all_and_for_good(ranks):
     ranks.start(1)
     assert _agree(_graph(), _plan(2, 1, 0)).how == "agreed"
+    for rank, rows, plan in ((0, 3, _plan(0, 1, 2)), (1, 16, _plan(1, 0, 2)),
+                             # Without a plan of its own.
+                             (0, 8, None)):
+        ranks.start(rank)
+        decision = _agree(_graph(rows=rows), plan, reason="no program")
+        assert (decision.how, decision.plan) == ("followed", _plan(2, 1, 0))
+
+
+@pytest.mark.parametrize(
+    "plan, longest, reason",
+    [(None, 10**6, "no program"), (_plan(2, 1, 0), 10, "10 bytes")],
+    ids=["none", "too long"],
+)
+def test_the_first_rank_without_a_plan_decides_too(
+    ranks, monkeypatch, plan, longest, reason
+):
     ranks.start(0)
-    decision = _agree(_graph(rows=3), _plan(0, 1, 2))
-    assert decision.how == "followed"
-    assert decision.plan == _plan(2, 1, 0)
+    with monkeypatch.context() as patch:
+        patch.setattr(agreement, "LONGEST", longest)
+        first = _agree(_graph(), plan, reason="no program")
+    assert first.plan is None and reason in first.reason
     ranks.start(1)
-    again = _agree(_graph(rows=16), _plan(1, 0, 2))
-    assert (again.how, again.plan) == ("followed", _plan(2, 1, 0))
+    decision = _agree(_graph(), _plan(2, 1, 0))
+    assert (decision.how, decision.plan) == ("followed", None)
+    assert "rank 0" in decision.reason and reason in decision.reason
 
 
 def test_a_rank_keeps_its_own_plan_if_it_launches_alike(ranks):
@@ -158,30 +172,6 @@ def test_buckets_are_part_of_what_is_launched(ranks, mode):
     decision = _agree(_graph(), merged(mode))
     assert decision.plan == merged("copy")
     assert decision.how == ("agreed" if mode == "copy" else "followed")
-
-
-def test_a_rank_without_a_plan_follows(ranks):
-    ranks.start(0)
-    _agree(_graph(), _plan(2, 1, 0))
-    ranks.start(1)
-    decision = _agree(_graph(), None, reason="no program")
-    assert (decision.how, decision.plan) == ("followed", _plan(2, 1, 0))
-
-
-def test_the_first_rank_without_a_plan_decides_too(ranks):
-    ranks.start(0)
-    _agree(_graph(), None, reason="no program")
-    ranks.start(1)
-    decision = _agree(_graph(), _plan(2, 1, 0))
-    assert (decision.how, decision.plan) == ("followed", None)
-    assert "rank 0" in decision.reason and "no program" in decision.reason
-
-
-def test_a_plan_too_long_to_publish_is_none(ranks, monkeypatch):
-    monkeypatch.setattr(agreement, "LONGEST", 10)
-    ranks.start(0)
-    decision = _agree(_graph(), _plan(2, 1, 0))
-    assert decision.plan is None and "10 bytes" in decision.reason
 
 
 def test_what_ranks_have_in_common():
@@ -263,12 +253,16 @@ def test_without_other_ranks_there_is_no_job(fake_world):
 
 
 def test_equal_launches_are_confirmed(ranks):
-    def rank(number):
-        run = _compile(_graph(rows=8 - number), _plan(2, number, 1 - number))
-        run()
-        run()
+    """With a limit, and without."""
+    for rows, timeout in ((8, 5), (6, math.inf)):
 
-    assert ranks.both(rank) == [None, None]
+        def rank(number, rows=rows, options=Options(timeout=timeout)):
+            plan = _plan(2, number, 1 - number)
+            run = _compile(_graph(rows=rows - number), plan, options)
+            run()
+            run()
+
+        assert ranks.both(rank) == [None, None]
 
 
 def test_different_launches_stop_both_ranks(ranks, monkeypatch):
@@ -299,22 +293,10 @@ def test_a_rank_that_compiles_again_alone_does_not_wait(ranks):
     _compile(_graph(rows=5), _plan(0, 1, 2))()
 
 
-def test_a_rank_that_does_not_come_is_named(ranks):
-    ranks.start(0)
-    run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
-    with pytest.raises(RanksSilent, match="waited 0.2 s .* for 1 of 2 ranks"):
-        run()
-
-
-def test_ranks_may_wait_without_a_limit(ranks):
-    options = Options(timeout=math.inf)
-    ranks.both(lambda rank: _compile(_graph(), _plan(2, 1, 0), options)())
-
-
 def test_all_obey_the_first_that_waits_no_longer(ranks):
     ranks.start(0)
     run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=0.2))
-    with pytest.raises(RanksSilent):
+    with pytest.raises(RanksSilent, match="waited 0.2 s .* for 1 of 2 ranks"):
         run()
     ranks.start(1)
     with pytest.raises(RanksSilent, match="rank 0 waited 0.2 s"):
@@ -333,60 +315,62 @@ def test_different_options_are_named(ranks, tmp_path):
         assert "different settings: profile is " in str(error)
 
 
-def test_different_versions_are_named(ranks, monkeypatch):
-    """Before anything is compiled."""
+@pytest.fixture
+def obstacle(ranks, monkeypatch):
+    """Returns a function that asks a rank what is in its way."""
     monkeypatch.setattr(guards, "current_job", ranks.job)
-    monkeypatch.setattr(torch, "__version__", "2.13.0")
-    ranks.start(0)
-    assert guards.find_obstacle(Options(timeout=5)) == ""
-    assert guards.find_obstacle(Options(timeout=5)) == ""
-    monkeypatch.setattr(torch, "__version__", "2.15.0")
-    ranks.start(1)
-    for _ in range(2):
-        with pytest.raises(
-            RanksDiffer, match="PyTorch is 2.13.0 on rank 0 and 2.15.0 on rank 1"
-        ):
-            guards.find_obstacle(Options(timeout=5))
-    assert guards.find_obstacle(Options(timeout=5, agree=False)) == ""
+
+    def find(rank, **options):
+        ranks.start(rank)
+        return guards.find_obstacle(Options(**{"timeout": 5, **options}))
+
+    return find
 
 
-def test_a_rank_that_waits_hears_of_another_version(ranks, monkeypatch):
-    monkeypatch.setattr(guards, "current_job", ranks.job)
-    ranks.start(0)
-    guards.find_obstacle(Options(timeout=20))
-    run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=20))
+def _rename(monkeypatch):
+    monkeypatch.setitem(names.IMPORTED["graphs"], "OpOverload", "torch._ops.Renamed")
+
+
+def _update(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "2.15.7")
-    ranks.start(1)
+
+
+@pytest.mark.parametrize(
+    "change, error",
+    [
+        (_update, "PyTorch is 2.13.0 on rank 0 and 2.15.7 on rank 1"),
+        (_rename, "no torch._ops.Renamed on rank 1"),
+    ],
+)
+def test_ranks_that_differ_are_named(obstacle, monkeypatch, change, error):
+    """Before anything is compiled."""
+    monkeypatch.setattr(torch, "__version__", "2.13.0")
+    assert obstacle(0) == obstacle(0) == ""
+    change(monkeypatch)
+    for _ in range(2):
+        with pytest.raises(RanksDiffer, match=error):
+            obstacle(1)
+    if change is _update:
+        assert obstacle(1, agree=False) == ""
+
+
+def test_no_rank_can_schedule(obstacle, monkeypatch):
+    """They train as without the package."""
+    _rename(monkeypatch)
+    assert all("Renamed" in obstacle(rank) for rank in (0, 1))
+
+
+def test_a_rank_that_waits_hears_of_another_version(ranks, obstacle, monkeypatch):
+    obstacle(0, timeout=20)
+    run = _compile(_graph(), _plan(2, 1, 0), Options(timeout=20))
+    _update(monkeypatch)
     with pytest.raises(RanksDiffer):
-        guards.find_obstacle(Options(timeout=5))
+        obstacle(1)
     ranks.start(0)
     started = time.monotonic()
     with pytest.raises(RanksDiffer, match="2.15.7 on rank 1"):
         run()
     assert time.monotonic() - started < 10
-
-
-def test_a_rank_that_cannot_schedule_is_named(ranks, monkeypatch):
-    monkeypatch.setattr(guards, "current_job", ranks.job)
-    ranks.start(0)
-    assert guards.find_obstacle(Options(timeout=5)) == ""
-    monkeypatch.setitem(
-        names.IMPORTED["graphs"], "OpOverload", "torch._ops.Renamed"
-    )
-    ranks.start(1)
-    with pytest.raises(RanksDiffer, match="no torch._ops.Renamed on rank 1"):
-        guards.find_obstacle(Options(timeout=5))
-
-
-def test_no_rank_can_schedule(ranks, monkeypatch):
-    """They train as without the package."""
-    monkeypatch.setattr(guards, "current_job", ranks.job)
-    monkeypatch.setitem(
-        names.IMPORTED["graphs"], "OpOverload", "torch._ops.Renamed"
-    )
-    for rank in (0, 1):
-        ranks.start(rank)
-        assert "Renamed" in guards.find_obstacle(Options(timeout=5))
 
 
 def test_one_graph_may_run_with_several_options(ranks):
@@ -484,9 +468,7 @@ def test_code_from_a_cache_decides_if_it_is_first(ranks):
     ranks.start(0)
     decision = _agree(_graph(), _plan(0, 1, 2))
     assert (decision.how, decision.plan) == ("followed", _plan(2, 1, 0))
-
-
-def test_code_from_a_cache_is_outdated_if_it_is_not(ranks):
+    # It is outdated where another plan was first.
     line = _carried(ranks, _plan(2, 1, 0))
     ranks.start(0)
     _agree(_graph(), _plan(0, 1, 2))

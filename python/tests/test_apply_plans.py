@@ -5,13 +5,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from commsched import opt
-from commsched.torch import ImportOptions, apply, import_graph_module
-from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan
-from commsched.torch.rewriting.inlining import place_calls
-from graphs import build
-from simulated import simulate
-from torch.fx.experimental.proxy_tensor import make_fx
+from commsched import opt  # noqa: E402
+from commsched.torch import ImportOptions, apply, import_graph_module  # noqa: E402
+from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan  # noqa: E402
+from commsched.torch.rewriting.inlining import place_calls  # noqa: E402
+from graphs import build  # noqa: E402
+from simulated import simulate  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional
@@ -202,8 +202,6 @@ def test_sums_before_reduce_scatter_are_refused(opt_program):
 
 # -- Names are for people: plans hold whatever operations are called.
 
-
-aten = torch.ops.aten
 
 # Names that a merged, a split or an imported operation could have.
 GATHERS = """

@@ -3,17 +3,20 @@
 
 import io
 import itertools
+import json
 import pathlib
-import sys
+import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
+import seeds
 from seeds import turns
 
 SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
 #: Seeds of random steps for which no rule is shorter: those from 21 to 60 but two,
-#: for which a rule is, by 0.9 and 1.7 %; `testsupport/rules/compare_rules.py` lists
-#: them.
+#: for which a rule is, by 0.9 and 1.7 %.
 HELD = tuple(seed for seed in range(21, 61) if seed not in (26, 34))
 #: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
 STEPS, BUDGETS = 1, 2
@@ -92,3 +95,100 @@ def test_larger_budgets_are_never_longer(compare, tool):
         for smaller, larger in itertools.pairwise(steps):
             assert larger[0] < smaller[0] or larger <= smaller
         assert steps[-1] < steps[0]
+
+
+# -- No schedule of commsched-pipeline, in buckets or in chunks, is shorter than the
+# merging lower bound of its input.
+
+
+STEPS = Path(__file__).parents[2] / "testsupport" / "steps"
+PINNED = re.compile(r"(, )?commsched\.runtime_ns = \d+ : i64")
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """Makes a module of random steps that may be split, with their times or
+    without."""
+    monkeypatch.syspath_prepend(str(STEPS))
+    import split_steps
+
+    def make(isPinned):
+        made = (split_steps.SplitStep(seed).text() for seed in seeds.seeds(6))
+        text = split_steps.PROLOGUE + "".join(made)
+        return text if isPinned else PINNED.sub("", text)
+
+    return make
+
+
+@pytest.fixture
+def check(opt_program, tmp_path):
+    """Schedules a module. Counts the functions that were split, and that are
+    shorter than any order of the input's collectives."""
+
+    def run(text, options):
+        before, after = (tmp_path / f"{name}.json" for name in ("before", "after"))
+        command = [
+            opt_program,
+            "-",
+            f"--commsched-report=format=json output={before}",
+            f"--commsched-pipeline=memory-budget=200% {options}",
+            f"--commsched-report=format=json output={after}",
+            "-o",
+            "/dev/null",
+        ]
+        done = subprocess.run(command, input=text, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr[:1000]
+        found = {"split": 0, "shorter": 0}
+        reports = (
+            [json.loads(line) for line in file.read_text().splitlines()]
+            for file in (before, after)
+        )
+        for old, new in zip(*reports, strict=True):
+            bound = old["merging_lower_bound_ns"]
+            assert bound <= old["tight_lower_bound_ns"], old["function"]
+            assert bound <= new["step_time_ns"], old["function"]
+            assert new["merging_lower_bound_ns"] <= new["step_time_ns"]
+            found["split"] += new["num_collectives"] > old["num_collectives"]
+            found["shorter"] += new["step_time_ns"] < old["tight_lower_bound_ns"]
+        return found
+
+    return run
+
+
+@pytest.mark.parametrize("isPinned", (True, False))
+def test_steps_that_are_split(steps, check, isPinned):
+    found = check(steps(isPinned), "mode=auto split=auto")
+    assert found["split"] > 0 and found["shorter"] > 0
+
+
+# The first iteration prepares its gather beside the collective that it follows.
+LOOP = """
+commsched.group @outer size(8)
+commsched.group @inner size(8)
+
+func.func @loop(%x: tensor<8xf32>, %w: tensor<8xf32>) -> tensor<64xf32> {
+  %from = arith.constant 0 : index
+  %to = arith.constant 4 : index
+  %one = arith.constant 1 : index
+  %f = commsched.all_gather %x on @outer dim(0) {commsched.runtime_ns = 300 : i64}
+      : tensor<8xf32> -> !commsched.future<tensor<64xf32>>
+  %first = commsched.wait %f : !commsched.future<tensor<64xf32>>
+  %last = scf.for %i = %from to %to step %one iter_args(%sum = %first)
+      -> (tensor<64xf32>) {
+    %p = commsched.compute "prepare"(%w, %i) {commsched.runtime_ns = 300 : i64}
+        : (tensor<8xf32>, index) -> tensor<8xf32>
+    %g = commsched.all_gather %p on @inner dim(0)
+        {commsched.runtime_ns = 200 : i64}
+        : tensor<8xf32> -> !commsched.future<tensor<64xf32>>
+    %v = commsched.wait %g : !commsched.future<tensor<64xf32>>
+    %next = commsched.compute "use"(%sum, %v) {commsched.runtime_ns = 300 : i64}
+        : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %next : tensor<64xf32>
+  }
+  return %last : tensor<64xf32>
+}
+"""
+
+
+def test_loops_overlap_with_what_is_around(check):
+    assert check(LOOP, "pipeline-loops=true")["shorter"] == 1

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Every snippet of docs/guide/pytorch.md runs and prints what the page says."""
 
-import ast
 import contextlib
-import dataclasses
 import io
 import os
 import re
@@ -123,43 +121,6 @@ def measure_costs(folder, opt_program):
     )
     environment.pop("LOCAL_WORLD_SIZE", None)
     doc_blocks.run_shell(block, folder, environment)
-
-
-def warnings_of(package):
-    """Yields the first words of each message that `warn_once` is given."""
-    for path in sorted(package.rglob("*.py")):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            name = getattr(call, "func", None)
-            name = getattr(name, "attr", getattr(name, "id", None))
-            if name != "warn_once" or not isinstance(call, ast.Call):
-                continue
-            message = call.args[0]
-            parts = getattr(message, "values", [message])
-            words = getattr(parts[0], "value", None)
-            if isinstance(words, str):  # Not a message made elsewhere.
-                yield words.strip().rstrip(":")
-
-
-def test_the_page_says_what_to_do_about_each_warning():
-    section = PAGE.split("\n## Troubleshooting\n")[1].split("\n## ")[0]
-    found = list(warnings_of(ROOT / "python" / "commsched" / "torch"))
-    assert len(found) >= 5
-    assert [words for words in found if words not in section] == []
-
-
-def test_the_table_of_options_is_complete():
-    section = PAGE.split("\n## Options\n")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \| .+ \|$", section, re.M)
-    expected = [
-        (field.name, shown(field.default))
-        for field in dataclasses.fields(cs.Options)
-    ]
-    assert rows == expected
-
-
-def shown(value):
-    """How the page shows a default."""
-    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 def test_every_command_is_run_by_a_test():

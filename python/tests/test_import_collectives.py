@@ -5,9 +5,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import torch.distributed.tensor  # registers _dtensor
-from commsched.torch import GraphImportError
-from graphs import build, fake_trace, lines
+import torch.distributed.tensor  # noqa: E402  registers _dtensor
+from commsched.torch import GraphImportError  # noqa: E402
+from graphs import build, fake_trace, lines  # noqa: E402
 
 c10d = torch.ops._c10d_functional
 
@@ -362,7 +362,6 @@ def test_gather_of_a_scalar(fake_world, imported):
 
 
 aten = torch.ops.aten
-c10d = torch.ops._c10d_functional
 GROUPS = {"groups": {"g": 4}}
 
 

@@ -291,20 +291,6 @@ def test_loops_and_branches_are_left_whole(group, imported, backend):
 
 
 @every_backend
-def test_flex_attention(imported, backend):
-    from torch.nn.attention.flex_attention import flex_attention
-
-    def f(q):
-        return flex_attention(q, q, q, score_mod=lambda s, *_: s * 2)
-
-    capture = captures.graphs_of(
-        f, torch.randn(1, 2, 128, 16), backend=backend
-    )
-    text = read(imported, capture)
-    assert '"higher_order.flex_attention"' in text
-
-
-@every_backend
 def test_numbers_of_eight_bits(group, imported, backend):
     def f(x):
         small = x.to(torch.float8_e4m3fn)

@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch._subclasses import FakeTensorMode
+from torch._subclasses import FakeTensorMode  # noqa: E402
 
 from graphs import build, fake_trace, lines  # noqa: E402
 

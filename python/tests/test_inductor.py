@@ -1,22 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Schedules under Inductor: that its code has their order."""
 
+import copy
+import pickle
+
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-import torch
+import commsched.torch as cs  # noqa: E402
+import seeds  # noqa: E402
+from commsched import opt  # noqa: E402
+from commsched.torch import import_graph_module, private, runtime_estimator  # noqa: E402
+from commsched.torch.compiling import inductor  # noqa: E402
+from generated_code import EXTERNAL, events_of_code, events_of_graph, without_compiler  # noqa: E402
+from graphs import fake_trace  # noqa: E402
+from language_model import Model  # noqa: E402
+from torch._inductor.codecache import PyCodeCache  # noqa: E402
+from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
 
-import commsched.torch as cs
-import seeds
-from commsched.torch.compiling import inductor
-from generated_code import (
-    EXTERNAL,
-    events_of_code,
-    events_of_graph,
-    without_compiler,
-)
-from language_model import Model
+pytestmark = pytest.mark.usefixtures("opt_program")
 
 BF16 = cs.MixedPrecision(torch.bfloat16, torch.float32)
 F32 = cs.MixedPrecision(torch.float32, torch.float32)
@@ -173,3 +176,240 @@ def test_kernels_are_inductors_and_those_that_copy(
     assert copies[0] > 0
     assert merged[0] <= plain[0] + copies[0]
     assert merged[1] <= plain[1] + copies[1] + apart
+
+
+# -- Code of Inductor's begins with what its cache entry has to know.
+
+
+#: What was carried, in the order in which code was loaded.
+seen = []
+
+library = torch.library.Library("commsched_test", "FRAGMENT")
+library.define("note(str text) -> ()")
+library.impl(
+    "note",
+    lambda text: seen.append(f"ran {text}"),
+    "CompositeExplicitAutograd",
+)
+torch.library.register_fake(
+    "commsched_test::note", lambda text: None, lib=library
+)
+note = torch.ops.commsched_test.note.default
+torch.fx.node.has_side_effect(note)
+
+
+class _Insert(CustomGraphPass):
+    def __call__(self, graph):
+        first = next(n for n in graph.nodes if n.op != "placeholder")
+        with graph.inserting_before(first):
+            graph.call_function(note, ("it",)).meta["val"] = None
+
+    def uuid(self):
+        return "carried lines"
+
+
+def _line(text):
+    return f"__import__({__name__!r}).seen.append({'carried ' + text!r})"
+
+
+def _step():
+    torch._dynamo.reset()
+    options = {"post_grad_custom_post_pass": _Insert()}
+    return torch.compile(lambda x: x @ x, options=options)
+
+
+def _count(what):
+    return torch._dynamo.utils.counters["inductor"][f"fxgraph_cache_{what}"]
+
+
+def test_code_carries_its_line_into_the_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    private.carry_line(note, _line)
+    torch._dynamo.utils.counters.clear()
+    seen.clear()
+    _step()(torch.ones(4, 4))
+    assert seen == ["carried it", "ran it"]
+    seen.clear()
+    PyCodeCache.cache_clear()
+    _step()(torch.ones(4, 4))
+    assert _count("hit") == 1
+    assert seen == ["carried it", "ran it"]
+
+
+def test_a_line_that_raises_oserror_is_a_miss(tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))
+    private.carry_line(note, _line)
+    torch._dynamo.utils.counters.clear()
+    _step()(torch.ones(4, 4))
+    PyCodeCache.cache_clear()
+    seen.clear()
+
+    # AOT autograd looks up, and then Inductor.
+    class Twice(list):
+        def append(self, text):
+            list.append(self, text)
+            if len(self) <= 2:
+                raise OSError("outdated")
+
+    monkeypatch.setattr(f"{__name__}.seen", Twice())
+    _step()(torch.ones(4, 4))
+    assert _count("hit") == 0
+    assert _count("miss") == 3
+
+
+# -- CommSched's times for Inductor's own overlap scheduler.
+
+
+c10d = torch.ops._c10d_functional
+WIDTH = 512
+
+
+@pytest.fixture
+def layers(fake_world):
+    """Two linear layers with gathered weights, traced on stand-ins."""
+    group = fake_world(8)
+
+    def gather(shard):
+        return c10d.wait_tensor(c10d.all_gather_into_tensor(shard, 8, group))
+
+    def forward(x, first, second):
+        return torch.mm(torch.relu(torch.mm(x, gather(first))), gather(second))
+
+    shard = torch.randn(WIDTH // 8, WIDTH)
+    return fake_trace(forward, torch.randn(WIDTH, WIDTH), shard, shard.clone())
+
+
+@pytest.fixture
+def no_roofline(monkeypatch):
+    """Inductor computes its own estimate too, for its log, and asks Triton
+    about the device."""
+    from torch._inductor.fx_passes import overlap_scheduling
+
+    monkeypatch.setattr(
+        overlap_scheduling, "estimate_roofline_runtime_ms", lambda node: 0.0
+    )
+
+
+def estimated(gm, **costs):
+    """Milliseconds by node name, as commsched-opt writes them."""
+    text = str(import_graph_module(gm))
+    flags = [opt.flag("commsched-set-costs", costs)] if costs else []
+    program = opt.run_programs(
+        text, *flags, "--commsched-estimate-runtime"
+    ).after
+    return {
+        op.name: op.attributes["commsched.runtime_ns"] / 1e6
+        for op in program.function("main").operations
+    }
+
+
+def test_times_are_those_of_the_cost_model(layers, monkeypatch):
+    runs, original = [], opt.run_programs
+    monkeypatch.setattr(
+        opt, "run_programs", lambda *a, **k: runs.append(a) or original(*a, **k)
+    )
+    expected = estimated(layers, target="b200")
+    estimator = runtime_estimator(target="b200")
+    for node in (*layers.graph.nodes, *layers.graph.nodes):
+        assert estimator(node) == expected.get(node.name)
+    # One run of its own estimates all nodes.
+    assert len(runs) == 2
+    assert expected["mm"] > 0 and expected["all_gather_into_tensor"] > 0
+    other = runtime_estimator(target="a100")
+    product, *_ = layers.graph.find_nodes(
+        op="call_function", target=torch.ops.aten.mm.default
+    )
+    assert other(product) > estimator(product)
+
+
+def test_a_graph_that_is_not_in_order_is_estimated_and_left_so(layers):
+    """As Inductor's merge of gathers before its scheduling leaves one."""
+    expected = estimated(layers, target="h100")
+    (*_, last) = layers.graph.find_nodes(
+        op="call_function", target=c10d.wait_tensor.default
+    )
+    (product,) = last.users
+    product.append(last)
+    before = list(layers.graph.nodes)
+    estimator = runtime_estimator(target="h100")
+    for node in before:
+        assert estimator(node) == expected.get(node.name)
+    assert list(layers.graph.nodes) == before
+
+
+def test_another_size_scales_what_exceeds_the_latency(layers):
+    estimator = runtime_estimator()
+    (gather, *_) = layers.graph.find_nodes(
+        op="call_function", target=c10d.all_gather_into_tensor.default
+    )
+    from torch._inductor.comm_analysis import estimate_fx_collective_size
+
+    size = estimate_fx_collective_size(gather)
+    latency, own = estimator(gather, 0), estimator(gather)
+    assert 0 < latency < own
+    assert estimator(gather, size) == pytest.approx(own)
+    assert estimator(gather, 3 * size) == pytest.approx(
+        latency + 3 * (own - latency)
+    )
+
+
+def test_inductor_compiles_with_it(fake_world, no_roofline):
+    """The way of the documentation; every collective and matrix product is
+    asked for."""
+    group = fake_world(8)
+    asked = []
+
+    class Listening(type(runtime_estimator())):
+        def __call__(self, node, override_size=None):
+            time = super().__call__(node, override_size)
+            asked.append((str(node.target), time))
+            return time
+
+    def forward(x, shard):
+        whole = c10d.wait_tensor(c10d.all_gather_into_tensor(shard, 8, group))
+        return torch.mm(torch.relu(torch.mm(x, x)), whole)
+
+    torch._dynamo.reset()
+    estimator = Listening(runtime_estimator().options)
+    step = torch.compile(
+        forward,
+        options={
+            "aten_distributed_optimizations.enable_overlap_scheduling": True,
+            "aten_distributed_optimizations.custom_runtime_estimation":
+                estimator,
+            "fx_graph_cache": False,
+        },
+    )
+    step(torch.randn(WIDTH, WIDTH), torch.randn(WIDTH // 8, WIDTH))
+    times = dict(asked)
+    assert times["_c10d_functional.all_gather_into_tensor.default"] > 0
+    assert times["aten.mm.default"] > 0
+
+
+def test_an_estimator_is_part_of_cache_keys_by_its_options(tmp_path):
+    profile = tmp_path / "profile.json"
+    profile.write_text("{}")
+
+    def key(target):
+        return pickle.dumps(runtime_estimator(target=target, profile=profile))
+
+    one = key("h100")
+    assert one == key("h100") and one != key("b200")
+    profile.write_text("[]")
+    assert one != key("h100")
+    restored = pickle.loads(one)
+    assert restored.options.target == "h100"
+    assert copy.deepcopy(restored) is restored
+
+
+def test_a_graph_that_cannot_be_estimated_is_left_to_inductor(
+    layers, monkeypatch
+):
+    from commsched.torch import CommSchedWarning
+
+    monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
+    estimator = runtime_estimator()
+    nodes = list(layers.graph.nodes)
+    with pytest.warns(CommSchedWarning, match="no program") as warned:
+        assert [estimator(node) for node in nodes] == [None] * len(nodes)
+    assert len(warned) == 1

@@ -7,17 +7,17 @@ import pytest
 
 pytest.importorskip("torch")
 
-import torch
-from torch._inductor import config
-from torch._inductor.custom_graph_pass import (
+import torch  # noqa: E402
+from torch._inductor import config  # noqa: E402
+from torch._inductor.custom_graph_pass import (  # noqa: E402
     CustomGraphPass,
     CustomSchedulerPass,
 )
 
-import commsched.torch as cs
-from commsched.torch import private
-from commsched.torch.compiling import inductor, records
-from commsched.torch.compiling.inductor_settings import check_effective
+import commsched.torch as cs  # noqa: E402
+from commsched.torch import private  # noqa: E402
+from commsched.torch.compiling import inductor, records  # noqa: E402
+from commsched.torch.compiling.inductor_settings import check_effective  # noqa: E402
 
 SIMPLE_OVERLAP = "aten_distributed_optimizations.enable_simple_overlap"
 

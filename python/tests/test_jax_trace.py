@@ -2,7 +2,6 @@
 """The traced training step: what it computes, what it communicates, and the
 command that writes it."""
 
-import re
 
 import pytest
 
@@ -10,14 +9,12 @@ pytest.importorskip("jax")
 
 import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
 import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 from jax.sharding import AxisType  # noqa: E402
 
 from commsched import opt  # noqa: E402
 import jax_llama as llama  # noqa: E402
 import jax_step as step  # noqa: E402
-from decoder_sizes import CONFIGS  # noqa: E402
 from jax_step import StepOptions  # noqa: E402
 
 TINY = {"model": "llama3-tiny", "layers": 1, "sequence": 32}
@@ -44,12 +41,6 @@ def train(options, steps):
     return losses
 
 
-def counts(text):
-    names = re.findall(r'"stablehlo\.(\w+)"\(', text)
-    kinds = ("all_gather", "reduce_scatter", "all_reduce", "while")
-    return {kind: names.count(kind) for kind in kinds}
-
-
 @pytest.mark.parametrize("scan", [False, True])
 def test_the_step_trains(scan):
     losses = train(StepOptions(devices=8, scan=scan, **TINY), 12)
@@ -74,48 +65,12 @@ def test_sharding_changes_only_how_sums_are_rounded():
         assert np.abs(a - b).max() <= 0.05 * np.abs(a).max()
 
 
-def test_attention_in_blocks_is_attention():
-    """The blocks cut only scores that are masked."""
-    config = CONFIGS["llama3-tiny"]
-    keys = jax.random.split(jax.random.key(0), 3)
-    q = jax.random.normal(keys[0], (1, 32, 2, 4, 16))
-    k, v = (jax.random.normal(key, (1, 32, 2, 16)) for key in keys[1:])
-    whole = llama.attend(q, k, v, 0)
-    halves = [
-        llama.attend(q[:, :16], k[:, :16], v[:, :16], 0),
-        llama.attend(q[:, 16:], k, v, 16),
-    ]
-    np.testing.assert_allclose(
-        whole, jnp.concatenate(halves, axis=1), rtol=1e-5, atol=1e-6
-    )
-    assert config.num_heads == 4 * config.num_kv_heads
-
-
-def test_what_the_step_of_8b_communicates():
-    """Every parameter is gathered in the forward, every matrix but the
-    embedding again in the backward, every gradient scattered."""
-    text = step.trace_text(StepOptions(layers=2))
-    assert counts(text) == {
-        "all_gather": 21 + 15,
-        "reduce_scatter": 21,
-        "all_reduce": 1,
-        "while": 0,
-    }
-    assert "mhlo.num_partitions = 64" in text
-    # A second gather waits for no gradient: its barrier has one operand.
-    alone = re.findall(
-        r'"stablehlo.optimization_barrier"\(%\w+\) : .*xf32>\)', text
-    )
-    assert len(alone) == 15
-    assert text == step.trace_text(StepOptions(layers=2))
-
-
 def test_scan_makes_the_module_no_longer_with_more_layers():
     texts = [
         step.trace_text(StepOptions(layers=n, scan=True)) for n in (2, 32)
     ]
-    assert counts(texts[0]) == counts(texts[1])
-    assert counts(texts[0])["while"] == 2
+    loops = [text.count('"stablehlo.while"(') for text in texts]
+    assert loops == [2, 2]
     assert texts[0].count("\n") == texts[1].count("\n")
 
 

@@ -14,12 +14,15 @@ sys.path.append(
     str(pathlib.Path(__file__).parents[2] / "test/Conversion/Forms/Inputs")
 )
 
-import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
-import whole_modules  # noqa: E402
+import jax  # noqa: E402
+import jax_models  # noqa: E402  Makes eight devices of the processor.
+import numpy as np  # noqa: E402
 from check_forms import read_forms  # noqa: E402
-
 from commsched import opt  # noqa: E402
-from commsched.jax import convert  # noqa: E402
+from commsched.jax import convert, private  # noqa: E402
+from jax._src.lib import xla_client  # noqa: E402
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
+from jaxlib import _hlo  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -93,51 +96,10 @@ module attributes {{mhlo.num_partitions = {partitions} : i32,
 """
 
 
-def loop_of(partitions):
-    """A module that gathers two parts in each of four iterations."""
-    members = PAIR if partitions == 2 else OF_REPLICAS
-    types = "tensor<i32>, tensor<2x4xf32>, tensor<4x4xf32>"
-
-    def gather(value):
-        return (
-            f'"stablehlo.all_gather"({value}) <{{all_gather_dim = 0 : i64, '
-            f"{members}}}> : (tensor<2x4xf32>) -> tensor<4x4xf32>"
-        )
-
-    return f"""
-module attributes {{mhlo.num_partitions = {partitions} : i32,
-                    mhlo.num_replicas = {3 - partitions} : i32}} {{
-  func.func @main(%a: tensor<2x4xf32>, %b: tensor<4x4xf32>)
-      -> tensor<4x4xf32> {{
-    %zero = stablehlo.constant dense<0> : tensor<i32>
-    %r:3 = "stablehlo.while"(%zero, %a, %b) ({{
-    ^bb0(%i: tensor<i32>, %w: tensor<2x4xf32>, %x: tensor<4x4xf32>):
-      %four = stablehlo.constant dense<4> : tensor<i32>
-      %c = stablehlo.compare LT, %i, %four
-        : (tensor<i32>, tensor<i32>) -> tensor<i1>
-      stablehlo.return %c : tensor<i1>
-    }}, {{
-    ^bb0(%i: tensor<i32>, %w: tensor<2x4xf32>, %x: tensor<4x4xf32>):
-      %one = stablehlo.constant dense<1> : tensor<i32>
-      %next = stablehlo.add %i, %one : tensor<i32>
-      %v = stablehlo.add %w, %w : tensor<2x4xf32>
-      %g = {gather("%w")}
-      %h = {gather("%v")}
-      %p = stablehlo.dot_general %x, %g, contracting_dims = [1] x [0]
-        : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-      %q = stablehlo.maximum %p, %h : tensor<4x4xf32>
-      stablehlo.return %next, %w, %q : {types}
-    }}) : ({types}) -> ({types})
-    return %r#2 : tensor<4x4xf32>
-  }}
-}}
-"""
-
-
 def results_of(text):
-    replicas, partitions = whole_modules.counts(text)
-    executable = whole_modules.compile_text(text, replicas, partitions)
-    return whole_modules.run(executable, replicas * partitions)
+    replicas, partitions = counts(text)
+    executable = compile_text(text, replicas, partitions)
+    return run(executable, replicas * partitions)
 
 
 def assert_same_results(text):
@@ -148,28 +110,18 @@ def assert_same_results(text):
     return after
 
 
-def count_of(kind, text):
-    return len(re.findall(rf'"stablehlo\.{kind}"\(', text))
-
-
-@pytest.mark.parametrize("partitions", [1, 2])
-@pytest.mark.parametrize("kind", KINDS)
-def test_merged_collectives(kind, partitions):
-    after = assert_same_results(two_of(kind, partitions))
-    assert count_of(kind, after) == 1
-
-
-@pytest.mark.parametrize("sharding", ["manual", "replicated"])
-@pytest.mark.parametrize("kind", ["all_gather", "all_reduce"])
-def test_merged_collectives_with_sharding(kind, sharding):
-    marks = f'{{mhlo.sharding = "{{{sharding}}}"}}'
-    after = assert_same_results(two_of(kind, 2, marks))
-    assert count_of(kind, after) == 1
-
-
-@pytest.mark.parametrize("partitions", [1, 2])
-def test_loops(partitions):
-    assert_same_results(loop_of(partitions))
+@pytest.mark.parametrize(
+    "kind, partitions, sharding",
+    [
+        *((kind, count, "") for kind in KINDS for count in (1, 2)),
+        ("all_gather", 2, "manual"),
+        ("all_reduce", 2, "replicated"),
+    ],
+)
+def test_merged_collectives(kind, partitions, sharding):
+    marks = f'{{mhlo.sharding = "{{{sharding}}}"}}' if sharding else ""
+    after = assert_same_results(two_of(kind, partitions, marks))
+    assert len(re.findall(rf'"stablehlo\.{kind}"\(', after)) == 1
 
 
 def test_forms_of_collectives():
@@ -190,3 +142,80 @@ def test_forms_of_collectives():
         assert results_of(after) == expected, name
         equal += 1
     assert equal >= 40
+
+
+# -- Compiles and runs whole modules of StableHLO on devices of the processor,
+# each device with arguments of its own.
+
+
+def counts(text):
+    """The replicas and partitions that a module names."""
+
+    def count(name):
+        found = re.search(rf"mhlo\.{name} = (\d+) : i32", text)
+        return int(found[1]) if found else 1
+
+    return count("num_replicas"), count("num_partitions")
+
+
+def compile_text(text, replicas, partitions):
+    """Compiles a module. Raises what jaxlib does."""
+    module = private.parse_module(text.encode(), private.make_context())
+    devices = np.arange(replicas * partitions)
+    options = xla_client.CompileOptions()
+    options.num_replicas = replicas
+    options.num_partitions = partitions
+    build = options.executable_build_options
+    build.num_replicas = replicas
+    build.num_partitions = partitions
+    build.use_spmd_partitioning = partitions > 1
+    build.use_shardy_partitioner = partitions > 1
+    build.device_assignment = xla_client.DeviceAssignment.create(
+        devices.reshape(replicas, partitions)
+    )
+    used = tuple(jax.devices()[: devices.size])
+    client = used[0].client
+    return client.compile_and_load(
+        module, xla_client.DeviceList(used), options
+    )
+
+
+def run(executable, count):
+    """Returns the bytes of each result on each device. Sums of the arguments
+    are exact."""
+    mesh = Mesh(np.array(jax.devices()[:count]), ("d",))
+    values = [
+        _spread(shape, number, mesh)
+        for number, shape in enumerate(_parameters(executable))
+    ]
+    results = executable.execute_sharded(values)
+    return [
+        [np.asarray(each).tobytes() for each in arrays]
+        for arrays in results.disassemble_into_single_device_arrays()
+    ]
+
+
+def _parameters(executable):
+    """The shapes of the arguments of one device."""
+    (module,) = executable.hlo_modules()
+    proto = module.as_serialized_hlo_module_proto()
+    return _hlo.XlaComputation(proto).program_shape().parameter_shapes()
+
+
+def _spread(shape, seed, mesh):
+    """An argument, other numbers on each device."""
+    sizes = tuple(shape.dimensions())
+    generator = np.random.default_rng(seed)
+    parts = [
+        jax.device_put(
+            generator.integers(0, 4, sizes).astype(shape.numpy_dtype()), device
+        )
+        for device in mesh.devices
+    ]
+    if sizes:
+        sharding, sizes = P("d"), (sizes[0] * len(parts), *sizes[1:])
+    else:
+        sharding = P()
+    return jax.make_array_from_single_device_arrays(
+        sizes, NamedSharding(mesh, sharding), parts
+    )

@@ -3,6 +3,7 @@
 of PyTorch's partitioner."""
 
 import json
+import pathlib
 import re
 import subprocess
 from pathlib import Path
@@ -12,8 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 partitioners = pytest.importorskip("torch._functorch.partitioners")
 
-from commsched import opt
-from commsched.torch.importer.targets import target_name
+from commsched.torch.importer.targets import target_name  # noqa: E402
 
 TABLE = Path(__file__).resolve().parents[2] / "data/operations/aten.json"
 
@@ -138,3 +138,45 @@ def test_pointwise_table(packets, lists):
     assert tagged == set(map(str, partitioners.pointwise_ops()))
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     assert tagged <= set(table["operators"]["pointwise"])
+
+
+# -- What the table of the torch dialect says about operators is what PyTorch
+# says about them.
+
+
+TORCH_TABLE = (
+    pathlib.Path(__file__).parents[2] / "data" / "operations" / "torch.json"
+)
+
+
+def operators():
+    """Yields the name, the overload of PyTorch and the entry of each operator
+    of the table that PyTorch has."""
+    for entry in json.loads(TORCH_TABLE.read_text())["operations"]:
+        for name in entry["names"]:
+            _, namespace, *path = name.split(".")
+            if namespace not in ("aten", "prims"):
+                continue
+            packet = getattr(getattr(torch.ops, namespace), path[0], None)
+            overload = path[1] if len(path) > 1 else "default"
+            # Names ending in "hacked_twin" are TorchScript's own.
+            if packet is None or overload not in packet.overloads():
+                continue
+            yield name, getattr(packet, overload), entry
+
+
+def test_operators_that_have_effects():
+    found = list(operators())
+    assert len(found) > 500
+    for name, overload, entry in found:
+        assert not overload._schema.is_mutable, name
+        random = torch.Tag.nondeterministic_seeded in overload.tags
+        assert entry["effects"] == ("random" if random else "none"), name
+
+
+def test_elementwise_operators():
+    for name, overload, entry in operators():
+        pointwise = torch.Tag.pointwise in overload.tags
+        if entry["effects"] == "none":
+            traits = entry.get("traits", ())
+            assert ("elementwise" in traits) == pointwise, name

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Passes within the process: the same results and errors as the program."""
 
-import importlib.util
 import os
 import pathlib
-import subprocess
 import sys
 import threading
 
@@ -188,46 +186,3 @@ def test_several_threads(no_program):
     assert found == expected
 
 
-# -- Beside other copies of LLVM -------------------------------------------
-
-_BESIDE = """
-import sys
-names = sys.argv[1:]
-first = names[: len(names) // 2]
-for name in first:
-    __import__(name)
-from commsched import native, opt
-with open({path!r}) as file:
-    module = file.read()
-before = opt.run(module, {flag!r})
-for name in names:
-    __import__(name)
-if "torch" in names:
-    import torch
-    assert torch.jit.script(torch.nn.ReLU())(
-        torch.ones(3)
-    ).sum() == 3
-if "jax" in names:
-    import jax
-    assert jax.jit(lambda x: x + 1)(1) == 2
-assert opt.run(module, {flag!r}) == before
-print(native.load().__name__, len(before))
-"""
-
-
-@pytest.mark.parametrize("is_reversed", [False, True])
-def test_beside_others(program, is_reversed):
-    names = [
-        name
-        for name in ("torch", "jax", "numpy")
-        if importlib.util.find_spec(name)
-    ]
-    if is_reversed:
-        names.reverse()
-    code = _BESIDE.format(path=str(EXAMPLES / "timeline.mlir"), flag=RAISE)
-    done = subprocess.run(
-        [sys.executable, "-c", code, *names],
-        capture_output=True, text=True, check=False, timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("commsched._native")

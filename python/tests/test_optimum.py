@@ -192,15 +192,6 @@ def merges(exact, opt_program):
     return merges
 
 
-def test_all_ways_to_merge(merges):
-    assert [len(merges.list_partitions(range(n))) for n in range(6)] == [
-        1, 1, 2, 5, 15, 52
-    ]
-    assert merges.list_partitions("aba") == [(0, 0, 1), (0, 1, 1), (0, 1, 2)]
-    ways = merges.list_ways({"x": "ab", "y": "c"})
-    assert ways == [{"x": (0, 0), "y": (0,)}, {"x": (0, 1), "y": (0,)}]
-
-
 def test_no_other_way_to_merge_is_shorter(merges, exact):
     """Bounds leave out ways, but not the best one."""
     for seed in (1, 2):
@@ -230,38 +221,6 @@ def joint(exact, tool, opt_program):
         ways=["commsched-pipeline"],
     )
     return joint
-
-
-def test_no_other_set_of_saved_values_is_shorter(joint, exact):
-    """Bounds leave out partitions, but not the best one."""
-    optima, options = joint.joint_optima, joint.options
-    limited = 0
-    for seed in (3, 13, 16, 28):
-        step = joint.JointStep(seed)
-        partitions = optima.Partitions(options.opt, options.tool, step)
-        solver = optima.Solver(partitions, seconds=60)
-        peaks = [partition.peak for partition in partitions.all]
-        found = []
-        for limit in (min(peaks), max(peaks)):
-            steps = []
-            for partition in partitions.all:
-                halves = [
-                    exact.solve(half.problem, limit - beside)
-                    for half, beside in (
-                        (partition.forward, 0),
-                        (partition.backward, partition.beside),
-                    )
-                ]
-                if all(halves):
-                    steps.append(sum(half.step_ns for half in halves))
-            best, _ = solver.solve(limit)
-            assert best == min(steps)
-            assert solver.solve(limit, best) == (best, None)
-            assert solver.solve(limit, best + 1)[0] == best
-            found.append(best)
-        assert solver.solve(min(peaks) // 2) is None
-        limited += found[0] > found[1]
-    assert limited >= 2
 
 
 def test_fitted_steps_are_near_the_optimum(joint):

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """benchmarks/peers: what schedulers of others are given, and what becomes of
-their answers."""
+their answers; that of Inductor's FX scheduler is a schedule, and what Inductor
+sees is the step."""
 
+import contextlib
 import json
 import subprocess
 import sys
@@ -16,12 +18,12 @@ COSTS = ("step_time_ns", "peak_memory_bytes", "exposed_comm_ns", "num_collective
 class Peers:
     """A small step, and commsched-peers on it."""
 
-    def __init__(self, tool, folder):
+    def __init__(self, tool, folder, layers=1):
         self.tool, self.folder = tool, folder
         self.program = folder / "step.mlir"
         make = [sys.executable, BENCHMARKS.parent / "testsupport" / "steps" / "make_step.py"]
         with open(self.program, "w", encoding="utf-8") as out:
-            subprocess.run([*make, "--layers=1", "--dp=8"], stdout=out, check=True)
+            subprocess.run([*make, f"--layers={layers}", "--dp=8"], stdout=out, check=True)
         dump = folder / "dump.json"
         self.call(f"--dump={dump}")
         (self.function,) = json.loads(dump.read_text())["functions"]
@@ -81,18 +83,6 @@ def test_the_dump_is_complete(peers):
     assert len(function["returns"]) == len(scatters)
 
 
-def test_reads_what_was_stablehlo(peers, opt_program):
-    """Attributes of StableHLO stay on the groups."""
-    peers.program = peers.folder / "converted.mlir"
-    source = BENCHMARKS.parent / "examples" / "stablehlo" / "step.mlir"
-    subprocess.run(
-        [opt_program, source, "--convert-stablehlo-to-commsched",
-         "--commsched-set-costs=assume-fusion", "-o", peers.program], check=True)
-    costs = peers.run("--latency-hiding=xla=none")
-    assert costs["input"]["num_collectives"] == costs["xla"]["num_collectives"] > 0
-    assert costs["xla"]["step_time_ns"] < costs["input"]["step_time_ns"]
-
-
 def test_the_same_order_costs_the_same(peers):
     before, after = peers.answer(order=peers.order, schedule_ms=7, note="as it was")
     for key in COSTS:
@@ -138,38 +128,15 @@ def test_buckets_are_merged(peers, kind):
     "change, error",
     [
         (lambda p: {"order": p.order[:-1]}, "the answer is no order"),
-        (lambda p: {"order": ["first"]}, "expected integer at answer.order[0]"),
         (lambda p: {}, "missing value at answer.order"),
-        (
-            lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:1]]},
-            "a bucket has fewer than two members",
-        ),
-        (
-            lambda p: {"order": p.order, "buckets": [[0, 1]]},
-            "a bucket has a member that may not be merged: node 0 (compute): "
-            "it is no start",
-        ),
-        (
-            lambda p: {"order": p.order, "buckets": [[len(p.order), 1]]},
-            "nodes",
-        ),
-        (
-            lambda p: {
-                "order": p.order,
-                "buckets": [
-                    [p.starts("all-gather")[0], p.starts("reduce-scatter")[0]]
-                ],
-            },
-            "a bucket has members with different keys",
-        ),
-        (
-            lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:2]] * 2},
-            "the buckets cannot be merged",
-        ),
-        (
-            lambda p: {"function": "other", "order": p.order},
-            "has no answer for function 'step'",
-        ),
+        (lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:1]]},
+         "a bucket has fewer than two members"),
+        (lambda p: {"order": p.order, "buckets": [[0, 1]]},
+         "a member that may not be merged: node 0 (compute): it is no start"),
+        (lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:2]] * 2},
+         "the buckets cannot be merged"),
+        (lambda p: {"function": "other", "order": p.order},
+         "has no answer for function 'step'"),
     ],
 )
 def test_bad_answers_are_refused(peers, change, error):
@@ -209,3 +176,123 @@ def test_the_table_has_a_row_for_each_peer(peers, opt_program):
         ["step", name] for name in ("input", "simple-overlap", "block-buckets")
     ]
     assert [row[-1] for row in rows[:2]] == ["", "1.00"]
+
+
+# -- Inductor's FX scheduler ---------------------------------------------------
+
+
+@contextlib.contextmanager
+def programs():
+    """With the programs of benchmarks/peers to import."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(BENCHMARKS / "peers"))
+        yield
+
+
+def run(*arguments):
+    """Runs the program within this process; returns what it says is wrong."""
+    with programs():
+        import fx_overlap
+
+        try:
+            fx_overlap.main([str(argument) for argument in arguments])
+        except SystemExit as end:
+            return end.code
+    return None
+
+
+def read_answer(path):
+    (found,) = json.loads(path.read_text())["functions"]
+    assert found.pop("function") == "step" and found.pop("schedule_ms") > 0
+    return found
+
+
+class Step:
+    """A step of two layers, and the answer to it."""
+
+    def __init__(self, tool, folder):
+        import simulate
+
+        self.peers = Peers(tool, folder, layers=2)
+        self.function, self.nodes = self.peers.function, self.peers.nodes
+        self.dump = folder / "dump.json"
+        self.found = self.answer()
+        self.simulator = simulate
+        fields = ("kind", "cost_ns", "stream", "expensive", "start")
+        self.problem = {
+            "nodes": [[node[field] for field in fields] for node in self.nodes],
+            "dependences": self.function["dependences"],
+            "buffers": self.function["buffers"],
+        }
+
+    def answer(self, *options):
+        output = self.dump.with_suffix(".answer")
+        assert run(self.dump, "-o", output, *options) is None
+        return read_answer(output)
+
+
+@pytest.fixture(scope="module")
+def step(built, tmp_path_factory):
+    pytest.importorskip("torch")
+    return Step(built("commsched-peers"), tmp_path_factory.mktemp("fx"))
+
+
+def test_answer_of_fx_is_legal(step):
+    order, buckets = step.found["order"], step.found["buckets"]
+    step.simulator.check_legal(step.problem, order)
+    members = [member for bucket in buckets for member in bucket]
+    assert len(members) == len(set(members))
+    kinds = set()
+    for bucket in buckets:
+        assert len(bucket) >= 2
+        nodes = [step.nodes[member] for member in bucket]
+        ((kind, _),) = {(node["collective"], node["key"]) for node in nodes}
+        kinds.add(kind)
+    assert kinds == {"all-gather", "reduce-scatter"}
+    # As the README says: a merged start is where the last member's is, a wait
+    # where the first member's is.
+    places = {node: place for place, node in enumerate(order)}
+    waits = {node["start"]: i for i, node in enumerate(step.nodes)}
+    for bucket in buckets:
+        start = max(places[member] for member in bucket)
+        wait = min(places[waits[member]] for member in bucket)
+        for member in bucket:
+            places[member], places[waits[member]] = start, wait
+    for source, user, _ in step.problem["dependences"]:
+        assert places[source] < places[user]
+
+
+def test_fx_hides_collectives(step):
+    program = range(len(step.nodes))
+    _, before = step.simulator.simulate_time(step.problem, program)
+    _, after = step.simulator.simulate_time(step.problem, step.found["order"])
+    assert after < before / 2
+
+
+def test_fx_merges_before_scheduling(step):
+    """By default. A bucket of what has been merged has all its members."""
+    alone = step.answer("--no-pre-bucketing", "--memory-increase=0%")
+    assert alone["order"] != step.found["order"]
+    merged, apart = (sum(map(len, a["buckets"])) for a in (step.found, alone))
+    assert merged > apart
+
+
+def test_inductor_sees_the_step(step):
+    """Its tracker of memory, and its search for compute nodes, say what the
+    dump says."""
+    with programs():
+        import fx_standin
+        from torch._inductor.fx_passes import memory_estimator, overlap_scheduling
+
+        with fx_standin.process_groups(step.function["streams"]) as groups:
+            graph = fx_standin.StandIn(step.function, groups).graph
+        graph.lint()
+        tracker = memory_estimator.MemoryTracker(graph)
+        compute = []
+        for node in graph.nodes:
+            tracker.schedule_node(node)
+            if overlap_scheduling.is_compute_node(node):
+                compute.append(node.meta[fx_standin.INDEX])
+    program = range(len(step.nodes))
+    assert tracker.peak_memory == step.simulator.simulate_peak(step.problem, program)
+    assert compute == [i for i, node in enumerate(step.nodes) if node["expensive"]]

@@ -9,17 +9,17 @@ import pytest
 
 pytest.importorskip("ijson")
 
-from commsched.profile.__main__ import main, read_trace
-from commsched.profile.activities import Activity
-from commsched.profile.fused import (
+from commsched.profile.__main__ import main, read_trace  # noqa: E402
+from commsched.profile.activities import Activity  # noqa: E402
+from commsched.profile.fused import (  # noqa: E402
     FusedGroup,
     find_anchors,
     group_fused,
     is_fused,
     split,
 )
-from commsched.profile.programs import Target
-from test_profile_traces import complete, gpu_events, write
+from commsched.profile.programs import Target  # noqa: E402
+from test_profile_traces import complete, gpu_events, write  # noqa: E402
 
 PROGRAM = """
 commsched.group @dp size(2)

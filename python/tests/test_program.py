@@ -4,8 +4,6 @@
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 
@@ -327,44 +325,36 @@ def test_missing_torch_says_what_to_install(run_python):
 RUN = "from commsched import _programs; _programs.opt()"
 
 
-def run_command(*folders):
-    package = pathlib.Path(_programs.__file__).resolve().parents[1]
-    environment = {
-        **os.environ,
-        "PATH": os.pathsep.join(map(str, folders)),
-        "PYTHONPATH": str(package),
-    }
-    return subprocess.run(
-        [sys.executable, "-c", RUN, "--version"], env=environment,
-        capture_output=True, text=True, timeout=60, check=False,
-    )
-
-
-pytestmark = pytest.mark.skipif(
+without_programs = pytest.mark.skipif(
     _programs.in_package("commsched-opt") is not None,
     reason="this installation has programs",
 )
 
 
-def test_runs_the_program_on_path(opt_program):
-    done = run_command(pathlib.Path(opt_program).resolve().parent)
+@without_programs
+def test_runs_the_program_on_path(opt_program, run_python):
+    folder = str(pathlib.Path(opt_program).resolve().parent)
+    done = run_python(RUN, "--version", PATH=folder)
     assert done.returncode == 0, done.stderr
     assert "CommSched version" in done.stdout
 
 
-def test_says_that_there_is_none(tmp_path):
-    done = run_command(tmp_path)
+@without_programs
+@pytest.mark.parametrize(
+    "other, said",
+    [
+        (None, "none that CMake built is on PATH"),
+        # The command of another installation does not run.
+        ("#!/bin/sh\necho another\n", "has no programs"),
+    ],
+)
+def test_says_that_there_is_none(tmp_path, run_python, other, said):
+    if other:
+        (tmp_path / "commsched-opt").write_text(other)
+        (tmp_path / "commsched-opt").chmod(0o755)
+    done = run_python(RUN, "--version", PATH=str(tmp_path))
     assert done.returncode == 1
-    assert "none that CMake built is on PATH" in done.stderr
-
-
-def test_does_not_run_the_command_of_another_installation(tmp_path):
-    other = tmp_path / "commsched-opt"
-    other.write_text("#!/bin/sh\necho another\n")
-    other.chmod(0o755)
-    done = run_command(tmp_path)
-    assert done.returncode == 1
-    assert "has no programs" in done.stderr
+    assert said in done.stderr
 
 
 # -- Files are written whole or not at all.

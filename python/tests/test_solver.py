@@ -56,68 +56,6 @@ def test_small_step():
 # -- Dumps ---------------------------------------
 
 
-def random_dump(rng, name):
-    """A function of a dump, with several streams, buffers and reasons."""
-    nodes, dependences, waiting, values = [], [], [], []
-    streams = rng.randint(1, 3)
-
-    def add(kind, cost, stream, start=-1):
-        nodes.append([kind, cost, stream, rng.random() < 0.2, start])
-        node = len(nodes) - 1
-        for other in rng.sample(values, min(len(values), rng.randint(0, 2))):
-            dependences.append([other, node, rng.choice(solver.DEPENDENCES)])
-        return node
-
-    def wait(start):
-        values.append(add("wait", 0, -1, start))
-        dependences.append([start, values[-1], "data"])
-
-    for _ in range(rng.randint(1, 40)):
-        cost, stream = rng.randint(0, 100), rng.randrange(streams)
-        choice = rng.random()
-        if choice < 0.5:
-            values.append(add("compute", cost, -1))
-        elif choice < 0.8:
-            waiting.append(add("start", cost, stream))
-        elif choice < 0.85:
-            values.append(add("blocking", cost, stream))
-        elif waiting:
-            wait(waiting.pop(rng.randrange(len(waiting))))
-    for start in waiting:
-        wait(start)
-    buffers = []
-    for node in range(-2, len(nodes)):
-        later = range(max(node, 0), len(nodes))
-        users = rng.sample(later, min(len(later), rng.randint(0, 3)))
-        buffers.append([rng.randint(0, 1000), max(node, -1), rng.random() < 0.8, users])
-    return {
-        "function": name,
-        "streams": [f"s{i}" for i in range(streams)],
-        "names": [f"n{i}" for i in range(len(nodes))],
-        "nodes": nodes,
-        "dependences": dependences,
-        "buffers": buffers,
-    }
-
-
-@pytest.mark.parametrize("budget", ["0%", "7.5%", "3KB"])
-def test_random_dumps(budget):
-    rng = random.Random(budget)
-    dumps = [random_dump(rng, f"f{i}") for i in range(40)]
-    text = json.dumps({"version": 1, "functions": dumps})
-    problems = commsched.read_problems(text)
-    assert list(problems) == [dump["function"] for dump in dumps]
-    for problem in problems.values():
-        found = commsched.schedule(
-            problem, memory_budget=budget, slack_percent=25
-        )
-        bound = commsched.lower_bound(problem, tight=False)
-        assert bound <= commsched.lower_bound(problem) <= found.step_ns
-        # What is simulated is what was scheduled, but for where it is from.
-        again = commsched.simulate(problem, found.order)
-        assert again._replace(origin=found.origin) == found
-
-
 @pytest.mark.parametrize("budget", ["0%", "1201"])
 def test_dumps_are_scheduled_as_by_the_pass(built, tmp_path, budget):
     path = tmp_path / "problem.json"
@@ -226,13 +164,9 @@ def cycle(problem):
     "change, error",
     [
         (lambda p: p.compute(-5), "node 4 .compute. has a negative cost"),
-        (lambda p: p.compute(2**63 - 1), "the sum of the costs up to node 4"),
-        (lambda p: p.start(5, 0), "node 4 .start. has no wait"),
         (lambda p: p.start(5, 2**31 - 1), "on stream 2147483647"),
-        (lambda p: p.wait(1), "node 1 .start. has two waits"),
         (lambda p: p.wait(99), "waits for node 99; the problem has 5 nodes"),
         (lambda p: p.depend(0, -7), "names a node that does not exist"),
-        (lambda p: p.buffer(-1), "buffer 2 has a negative size of -1 bytes"),
         (lambda p: p.buffer(1, 99), "buffer 2 is made by node 99"),
         (lambda p: p.use(5, 0), "uses buffer 5; the problem has 2 buffers"),
         (cycle, "dependences form a cycle of 2 nodes"),

@@ -3,17 +3,25 @@
 keys and the pointer do, both themes, and names that look like markup."""
 
 import io
+import itertools
 import json
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from test_demo import REPEATED
+
+pytest.importorskip("ijson")
+
+from commsched import demo  # noqa: E402
+from commsched.profile import page as pages  # noqa: E402
+from commsched.profile.__main__ import main  # noqa: E402
+from profile_traces import Rank  # noqa: E402
+from test_demo import REPEATED  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
-DRAW = [sys.executable, "-m", "commsched.demo", "draw"]
 
 # The gather is exposed where it stands first, and hidden before the product;
 # nothing hides the reduction.
@@ -191,37 +199,26 @@ def shown_times(browser):
 def test_summary_is_that_of_the_json_report(open_page, opt_program):
     browser = open_page(AFTER, BEFORE)
     keys = {
-        "step_time_ns",
-        "tight_lower_bound_ns",
-        "exposed_comm_ns",
-        "compute_time_ns",
-        "comm_time_ns",
-        "peak_memory_bytes",
-        "num_collectives",
+        "step_time_ns", "tight_lower_bound_ns", "exposed_comm_ns", "compute_time_ns",
+        "comm_time_ns", "peak_memory_bytes", "num_collectives",
     }
     bodies = find(browser, "#summary tbody")
-    assert [body.find_element("css selector", "button").text for body in bodies]
     reports = [report_on(opt_program, text) for text in (BEFORE, AFTER)]
     for body, name in zip(bodies, ("step", "short"), strict=True):
+        assert body.find_element("css selector", "button").text
         rows = body.find_elements("css selector", "tr")
-        assert len(rows) == 2
         for row, report in zip(rows, reports, strict=True):
-            cells = {
-                cell.get_attribute("data-key"): cell
-                for cell in row.find_elements("css selector", "td")
+            cells = row.find_elements("css selector", "td")
+            values = {
+                cell.get_attribute("data-key"): int(cell.get_attribute("data-value"))
+                for cell in cells
             }
-            assert cells.keys() == keys
-            for key, cell in cells.items():
-                value = report[name][key]
-                assert int(cell.get_attribute("data-value")) == value
+            assert values == {key: report[name][key] for key in keys}
     before, after = find(browser, "td[data-key=step_time_ns]")[:2]
     assert (before.text, after.text) == ("290 ns", "210 ns−27.6 %")
     assert text_of(browser, "#exposed-title") == "Most exposed after: 1 of 1"
-
-
-def test_the_header_says_what_the_figures_rest_on(open_page):
+    # What the figures rest on.
     pinned = "simulated: costs pinned in the program (commsched.runtime_ns)"
-    browser = open_page(AFTER, BEFORE)
     assert text_of(browser, "header #evidence") == pinned
     before = BEFORE.replace(", commsched.runtime_ns = 50", "")
     after = f"""module attributes {{dlti.target_system_spec =
@@ -234,6 +231,27 @@ def test_the_header_says_what_the_figures_rest_on(open_page):
     assert text_of(browser, "header #evidence") == (
         f"before {partly} · after {pinned}"
     )
+    live_values(open_page(AFTER, BEFORE), report_on(opt_program, AFTER)["step"])
+
+
+def live_values(browser, report):
+    """Checks what lives at the peak, and where the pointer is."""
+
+    def live():
+        rows = find(browser, "#live tr")
+        return [row.text.rsplit(maxsplit=2)[0] for row in rows]
+
+    peak = [value["name"] for value in report["peak_values"]]
+    assert live() == peak
+    assert "(peak)" in text_of(browser, "#live-title")
+    x = browser.execute_script("return timeline.view.x(200);")
+    y = browser.execute_script("return timeline.memoryTop + 20;")
+    move_to(browser, {"x": x, "y": y}).perform()
+    # The product and what was gathered are freed by then.
+    assert live() == ["use", "reduction", "%arg1", "%arg0"]
+    assert text_of(browser, "#live-title").startswith("Live after, at 200 ns")
+    move_to(browser, {"x": x, "y": -20}).perform()
+    assert live() == peak
 
 
 def test_click_gives_reason_and_remedy(open_page, opt_program):
@@ -328,27 +346,6 @@ def test_zoom_and_move(open_page):
     assert text_of(browser, "#details h3") == "reduction"
 
 
-def test_live_values(open_page, opt_program):
-    browser = open_page(AFTER, BEFORE)
-    report = report_on(opt_program, AFTER)["step"]
-
-    def live():
-        rows = find(browser, "#live tr")
-        return [row.text.rsplit(maxsplit=2)[0] for row in rows]
-
-    peak = [value["name"] for value in report["peak_values"]]
-    assert live() == peak
-    assert "(peak)" in text_of(browser, "#live-title")
-    x = browser.execute_script("return timeline.view.x(200);")
-    y = browser.execute_script("return timeline.memoryTop + 20;")
-    move_to(browser, {"x": x, "y": y}).perform()
-    # The product and what was gathered are freed by then.
-    assert live() == ["use", "reduction", "%arg1", "%arg0"]
-    assert text_of(browser, "#live-title").startswith("Live after, at 200 ns")
-    move_to(browser, {"x": x, "y": -20}).perform()
-    assert live() == peak
-
-
 def test_functions(open_page):
     browser = open_page(AFTER, BEFORE)
     assert text_of(browser, "#title") == "@step"
@@ -366,15 +363,9 @@ def test_functions(open_page):
 def test_frontier(open_page, opt_program, tmp_path):
     peak = report_on(opt_program, AFTER)["step"]["peak_memory_bytes"]
     points = tmp_path / "frontier.json"
-    rows = [
-        {
-            "function": "step",
-            "peak_bytes": size,
-            "step_time_ns": time,
-            "lower_bound_ns": 180,
-        }
-        for size, time in ((12000, 290), (peak, 210))
-    ]
+    same = {"function": "step", "lower_bound_ns": 180}
+    rows = [{**same, "peak_bytes": size, "step_time_ns": time}
+            for size, time in ((12000, 290), (peak, 210))]
     points.write_text(json.dumps(rows))
     browser = open_page(AFTER, BEFORE, f"frontier={points}")
     titles = find(browser, "#frontier title")
@@ -441,23 +432,23 @@ def test_theme_follows_system_and_choice(open_page):
     from selenium.webdriver.support.select import Select
 
     browser = open_page(AFTER)
-    seen = []
-    for system, choice in (
-        ("dark", "auto"),
-        ("light", "auto"),
-        ("light", "dark"),
-        ("dark", "light"),
+
+    def emulate(*features):
+        command = "Emulation.setEmulatedMedia"
+        browser.execute_cdp_cmd(command, {"features": list(features)})
+
+    light, dark = "rgba(255, 255, 255, 1)", "rgba(20, 24, 28, 1)"
+    for system, choice, seen in (
+        ("dark", "auto", dark),
+        ("light", "auto", light),
+        ("light", "dark", dark),
+        ("dark", "light", light),
     ):
-        features = [{"name": "prefers-color-scheme", "value": system}]
-        browser.execute_cdp_cmd(
-            "Emulation.setEmulatedMedia", {"features": features}
-        )
+        emulate({"name": "prefers-color-scheme", "value": system})
         Select(find(browser, "#theme")[0]).select_by_value(choice)
         (body,) = find(browser, "body")
-        seen.append(body.value_of_css_property("background-color"))
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
-    light, dark = "rgba(255, 255, 255, 1)", "rgba(20, 24, 28, 1)"
-    assert seen == [dark, light, dark, light]
+        assert body.value_of_css_property("background-color") == seen
+    emulate()
 
 
 def test_steady_state(open_page, opt_program, tmp_path):
@@ -504,28 +495,158 @@ def test_large_step(open_page):
     assert width / 2 < count < 8 * width
 
 
-def test_draw_page(write_page, tmp_path):
+def test_draw_page(write_page, tmp_path, capsys):
+    missing, picture = tmp_path / "missing.html", tmp_path / "page.png"
+    assert demo.main(["draw", str(missing), str(picture)]) == 1
+    assert capsys.readouterr().err == f"error: {missing} is no file\n"
     if not shutil.which("chromium"):
         pytest.skip("no chromium")
-    picture = tmp_path / "page.png"
-    command = [*DRAW, write_page(AFTER, BEFORE), picture]
-    result = subprocess.run(
-        [*command, "--width=1000", "--height=700"],
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 0, result.stderr
+    page = write_page(AFTER, BEFORE)
+    size = ["--width=1000", "--height=700"]
+    assert demo.main(["draw", str(page), str(picture), *size]) == 0
     image = pytest.importorskip("PIL.Image").open(picture)
     assert image.size == (1500, 1050)
     assert len(image.convert("RGB").getcolors(maxcolors=1 << 24)) > 50
 
 
-def test_draw_page_of_no_file(tmp_path):
-    missing = tmp_path / "missing.html"
-    result = subprocess.run(
-        [*DRAW, missing, tmp_path / "page.png"],
-        capture_output=True,
-        text=True,
-    )
-    assert result.returncode == 1
-    assert result.stderr == f"error: {missing} is no file\n"
+# -- The page of a measured step: its data, and what it shows in a browser.
+
+
+SOURCES = Path(__file__).parents[2] / "lib" / "Report" / "Page"
+
+
+def rank_of(number, slower=0):
+    """A collective that is exposed twice, and idle time of all causes."""
+    rank = Rank(number).kernel(0, 100, 0).copy(100, 140, 5)
+    rank.collective("allreduce", 150, 300 + slower, 144)
+    rank.kernel(200, 250, 20, name="</script><b>")
+    rank.host("cudaDeviceSynchronize", 380, 420)
+    return rank.kernel(450 + slower, 500 + slower, 440 + slower)
+
+
+def write_profile_page(folder, *ranks):
+    path = folder / "page.html"
+    assert main([*(rank.write(folder) for rank in ranks), "--exposure",
+                 f"--page={path}"]) == 0
+    return path
+
+
+def data_of(path):
+    text = path.read_text(encoding="utf-8")
+    found, = re.findall(r'type="application/json">(.*?)</script>', text)
+    return json.loads(found)
+
+
+def test_data_of_a_measured_step(tmp_path):
+    data = data_of(write_profile_page(tmp_path, rank_of(0), rank_of(1, slower=50)))
+    texts = data["texts"]
+    assert [f["function"] for f in data["functions"]] == ["rank 0", "rank 1"]
+    step = data["functions"][0]["measured"]
+    figures, gaps = step["figures"], step["gaps"]
+    assert figures["step_time_ns"] == 500_000
+    assert figures["compute_time_ns"] == 200_000
+    assert sum(gaps["time"]) == figures["exposed_comm_ns"] == 300_000
+    begins = list(itertools.accumulate(gaps["begin"]))
+    assert [(begin // 1000, time // 1000, index, texts[cause])
+            for begin, time, index, cause in zip(
+                begins, gaps["time"], gaps["collective"], gaps["cause"])] == [
+        (100, 40, -1, "copies"), (140, 4, -1, "host"), (144, 6, -1, "rest"),
+        (150, 50, 0, ""), (250, 50, 0, ""), (300, 80, -1, "host"),
+        (380, 40, -1, "synchronization"), (420, 21, -1, "host"),
+        (441, 9, -1, "rest")]
+    collectives = step["collectives"]
+    assert collectives["exposed"] == [100_000]
+    assert collectives["wait"] == [150_000] and collectives["bytes"] == [1024]
+    assert texts[collectives["limit"][0]].startswith("launched late")
+
+
+def test_middle_step_of_all_ranks(tmp_path):
+    """The step that takes the median time on its slowest rank."""
+    ranks = []
+    for number, times in enumerate(((90, 20, 30), (10, 60, 20))):
+        rank = Rank(number)
+        for step, time in enumerate(times):
+            at = 100 * step
+            rank.host(f"ProfilerStep#{step}", at, at + 99, "user_annotation")
+            rank.kernel(at, at + time, at)
+        ranks.append(rank)
+    data = data_of(write_profile_page(tmp_path, *ranks))
+    # The slowest take 90, 60 and 30: step 1 is in the middle.
+    assert [f["measured"]["figures"]["step_time_ns"]
+            for f in data["functions"]] == [20_000, 60_000]
+    notes = data["functions"][0]["measured"]["figures"]["notes"]
+    assert notes == ["step 1, one of 3"]
+
+
+def test_names_in_traces_are_no_markup(tmp_path):
+    text = write_profile_page(tmp_path, rank_of(0)).read_text(encoding="utf-8")
+    assert "</script><b>" not in text and "\\u003c/script>" in text
+    assert "{{" not in text
+
+
+def test_template_is_that_of_the_report():
+    """One source of both, also where the package was installed."""
+    for part in SOURCES.iterdir():
+        if part.suffix in (".html", ".js", ".css"):
+            assert (Path(pages.__file__).parent / "page" / part.name
+                    ).read_bytes() == part.read_bytes()
+    page = (SOURCES / "page.html").read_text()
+    named = re.findall(r"{{([a-z]+\.\w+)}}", page)
+    assert sorted(named) == sorted(
+        p.name for p in SOURCES.iterdir() if p.suffix in (".js", ".css"))
+
+
+def test_no_program_is_needed(tmp_path, run_python, monkeypatch):
+    """Neither PyTorch nor what CMake builds."""
+    monkeypatch.delenv("COMMSCHED_OPT", raising=False)
+    script = ("import sys; sys.modules['torch'] = sys.modules['jax'] = None\n"
+              "from commsched.profile.__main__ import main\n"
+              f"sys.exit(main([{rank_of(0).write(tmp_path)!r}, '--exposure', "
+              f"'--page={tmp_path / 'page.html'}']))")
+    done = run_python(script, PATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert data_of(tmp_path / "page.html")["functions"]
+
+
+def test_errors_of_pages(tmp_path, capsys, monkeypatch):
+    trace = rank_of(0).write(tmp_path)
+    missing = str(tmp_path / "none" / "page.html")
+    assert main([trace, "--exposure", "--page", missing]) == 1
+    assert f"'{missing}': No such file" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([trace, "--program", "step.mlir", "--page", missing])
+    assert "needs --exposure" in capsys.readouterr().err
+    monkeypatch.setattr(pages, "_FOLDER", tmp_path)
+    page = tmp_path / "page.html.txt"
+    assert main([trace, "--exposure", "--page", str(page)]) == 1
+    assert "template of the page cannot be read" in capsys.readouterr().err
+    assert not page.exists()
+
+
+def test_measured_step_in_a_browser(tmp_path, browser):
+    path = write_profile_page(tmp_path, rank_of(0), rank_of(1, slower=50))
+    browser.get(f"{path.as_uri()}#find=all_reduce")
+    assert text_of(browser, "#title") == "rank 1"
+    keys = [cell.get_attribute("data-key") for cell in browser.find_elements(
+        "css selector", "#summary tbody:first-of-type td")]
+    assert keys == ["step_time_ns", "exposed_comm_ns", "idle_ns",
+                    "compute_time_ns", "comm_time_ns", "num_collectives"]
+    facts = facts_of(browser)
+    assert facts["stream"] == "group 0" and facts["bytes"] == "1.00 KiB"
+    assert facts["exposed"] == "150.000 µs" and "remedy" not in facts
+    assert facts["reason"].startswith("nothing else launched: for 100.000 us")
+    assert text_of(browser, "#exposed-title") == \
+        "Most exposed in the measured step: 1 of 1"
+    legend = text_of(browser, "#legend")
+    assert "idle: synchronization" in legend and "idle: host" in legend
+    # Nothing is known of memory.
+    assert not browser.find_element("id", "live-section").is_displayed()
+    gap = browser.execute_script("""
+      const {lane} = timeline.rows.find(
+          (row) => row.lane?.kind === 'compute');
+      select(lane.find(460e3, 0));
+      return timeline.selection.type;""")
+    assert gap == "gap"
+    assert text_of(browser, "#details h3") == "host"
+    assert "not launched" in facts_of(browser)["reason"]
+    assert browser.get_log("browser") == []

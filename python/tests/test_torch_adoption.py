@@ -5,28 +5,29 @@ as before."""
 import copy
 import math
 import pickle
+import warnings
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
-import fully_shard_steps as steps
-import seeds
-from ranks import run_ranks
-from torch import nn
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
-from torch.distributed.fsdp import (
+import commsched.torch as cs  # noqa: E402
+import fully_shard_steps as steps  # noqa: E402
+import seeds  # noqa: E402
+from commsched.torch.compiling import records  # noqa: E402
+from ranks import run_ranks  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh  # noqa: E402
+from torch.distributed.fsdp import (  # noqa: E402
     CPUOffloadPolicy,
     FSDPModule,
     MixedPrecisionPolicy,
     fully_shard,
     register_fsdp_forward_method,
 )
-from torch.distributed.tensor import DTensor
-from torch.utils.checkpoint import checkpoint
-
-import commsched.torch as cs
+from torch.distributed.tensor import DTensor  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 #: Cases that have most of what others have one by one; of those some take turns.
 ALWAYS = (
@@ -170,14 +171,6 @@ def test_adopted_models_are_not_copied(mesh):
     assert copy.deepcopy(model.state_dict()).keys() == model.state_dict().keys()
 
 
-def test_gradients_that_are_not_averaged_stay(mesh):
-    model = sharded(mesh)
-    model.set_requires_gradient_sync(False)
-    with pytest.warns(UserWarning, match="its gradients are not reduced now"):
-        cs.adopt(model)
-    assert isinstance(model, FSDPModule)
-
-
 def test_a_model_that_is_not_sharded_is_an_error(mesh):
     with pytest.raises(ValueError, match="no module of Linear is under fully_shard$"):
         cs.adopt(nn.Linear(2, 2))
@@ -198,16 +191,25 @@ def test_what_would_change_collectives_is_an_error(mesh):
 
 def test_unreduced_gradients_are_not_lost(mesh):
     model = cs.adopt(sharded(mesh))
-    model.set_requires_gradient_sync(False)
-    model(torch.ones(1, 4)).sum().backward()
+
+    def accumulate():
+        model.set_requires_gradient_sync(False)
+        model(torch.ones(1, 4)).sum().backward()
+
+    # A step that raises leaves none.
+    accumulate()
+    model.reset_iter_state()
+    model.set_requires_gradient_sync(True)
+    cs.release(model)
+    cs.adopt(model)
+    accumulate()
     assert model[0].weight.grad is None
     with pytest.raises(ValueError, match="'weight' of a Linear has gradients"):
         cs.release(model)
     # A parameter that the last backward does not use is reduced after it.
     model.set_requires_gradient_sync(True)
     model[1](torch.ones(1, 4)).sum().backward()
-    gradients = [p.grad is not None for p in model.parameters()]
-    assert gradients == [True] * 4
+    assert [p.grad is not None for p in model.parameters()] == [True] * 4
     weight = model[0].weight
     assert weight._backward_hooks
     cs.release(model)
@@ -229,13 +231,20 @@ def test_methods_that_are_forward_methods_stay(mesh):
     assert model.encode == method
 
 
-@pytest.mark.parametrize("what, change", [
-    ("it has hooks", lambda m: m[0].weight.register_hook(lambda g: g)),
-    ("it has a hook", lambda m: m.set_all_reduce_hook(lambda g: None)),
-])
+@pytest.mark.parametrize(
+    "what, change",
+    [
+        ("it has hooks", lambda m: m[0].weight.register_hook(lambda g: g)),
+        ("it has a hook", lambda m: m.set_all_reduce_hook(lambda g: None)),
+        ("its gradients are not reduced now",
+         lambda m: m.set_requires_gradient_sync(False)),
+        ("its mesh has ranks in another order", None),
+    ],
+)
 def test_unusual_reductions_stay(mesh, what, change):
-    model = sharded(mesh)
-    change(model)
+    model = sharded(mesh if change else DeviceMesh("cpu", [1, 0]))
+    if change:
+        change(model)
     with pytest.warns(UserWarning, match=what):
         cs.adopt(model)
     assert isinstance(model, FSDPModule)
@@ -249,22 +258,6 @@ def test_a_parameter_that_two_groups_have_is_an_error(mesh):
     with pytest.raises(ValueError, match="'weight' of 0 and .* of 1 were one before"):
         cs.adopt(model)
     assert isinstance(model[0], FSDPModule)
-
-
-def test_a_mesh_in_another_order_than_its_group_stays(fake_world):
-    fake_world(2)
-    model = sharded(DeviceMesh("cpu", [1, 0]))
-    with pytest.warns(UserWarning, match="its mesh has ranks in another order"):
-        cs.adopt(model)
-
-
-def test_a_step_that_raises_leaves_no_gradients(mesh):
-    model = cs.adopt(sharded(mesh))
-    model.set_requires_gradient_sync(False)
-    model(torch.ones(1, 4)).sum().backward()
-    model.reset_iter_state()
-    model.set_requires_gradient_sync(True)
-    cs.release(model)
 
 
 @pytest.fixture
@@ -298,3 +291,118 @@ def test_a_replica_is_given_back(replica):
         cs.adopt(model)
     cs.release(model)
     assert (type(model), dict(model.named_parameters())) == kept
+
+
+# -- Adopted models with blocks: compiled as a whole, block by block, with graph breaks
+# and with blocks that are computed again.
+
+
+EAGER = {"backend": "commsched", "options": {"inner": "eager", "strict": True}}
+BLOCKS = 10  # More than Dynamo compiles one function for (recompile_limit).
+
+
+class Block(nn.Module):
+    def __init__(self, breaks=False):
+        super().__init__()
+        self.linear = nn.Linear(8, 8)
+        self.breaks = breaks
+
+    def forward(self, x):
+        x = torch.tanh(self.linear(x))
+        if self.breaks:
+            torch._dynamo.graph_break()
+        return x
+
+
+@pytest.fixture
+def make(fake_world):
+    """Makes an adopted model of blocks."""
+    fake_world(2)
+    torch._dynamo.reset()
+    records.reset()
+
+    def make(*blocks):
+        mesh = init_device_mesh("cpu", (2,))
+        for block in blocks:
+            fully_shard(block, mesh=mesh)
+        return cs.adopt(fully_shard(nn.Sequential(*blocks), mesh=mesh))
+
+    return make
+
+
+def run(model):
+    x = torch.ones(2, 8, requires_grad=True)
+    model(x).sum().backward()
+
+
+def scheduled():
+    return [record.kind for record in records.records() if record.plan]
+
+
+def test_all_blocks_run_one_compiled_graph(make):
+    model = make(*(Block() for _ in range(BLOCKS)))
+    graphs, ran = [], []
+
+    def backend(gm, _):
+        graphs.append(gm)
+
+        def run_graph(*inputs):
+            ran.append(gm)
+            return gm(*inputs)
+
+        return run_graph
+
+    for block in model:
+        block.compile(backend=backend)
+    run(model)
+    assert len(graphs) == 1 and len(ran) == BLOCKS
+
+
+def test_compiled_by_block_is_said_once(make, opt_program):
+    model = make(Block(), Block(), nn.Sequential(Block()))
+    with pytest.warns(cs.CommSchedWarning, match="2 of the 6 parameters") as seen:
+        for block in model:
+            block.compile(**EAGER)
+        run(model)
+    assert len([w for w in seen if "one by one" in str(w.message)]) == 1
+    assert set(scheduled()) == {"forward", "backward"}
+
+
+def test_graph_breaks_are_said(make, opt_program):
+    step = torch.compile(make(Block(breaks=True), Block(breaks=True)), **EAGER)
+    with pytest.warns(cs.CommSchedWarning, match="without graph breaks"):
+        run(step)
+    assert scheduled() == ["forward", "backward"]  # Of both blocks.
+
+
+def test_a_whole_model_and_another_are_no_parts(make, opt_program):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", cs.CommSchedWarning)
+        run(torch.compile(make(Block(), Block()), **EAGER))
+        run(torch.compile(make(Block()), **EAGER))
+    assert scheduled() == ["forward", "backward"] * 2
+
+
+class Random(Block):
+    """Draws numbers, and is computed again in the backward."""
+
+    def forward(self, x):
+        return checkpoint(self.draw, x, use_reentrant=False)
+
+    def draw(self, x):
+        return nn.functional.dropout(super().forward(x), 0.5)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"backend": "aot_eager"},
+        EAGER,
+        {**EAGER, "options": {**EAGER["options"], "partition": "min-cut"}},
+    ],
+    ids=["aot", "commsched", "partitioner"],
+)
+def test_states_of_random_generators_are_saved_beside_meshes(
+    make, opt_program, settings
+):
+    run(torch.compile(make(Random(), Random()), dynamic=False, **settings))

@@ -10,11 +10,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from commsched import torch as cs
-from commsched.torch import measure
-from commsched.torch.compiling import records
-from commsched.torch.compiling.backend import commsched
-from commsched.torch.compiling.publishing import unpack
+from commsched import torch as cs  # noqa: E402
+from commsched.torch import measure  # noqa: E402
+from commsched.torch.compiling import records  # noqa: E402
+from commsched.torch.compiling.backend import commsched  # noqa: E402
+from commsched.torch.compiling.publishing import unpack  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -213,8 +213,6 @@ def test_the_structured_trace_has_the_graphs(seen):
 # -- What explain says of code that comes from a cache is what was said when the code
 # was compiled.
 
-
-pytestmark = pytest.mark.usefixtures("opt_program")
 
 STEP = """
 import sys

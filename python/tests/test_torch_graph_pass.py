@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The pass for frameworks that keep one graph of the whole step."""
 
+import functools
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -9,6 +11,7 @@ import torch.distributed as dist  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
+from graphs import names as order  # noqa: E402
 from ranks import run_ranks  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("opt_program")
@@ -48,10 +51,6 @@ def whole_step(group, world, learning_rate=0.1):
         return loss
 
     return step
-
-
-def order(gm):
-    return [node.name for node in gm.graph.nodes]
 
 
 def run_steps(rank):
@@ -192,9 +191,7 @@ def test_parameters_are_known(traced, given, monkeypatch):
     gm, inputs = traced
     names = [n.name for n in gm.graph.find_nodes(op="placeholder")]
     seen = []
-    monkeypatch.setattr(
-        graph_pass, "optimize_graph", lambda *a, **k: seen.append(a)
-    )
+    monkeypatch.setattr(graph_pass, "optimize_graph", lambda *a, **k: seen.append(a))
     schedule_pass(parameters=given(names))(gm, inputs)
     assert seen[0][3] == dict.fromkeys(names[1:], "parameter")
     schedule_pass(parameters=2)(gm, inputs)
@@ -211,23 +208,14 @@ def test_without_inputs_the_graph_is_scheduled_too(traced):
     assert str(explain()).startswith("step graph\n  scheduled by this rank")
 
 
-class Captured:
-    """What a pass that captures a graph puts in the place of `forward`."""
-
-    def __init__(self, forward):
-        self.forward = forward
-
-    def __call__(self, *inputs):
-        return self.forward(*inputs)
-
-
 def test_a_wrapped_graph_is_an_error(traced):
+    """As by a pass that captures a graph."""
     from commsched.torch import ScheduleError, schedule_pass
 
     gm, inputs = traced
-    gm.forward = Captured(gm.forward)
+    gm.forward = functools.partial(gm.forward)
     before = order(gm)
-    with pytest.raises(ScheduleError, match="was replaced by 'Captured', which"):
+    with pytest.raises(ScheduleError, match="was replaced by 'partial', which"):
         schedule_pass(target="h100")(gm, inputs)
     assert order(gm) == before
 

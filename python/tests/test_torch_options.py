@@ -8,14 +8,14 @@ import pytest
 
 pytest.importorskip("torch")
 
-from commsched.torch import (
+from commsched.torch import (  # noqa: E402
     Options,
     OptionsError,
     inductor_options,
     runtime_estimator,
     schedule_pass,
 )
-from installed import write_metadata
+from installed import write_metadata  # noqa: E402
 
 def test_a_dictionary_becomes_options():
     options = Options.of({"memory_budget": "10%", "inner": "eager"})

@@ -8,23 +8,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import partitioned
-from partitioned import MODELS, Trained, are_equal
-from torch._functorch import partitioners
-from torch._functorch.partitioners import (
+import partitioned  # noqa: E402
+from commsched.torch.compiling import records  # noqa: E402
+from commsched.torch.compiling.options import Options, OptionsError  # noqa: E402
+from commsched.torch.compiling.partitioner import Partitioner  # noqa: E402
+from commsched.torch.compiling.schedule import ScheduleError  # noqa: E402
+from commsched.torch.private import partition as private  # noqa: E402
+from commsched.torch.rewriting.errors import PlanError, RewriteError  # noqa: E402
+from commsched.torch.rewriting.halves import split_joint  # noqa: E402
+from commsched.torch.rewriting.partition import Partition, Quantized  # noqa: E402
+from commsched.torch.rewriting.verify_halves import verify_halves  # noqa: E402
+from partitioned import MODELS, Trained, are_equal, joint_graph  # noqa: E402
+from torch import fx  # noqa: E402
+from torch._functorch import partitioners  # noqa: E402
+from torch._functorch.partitioners import (  # noqa: E402
     default_partition,
     min_cut_rematerialization_partition,
 )
-
-from commsched.torch.compiling import records
-from commsched.torch.compiling.options import Options, OptionsError
-from commsched.torch.compiling.partitioner import Partitioner
-from commsched.torch.compiling.schedule import ScheduleError
-from commsched.torch.rewriting.errors import PlanError, RewriteError
-from commsched.torch.rewriting.halves import split_joint
-from commsched.torch.rewriting.partition import Partition, Quantized
-from commsched.torch.rewriting.verify_halves import verify_halves
-
+from torch.fx.experimental._backward_state import BackwardState  # noqa: E402
+from torch.fx.experimental.symbolic_shapes import ShapeEnv  # noqa: E402
 
 @pytest.fixture(autouse=True)
 def forget():
@@ -191,20 +193,13 @@ def test_effects_happen_once(opt_program):
 
 def test_what_is_repeated_comes_right_before_its_use(opt_program):
     found = trained("perceptron", activation_memory_budget=0.0)
-    nodes = list(found.backward.graph.nodes)
+    forward = {node.name for node in found.forward.graph.nodes}
     again = [
-        index
-        for index, node in enumerate(nodes)
-        if node.name in {n.name for n in found.forward.graph.nodes}
-        and node.op == "call_function"
+        node.name in forward
+        for node in found.backward.graph.nodes
+        if node.op == "call_function"
     ]
-    proper = [
-        index
-        for index, node in enumerate(nodes)
-        if node.name not in {n.name for n in found.forward.graph.nodes}
-        and node.op == "call_function"
-    ]
-    assert again and proper[0] < again[-1]
+    assert True in again[again.index(False) :]
 
 
 def test_names_and_metadata_stay(opt_program):
@@ -268,20 +263,6 @@ def test_a_setting_of_pytorch_that_is_not_known_is_respected(
 # -- the plan ----------------------------------------------------------------
 
 
-def joint_graph(name="attention"):
-    """A joint graph, and how many outputs are the forward's."""
-    model, inputs, dynamic = partitioned.case(name)
-    found = {}
-
-    def partition(joint, joint_inputs, **settings):
-        found["joint"] = copy.deepcopy(joint)
-        found["count"] = settings["num_fwd_outputs"]
-        return default_partition(joint, joint_inputs, **settings)
-
-    Trained(model, inputs, partition, dynamic)
-    return found["joint"], found["count"]
-
-
 def saved_by(forward, count):
     return {n.name for n in forward.graph.output_node().args[0][count:]}
 
@@ -307,30 +288,32 @@ def test_a_foreign_plan_fits():
     assert items & saved
 
 
-@pytest.mark.parametrize("half", ["forward", "backward"])
+@pytest.mark.parametrize("half", [1, 2], ids=["forward", "backward"])
 def test_a_wrong_half_is_found(half):
-    joint, count = joint_graph()
-    halves = dict(zip(("forward", "backward"), default_partition(
-        copy.deepcopy(joint), (), num_fwd_outputs=count
-    )))
-    verify_halves(joint, halves["forward"], halves["backward"], count)
+    joint, *halves, count = halves_of()
+    verify_halves(joint, *halves, count)
+    aten = torch.ops.aten
     product = next(
         node
-        for node in halves[half].graph.nodes
-        if node.target
-        in (torch.ops.aten.addmm.default, torch.ops.aten.mm.default)
+        for node in halves[half - 1].graph.nodes
+        if node.target in (aten.addmm.default, aten.mm.default)
     )
     left, right = product.args[-2:]
     product.args = (*product.args[:-2], right, left)
     with pytest.raises(RewriteError, match="another value"):
-        verify_halves(joint, halves["forward"], halves["backward"], count)
+        verify_halves(joint, *halves, count)
+
+
+def halves_of(name="attention"):
+    """A joint graph, its halves by PyTorch, and how many outputs are the
+    forward's."""
+    joint, count = joint_graph(name)
+    halves = default_partition(copy.deepcopy(joint), (), num_fwd_outputs=count)
+    return joint, *halves, count
 
 
 def test_a_value_that_is_not_saved_is_found():
-    joint, count = joint_graph()
-    forward, backward = default_partition(
-        copy.deepcopy(joint), (), num_fwd_outputs=count
-    )
+    joint, forward, backward, count = halves_of()
     output = forward.graph.output_node()
     place = next(
         index
@@ -338,66 +321,22 @@ def test_a_value_that_is_not_saved_is_found():
         if index >= count and node.op != "placeholder"
     )
     name = output.args[0][place].name
-    output.args = (
-        output.args[0][:place] + output.args[0][place + 1 :],
-    )
+    output.args = (output.args[0][:place] + output.args[0][place + 1 :],)
     with pytest.raises(RewriteError, match=f"'{name}', which the forward"):
         verify_halves(joint, forward, backward, count)
 
 
 def test_effects_in_both_halves_are_found():
-    joint, count = joint_graph("perceptron")
-    forward, backward = default_partition(
-        copy.deepcopy(joint), (), num_fwd_outputs=count
-    )
-    drawn = next(
-        node
-        for node in forward.graph.nodes
-        if node.target is torch.ops.aten.native_dropout.default
-    )
+    joint, forward, backward, count = halves_of("perceptron")
+    target = torch.ops.aten.native_dropout.default
+    drawn, *_ = forward.graph.find_nodes(op="call_function", target=target)
     tangent = backward.graph.find_nodes(op="placeholder")[-1]
     with backward.graph.inserting_after(tangent):
         backward.graph.create_node(
-            "call_function", drawn.target, (tangent, 0.3, True), {}, drawn.name
+            "call_function", target, (tangent, 0.3, True), {}, drawn.name
         )
     with pytest.raises(RewriteError, match="runs in both"):
         verify_halves(joint, forward, backward, count)
-
-
-# -- options -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        ({"activation_memory_budget": 1.5}, "a fraction from 0 to 1"),
-        ({"activation_memory_budget": "half"}, "a fraction from 0 to 1"),
-        ({"activation_memory_budget": True}, "a fraction from 0 to 1"),
-        ({"partition": "max"}, "'min-cut'"),
-        ({"collectives": "all"}, "'recompute'"),
-        ({"reshard_after_forward": 1}, "reshard_after_forward"),
-        ({"quantize_activations": "f8"}, "'f8E5M2'"),
-        ({"quantize_activations": {"size": 1}}, "'size'"),
-        ({"quantize_activations": {"size_in_mb": "1"}}, "another type"),
-    ],
-)
-def test_options_are_checked(options, message):
-    with pytest.raises(OptionsError, match=message):
-        Options(**options)
-
-
-def test_the_key_names_what_decides():
-    keys = {
-        Partitioner(Options(**options)).uuid()
-        for options in (
-            {},
-            {"activation_memory_budget": 0.5},
-            {"collectives": "cost"},
-            {"reshard_after_forward": True},
-            {"quantize_activations": True},
-        )
-    }
-    assert len(keys) == 5
 
 
 # -- Inductor ----------------------------------------------------------------
@@ -431,6 +370,52 @@ def test_inductor_has_one_partitioner():
     ]
     with pytest.raises(OptionsError, match="leave out one"):
         cs.inductor_options(own, reshard_after_forward=True)
-    settings = cs.inductor_options(reshard_after_forward=True)
-    assert settings["custom_partitioner_fn"].uuid()
     assert "custom_partitioner_fn" not in cs.inductor_options()
+    # The key names what decides.
+    keys = {
+        cs.inductor_options(**{name: value})["custom_partitioner_fn"].uuid()
+        for name, value in (
+            ("partition", "min-cut"),
+            ("activation_memory_budget", 0.5),
+            ("collectives", "cost"),
+            ("reshard_after_forward", True),
+            ("quantize_activations", True),
+        )
+    }
+    assert len(keys) == 5
+
+
+# -- What the partitioner asks PyTorch's own partitioners about a joint graph.
+
+
+def graph_with(value):
+    """A graph that returns its only input, which holds `value`."""
+    graph = fx.Graph()
+    node = graph.placeholder("given")
+    node.meta["val"] = value
+    graph.output((node,))
+    return fx.GraphModule(torch.nn.Module(), graph), node
+
+
+def test_the_state_of_a_backward_hook_is_left_to_pytorch():
+    gm, _ = graph_with(BackwardState())
+    assert "'given' is the state of a compiled backward hook" in (
+        private.refusal(gm)
+    )
+    gm, _ = graph_with(torch.empty(2))
+    assert private.refusal(gm) is None
+
+
+def test_numbers_that_only_assertions_read_are_not_handed_over():
+    size = ShapeEnv().create_unbacked_symint()
+    _, node = graph_with(size)
+    assert private.is_number(node)
+    for read in (False, True):
+        graph = fx.Graph()
+        node = graph.placeholder("given")
+        node.meta["val"] = size > 3
+        graph.call_function(
+            torch.ops.aten._assert_scalar.default, (node, "too small")
+        )
+        graph.output((node,) if read else ())
+        assert private.is_number(node) == read

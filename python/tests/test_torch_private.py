@@ -101,17 +101,13 @@ def uses(text):
 
 
 @pytest.mark.parametrize("text, found", [
-    ("from torch._ops import OpOverload", ["torch._ops.OpOverload"]),
     ("from torch.utils import _pytree", ["torch.utils._pytree"]),
     ("import torch._inductor.ir as ir", ["torch._inductor.ir"]),
-    ("import torch\ntorch._C._x(1)", ["torch._C._x"]),
     ("import torch.fx as fx\nfx.node._x(1)", ["torch.fx.node._x"]),
     ("from torch import distributed as d\nd._x", ["torch.distributed._x"]),
     ("def f(graph):\n return graph._root.next", ["graph._root"]),
-    ("import torch\nd = torch.distributed\nd._x", ["torch.distributed._x"]),
     ("import torch\nops = torch.ops.aten\nops._to_copy", []),
     ("class A:\n def _f(self):\n  return self._f", []),
-    ("import torch\ntorch.__version__", []),
 ])
 def test_the_check_sees(text, found):
     assert uses(text) == found

@@ -8,15 +8,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-import partitioned
-from partitioned import Trained
-from torch._functorch.partitioners import default_partition
+import partitioned  # noqa: E402
+from partitioned import Trained, joint_graph  # noqa: E402
 
-from commsched.torch.compiling.options import Options
-from commsched.torch.compiling.partitioner import Partitioner
-from commsched.torch.rewriting.errors import RewriteError
-from commsched.torch.rewriting.halves import split_joint
-from commsched.torch.rewriting.partition import (
+from commsched.torch.compiling.options import Options  # noqa: E402
+from commsched.torch.compiling.partitioner import Partitioner  # noqa: E402
+from commsched.torch.rewriting.errors import RewriteError  # noqa: E402
+from commsched.torch.rewriting.halves import split_joint  # noqa: E402
+from commsched.torch.rewriting.partition import (  # noqa: E402
     QUANTIZED,
     Partition,
     Quantized,
@@ -26,19 +25,8 @@ from commsched.torch.rewriting.partition import (
 FACTS = {"f8E5M2": (2, 2.0**-16), "f8E4M3FN": (3, 2.0**-9)}
 
 
-def joint_graph(name="attention", dtype=torch.float32):
-    """A joint graph, how many outputs are the forward's, and inputs."""
-    model, inputs, _ = partitioned.case(name)
-    model, inputs = model.to(dtype), [x.to(dtype) for x in inputs]
-    found = {}
-
-    def partition(joint, joint_inputs, **settings):
-        found["joint"] = copy.deepcopy(joint)
-        found["count"] = settings["num_fwd_outputs"]
-        return default_partition(joint, joint_inputs, **settings)
-
-    Trained(model, inputs, partition, False)
-    return found["joint"], found["count"]
+def placeholders(graph_module):
+    return graph_module.graph.find_nodes(op="placeholder")
 
 
 def example(node):
@@ -47,13 +35,6 @@ def example(node):
     torch.manual_seed(len(node.name))
     value = torch.randn(fake.shape, dtype=torch.float32)
     return (value * torch.exp(torch.randn(fake.shape)) / 4).to(fake.dtype)
-
-
-def inputs_of(graph_module):
-    return [
-        example(node)
-        for node in graph_module.graph.find_nodes(op="placeholder")
-    ]
 
 
 def halves(joint, count, quantized=()):
@@ -68,18 +49,24 @@ def halves(joint, count, quantized=()):
     return split_joint(joint, plan, count)
 
 
+def outputs_of(forward, inputs):
+    """What a forward gives, by the name of the node."""
+    nodes = forward.graph.output_node().args[0]
+    return {getattr(n, "name", ""): v for n, v in zip(nodes, forward(*inputs))}
+
+
 def run_pair(forward, backward, count, inputs, tangents, replace=None):
     """Runs both halves; returns what is saved by name and the gradients.
     `replace` gives other values of saved tensors by name."""
-    outputs = forward(*inputs)
     nodes = forward.graph.output_node().args[0]
+    outputs = forward(*inputs)
     saved = {n.name: v for n, v in zip(nodes[count:], outputs[count:])}
     known = {**saved, **(replace or {})}
-    given = []
     tangents = iter(tangents)
-    for node in backward.graph.find_nodes(op="placeholder"):
-        value = known.get(node.name)
-        given.append(next(tangents) if value is None else value)
+    given = [
+        next(tangents) if (value := known.get(node.name)) is None else value
+        for node in placeholders(backward)
+    ]
     return saved, backward(*given)
 
 
@@ -88,11 +75,9 @@ def run_pair(forward, backward, count, inputs, tangents, replace=None):
 def test_numbers_are_within_their_bound(element, dtype):
     joint, count = joint_graph(dtype=dtype)
     exact = halves(joint, count)
-    inputs = inputs_of(exact[0])
+    inputs = list(map(example, placeholders(exact[0])))
     tangents = [
-        example(node)
-        for node in exact[1].graph.find_nodes(op="placeholder")
-        if "tangents" in node.name
+        example(node) for node in placeholders(exact[1]) if "tangents" in node.name
     ]
     wanted, _ = run_pair(*exact, count, inputs, tangents)
     names = [
@@ -131,42 +116,27 @@ def test_numbers_are_within_their_bound(element, dtype):
 
 def test_zeros_stay_and_infinities_are_seen():
     joint, count = joint_graph("perceptron")
-    forward, backward = halves(
-        joint, count, [Quantized("addmm", "f8E5M2", True)]
-    )
-    inputs = inputs_of(forward)
+    forward, _ = halves(joint, count, [Quantized("addmm", "f8E5M2", True)])
+    inputs = list(map(example, placeholders(forward)))
     weight, bias, x = inputs[:3]
     weight.zero_(), bias.zero_()
-    names = [
-        getattr(n, "name", "") for n in forward.graph.output_node().args[0]
-    ]
-    outputs = dict(zip(names, forward(*inputs)))
+    outputs = outputs_of(forward, inputs)
     numbers, scale = outputs["addmm_f8"].float(), outputs["addmm_scale"]
     assert not numbers.any() and not (numbers / scale).any()
     bias[0] = float("inf")
-    outputs = dict(zip(names, forward(*inputs)))
-    back = outputs["addmm_f8"].float() / outputs["addmm_scale"]
-    assert back.isnan().all()
+    outputs = outputs_of(forward, inputs)
+    assert (outputs["addmm_f8"].float() / outputs["addmm_scale"]).isnan().all()
 
 
 def test_without_scales_numbers_are_rounded():
     joint, count = joint_graph("perceptron")
-    forward, backward = halves(
-        joint, count, [Quantized("addmm", "f8E4M3FN", False)]
-    )
-    names = [
-        getattr(n, "name", "") for n in forward.graph.output_node().args[0]
-    ]
-    assert "addmm_f8" in names and "addmm_scale" not in names
-    inputs = [0.1 * x for x in inputs_of(forward)]
-    plain, _ = halves(joint, count)
-    place = [
-        getattr(n, "name", "") for n in plain.graph.output_node().args[0]
-    ].index("addmm")
-    assert torch.equal(
-        forward(*inputs)[names.index("addmm_f8")].float(),
-        plain(*inputs)[place].to(torch.float8_e4m3fn).float(),
-    )
+    forward, _ = halves(joint, count, [Quantized("addmm", "f8E4M3FN", False)])
+    inputs = [0.1 * example(node) for node in placeholders(forward)]
+    found = outputs_of(forward, inputs)
+    exact = outputs_of(halves(joint, count)[0], inputs)["addmm"]
+    assert "addmm_scale" not in found
+    expected = exact.to(torch.float8_e4m3fn)
+    assert torch.equal(found["addmm_f8"].float(), expected.float())
 
 
 def test_conversions_are_where_they_save_most():

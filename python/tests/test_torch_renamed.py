@@ -2,11 +2,7 @@
 """A PyTorch that has renamed what the package uses: nothing is scheduled, one
 warning names what is missing, and steps run as without the package."""
 
-import os
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +10,12 @@ torch = pytest.importorskip("torch")
 
 import commsched.torch as cs  # noqa: E402
 from commsched.torch.compiling import guards, records  # noqa: E402
-from commsched.torch.private import names  # noqa: E402
+from commsched.torch.private import fsdp, names  # noqa: E402
 from graphs import fake_trace  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from torch.distributed.fsdp import FSDPModule, fully_shard  # noqa: E402
+from torch.nn.parallel import DistributedDataParallel  # noqa: E402
 
 #: The names of Python that a step with eager kernels needs, and all.
 EAGER = guards.COMMON
@@ -199,13 +199,61 @@ print(own[0].message)
 """
 
 
-def test_all_names_at_once():
+def test_all_names_at_once(run_python):
     """The package can be imported, whatever PyTorch has renamed."""
-    done = subprocess.run(
-        [sys.executable, "-c", ALL_RENAMED, names.__file__],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(cs.__file__).parents[2])},
-    )
+    done = run_python(ALL_RENAMED, names.__file__)
     assert done.returncode == 0, done.stderr
     assert "PyTorch has no torch._ops.HigherOrderOperator_renamed" in done.stdout
+
+
+# -- Models stay under `fully_shard` and `DistributedDataParallel`, with one warning,
+# where PyTorch has renamed what adopting them takes.
+
+
+@pytest.fixture
+def model(fake_world):
+    fake_world(2)
+    layers = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    return fully_shard(layers, mesh=init_device_mesh("cpu", (2,)))
+
+
+def stays(model, match):
+    before = {m: (type(m), dict(vars(m))) for m in model.modules()}
+    hooks = [dict(model._forward_pre_hooks), dict(model._forward_hooks)]
+    with pytest.warns(UserWarning, match=match) as seen:
+        assert cs.adopt(model) is model
+    assert len(seen) == 1 and type(model).__name__ in str(seen[0].message)
+    assert before == {m: (type(m), dict(vars(m))) for m in model.modules()}
+    assert hooks == [model._forward_pre_hooks, model._forward_hooks]
+
+
+@pytest.mark.parametrize("path", names.paths("adoption"))
+def test_a_name_that_is_not_there(model, path, monkeypatch):
+    def rename(known):
+        return f"{known}_renamed" if known == path else known
+
+    used, imported = names.USED["adoption"], names.IMPORTED["adoption"]
+    monkeypatch.setitem(names.USED, "adoption", tuple(map(rename, used)))
+    monkeypatch.setitem(
+        names.IMPORTED, "adoption", {k: rename(v) for k, v in imported.items()}
+    )
+    stays(model, path.replace("()", "").replace(".", r"\.") + "_renamed")
+    assert isinstance(model, FSDPModule)
+
+
+def test_an_attribute_of_a_group_that_is_not_there(model, monkeypatch):
+    def broken(module):
+        raise AttributeError("'FSDPParamGroup' has no attribute 'fsdp_params'")
+
+    monkeypatch.setattr(fsdp, "list_parameters", broken)
+    stays(model, "no attribute 'fsdp_params'")
+
+
+def test_an_attribute_of_a_replica_that_is_not_there(fake_world, monkeypatch):
+    def broken(replica):
+        raise AttributeError("'DistributedDataParallel' has no '_comm_hooks'")
+
+    fake_world(2)
+    model = DistributedDataParallel(nn.Linear(4, 4))
+    monkeypatch.setattr(fsdp, "find_replica_obstacle", broken)
+    stays(model, "no '_comm_hooks'")

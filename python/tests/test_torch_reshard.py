@@ -6,30 +6,37 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch import nn
-from torch._functorch.partitioners import (
-    default_partition,
-    min_cut_rematerialization_partition,
+from commsched import opt, torch as cs  # noqa: E402
+from commsched.torch import GraphSpec, import_graphs  # noqa: E402
+from commsched.torch.compiling import schedule  # noqa: E402
+from commsched.torch.compiling.backend import commsched  # noqa: E402
+from commsched.torch.compiling.launches import Launches  # noqa: E402
+from commsched.torch.compiling.partition_agreement import (  # noqa: E402
+    launch_in_order,
+    repeated_launches,
 )
-from torch.distributed.device_mesh import init_device_mesh
-
-from commsched import opt
-from commsched.torch import GraphSpec, import_graphs
-from commsched.torch.compiling.reshard import (
+from commsched.torch.compiling.reshard import (  # noqa: E402
     keep_after_forward,
+    repeat_collectives,
     reshard_after_forward,
     resharding,
 )
-from commsched.torch.compiling.roles import (
+from commsched.torch.compiling.roles import (  # noqa: E402
     is_parameter,
     parameter_inputs,
     parameter_roles,
     roles_by_position,
 )
-from commsched.torch.sharding import MixedPrecision, shard_parameters
+from commsched.torch.rewriting.errors import PlanError  # noqa: E402
+from commsched.torch.sharding import MixedPrecision, shard_parameters  # noqa: E402
+from torch import nn  # noqa: E402
+from torch._functorch.partitioners import (  # noqa: E402
+    default_partition,
+    min_cut_rematerialization_partition,
+)
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 
 GATHER = torch.ops._c10d_functional.all_gather_into_tensor.default
-PARTITIONERS = [default_partition, min_cut_rematerialization_partition]
 
 
 def sharded(world, sizes=(8, 8, 8), ranks=2, dtype=torch.float32):
@@ -114,9 +121,17 @@ def test_all_collectives_of_parameters_are_found(fake_world, opt_program):
         assert text.count(f'commsched.fsdp = "{role}"') == count, text
 
 
-@pytest.mark.parametrize("partitioner", PARTITIONERS)
-def test_gathers_come_again_in_the_backward(fake_world, partitioner):
-    model = sharded(fake_world)
+@pytest.mark.parametrize(
+    "partitioner, sizes",
+    [
+        (default_partition, (8, 8, 8)),
+        (min_cut_rematerialization_partition, (8, 8, 8)),
+        # Uneven shards are not saved.
+        (default_partition, (8, 9, 8)),
+    ],
+)
+def test_gathers_come_again_in_the_backward(fake_world, partitioner, sizes):
+    model = sharded(fake_world, sizes=sizes)
     x = torch.randn(4, 8)
     plain = compiled_graphs(model, x, partitioner=lambda _: partitioner)
     assert gathers(plain["forward"]) == 6 and gathers(plain["backward"]) == 0
@@ -126,71 +141,59 @@ def test_gathers_come_again_in_the_backward(fake_world, partitioner):
     assert gathers(again["forward"]) == 6
     # The first weight has no use in the backward, and biases have none.
     assert gathers(again["backward"]) == 2
+    saved = again["forward"].graph.output_node().args[0][4:]
+    values = [node.meta.get("val") for node in saved]
+    shapes = {tuple(v.shape) for v in values if isinstance(v, torch.Tensor)}
+    assert not shapes & {(9, 8), (8, 9)}
+    parameters = parameter_roles(again["joint"].graph, again["parameters"])
+    assert set(parameters) & {node.name for node in saved}
 
 
-def test_uneven_shards_are_not_saved(fake_world):
-    model = sharded(fake_world, sizes=(8, 9, 8))
-    found = compiled_graphs(
-        model,
-        torch.randn(4, 8),
-        partitioner=lambda known: resharding(default_partition, known),
-    )
-    assert gathers(found["backward"]) == 2
-    saved = found["forward"].graph.output_node().args[0][4:]
-    parameters = set(
-        parameter_roles(found["joint"].graph, found["parameters"])
-    )
-    assert parameters & {node.name for node in saved}
-    assert not any(
-        isinstance(value := node.meta.get("val"), torch.Tensor)
-        and tuple(value.shape) in {(9, 8), (8, 9)}
-        for node in saved
-    )
+def first_with(change):
+    """A maker of partitioners that change the joint graph first; `change` is given
+    the graph and the parameters."""
+
+    def partitioner(known):
+        def partition(joint, inputs, **settings):
+            change(joint, known)
+            return resharding(default_partition, known)(joint, inputs, **settings)
+
+        return partition
+
+    return partitioner
 
 
 def test_marks_of_checkpointing_stay(fake_world):
     from torch.utils.checkpoint import CheckpointPolicy
 
-    model = sharded(fake_world)
     seen = {}
 
-    def partitioner(known):
-        def partition(joint, inputs, **settings):
-            first = next(n for n in joint.graph.nodes if n.target is GATHER)
-            first.meta["recompute"] = CheckpointPolicy.MUST_SAVE
-            first.meta["ac_graph_id"] = 7
-            seen["count"] = reshard_after_forward(joint, known)
-            seen["first"] = first.meta["recompute"]
-            seen["regions"] = {
-                n.meta.get("ac_graph_id")
-                for n in joint.graph.nodes
-                if n is not first and "recompute" in n.meta
-            }
-            return default_partition(joint, inputs, **settings)
+    def change(joint, known):
+        first = next(n for n in joint.graph.nodes if n.target is GATHER)
+        first.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+        first.meta["ac_graph_id"] = 7
+        seen["count"] = reshard_after_forward(joint, known)
+        seen["first"] = first.meta["recompute"]
+        seen["regions"] = {
+            n.meta.get("ac_graph_id")
+            for n in joint.graph.nodes
+            if n is not first and "recompute" in n.meta
+        }
 
-        return partition
-
-    compiled_graphs(model, torch.randn(4, 8), partitioner=partitioner)
-    assert seen["count"] == 6
-    assert seen["first"] is CheckpointPolicy.MUST_SAVE
-    assert seen["regions"] == {8}
+    model = sharded(fake_world)
+    compiled_graphs(model, torch.randn(4, 8), partitioner=first_with(change))
+    assert seen == {
+        "count": 6, "first": CheckpointPolicy.MUST_SAVE, "regions": {8}
+    }
 
 
 def test_gathered_parameters_can_be_kept(fake_world):
-    model = sharded(fake_world)
-    kept = {}
-
-    def partitioner(known):
-        def partition(joint, inputs, **settings):
-            kept["count"] = keep_after_forward(joint, known)
-            return resharding(default_partition, known)(
-                joint, inputs, **settings
-            )
-
-        return partition
-
-    found = compiled_graphs(model, torch.randn(4, 8), partitioner=partitioner)
-    assert kept["count"] == 6
+    kept = []
+    found = compiled_graphs(
+        sharded(fake_world), torch.randn(4, 8),
+        partitioner=first_with(lambda *given: kept.append(keep_after_forward(*given))),
+    )
+    assert kept == [6]
     assert gathers(found["backward"]) == 0
 
 
@@ -224,14 +227,6 @@ def test_a_parameter_is_a_tensor():
 def test_other_ranks_collectives_are_repeated(fake_world):
     """Which gathers come again, and in which order, is what another rank
     says."""
-    from commsched.torch.compiling.partition_agreement import (
-        launch_in_order,
-        repeated_launches,
-    )
-    from commsched.torch.compiling.launches import Launches
-    from commsched.torch.compiling.reshard import repeat_collectives
-    from commsched.torch.rewriting.errors import PlanError
-
     chosen = ["all_gather_into_tensor_2"]
 
     def partitioner(_):
@@ -241,13 +236,11 @@ def test_other_ranks_collectives_are_repeated(fake_world):
 
         return partition
 
-    found = compiled_graphs(
-        sharded(fake_world), torch.randn(4, 8), partitioner=partitioner
-    )
+    model = sharded(fake_world)
+    found = compiled_graphs(model, torch.randn(4, 8), partitioner=partitioner)
     backward = found["backward"]
     names = list(Launches.of(backward.graph).names)
-    joint = found["joint"].graph
-    assert list(repeated_launches(joint, names)) == chosen
+    assert list(repeated_launches(found["joint"].graph, names)) == chosen
     scatters = [name for name in names if name not in chosen]
     others = [*scatters[:2], *chosen, *scatters[2:]]
     if others == names:
@@ -256,3 +249,83 @@ def test_other_ranks_collectives_are_repeated(fake_world):
     assert list(Launches.of(backward.graph).names) == others
     with pytest.raises(PlanError, match="'None'|all_gather"):
         launch_in_order(backward, scatters)
+
+
+# -- Under Dynamo parameters are inputs like others; the ways in say which are
+# parameters, so that sharded ones are recognized.
+
+
+pytestmark = pytest.mark.usefixtures("opt_program")
+
+WIDTH, LAYERS = 64, 3
+PARAMETERS = 2 * LAYERS
+
+
+@pytest.fixture
+def texts(monkeypatch):
+    """The modules that were scheduled, by kind of graph."""
+    found = {}
+    original = schedule.schedule_text
+
+    def listen(text, options):
+        name = text[text.index("func.func @") + 11 :].partition("(")[0]
+        found[name] = text
+        return original(text, options)
+
+    monkeypatch.setattr(schedule, "schedule_text", listen)
+    yield found
+    torch._dynamo.reset()
+
+
+@pytest.fixture
+def model(fake_world):
+    fake_world(4)
+    torch._dynamo.reset()
+    mesh = init_device_mesh("cpu", (4,))
+    layers = [nn.Linear(WIDTH, WIDTH) for _ in range(LAYERS)]
+    model = nn.Sequential(*layers)
+    cs.shard_parameters(model, mesh)
+    return model
+
+
+def recognized(text):
+    """How many collectives of each kind test-commsched-annotate-fsdp knows."""
+    marked = opt.run(text, "--test-commsched-annotate-fsdp")
+    return {
+        kind: marked.count(f'commsched.fsdp = "{kind}"')
+        for kind in ("parameter_gather", "gradient_scatter")
+    }
+
+
+def train(model, **options):
+    options = {"inner": "eager", "strict": True, **options}
+    step = torch.compile(model, backend=commsched, options=options)
+    loss = step(torch.randn(8, WIDTH, dtype=torch.bfloat16)).sum()
+    if loss.requires_grad:
+        loss.backward()
+
+
+def test_forward_and_backward(model, texts):
+    train(model)
+    counts = recognized(texts["forward"]), recognized(texts["backward"])
+    assert counts == (
+        {"parameter_gather": PARAMETERS, "gradient_scatter": 0},
+        {"parameter_gather": 0, "gradient_scatter": PARAMETERS},
+    )
+    # Inputs are none.
+    text = texts["forward"]
+    header = text[text.index("func.func") :].splitlines()[0]
+    assert header.count('"parameter"') == PARAMETERS
+    assert header.count('"input"') == 1
+    model.requires_grad_(False)
+    train(model)
+    assert recognized(texts["inference"])["parameter_gather"] == PARAMETERS
+
+
+def test_what_the_backward_takes_over(model, texts):
+    """A shard that is gathered again in the backward is a parameter there."""
+    train(model, reshard_after_forward=True)
+    found = recognized(texts["backward"])
+    # The first layer's weight is needed for the input's gradient only.
+    assert found["parameter_gather"] == LAYERS - 1
+    assert found["gradient_scatter"] == PARAMETERS

@@ -14,7 +14,7 @@ from commsched.torch import (  # noqa: E402
     ScheduleError,
     explain,
 )
-from commsched.torch.compiling import schedule  # noqa: E402
+from commsched.torch.compiling import records, runs, schedule  # noqa: E402
 from commsched.torch.compiling.options import Options  # noqa: E402
 from commsched.torch.compiling.schedule import optimize_graph  # noqa: E402
 from commsched.torch.rewriting import (  # noqa: E402
@@ -26,7 +26,7 @@ from commsched.torch.rewriting import (  # noqa: E402
     follow_plan,
     rewriter,
 )
-from graphs import fake_trace  # noqa: E402
+from graphs import fake_trace, names  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -109,21 +109,13 @@ def test_names_of_another_rank_mean_other_nodes(gm):
     """A plan in which a product that comes late is the name of an early one is
     followed in the order of its launches."""
     first, second, third, *others = starts(gm)
-    names = [node.name for node in gm.graph.nodes if node.name not in starts(gm)]
-    product = next(name for name in names if name.startswith("m") and "_1" in name)
+    others_of = [name for name in names(gm) if name not in starts(gm)]
+    product = next(name for name in others_of if name.startswith("m") and "_1" in name)
     plan = Plan(order=(product, third, first, second, *others))
     with pytest.raises(RewriteError, match=f"'{third}'|'{first}'"):
         apply_plan(copy.deepcopy(gm), plan)
     follow_plan(gm, plan)
     assert starts(gm) == [third, first, second, *others]
-
-
-def test_strict_refuses_it(gm, planned, monkeypatch):
-    refuse(monkeypatch, planned[0][0])
-    before = str(gm.graph)
-    with pytest.raises(ScheduleError, match="no such operator"):
-        optimize_graph(gm, "inference", Options(memory_budget="400%", strict=True))
-    assert str(gm.graph) == before
 
 
 def refuse_results(monkeypatch, refused):
@@ -139,14 +131,6 @@ def refuse_results(monkeypatch, refused):
     monkeypatch.setattr(rewriter, "verify", verify)
 
 
-def test_merging_that_is_wrong_somewhere(gm, planned, monkeypatch):
-    alone = len(starts(gm))
-    refuse_results(monkeypatch, lambda live: any("bucket" in n.name for n in live))
-    assert optimize_graph(gm, "inference", MERGED)
-    assert buckets() == [] and len(starts(gm)) == alone
-    assert "merges nothing, since it computes something else" in str(explain())
-
-
 def test_nothing_fits(gm, planned, monkeypatch):
     refuse_results(monkeypatch, lambda live: True)
     before = str(gm.graph)
@@ -154,9 +138,16 @@ def test_nothing_fits(gm, planned, monkeypatch):
         assert not optimize_graph(gm, "inference", MERGED)
     assert str(gm.graph) == before
     assert "left as it was: it computes something else" in str(explain())
+    with pytest.raises(ScheduleError, match="something else"):
+        optimize_graph(gm, "inference", Options(memory_budget="400%", strict=True))
+    assert str(gm.graph) == before
 
 
-def test_a_program_that_no_plan_can_say(gm, planned, monkeypatch):
+def refuse_merged(monkeypatch):
+    refuse_results(monkeypatch, lambda live: any("bucket" in n.name for n in live))
+
+
+def refuse_plans(monkeypatch):
     whole = schedule.make_plan
 
     def make_plan(before, after, function):
@@ -166,11 +157,24 @@ def test_a_program_that_no_plan_can_say(gm, planned, monkeypatch):
         return plan
 
     monkeypatch.setattr(schedule, "make_plan", make_plan)
+
+
+@pytest.mark.parametrize(
+    "refuse, reason",
+    [
+        (refuse_merged, "it computes something else"),
+        (refuse_plans, "a pass has made an operation"),
+    ],
+)
+def test_merging_that_is_wrong_somewhere(gm, planned, monkeypatch, refuse, reason):
+    alone = len(starts(gm))
+    refuse(monkeypatch)
     assert optimize_graph(gm, "inference", MERGED)
-    assert buckets() == []
+    assert buckets() == [] and len(starts(gm)) == alone
     (record,) = explain().records
-    assert "merges nothing, since a pass has made an operation" in str(record)
-    assert record.after["num_collectives"] == record.before["num_collectives"]
+    assert f"merges nothing, since {reason}" in str(record)
+    if refuse is refuse_plans:
+        assert record.after["num_collectives"] == record.before["num_collectives"]
 
 
 def test_other_ranks_hear_of_what_fits(gm, planned, monkeypatch):
@@ -202,33 +206,26 @@ def test_another_ranks_plan_is_carried_out_in_full(gm, planned, monkeypatch):
         return dataclasses.replace(decision, plan=theirs, how="followed")
 
     monkeypatch.setattr(schedule, "agree", agree)
-    names = set(starts(gm))
+    launched = set(starts(gm))
     assert optimize_graph(gm, "inference", MERGED)
-    assert starts(gm)[-3:] == list(theirs.order) and set(starts(gm)) == names
+    assert starts(gm)[-3:] == list(theirs.order) and set(starts(gm)) == launched
 
 
-def test_names_after_a_plan_was_taken_back(gm, planned):
+def test_names_after_a_plan_was_taken_back(gm, planned, monkeypatch):
     """Ranks compare the names of what they launch."""
     plan = plan_of(copy.deepcopy(gm))
-    whole = copy.deepcopy(gm)
+    fitted, whole, other = (copy.deepcopy(gm) for _ in range(3))
     Trial(whole, plan).keep()
     Trial(gm, plan).undo()
     Trial(gm, plan).keep()
-    assert [n.name for n in gm.graph.nodes] == [
-        n.name for n in whole.graph.nodes
-    ]
-
-
-def test_names_after_a_bucket_was_left_out(gm, planned, monkeypatch):
-    plan = plan_of(copy.deepcopy(gm))
-    less = plan.without_bucket(len(plan.buckets) - 1)
-    other = copy.deepcopy(gm)
-    Trial(other, less).keep()
+    assert names(gm) == names(whole)
+    # As where a bucket was left out.
+    Trial(other, plan.without_bucket(len(plan.buckets) - 1)).keep()
     refuse(monkeypatch, planned[-1][0])
-    trial, left_out = fit_plan(gm, plan)
+    trial, left_out = fit_plan(fitted, plan)
     trial.keep()
     assert len(left_out) == 1
-    assert starts(gm) == starts(other)
+    assert starts(fitted) == starts(other)
 
 
 def plan_of(gm):
@@ -279,3 +276,149 @@ def test_a_gather_that_cannot_deliver_into_a_buffer(gm):
         f"'{start}' deliver into result 0 of 'no_such_node'; the graph lacks one "
         "of them"
     ]
+
+
+# -- What the ways into torch.compile do where something is missing or wrong:
+# one warning for each cause, and the graph as it was; `strict` raises.
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """Nothing was scheduled before."""
+    runs.reset()
+    yield
+    runs.reset()
+
+
+@pytest.fixture
+def gathers(fake_world):
+    """A graph that can be improved: the second gather can start early."""
+    group = fake_world(8)
+
+    def forward(x, first, second):
+        for shard in (first, second):
+            whole = c10d.all_gather_into_tensor(shard, 8, group)
+            x = torch.mm(x, c10d.wait_tensor(whole))
+        return x
+
+    shard = torch.randn(WIDTH // 8, WIDTH)
+    return fake_trace(forward, torch.randn(WIDTH, WIDTH), shard, shard.clone())
+
+
+def left_alone(gm, match, **options):
+    """Asserts that the graph stays as it is, with one warning although two
+    graphs have the same trouble, and that `strict` raises."""
+    before = names(gm)
+    with pytest.warns(CommSchedWarning, match=match) as warned:
+        assert not optimize_graph(gm, "forward", Options(**options))
+        assert not optimize_graph(gm, "backward", Options(**options))
+    assert len(warned) == 1, [str(w.message) for w in warned]
+    assert names(gm) == before
+    assert {r.status for r in records.records()} == {"failed"}
+    with pytest.raises(ScheduleError, match=match):
+        optimize_graph(gm, "forward", Options(strict=True, **options))
+    assert names(gm) == before
+
+
+def test_no_program(gathers, monkeypatch):
+    monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
+    left_alone(gathers, "'/nowhere/commsched-opt', which is no program")
+    # Another cause, of which is warned too.
+    monkeypatch.delenv("COMMSCHED_OPT", raising=False)
+    monkeypatch.setenv("PATH", "/nowhere")
+    left_alone(gathers, "no commsched-opt on PATH.*COMMSCHED_OPT")
+
+
+def version(script):
+    from commsched import __version__
+
+    return (
+        f'if [ "$1" = --version ]; then echo "CommSched version {__version__}"'
+        f"\nexit; fi\n{script}"
+    )
+
+
+@pytest.mark.parametrize("body, match", [
+    ("echo 'CommSched version 0.0.7'",
+     "{path} is of version 0.0.7, but the Python package"),
+    ("echo hello", "of no known version"),
+    (version("echo '<stdin>:3:1: error: too much' >&2; exit 1"),
+     "failed: error: too much"),
+    (version("kill -ABRT $$"), "ended by signal 6"),
+    (version("cat > /dev/null"), "commsched-opt"),  # It writes nothing.
+])
+def test_a_program_that_fails(gathers, script, body, match):
+    left_alone(gathers, match.format(path=script(body)))
+
+
+@pytest.mark.parametrize("text, match", [
+    (None, "profile '{path}' cannot be read"),
+    ("{times: 3}", "profile '{path}' is not JSON"),
+    ('[{"collectives": 3}]', "profile"),
+])
+def test_a_profile_that_cannot_be_read(
+    gathers, opt_program, tmp_path, text, match
+):
+    path = tmp_path / "profile.json"
+    if text is not None:
+        path.write_text(text)
+    left_alone(gathers, match.format(path=path), profile=path)
+
+
+def test_a_graph_that_cannot_be_imported(fake_world, opt_program):
+    """The warning names the node."""
+    group = fake_world(8)
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    start = graph.call_function(
+        c10d.all_gather_into_tensor.default, (x, 8, group)
+    )
+    graph.output(graph.call_function(c10d.wait_tensor.default, (start,)))
+    gm = torch.fx.GraphModule(torch.nn.Module(), graph)
+    left_alone(gm, "node '.*'")
+
+
+@pytest.mark.parametrize("version", ["2.12.1", "2.16.0a0+git1234", "3.0.0"])
+def test_an_untested_pytorch(gathers, opt_program, monkeypatch, version):
+    """It may work: only a warning."""
+    monkeypatch.setattr(torch, "__version__", version)
+    with pytest.warns(CommSchedWarning, match="PyTorch is") as warned:
+        assert optimize_graph(gathers, "forward", Options())
+        optimize_graph(gathers, "forward", Options())
+    assert len(warned) == 1
+
+
+def test_a_patch_release_of_a_tested_pytorch(
+    gathers, opt_program, monkeypatch, recwarn
+):
+    monkeypatch.setattr(torch, "__version__", "2.13.7+cu130")
+    assert optimize_graph(gathers, "forward", Options())
+    assert not recwarn.list
+
+
+def test_a_graph_without_collectives_needs_no_program(monkeypatch):
+    monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")
+    gm = fake_trace(lambda x: x + 1, torch.randn(3))
+    assert not optimize_graph(gm, "forward", Options(strict=True))
+    (record,) = records.records()
+    assert (record.status, record.reason) == ("unchanged", "no collectives")
+
+
+def test_equal_graphs_are_scheduled_once(gathers, opt_program, monkeypatch):
+    from commsched import opt
+
+    calls = []
+    original = opt.run_programs
+
+    def listen(*arguments, **settings):
+        calls.append(arguments)
+        return original(*arguments, **settings)
+
+    monkeypatch.setattr(opt, "run_programs", listen)
+    for gm in (copy.deepcopy(gathers), copy.deepcopy(gathers)):
+        before = names(gm)
+        assert optimize_graph(gm, "forward", Options())
+        assert names(gm) != before
+    assert len(calls) == 1
+    optimize_graph(gathers, "forward", Options(target="b200"))
+    assert len(calls) == 2

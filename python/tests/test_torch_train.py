@@ -4,15 +4,12 @@
 import os
 import re
 import sys
-import time
 
 import pytest
 import torch
-import torch.distributed as dist
 
 import doc_blocks
 from installed import ROOT, write_metadata
-from ranks import run_ranks
 
 EXAMPLE = ROOT / "examples" / "pytorch"
 PAGE = ROOT / "docs" / "guide" / "pytorch.md"
@@ -112,55 +109,23 @@ def test_costs_are_predicted(table):
     assert measured == pytest.approx(predicted, rel=0.3)
 
 
-def delayed_collectives(rank):
-    import delayed
-
-    world = dist.distributed_c10d._get_default_store()
-    dist.destroy_process_group()
-    dist.init_process_group(
-        delayed.register(0.05),
-        store=dist.PrefixStore("delayed", world),
-        rank=rank,
-        world_size=2,
-    )
-    import torch.distributed._functional_collectives
-
-    ops, name = torch.ops._c10d_functional, dist.group.WORLD.group_name
-    part = torch.full((2,), float(rank))
-    start = time.perf_counter()
-    flights = [ops.all_gather_into_tensor(part, 2, name) for _ in range(3)]
-    flights += ops.all_reduce_coalesced([part, part + 1], "sum", name)
-    started = time.perf_counter() - start
-    values, ends = [], []
-    for flight in flights:
-        values.append(ops.wait_tensor(flight).tolist())
-        ends.append(time.perf_counter() - start)
-    return started, ends, values
-
-
-def test_delayed_collectives_run_beside_and_in_order(monkeypatch):
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    for started, ends, values in run_ranks(delayed_collectives, 2):
-        assert started < 0.05
-        assert values == [[0, 0, 1, 1]] * 3 + [[1, 1], [3, 3]]
-        assert ends == sorted(ends)
-        # One launch of two tensors is one collective.
-        assert 0.2 <= ends[-1] < 0.4
-        assert all(end >= 0.05 * (i + 1) for i, end in enumerate(ends[:4]))
-
-
-def test_the_device_is_a_gpu_where_every_rank_has_one(monkeypatch):
+@pytest.fixture
+def train(monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLE))
     import train
 
+    yield train
+    for name in ("train", "models", "delayed"):
+        sys.modules.pop(name)
+
+
+def test_the_device_is_a_gpu_where_every_rank_has_one(train, monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     assert train.choose_device() == (torch.device("cpu"), "gloo")
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert train.choose_device() == (torch.device("cuda", 1), "nccl")
-    for name in ("train", "models", "delayed"):
-        sys.modules.pop(name)
 
 
 @pytest.mark.parametrize(
@@ -171,15 +136,8 @@ def test_the_device_is_a_gpu_where_every_rank_has_one(monkeypatch):
         ([], "run under torchrun"),
     ],
 )
-def test_bad_commands_say_what_is_wrong(
-    monkeypatch, capsys, arguments, error
-):
-    monkeypatch.syspath_prepend(str(EXAMPLE))
+def test_bad_commands_say_what_is_wrong(train, monkeypatch, capsys, arguments, error):
     monkeypatch.delenv("LOCAL_RANK", raising=False)
-    import train
-
     with pytest.raises(SystemExit):
         train.parse(arguments)
     assert error in capsys.readouterr().err
-    for name in ("train", "models", "delayed"):
-        sys.modules.pop(name)

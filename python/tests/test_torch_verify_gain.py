@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A graph as it was and as it was scheduled, of which the faster is kept."""
 
-import contextlib
-import io
 import threading
 import time
 
 import pytest
 import torch
-from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
-
 import commsched.torch as cs
 from commsched.torch import Options, OptionsError, RanksSilent
 from commsched.torch.compiling import contest
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.store import current_job
+from compiled_steps import explained
 from ranks import run_ranks
 
 
@@ -158,28 +154,11 @@ def test_a_rank_that_does_not_come_is_named():
 def _trained(rank, inner, seconds):
     """The notes of a step that runs with both graphs, and which was kept."""
     contest.time = Clock(*seconds[rank], graphs=2)
-    torch.manual_seed(0)
-    model = nn.Sequential(*(nn.Linear(32, 32) for _ in range(2)))
-    precision = cs.MixedPrecision(torch.float32, torch.float32)
-    cs.shard_parameters(model, init_device_mesh("cpu", (2,)), precision)
-    options = {"inner": inner, "verify_gain": 4, "buckets": "off"}
-    compiled = torch.compile(
-        model, backend="commsched", options={**options, "strict": True}
-    )
     plain = {"inductor": "inductor", "eager": "aot_eager"}[inner]
-    expected = torch.compile(model, backend=plain)
-    for step in range(6):
-        found = []
-        for run in (expected, compiled):
-            rows = torch.full((8, 32), rank + step + 1.0)
-            run(rows).square().sum().backward()
-            found.append([p.grad.to_local().clone() for p in model.parameters()])
-            model.zero_grad()
-        assert all(map(torch.equal, *found))
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        cs.explain(compiled)
+    options = {"inner": inner, "verify_gain": 4, "buckets": "off", "strict": True}
+    said = explained(rank, 2, options, plain, steps=6)
     held = current_job().state["contests"].values()
-    return said.getvalue(), [(c.winner, c.runs) for c in held]
+    return said, [(c.winner, c.runs) for c in held]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -45,8 +44,8 @@ TORCH = os.environ.get("COMMSCHED_TORCHTITAN_TORCH")
 
 
 @pytest.fixture(scope="session")
-def folder():
-    """A folder with torchtitan, for PYTHONPATH."""
+def path():
+    """PYTHONPATH of what imports torchtitan, from a folder of the build."""
     found = ROOT / "build" / (f"torchtitan-torch-{TORCH}" if TORCH else "torchtitan")
     if not found.exists():
         made = found.with_name(f"{found.name}.{os.getpid()}")
@@ -54,7 +53,21 @@ def folder():
             install(made, f"torch=={TORCH}")
         install(made, "--no-deps", *PACKAGES)
         made.rename(found)
-    return found
+    own = (ROOT / "testsupport", ROOT / "python", ROOT / "python" / "tests")
+    return os.pathsep.join(map(str, (found, *own)))
+
+
+def run_script(path, name, *arguments, timeout=120):
+    """What a script beside this one prints last, as JSON."""
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "python" / "tests" / name), *arguments],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def install(folder, *arguments):
@@ -62,13 +75,6 @@ def install(folder, *arguments):
     command += ["--target", str(folder), *arguments]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture(scope="session")
-def path(folder):
-    """PYTHONPATH of what imports torchtitan."""
-    own = (ROOT / "testsupport", ROOT / "python", ROOT / "python" / "tests")
-    return os.pathsep.join(map(str, (folder, *own)))
 
 
 def case(name="commsched", model="llama3", parallelism=None, **settings):
@@ -141,32 +147,20 @@ def lists(path, tmp_path_factory):
     ]
     (working / "my_configs.py").write_text(block)
     cases = {**PIPELINES, **{k: v[0] for k, v in CONFLICTS.items()}}
-    script = ROOT / "python" / "tests" / "titan_lists.py"
-    done = subprocess.run(
-        [sys.executable, str(script), json.dumps(cases)],
-        env={**os.environ, "PYTHONPATH": path + os.pathsep + str(working)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+    path = f"{path}{os.pathsep}{working}"
+    return run_script(path, "titan_lists.py", json.dumps(cases))
 
 
 def test_the_schedule_takes_the_place_of_torchtitans(lists):
     theirs, own = lists["torchtitan's"], lists["scheduled"]
     assert theirs.count(BUCKETING) == 1 and theirs[-1] == "cudagraph_pass"
     assert own == ["commsched" if n == BUCKETING else n for n in theirs]
-
-
-def test_the_page_schedules(lists):
-    assert lists["page"] == lists["scheduled"]
-
-
-def test_other_passes_of_torchtitan_are_kept(lists):
+    assert own == lists["page"] == lists["offloaded"]
+    # Other passes of torchtitan are kept.
     groups = lists["two groups"]
     assert groups[groups.index("commsched") - 1] == "reassign_collective_pgs_pass"
-    assert lists["offloaded"] == lists["scheduled"]
+    # An artifact has been scheduled.
+    assert lists["artifact"] == ["cudagraph_pass"]
 
 
 def test_inductor_schedules_what_it_compiles(lists):
@@ -186,10 +180,6 @@ def test_chunks_of_experts_are_ordered_before(lists):
         "ep_overlap_schedule_pass",
         "concretize_ep_chunk_symbolic_shapes_pass",
     ]
-
-
-def test_an_artifact_has_been_scheduled(lists):
-    assert lists["artifact"] == ["cudagraph_pass"]
 
 
 def test_graphs_of_stages_are_scheduled_one_by_one(lists):
@@ -280,16 +270,9 @@ def test_an_artifact_trains_in_the_order_of_its_schedule(path, tmp_path):
         "model": "llama3", "layers": LAYERS, "steps": 5, "compile": compile,
         "parallelism": {"data_parallel_shard_degree": 2},
     }
-    script = ROOT / "python" / "tests" / "titan_artifact.py"
-    made = subprocess.run(
-        [sys.executable, str(script), json.dumps(settings)],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
+    said = run_script(
+        path, "titan_artifact.py", json.dumps(settings), timeout=SECONDS
     )
-    assert made.returncode == 0, made.stderr
-    said = json.loads(made.stdout.splitlines()[-1])
     own = train(path, tmp_path, "llama3", **compile)
     plain = train(path, tmp_path, "llama3", enable_passes=False)
     check_equal(own, plain)

@@ -10,9 +10,14 @@ torch = pytest.importorskip("torch")
 import lockstep  # noqa: E402
 import seeds  # noqa: E402
 import traces  # noqa: E402
-
+from commsched.torch import sharding  # noqa: E402
+from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
 from commsched.torch.tracer.partition import PARTITIONERS  # noqa: E402
-from decoder_sizes import CONFIGS  # noqa: E402
+from decoder_sizes import CONFIGS, LlamaConfig  # noqa: E402
+from torch import nn  # noqa: E402
+from torch.distributed.device_mesh import DeviceMesh  # noqa: E402
+from torch.distributed.tensor import DTensor  # noqa: E402
+from torch_experts import EXPERTS_CONFIGS, ExpertsModel  # noqa: E402
 from torch_llama import Llama  # noqa: E402
 from torch_step import StepOptions  # noqa: E402
 
@@ -137,67 +142,139 @@ def test_attention_is_the_kernel_of_a_gpu():
     assert key.meta["val"].shape[1] == TINY.num_kv_heads
 
 
-def local_inputs(graph_module, model, batches, shards):
-    """Each rank's inputs: its shard of each parameter, and its own batch."""
-    return [
+@pytest.mark.parametrize("replicas, shards", seeds.turns([(1, 4), (2, 2)], 1))
+def test_traced_step_computes_the_mean_gradient(replicas, shards):
+    """All ranks together do what one model does with all their data. Halves are
+    what test_trace_optimizer.py trains with."""
+    step = trace_tiny(replicas=replicas, shards=shards, joint=True)
+    torch.manual_seed(0)
+    model = Llama(TINY, SEQUENCE)
+    batches = list(torch.randint(TINY.vocab_size, (4, 2, 1, SEQUENCE)))
+    joint = step.graphs["joint"]
+    inputs = [
         lockstep.inputs_of_rank(
-            graph_module, model, batch,
+            joint, model, batch,
             lambda _, whole, rank=rank: whole.chunk(shards)[rank % shards],
         )
         for rank, batch in enumerate(batches)
     ]
-
-
-@pytest.mark.parametrize(
-    "options",
-    seeds.turns(
-        [
-            {"joint": True},
-            {"partitioner": "default"},
-            {"partitioner": "min-cut"},
-            {"reshard_after_forward": False},
-            {"replicas": 2, "shards": 2},
-        ],
-        2,
-    ),
-    ids=lambda options: "-".join(f"{k}={v}" for k, v in options.items()),
-)
-def test_traced_step_computes_the_mean_gradient(options):
-    """All ranks together do what one model does with all their data."""
-    step = trace_tiny(**options)
-    shards = options.get("shards", 4)
-    torch.manual_seed(0)
-    model = Llama(TINY, SEQUENCE)
-    shape = (4, 2, 1, SEQUENCE)
-    batches = list(torch.randint(TINY.vocab_size, shape))
-    if "joint" in step.graphs:
-        joint = step.graphs["joint"]
-        inputs = local_inputs(joint, model, batches, shards)
-        results = lockstep.run(joint, inputs, step.groups)
-        losses = [outputs.pop(0) for outputs in results]
-        gradients = results
-    else:
-        losses, gradients = run_halves(step, model, batches, shards)
+    results = lockstep.run(joint, inputs, step.groups)
+    losses = [outputs.pop(0) for outputs in results]
     expected, summands = lockstep.train_alone(model, batches)
     for own, loss in zip(losses, expected, strict=True):
         torch.testing.assert_close(own, loss, rtol=1e-5, atol=0)
     # Reduced in float32, where bfloat16 gradients would be summed rounded.
     for index, (name, own) in enumerate(summands.items()):
         mean = sum(own) / 4
-        got = torch.cat([gradients[rank][index] for rank in range(shards)])
+        got = torch.cat([results[rank][index] for rank in range(shards)])
         assert got.dtype == torch.float32
         error = (got - mean).norm() / mean.norm()
         assert error < 2e-3, f"{name}: {error}"
 
 
-def run_halves(step, model, batches, shards):
-    forward, backward = step.graphs["forward"], step.graphs["backward"]
-    inputs = local_inputs(forward, model, batches, shards)
-    outputs = lockstep.run(forward, inputs, step.groups)
-    names = [n.target for n in backward.graph.find_nodes(op="placeholder")]
-    inputs = [
-        dict(zip(names, [*values[1:], torch.tensor(1.0)], strict=True))
-        for values in outputs
-    ]
-    gradients = lockstep.run(backward, inputs, step.groups)
-    return [values[0] for values in outputs], gradients
+# -- The Llama model against an independent reference, and its sharding.
+
+
+LENGTH = 24
+
+
+def make_model(seed=0):
+    torch.manual_seed(seed)
+    return Llama(TINY, LENGTH)
+
+
+def make_batch(seed=1, batch=2):
+    generator = torch.Generator().manual_seed(seed)
+    vocab = CONFIGS["llama3-tiny"].vocab_size
+    shape = (2, batch, LENGTH)
+    return torch.randint(vocab, shape, generator=generator).unbind()
+
+
+@pytest.mark.parametrize(
+    "make, config, parameters",
+    [
+        (Llama, CONFIGS["llama3-8b"], 8_030_261_248),
+        (Llama, CONFIGS["llama3-70b"], 70_553_706_496),
+        (ExpertsModel, EXPERTS_CONFIGS["deepseek-v3-16b"], 15_706_484_224),
+        (ExpertsModel, EXPERTS_CONFIGS["mixtral-8x7b"], 46_702_792_704),
+    ],
+)
+def test_published_parameter_counts(make, config, parameters):
+    with torch.device("meta"):
+        model = make(config, 16)
+    assert sum(p.numel() for p in model.parameters()) == parameters
+
+
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        ((2, 128, 3, 1, 448, 512), "num_heads 3 does not divide dim 128"),
+        ((2, 128, 8, 3, 448, 512), "num_kv_heads 3 does not divide num_heads"),
+        ((2, 24, 8, 8, 448, 512), "head dimension 3 is odd"),
+        ((0, 128, 8, 2, 448, 512), "num_layers must be positive, got 0"),
+    ],
+)
+def test_impossible_sizes_are_errors(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        LlamaConfig(*sizes)
+
+
+def test_sharded_model_computes_in_bfloat16_and_keeps_float32():
+    """One real rank: the values of a model whose parameters are bfloat16."""
+    plain, sharded = make_model(), make_model()
+    for parameter in plain.parameters():
+        parameter.data = parameter.data.bfloat16()
+    tokens, labels = make_batch()
+    expected = plain(tokens, labels)
+    expected.backward()
+    with fake_mesh({"dp": 1}) as mesh:
+        sharding.shard_parameters(sharded, mesh)
+        loss = sharded(tokens, labels)
+        loss.backward()
+        assert torch.equal(loss, expected)
+        for (name, own), other in zip(
+            sharded.named_parameters(), plain.parameters(), strict=True
+        ):
+            assert isinstance(own, DTensor) and own.dtype == torch.float32
+            grad = own.grad.to_local()
+            assert grad.dtype == torch.float32
+            assert torch.equal(grad, other.grad.float()), name
+
+
+def test_shards_hold_the_first_rank_slice():
+    model = make_model()
+    full = {n: p.detach().clone() for n, p in model.named_parameters()}
+    with fake_mesh({"dp": 6}) as mesh:  # 6 divides no parameter.
+        sharding.shard_parameters(model, mesh)
+        for name, parameter in model.named_parameters():
+            local = parameter.to_local()
+            assert parameter.shape == full[name].shape
+            assert local.shape[0] == -(-full[name].shape[0] // 6)
+            assert torch.equal(local, full[name][: local.shape[0]])
+
+
+def test_what_cannot_be_sharded_is_an_error():
+    shared = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
+    shared[1].weight = shared[0].weight
+    scalar = nn.Module()
+    scalar.scale = nn.Parameter(torch.tensor(1.0))
+    layer = nn.Linear(4, 4)
+    with fake_mesh({"dp": 4}) as mesh:
+        # Once, in two places.
+        sharding.shard_parameters(nn.Sequential(layer, layer), mesh)
+        assert isinstance(layer._parameters["weight"], DTensor)
+        unnamed = DeviceMesh("cpu", torch.arange(4).view(2, 2))
+        for module, on, error in (
+            (shared, mesh, "'1.weight' is shared with '0."),
+            (scalar, mesh, "'scale' has no dimension"),
+            (layer, mesh, "'weight' is sharded already"),
+            (nn.Linear(4, 4), unnamed, "2 dimensions without names"),
+        ):
+            with pytest.raises(ValueError, match=error):
+                sharding.shard_parameters(module, on)
+        # Nothing was sharded before the error.
+        assert not isinstance(shared[0].weight, DTensor)
+        assert type(shared[0]) is nn.Linear
+        with pytest.raises(RuntimeError, match="already initialized"):
+            with fake_mesh({"dp": 2}):
+                pass

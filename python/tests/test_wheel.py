@@ -3,7 +3,6 @@
 its programs do the demo's main job where no LLVM is to be found, and its
 libraries get along with others in one process."""
 
-import importlib.util
 import os
 import re
 import shutil
@@ -83,6 +82,7 @@ def libraries(package):
 
 
 def test_needs_only_what_debian_has(package):
+    """In no newer version, and shows no symbols of MLIR."""
     files = libraries(package)
     names = {p.name for p in files}
     assert {"commsched-opt", "commsched-run"} <= names
@@ -97,18 +97,10 @@ def test_needs_only_what_debian_has(package):
         paths = re.findall(r"(?:RUNPATH|RPATH).*\[(.*)\]", dynamic)
         for entry in ":".join(paths).split(":"):
             assert not entry or entry.startswith("$ORIGIN") or "mpi" in entry
-
-
-def test_needs_no_newer_versions_than_debian_has(package):
-    for path in libraries(package):
         info = run("readelf", "--wide", "--version-info", path)
         for name, text in re.findall(r"Name: ([A-Z]+)_([\d.]+)", info):
             version = tuple(map(int, text.split(".")))
             assert version <= NEWEST[name], f"{path}: {name}_{text}"
-
-
-def test_shows_no_symbols_of_mlir(package):
-    for path in libraries(package):
         shown = run("nm", "--dynamic", "--defined-only", "--demangle", path)
         assert not re.search(r" (llvm|mlir)::|mlir[A-Z]|LLVM[A-Z]", shown)
 
@@ -122,40 +114,30 @@ def test_finds_its_own_program(installed, package, env):
     assert found.strip() == str(package / "bin" / "commsched-opt")
     version = run(installed / "commsched-opt", "--version", env=env)
     assert "CommSched version" in version
-
-
-def test_knows_other_programs_by_their_library(installed, package, env):
-    """The programs themselves are small, and always the same."""
+    # The programs themselves are small, and always the same: others are known by
+    # their library.
     script = "from commsched import opt; print(opt.fingerprint())"
-    fingerprints = []
+    fingerprints = set()
     for _ in range(2):
-        fingerprints.append(run(installed / "python", "-c", script, env=env))
+        fingerprints.add(run(installed / "python", "-c", script, env=env))
         with open(package / "lib" / "libCommSchedPrograms.so", "ab") as file:
             file.write(b" ")
-    assert fingerprints[0] != fingerprints[1]
+    assert len(fingerprints) == 2
 
 
-def test_schedules_the_step_of_the_demo(installed, env, tmp_path):
-    text = run(
-        *(installed / "python", "-m", "commsched.demo", "schedule"),
-        *("--output-dir", tmp_path),
-        ROOT / "examples" / "llama3-8b-fsdp64.mlirbc",
-        env=env,
-    )
+def test_runs_the_steps_of_the_demo(installed, env, tmp_path):
+    def demo(*words, step):
+        command = (installed / "python", "-m", "commsched.demo", *words)
+        step = ROOT / "examples" / f"{step}.mlirbc"
+        return run(*command, "--output-dir", tmp_path, step, env=env)
+
+    text = demo("schedule", step="llama3-8b-fsdp64")
     whole = text[text.index("whole step") :]
     times = re.search(r"step time +([\d.,]+) ms +([\d.,]+) ms", whole)
     before, after = (float(time.replace(",", "")) for time in times.groups())
     assert after < before
     assert (tmp_path / "llama3-8b-fsdp64.scheduled.mlirbc").stat().st_size
-
-
-def test_runs_the_small_step_of_the_demo(installed, env, tmp_path):
-    text = run(
-        *(installed / "python", "-m", "commsched.demo", "run"),
-        *("--output-dir", tmp_path, "--repeat", 1),
-        ROOT / "examples" / "llama3-tiny-fsdp4.mlirbc",
-        env=env,
-    )
+    text = demo("run", "--repeat", 1, step="llama3-tiny-fsdp4")
     assert "results: equal" in text
 
 

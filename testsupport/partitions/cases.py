@@ -125,11 +125,6 @@ def make_models():
         yield capture(name, make, shapes)
 
 
-def make_random(family, count, first=0):
-    for seed in range(first, first + count):
-        yield FAMILIES[family](seed)
-
-
 def copied(graph):
     """A deep copy, whose nodes have the same names."""
     with warnings.catch_warnings():

@@ -1,16 +1,11 @@
-#!/usr/bin/env python3
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compare commsched-pipeline with simple rules of merging.
 
 A rule merges the collectives of a random step, which `commsched-schedule` then
 orders, without merging more. From the peak of what the rule made on, that takes as
-a budget what commsched-pipeline takes, which may not make a longer step. Prints a
-row for each step and budget; the status is 1 if a rule made a shorter step.
+a budget what commsched-pipeline takes, which may not make a longer step.
 """
 
-import argparse
 import json
 import os
 import pathlib
@@ -18,7 +13,6 @@ import random
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -29,7 +23,6 @@ sys.path += [str(SUPPORT / "rules"), str(SUPPORT / "steps")]
 import model_steps  # noqa: E402
 import rules  # noqa: E402
 
-BUILT_TOOL = SUPPORT.parent / "build" / "bin" / "commsched-opt"
 #: How much more than the least peak of a rule the budgets are.
 FACTORS = (1.0, 1.05, 1.2, 1.5, 2.0)
 
@@ -157,54 +150,3 @@ def compare_step(
 
 def make_pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(os.cpu_count())
-
-
-def print_row(seed: int, label: str, row: Row) -> None:
-    cells = [
-        seed,
-        label,
-        f"{row.budget / 2**20:,.1f}",
-        f"{row.ours.step_ns / 1e3:,.1f} ({row.ours.collectives})",
-        f"{row.best.step_ns / 1e3:,.1f} ({row.best.collectives})",
-        row.rule,
-        f"{100 * row.loss:+.2f} %",
-        f"{row.ours.peak_bytes / row.budget:.3f}",
-        f"{row.best.peak_bytes / row.budget:.3f}",
-    ]
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add = parser.add_argument
-    add("--steps", type=int, default=20)
-    add("--seed", type=int, default=1, help="of the first step")
-    add("--budgets", type=int, default=3, help="of a step")
-    add("--losses", action="store_true", help="print only what is longer")
-    add("--opt", default=BUILT_TOOL)
-    add("--keep", help="a folder for step.mlir and what the rules make of it")
-    options = parser.parse_args()
-    columns = ["seed", "step", "budget, MiB", "ours, us (collectives)"]
-    columns += ["best rule, us", "rule", "loss", "our peak / budget", "rule's peak"]
-    print("| " + " | ".join(columns) + " |\n" + "|---" * len(columns) + "|")
-    losses = []
-    count = 0
-    with make_pool() as pool, tempfile.TemporaryDirectory() as folder:
-        tool = Tool(options.opt, options.keep or folder)
-        for seed in range(options.seed, options.seed + options.steps):
-            for label, row in compare_step(tool, pool, seed, options.budgets):
-                count += 1
-                if row.loss > 0:
-                    losses.append(row.loss)
-                if row.loss > 0 or not options.losses:
-                    print_row(seed, label, row)
-    print(
-        f"{len(losses)} of {count} are longer than by a rule, by"
-        f" {100 * max(losses, default=0):.2f} % at most;"
-        f" {sum(loss > 0.001 for loss in losses)} by over 0.1 %"
-    )
-    return 1 if losses else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
