@@ -73,7 +73,7 @@ equal check_equivalence.py --random="$(many 20)" --regions="$seed+$(((count + 4)
 equal check_iterations.py --steps plain mixed packed stored hybrid accumulated experts
 equal check_iterations.py --random="$(many 20)" --linked="$(many 20)" \
   --loops="$(many 20)" --both="$(many 3)"
-equal check_decisions.py --seeds="$(many 3)"
+equal check_budgets.py --regions="$(many 3)"
 equal check_split_backward.py --random="$(many 30)" --steps
 equal check_partitions.py --random="$(many 5)" --run=3
 equal check_partitions.py --random="$(many 20)"

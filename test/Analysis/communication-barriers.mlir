@@ -1,7 +1,11 @@
-// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-raise-comms \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --allow-unregistered-dialect --commsched-raise-comms \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,RAISE
-// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-sink-waits \
+// RUN: commsched-opt %t.mlir --allow-unregistered-dialect --commsched-sink-waits \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,SINK
+
+LET $run(W = X, G) W.start = commsched.all_reduce X on G reduction(sum) : !t -> !future
+  W = commsched.wait W.start : !future
 
 // Nothing that communicates crosses an operation whose communication nothing
 // describes, an operation that holds collectives in a region, or a blocking
@@ -26,11 +30,9 @@ func.func private @unknown()
 // SINK-NEXT: "foreign.op"()
 func.func @unregistered_operation(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   "foreign.op"() : () -> ()
-  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = %y, @h)
   return
 }
 
@@ -43,11 +45,9 @@ func.func @unregistered_operation(%x: !t, %y: !t) {
 // RAISE-NEXT: commsched.wait
 func.func @call(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   func.call @unknown() : () -> ()
-  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = %y, @h)
   return
 }
 
@@ -69,12 +69,10 @@ func.func @call(%x: !t, %y: !t) {
 // RAISE-NEXT: commsched.wait
 // RAISE-NEXT: compute "second"
 func.func @blocking_collective(%x: !t, %y: !t) {
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   %free = commsched.compute "first"(%x) : (!t) -> !t
   commsched.barrier on @h
-  %f2 = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = %y, @g)
   %free2 = commsched.compute "second"(%y) : (!t) -> !t
   return
 }
@@ -100,15 +98,12 @@ func.func @blocking_collective(%x: !t, %y: !t) {
 // SINK-NEXT: }
 func.func @collectives_in_a_region(%x: !t, %y: !t, %c: i1) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   scf.if %c {
     %inner = commsched.compute "inner"(%y) : (!t) -> !t
-    %f1 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
-    %w1 = commsched.wait %f1 : !future
+    $run(%w1 = %y, @h)
   }
-  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = %y, @h)
   return
 }
 
@@ -124,21 +119,18 @@ func.func @collectives_in_a_region(%x: !t, %y: !t, %c: i1) {
 // RAISE-NEXT: compute "free"
 func.func @collectives_deep_in_a_loop(%x: !t, %y: !t, %c: i1, %n: index) -> !t {
   %free = commsched.compute "free"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   %r = scf.for %i = %n to %n step %n iter_args(%it = %y) -> !t {
     %s = scf.if %c -> !t {
       %inner = commsched.compute "inner"(%y) : (!t) -> !t
-      %f1 = commsched.all_reduce %it on @h reduction(sum) : !t -> !future
-      %w1 = commsched.wait %f1 : !future
+      $run(%w1 = %it, @h)
       scf.yield %w1 : !t
     } else {
       scf.yield %it : !t
     }
     scf.yield %s : !t
   }
-  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = %y, @h)
   return %r : !t
 }
 
@@ -153,8 +145,7 @@ func.func @region_that_only_computes(%x: !t, %c: i1) -> !t {
   } else {
     scf.yield %x : !t
   }
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   return %s : !t
 }
 
@@ -170,8 +161,7 @@ func.func @region_that_only_computes(%x: !t, %c: i1) -> !t {
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: commsched.wait
 func.func @order_on_each_group(%x: !t, %y: !t) {
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   %f1 = commsched.all_reduce %w on @g reduction(sum) : !t -> !future
   %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
   %f3 = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
@@ -190,8 +180,7 @@ func.func @order_on_each_group(%x: !t, %y: !t) {
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: commsched.wait
 func.func @order_across_groups(%x: !t, %y: !t) {
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = %x, @g)
   %f1 = commsched.all_reduce %w on @g reduction(sum) {commsched.order = 0 : i64}
       : !t -> !future
   %f2 = commsched.all_reduce %y on @h reduction(sum) {commsched.order = 5 : i64}

@@ -1,11 +1,11 @@
 # Part of the CommSched project, under the Apache License v2.0 with LLVM
 # Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fits many random joint functions into memory, all in one module.
+"""Fits many random functions into memory, all in one module.
 
-The functions are those of random_joint.py (`--random`, a range of seeds) or the
-small ones of testsupport/steps/joint_steps.py (`--small`). With every budget
-of `--budgets`, as commsched-report simulates the step:
+Joint functions are the small ones of testsupport/steps/joint_steps.py
+(`--small`, a range of seeds). With every budget of `--budgets`, as
+commsched-report simulates the step:
 
 - test-commsched-verify-partition accepts the halves, the verifier the module;
 - the peak is within the budget, or a remark says that it is not;
@@ -15,6 +15,11 @@ of `--budgets`, as commsched-report simulates the step:
   (`--no-comparison` leaves this out);
 - a second run, without threads, makes the same text (`--twice`: how many
   budgets are run twice).
+
+Functions of split_regions.py (`--regions`, seeds of each kind) are scheduled
+with splitting and without, in 0 and 20 percent more memory than they take. They
+always keep that, take no longer than without, and come out the same twice. With
+`--turn`, they are split in one way and with one budget.
 """
 
 import argparse
@@ -25,8 +30,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import random_joint
 from seeds import parse_seeds
+from split_regions import KINDS, write_function, write_module
 
 sys.path.append(str(Path(__file__).resolve().parents[3]
                     / "testsupport/steps"))
@@ -37,7 +42,8 @@ EXCEEDED = re.compile(r"\[\w+\] MemoryExceeded .*?Function=(\w+)")
 FIT = "test-commsched-fit-memory{{memory-budget={}}}"
 BEFORE = ("commsched-partition-joint{{memory-budget={0} collectives=cost "
           "runtime-estimator=model}},commsched-pipeline{{memory-budget={0}}}")
-
+SPLIT = "commsched-pipeline{{{{memory-budget={{}}% split={}}}}}"
+PERCENT = (0, 20)  # Over the peak.
 HALVES = ("_forward", "_backward")
 
 
@@ -46,14 +52,16 @@ class Checker:
         self.opt = shlex.split(options.opt)
         self.folder = Path(options.folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.program = self.folder / "joint.mlir"
+        self.program = self.folder / "program.mlir"
+        self.functions, self.exceeded, self.shorter = set(), 0, 0
 
     def run(self, pipeline, name, *more):
         """The reports on the steps, by joint function, and the remarks."""
         report, output = (self.folder / f"{name}.{kind}"
                           for kind in ("json", "mlir"))
-        passes = (f"{pipeline},test-commsched-verify-partition,"
-                  f"commsched-report{{format=json output={report}}}")
+        passes = ",".join(filter(None, [
+            pipeline, "test-commsched-verify-partition",
+            f"commsched-report{{format=json output={report}}}"]))
         result = subprocess.run(
             [*self.opt, str(self.program), "-o", str(output),
              f"--pass-pipeline=builtin.module({passes})",
@@ -65,40 +73,51 @@ class Checker:
         return {line["function"]: line for line in lines
                 if not line["function"].endswith(HALVES)}, result.stderr
 
-    def check_repetition(self, budget):
-        output = self.folder / "fit.mlir"
-        first = output.read_text()
-        self.run(FIT.format(budget), "fit", "--mlir-disable-threading")
-        if output.read_text() != first:
-            sys.exit(f"two runs with {budget} bytes make different texts")
+    def compare(self, fit, before, budgets, twice, find_limits=None):
+        """With each budget, by pipelines that take it; returns the problems."""
+        best_ns = {}  # Within a smaller budget.
+        for number, budget in enumerate(budgets):
+            ours, remarks = self.run(fit.format(budget), "fit")
+            limits = find_limits(budget) if find_limits else {}
+            over = set() if limits else set(EXCEEDED.findall(remarks))
+            others = self.run(before.format(budget),
+                              "before")[0] if before else {}
+            for name, report in ours.items():
+                other = others.get(name)
+                yield from check(f"@{name} with {fit.format(budget)}",
+                                 limits.get(name, budget), report, name in over,
+                                 other, None if limits else best_ns.get(name))
+                step = report["step_time_ns"]
+                if name in over:
+                    self.exceeded += 1
+                else:
+                    best_ns[name] = min(step, best_ns.get(name, step))
+                    self.shorter += bool(other and
+                                         step < other["step_time_ns"])
+            if number < twice:
+                first = (self.folder / "fit.mlir").read_text()
+                self.run(fit.format(budget), "fit", "--mlir-disable-threading")
+                if (self.folder / "fit.mlir").read_text() != first:
+                    yield f"two runs of {fit.format(budget)} differ"
+            self.functions |= ours.keys()
 
 
-class Function:
-    """What has been seen of one function, from the least memory on."""
-
-    def __init__(self, name):
-        self.name = name
-        self.best_ns = None  # Within a smaller budget.
-
-    def check(self, budget, ours, is_exceeded, before):
-        where = f"@{self.name} with {budget} bytes"
-        peak, step = ours["peak_memory_bytes"], ours["step_time_ns"]
-        if (peak > budget) != is_exceeded:
-            yield (f"{where}: the peak is {peak}, and "
-                   f"{'a' if is_exceeded else 'no'} remark says that it is "
-                   "over the memory")
-        is_fit_before = before and before["peak_memory_bytes"] <= budget
-        if peak > budget:
-            if is_fit_before:
-                yield (f"{where}: the peak is {peak}, but that of one pass after "
-                       f"the other {before['peak_memory_bytes']}")
-            return
-        if is_fit_before and step > before["step_time_ns"]:
-            yield (f"{where}: {step} ns, but {before['step_time_ns']} ns by "
-                   "one pass after the other")
-        if self.best_ns is not None and step > self.best_ns:
-            yield f"{where}: {step} ns, but {self.best_ns} ns with less memory"
-        self.best_ns = min(step, self.best_ns or step)
+def check(where, limit, ours, is_exceeded, before, best_ns):
+    peak, step = ours["peak_memory_bytes"], ours["step_time_ns"]
+    if (peak > limit) != is_exceeded:
+        yield (f"{where}: the peak is {peak} of {limit}, and "
+               f"{'a' if is_exceeded else 'no'} remark says that it is over")
+    is_fit_before = before and before["peak_memory_bytes"] <= limit
+    if peak > limit:
+        if is_fit_before:
+            yield (f"{where}: the peak is {peak}, but "
+                   f"{before['peak_memory_bytes']} by what it is compared with")
+        return
+    if is_fit_before and step > before["step_time_ns"]:
+        yield (f"{where}: {step} ns, but {before['step_time_ns']} ns by what "
+               "it is compared with")
+    if best_ns is not None and step > best_ns:
+        yield f"{where}: {step} ns, but {best_ns} ns with less memory"
 
 
 def main():
@@ -106,49 +125,53 @@ def main():
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--opt", default="commsched-opt")
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--random", type=parse_seeds, default=())
+    parser.add_argument("--regions", type=parse_seeds, default=())
+    parser.add_argument("--turn", type=int)
     parser.add_argument("--small", type=parse_seeds, default=())
     parser.add_argument("--operations", type=int, default=30,
                         help="leave larger ones out of the small functions")
-    parser.add_argument("--budgets", type=int, nargs="+", required=True,
+    parser.add_argument("--budgets", type=int, nargs="+",
                         help="bytes, ascending")
     parser.add_argument("--twice", type=int, default=1)
     parser.add_argument("--no-comparison", action="store_true")
     options = parser.parse_args()
     checker = Checker(options)
-    count = len(options.random)
-    texts = [random_joint.PROLOGUE] if options.random else []
-    texts += [random_joint.JointProgram(f"f{seed}", seed, False).write()
-              for seed in options.random]
-    if options.small:
+    if options.regions:
+        texts = [write_module(
+            write_function(kind, seed, name=f"{kind}_{seed}")
+            for kind in KINDS for seed in options.regions)]
+        count = len(KINDS) * len(options.regions)
+    else:
         steps = [step for step in map(joint_steps.JointStep, options.small)
                  if len(step.lines) <= options.operations]
-        texts += [joint_steps.PROLOGUE, *(step.text() for step in steps)]
-        count += len(steps)
+        texts = [joint_steps.PROLOGUE, *(step.text() for step in steps)]
+        count = len(steps)
     checker.program.write_text("".join(texts))
 
-    functions, problems, exceeded, shorter = {}, [], 0, 0
-    for number, budget in enumerate(options.budgets):
-        ours, remarks = checker.run(FIT.format(budget), "fit")
-        over = set(EXCEEDED.findall(remarks))
-        before = {} if options.no_comparison else checker.run(
-            BEFORE.format(budget), "before")[0]
-        for name, report in ours.items():
-            function = functions.setdefault(name, Function(name))
-            problems += function.check(budget, report, name in over,
-                                       before.get(name))
-            exceeded += name in over
-            shorter += (name in before and name not in over and
-                        report["step_time_ns"] < before[name]["step_time_ns"])
-        if number < options.twice:
-            checker.check_repetition(budget)
-    if len(functions) != count:
-        problems.append(f"reports on {len(functions)} functions alone")
+    if options.regions:
+        budgets, splits = PERCENT, ("auto", "sums")
+        if options.turn is not None:
+            budgets = budgets[options.turn % 2:][:1]
+            splits = splits[options.turn // 2 % 2:][:1]
+        peaks = {name: report["peak_memory_bytes"]
+                 for name, report in checker.run("", "before")[0].items()}
+        problems = [
+            problem for split in splits for problem in checker.compare(
+                SPLIT.format(split), SPLIT.format("off"), budgets, 2,
+                lambda percent: {name: peak * (1 + percent / 100)
+                                 for name, peak in peaks.items()})]
+    else:
+        budgets = options.budgets
+        problems = list(checker.compare(
+            FIT, None if options.no_comparison else BEFORE, budgets,
+            options.twice))
+    if len(checker.functions) != count:
+        problems.append(f"reports on {len(checker.functions)} functions alone")
     if problems:
         sys.exit("\n".join([*problems[:20], f"{len(problems)} problems"]))
-    print(f"{len(functions)} joint functions keep {len(options.budgets)} "
-          f"budgets, {exceeded} times with more memory; {shorter} times "
-          "shorter than before")
+    print(f"{count} functions keep {len(budgets)} budgets, {checker.exceeded} "
+          f"times with more memory; {checker.shorter} times shorter than "
+          "before")
 
 
 if __name__ == "__main__":
