@@ -40,6 +40,10 @@ func.func @memory(%p: tensor<4xf32>, %x: tensor<8xbf16>) -> tensor<8xbf16> {
 !future = !commsched.future<!whole>
 commsched.group @dp size(2)
 
+LET $gather(W = P as NAME)
+  %W.f = commsched.all_gather %P on @dp dim(0) {commsched.name = "NAME"} : !part -> !future
+  %W = commsched.wait %W.f : !future
+
 func.func @row(%p: !part, %q: tensor<3xf32>, %buffer: !whole) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   ROW
@@ -49,32 +53,26 @@ func.func @row(%p: !part, %q: tensor<3xf32>, %buffer: !whole) {
 // -----
 
   // "step" writes the parameter between the two.
-  %g0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "first"} : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $gather(w0 = p as first)
   commsched.compute "step"(%p) {mutates = array<i64: 0>} : (!part) -> ()
   // expected-remark@below {{commsched.all_gather 'second' gathers again what commsched.all_gather 'first' has gathered: step writes in place}}
-  %g1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "second"} : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w1 = p as second)
 
   // The copy may be of the old contents, though the gather starts later.
   %c0 = commsched.compute "copy"(%p) : (!part) -> !part
   commsched.compute "step"(%p) {mutates = array<i64: 0>} : (!part) -> ()
   %c1 = commsched.compute "copy"(%p) : (!part) -> !part
-  %g0 = commsched.all_gather %c0 on @dp dim(0) : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $gather(w0 = c0 as first)
   // expected-remark@below {{step writes in place}}
-  %g1 = commsched.all_gather %c1 on @dp dim(0) : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w1 = c1 as second)
 
   // Here it is the second that is of the old contents.
   %c1 = commsched.compute "copy"(%p) : (!part) -> !part
   commsched.compute "step"(%p) {mutates = array<i64: 0>} : (!part) -> ()
   %c0 = commsched.compute "copy"(%p) : (!part) -> !part
-  %g0 = commsched.all_gather %c0 on @dp dim(0) {commsched.name = "first"} : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $gather(w0 = c0 as first)
   // expected-remark@below {{'second' gathers again what commsched.all_gather 'first' has gathered: step writes in place}}
-  %g1 = commsched.all_gather %c1 on @dp dim(0) {commsched.name = "second"} : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w1 = c1 as second)
 
   // The parameter is read in a region.
   %c0 = tensor.generate {
@@ -82,8 +80,7 @@ func.func @row(%p: !part, %q: tensor<3xf32>, %buffer: !whole) {
     %e = tensor.extract %p[%i] : !part
     tensor.yield %e : f32
   } : !part
-  %g0 = commsched.all_gather %c0 on @dp dim(0) : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $gather(w0 = c0 as first)
   commsched.compute "step"(%p) {mutates = array<i64: 0>} : (!part) -> ()
   %c1 = tensor.generate {
   ^bb0(%i: index):
@@ -91,49 +88,39 @@ func.func @row(%p: !part, %q: tensor<3xf32>, %buffer: !whole) {
     tensor.yield %e : f32
   } : !part
   // expected-remark@below {{step writes in place}}
-  %g1 = commsched.all_gather %c1 on @dp dim(0) : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w1 = c1 as second)
 
   // One of the shards is written.
   %c0 = commsched.compute "copy"(%p) : (!part) -> !part
   %f0 = commsched.compute "flatten"(%c0) : (!part) -> !part
-  %g0 = commsched.all_gather %f0 on @dp dim(0) {commsched.name = "first"} : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $gather(w0 = f0 as first)
   %c1 = commsched.compute "copy"(%p) : (!part) -> !part
   commsched.compute "scale"(%c1) {mutates = array<i64: 0>} : (!part) -> ()
   %f1 = commsched.compute "flatten"(%c1) : (!part) -> !part
   // expected-remark@below {{'second' gathers again what commsched.all_gather 'first' has gathered: scale writes in place}}
-  %g1 = commsched.all_gather %f1 on @dp dim(0) {commsched.name = "second"} : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w1 = f1 as second)
 
   // What either of them delivers is changed.
-  %ga = commsched.all_gather %p on @dp dim(0) {commsched.name = "a"} : !part -> !future
-  %wa = commsched.wait %ga : !future
+  $gather(wa = p as a)
   commsched.compute "scale_a"(%wa) {mutates = array<i64: 0>} : (!whole) -> ()
   // expected-remark@below {{'b' gathers again what commsched.all_gather 'a' has gathered: scale_a writes in place}}
-  %gb = commsched.all_gather %p on @dp dim(0) {commsched.name = "b"} : !part -> !future
-  %wb = commsched.wait %gb : !future
+  $gather(wb = p as b)
   // expected-remark@below {{'c' gathers again what commsched.all_gather 'b' has gathered: scale_c writes in place}}
-  %gc = commsched.all_gather %p on @dp dim(0) {commsched.name = "c"} : !part -> !future
-  %wc = commsched.wait %gc : !future
+  $gather(wc = p as c)
   commsched.compute "scale_c"(%wc) {mutates = array<i64: 0>} : (!whole) -> ()
 
   // What is copied into another tensor is not looked at: no remark.
   %e0 = tensor.empty() : !part
   %c0 = commsched.compute "copy_"(%e0, %p) {alias = 0 : i64, mutates = array<i64: 0>} : (!part, !part) -> !part
-  %g0 = commsched.all_gather %c0 on @dp dim(0) : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $gather(w0 = c0 as first)
   %e1 = tensor.empty() : !part
   %c1 = commsched.compute "copy_"(%e1, %p) {alias = 0 : i64, mutates = array<i64: 0>} : (!part, !part) -> !part
-  %g1 = commsched.all_gather %c1 on @dp dim(0) : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w1 = c1 as second)
 
   // Nor is a copy-in.
   %slice, %all = commsched.all_gather_copy_in %p on @dp : !part -> !part, !whole
-  %g0 = commsched.all_gather %slice on @dp dim(0) : !part -> !future
-  %w0 = commsched.wait %g0 : !future
-  %g1 = commsched.all_gather %slice on @dp dim(0) : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w0 = slice as first)
+  $gather(w1 = slice as second)
 
   // Nor is what is gathered into a buffer.
   %g0 = commsched.all_gather %p on @dp dim(0) into %buffer : !part into !whole -> !future
@@ -146,13 +133,11 @@ func.func @row(%p: !part, %q: tensor<3xf32>, %buffer: !whole) {
   %zeros = commsched.compute "zero_"(%e) {alias = 0 : i64, mutates = array<i64: 0>} : (!part) -> !part
   %s0 = tensor.insert_slice %q into %zeros[0] [3] [1] : tensor<3xf32> into !part
   %c0 = commsched.compute "copy"(%s0) : (!part) -> !part
-  %g0 = commsched.all_gather %c0 on @dp dim(0) : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $gather(w0 = c0 as first)
   %ones = commsched.compute "ones_"(%zeros) {alias = 0 : i64, mutates = array<i64: 0>} : (!part) -> !part
   %s1 = tensor.insert_slice %q into %zeros[0] [3] [1] : tensor<3xf32> into !part
   %c1 = commsched.compute "copy"(%s1) : (!part) -> !part
-  %g1 = commsched.all_gather %c1 on @dp dim(0) : !part -> !future
-  %w1 = commsched.wait %g1 : !future
+  $gather(w1 = c1 as second)
 
 // -----
 

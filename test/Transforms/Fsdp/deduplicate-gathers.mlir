@@ -1,7 +1,8 @@
-// RUN: commsched-test-opt %s --test-deduplicate-gathers > %t
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-test-opt %t --test-deduplicate-gathers | diff - %t
-// RUN: commsched-test-opt %s --test-deduplicate-gathers --remark-policy=all \
+// RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
@@ -13,6 +14,13 @@
 !cast = tensor<8xbf16>
 !future = !commsched.future<!cast>
 commsched.group @dp size(2)
+
+LET $gather(W = P as NAME)
+  %W.f = commsched.all_gather %P on @dp dim(0) {commsched.name = "NAME"} : !part -> !commsched.future<!whole>
+  %W = commsched.wait %W.f : !commsched.future<!whole>
+LET $cast_gather(W = P)
+  %W.f = commsched.all_gather %P on @dp dim(0) : tensor<4xbf16> -> !future
+  %W = commsched.wait %W.f : !future
 
 // The second gather goes with its cast, whatever both are called and pinned to.
 // REMARK: [Passed] GatherDeduplicated | Category:commsched | Function=forward_and_backward
@@ -59,19 +67,14 @@ func.func @forward_and_backward(%p: !part, %x: !cast) -> !cast {
 func.func @four(%p: !part) -> (!cast, tensor<4xbf16>) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
-  %g0 = commsched.all_gather %c0 on @dp dim(0) : tensor<4xbf16> -> !future
-  %w0 = commsched.wait %g0 : !future
+  $cast_gather(w0 = c0)
   %c1 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
-  %g1 = commsched.all_gather %c1 on @dp dim(0) : tensor<4xbf16> -> !future
-  %w1 = commsched.wait %g1 : !future
+  $cast_gather(w1 = c1)
   %c2 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
-  %g2 = commsched.all_gather %c2 on @dp dim(0) : tensor<4xbf16> -> !future
-  %w2 = commsched.wait %g2 : !future
+  $cast_gather(w2 = c2)
   %c3 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
-  %g3 = commsched.all_gather %c3 on @dp dim(0) : tensor<4xbf16> -> !future
-  %w3 = commsched.wait %g3 : !future
-  %g4 = commsched.all_gather %c3 on @dp dim(0) : tensor<4xbf16> -> !future
-  %w4 = commsched.wait %g4 : !future
+  $cast_gather(w3 = c3)
+  $cast_gather(w4 = c3)
   %y = commsched.compute "user"(%w1, %w2, %w3, %w4, %c2)
       : (!cast, !cast, !cast, !cast, tensor<4xbf16>) -> !cast
   return %y, %c1 : !cast, tensor<4xbf16>
@@ -97,8 +100,7 @@ func.func @structured(%p: tensor<3xf32>) -> !cast {
   ^bb0(%i: index):
     tensor.yield %zero : bf16
   } : tensor<3xbf16> to tensor<4xbf16>
-  %g0 = commsched.all_gather %p0 on @dp dim(0) : tensor<4xbf16> -> !future
-  %w0 = commsched.wait %g0 : !future
+  $cast_gather(w0 = p0)
   %e1 = tensor.empty() : tensor<3xbf16>
   %c1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
       ins(%p : tensor<3xf32>) outs(%e1 : tensor<3xbf16>) {
@@ -110,8 +112,7 @@ func.func @structured(%p: tensor<3xf32>) -> !cast {
   ^bb0(%i: index):
     tensor.yield %zero : bf16
   } : tensor<3xbf16> to tensor<4xbf16>
-  %g1 = commsched.all_gather %p1 on @dp dim(0) : tensor<4xbf16> -> !future
-  %w1 = commsched.wait %g1 : !future
+  $cast_gather(w1 = p1)
   %sum = commsched.compute "sum"(%w0, %w1) : (!cast, !cast) -> !cast
   return %sum : !cast
 }
@@ -132,17 +133,13 @@ func.func @written_afterwards(%p: tensor<3xf32>, %old: !whole,
     %s0 = tensor.insert_slice %p into %zeros[0] [3] [1]
         : tensor<3xf32> into !part
     %c0 = commsched.compute "copy"(%s0) : (!part) -> !part
-    %g0 = commsched.all_gather %c0 on @dp dim(0)
-        : !part -> !commsched.future<!whole>
-    %w0 = commsched.wait %g0 : !commsched.future<!whole>
+    $gather(w0 = c0 as 0)
     %scale = commsched.compute "scale"(%c0) {mutates = array<i64: 0>}
         : (!part) -> !part
     %s1 = tensor.insert_slice %p into %zeros[0] [3] [1]
         : tensor<3xf32> into !part
     %c1 = commsched.compute "copy"(%s1) : (!part) -> !part
-    %g1 = commsched.all_gather %c1 on @dp dim(0)
-        : !part -> !commsched.future<!whole>
-    %w1 = commsched.wait %g1 : !commsched.future<!whole>
+    $gather(w1 = c1 as 1)
     %step = commsched.compute "step"(%p) {mutates = array<i64: 0>}
         : (tensor<3xf32>) -> tensor<3xf32>
     %sum = commsched.compute "sum"(%w0, %w1) : (!whole, !whole) -> !whole
@@ -167,23 +164,13 @@ func.func @written_afterwards(%p: tensor<3xf32>, %old: !whole,
 // CHECK-NEXT: commsched.compute "use"(%[[P]], %[[P]], %[[Q]], %[[Q]])
 func.func @two_parameters(%p: !part, %q: !part) -> (!whole, !whole) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
-  %gp0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "p0"}
-      : !part -> !commsched.future<!whole>
-  %wp0 = commsched.wait %gp0 : !commsched.future<!whole>
-  %gq0 = commsched.all_gather %q on @dp dim(0) {commsched.name = "q0"}
-      : !part -> !commsched.future<!whole>
-  %wq0 = commsched.wait %gq0 : !commsched.future<!whole>
-  %gp1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "p1"}
-      : !part -> !commsched.future<!whole>
-  %wp1 = commsched.wait %gp1 : !commsched.future<!whole>
+  $gather(wp0 = p as p0)
+  $gather(wq0 = q as q0)
+  $gather(wp1 = p as p1)
   %scale = commsched.compute "scale"(%wp1)
       {alias = 0 : i64, mutates = array<i64: 0>} : (!whole) -> !whole
-  %gq1 = commsched.all_gather %q on @dp dim(0)
-      : !part -> !commsched.future<!whole>
-  %wq1 = commsched.wait %gq1 : !commsched.future<!whole>
-  %gp2 = commsched.all_gather %p on @dp dim(0)
-      : !part -> !commsched.future<!whole>
-  %wp2 = commsched.wait %gp2 : !commsched.future<!whole>
+  $gather(wq1 = q as q1)
+  $gather(wp2 = p as p2)
   %sum = commsched.compute "use"(%wp0, %wp2, %wq0, %wq1)
       : (!whole, !whole, !whole, !whole) -> !whole
   return %sum, %scale : !whole, !whole
