@@ -271,8 +271,12 @@ static FailureOr<scf::ForOp> pipeline(RewriterBase &rewriter, scf::ForOp loop,
     schedule = operations.list();
   };
   bool isPipelined = hasFlightsOverBoundary(scheduled);
+  DictionaryAttr attributes = loop->getDiscardableAttrDictionary();
   rewriter.setInsertionPoint(loop);
   FailureOr<scf::ForOp> kernel = scf::pipelineForLoop(rewriter, loop, options);
+  // With its iterations one after the other the loop is what it was.
+  if (succeeded(kernel) && scheduled.schedule.order.depth() == 1)
+    (*kernel)->setDiscardableAttrs(attributes);
   if (succeeded(kernel) && isPipelined)
     (*kernel)->setAttr("commsched.pipelined", rewriter.getUnitAttr());
   return kernel;

@@ -17,6 +17,7 @@ NAME = re.compile(r'commsched\.name = "(\w+)"')
 NUMBER = re.compile(r"commsched\.order = \d+ : i64, ")
 # The second result of a copy-in, numbered by where it stands.
 SECOND = re.compile(r"(%o\d+_)\d+")
+LOOP = re.compile(r"%(o\d+) = scf\.for %(\S+) = .* iter_args\(%(\S+) =")
 # What comes behind the operations of a region, which belongs to it.
 TAIL = re.compile(r"\n( +scf\.yield .*)(?:\n( +} else \{)\n( +scf\.yield .*))?"
                   r"\n( +} \{)")
@@ -98,6 +99,14 @@ class Step:
         return None
 
 
+def rename_arguments(text):
+    """With the arguments of a loop called alike, whether or not it was rebuilt."""
+    for loop, counter, carried in LOOP.findall(text):
+        text = re.sub(rf"%{counter}\b", f"%{loop}_i", text)
+        text = re.sub(rf"%{carried}\b", f"%{loop}_it", text)
+    return text
+
+
 @dataclass
 class Output:
     text: str
@@ -140,7 +149,7 @@ class Tool:
         for part in SECOND.sub(r"\1", text).split("  func.func @")[1:]:
             lines, _, _ = part.rpartition("\n  }\n")
             head, _, lines = lines.partition("\n")
-            body, _, tail = lines.rpartition("\n")
+            body, _, tail = rename_arguments(lines).rpartition("\n")
             name = head.partition("(")[0]
             output.heads[name] = head
             output.bodies[name] = TAIL.sub(

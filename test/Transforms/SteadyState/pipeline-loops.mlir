@@ -74,3 +74,27 @@ func.func @fused(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xbf16>)
   }
   return %y : tensor<128x256xf32>
 }
+
+// -----
+
+// With one iteration at a time, a loop is what it was, in another order.
+
+commsched.group @dp size(8)
+
+// REMARK: LoopPipelined | {{.*}}Function=reordered | {{.*}}Depth=1, {{.*}}PeriodNsAfter=50, PeriodNsBefore=80,
+// CHECK-LABEL: func.func @reordered(
+// CHECK:         scf.for
+// CHECK-NEXT:      commsched.all_reduce
+// CHECK-NEXT:      commsched.compute "f"
+// CHECK:         } {commsched.module = "layers", commsched.name = "loop"}
+func.func @reordered(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %c1 step %c1 iter_args(%a = %x) -> tensor<8xf32> {
+    %b = commsched.compute "f"(%a) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+    %f = commsched.all_reduce %x on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    scf.yield %b : tensor<8xf32>
+  } {commsched.module = "layers", commsched.name = "loop"}
+  return %y : tensor<8xf32>
+}
