@@ -8,6 +8,8 @@
 
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
+#include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
 #include "Step/ListScheduling.h"
 #include "TestProblems.h"
@@ -53,6 +55,26 @@ TEST(StepScheduler, TakesSimpleOverlapThatIsAsGood) {
   EXPECT_EQ(best.origin, ScheduleOrigin::SimpleOverlap);
   EXPECT_EQ(problem.tell(best.order), "g a g' last");
   EXPECT_EQ(best.stepNs, 110);
+}
+
+TEST(StepScheduler, MakesTheMovesThatAnExplanationAdvises) {
+  for (uint64_t seed : Seeds(40)) {
+    Problem problem = makeRandomStep(seed, 60);
+    StepSchedulerOptions options = withLittleEffort();
+    if (seed % 2 == 0)
+      options.limitBytes =
+          simulateMemory(problem, programOrder(problem))->peakBytes;
+    // Enough to try all of them, and too little for the other searches, which
+    // would make most of these moves, too.
+    options.effort = int64_t(problem.numNodes()) * 512;
+    StepSchedule best = schedule(problem, options);
+    for (const ExposureReason &reason :
+         need(explainExposure(problem, best.order, ExposureOptions())))
+      if (reason.cause == ExposureCause::Unhindered) {
+        EXPECT_LE(reason.gainNs.value_or(0), best.stepNs / 5000)
+            << "of collective " << reason.collective;
+      }
+  }
 }
 
 TEST(StepScheduler, IsAsShortAsListScheduling) {

@@ -6,16 +6,17 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Two searches for a shorter step: a beam search, which grows orders from their
-// beginning, and a local search, which moves single operations. Both are for
-// programs that are small enough to simulate some hundred or thousand orders.
+// Searches for a shorter step: a beam search, which grows orders from their
+// beginning, a local search, which moves single operations, and one that moves
+// exposed collectives. They are for programs that are small enough to simulate
+// some hundred or thousand orders.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
 #define COMMSCHED_LIB_SCHEDULE_STEP_SMALLSTEPS_H
 
-#include "CommSched/Schedule/Model/Objective.h"
+#include "CommSched/Schedule/Step/StepScheduler.h"
 
 #include <optional>
 
@@ -60,6 +61,15 @@ std::optional<Order> searchBeam(const Problem &problem,
 /// are random numbers that depend on the problem only. O(effort).
 Order improveOrder(const Problem &problem, const Order &order,
                    const SearchOptions &options);
+
+/// Returns the schedule after the moves that explainExposure() calls unhindered
+/// and that make the step shorter, one after the other until there is none.
+/// Each one keeps within the limit, or the peak of `schedule` if that is higher.
+/// Error: the one of `problem`; the order of `schedule` is not legal.
+/// O(nodes + dependences + uses + effort) but for the explanations.
+Result<StepSchedule> makeUnhinderedMoves(const Problem &problem,
+                                         StepSchedule schedule,
+                                         const StepSchedulerOptions &options);
 
 } // namespace mlir::commsched::schedule
 

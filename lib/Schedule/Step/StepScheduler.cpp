@@ -445,6 +445,16 @@ static std::optional<Problem> orderUses(const Problem &problem) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
+/// Makes unhindered moves, if the program is small enough for the effort.
+static Result<StepSchedule> makeMoves(const Problem &problem,
+                                      StepSchedule schedule,
+                                      const StepSchedulerOptions &options) {
+  constexpr int64_t leastOrders = 64;
+  return options.effort / leastOrders < problem.numNodes()
+             ? schedule
+             : makeUnhinderedMoves(problem, std::move(schedule), options);
+}
+
 /// Repeats with the schedule as the program until nothing improves, so that
 /// another run of the scheduler changes nothing. Dependences of the problem
 /// order all uses.
@@ -458,8 +468,11 @@ static Result<StepSchedule> repeat(const Problem &problem,
         StepScheduler(program, options, /*isRepeated=*/true).run();
     if (!next)
       return next;
-    if (next->origin == ScheduleOrigin::Program)
-      break;
+    if (next->origin == ScheduleOrigin::Program) {
+      next = makeMoves(program, std::move(*next), options);
+      if (!next || next->origin == ScheduleOrigin::Program)
+        return next ? schedule : next;
+    }
     for (NodeId &node : next->order)
       node = schedule->order[node];
     // A constructed schedule remains one, whatever improves it.
@@ -488,6 +501,8 @@ schedule::scheduleStep(const Problem &problem,
                        const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {
     Result<StepSchedule> first = StepScheduler(ordered, options).run();
+    if (first && first->origin == ScheduleOrigin::Program)
+      first = makeMoves(ordered, std::move(*first), options);
     if (!first || first->origin == ScheduleOrigin::Program)
       return first;
     return repeat(ordered, std::move(first), options);

@@ -1,0 +1,92 @@
+//===- UnhinderedMoves.cpp - Moves of single exposed collectives ----------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CommSched/Schedule/Exposure/ExposureReasons.h"
+#include "SmallSteps.h"
+
+#include <algorithm>
+#include <limits>
+
+using namespace mlir::commsched;
+using namespace mlir::commsched::schedule;
+
+/// The order after the move of `reason`.
+static Order makeMove(const Problem &problem, const Order &order,
+                      const ExposureReason &reason) {
+  std::vector<char> isMoving(problem.numNodes());
+  for (NodeId node : reason.moving)
+    isMoving[node] = true;
+  Order moved;
+  auto append = [&] {
+    moved.insert(moved.end(), reason.moving.begin(), reason.moving.end());
+  };
+  for (NodeId node : order) {
+    if (isMoving[node])
+      continue;
+    bool isOther = node == reason.other;
+    if (isOther && reason.move == ExposureMove::StartEarlier)
+      append();
+    moved.push_back(node);
+    if (isOther && reason.move == ExposureMove::WaitLater)
+      append();
+  }
+  return moved;
+}
+
+/// The moves that make the step of `order` shorter, the largest gain first.
+static Result<std::vector<ExposureReason>>
+listMoves(const Problem &problem, const Order &order,
+          const ExposureOptions &options) {
+  Result<std::vector<ExposureReason>> reasons =
+      explainExposure(problem, order, options);
+  if (!reasons)
+    return reasons;
+  auto end = std::remove_if(
+      reasons->begin(), reasons->end(), [](const ExposureReason &reason) {
+        return reason.cause != ExposureCause::Unhindered || !reason.gainNs;
+      });
+  reasons->erase(end, reasons->end());
+  std::stable_sort(reasons->begin(), reasons->end(),
+                   [](const ExposureReason &a, const ExposureReason &b) {
+                     return *a.gainNs > *b.gainNs;
+                   });
+  return reasons;
+}
+
+Result<StepSchedule>
+schedule::makeUnhinderedMoves(const Problem &problem, StepSchedule schedule,
+                              const StepSchedulerOptions &options) {
+  constexpr int32_t maxRounds = 32;
+  ExposureOptions exposure{options};
+  exposure.effort = options.effort;
+  exposure.limitBytes = std::max(options.limitBytes, schedule.peakBytes);
+  // Rounds that gain less are a long way to little.
+  constexpr int64_t leastPart = 8192;
+  int64_t beforeNs = std::numeric_limits<int64_t>::max();
+  for (int32_t round = 0; round < maxRounds &&
+                          beforeNs - schedule.stepNs > beforeNs / leastPart;
+       ++round) {
+    beforeNs = schedule.stepNs;
+    Result<std::vector<ExposureReason>> moves =
+        listMoves(problem, schedule.order, exposure);
+    if (!moves)
+      return Error{moves.error()};
+    for (const ExposureReason &move : *moves) {
+      // Behind another move, one may be illegal, or not pay.
+      Result<StepSchedule> moved =
+          measureStep(problem, makeMove(problem, schedule.order, move),
+                      options.contention);
+      if (!moved || moved->peakBytes > exposure.limitBytes ||
+          moved->stepNs >= schedule.stepNs)
+        continue;
+      moved->origin = ScheduleOrigin::Constructed;
+      schedule = std::move(*moved);
+    }
+  }
+  return schedule;
+}
