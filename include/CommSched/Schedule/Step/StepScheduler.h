@@ -69,7 +69,9 @@ Result<StepSchedule> measureStep(const Problem &problem, Order order,
                                  const Contention &contention);
 
 /// Returns the best, by rank(), of the order of the program, that of
-/// overlapSimply(), and the constructed orders; of equals the first.
+/// overlapSimply(), and the constructed orders; of equals the first. Programs
+/// that are small for the effort are searched, and collectives are moved as
+/// explainExposure() advises while that makes the step shorter.
 ///
 /// The order of the program has to be legal. The result is verified: its order
 /// is legal, and its time and memory are those of simulate() and
