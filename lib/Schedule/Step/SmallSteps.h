@@ -64,8 +64,8 @@ Order improveOrder(const Problem &problem, const Order &order,
 
 /// Returns the schedule after the moves that explainExposure() calls unhindered
 /// and that make the step shorter, one after the other until there is none.
-/// Each one keeps within the limit, or the peak of `schedule` if that is higher.
-/// Error: the one of `problem`; the order of `schedule` is not legal.
+/// Each one keeps within the limit, or the peak of `schedule` if that is
+/// higher. Error: the one of `problem`; the order of `schedule` is not legal.
 /// O(nodes + dependences + uses + effort) but for the explanations.
 Result<StepSchedule> makeUnhinderedMoves(const Problem &problem,
                                          StepSchedule schedule,

@@ -68,8 +68,8 @@ schedule::makeUnhinderedMoves(const Problem &problem, StepSchedule schedule,
   // Rounds that gain less are a long way to little.
   constexpr int64_t leastPart = 8192;
   int64_t beforeNs = std::numeric_limits<int64_t>::max();
-  for (int32_t round = 0; round < maxRounds &&
-                          beforeNs - schedule.stepNs > beforeNs / leastPart;
+  for (int32_t round = 0;
+       round < maxRounds && beforeNs - schedule.stepNs > beforeNs / leastPart;
        ++round) {
     beforeNs = schedule.stepNs;
     Result<std::vector<ExposureReason>> moves =
@@ -78,9 +78,8 @@ schedule::makeUnhinderedMoves(const Problem &problem, StepSchedule schedule,
       return Error{moves.error()};
     for (const ExposureReason &move : *moves) {
       // Behind another move, one may be illegal, or not pay.
-      Result<StepSchedule> moved =
-          measureStep(problem, makeMove(problem, schedule.order, move),
-                      options.contention);
+      Result<StepSchedule> moved = measureStep(
+          problem, makeMove(problem, schedule.order, move), options.contention);
       if (!moved || moved->peakBytes > exposure.limitBytes ||
           moved->stepNs >= schedule.stepNs)
         continue;
