@@ -183,14 +183,9 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) {
 /// The budget steps beside the least peak, as percentages over the baseline.
 static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
 
-/// In blocks of up to so many operations, which are scheduled soon: more of
-/// them, so many to the baseline, from the least peak to twice the baseline.
-static constexpr NodeId maxSmallNodes = 1 << 10;
+/// In small blocks more of them, so many to the baseline, from the least peak
+/// to twice the baseline.
 static constexpr int64_t numSteps = 20;
-
-bool BlockScheduler::isSmall() const {
-  return problem.getProblem().numNodes() <= maxSmallNodes;
-}
 
 FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
   if (failed(findStarts()))

@@ -255,6 +255,10 @@ public:
 
 protected:
   friend class BlockScheduler;
+
+  /// Whether the block has few operations, which are scheduled soon.
+  bool isSmall() const { return problem.getProblem().numNodes() <= 1 << 10; }
+
   using PricedBlock::getProblemOf;
   using PricedBlock::PricedBlock;
 
@@ -289,6 +293,10 @@ private:
   FailureOr<MergingSearch::Candidate>
   refineBest(ArrayRef<MergingSearch::Candidate> merged,
              const schedule::StepSchedulerOptions &stepOptions);
+  FailureOr<MergingSearch::Candidate>
+  scheduleNearlyBest(MergingSearch::Candidate refined,
+                     ArrayRef<MergingSearch::Candidate> merged,
+                     const schedule::StepSchedulerOptions &stepOptions);
 
   FailureOr<std::optional<BlockSchedule>> findSplit(const BlockSchedule &whole);
   std::optional<std::string> getSplitObstacle();
@@ -377,7 +385,6 @@ private:
     schedule::Rank rank;
   };
 
-  bool isSmall() const;
   void putInto(const schedule::Order &order) const;
   FailureOr<std::unique_ptr<BlockSearch>>
   readIn(const schedule::Order &order) const;

@@ -186,6 +186,37 @@ BlockSearch::refineBest(ArrayRef<MergingSearch::Candidate> merged,
   return failed(other) || isBefore(*other, *refined) ? other : refined;
 }
 
+/// Schedules what refinement has made and, in a small block, the other ways to
+/// merge that are nearly as good: there, once more may change which is best.
+FailureOr<MergingSearch::Candidate>
+BlockSearch::scheduleNearlyBest(MergingSearch::Candidate refined,
+                                ArrayRef<MergingSearch::Candidate> merged,
+                                const StepSchedulerOptions &stepOptions) {
+  SmallVector<MergingSearch::Candidate> candidates = {std::move(refined)};
+  if (isSmall())
+    llvm::copy_if(merged, std::back_inserter(candidates),
+                  [&](const MergingSearch::Candidate &other) {
+                    const StepSchedule &best = candidates.front().step;
+                    return other.choice != candidates.front().choice &&
+                           other.step.fits(stepOptions.limitBytes) &&
+                           other.step.stepNs / 64 * 63 <= best.stepNs;
+                  });
+  auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
+    FailureOr<StepSchedule> step = unwrap(improveMergedTwice(
+        *candidate.choice, candidate.step, withLittleEffort(stepOptions)));
+    if (succeeded(step))
+      candidate.step = std::move(*step);
+    return step;
+  };
+  if (failed(
+          failableParallelForEach(function.getContext(), candidates, schedule)))
+    return failure();
+  return *llvm::min_element(candidates, [&](const auto &a, const auto &b) {
+    return isBetter(a.step.rank(stepOptions.limitBytes),
+                    b.step.rank(stepOptions.limitBytes));
+  });
+}
+
 FailureOr<BlockSchedule> BlockSearch::findUnmerged(int64_t limitBytes) const {
   FailureOr<StepSchedule> found = unwrap(schedule::scheduleStepOnce(
       problem.getProblem(), withLittleEffort(makeStepOptions(limitBytes))));
@@ -256,14 +287,14 @@ FailureOr<BlockSchedule> BlockSearch::findWhole(const StepSchedule &unmerged,
         refineBest(*merged, stepOptions);
     if (failed(refined))
       return failure();
-    const BucketChoice *choice = refined->choice;
-    FailureOr<StepSchedule> step = unwrap(improveMergedTwice(
-        *choice, refined->step, withLittleEffort(stepOptions)));
-    if (failed(step))
+    FailureOr<MergingSearch::Candidate> best =
+        scheduleNearlyBest(std::move(*refined), *merged, stepOptions);
+    if (failed(best))
       return failure();
-    traceSchedule("chosen: merging", choice->rule, *step, limitBytes);
-    lastMerged = {choice, *step, refined->isRefined};
-    return measure(std::move(*step), choice, limitBytes);
+    const BucketChoice *choice = best->choice;
+    traceSchedule("chosen: merging", choice->rule, best->step, limitBytes);
+    lastMerged = *best;
+    return measure(std::move(best->step), choice, limitBytes);
   }
   traceSchedule("chosen:", "no merging, which saves too little", unmerged,
                 limitBytes);

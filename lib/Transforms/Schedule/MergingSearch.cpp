@@ -203,7 +203,7 @@ public:
   LogicalResult run();
 
   /// The best ones, the best first, then the one of the fewest collectives
-  /// among those that are nearly as good, and the local optima.
+  /// among those that are nearly as good, and those that were kept.
   SmallVector<Candidate> takeBest(size_t count) const;
 
 private:
@@ -227,6 +227,7 @@ private:
   LogicalResult varyParts(size_t length);
   LogicalResult varySizesOfAll();
   LogicalResult varyRule(size_t kind);
+  void keepSimple();
 
   MergingSearch &search;
   const Order &unmerged;
@@ -237,8 +238,9 @@ private:
   /// best one of them.
   std::vector<size_t> seen;
   std::optional<size_t> best;
-  /// Those whose sizes cannot be varied for the better.
-  std::vector<size_t> optima;
+  /// Those that are taken beside the best ones: in large programs, those whose
+  /// sizes cannot be varied for the better.
+  std::vector<size_t> kept;
 };
 
 void MergingSearch::Descent::offer(size_t sketch) {
@@ -466,6 +468,17 @@ LogicalResult MergingSearch::Descent::varyRule(size_t kind) {
   return success();
 }
 
+/// Keeps what merges everything by one rule, as others do. A sketch says little
+/// about small programs.
+void MergingSearch::Descent::keepSimple() {
+  for (size_t index : seen) {
+    ArrayRef<PlanRule> rules = search.sketches[index].rules;
+    if (llvm::all_equal(rules) && !rules.front().isCoalesced &&
+        rules.front().roomPercent == 0)
+      kept.push_back(index);
+  }
+}
+
 LogicalResult MergingSearch::Descent::run() {
   for (size_t index = 0; index < search.sketches.size(); ++index)
     if (search.sketches[index].candidate.step.fits(stepOptions.limitBytes))
@@ -484,13 +497,15 @@ LogicalResult MergingSearch::Descent::run() {
     return failure();
   if (!best)
     return success();
+  if (!isLarge())
+    keepSimple();
   std::optional<size_t> before;
   do {
     if (failed(varySizesOfAll()))
       return failure();
     if (!isLarge())
       break;
-    optima.push_back(*best);
+    kept.push_back(*best);
     before = best;
     for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
       if (failed(varyRule(kind)))
@@ -536,7 +551,7 @@ MergingSearch::Descent::takeBest(size_t count) const {
       fewest = index;
   if (fewest)
     add(*fewest);
-  for (size_t index : optima)
+  for (size_t index : kept)
     add(index);
   return result;
 }
