@@ -113,14 +113,15 @@ commsched.group @g size(2)
 // CHECK-NOT: commsched.wait
 // CHECK: return
 
-// Here there is the memory for both gathered blocks, but not for copies of them.
+// Here there is no memory for a second bucket beside the first one and its copy.
 // BUDGETED-LABEL: func.func @step(
-//  BUDGETED-NOT: copy_in
-//      BUDGETED: commsched.all_gather %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} on {{.*}}"p00+p01+p02+p03"
-// BUDGETED-NEXT: commsched.all_gather %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} on {{.*}}"p10+p11+p12+p13"
-// BUDGETED-NEXT: commsched.wait
+//      BUDGETED: commsched.all_gather_copy_in {{.*}}"p00+p01+p02+p03.copy_in"
+//      BUDGETED: commsched.wait
+// BUDGETED-NEXT: commsched.split_with_sizes_copy
+//  BUDGETED-NOT: "layer"
+//      BUDGETED: commsched.all_gather_copy_in {{.*}}"p10+p11+p12+p13.copy_in"
+//      BUDGETED: commsched.all_gather
 // BUDGETED-NEXT: "layer"
-// BUDGETED-NEXT: commsched.wait
 //      BUDGETED: commsched.reduce_scatter {{.*}}"d10+d11+d12+d13"
 //      BUDGETED: commsched.reduce_scatter {{.*}}"d00+d01+d02+d03"
 
