@@ -7,7 +7,6 @@ import json
 import pathlib
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,9 +14,9 @@ import seeds
 from seeds import turns
 
 SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
-#: Seeds of random steps for which no rule is shorter: those from 21 to 60 but two,
-#: for which a rule is, by 0.9 and 1.7 %.
-HELD = tuple(seed for seed in range(21, 61) if seed not in (26, 34))
+#: Seeds of random steps for which no rule is shorter: those from 21 to 60 but one,
+#: for which a rule is, by 0.8 %.
+HELD = tuple(seed for seed in range(21, 61) if seed != 26)
 #: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
 STEPS, BUDGETS = 1, 2
 TOLERANCE = 0.001
@@ -101,7 +100,6 @@ def test_larger_budgets_are_never_longer(compare, tool):
 # merging lower bound of its input.
 
 
-STEPS = Path(__file__).parents[2] / "testsupport" / "steps"
 PINNED = re.compile(r"(, )?commsched\.runtime_ns = \d+ : i64")
 
 
@@ -109,7 +107,7 @@ PINNED = re.compile(r"(, )?commsched\.runtime_ns = \d+ : i64")
 def steps(monkeypatch):
     """Makes a module of random steps that may be split, with their times or
     without."""
-    monkeypatch.syspath_prepend(str(STEPS))
+    monkeypatch.syspath_prepend(str(SUPPORT / "steps"))
     import split_steps
 
     def make(isPinned):
