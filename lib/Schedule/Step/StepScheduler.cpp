@@ -445,14 +445,17 @@ static std::optional<Problem> orderUses(const Problem &problem) {
 // Entry points
 //===----------------------------------------------------------------------===//
 
-/// Makes unhindered moves, if the program is small enough for the effort.
-static Result<StepSchedule> makeMoves(const Problem &problem,
-                                      StepSchedule schedule,
-                                      const StepSchedulerOptions &options) {
+/// One round: the best candidate, or if that is the program, what unhindered
+/// moves make of it, if it is small enough for the effort.
+static Result<StepSchedule> runRound(const Problem &problem,
+                                     const StepSchedulerOptions &options,
+                                     bool isRepeated) {
   constexpr int64_t leastOrders = 64;
-  return options.effort / leastOrders < problem.numNodes()
-             ? schedule
-             : makeUnhinderedMoves(problem, std::move(schedule), options);
+  Result<StepSchedule> best = StepScheduler(problem, options, isRepeated).run();
+  if (!best || best->origin != ScheduleOrigin::Program ||
+      options.effort / leastOrders < problem.numNodes())
+    return best;
+  return makeUnhinderedMoves(problem, std::move(*best), options);
 }
 
 /// Repeats with the schedule as the program until nothing improves, so that
@@ -464,15 +467,11 @@ static Result<StepSchedule> repeat(const Problem &problem,
   constexpr int32_t maxRounds = 16;
   for (int32_t round = 0; schedule && round < maxRounds; ++round) {
     Problem program = renumber(problem, schedule->order);
-    Result<StepSchedule> next =
-        StepScheduler(program, options, /*isRepeated=*/true).run();
+    Result<StepSchedule> next = runRound(program, options, /*isRepeated=*/true);
     if (!next)
       return next;
-    if (next->origin == ScheduleOrigin::Program) {
-      next = makeMoves(program, std::move(*next), options);
-      if (!next || next->origin == ScheduleOrigin::Program)
-        return next ? schedule : next;
-    }
+    if (next->origin == ScheduleOrigin::Program)
+      break;
     for (NodeId &node : next->order)
       node = schedule->order[node];
     // A constructed schedule remains one, whatever improves it.
@@ -500,9 +499,8 @@ Result<StepSchedule>
 schedule::scheduleStep(const Problem &problem,
                        const StepSchedulerOptions &options) {
   return checkAndSearch(problem, [&](const Problem &ordered) {
-    Result<StepSchedule> first = StepScheduler(ordered, options).run();
-    if (first && first->origin == ScheduleOrigin::Program)
-      first = makeMoves(ordered, std::move(*first), options);
+    Result<StepSchedule> first =
+        runRound(ordered, options, /*isRepeated=*/false);
     if (!first || first->origin == ScheduleOrigin::Program)
       return first;
     return repeat(ordered, std::move(first), options);

@@ -293,6 +293,8 @@ private:
   FailureOr<MergingSearch::Candidate>
   refineBest(ArrayRef<MergingSearch::Candidate> merged,
              const schedule::StepSchedulerOptions &stepOptions);
+  LogicalResult improveAll(MutableArrayRef<MergingSearch::Candidate> merged,
+                           const schedule::StepSchedulerOptions &stepOptions);
   FailureOr<MergingSearch::Candidate>
   scheduleNearlyBest(MergingSearch::Candidate refined,
                      ArrayRef<MergingSearch::Candidate> merged,

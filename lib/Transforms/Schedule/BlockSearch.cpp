@@ -121,6 +121,23 @@ static StepSchedulerOptions withoutSlack(StepSchedulerOptions stepOptions) {
   return stepOptions;
 }
 
+/// improveMergedTwice() of each of them.
+LogicalResult
+BlockSearch::improveAll(MutableArrayRef<MergingSearch::Candidate> merged,
+                        const StepSchedulerOptions &stepOptions) {
+  auto improve = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
+    FailureOr<StepSchedule> step = unwrap(
+        improveMergedTwice(*candidate.choice, candidate.step, stepOptions));
+    if (failed(step))
+      return failure();
+    candidate.step = std::move(*step);
+    traceSchedule("schedule of merging", candidate.choice->rule, candidate.step,
+                  stepOptions.limitBytes);
+    return success();
+  };
+  return failableParallelForEach(function.getContext(), merged, improve);
+}
+
 /// The most promising ways to merge, each with a schedule.
 FailureOr<SmallVector<MergingSearch::Candidate>>
 BlockSearch::findMerged(const Order &unmerged,
@@ -139,19 +156,8 @@ BlockSearch::findMerged(const Order &unmerged,
         return candidate.choice == lastMerged->choice;
       }))
     promising->push_back(*lastMerged);
-  StepSchedulerOptions quickly = withoutSlack(withLittleEffort(stepOptions));
-  auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
-    FailureOr<StepSchedule> step =
-        unwrap(improveMergedTwice(*candidate.choice, candidate.step, quickly));
-    if (failed(step))
-      return failure();
-    candidate.step = std::move(*step);
-    traceSchedule("schedule of merging", candidate.choice->rule, candidate.step,
-                  stepOptions.limitBytes);
-    return success();
-  };
   if (failed(
-          failableParallelForEach(function.getContext(), *promising, schedule)))
+          improveAll(*promising, withoutSlack(withLittleEffort(stepOptions)))))
     return failure();
   return promising;
 }
@@ -201,15 +207,7 @@ BlockSearch::scheduleNearlyBest(MergingSearch::Candidate refined,
                            other.step.fits(stepOptions.limitBytes) &&
                            other.step.stepNs / 64 * 63 <= best.stepNs;
                   });
-  auto schedule = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
-    FailureOr<StepSchedule> step = unwrap(improveMergedTwice(
-        *candidate.choice, candidate.step, withLittleEffort(stepOptions)));
-    if (succeeded(step))
-      candidate.step = std::move(*step);
-    return step;
-  };
-  if (failed(
-          failableParallelForEach(function.getContext(), candidates, schedule)))
+  if (failed(improveAll(candidates, withLittleEffort(stepOptions))))
     return failure();
   return *llvm::min_element(candidates, [&](const auto &a, const auto &b) {
     return isBetter(a.step.rank(stepOptions.limitBytes),
