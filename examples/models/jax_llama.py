@@ -125,9 +125,10 @@ def rotate(x: jax.Array, theta: float) -> jax.Array:
     """Rotates the halves of each head of `x` [batch, seq, heads, head_dim] by
     the angles of its position (Su et al., "RoFormer", 2021, section 3.2.2)."""
     head_dim = x.shape[-1]
-    exponents = np.arange(0, head_dim, 2, dtype=np.float32) / head_dim
+    # In float64: powers in float32 differ between processors in their last bit.
+    frequencies = theta ** -(np.arange(0, head_dim, 2) / head_dim)
     positions = jnp.arange(x.shape[1], dtype=jnp.float32)
-    angles = positions[:, None, None] * jnp.asarray(theta**-exponents)
+    angles = positions[:, None, None] * jnp.asarray(frequencies, jnp.float32)
     cos, sin = jnp.cos(angles), jnp.sin(angles)
     first, second = jnp.split(x.astype(jnp.float32), 2, axis=-1)
     turned = (first * cos - second * sin, first * sin + second * cos)
