@@ -73,14 +73,21 @@ Status commsched::runtime::readJobPlace(const GetEnvironment &getEnvironment,
 }
 
 static Status makeFolder(const JobPlace &place) {
+  const char *folder = place.folder.c_str();
+  // The last rank of the job before may remove what is there already.
+  constexpr int maxTrials = 100;
   struct stat status = {};
-  if (mkdir(place.folder.c_str(), 0700) != 0 && errno != EEXIST)
-    return "the ranks cannot meet in the folder '" + place.folder +
-           "': " + std::strerror(errno) +
-           "; set COMMSCHED_RENDEZVOUS to another";
-  bool isUsable = stat(place.folder.c_str(), &status) == 0 &&
-                  S_ISDIR(status.st_mode) &&
-                  access(place.folder.c_str(), W_OK) == 0;
+  bool isUsable = false;
+  for (int trial = 0; trial < maxTrials; ++trial) {
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+      return "the ranks cannot meet in the folder '" + place.folder +
+             "': " + std::strerror(errno) +
+             "; set COMMSCHED_RENDEZVOUS to another";
+    isUsable = stat(folder, &status) == 0 && S_ISDIR(status.st_mode) &&
+               access(folder, W_OK) == 0;
+    if (isUsable || errno != ENOENT)
+      break;
+  }
   // The name of one for temporary files can be guessed.
   if (!isUsable || (place.isTemporary && status.st_uid != geteuid()))
     return "the ranks cannot meet in '" + place.folder +

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -310,6 +311,21 @@ TEST_F(BootstrapTest, JobsFollowEachOtherInOneFolder) {
     thread.join();
   EXPECT_EQ(results[0], "");
   EXPECT_EQ(results[1], "");
+}
+
+TEST_F(BootstrapTest, TheFolderMayVanishWhileRanksCome) {
+  std::atomic<bool> isDone = false;
+  std::thread remover([&] {
+    while (!isDone)
+      rmdir(folder.c_str());
+  });
+  int32_t numFailures = 0;
+  for (int32_t i = 0; i < 50; ++i)
+    for (const std::string &result : runRanks(2, 5000, justJoin))
+      numFailures += result != "joined";
+  isDone = true;
+  remover.join();
+  EXPECT_EQ(numFailures, 0);
 }
 
 /// Ranks do not wait for each other when they leave, but join again at once.
