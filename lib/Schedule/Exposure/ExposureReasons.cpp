@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <limits>
 #include <tuple>
+#include <utility>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -148,6 +149,8 @@ public:
   /// How long those hold the compute stream.
   int64_t getMovingNs() const { return group.computeTime(); }
 
+  /// The positions, as [first, end), outside of which nothing has moved.
+  std::pair<int32_t, int32_t> getChanged() const;
   /// Returns the operation with the highest live memory among those that have
   /// changed. O(log n).
   NodeId getFullest() const;
@@ -236,10 +239,14 @@ std::vector<NodeId> SmallestMove::getMoving() const {
   return moving;
 }
 
+std::pair<int32_t, int32_t> SmallestMove::getChanged() const {
+  if (move == ExposureMove::StartEarlier)
+    return {group.first(), origins.front() + 1};
+  return {origins.front(), group.end()};
+}
+
 NodeId SmallestMove::getFullest() const {
-  bool isUp = move == ExposureMove::StartEarlier;
-  int32_t first = isUp ? group.first() : origins.front();
-  int32_t end = isUp ? origins.front() + 1 : group.end();
+  auto [first, end] = getChanged();
   const EditableSchedule::Tree &tree = schedule.getTree();
   int64_t peak = tree.before(schedule.at(first)).netBytes +
                  tree.range(first, end).peakBytes;
@@ -316,14 +323,17 @@ private:
   /// Fills in a move that is possible, and returns true; or else the operation
   /// that it is held by.
   bool tryMove(NodeId node, ExposureReason &reason);
-  std::optional<int64_t> simulateMoved();
+  std::optional<int64_t> simulateMoved(const SmallestMove &move);
   int64_t getSpareNs(NodeId start) const;
 
   const Problem &problem;
+  const Order &order;
   const Timeline &timeline;
   const ExposureOptions &options;
   EditableSchedule &schedule;
   const int64_t limitBytes;
+  /// The order, but while a move is simulated.
+  Order moved;
   StreamUse streams;
   std::vector<int64_t> independentNs;
   /// By operation: computation in front of it in the order.
@@ -376,10 +386,10 @@ NodeId StreamUse::findHolder(NodeId start) const {
 Explainer::Explainer(const Problem &problem, const Order &order,
                      const Timeline &timeline, const ExposureOptions &options,
                      EditableSchedule &schedule)
-    : problem(problem), timeline(timeline), options(options),
+    : problem(problem), order(order), timeline(timeline), options(options),
       schedule(schedule),
       limitBytes(std::max(options.limitBytes, schedule.peakBytes())),
-      streams(problem, order, timeline, options.contention),
+      moved(order), streams(problem, order, timeline, options.contention),
       independentNs(boundIndependentCompute(problem)),
       computedNs(problem.numNodes()), effortLeft(options.effort / 2) {
   int64_t sumNs = 0;
@@ -397,14 +407,18 @@ int64_t Explainer::getSpareNs(NodeId start) const {
          (computedNs[problem.waitOf(start)] - computedNs[start]);
 }
 
-/// By how much the step is shorter as the schedule stands, unless that is too
-/// much to find out.
-std::optional<int64_t> Explainer::simulateMoved() {
+/// By how much the move makes the step shorter, unless that is too much to find
+/// out.
+std::optional<int64_t> Explainer::simulateMoved(const SmallestMove &move) {
   if (effortLeft < problem.numNodes())
     return std::nullopt;
   effortLeft -= problem.numNodes();
-  return timeline.stepNs -
-         simulate(problem, schedule.order(), options.contention)->stepNs;
+  auto [first, end] = move.getChanged();
+  for (int32_t place = first; place < end; ++place)
+    moved[place] = schedule.at(place);
+  int64_t stepNs = computeStepNs(problem, moved, options.contention);
+  std::copy(order.begin() + first, order.begin() + end, moved.begin() + first);
+  return timeline.stepNs - stepNs;
 }
 
 bool Explainer::tryMove(NodeId node, ExposureReason &reason) {
@@ -416,7 +430,7 @@ bool Explainer::tryMove(NodeId node, ExposureReason &reason) {
   }
   reason.moving = move.getMoving();
   reason.byNs = schedule.getTree().leaf(reason.other).computeTime;
-  reason.gainNs = simulateMoved();
+  reason.gainNs = simulateMoved(move);
   if (reason.gainNs.value_or(1) <= 0) {
     reason.cause = ExposureCause::WouldNotPay;
     reason.spareNs = getSpareNs(reason.collective);

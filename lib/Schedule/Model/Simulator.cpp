@@ -561,3 +561,13 @@ Result<Timeline> schedule::simulate(const Problem &problem, const Order &order,
                  " millionths, do not fit 64 bits"};
   return ContendedSimulator(problem, contention).run(order);
 }
+
+int64_t schedule::computeStepNs(const Problem &problem, const Order &order,
+                                const Contention &contention) {
+  if (!contention.isNone())
+    return ContendedSimulator(problem, contention).run(order).stepNs;
+  Clocks clocks(problem);
+  for (NodeId node : order)
+    clocks.issue(node);
+  return clocks.stepNs();
+}

@@ -15,13 +15,14 @@
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
 
-/// The order after the move of `reason`.
-static Order makeMove(const Problem &problem, const Order &order,
-                      const ExposureReason &reason) {
+/// Makes the move of `reason` in `order`.
+static void makeMove(const Problem &problem, const ExposureReason &reason,
+                     Order &order) {
   std::vector<char> isMoving(problem.numNodes());
   for (NodeId node : reason.moving)
     isMoving[node] = true;
   Order moved;
+  moved.reserve(order.size());
   auto append = [&] {
     moved.insert(moved.end(), reason.moving.begin(), reason.moving.end());
   };
@@ -35,7 +36,7 @@ static Order makeMove(const Problem &problem, const Order &order,
     if (isOther && reason.move == ExposureMove::WaitLater)
       append();
   }
-  return moved;
+  order = std::move(moved);
 }
 
 /// The moves that make the step of `order` shorter, the largest gain first.
@@ -65,6 +66,19 @@ schedule::makeUnhinderedMoves(const Problem &problem, StepSchedule schedule,
   ExposureOptions exposure{options};
   exposure.effort = options.effort;
   exposure.limitBytes = std::max(options.limitBytes, schedule.peakBytes);
+  auto makeIfShorter = [&](ArrayView<ExposureReason> moves) {
+    Order order = schedule.order;
+    for (const ExposureReason &move : moves)
+      makeMove(problem, move, order);
+    Result<StepSchedule> moved =
+        measureStep(problem, std::move(order), options.contention);
+    if (!moved || moved->peakBytes > exposure.limitBytes ||
+        moved->stepNs >= schedule.stepNs)
+      return false;
+    moved->origin = ScheduleOrigin::Constructed;
+    schedule = std::move(*moved);
+    return true;
+  };
   // Rounds that gain less are a long way to little.
   constexpr int64_t leastPart = 8192;
   int64_t beforeNs = std::numeric_limits<int64_t>::max();
@@ -76,16 +90,12 @@ schedule::makeUnhinderedMoves(const Problem &problem, StepSchedule schedule,
         listMoves(problem, schedule.order, exposure);
     if (!moves)
       return Error{moves.error()};
-    for (const ExposureReason &move : *moves) {
-      // Behind another move, one may be illegal, or not pay.
-      Result<StepSchedule> moved = measureStep(
-          problem, makeMove(problem, schedule.order, move), options.contention);
-      if (!moved || moved->peakBytes > exposure.limitBytes ||
-          moved->stepNs >= schedule.stepNs)
-        continue;
-      moved->origin = ScheduleOrigin::Constructed;
-      schedule = std::move(*moved);
-    }
+    // Most often none is in the way of another. Else, behind another move, one
+    // may be illegal, or not pay.
+    if (makeIfShorter({moves->data(), moves->size()}))
+      continue;
+    for (const ExposureReason &move : *moves)
+      makeIfShorter({&move, 1});
   }
   return schedule;
 }

@@ -119,6 +119,11 @@ Result<Timeline> simulate(const Problem &problem, const Order &order);
 Result<Timeline> simulate(const Problem &problem, const Order &order,
                           const Contention &contention);
 
+/// Returns stepNs of that, for those that simulate many orders of one problem.
+/// Nothing may be in error, and each wait has to come after its start.
+int64_t computeStepNs(const Problem &problem, const Order &order,
+                      const Contention &contention);
+
 } // namespace mlir::commsched::schedule
 
 #endif // COMMSCHED_SCHEDULE_MODEL_SIMULATOR_H
