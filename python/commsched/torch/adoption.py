@@ -25,6 +25,7 @@ from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, UnshardHandle
 from torch.nn.parallel import DistributedDataParallel
+from torch.utils.hooks import RemovableHandle
 
 from .private import fsdp
 from .private.names import missing as find_missing
@@ -42,6 +43,8 @@ class _Taken:
     parameters: list[fsdp.ShardedParameter] = dataclasses.field(default_factory=list)
     #: What reads the parameters that the module manages.
     reads: list[Read] = dataclasses.field(default_factory=list)
+    #: Of the hook that joins gradients.
+    joining: Optional[RemovableHandle] = None
 
 
 _TAKEN: weakref.WeakKeyDictionary[nn.Module, _Taken] = weakref.WeakKeyDictionary()
@@ -175,11 +178,20 @@ def adopt(model: nn.Module) -> nn.Module:
         module.reshard()
         taken = _take(module)
         taken.parameters = parameters[module]
+        policy, joins = fsdp.get_policy(module), bool(parameters[module])
         taken.methods = fsdp.take_methods(
-            module, functools.partial(_make_forward, fsdp.get_policy(module))
+            module, functools.partial(_make_forward, policy, joins)
         )
+        taken.hooks = fsdp.take_hooks(module)
+        if joins and (module._forward_pre_hooks or module._forward_hooks):
+            # In front of the user's hooks. They break graphs that begin at a module,
+            # as this one does, which others do without.
+            taken.joining = module.register_forward_pre_hook(
+                _join_gradients, prepend=True, with_kwargs=True
+            )
+            joins = False
         module.__class__ = _make_adopted_class(
-            fsdp.original_class(module), fsdp.get_policy(module)
+            fsdp.original_class(module), policy, joins
         )
         for parameter in parameters[module]:
             read = ReadShards(parameter)
@@ -187,7 +199,8 @@ def adopt(model: nn.Module) -> nn.Module:
             _add_read(reads, tied, parameter.owners, read)
     _apply(model, reads, tied)
     for module in _list_taken(model):
-        _TAKEN[module].hooks = fsdp.take_hooks(module)
+        if not _TAKEN[module].hooks:
+            _TAKEN[module].hooks = fsdp.take_hooks(module)
     return model
 
 
@@ -253,6 +266,8 @@ def release(model: nn.Module) -> nn.Module:
         forget_reads(module)
         fsdp.put_hooks(module, taken.hooks)
         vars(module).update(taken.methods)
+        if taken.joining is not None:
+            taken.joining.remove()
         parameters += taken.parameters
         for read in taken.reads:
             read.forget()
@@ -358,16 +373,20 @@ def _is_refused(
 
 
 @functools.cache
-def _make_adopted_class(cls: type, policy: MixedPrecisionPolicy) -> type:
-    """The class of modules before `fully_shard`, with the casts of FSDP2."""
-    attributes = {"__module__": cls.__module__}
-    if policy.output_dtype or (policy.param_dtype and policy.cast_forward_inputs):
-        attributes["forward"] = _make_forward(policy, cls.forward)
+def _make_adopted_class(
+    cls: type, policy: MixedPrecisionPolicy, joins: bool
+) -> type:
+    """The class of modules before `fully_shard`, with FSDP2's rules for forwards."""
+    forward = _make_forward(policy, joins, cls.forward)
+    attributes = {"__module__": cls.__module__, "forward": forward}
     return type(cls.__name__, (AdoptedModule, cls), attributes)
 
 
-def _make_forward(policy: MixedPrecisionPolicy, function: Callable) -> Callable:
-    """`function` as a forward, with what the policy of its module casts."""
+def _make_forward(
+    policy: MixedPrecisionPolicy, joins: bool, function: Callable
+) -> Callable:
+    """`function` as a forward, with what the policy of its module casts; `joins`: and
+    with joined gradients."""
     inputs = policy.param_dtype if policy.cast_forward_inputs else None
     outputs = policy.output_dtype
 
@@ -375,10 +394,21 @@ def _make_forward(policy: MixedPrecisionPolicy, function: Callable) -> Callable:
     @functools.wraps(function)
     def forward(*args, **kwargs):
         args, kwargs = fsdp.cast_floats(inputs, (args, kwargs))
+        if joins:
+            args, kwargs = _join_gradients(None, args, kwargs)
         return fsdp.cast_floats(outputs, function(*args, **kwargs))
 
     register_forward(forward)
     return forward
+
+
+def _join_gradients(module: object, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """Is called before forwards of a module that has parameters: sums what the module
+    adds to the gradient of each input before that is added to what other users do, as
+    FSDP2's hook does. Sums of floating-point numbers depend on their order."""
+    if torch.is_grad_enabled():
+        args, kwargs = fsdp.view_differentiable((args, kwargs))
+    return args, kwargs
 
 
 class _Tied:

@@ -306,3 +306,12 @@ def cast_floats(dtype: Optional[torch.dtype], values: Any) -> Any:
         lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor,
         values,
     )
+
+
+def view_differentiable(values: Any) -> Any:
+    """`values` with a view of each tensor that takes a gradient."""
+    return names.tree_map_only(
+        torch.Tensor,
+        lambda tensor: tensor.view_as(tensor) if tensor.requires_grad else tensor,
+        values,
+    )
