@@ -81,9 +81,17 @@ StringRef mlir::commsched::getNamedRngState(StringRef name) {
   return isForward ? forwardRngStateRole : backwardRngStateRole;
 }
 
-bool mlir::commsched::hasSeparateCopies(Operation *op) {
+static bool isOnModuleOf(Operation *op, StringRef name) {
   auto module = op->getParentOfType<ModuleOp>();
-  return module && module->hasAttr(separateCopiesAttrName);
+  return module && module->hasAttr(name);
+}
+
+bool mlir::commsched::hasSeparateCopies(Operation *op) {
+  return isOnModuleOf(op, separateCopiesAttrName);
+}
+
+bool mlir::commsched::hasPackedLaunches(Operation *op) {
+  return isOnModuleOf(op, packedLaunchesAttrName);
 }
 
 int64_t mlir::commsched::getNumKernels(Operation *op) {
@@ -284,15 +292,19 @@ static LogicalResult verifyCompileWith(Operation *op, NamedAttribute attr) {
   return success();
 }
 
-static LogicalResult verifyPure(Operation *op, NamedAttribute attr) {
-  if (!isa<CallOpInterface>(op))
-    return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                             << "' belongs on a call";
+static LogicalResult verifyUnit(Operation *op, NamedAttribute attr) {
   if (isa<UnitAttr>(attr.getValue()))
     return success();
   return op->emitOpError() << "attribute '" << attr.getName().getValue()
                            << "' must be a unit attribute, not "
                            << attr.getValue();
+}
+
+static LogicalResult verifyPure(Operation *op, NamedAttribute attr) {
+  if (isa<CallOpInterface>(op))
+    return verifyUnit(op, attr);
+  return op->emitOpError() << "attribute '" << attr.getName().getValue()
+                           << "' belongs on a call";
 }
 
 /// Checks that a call says what its callee takes in the form that
@@ -492,7 +504,7 @@ static LogicalResult verifyProfile(Operation *op, NamedAttribute attr) {
                               "commsched-set-costs writes";
 }
 
-static LogicalResult verifySeparateCopies(Operation *op, NamedAttribute attr) {
+static LogicalResult verifyUnitOnModule(Operation *op, NamedAttribute attr) {
   if (isa<ModuleOp>(op) && isa<UnitAttr>(attr.getValue()))
     return success();
   return op->emitOpError() << "attribute '" << attr.getName().getValue()
@@ -524,8 +536,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
   if (name == runtimeNsAttrName || name == orderAttrName ||
       name == recomputeRegionAttrName || name == tripCountAttrName)
     return verifyNotNegative(op, attr);
-  if (name == separateCopiesAttrName)
-    return verifySeparateCopies(op, attr);
+  if (name == separateCopiesAttrName || name == packedLaunchesAttrName)
+    return verifyUnitOnModule(op, attr);
   if (name == kernelsAttrName)
     return verifyKernels(op, attr);
   if (name == partitionAttrName)
@@ -538,6 +550,8 @@ LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
     return verifyCompileWith(op, attr);
   if (name == fusedAttrName)
     return verifyFused(op, attr);
+  if (name == assumedFusionAttrName)
+    return verifyUnit(op, attr);
   if (name == chunkAttrName)
     return verifyChunkAttribute(op, attr.getValue());
   if (name == pureAttrName)

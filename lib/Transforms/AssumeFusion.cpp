@@ -16,6 +16,10 @@
 // its result can read any layout: a matrix product, or a loop. The compiler
 // then chooses the layout of the operand, and nothing is moved.
 //
+// The copies of a bucket are priced as what the compiler is given of them: one
+// concatenation, and a slice for each tensor. So a program that was scheduled
+// takes as long as it does when it is put back and read again.
+//
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
@@ -27,12 +31,15 @@
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace mlir::commsched {
@@ -79,6 +86,8 @@ private:
   bool isAbsorbed(Operation *op);
   void price(Operation *op);
   std::optional<int64_t> getKernelNs(Operation *op, ArrayRef<Value> inputs);
+  std::optional<int64_t> getSlicesNs(Operation *op);
+  int64_t getBytes(Value value);
   std::optional<unsigned> getStorageOperand(Operation *op);
   int64_t getLargestInput(Value value);
 
@@ -93,21 +102,63 @@ private:
 };
 
 struct AssumeFusion : mlir::commsched::impl::AssumeFusionBase<AssumeFusion> {
-  void runOnOperation() override {
-    OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
-    if (!costs)
-      return signalPassFailure();
-    SymbolTable symbols(getOperation());
-    FusionMarker marker(symbols, *costs);
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      for (Block &block : function.getBody())
-        marker.markBlock(block);
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      marker.priceCalls(function);
-  }
+  using AssumeFusionBase::AssumeFusionBase;
+
+  void runOnOperation() override;
 };
 
 } // namespace
+
+//===----------------------------------------------------------------------===//
+// What is written on operations
+//===----------------------------------------------------------------------===//
+
+static void pin(Operation *op, int64_t time) {
+  Builder builder(op->getContext());
+  op->setDiscardableAttr(runtimeNsAttrName, builder.getI64IntegerAttr(time));
+  op->setDiscardableAttr(assumedFusionAttrName, builder.getUnitAttr());
+}
+
+/// Removes what an earlier run of the pass has written. Returns whether there
+/// was anything.
+static bool dropAssumptions(ModuleOp module) {
+  bool found = false;
+  module.walk([&](Operation *op) {
+    if (!op->removeDiscardableAttr(assumedFusionAttrName))
+      return;
+    found = true;
+    op->removeDiscardableAttr(runtimeNsAttrName);
+    op->removeDiscardableAttr(fusedAttrName);
+  });
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// The copies of buckets
+//===----------------------------------------------------------------------===//
+
+/// The class of `op`; of a copy of a bucket, that of what it becomes.
+static OperatorClass getFusionClass(Operation *op) {
+  if (isa<AllGatherCopyInOp, ChunkCatOp, tensor::ConcatOp>(op))
+    return OperatorClass::Concatenation;
+  if (isa<SplitWithSizesCopyOp, tensor::ExtractSliceOp, linalg::TransposeOp>(
+          op))
+    return OperatorClass::DataMovement;
+  return getOperatorClass(op);
+}
+
+/// What the kernel of `op` reads. A buffer that it writes into is not read.
+static OperandRange getReadOperands(Operation *op) {
+  if (auto transpose = dyn_cast<linalg::TransposeOp>(op))
+    return transpose->getOperands().take_front(1);
+  return op->getOperands();
+}
+
+/// What it writes: a copy-in does not touch the rest of the buffer.
+static ResultRange getWrittenResults(Operation *op) {
+  return isa<AllGatherCopyInOp>(op) ? op->getResults().take_front(1)
+                                    : op->getResults();
+}
 
 //===----------------------------------------------------------------------===//
 // Which operations are fused
@@ -117,9 +168,9 @@ FusionRole FusionMarker::getRole(Operation *op) {
   if (auto call = dyn_cast<CallOpInterface>(op))
     return getCallRole(call);
   // It writes into its destination, whatever is fused.
-  if (isa<DestinationStyleOpInterface>(op))
+  if (isa<DestinationStyleOpInterface>(op) && !isa<linalg::TransposeOp>(op))
     return {};
-  switch (getOperatorClass(op)) {
+  switch (getFusionClass(op)) {
   case OperatorClass::Pointwise:
   case OperatorClass::DataMovement:
     return {true, true};
@@ -171,10 +222,10 @@ bool FusionMarker::isFused(Operation *op) {
 }
 
 bool FusionMarker::isAbsorbed(Operation *op) {
-  if (op->getNumOperands() != 1 || op->getNumResults() != 1 ||
+  if (getReadOperands(op).size() != 1 || op->getNumResults() != 1 ||
       op->use_empty() || getPinnedRuntimeNs(op) ||
       !op->hasAttr("permutation") ||
-      getOperatorClass(op) != OperatorClass::DataMovement)
+      getFusionClass(op) != OperatorClass::DataMovement)
     return false;
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
     return readsOnTheWay(user, op) ||
@@ -188,6 +239,17 @@ bool FusionMarker::isAbsorbed(Operation *op) {
 // What kernels read
 //===----------------------------------------------------------------------===//
 
+/// Whether a kernel into which `op` is fused reads only a part of its operand.
+static bool readsPart(Operation *op) {
+  if (op->getNumOperands() == 0 || op->getNumResults() != 1 ||
+      getFusionClass(op) != OperatorClass::DataMovement)
+    return false;
+  std::optional<int64_t> whole =
+      getStaticBytes(getSizedType(op->getOperand(0)));
+  std::optional<int64_t> part = getStaticBytes(getSizedType(op->getResult(0)));
+  return whole && part && *part < *whole;
+}
+
 std::optional<int64_t> FusionMarker::getKernelNs(Operation *op,
                                                  ArrayRef<Value> inputs) {
   int64_t bytes = 0;
@@ -195,7 +257,7 @@ std::optional<int64_t> FusionMarker::getKernelNs(Operation *op,
     std::optional<int64_t> size = getStaticBytes(getSizedType(value));
     return size && !llvm::AddOverflow(bytes, *size, bytes);
   };
-  if (!llvm::all_of(inputs, add) || !llvm::all_of(op->getResults(), add))
+  if (!llvm::all_of(inputs, add) || !llvm::all_of(getWrittenResults(op), add))
     return std::nullopt;
   double flops = 0;
   cost::ElementKind kind = cost::ElementKind::F32;
@@ -206,16 +268,41 @@ std::optional<int64_t> FusionMarker::getKernelNs(Operation *op,
   return cost::computeTimeNs(costs.getTarget(), flops, kind, bytes);
 }
 
+/// What the slices take that `op`, which cuts tensors out of a buffer, becomes:
+/// nothing where all that reads one computes it on the way.
+std::optional<int64_t> FusionMarker::getSlicesNs(Operation *op) {
+  int64_t total = 0;
+  for (Value result : op->getResults()) {
+    if (!result.use_empty() && llvm::all_of(result.getUsers(), [&](auto *user) {
+          return readsOnTheWay(user, op);
+        }))
+      continue;
+    std::optional<int64_t> bytes = getStaticBytes(getSizedType(result));
+    if (!bytes || llvm::MulOverflow<int64_t>(*bytes, 2, *bytes))
+      return std::nullopt;
+    int64_t time = cost::computeTimeNs(costs.getTarget(), /*flops=*/0,
+                                       cost::ElementKind::F32, *bytes);
+    if (llvm::AddOverflow(total, time, total))
+      return std::nullopt;
+  }
+  return total;
+}
+
+/// The bytes that `value` keeps alive: of a part those of the whole.
+int64_t FusionMarker::getBytes(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (inputsOf.contains(op) && readsPart(op))
+    value = op->getOperand(0);
+  return getStaticBytes(getSizedType(value)).value_or(0);
+}
+
 int64_t FusionMarker::getLargestInput(Value value) {
-  auto size = [](Value input) {
-    return getStaticBytes(getSizedType(input)).value_or(0);
-  };
   auto found = inputsOf.find(value.getDefiningOp());
   if (found == inputsOf.end())
-    return size(value);
+    return getBytes(value);
   int64_t largest = 0;
   for (Value input : found->second)
-    largest = std::max(largest, size(input));
+    largest = std::max(largest, getBytes(input));
   return largest;
 }
 
@@ -224,7 +311,7 @@ int64_t FusionMarker::getLargestInput(Value value) {
 std::optional<unsigned> FusionMarker::getStorageOperand(Operation *op) {
   std::optional<unsigned> best;
   int64_t largest = -1;
-  for (auto [index, operand] : llvm::enumerate(op->getOperands())) {
+  for (auto [index, operand] : llvm::enumerate(getReadOperands(op))) {
     int64_t size = getLargestInput(operand);
     if (isa<RankedTensorType>(operand.getType()) && size > largest) {
       largest = size;
@@ -239,7 +326,7 @@ std::optional<unsigned> FusionMarker::getStorageOperand(Operation *op) {
 void FusionMarker::price(Operation *op) {
   llvm::SmallSetVector<Value, 8> inputs;
   bool readsFused = false;
-  for (Value operand : op->getOperands()) {
+  for (Value operand : getReadOperands(op)) {
     auto found = inputsOf.find(operand.getDefiningOp());
     if (found == inputsOf.end()) {
       inputs.insert(operand);
@@ -249,36 +336,44 @@ void FusionMarker::price(Operation *op) {
     inputs.insert(found->second.begin(), found->second.end());
   }
   Builder builder(op->getContext());
-  auto pin = [&](int64_t time) {
-    op->setDiscardableAttr(runtimeNsAttrName, builder.getI64IntegerAttr(time));
-  };
   auto keepOperand = [&](unsigned operand) {
     op->setDiscardableAttr(fusedAttrName, builder.getI64IntegerAttr(operand));
   };
   if (absorbed.contains(op)) {
     keepOperand(0);
-    return pin(0);
+    return pin(op, 0);
   }
   if (fused.contains(op) && op->getNumOperands() == 0) {
     inputsOf[op] = {};
     op->setDiscardableAttr(fusedAttrName, builder.getUnitAttr());
-    return pin(0);
+    return pin(op, 0);
   }
   if (fused.contains(op) && inputs.size() <= maxInputs) {
     if (std::optional<unsigned> operand = getStorageOperand(op)) {
-      inputsOf[op] = SmallVector<Value, 4>(inputs.begin(), inputs.end());
-      if (getAliasedValue(op->getResult(0)))
+      // Of a part, its bytes are read, not those of the whole.
+      if (!readsFused && readsPart(op))
+        inputsOf[op] = {op->getResult(0)};
+      else
+        inputsOf[op] = SmallVector<Value, 4>(inputs.begin(), inputs.end());
+      if (getAliasedValue(op->getResult(0)) && !isa<linalg::TransposeOp>(op))
         return; // A view says itself whose storage it shares, and is free.
       keepOperand(*operand);
-      return pin(0);
+      return pin(op, 0);
     }
   }
-  if (!readsFused || getPinnedRuntimeNs(op))
+  if (getPinnedRuntimeNs(op))
+    return;
+  if (isa<SplitWithSizesCopyOp, tensor::ExtractSliceOp>(op)) {
+    if (std::optional<int64_t> time = getSlicesNs(op))
+      pin(op, *time);
+    return;
+  }
+  if (!readsFused)
     return;
   std::optional<int64_t> alone = costs.estimateNs(op);
   std::optional<int64_t> together = getKernelNs(op, inputs.getArrayRef());
   if (alone && together)
-    pin(std::min(*alone, *together));
+    pin(op, std::min(*alone, *together));
 }
 
 /// Whether the regions of `op` are programs of their own: those of a loop, of a
@@ -315,15 +410,13 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
   auto [entry, isNew] = functionNs.try_emplace(function, std::nullopt);
   if (!isNew || depth > maxDepth || function.isExternal())
     return entry->second;
-  Builder builder(function.getContext());
   std::optional<int64_t> total = 0;
   function.walk([&](func::CallOp call) {
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
     if (!callee || getPinnedRuntimeNs(call))
       return;
     if (std::optional<int64_t> time = priceCalls(callee, depth + 1))
-      call->setDiscardableAttr(runtimeNsAttrName,
-                               builder.getI64IntegerAttr(*time));
+      pin(call, *time);
     else if (!callee.isExternal())
       total.reset();
   });
@@ -337,4 +430,23 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
   }
   functionNs[function] = total;
   return total;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+void AssumeFusion::runOnOperation() {
+  if (renew && !dropAssumptions(getOperation()))
+    return markAllAnalysesPreserved();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
+    return signalPassFailure();
+  SymbolTable symbols(getOperation());
+  FusionMarker marker(symbols, *costs);
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    for (Block &block : function.getBody())
+      marker.markBlock(block);
+  for (auto function : getOperation().getOps<func::FuncOp>())
+    marker.priceCalls(function);
 }

@@ -352,12 +352,16 @@ void Pipeline::build(OpPassManager &manager) const {
   if (!steadyState)
     addChoice(functions);
   addCalleesFirst(manager, std::move(functions));
-  if (!steadyState)
-    return;
-  SteadyStateOptions steady;
-  steady.memoryBudget = memoryBudget;
-  steady.required = true;
-  manager.addPass(createSteadyState(std::move(steady)));
+  if (steadyState) {
+    SteadyStateOptions steady;
+    steady.memoryBudget = memoryBudget;
+    steady.required = true;
+    manager.addPass(createSteadyState(std::move(steady)));
+  }
+  // Buckets and loops have become others.
+  AssumeFusionOptions fusion;
+  fusion.renew = true;
+  manager.addPass(createAssumeFusion(std::move(fusion)));
 }
 
 //===----------------------------------------------------------------------===//

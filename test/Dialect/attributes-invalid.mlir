@@ -75,6 +75,10 @@ $error('func.func' op unknown attribute 'commsched.role' on result 0)
 func.func private @unknown_on_result() -> (tensor<4xf32> {commsched.role = "input"})
 $error('builtin.module' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not true)
 module attributes {commsched.separate_copies = true} {}
+$error('builtin.module' op attribute 'commsched.packed_launches' must be a unit attribute on a module, not 1 : i64)
+module attributes {commsched.packed_launches = 1} {}
+$error('func.func' op attribute 'commsched.assumed_fusion' must be a unit attribute, not 1 : i64)
+func.func private @assumed() attributes {commsched.assumed_fusion = 1}
 $error('func.func' op attribute 'commsched.separate_copies' must be a unit attribute on a module, not unit)
 func.func private @separate_copies() attributes {commsched.separate_copies}
 

@@ -50,6 +50,7 @@
 //  PASSES-SAME:   test-commsched-choose-implementations{
 // DEFAULTS-SAME:   memory-budget=5%
 //  OPTIONS-SAME:   memory-budget=7%
+//  PASSES-NEXT: commsched-assume-fusion{renew=true}
 
 // It runs by its name in a pipeline as well.
 // RUN: commsched-opt %t.mlir --pass-pipeline='builtin.module(commsched-pipeline{memory-budget=5%})' \

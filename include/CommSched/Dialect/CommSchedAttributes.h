@@ -75,12 +75,23 @@ inline constexpr llvm::StringLiteral onlyCommunicates = "communication";
 /// until then.
 inline constexpr llvm::StringLiteral fusedAttrName = "commsched.fused";
 
+/// On an operation: commsched-assume-fusion has written what it takes, and
+/// whether it is fused.
+inline constexpr llvm::StringLiteral assumedFusionAttrName =
+    "commsched.assumed_fusion";
+
 /// On a module: whoever makes the buckets of its plans copies with a kernel for
 /// each tensor, and casts before it packs, or what it has packed. On a copy of
 /// such a bucket: by how many kernels it is carried out.
 inline constexpr llvm::StringLiteral separateCopiesAttrName =
     "commsched.separate_copies";
 inline constexpr llvm::StringLiteral kernelsAttrName = "commsched.kernels";
+
+/// On a module: whoever makes the buckets of its plans has no launch of several
+/// tensors. What would be one is packed into one tensor, and each tensor is cut
+/// out of what is delivered by a kernel of its own.
+inline constexpr llvm::StringLiteral packedLaunchesAttrName =
+    "commsched.packed_launches";
 
 /// On an operation: it computes one of several chunks, or cuts or joins them.
 /// See CommSched/Dialect/ChunkAttribute.h.
@@ -148,8 +159,10 @@ bool isRngState(StringRef role);
 /// `bwd_` the forward's; any other, and one with both, says nothing.
 StringRef getNamedRngState(StringRef name);
 
-/// Whether the module that `op` is in has `commsched.separate_copies`.
+/// Whether the module that `op` is in has `commsched.separate_copies`, or
+/// `commsched.packed_launches`.
 bool hasSeparateCopies(Operation *op);
+bool hasPackedLaunches(Operation *op);
 
 /// By how many kernels `op` is carried out: one, unless it says so.
 int64_t getNumKernels(Operation *op);

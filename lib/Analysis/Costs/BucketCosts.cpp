@@ -159,7 +159,8 @@ int64_t mlir::commsched::getCopyInKernels(Operation *member,
 
 int64_t mlir::commsched::getCopyOutKernels(Operation *member,
                                            size_t numMembers) {
-  return hasSeparateCopies(member) ? static_cast<int64_t>(numMembers) : 1;
+  bool separate = hasSeparateCopies(member) || hasPackedLaunches(member);
+  return separate ? static_cast<int64_t>(numMembers) : 1;
 }
 
 bool mlir::commsched::hasKnownMember(OperationCosts &costs,

@@ -86,6 +86,8 @@ LogicalResult ConvertStableHloToCommSchedPass::convert(ModuleOp module) {
   stablehlo::replaceCollectives(*collectives, context, symbols);
   stablehlo::annotatePureCalls(module, symbols);
   stablehlo::annotateFreeableArguments(module, symbols);
+  if (!collectives->empty())
+    module->setAttr(packedLaunchesAttrName, UnitAttr::get(&getContext()));
   return stablehlo::remarkOnKept(context);
 }
 

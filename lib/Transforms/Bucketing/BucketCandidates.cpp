@@ -275,7 +275,12 @@ SmallVector<BucketMode, 2>
 MergeableFinder::findModes(CollectiveOpInterface collective,
                            std::string &reason) const {
   SmallVector<BucketMode, 2> modes;
+  // The copies of what is packed later would be in no price.
+  bool isPacked = hasPackedLaunches(collective) &&
+                  llvm::is_contained(options.modes, BucketMode::Copy);
   for (BucketMode mode : options.modes) {
+    if (isPacked && mode == BucketMode::Coalesced)
+      continue;
     std::optional<std::string> obstacle =
         getUnmergeableReason(collective, mode);
     if (!obstacle)
@@ -294,11 +299,17 @@ Attribute MergeableFinder::makeKey(CollectiveOpInterface collective,
   return ArrayAttr::get(collective->getContext(), keys);
 }
 
-/// Whether every merge of `collective` with others moves elements to other
-/// places of a message.
-static bool losesPlaces(CollectiveOpInterface collective) {
-  return collective.getCollectiveKind() == CollectiveKind::AllReduce &&
-         isCarriedByGloo(collective);
+/// Why every merge of `collective` with others moves elements to other places
+/// of a message; empty if not every merge does.
+static StringRef getPackingReason(CollectiveOpInterface collective) {
+  CollectiveKind kind = collective.getCollectiveKind();
+  bool reduces = kind == CollectiveKind::AllReduce;
+  if (reduces && isCarriedByGloo(collective))
+    return "gloo reduces all tensors of a launch as one message";
+  reduces |= kind == CollectiveKind::ReduceScatter;
+  return reduces && hasPackedLaunches(collective)
+             ? "all tensors of a launch are packed into one message"
+             : "";
 }
 
 /// The size from which on more bytes gain little, all collectives of the pass
@@ -332,13 +343,13 @@ void MergeableFinder::visit(CollectiveOpInterface collective, NodeId node) {
   }
   // The sum of two ranks is the same in either order.
   bool hasOrder = !query || query->ranks > 2;
-  if (!modes.empty() && options.isBitwise && hasOrder &&
-      losesPlaces(collective)) {
+  StringRef packing = getPackingReason(collective);
+  if (!modes.empty() && options.isBitwise && hasOrder && !packing.empty()) {
     found.refused.push_back(
         {collective,
-         "gloo reduces all tensors of a launch as one message, in which "
-         "elements have other places, and with them other roundings, which "
-         "bitwise rules out",
+         packing.str() +
+             ", in which elements have other places, and with them other "
+             "roundings, which bitwise rules out",
          /*isForBitwise=*/true});
     return;
   }

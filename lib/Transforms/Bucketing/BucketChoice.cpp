@@ -98,9 +98,12 @@ std::optional<size_t> mlir::commsched::findBest(const StepSchedule &best,
 // Mergeable collectives
 //===----------------------------------------------------------------------===//
 
-/// How collectives of that kind may travel, in the order of preference.
+/// How collectives of that kind may travel, in the order of preference. What is
+/// packed later is copied.
 static SmallVector<BucketMode, 2> getModes(const MergingOptions &options,
-                                           CollectiveKind kind) {
+                                           CollectiveKind kind, bool isPacked) {
+  if (isPacked)
+    return {BucketMode::Copy};
   bool reduces = kind == CollectiveKind::ReduceScatter ||
                  kind == CollectiveKind::AllReduce;
   bool keepsPlaces = options.isBitwise && reduces;
@@ -132,10 +135,11 @@ static void limitSizes(MutableArrayRef<MergeableCollective> collectives) {
 /// Adds the collectives of one kind.
 static void addKind(MergeableSet &set, const BlockProblem &problem,
                     CollectiveKind kind, const FsdpAnalysis &fsdp,
-                    const MergingOptions &options, OperationCosts &costs) {
+                    const MergingOptions &options, bool isPacked,
+                    OperationCosts &costs) {
   MergeableKind rest;
   rest.options.kind = kind;
-  rest.options.modes = getModes(options, kind);
+  rest.options.modes = getModes(options, kind, isPacked);
   rest.options.isBitwise = options.isBitwise;
   rest.options.capBytes = {std::numeric_limits<int64_t>::max()};
   rest.collectives =
@@ -157,13 +161,14 @@ MergeableSet mlir::commsched::findMergeableSet(Block &block,
                                                const MergingOptions &options,
                                                OperationCosts &costs) {
   FsdpAnalysis fsdp(block);
+  bool isPacked = hasPackedLaunches(block.getParentOp());
   MergeableSet set;
   for (CollectiveKind kind :
        {CollectiveKind::AllGather, CollectiveKind::ReduceScatter,
         CollectiveKind::AllReduce, CollectiveKind::AllToAll,
         CollectiveKind::Broadcast, CollectiveKind::Permute})
     if (gathersOrReduces(kind) || !options.onlyGathersAndReductions)
-      addKind(set, problem, kind, fsdp, options, costs);
+      addKind(set, problem, kind, fsdp, options, isPacked, costs);
   return set;
 }
 

@@ -145,7 +145,7 @@ RUNS = [
                steps=("mixed",), marks=True),
     *make_runs("commsched-estimate-runtime", "", COSTS.partition(" ")[2],
                "model=nccl", marks=True),
-    *make_runs("commsched-assume-fusion", "", steps=("mixed",), marks=True),
+    *make_runs("commsched-assume-fusion", "", "renew", steps=("mixed",), marks=True),
     Run("commsched-align-runtimes", "ranks=%folder/times",
         first="output=%folder/times", marks=True),
     *make_runs("commsched-report", "format=json output=%folder/report",

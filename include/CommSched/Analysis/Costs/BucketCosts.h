@@ -39,7 +39,7 @@ bool hasKnownMember(OperationCosts &costs,
 /// By how many kernels a bucket with that member is packed, and what a bucket
 /// of gathers delivers is copied out: one, but with `commsched.separate_copies`
 /// two where casts are absorbed, the second of which converts what is packed,
-/// and one for each member.
+/// and one for each member, as with `commsched.packed_launches`.
 int64_t getCopyInKernels(Operation *member, bool absorbsCasts);
 int64_t getCopyOutKernels(Operation *member, size_t numMembers);
 

@@ -107,9 +107,22 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
     16 in total; with more, an operation is not fused. Any other call gets the
     sum of the times of its callee. Pinned times stay as they are.
 
+    The copies of buckets are priced as the concatenations and slices that a
+    compiler is given of them. Of a fused slice, a kernel reads as many bytes as
+    the slice has.
+
     The compiler may decide differently. It may store a value that several
     operations read, or compute it again; this pass assumes the latter.
+
+    What the pass writes has `commsched.assumed_fusion`. With `renew`, what an
+    earlier run has written is replaced by what holds for the program as it has
+    become, and a program without such prices stays as it is. So
+    `commsched-pipeline` ends.
   }];
+  let options = [
+    Option<"renew", "renew", "bool", /*default=*/"false",
+           "Only replace what an earlier run has written">,
+  ];
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 

@@ -1,0 +1,41 @@
+// RUN: commsched-opt %s -commsched-bucket-all-gather=mode=auto | FileCheck %s --check-prefix=GATHERS
+// RUN: commsched-opt %s -commsched-bucket-all-reduce="mode=coalesced bitwise" --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=BITWISE
+// RUN: commsched-opt %s -commsched-schedule="memory-budget=200%% mode=coalesced" | FileCheck %s --check-prefix=SCHEDULED
+
+// A launch of several tensors would be packed later, by copies that no price has.
+// So buckets are copied, and what is gathered is cut out by a kernel for each.
+module attributes {commsched.packed_launches} {
+
+commsched.group @dp size(4)
+
+// GATHERS-LABEL: @gathers
+// GATHERS: commsched.all_gather_copy_in
+// GATHERS: commsched.split_with_sizes_copy
+// GATHERS-SAME: commsched.kernels = 2 : i64
+// SCHEDULED-LABEL: @gathers
+// SCHEDULED: commsched.all_gather_copy_in
+func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>)
+    -> (tensor<16xf32>, tensor<32xf32>) {
+  %fx = commsched.all_gather %a on @dp dim(0)
+      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+  %0 = commsched.wait %fx : !commsched.future<tensor<16xf32>>
+  %fy = commsched.all_gather %b on @dp dim(0)
+      : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
+  %1 = commsched.wait %fy : !commsched.future<tensor<32xf32>>
+  return %0, %1 : tensor<16xf32>, tensor<32xf32>
+}
+
+// BITWISE: all tensors of a launch are packed into one message, in which elements have other places
+func.func @reduces(%a: tensor<4xf32>, %b: tensor<8xf32>)
+    -> (tensor<4xf32>, tensor<8xf32>) {
+  %fx = commsched.all_reduce %a on @dp reduction(sum)
+      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+  %0 = commsched.wait %fx : !commsched.future<tensor<4xf32>>
+  %fy = commsched.all_reduce %b on @dp reduction(sum)
+      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+  %1 = commsched.wait %fy : !commsched.future<tensor<8xf32>>
+  return %0, %1 : tensor<4xf32>, tensor<8xf32>
+}
+
+}
