@@ -14,6 +14,8 @@
 
 #include "RegionGraph.h"
 
+#include "mlir/IR/BuiltinTypes.h"
+
 #include <set>
 
 using namespace mlir;

@@ -10,6 +10,7 @@
 #include "CommSched/Dialect/ChunkAttribute.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
+#include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "mlir/Transforms/Inliner.h"
 #include "llvm/ADT/SetVector.h"
 
