@@ -29,12 +29,7 @@ class PeriodRunner {
 public:
   PeriodRunner(const CyclicProblem &problem, const CyclicOrder &schedule)
       : body(problem.body()), schedule(schedule), clocks(body),
-        numRepetitions(std::numeric_limits<int32_t>::max()) {
-    for (NodeId node = 0; node < body.numNodes(); ++node)
-      if (NodeId wait = body.waitOf(node);
-          wait != noNode && schedule.stages[wait] != schedule.stages[node])
-        inFlight.push_back(node);
-  }
+        numRepetitions(std::numeric_limits<int32_t>::max()) {}
 
   /// Ends after so many repetitions.
   void limitTo(int32_t count) { numRepetitions = count; }
@@ -63,17 +58,13 @@ public:
     ++period;
   }
 
-  /// How long each stream, and each collective that the next period waits for,
-  /// holds up the compute stream at most, from now on.
+  /// How long each stream holds up the compute stream at most, from now on.
+  /// That decides it for each collective in flight, too: what its stream runs
+  /// behind one that has not ended follows without a gap, in a fixed order.
   std::vector<int64_t> state() const {
     std::vector<int64_t> state;
-    auto add = [&](int64_t endNs) {
-      state.push_back(std::max<int64_t>(endNs - clocks.nowNs(), 0));
-    };
     for (int64_t endNs : clocks.streamEndsNs())
-      add(endNs);
-    for (NodeId start : inFlight)
-      add(clocks.endNs(start));
+      state.push_back(std::max<int64_t>(endNs - clocks.nowNs(), 0));
     return state;
   }
 
@@ -93,8 +84,6 @@ private:
   const CyclicOrder &schedule;
   Clocks clocks;
   int32_t numRepetitions;
-  /// The collectives that the next period waits for.
-  std::vector<NodeId> inFlight;
   int32_t period = 0;
   int64_t beginNs = 0;
 };
