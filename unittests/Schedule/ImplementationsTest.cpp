@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Schedule/Implementations/Implementations.h"
+#include "Implementations/Choices.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -114,6 +115,20 @@ TEST(Implementations, LargeCostsDoNotOverflow) {
   ImplementationSchedule result = input.choose();
   EXPECT_EQ(result.choice, (ImplementationChoice{1, 0, 0}));
   EXPECT_EQ(result.schedule.stepNs, int64_t(1) << 60);
+}
+
+TEST(Implementations, ThePriceIsWhatIsExposedAndTheTaxOnTheRest) {
+  Contention contention;
+  contention.slowdownPpm = {250'000, 0};
+  EXPECT_EQ(getTaxPpm(contention, 0), 200'000);
+  EXPECT_EQ(getTaxPpm(contention, 1), 0);
+  EXPECT_EQ(getTaxPpm({}, 0), 0);
+  // With e millionths exposed, (e + (1,000,000 - e) / 5) * 100 ns against
+  // e * 150 ns.
+  Implementations implementations(4, {{100, 0}, {150, 1}});
+  EXPECT_EQ(choosePrices(implementations, contention,
+                         {0, 285'714, 285'715, 1'000'000}),
+            ImplementationChoice({1, 1, 0, 0}));
 }
 
 TEST(Implementations, NothingToChooseFrom) {

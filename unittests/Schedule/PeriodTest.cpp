@@ -63,6 +63,20 @@ TEST(Period, ABusyStreamTakesLongToHoldUpTheComputation) {
   EXPECT_EQ(period.periodNs, 101);
 }
 
+TEST(Period, ContentionWithoutEffectLeavesItAsItIs) {
+  CyclicProblem problem = makeLayers();
+  CyclicOrder schedule = {{0, 0, 1}, {0, 2, 1}};
+  Contention contention;
+  contention.links = {-1};
+  Timeline alone = need(simulatePeriod(problem, schedule)).steady;
+  Timeline beside = need(simulatePeriod(problem, schedule, contention)).steady;
+  EXPECT_EQ(alone.beginNs, std::vector<int64_t>({0, 50, 0}));
+  EXPECT_EQ(beside.beginNs, alone.beginNs);
+  EXPECT_EQ(beside.endNs, alone.endNs);
+  EXPECT_EQ(beside.exposedNs, alone.exposedNs);
+  EXPECT_EQ(beside.stepNs, alone.stepNs);
+}
+
 TEST(PeriodBound, NamesTheStreamOrTheCircle) {
   CyclicProblem problem = makeLayers();
   PeriodBound bound = need(computePeriodBound(problem));

@@ -11,7 +11,9 @@
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
+#include "Step/ComputeOrders.h"
 #include "Step/ListScheduling.h"
+#include "Step/StepConstruction.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -89,6 +91,31 @@ TEST(StepScheduler, IsAsShortAsListScheduling) {
           scheduleByRank(problem, rankByTail(problem), {length, {}}).stepNs;
       // What gains less than a thousandth is not tried.
       EXPECT_LE(stepNs - stepNs / 512, listedNs) << "window " << length;
+    }
+  }
+}
+
+TEST(StepScheduler, IsAsShortAsWhatItConstructs) {
+  StepSchedulerOptions options;
+  options.slackPercent = 0;
+  options.effort = 0;
+  for (uint64_t seed : Seeds(20)) {
+    Problem problem = makeRandomStep(seed, 40);
+    options.limitBytes =
+        simulateMemory(problem, programOrder(problem))->peakBytes;
+    int64_t stepNs = scheduleStep(problem, options)->stepNs;
+    StepStructure structure = need(StepStructure::create(problem));
+    StepConstruction construction(structure, getProgramComputeOrder(structure));
+    // It takes that for too little memory for this compute order.
+    if (construction.alapPeakBytes() > options.limitBytes)
+      continue;
+    for (int64_t lookAheadNs : {int64_t(0), unlimited}) {
+      Order order = construction.construct({options, lookAheadNs}).order;
+      // What gains less than a thousandth is not tried.
+      if (simulateMemory(problem, order)->peakBytes <= options.limitBytes) {
+        EXPECT_LE(stepNs - stepNs / 512, simulate(problem, order)->stepNs)
+            << "look-ahead " << lookAheadNs;
+      }
     }
   }
 }
