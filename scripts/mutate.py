@@ -3,20 +3,23 @@
 """Makes the mutations of `mutations.py` one by one and shows which test fails.
 
     scripts/mutate.py [--only 3,7-9] [--table docs/results/mutations.md]
+    scripts/mutate.py --random 100 [--seed 1] [--only 3,7-9]
 
 The program is mutated and built in a copy, below build/mutants, and only the
 tests that a mutation names run on it, up to the first that fails. Results are
 kept until a source changes: the same command goes on after an interruption.
 Ends with 0 if every mutation made a test fail, with 1 if not, with 2 where
 that could not be found out. It needs what `scripts/test.sh` installs.
+With --random it makes mutations of one token each that are drawn at random
+(`random_mutations.py`), and runs the short tests of the folder that each is in.
 """
 import argparse
 import contextlib
-import datetime
 import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -24,11 +27,18 @@ import sys
 import time
 from pathlib import Path
 
-from mutations import EQUIVALENT, MUTATIONS
+from mutations import MUTATIONS
+from mutations_page import format_page
+from random_mutations import draw
 
 ROOT = Path(__file__).resolve().parent.parent
-#: A test that takes longer than that in seconds has found a fault, too.
-LIMIT = 300
+#: A test that takes longer than that in seconds, or so many times as long as
+#: without a mutation, has found a fault, too.
+LIMIT, TIMES = 600, 5
+#: The most bytes of memory for a test: a fault may make it take all.
+MEMORY = 16 << 30
+#: What has found a mutation that does not compile.
+COMPILER = "the compiler"
 #: The programs that tests of lit run.
 PROGRAMS = ("commsched-opt", "commsched-run", "commsched-test-opt")
 #: What is not part of what a result depends on.
@@ -37,6 +47,10 @@ APART = ("docs/", "scripts/")
 
 class Failure(Exception):
     """Why nothing can be said about the mutations."""
+
+
+class BuildFailure(Failure):
+    """Why a program cannot be built."""
 
 
 def check():
@@ -62,8 +76,8 @@ def check():
         raise Failure("\n".join(problems))
 
 
-def parse_numbers(text):
-    """The numbers of a text such as "3,7-9"."""
+def parse_numbers(text, count):
+    """The numbers of a text such as "3,7-9", up to `count`."""
     numbers = set()
     for part in text.split(","):
         match = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
@@ -71,10 +85,10 @@ def parse_numbers(text):
             raise Failure(f"--only takes numbers such as 3,7-9, not '{text}'")
         first, last = int(match[1]), int(match[2] or match[1])
         numbers.update(range(first, last + 1))
-    unknown = sorted(numbers - set(range(1, len(MUTATIONS) + 1)))
+    unknown = sorted(numbers - set(range(1, count + 1)))
     if unknown:
         raise Failure(f"there is no mutation {unknown[0]}; the last one is "
-                      f"{len(MUTATIONS)}")
+                      f"{count}")
     return numbers
 
 
@@ -137,11 +151,11 @@ def is_compiled(mutation):
     return mutation.file.endswith(".cpp")
 
 
-def write_alone(path):
+def write_alone(path, mutations):
     """Writes the file of CMake that takes mutated sources out of unity
     batches, so that only they are compiled again."""
     lines = []
-    for name in sorted({m.file for m in MUTATIONS if is_compiled(m)}):
+    for name in sorted({m.file for m in mutations if is_compiled(m)}):
         folder = Path(name).parent
         while not (ROOT / folder / "CMakeLists.txt").is_file():
             folder = folder.parent
@@ -153,9 +167,9 @@ def write_alone(path):
 
 
 class Builder:
-    def __init__(self, folder, jobs):
+    def __init__(self, folder, jobs, mutations):
         self.tree, self.build = folder / "tree", folder / "build"
-        self.jobs = jobs
+        self.jobs, self._mutations = jobs, mutations
         self.environment = {**os.environ, "VIRTUAL_ENV": str(ROOT / ".venv")}
 
     def _run(self, *command):
@@ -164,17 +178,18 @@ class Builder:
             env=self.environment)
         if result.returncode:
             output = (result.stdout + result.stderr).strip().splitlines()
-            raise Failure("cannot build:\n" + "\n".join(output[-40:]))
+            raise BuildFailure("cannot build:\n" + "\n".join(output[-40:]))
 
     def configure(self):
         self.build.mkdir(parents=True, exist_ok=True)
         alone = self.build / "alone.cmake"
-        write_alone(alone)
+        write_alone(alone, self._mutations)
         self._run(
             "cmake", "-S", self.tree, "-B", self.build, "-G", "Ninja",
             "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1",
             "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16",
             "-DCOMMSCHED_ENABLE_BENCHMARKS=OFF",
+            "-DCOMMSCHED_ENABLE_WERROR=OFF",
             f"-DCMAKE_PROJECT_CommSched_INCLUDE={alone}")
 
     def make(self, tests):
@@ -187,8 +202,10 @@ class Builder:
         if kind == "unit":
             return [f"CommSched{name}Tests"]
         if kind == "pytest":
-            return ["commsched-opt"]
-        text = (self.tree / "test" / name).read_text()
+            return ["commsched-opt", "commsched_native"]
+        path = self.tree / "test" / name
+        text = "".join(file.read_text() for file in path.rglob("*.*")) \
+            if path.is_dir() else path.read_text()
         return [program for program in PROGRAMS if program in text]
 
 
@@ -212,6 +229,8 @@ class Tester:
             "sys.meta_path[:] = [\n"
             "    finder for finder in sys.meta_path\n"
             "    if not type(finder).__name__.startswith('ScikitBuild')]\n")
+        #: By test that passes without a mutation: how long it may take.
+        self.limits = {}
         self._compiled = builder.tree.parent / "compiled"
         self._environment = {
             **builder.environment,
@@ -229,7 +248,8 @@ class Tester:
         kind, name, *rest = test.split()
         shutil.rmtree(self._compiled, ignore_errors=True)
         begin = time.monotonic()
-        code, output = self._call(getattr(self, f"_{kind}")(name, *rest))
+        code, output = self._call(getattr(self, f"_{kind}")(name, *rest),
+                                  self.limits.get(test, LIMIT))
         seconds = time.monotonic() - begin
         if code is None:
             return False, f"{test} (by time)", seconds
@@ -248,20 +268,22 @@ class Tester:
     def _lit(self, name):
         cache = (self._build / "CMakeCache.txt").read_text()
         lit = re.search(r"^LLVM_EXTERNAL_LIT:\w+=(.*)$", cache, re.MULTILINE)
-        return [self._python, lit[1], "-v", self._build / "test" / name]
+        return [self._python, lit[1], "-v", "--max-failures=1",
+                self._build / "test" / name]
 
-    def _pytest(self, name):
+    def _pytest(self, *names):
         return [self._python, "-m", "pytest", "-q", "-x", "-rfE", "-p",
-                "no:cacheprovider", f"python/tests/{name}"]
+                "no:cacheprovider", *(f"python/tests/{n}" for n in names)]
 
-    def _call(self, command):
+    def _call(self, command, limit):
         process = subprocess.Popen(
             [str(word) for word in command], cwd=self._tree,
             env=self._environment, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True, errors="replace",
-            start_new_session=True)
+            start_new_session=True, preexec_fn=lambda: resource.setrlimit(
+                resource.RLIMIT_AS, (MEMORY, MEMORY)))
         try:
-            output, _ = process.communicate(timeout=LIMIT)
+            output, _ = process.communicate(timeout=limit)
             return process.returncode, output
         except subprocess.TimeoutExpired:
             return None, ""
@@ -323,9 +345,9 @@ def try_mutation(builder, tester, mutation):
     """Returns which test fails, or None, and the seconds until then."""
     total = 0.0
     with mutated(builder.tree, mutation):
-        if is_compiled(mutation):
-            builder.make(mutation.tests)
         for test in mutation.tests:
+            if is_compiled(mutation):
+                builder.make([test])
             passed, failed, seconds = tester.run(test)
             total += seconds
             if not passed:
@@ -337,10 +359,11 @@ def describe(number, mutation):
     return f"{number:3} {mutation.area:10} {mutation.words}"
 
 
-def run(numbers, builder, tester, results):
-    """Finds out what is not known of the mutations with these numbers."""
-    todo = {number: MUTATIONS[number - 1] for number in numbers
-            if results.get(MUTATIONS[number - 1]) is None}
+def run(mutations, builder, tester, results, is_random):
+    """Finds out what is not known of these mutations, by number. A random one
+    need not compile."""
+    todo = {number: mutation for number, mutation in mutations.items()
+            if results.get(mutation) is None}
     tests = sorted({test for m in todo.values() for test in m.tests})
     if tests:
         print(f"building, and running {len(tests)} tests without a mutation",
@@ -348,18 +371,21 @@ def run(numbers, builder, tester, results):
         builder.configure()
         builder.make(tests)
     for test in tests:
-        passed, failed, _ = tester.run(test)
+        passed, failed, seconds = tester.run(test)
         if not passed:
             raise Failure(f"{failed} fails without any mutation")
+        tester.limits[test] = 10 + TIMES * seconds
     problems = []
     for number, mutation in todo.items():
         print(describe(number, mutation), end=" ", flush=True)
         try:
             failed, seconds = try_mutation(builder, tester, mutation)
         except Failure as error:
-            problems.append(f"mutation {number}: {error}")
-            print("... cannot be tried", flush=True)
-            continue
+            if not is_random or not isinstance(error, BuildFailure):
+                problems.append(f"mutation {number}: {error}")
+                print("... cannot be tried", flush=True)
+                continue
+            failed, seconds = COMPILER, 0.0
         results.set(mutation, failed, seconds)
         print(f"... {failed or 'NOT FOUND'} ({seconds:.1f} s)", flush=True)
     if problems:
@@ -373,50 +399,9 @@ def write_table(path, results):
     if missing:
         raise Failure(f"{path} is not written: nothing is known yet of "
                       f"mutation {', '.join(map(str, missing))}")
-    rows, caught = [], 0
-    for number, mutation in enumerate(MUTATIONS, 1):
-        result = results.get(mutation)
-        caught += result["failed"] is not None
-        failed = f"`{result['failed']}`" if result["failed"] else "**none**"
-        rows.append(
-            f"| {number} | {mutation.area} | `{Path(mutation.file).name}` | "
-            f"{mutation.words} | {failed} | {result['seconds']:.1f} |\n")
     head = call_git("describe", "--always", "--abbrev=8",
                     "--dirty= and later changes")
-    equal = [f"- `{Path(file).name}`, {words}: {reason}\n"
-             for file, words, reason in EQUIVALENT]
-    Path(path).write_text(PAGE.format(
-        date=datetime.date.today(), head=head, caught=caught,
-        count=len(MUTATIONS), rows="".join(rows), equal="".join(equal)))
-
-
-PAGE = """\
-<!-- Generated from scripts/mutations.py; `scripts/mutate.py --table` writes it again. -->
-
-# Mutations that the tests find
-
-Each row is a fault that is put into the program, one at a time, and the first
-test that fails then. The tests are those of the short run, `scripts/test.sh`,
-without the campaigns of random programs; each of them passes without the
-fault. The faults are listed in `scripts/mutations.py`.
-
-```console
-$ scripts/mutate.py --table docs/results/mutations.md
-```
-
-has written this page on {date} at {head}.
-{caught} of {count} mutations are found. Seconds are those of the tests up to
-the failure, by the clock on a machine of two cores that did other work as well,
-without the time to build.
-
-| | area | file | what the program does wrong | test that fails | s |
-|---:|---|---|---|---|---:|
-{rows}
-## Changes that no test can find
-
-These make another text of the program, but not another program:
-
-{equal}"""
+    Path(path).write_text(format_page(results, head))
 
 
 # -- command line ------------------------------------------------------------
@@ -432,6 +417,10 @@ def parse_arguments():
                         help="check that each text occurs once in its file")
     parser.add_argument("--only", metavar="NUMBERS",
                         help="make these only, such as 3,7-9")
+    parser.add_argument("--random", metavar="NUMBER", type=int,
+                        help="make so many that are drawn at random")
+    parser.add_argument("--seed", type=int, default=1,
+                        help="what --random draws from (default: 1)")
     parser.add_argument("--again", action="store_true",
                         help="also make those whose result is known")
     parser.add_argument("--table", metavar="FILE",
@@ -451,30 +440,38 @@ def main():
         return 0
     if arguments.jobs < 1:
         raise Failure(f"--jobs is {arguments.jobs}, but at least 1 is needed")
-    numbers = sorted(parse_numbers(arguments.only) if arguments.only
-                     else range(1, len(MUTATIONS) + 1))
+    mutations = MUTATIONS
+    if arguments.random:
+        mutations = draw(ROOT, arguments.random, arguments.seed)
+        print(f"{len(mutations)} mutations drawn from seed {arguments.seed}")
+    count = len(mutations)
+    numbers = parse_numbers(arguments.only, count) if arguments.only \
+        else range(1, count + 1)
+    chosen = {number: mutations[number - 1] for number in sorted(numbers)}
     if arguments.list:
-        for number in numbers:
-            mutation = MUTATIONS[number - 1]
+        for number, mutation in chosen.items():
             print(describe(number, mutation))
             print(f"    {mutation.file}: {'; '.join(mutation.tests)}")
         return 0
     folder = arguments.folder.resolve()
-    builder = Builder(folder, arguments.jobs)
+    builder = Builder(folder, arguments.jobs, [*MUTATIONS, *mutations])
     sources = copy_sources(builder.tree)
     results = Results(folder / "results.json", sources)
     if arguments.again:
-        results.forget(MUTATIONS[number - 1] for number in numbers)
-    run(numbers, builder, Tester(builder), results)
+        results.forget(chosen.values())
+    run(chosen, builder, Tester(builder), results, bool(arguments.random))
     if arguments.table:
         write_table(arguments.table, results)
-    survivors = [number for number in numbers
-                 if results.get(MUTATIONS[number - 1])["failed"] is None]
+    failed = {number: results.get(mutation)["failed"]
+              for number, mutation in chosen.items()}
+    if found := list(failed.values()).count(COMPILER):
+        print(f"{found} of {len(chosen)} do not compile")
+    survivors = [number for number in chosen if failed[number] is None]
     if survivors:
-        print(f"no test fails for {len(survivors)} of {len(numbers)}: "
+        print(f"no test fails for {len(survivors)} of {len(chosen)}: "
               f"{', '.join(map(str, survivors))}", file=sys.stderr)
         return 1
-    print(f"a test fails for each of {len(numbers)} mutations")
+    print(f"a test fails for each of {len(chosen)} mutations")
     return 0
 
 

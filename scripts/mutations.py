@@ -428,3 +428,6 @@ EQUIVALENT = [
      "the bound of the first bucket's copy-in is set, which nothing reads, "
      "since no operation of the program before merging becomes a copy-in"),
 ]
+
+#: What `mutate.py --random` has shown, for the page.
+RANDOM = ""
