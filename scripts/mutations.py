@@ -152,6 +152,21 @@ MUTATIONS = [
         "behind[wait == noNode ? node : node];",
         "what depends on a wait counts as independent of the collective",
         ("unit Schedule ExposureReasons*",)),
+    Mutation(
+        "lib/Schedule/Step/StepScheduler.cpp",
+        "if (!memory || !timeline) {", "if (!memory || timeline) {",
+        "no step takes what is constructed for a look-ahead",
+        ("unit Schedule StepScheduler.IsAsShort*",)),
+    Mutation(
+        "lib/Schedule/Cyclic/Period.cpp",
+        "endOfPeriod(lastPeriod - 1);", "endOfPeriod(lastPeriod - 2);",
+        "with contention, the period begins with the one before",
+        ("unit Schedule Period*",)),
+    Mutation(
+        "lib/Schedule/Implementations/Implementations.cpp",
+        "wholePpm = 1'000'000;", "wholePpm = 1'000'1;",
+        "prices of implementations are shares of another whole",
+        ("unit Schedule Implementations.*",)),
     # Schedule: merging and splitting.
     Mutation(
         "lib/Schedule/Bucketing/BucketKeys.cpp",
@@ -364,6 +379,11 @@ MUTATIONS = [
         "            for reader in reads.pop(key, ()):\n"
         "                found.add(node, reader)\n", "",
         "a write does not stay behind the reads before it",
+        ("pytest test_apply_dependences.py",)),
+    Mutation(
+        "python/commsched/torch/rewriting/dependences.py",
+        "        if is_start(node) or (\n", "        if is_start(node) and (\n",
+        "communication crosses a collective of which nothing is known",
         ("pytest test_apply_dependences.py",)),
     Mutation(
         "python/commsched/torch/rewriting/dependences.py",

@@ -91,6 +91,17 @@ def kernel_of_triton(b, x, y):
     return first, b.add("second", aten.sin, (x,), b.like(x))
 
 
+def of_nothing_known(b, x, y):
+    """No communication crosses a collective of which nothing is known."""
+    first = b.add("first", c10d.all_reduce, (x, "sum", "g"), b.like(x))
+    done = b.add("done", c10d.wait_tensor, (first,), b.like(x))
+    fence = b.add("fence", torch.ops.symm_mem.one_shot_all_reduce,
+                  (x, "sum", "g"), b.like(x))
+    second = b.add("second", c10d.all_reduce, (y, "sum", "g"), b.like(y))
+    last = b.add("last", c10d.wait_tensor, (second,), b.like(y))
+    return done, fence, last
+
+
 @pytest.mark.parametrize(
     "body, expected",
     [
@@ -103,6 +114,8 @@ def kernel_of_triton(b, x, y):
         (in_place, {"start": ["before"]}),
         (list_of_tensors, {"write": ["first"], "second": ["write"]}),
         (kernel_of_triton, {"kernel": ["first"], "second": ["kernel"]}),
+        (of_nothing_known, {"fence": ["done", "first"], "second": ["fence"],
+                            "last": ["fence"]}),
     ],
 )
 def test_reads_and_writes(body, expected):
