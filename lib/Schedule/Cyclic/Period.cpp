@@ -8,7 +8,7 @@
 
 #include "CommSched/Schedule/Cyclic/Period.h"
 
-#include "../Model/RunState.h"
+#include "../Model/ContendedRun.h"
 #include "BufferUses.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 
@@ -24,40 +24,19 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
-/// Runs one period after another.
-class PeriodRunner {
+/// Clocks as ContendedRun: what is not slowed down.
+class UncontendedRun {
 public:
-  PeriodRunner(const CyclicProblem &problem, const CyclicOrder &schedule)
-      : body(problem.body()), schedule(schedule), clocks(body),
-        numRepetitions(std::numeric_limits<int32_t>::max()) {}
+  using Interval = Clocks::Interval;
 
-  /// Ends after so many repetitions.
-  void limitTo(int32_t count) { numRepetitions = count; }
+  explicit UncontendedRun(const Problem &body) : body(body), clocks(body) {}
 
-  /// Runs the next period. A collective in flight is waited for before the next
-  /// repetition starts it again (verify()), so that one end for each is enough.
-  void runPeriod() {
-    beginNs = clocks.nowNs();
-    for (NodeId node : schedule.order)
-      if (exists(node))
-        clocks.issue(node);
-    ++period;
+  Interval issue(NodeId node) { return clocks.issue(node); }
+  int64_t nowNs() const { return clocks.nowNs(); }
+  Interval intervalOf(NodeId collective) const {
+    int64_t endNs = clocks.endNs(collective);
+    return {endNs - body.costNs(collective), endNs, 0};
   }
-
-  /// The same; fills `timeline`, whose arrays have their sizes.
-  void runPeriod(Timeline &timeline) {
-    beginNs = clocks.nowNs();
-    for (NodeId node : schedule.order) {
-      Clocks::Interval interval = clocks.issue(node);
-      timeline.beginNs[node] = interval.beginNs - beginNs;
-      timeline.endNs[node] = interval.endNs - beginNs;
-      timeline.exposedNs[node] = interval.exposedNs;
-      if (NodeId start = body.startOf(node); start != noNode)
-        timeline.exposedNs[start] = interval.exposedNs;
-    }
-    ++period;
-  }
-
   /// How long each stream holds up the compute stream at most, from now on.
   /// That decides it for each collective in flight, too: what its stream runs
   /// behind one that has not ended follows without a gap, in a fixed order.
@@ -68,32 +47,86 @@ public:
     return state;
   }
 
-  /// When the last period began.
-  int64_t lastBeginNs() const { return beginNs; }
-  int64_t nowNs() const { return clocks.nowNs(); }
-  int64_t stepNs() const { return clocks.stepNs(); }
+private:
+  const Problem &body;
+  Clocks clocks;
+};
+
+/// Runs one period after another. A collective in flight is waited for before
+/// the next repetition starts it again (verify()), so that a `Run` needs one
+/// place for each.
+template <typename Run> class PeriodRunner {
+public:
+  PeriodRunner(const CyclicProblem &problem, const CyclicOrder &schedule,
+               Run run)
+      : body(problem.body()), schedule(schedule), run(std::move(run)),
+        numRepetitions(std::numeric_limits<int32_t>::max()) {}
+
+  /// Ends after so many repetitions.
+  void limitTo(int32_t count) { numRepetitions = count; }
+
+  /// Runs the next period.
+  void runPeriod() {
+    begin();
+    for (NodeId node : schedule.order)
+      if (exists(node))
+        run.issue(node);
+    ++period;
+  }
+
+  /// The same; fills `timeline`, whose arrays have their sizes. What was in
+  /// flight at the beginning has the times of the period before.
+  void runPeriod(Timeline &timeline) {
+    begin();
+    auto record = [&](NodeId node, Clocks::Interval interval, int64_t fromNs,
+                      int64_t exposedNs) {
+      timeline.beginNs[node] = interval.beginNs - fromNs;
+      timeline.endNs[node] = interval.endNs - fromNs;
+      timeline.exposedNs[node] = exposedNs;
+      timeline.stepNs = std::max(timeline.stepNs, timeline.endNs[node]);
+    };
+    for (NodeId node : schedule.order) {
+      Clocks::Interval interval = run.issue(node);
+      if (body.kind(node) != NodeKind::Start)
+        record(node, interval, beginNs, interval.exposedNs);
+      if (NodeId start = body.startOf(node); start != noNode) {
+        bool isOfLast = schedule.stages[start] != schedule.stages[node];
+        record(start, run.intervalOf(start), isOfLast ? lastBeginNs : beginNs,
+               interval.exposedNs);
+      }
+      if (body.kind(node) == NodeKind::Compute)
+        timeline.slowdownNs +=
+            interval.endNs - interval.beginNs - body.costNs(node);
+    }
+    ++period;
+  }
+
+  std::vector<int64_t> state() const { return run.state(); }
+  int64_t nowNs() const { return run.nowNs(); }
 
 private:
+  void begin() { lastBeginNs = std::exchange(beginNs, run.nowNs()); }
   bool exists(NodeId node) const {
     int32_t repetition = period - schedule.stages[node];
-    // Of the collectives before the first period, the end is 0.
     return repetition >= 0 && repetition < numRepetitions;
   }
 
   const Problem &body;
   const CyclicOrder &schedule;
-  Clocks clocks;
+  Run run;
   int32_t numRepetitions;
   int32_t period = 0;
+  /// When the period and the one before it began.
   int64_t beginNs = 0;
+  int64_t lastBeginNs = 0;
 };
 
 } // namespace
 
-/// The number of periods after which no further one is run.
-static int32_t getMaxPeriods(NodeId numNodes) {
+/// The number of periods after which no further one is run, for `effort`
+/// operations.
+static int32_t getMaxPeriods(NodeId numNodes, int64_t effort) {
   constexpr int32_t fewPeriods = 64;
-  constexpr int64_t effort = 1 << 26;
   return static_cast<int32_t>(std::clamp<int64_t>(
       effort / (numNodes + 1), fewPeriods, CyclicProblem::maxRepetitions / 2));
 }
@@ -113,14 +146,13 @@ static int64_t divideCeil(int64_t value, int64_t by) {
   return value / by + (value % by > 0);
 }
 
-static PeriodTimeline simulateUncontended(const CyclicProblem &problem,
-                                          const CyclicOrder &schedule) {
-  PeriodRunner runner(problem, schedule);
+template <typename Run>
+static PeriodTimeline findPeriod(const CyclicProblem &problem,
+                                 const CyclicOrder &schedule, Run run,
+                                 int32_t maxPeriods) {
+  PeriodRunner<Run> runner(problem, schedule, std::move(run));
   std::vector<int64_t> state;
-  int32_t maxPeriods = getMaxPeriods(problem.body().numNodes());
   int64_t halfNs = 0;
-  PeriodTimeline result;
-  result.steady = makeTimeline(problem.body());
   bool isSteady = false;
   for (int32_t period = 0; period < maxPeriods && !isSteady; ++period) {
     if (period == maxPeriods / 2)
@@ -131,52 +163,37 @@ static PeriodTimeline simulateUncontended(const CyclicProblem &problem,
     isSteady = period >= schedule.depth() && next == state;
     state = std::move(next);
   }
-  int64_t meanNs =
-      divideCeil(runner.nowNs() - halfNs, maxPeriods - maxPeriods / 2);
+  int64_t beginNs = runner.nowNs();
+  int64_t meanNs = divideCeil(beginNs - halfNs, maxPeriods - maxPeriods / 2);
+  PeriodTimeline result;
+  result.steady = makeTimeline(problem.body());
   runner.runPeriod(result.steady);
-  result.periodNs = isSteady ? runner.nowNs() - runner.lastBeginNs() : meanNs;
-  result.steady.stepNs = runner.stepNs() - runner.lastBeginNs();
+  result.periodNs = isSteady ? runner.nowNs() - beginNs : meanNs;
   result.steady.exposedCommNs = result.periodNs - result.steady.computeNs;
   return result;
 }
 
-/// The last of several unrolled repetitions that are not the last to end.
+static PeriodTimeline simulateUncontended(const CyclicProblem &problem,
+                                          const CyclicOrder &schedule) {
+  constexpr int64_t effort = 1 << 26;
+  const Problem &body = problem.body();
+  return findPeriod(problem, schedule, UncontendedRun(body),
+                    getMaxPeriods(body.numNodes(), effort));
+}
+
 static Result<PeriodTimeline> simulateContended(const CyclicProblem &problem,
                                                 const CyclicOrder &schedule,
                                                 const Contention &contention) {
-  constexpr int32_t numSteady = 6;
-  int32_t depth = schedule.depth();
-  int32_t count = numSteady + 2 * depth;
-  Problem unrolled = unroll(problem, count);
-  Result<Timeline> run =
-      simulate(unrolled, unroll(schedule, count), contention);
-  if (!run)
-    return Error{run.error()};
-  // Where the compute stream ends the periods that run all stages.
-  NodeId numNodes = problem.body().numNodes();
-  NodeId last = schedule.order.back();
-  auto endOfPeriod = [&](int32_t period) {
-    int32_t repetition = period - schedule.stages[last];
-    NodeId node = repetition * numNodes + last;
-    return problem.body().kind(last) == NodeKind::Start ? run->beginNs[node]
-                                                        : run->endNs[node];
-  };
-  int32_t lastPeriod = count - 1;
-  int64_t beginNs = endOfPeriod(lastPeriod - 1);
-  PeriodTimeline result;
-  result.steady = makeTimeline(problem.body());
-  result.periodNs = divideCeil(
-      endOfPeriod(lastPeriod) - endOfPeriod(lastPeriod - numSteady), numSteady);
-  for (NodeId node = 0; node < numNodes; ++node) {
-    NodeId copy = (lastPeriod - schedule.stages[node]) * numNodes + node;
-    result.steady.beginNs[node] = run->beginNs[copy] - beginNs;
-    result.steady.endNs[node] = run->endNs[copy] - beginNs;
-    result.steady.exposedNs[node] = run->exposedNs[copy];
-    result.steady.stepNs =
-        std::max(result.steady.stepNs, result.steady.endNs[node]);
-  }
-  result.steady.exposedCommNs = result.periodNs - result.steady.computeNs;
-  return result;
+  constexpr int64_t effort = 1 << 22;
+  const Problem &body = problem.body();
+  int32_t maxPeriods = getMaxPeriods(body.numNodes(), effort);
+  if (Status status = check(contention, body); !status)
+    return status;
+  if (Status status = checkContendedTimes(body, contention, maxPeriods + 1);
+      !status)
+    return status;
+  return findPeriod(problem, schedule, ContendedRun(body, contention),
+                    maxPeriods);
 }
 
 Result<PeriodTimeline> schedule::simulatePeriod(const CyclicProblem &problem,
@@ -184,20 +201,19 @@ Result<PeriodTimeline> schedule::simulatePeriod(const CyclicProblem &problem,
                                                 const Contention &contention) {
   if (Status status = problem.check(); !status)
     return status;
-  if (contention.isNone() || schedule.order.empty())
+  if (contention.isNone())
     return simulateUncontended(problem, schedule);
-  if (Status status = check(contention, problem.body()); !status)
-    return status;
   return simulateContended(problem, schedule, contention);
 }
 
 int64_t schedule::simulateRun(const CyclicProblem &problem,
                               const CyclicOrder &schedule, int32_t count) {
-  PeriodRunner runner(problem, schedule);
+  PeriodRunner runner(problem, schedule, UncontendedRun(problem.body()));
   runner.limitTo(count);
   for (int32_t period = 0; period < count + schedule.depth() - 1; ++period)
     runner.runPeriod();
-  return runner.stepNs();
+  // All collectives have been waited for.
+  return runner.nowNs();
 }
 
 int64_t schedule::computeRunNs(const CyclicProblem &problem,
@@ -234,13 +250,63 @@ schedule::simulatePeriodMemory(const CyclicProblem &problem,
   return {begin, begin + schedule.order.size()};
 }
 
-int64_t schedule::computeRunPeak(const CyclicProblem &problem,
-                                 const CyclicOrder &schedule) {
+std::vector<BufferId> schedule::findLiveInPeriod(const CyclicProblem &problem,
+                                                 const CyclicOrder &schedule,
+                                                 int32_t position) {
+  const Problem &body = problem.body();
+  std::vector<int32_t> positions(body.numNodes());
+  for (size_t i = 0; i < schedule.order.size(); ++i)
+    positions[schedule.order[i]] = static_cast<int32_t>(i);
+  BufferUses uses(problem);
+  std::vector<BufferId> live;
+  for (BufferId id = 0; id < body.numBuffers(); ++id) {
+    NodeId producer = body.buffer(id).producer;
+    if (producer == noNode) {
+      live.push_back(id);
+      continue;
+    }
+    // In periods after the one that makes it, and positions in these.
+    std::pair<int32_t, int32_t> last = {0, positions[producer]};
+    for (const BufferUse &use : uses[id])
+      last = std::max(last, {use.distance + schedule.stages[use.node] -
+                                 schedule.stages[producer],
+                             positions[use.node]});
+    for (int32_t age = position < positions[producer];
+         std::pair(age, position) <= last; ++age)
+      live.push_back(id);
+  }
+  return live;
+}
+
+/// So many repetitions have all that any number of them has at a time.
+static int32_t countRepetitions(const CyclicProblem &problem,
+                                const CyclicOrder &schedule) {
   int32_t farthest = 1;
   for (const CarriedUse &use : problem.carriedUses())
     farthest = std::max(farthest, use.distance);
-  int32_t count = schedule.depth() + farthest + 1;
+  return schedule.depth() + farthest + 1;
+}
+
+int64_t schedule::computeRunPeak(const CyclicProblem &problem,
+                                 const CyclicOrder &schedule) {
+  int32_t count = countRepetitions(problem, schedule);
   Result<MemoryTimeline> memory =
       simulateMemory(unroll(problem, count), unroll(schedule, count));
   return memory ? memory->peakBytes : 0;
+}
+
+Result<ReservedMemory>
+schedule::replayRun(const CyclicProblem &problem, const CyclicOrder &schedule,
+                    const std::vector<int64_t> &otherBytes,
+                    const Contention &contention, SegmentKind kind) {
+  int32_t count = countRepetitions(problem, schedule);
+  Problem run = unroll(problem, count);
+  for (int64_t bytes : otherBytes)
+    run.addBuffer(bytes, noNode, /*freed=*/false);
+  run.finalize();
+  Order order = unroll(schedule, count);
+  Result<Timeline> timeline = simulate(run, order, contention);
+  if (!timeline)
+    return Error{timeline.error()};
+  return replayAllocations(run, order, *timeline, kind);
 }

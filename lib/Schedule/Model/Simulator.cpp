@@ -9,12 +9,10 @@
 #include "CommSched/Schedule/Model/Simulator.h"
 
 #include "CommSched/Schedule/Model/Verify.h"
-#include "RunState.h"
+#include "ContendedRun.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
-#include <queue>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -62,84 +60,6 @@ Result<Timeline> schedule::simulate(const Problem &problem,
 // Shared links
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Wide enough for any time in fractions of a nanosecond, times any number of
-/// streams.
-__extension__ using WideTime = unsigned __int128;
-
-/// The time of an event that does not come.
-inline constexpr int64_t neverNs = std::numeric_limits<int64_t>::max();
-
-/// One link. Times do not decrease from call to call.
-class SharedLink {
-public:
-  /// The parts of a nanosecond in which the clock counts: divisible by all
-  /// numbers up to 16.
-  static constexpr int64_t partsPerNs = 720'720;
-
-  /// O(log collectives).
-  void begin(NodeId collective, int64_t costNs, int64_t nowNs);
-  /// Ends the collective that nextEndNs() is about, which is now. Of several
-  /// the one with the lowest index. O(log collectives).
-  NodeId end(int64_t nowNs);
-  /// When a collective ends next if none begins before: the first nanosecond
-  /// at which it has made all of its progress. neverNs if there is none.
-  int64_t nextEndNs() const;
-
-private:
-  struct InFlight {
-    /// By the clock of the link.
-    WideTime end;
-    NodeId collective;
-    bool operator>(const InFlight &other) const {
-      return end != other.end ? end > other.end : collective > other.collective;
-    }
-  };
-
-  void setClock(int64_t nowNs);
-
-  std::priority_queue<InFlight, std::vector<InFlight>, std::greater<>> inFlight;
-  WideTime clock = 0;
-  /// When the clock was last set.
-  int64_t clockSetNs = 0;
-};
-
-/// All links, and which of them has the next end.
-class SharedLinks {
-public:
-  /// `linkOf`: by stream its link, any number from 0 on, or -1 for one of its
-  /// own. Empty: all have their own. O(streams * log streams).
-  SharedLinks(StreamId numStreams, const std::vector<int32_t> &linkOf);
-
-  /// O(log events).
-  void begin(StreamId stream, NodeId collective, int64_t costNs, int64_t nowNs);
-  /// When a collective ends next if none begins before, or neverNs. O(1), and
-  /// O(log events) once for each begin and end.
-  int64_t nextEndNs();
-  /// Ends it: sets `nowNs` to nextEndNs(), which is not neverNs, and returns
-  /// the collective. O(log events).
-  NodeId end(int64_t &nowNs);
-
-private:
-  /// When a link was about to have its next end. Out of date if the link says
-  /// otherwise now.
-  struct Event {
-    int64_t timeNs;
-    int32_t link;
-    bool operator>(const Event &other) const {
-      return timeNs != other.timeNs ? timeNs > other.timeNs : link > other.link;
-    }
-  };
-
-  std::vector<SharedLink> links;
-  /// By stream: an index of `links`.
-  std::vector<int32_t> linkIndices;
-  std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
-};
-
-} // namespace
-
 void SharedLink::setClock(int64_t nowNs) {
   if (!inFlight.empty())
     clock += static_cast<WideTime>(nowNs - clockSetNs) * partsPerNs /
@@ -147,10 +67,11 @@ void SharedLink::setClock(int64_t nowNs) {
   clockSetNs = nowNs;
 }
 
-void SharedLink::begin(NodeId collective, int64_t costNs, int64_t nowNs) {
+WideTime SharedLink::begin(NodeId collective, int64_t costNs, int64_t nowNs) {
   setClock(nowNs);
-  inFlight.push(
-      {clock + static_cast<WideTime>(costNs) * partsPerNs, collective});
+  WideTime end = clock + static_cast<WideTime>(costNs) * partsPerNs;
+  inFlight.push({end, collective});
+  return end;
 }
 
 NodeId SharedLink::end(int64_t nowNs) {
@@ -188,11 +109,12 @@ SharedLinks::SharedLinks(StreamId numStreams,
   links.resize(numLinks);
 }
 
-void SharedLinks::begin(StreamId stream, NodeId collective, int64_t costNs,
-                        int64_t nowNs) {
+WideTime SharedLinks::begin(StreamId stream, NodeId collective, int64_t costNs,
+                            int64_t nowNs) {
   int32_t link = linkIndices[stream];
-  links[link].begin(collective, costNs, nowNs);
+  WideTime end = links[link].begin(collective, costNs, nowNs);
   events.push({links[link].nextEndNs(), link});
+  return end;
 }
 
 int64_t SharedLinks::nextEndNs() {
@@ -226,94 +148,6 @@ constexpr int64_t millionths = 1'000'000;
 WideTime divideUp(WideTime dividend, WideTime divisor) {
   return (dividend + divisor - 1) / divisor;
 }
-
-/// The speed of computation beside the collectives in flight.
-class ComputeSpeed {
-public:
-  /// O(streams * log streams).
-  ComputeSpeed(StreamId numStreams, const std::vector<int64_t> &slowdownPpm);
-
-  /// A collective of the stream begins or ends. O(1) and O(log slowdowns).
-  void begin(StreamId stream);
-  void end(StreamId stream);
-  /// The present speed, in parts of a nanosecond of cost for each nanosecond.
-  /// O(1), and O(log slowdowns) once for each begin.
-  int64_t get();
-  /// The number of these parts in a nanosecond of cost: the speed if nothing
-  /// slows computation down.
-  int64_t full() const { return partsPerNs; }
-
-private:
-  static constexpr int64_t maxPartsPerNs = int64_t(1) << 62;
-  /// The level of streams that slow nothing down.
-  static constexpr int32_t noLevel = -1;
-
-  struct Level {
-    int64_t speed;
-    int32_t numInFlight;
-    bool isQueued;
-  };
-
-  /// The different slowdowns, ascending.
-  std::vector<Level> levels;
-  /// By stream: an index of `levels`, or noLevel.
-  std::vector<int32_t> levelOf;
-  /// Those of which collectives are in flight, and some of which none are any
-  /// more.
-  std::priority_queue<int32_t> queue;
-  int64_t partsPerNs = 1;
-};
-
-/// Runs the operations of an order, and between them the ends of collectives,
-/// at which others begin. What ends at the instant of an operation may come
-/// after it: no progress is made at an instant.
-class ContendedSimulator {
-public:
-  ContendedSimulator(const Problem &problem, const Contention &contention);
-
-  /// `order` has each wait after its start.
-  Timeline run(const Order &order);
-
-private:
-  /// A stream, whose collectives are issued, begin and end in one order.
-  struct Stream {
-    /// Those that were issued and have not ended, linked by `behind`.
-    NodeId first = noNode;
-    NodeId last = noNode;
-    /// How many of the streams exclusive with this one have nothing left that
-    /// was issued before `first`.
-    size_t numPassed = 0;
-    /// The streams whose first collective waits for the first of this one.
-    std::vector<StreamId> waiting;
-  };
-
-  void compute(NodeId node);
-  void issue(NodeId collective);
-  /// Begins the first collective of the stream if nothing is in its way, and
-  /// else lets it wait for one that is.
-  void beginFirst(StreamId id);
-  /// Goes on to when the next collective ends, and ends it.
-  void passEnd();
-  /// Goes on until `collective` has ended.
-  void passEndOf(NodeId collective) {
-    while (timeline.endNs[collective] == neverNs)
-      passEnd();
-  }
-
-  const Problem &problem;
-  /// By stream: those that are exclusive with it.
-  Csr<StreamId> exclusive;
-  SharedLinks links;
-  ComputeSpeed speed;
-
-  Timeline timeline;
-  int64_t nowNs = 0;
-  std::vector<Stream> streams;
-  /// By collective: its place among all, and the one behind it on its stream.
-  std::vector<int32_t> issued;
-  std::vector<NodeId> behind;
-  int32_t numIssued = 0;
-};
 
 } // namespace
 
@@ -376,11 +210,11 @@ int64_t ComputeSpeed::get() {
   return partsPerNs;
 }
 
-ContendedSimulator::ContendedSimulator(const Problem &problem,
-                                       const Contention &contention)
+ContendedRun::ContendedRun(const Problem &problem, const Contention &contention)
     : problem(problem), links(problem.numStreams(), contention.links),
       speed(problem.numStreams(), contention.slowdownPpm),
       streams(problem.numStreams()), issued(problem.numNodes()),
+      beginsNs(problem.numNodes()), endsNs(problem.numNodes(), neverNs),
       behind(problem.numNodes(), noNode) {
   // Each pair is one in both directions.
   const auto &pairs = contention.exclusive;
@@ -394,10 +228,12 @@ ContendedSimulator::ContendedSimulator(const Problem &problem,
       });
 }
 
-void ContendedSimulator::issue(NodeId collective) {
+void ContendedRun::issueCollective(NodeId collective) {
   StreamId id = problem.stream(collective);
   Stream &stream = streams[id];
   issued[collective] = numIssued++;
+  endsNs[collective] = neverNs;
+  behind[collective] = noNode;
   if (stream.first == noNode) {
     stream.first = stream.last = collective;
     beginFirst(id);
@@ -406,7 +242,7 @@ void ContendedSimulator::issue(NodeId collective) {
   }
 }
 
-void ContendedSimulator::beginFirst(StreamId id) {
+void ContendedRun::beginFirst(StreamId id) {
   Stream &stream = streams[id];
   ArrayView<StreamId> others = exclusive[id];
   for (; stream.numPassed < others.size(); ++stream.numPassed) {
@@ -416,18 +252,21 @@ void ContendedSimulator::beginFirst(StreamId id) {
       return;
     }
   }
-  timeline.beginNs[stream.first] = nowNs;
+  beginsNs[stream.first] = timeNs;
   speed.begin(id);
-  links.begin(id, stream.first, problem.costNs(stream.first), nowNs);
+  stream.linkEnd =
+      links.begin(id, stream.first, problem.costNs(stream.first), timeNs);
+  stream.hasBegun = true;
 }
 
-void ContendedSimulator::passEnd() {
-  NodeId collective = links.end(nowNs);
-  timeline.endNs[collective] = nowNs;
+void ContendedRun::passEnd() {
+  NodeId collective = links.end(timeNs);
+  endsNs[collective] = timeNs;
   StreamId id = problem.stream(collective);
   speed.end(id);
   Stream &stream = streams[id];
   stream.first = behind[collective];
+  stream.hasBegun = false;
   stream.numPassed = 0;
   if (stream.first != noNode)
     beginFirst(id);
@@ -435,61 +274,96 @@ void ContendedSimulator::passEnd() {
     beginFirst(waiting);
 }
 
-void ContendedSimulator::compute(NodeId node) {
+void ContendedRun::compute(NodeId node) {
   WideTime left = static_cast<WideTime>(speed.full()) *
                   static_cast<WideTime>(problem.costNs(node));
-  const int64_t beginNs = nowNs;
   while (true) {
     auto partsPerNs = static_cast<WideTime>(speed.get());
-    int64_t endNs = nowNs + static_cast<int64_t>(divideUp(left, partsPerNs));
+    int64_t endNs = timeNs + static_cast<int64_t>(divideUp(left, partsPerNs));
     int64_t nextNs = links.nextEndNs();
     if (endNs <= nextNs) {
-      nowNs = endNs;
+      timeNs = endNs;
       break;
     }
-    left -= partsPerNs * static_cast<WideTime>(nextNs - nowNs);
+    left -= partsPerNs * static_cast<WideTime>(nextNs - timeNs);
     passEnd();
   }
-  timeline.computeNs += problem.costNs(node);
-  timeline.slowdownNs += nowNs - beginNs - problem.costNs(node);
 }
 
-Timeline ContendedSimulator::run(const Order &order) {
+ContendedRun::Interval ContendedRun::issue(NodeId node) {
+  int64_t reachedNs = timeNs;
+  switch (problem.kind(node)) {
+  case NodeKind::Compute:
+    compute(node);
+    return {reachedNs, timeNs, 0};
+  case NodeKind::Start:
+    issueCollective(node);
+    break;
+  case NodeKind::Wait:
+    passEndOf(problem.startOf(node));
+    return {reachedNs, timeNs, timeNs - reachedNs};
+  case NodeKind::Blocking:
+    issueCollective(node);
+    passEndOf(node);
+    return {beginsNs[node], timeNs, timeNs - reachedNs};
+  }
+  return {reachedNs, reachedNs, 0};
+}
+
+std::vector<int64_t> ContendedRun::state() const {
+  std::vector<NodeId> pending;
+  for (const Stream &stream : streams)
+    for (NodeId node = stream.first; node != noNode; node = behind[node])
+      pending.push_back(node);
+  std::sort(pending.begin(), pending.end(),
+            [&](NodeId a, NodeId b) { return issued[a] < issued[b]; });
+  std::vector<int64_t> state;
+  for (NodeId node : pending) {
+    state.push_back(node);
+    StreamId id = problem.stream(node);
+    const Stream &stream = streams[id];
+    if (stream.first != node || !stream.hasBegun)
+      continue;
+    const SharedLink &link = links.linkOf(id);
+    // Both may be past: what ends now is not ended yet.
+    WideTime left = stream.linkEnd - link.time();
+    state.push_back(static_cast<int64_t>(left >> 64));
+    state.push_back(static_cast<int64_t>(left));
+    state.push_back(timeNs - link.setNs());
+  }
+  return state;
+}
+
+/// Issues the operations in `order`, which has each wait after its start.
+static Timeline runContended(const Problem &problem, const Order &order,
+                             const Contention &contention) {
+  ContendedRun run(problem, contention);
+  Timeline timeline;
   timeline.beginNs.resize(order.size());
-  timeline.endNs.resize(order.size(), neverNs);
+  timeline.endNs.resize(order.size());
   timeline.exposedNs.resize(order.size());
+  auto record = [&](NodeId node, const Clocks::Interval &interval,
+                    int64_t exposedNs) {
+    timeline.beginNs[node] = interval.beginNs;
+    timeline.endNs[node] = interval.endNs;
+    timeline.exposedNs[node] = exposedNs;
+  };
   for (NodeId node : order) {
-    int64_t reachedNs = nowNs;
-    switch (problem.kind(node)) {
-    case NodeKind::Compute:
-      compute(node);
-      timeline.beginNs[node] = reachedNs;
-      timeline.endNs[node] = nowNs;
-      break;
-    case NodeKind::Start:
-      issue(node);
-      timeline.commNs += problem.costNs(node);
-      break;
-    case NodeKind::Wait: {
-      NodeId start = problem.startOf(node);
-      passEndOf(start);
-      timeline.beginNs[node] = reachedNs;
-      timeline.endNs[node] = nowNs;
-      timeline.exposedNs[node] = timeline.exposedNs[start] = nowNs - reachedNs;
-      break;
-    }
-    case NodeKind::Blocking:
-      issue(node);
-      passEndOf(node);
-      timeline.exposedNs[node] = nowNs - reachedNs;
-      timeline.commNs += problem.costNs(node);
-      break;
-    }
+    Clocks::Interval interval = run.issue(node);
+    record(node, interval, interval.exposedNs);
+    // Only now it is known when it ended.
+    if (NodeId start = problem.startOf(node); start != noNode)
+      record(start, run.intervalOf(start), interval.exposedNs);
+    (problem.isCollective(node) ? timeline.commNs : timeline.computeNs) +=
+        problem.costNs(node);
+    if (problem.kind(node) == NodeKind::Compute)
+      timeline.slowdownNs +=
+          interval.endNs - interval.beginNs - problem.costNs(node);
   }
   // Every start has been waited for, so the other streams are idle too.
-  timeline.stepNs = nowNs;
+  timeline.stepNs = run.nowNs();
   timeline.exposedCommNs = timeline.stepNs - timeline.computeNs;
-  return std::move(timeline);
+  return timeline;
 }
 
 int64_t Contention::maxSlowdown() const {
@@ -530,22 +404,28 @@ Status schedule::check(const Contention &contention, const Problem &problem) {
   return Status::success();
 }
 
-/// Whether no time can leave 64 bits. Whenever the compute stream waits, some
-/// link is at work; and what links lose to rounding is a few nanoseconds for
-/// each begin and each end.
-static bool fitsAtAll(const Problem &problem, int64_t slowdownPpm) {
+// Whenever the compute stream waits, some link is at work; and what links lose
+// to rounding is a few nanoseconds for each begin and each end.
+Status schedule::checkContendedTimes(const Problem &problem,
+                                     const Contention &contention,
+                                     int64_t count) {
   constexpr WideTime maxRoundingNs = 8;
+  int64_t slowdownPpm = contention.maxSlowdown();
   // Speeds are rounded by less than a millionth of the largest slowdown.
-  if (slowdownPpm > 0)
-    ++slowdownPpm;
+  auto roundedPpm = static_cast<WideTime>(slowdownPpm + (slowdownPpm > 0));
   WideTime ns = 0;
   for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    ns += static_cast<WideTime>(problem.costNs(node)) + maxRoundingNs;
+    auto costNs = static_cast<WideTime>(problem.costNs(node));
+    ns += costNs + maxRoundingNs;
     if (problem.kind(node) == NodeKind::Compute)
-      ns += static_cast<WideTime>(problem.costNs(node)) *
-            static_cast<WideTime>(slowdownPpm) / millionths;
+      ns += costNs * roundedPpm / millionths;
   }
-  return ns < static_cast<WideTime>(neverNs);
+  if (ns * static_cast<WideTime>(count) < static_cast<WideTime>(neverNs))
+    return Status::success();
+  return Error{
+      "the costs, with computation slowed down by " +
+      std::to_string(slowdownPpm) + " millionths, do not fit 64 bits" +
+      (count > 1 ? " in " + std::to_string(count) + " repetitions" : "")};
 }
 
 Result<Timeline> schedule::simulate(const Problem &problem, const Order &order,
@@ -555,19 +435,20 @@ Result<Timeline> schedule::simulate(const Problem &problem, const Order &order,
     return plain;
   if (Status status = check(contention, problem); !status)
     return status;
-  if (!fitsAtAll(problem, contention.maxSlowdown()))
-    return Error{"the costs, with computation slowed down by " +
-                 std::to_string(contention.maxSlowdown()) +
-                 " millionths, do not fit 64 bits"};
-  return ContendedSimulator(problem, contention).run(order);
+  if (Status status = checkContendedTimes(problem, contention, /*count=*/1);
+      !status)
+    return status;
+  return runContended(problem, order, contention);
 }
 
 int64_t schedule::computeStepNs(const Problem &problem, const Order &order,
                                 const Contention &contention) {
-  if (!contention.isNone())
-    return ContendedSimulator(problem, contention).run(order).stepNs;
-  Clocks clocks(problem);
-  for (NodeId node : order)
-    clocks.issue(node);
-  return clocks.stepNs();
+  auto runAll = [&](auto run) {
+    for (NodeId node : order)
+      run.issue(node);
+    // Every start has been waited for, so the other streams are idle too.
+    return run.nowNs();
+  };
+  return contention.isNone() ? runAll(Clocks(problem))
+                             : runAll(ContendedRun(problem, contention));
 }

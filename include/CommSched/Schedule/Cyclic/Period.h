@@ -15,6 +15,7 @@
 #ifndef COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H
 #define COMMSCHED_SCHEDULE_CYCLIC_PERIOD_H
 
+#include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "CommSched/Schedule/Cyclic/CyclicProblem.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 
@@ -32,9 +33,11 @@ struct PeriodTimeline {
 
 /// Runs periods until two in a row leave all streams in the same state relative
 /// to each other. Where this takes more than 64 periods and 2^26 operations,
-/// the period is the mean of the second half of them: streams with nearly the
-/// same work take that long. `schedule` is legal (verify()). Error: the one of
-/// `problem` or `contention`. O(nodes * periods).
+/// 2^22 with contention, the period is the mean of the second half of them:
+/// streams with nearly the same work take that long. `schedule` is legal
+/// (verify()). Error: the one of `problem` or `contention`; the times of so
+/// many periods with contention might not fit 64 bits. O(nodes * periods), with
+/// contention times the logarithm of the nodes.
 Result<PeriodTimeline> simulatePeriod(const CyclicProblem &problem,
                                       const CyclicOrder &schedule,
                                       const Contention &contention = {});
@@ -61,11 +64,29 @@ int64_t computeRunNs(const CyclicProblem &problem, const CyclicOrder &schedule,
 std::vector<int64_t> simulatePeriodMemory(const CyclicProblem &problem,
                                           const CyclicOrder &schedule);
 
+/// The buffers of the body that are live at `position` of the period, each as
+/// often as repetitions hold one, ascending: their sizes add up to what
+/// simulatePeriodMemory() has there. `schedule` is legal. O(nodes + buffers +
+/// uses + result).
+std::vector<BufferId> findLiveInPeriod(const CyclicProblem &problem,
+                                       const CyclicOrder &schedule,
+                                       int32_t position);
+
 /// The peak of live bytes of a whole run, from the first repetition to the last
 /// of sufficiently many: the periods in which repetitions begin and end
 /// included. O(depth * (nodes + dependences + uses)).
 int64_t computeRunPeak(const CyclicProblem &problem,
                        const CyclicOrder &schedule);
+
+/// What the allocator reserves in that run, beside buffers of `otherBytes` that
+/// are there from the beginning to the end. `schedule` is legal. Error: that of
+/// simulate() or replayAllocations() for the unrolled program.
+/// O(depth * (nodes + buffers + dependences + uses) * log of these).
+Result<ReservedMemory> replayRun(const CyclicProblem &problem,
+                                 const CyclicOrder &schedule,
+                                 const std::vector<int64_t> &otherBytes,
+                                 const Contention &contention,
+                                 SegmentKind kind);
 
 /// Why a period cannot be shorter.
 enum class PeriodBoundKind : uint8_t {
