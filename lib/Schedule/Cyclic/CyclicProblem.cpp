@@ -348,6 +348,7 @@ private:
 
   Status addNodes() {
     result.reserve(schedule.order.size(), body.numDependences());
+    result.reserveStreams(body.numStreams());
     for (NodeId node : schedule.order) {
       NodeId start = body.startOf(node);
       if (start == noNode) {
