@@ -76,7 +76,7 @@ OperationReporter::addBlock(const BlockProblem &block, const Timeline &timeline,
       return failure();
     }
   }
-  return addLimits(block, names, contention, starts, place);
+  return addBlockLimits(block, names, contention, starts, place);
 }
 
 //===----------------------------------------------------------------------===//
@@ -246,31 +246,24 @@ static std::string describeSplitting(const SplitRegions &regions,
   return "it cannot be split: no product or attention divides along with it";
 }
 
-/// Fills in why collectives are exposed. More memory than the program takes is
-/// allowed if it started from that.
-LogicalResult
-OperationReporter::addLimits(const BlockProblem &block,
-                             const ReportNames &names,
-                             const schedule::Contention &contention,
-                             const Starts &starts, BlockPlace place) {
-  const Problem &problem = block.getProblem();
-  bool isNested = place.iterations > 1 || place.beginNs > 0 || current > 0;
-  ExposureOptions options;
-  options.limitBytes =
-      isNested ? 0 : getBaselinePeakBytes(function).value_or(0);
-  options.contention = contention;
+LogicalResult OperationReporter::addLimits(
+    const Problem &problem, const schedule::Order &order,
+    const ExposureOptions &options, const Starts &starts,
+    function_ref<Operation *(NodeId)> getOperation,
+    function_ref<std::string(NodeId)> getName) {
   Result<std::vector<ExposureReason>> reasons =
-      explainExposure(problem, problem.programOrder(), options);
+      explainExposure(problem, order, options);
   if (!reasons)
     return emitError(function.getLoc(), "cannot be explained: ")
            << reasons.error();
+  DenseMap<NodeId, size_t> places(starts.begin(), starts.end());
   std::optional<SplitRegions> regions;
-  auto start = starts.begin();
   for (const ExposureReason &reason : *reasons) {
-    while (start->first != reason.collective)
-      ++start;
-    CollectiveReport &collective = report.collectives[start->second];
-    Operation *op = block.getOperation(reason.collective);
+    auto place = places.find(reason.collective);
+    if (place == places.end())
+      continue;
+    CollectiveReport &collective = report.collectives[place->second];
+    Operation *op = getOperation(reason.collective);
     std::string splitting;
     if (reason.cause == schedule::ExposureCause::NothingLeft &&
         !collective.isTransfer) {
@@ -278,13 +271,30 @@ OperationReporter::addLimits(const BlockProblem &block,
         regions.emplace(*op->getBlock());
       splitting = describeSplitting(*regions, op);
     }
-    ExposureText text = describeExposure(
-        problem, reason,
-        [&](NodeId node) { return names.getOperationName(node); }, splitting,
-        collective.isTransfer);
+    ExposureText text = describeExposure(problem, reason, getName, splitting,
+                                         collective.isTransfer);
     collective.limitedBy = std::move(text.limit);
     collective.remedy = std::move(text.remedy);
     collective.numbers = text.numbers;
   }
   return success();
+}
+
+/// Fills in why collectives are exposed. More memory than the program takes is
+/// allowed if it started from that.
+LogicalResult
+OperationReporter::addBlockLimits(const BlockProblem &block,
+                                  const ReportNames &names,
+                                  const schedule::Contention &contention,
+                                  const Starts &starts, BlockPlace place) {
+  const Problem &problem = block.getProblem();
+  bool isNested = place.iterations > 1 || place.beginNs > 0 || current > 0;
+  ExposureOptions options;
+  options.limitBytes =
+      isNested ? 0 : getBaselinePeakBytes(function).value_or(0);
+  options.contention = contention;
+  return addLimits(
+      problem, problem.programOrder(), options, starts,
+      [&](NodeId node) { return block.getOperation(node); },
+      [&](NodeId node) { return names.getOperationName(node); });
 }

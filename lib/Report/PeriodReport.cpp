@@ -33,9 +33,11 @@ namespace {
 class PeriodReporter {
 public:
   PeriodReporter(const StepLoop &steps, const LoopProblem &problem,
-                 OperationCosts &costs)
-      : steps(steps), problem(problem), costs(costs),
-        cyclic(problem.getProblem()), order(problem.getProgramOrder()) {}
+                 const GroupContention &groups, OperationCosts &costs,
+                 const SimulationOptions &options)
+      : steps(steps), problem(problem), groups(groups), costs(costs),
+        options(options), cyclic(problem.getProblem()),
+        order(problem.getProgramOrder()) {}
 
   FailureOr<StepReport> report(std::optional<StepReport> known);
 
@@ -45,7 +47,14 @@ private:
   LogicalResult
   addOperations(StepReport &report, const ReportNames &names,
                 const DenseMap<Operation *, NodeId> &places) const;
-  void addMemory(StepReport &report, int64_t constantBytes) const;
+  LogicalResult addLimits(OperationReporter &reporter,
+                          OperationReporter::Starts starts,
+                          function_ref<std::string(Operation *)> getName) const;
+  LogicalResult addMemory(StepReport &report, const BlockProblem &block,
+                          const ReportNames &names) const;
+  void addPeakValues(StepReport &report, const BlockProblem &block,
+                     const ReportNames &names, int32_t position) const;
+  Value getValueOfStep(Value value) const;
 
   /// The operation of the function; null for a port.
   Operation *getOperation(NodeId node) const {
@@ -54,7 +63,9 @@ private:
 
   const StepLoop &steps;
   const LoopProblem &problem;
+  const GroupContention &groups;
   OperationCosts &costs;
+  const SimulationOptions &options;
   const CyclicProblem &cyclic;
   const CyclicOrder &order;
   PeriodTimeline period;
@@ -118,8 +129,14 @@ simulateWholeRun(func::FuncOp steady, int64_t numPeriods,
   FailureOr<BlockProblem> problem = priceBlock(*block, costs);
   if (failed(problem))
     return failure();
+  ScanningSymbolTables symbolTables;
+  FailureOr<GroupContention> groups =
+      computeContention(*problem, costs.getTarget(), symbolTables);
+  if (failed(groups))
+    return failure();
   const Problem &known = problem->getProblem();
-  Result<schedule::Timeline> timeline = simulate(known, known.programOrder());
+  Result<schedule::Timeline> timeline =
+      simulate(known, known.programOrder(), groups->contention);
   if (!timeline)
     return emitError(steady.getLoc(), "cannot be simulated: ")
            << timeline.error();
@@ -153,55 +170,187 @@ LogicalResult PeriodReporter::addOperations(
   const Problem &body = cyclic.body();
   func::FuncOp step = steps.getStep();
   OperationReporter reporter(report, step, costs);
+  OperationReporter::Starts starts;
   for (NodeId node : order.order) {
     Operation *op = getOperation(node);
     if (!op)
       continue;
     NodeId wait = body.waitOf(node);
-    if (body.isCollective(node))
+    if (body.isCollective(node)) {
+      starts.push_back({node, report.collectives.size()});
       addCollective(report, body, node, op,
                     wait == noNode ? nullptr : getOperation(wait),
                     getCollectiveName(cast<CollectiveOpInterface>(op),
                                       report.collectives.size()),
                     period.steady);
-    else if (body.kind(node) == NodeKind::Compute &&
-             failed(reporter.addOperation(
-                 op, names.getOperationName(places.at(op)),
-                 period.steady.beginNs[node], period.steady.endNs[node],
-                 /*iterations=*/1)))
+    } else if (body.kind(node) == NodeKind::Compute &&
+               failed(reporter.addOperation(
+                   op, names.getOperationName(places.at(op)),
+                   period.steady.beginNs[node], period.steady.endNs[node],
+                   /*iterations=*/1)))
       return failure();
   }
+  if (failed(addLimits(reporter, std::move(starts), [&](Operation *op) {
+        return names.getOperationName(places.at(op));
+      })))
+    return failure();
   reporter.countCalls();
   return success();
 }
 
+/// Fills in why collectives are exposed in the period: in one of several that
+/// are run, so that moves may pass its boundaries.
+LogicalResult PeriodReporter::addLimits(
+    OperationReporter &reporter, OperationReporter::Starts starts,
+    function_ref<std::string(Operation *)> getName) const {
+  constexpr int32_t numAround = 2;
+  const int32_t middle = order.depth() - 1 + numAround;
+  const int32_t count = middle + 1 + numAround;
+  const NodeId numNodes = cyclic.body().numNodes();
+  for (auto &[node, place] : starts)
+    node += (middle - order.stages[node]) * numNodes;
+  schedule::ExposureOptions options;
+  options.contention = groups.contention;
+  return reporter.addLimits(
+      unroll(cyclic, count), unroll(order, count), options, starts,
+      [&](NodeId copy) { return getOperation(copy % numNodes); },
+      [&](NodeId copy) {
+        NodeId node = copy % numNodes;
+        int32_t later = copy / numNodes + order.stages[node] - middle;
+        std::string name;
+        if (Operation *op = getOperation(node))
+          name = getName(op);
+        else
+          name = problem.getOperation(node)->getNumOperands() == 0 ? "an input"
+                                                                   : "a result";
+        if (later == 0)
+          return name;
+        return name +
+               (later < 0 ? " of a period before" : " of a later period");
+      });
+}
+
 /// Fills in the live bytes of all repetitions that are in progress.
-void PeriodReporter::addMemory(StepReport &report,
-                               int64_t constantBytes) const {
+LogicalResult PeriodReporter::addMemory(StepReport &report,
+                                        const BlockProblem &block,
+                                        const ReportNames &names) const {
+  FailureOr<std::vector<int64_t>> constants = steps.listConstantBytes();
+  if (failed(constants))
+    return failure();
+  int64_t constantBytes = llvm::sum_of(*constants);
   std::vector<int64_t> bytes = simulatePeriodMemory(cyclic, order);
   int64_t nowNs = 0, place = 0;
+  int32_t position = 0, peakAt = 0;
   for (auto [node, live] : llvm::zip_equal(order.order, bytes)) {
     int64_t total = live + constantBytes;
     if (report.memory.empty() || report.memory.back().bytes != total)
       report.memory.push_back({nowNs, total});
     if (cyclic.body().kind(node) != NodeKind::Start)
       nowNs = std::max(nowNs, period.steady.endNs[node]);
+    ++position;
     if (!getOperation(node))
       continue;
     if (report.peakPosition < 0 || total > report.peakMemoryBytes) {
       report.peakMemoryBytes = total;
       report.peakPosition = place;
+      peakAt = position - 1;
     }
     ++place;
   }
+  if (report.peakPosition >= 0)
+    addPeakValues(report, block, names, peakAt);
+  if (!options.allocator)
+    return success();
+  Result<schedule::ReservedMemory> reserved = replayRun(
+      cyclic, order, *constants, groups.contention, *options.allocator);
+  if (!reserved)
+    return emitError(func::FuncOp(steps.getStep()).getLoc(),
+                     "cannot be simulated: ")
+           << reserved.error();
+  report.reserved = *reserved;
+  return success();
+}
+
+/// The value of the step that is `value` in the loop, or null.
+Value PeriodReporter::getValueOfStep(Value value) const {
+  func::FuncOp step = steps.getStep();
+  if (auto argument = dyn_cast_if_present<BlockArgument>(value))
+    // The first argument counts the repetitions.
+    return argument.getOwner() == steps.getLoop().getBody()
+               ? step.getArgument(
+                     steps.getCarriedArguments()[argument.getArgNumber() - 1])
+               : Value();
+  auto result = dyn_cast_if_present<OpResult>(value);
+  if (!result)
+    return Value();
+  if (Operation *op = steps.getOriginal(result.getOwner()))
+    return op->getResult(result.getResultNumber());
+  auto port = result.getOwner()->getAttrOfType<IntegerAttr>(portAttrName);
+  return port ? step.getArgument(port.getInt()) : Value();
+}
+
+/// Fills in the largest of what is live at a position of the period.
+void PeriodReporter::addPeakValues(StepReport &report,
+                                   const BlockProblem &block,
+                                   const ReportNames &names,
+                                   int32_t position) const {
+  const Problem &known = block.getProblem();
+  DenseMap<Value, schedule::BufferId> buffers;
+  DenseMap<Operation *, NodeId> places;
+  for (NodeId node = 0; node < known.numNodes(); ++node)
+    places[block.getOperation(node)] = node;
+  std::vector<LiveValue> live;
+  for (schedule::BufferId id = 0; id < known.numBuffers(); ++id) {
+    Value root = block.getBufferRoot(id);
+    if (!root)
+      continue;
+    buffers[root] = id;
+    // What is the same in all repetitions is not in the loop.
+    auto argument = dyn_cast<BlockArgument>(root);
+    if (argument && argument.getOwner()->getParentOp() == steps.getStep() &&
+        steps.getKind(argument.getArgNumber()) == StepArgument::Constant)
+      live.push_back({names.getBufferName(id), known.buffer(id).bytes,
+                      std::nullopt, names.getBufferRule(id)});
+  }
+  for (schedule::BufferId id : findLiveInPeriod(cyclic, order, position)) {
+    const schedule::Buffer &buffer = cyclic.body().buffer(id);
+    LiveValue &value = live.emplace_back();
+    value.bytes = buffer.bytes;
+    Operation *producer =
+        buffer.producer == noNode ? nullptr : getOperation(buffer.producer);
+    if (producer)
+      value.producer = places.at(producer);
+    Value root = getValueOfStep(problem.getBufferRoot(id));
+    auto found = buffers.find(root);
+    if (producer && cyclic.body().isCollective(buffer.producer)) {
+      // The wait may be one of another period.
+      value.name = names.getOperationName(*value.producer);
+      auto result = dyn_cast_if_present<OpResult>(root);
+      if (result && result.getResultNumber() > 0)
+        value.name += "#" + std::to_string(result.getResultNumber());
+      value.rule = "collective";
+    } else if (found != buffers.end()) {
+      value.name = names.getBufferName(found->second);
+      value.rule = names.getBufferRule(found->second);
+    } else if (producer) {
+      value.name = names.getOperationName(*value.producer) + " (inside)";
+      value.rule = "inside";
+    }
+  }
+  llvm::erase_if(live, [](const LiveValue &value) { return value.bytes == 0; });
+  llvm::stable_sort(live, [](const LiveValue &a, const LiveValue &b) {
+    return a.bytes > b.bytes;
+  });
+  live.resize(std::min(live.size(), StepReport::maxPeakValues));
+  report.peakValues.assign(std::make_move_iterator(live.begin()),
+                           std::make_move_iterator(live.end()));
 }
 
 /// Fills in everything but the period.
 LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   func::FuncOp step = steps.getStep();
-  FailureOr<int64_t> constantBytes = steps.computeConstantBytes();
   FailureOr<BlockProblem> block = priceBlock(step.getBody().front(), costs);
-  if (failed(constantBytes) || failed(block))
+  if (failed(block))
     return failure();
   FailureOr<int64_t> mergingBoundNs =
       computeMergingPeriodBoundNs(*block, costs);
@@ -212,6 +361,8 @@ LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   report.evidence = CostEvidence(costs, *block);
   report.function = makePrintable(step.getName());
   report.stepTimeNs = period.periodNs;
+  report.slowdownNs = period.steady.slowdownNs;
+  report.unknownGroups = groups.unknownGroups;
   addTimes(report);
   DenseMap<Operation *, NodeId> places;
   report.numOps = block->getProblem().numNodes();
@@ -220,14 +371,16 @@ LogicalResult PeriodReporter::reportSteadyState(StepReport &report) const {
   ReportNames names(*block);
   if (failed(addOperations(report, names, places)))
     return failure();
-  addMemory(report, *constantBytes);
+  if (failed(addMemory(report, *block, names)))
+    return failure();
   if (report.peakPosition >= 0)
     report.peakOperation = names.getOperationName(report.peakPosition);
   return success();
 }
 
 FailureOr<StepReport> PeriodReporter::report(std::optional<StepReport> known) {
-  Result<PeriodTimeline> timeline = simulatePeriod(cyclic, order);
+  Result<PeriodTimeline> timeline =
+      simulatePeriod(cyclic, order, groups.contention);
   Result<PeriodBound> bound = computePeriodBound(cyclic);
   if (!timeline || !bound)
     return emitError(func::FuncOp(steps.getStep()).getLoc(),
@@ -251,10 +404,6 @@ FailureOr<std::optional<StepReport>> mlir::commsched::simulateRepetitions(
     func::FuncOp step, std::optional<StepReport> report, OperationCosts &costs,
     std::string &reason, const SimulationOptions &options) {
   using Outcome = std::optional<StepReport>;
-  if (costs.getTarget().hasContention()) {
-    reason = "contention between repetitions is not modelled";
-    return Outcome();
-  }
   auto decline = [&](Location, StringRef text) { reason = text.str(); };
   std::unique_ptr<StepLoop> steps = StepLoop::create(step, decline);
   if (!steps)
@@ -265,8 +414,13 @@ FailureOr<std::optional<StepReport>> mlir::commsched::simulateRepetitions(
     return failure();
   if (!*problem)
     return Outcome();
+  FailureOr<GroupContention> groups =
+      computeContention(**problem, costs.getTarget());
+  if (failed(groups))
+    return failure();
   FailureOr<StepReport> made =
-      PeriodReporter(*steps, **problem, costs).report(std::move(report));
+      PeriodReporter(*steps, **problem, *groups, costs, options)
+          .report(std::move(report));
   if (failed(made))
     return failure();
   return Outcome(std::move(*made));

@@ -118,6 +118,9 @@ void addSimulated(StepReport &report, const schedule::Problem &problem,
 
 class OperationReporter {
 public:
+  /// The collectives of a program, with their places in the report.
+  using Starts = SmallVector<std::pair<schedule::NodeId, size_t>>;
+
   /// All outlive this. `costs` prices what runs inside of operations.
   OperationReporter(StepReport &report, FunctionOpInterface function,
                     OperationCosts &costs)
@@ -137,13 +140,18 @@ public:
   LogicalResult addOperation(Operation *op, std::string name, int64_t beginNs,
                              int64_t endNs, int64_t iterations);
 
+  /// Fills in why `starts` are exposed when `problem` runs in `order`. Emits an
+  /// error if that cannot be found out.
+  LogicalResult
+  addLimits(const schedule::Problem &problem, const schedule::Order &order,
+            const schedule::ExposureOptions &options, const Starts &starts,
+            function_ref<Operation *(schedule::NodeId)> getOperation,
+            function_ref<std::string(schedule::NodeId)> getName);
+
   /// Counts the collectives of callees as often as they run, when all is added.
   void countCalls();
 
 private:
-  /// The collectives of a block, with their places in the report.
-  using Starts = SmallVector<std::pair<schedule::NodeId, size_t>>;
-
   /// The function, or one that it calls.
   struct Body {
     /// What it calls, and how often in one run.
@@ -157,9 +165,10 @@ private:
                         ComputeReport again);
   FailureOr<int64_t> addRun(Block &block, BlockPlace place);
   FailureOr<int64_t> addPipelined(scf::ForOp loop, BlockPlace place);
-  LogicalResult addLimits(const BlockProblem &block, const ReportNames &names,
-                          const schedule::Contention &contention,
-                          const Starts &starts, BlockPlace place);
+  LogicalResult addBlockLimits(const BlockProblem &block,
+                               const ReportNames &names,
+                               const schedule::Contention &contention,
+                               const Starts &starts, BlockPlace place);
 
   StepReport &report;
   FunctionOpInterface function;

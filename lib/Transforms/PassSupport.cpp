@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PassSupport.h"
+#include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Support/OutputFile.h"
@@ -75,6 +76,13 @@ mlir::commsched::readBlock(func::FuncOp function, Block &block,
     return std::optional(std::move(*problem));
   remarkBlockKept(function, obstacle->location, obstacle->reason);
   return std::optional<BlockProblem>();
+}
+
+void mlir::commsched::remarkUnknownGroups(Location location, StringRef function,
+                                          ArrayRef<Attribute> groups) {
+  for (Attribute group : groups)
+    remark::analysis(location, makeRemark("UnknownContention", function))
+        << explainUnknownGroup(group);
 }
 
 void mlir::commsched::remarkAssumptions(StringRef function,

@@ -68,6 +68,11 @@ void remarkBarriers(func::FuncOp function, Block &block);
 /// of which it is not known what it takes.
 void remarkUnknownCallees(Callees &callees, size_t level);
 
+/// Emits the remark `UnknownContention` about the function of that name for
+/// each of `groups`, whose ranks or placement are not known.
+void remarkUnknownGroups(Location location, StringRef function,
+                         ArrayRef<Attribute> groups);
+
 /// Emits a remark on each assumption about the function of that name:
 /// `AssumedTime` with the price, or `AssumedSize`.
 void remarkAssumptions(StringRef function, ArrayRef<Assumption> assumptions);

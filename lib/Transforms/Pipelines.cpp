@@ -8,6 +8,7 @@
 
 #include "CommSched/Transforms/Pipelines.h"
 #include "CommSched/Analysis/Joint/JointFunction.h"
+#include "CommSched/Schedule/Model/MemoryBudget.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -204,18 +205,20 @@ struct Pipeline
   void build(OpPassManager &manager) const override;
 
 private:
-  /// The option beside which implementations are not chosen; empty if there is
-  /// none. The pass knows no limit but one of the live bytes of a program, and
-  /// no repetitions.
-  StringRef findObstacleToChoice() const;
+  /// Whether implementations are chosen. For a program that does not repeat,
+  /// the pass knows no limit but one of live bytes.
+  bool hasChoice() const {
+    return chooseImplementations &&
+           (steadyState || budgetOn != BudgetOn::Reserved);
+  }
+  /// The budget of passes that do not know `reserved-bytes`: what those leave.
+  std::string getProgramBudget() const;
   /// Adds an error about options that cannot be given together, if there are
   /// any, and returns whether there are.
   bool refuseOptions(OpPassManager &manager) const;
   bool hasBytes() const { return !StringRef(memoryBudget).ends_with("%"); }
   /// Adds what makes two functions of a joint one.
   void addPartition(OpPassManager &manager) const;
-  /// Adds the choice of implementations, if it is wanted and possible.
-  void addChoice(OpPassManager &functions) const;
   /// The options of a pass that schedules.
   template <typename Options> Options makeOptions() const;
   /// Likewise, and of one that knows what the allocator reserves.
@@ -224,20 +227,15 @@ private:
 
 } // namespace
 
-StringRef Pipeline::findObstacleToChoice() const {
-  if (steadyState)
-    return "steady-state";
-  if (budgetOn == BudgetOn::Reserved)
-    return "budget-on=reserved";
-  return reservedBytes.getNumOccurrences() > 0 ? "reserved-bytes" : "";
-}
-
-void Pipeline::addChoice(OpPassManager &functions) const {
-  if (!chooseImplementations || !findObstacleToChoice().empty())
-    return;
-  ChooseImplementationsOptions choice;
-  choice.memoryBudget = memoryBudget;
-  functions.addPass(createChooseImplementations(std::move(choice)));
+std::string Pipeline::getProgramBudget() const {
+  MemoryBudget budget;
+  int64_t otherBytes = 0;
+  // What cannot be read, or does not fit, is an error of commsched-schedule.
+  if (parseMemoryBudget(memoryBudget.getValue(), budget) ||
+      parseByteCount(reservedBytes.getValue(), otherBytes) || !budget.bytes ||
+      otherBytes > *budget.bytes)
+    return memoryBudget.getValue();
+  return std::to_string(*budget.bytes - otherBytes);
 }
 
 template <typename Options> Options Pipeline::makeOptions() const {
@@ -261,16 +259,9 @@ template <typename Options> Options Pipeline::makeStrictOptions() const {
 }
 
 bool Pipeline::refuseOptions(OpPassManager &manager) const {
-  StringRef obstacle = findObstacleToChoice();
-  if (chooseImplementations && !obstacle.empty() &&
+  if (chooseImplementations && !hasChoice() &&
       refuse(manager, {&chooseImplementations},
-             "cannot be given beside '" + obstacle + "'"))
-    return true;
-  // test-commsched-steady-state does not have these.
-  if (steadyState && refuse(manager,
-                            {&budgetOn, &reservedBytes, &exclusiveGroups,
-                             &linkSharing, &computeSlowdown},
-                            "cannot be given beside 'steady-state'"))
+             "cannot be given beside 'budget-on=reserved'"))
     return true;
   if (hasBytes())
     return refuse(manager, {&activationMemoryBudget, &quantizeActivations},
@@ -345,17 +336,23 @@ void Pipeline::build(OpPassManager &manager) const {
     // Before the other blocks: an order that has taken the memory for less time
     // within an iteration leaves none for gathers of the next one.
     PipelineLoopsOptions loops;
-    loops.memoryBudget = memoryBudget;
+    loops.memoryBudget = getProgramBudget();
     functions.addPass(createPipelineLoops(std::move(loops)));
   }
   functions.addPass(createSchedule(makeStrictOptions<ScheduleOptions>()));
-  if (!steadyState)
-    addChoice(functions);
+  if (hasChoice() && !steadyState) {
+    ChooseImplementationsOptions choice;
+    choice.memoryBudget = getProgramBudget();
+    functions.addPass(createChooseImplementations(std::move(choice)));
+  }
   addCalleesFirst(manager, std::move(functions));
   if (steadyState) {
     SteadyStateOptions steady;
-    steady.memoryBudget = memoryBudget;
+    steady.memoryBudget = getProgramBudget();
     steady.required = true;
+    steady.budgetOn = budgetOn;
+    steady.allocator = allocator;
+    steady.chooseImplementations = hasChoice();
     manager.addPass(createSteadyState(std::move(steady)));
   }
   // Buckets and loops have become others.

@@ -122,10 +122,8 @@ LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
       report = std::move(repeated);
   }
   if (*report) {
-    for (Attribute group : (*report)->unknownGroups)
-      remark::analysis(function.getLoc(),
-                       makeRemark("UnknownContention", function.getName()))
-          << explainUnknownGroup(group);
+    remarkUnknownGroups(function.getLoc(), function.getName(),
+                        (*report)->unknownGroups);
     remarkAssumptions(function.getName(), (*report)->assumptions);
     reports.push_back(std::move(**report));
   } else {

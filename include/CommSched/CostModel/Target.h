@@ -134,10 +134,6 @@ struct Target {
     return linkSharing != 0 || linkSharingD2h != 0 || linkSharingH2d != 0 ||
            implementations.isListed();
   }
-  /// Whether operations that run at once take anything from each other.
-  bool hasContention() const {
-    return exclusiveGroups != 0 || sharesLinks() || computeSlowdown != 0;
-  }
 
   /// Peak rate in operations a second, before `computeEfficiency`. Falls back
   /// to wider types as described above; never 0.

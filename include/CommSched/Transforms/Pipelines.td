@@ -43,8 +43,8 @@ def Pipeline : CommSched_Pipeline<"commsched-pipeline"> {
     the budget, inner blocks first, and `test-commsched-choose-implementations`
     chooses what carries out each collective, where the target lists several
     ways. With `steady-state`, `test-commsched-merge-step` runs before, and
-    `test-commsched-steady-state` after `commsched-schedule` instead of the
-    choice.
+    `test-commsched-steady-state`, which chooses itself, after
+    `commsched-schedule`.
   }];
   let options = !listconcat([
     Option<"memoryBudget", "memory-budget", "std::string",

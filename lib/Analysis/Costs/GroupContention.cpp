@@ -289,13 +289,20 @@ mlir::commsched::computeContention(const BlockProblem &block,
   return computeContention(getStreamCollectives(block), target, symbolTables);
 }
 
-SmallVector<ContentionStream>
-mlir::commsched::getStreamCollectives(const BlockProblem &block) {
-  const schedule::Problem &problem = block.getProblem();
-  SmallVector<CollectiveOpInterface> first(block.getStreams().size());
+SmallVector<ContentionStream> mlir::commsched::getStreamCollectives(
+    const schedule::Problem &problem,
+    function_ref<Operation *(NodeId)> getOperation) {
+  SmallVector<CollectiveOpInterface> first(problem.numStreams());
   for (NodeId node = problem.numNodes() - 1; node >= 0; --node)
     if (problem.isCollective(node))
       first[problem.stream(node)] =
-          cast<CollectiveOpInterface>(block.getOperation(node));
+          cast<CollectiveOpInterface>(getOperation(node));
   return SmallVector<ContentionStream>(first.begin(), first.end());
+}
+
+SmallVector<ContentionStream>
+mlir::commsched::getStreamCollectives(const BlockProblem &block) {
+  return getStreamCollectives(block.getProblem(), [&](NodeId node) {
+    return block.getOperation(node);
+  });
 }

@@ -107,6 +107,8 @@ public:
                   ArrayRef<bool> isLate)
       : copies(copies), block(block), all(block.getProblem()), isLate(isLate),
         first(llvm::is_contained(isLate, true) ? 1 : 0) {
+    for (NodeId copied = 0; copied < all.numNodes(); ++copied)
+      places[block.getOperation(copied)] = copied;
     for (bool late : {false, true})
       for (NodeId op = 0; op < numOps(); ++op)
         if (isLate[op] == late)
@@ -142,6 +144,23 @@ public:
     for (NodeId op : operations)
       order.stages.push_back(isLate[op]);
     return order;
+  }
+
+  /// By buffer of the problem that was read: its value in `body`, that of the
+  /// loop.
+  SmallVector<Value> listRoots(Block &body) const {
+    SmallVector<Operation *> ops = llvm::map_to_vector(
+        body.without_terminator(), [](Operation &op) { return &op; });
+    return llvm::map_to_vector(roots, [&](Value root) -> Value {
+      if (auto result = dyn_cast_if_present<OpResult>(root))
+        if (auto place = places.find(result.getOwner()); place != places.end())
+          return ops[place->second % numOps()]->getResult(
+              result.getResultNumber());
+      auto argument = dyn_cast_if_present<BlockArgument>(root);
+      if (argument && argument.getOwner() == copies)
+        return body.getArgument(argument.getArgNumber());
+      return root;
+    });
   }
 
   /// By node: the place in the body of the loop.
@@ -221,6 +240,7 @@ private:
       BufferId added = body.addBuffer(
           buffer.bytes, isOuter ? noNode : locate(buffer.producer).node,
           buffer.freed && !isOuter);
+      roots.push_back(block.getBufferRoot(id));
       for (NodeId user : all.users(id)) {
         Place place = locate(user);
         if (place.iteration == 0)
@@ -241,6 +261,10 @@ private:
   std::vector<NodeId> operations;
   std::vector<NodeId> nodes;
   SmallVector<unsigned> inPlace;
+  /// By operation of the copies: its node.
+  DenseMap<Operation *, NodeId> places;
+  /// By buffer that was added: the value in the copies.
+  SmallVector<Value> roots;
 };
 
 } // namespace
@@ -291,6 +315,7 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
   LoopProblem result(reader.read());
   result.programOrder = reader.readOrder();
   result.inPlaceArguments = reader.takeInPlaceArguments();
+  result.bufferRoots = reader.listRoots(*loop.getBody());
   if (loop.getContext()->getRemarkEngine())
     result.assumptions = listFirstAssumptions(*block, body.size(), costs);
   if (Status status = result.problem.check(); !status)
@@ -300,6 +325,17 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
     result.operations.push_back(body[op]);
   result.streams.assign(block->getStreams().begin(), block->getStreams().end());
   return Outcome(std::move(result));
+}
+
+FailureOr<GroupContention>
+mlir::commsched::computeContention(const LoopProblem &problem,
+                                   const cost::Target &target) {
+  ScanningSymbolTables symbolTables;
+  return computeContention(
+      getStreamCollectives(
+          problem.getProblem().body(),
+          [&](NodeId node) { return problem.getOperation(node); }),
+      target, symbolTables);
 }
 
 std::string mlir::commsched::describeBound(const LoopProblem &problem,

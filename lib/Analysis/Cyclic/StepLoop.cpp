@@ -169,19 +169,19 @@ scf::ForOp StepLoop::getLoop() const {
   return *func::FuncOp(repeated).getOps<scf::ForOp>().begin();
 }
 
-FailureOr<int64_t> StepLoop::computeConstantBytes() const {
+FailureOr<std::vector<int64_t>> StepLoop::listConstantBytes() const {
   Block &body = func::FuncOp(step).getBody().front();
   FailureOr<BlockProblem> problem =
       BlockProblem::create(body, StreamOrder::Free);
   if (failed(problem))
     return failure();
-  int64_t bytes = 0;
+  std::vector<int64_t> bytes;
   const schedule::Problem &known = problem->getProblem();
   for (schedule::BufferId id = 0; id < known.numBuffers(); ++id)
     if (auto argument =
             dyn_cast_if_present<BlockArgument>(problem->getBufferRoot(id));
         argument && argument.getOwner() == &body &&
         kinds[argument.getArgNumber()] == StepArgument::Constant)
-      bytes += known.buffer(id).bytes;
+      bytes.push_back(known.buffer(id).bytes);
   return bytes;
 }

@@ -6,14 +6,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads the implementations that can carry out each collective of a block, has
-// the library choose among them, and writes the choice and its order.
+// Has the library choose among the implementations that can carry out each
+// collective of a block, and writes the choice and its order.
 //
 //===----------------------------------------------------------------------===//
 
+#include "../CollectiveAlternatives.h"
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
-#include "CommSched/Schedule/Implementations/Implementations.h"
 #include "SchedulingPass.h"
 
 namespace mlir::commsched {
@@ -23,112 +23,9 @@ namespace mlir::commsched {
 
 using namespace mlir;
 using namespace mlir::commsched;
-using cost::CollectiveQuery;
 using schedule::ImplementationSchedule;
 using schedule::NodeId;
 using schedule::Problem;
-using schedule::StreamId;
-
-//===----------------------------------------------------------------------===//
-// Alternatives
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// The implementations of the collectives of a block, in the terms of the
-/// scheduling library.
-class BlockImplementations {
-public:
-  BlockImplementations(const BlockProblem &block, OperationCosts &costs);
-
-  /// Whether there is anything to choose.
-  bool hasChoice() const { return !names.empty(); }
-  const schedule::Implementations &getAlternatives() const {
-    return alternatives;
-  }
-  /// The streams of the block, and behind them those of alternatives.
-  ArrayRef<ContentionStream> getStreams() const { return streams; }
-  /// The name of alternative `index` of a node; null for the first, which is
-  /// that of the program.
-  StringAttr getName(NodeId node, int32_t index) const {
-    auto it = names.find({node, index});
-    return it == names.end() ? StringAttr() : it->second;
-  }
-
-private:
-  void addAlternatives(CollectiveOpInterface collective, NodeId node);
-  StreamId getStream(CollectiveOpInterface collective, StringAttr name);
-
-  const Problem &problem;
-  OperationCosts &costs;
-  schedule::Implementations alternatives;
-  SmallVector<ContentionStream> streams;
-  DenseMap<std::pair<Attribute, StringAttr>, StreamId> streamOf;
-  DenseMap<std::pair<NodeId, int32_t>, StringAttr> names;
-};
-
-} // namespace
-
-BlockImplementations::BlockImplementations(const BlockProblem &block,
-                                           OperationCosts &costs)
-    : problem(block.getProblem()), costs(costs),
-      alternatives(problem.numNodes()), streams(getStreamCollectives(block)) {
-  for (auto [index, stream] : llvm::enumerate(streams))
-    streamOf[{stream.collective.getGroupKey(), stream.implementation}] =
-        static_cast<StreamId>(index);
-  for (NodeId node = 0; node < problem.numNodes(); ++node)
-    if (problem.kind(node) == schedule::NodeKind::Start)
-      addAlternatives(cast<CollectiveOpInterface>(block.getOperation(node)),
-                      node);
-}
-
-StreamId BlockImplementations::getStream(CollectiveOpInterface collective,
-                                         StringAttr name) {
-  auto [it, isNew] = streamOf.try_emplace(
-      {collective.getGroupKey(), name}, static_cast<StreamId>(streams.size()));
-  if (isNew)
-    streams.push_back({collective, name});
-  return it->second;
-}
-
-/// Whether the implementation of `collective` is fixed: by name; because its
-/// time would be the same for all; or because another program, which may choose
-/// otherwise, carries out the other end.
-static bool isFixed(CollectiveOpInterface collective, OperationCosts &costs) {
-  CollectiveKind kind = collective.getCollectiveKind();
-  auto own = dyn_cast<CostOpInterface>(collective.getOperation());
-  return collective->hasAttr(implementationAttrName) ||
-         getPinnedRuntimeNs(collective) || (own && own.getKnownRuntimeNs()) ||
-         isHostTransfer(kind) || kind == CollectiveKind::Send ||
-         kind == CollectiveKind::Recv;
-}
-
-void BlockImplementations::addAlternatives(CollectiveOpInterface collective,
-                                           NodeId node) {
-  if (isFixed(collective, costs))
-    return;
-  std::optional<CollectiveQuery> query = costs.getQuery(collective);
-  if (!query || query->ranks <= 1)
-    return;
-  std::vector<schedule::Implementation> &ways = alternatives[node];
-  ways.push_back({problem.costNs(node), problem.stream(node)});
-  ArrayRef<cost::Implementation> known =
-      costs.getTarget().implementations.get();
-  for (size_t index = 1; index < known.size(); ++index) {
-    query->implementation = static_cast<int32_t>(index);
-    if (!known[index].isFor(query->bytes) ||
-        costs.getCollectiveCost().findObstacle(*query))
-      continue;
-    auto name = StringAttr::get(collective.getContext(), known[index].name);
-    names[{node, static_cast<int32_t>(ways.size())}] = name;
-    std::optional<int64_t> measured =
-        costs.findMeasuredNs(collective, known[index].name);
-    ways.push_back({measured.value_or(costs.estimateCollective(*query).timeNs),
-                    getStream(collective, name)});
-  }
-  if (ways.size() == 1)
-    ways.clear();
-}
 
 //===----------------------------------------------------------------------===//
 // The pass
@@ -148,14 +45,14 @@ private:
   FailureOr<bool> chooseIn(Block &block, std::shared_ptr<CostAnalysis> pricing);
   FailureOr<ImplementationSchedule>
   choose(const BlockScheduler &scheduler,
-         const BlockImplementations &implementations, CostAnalysis &pricing);
+         const CollectiveAlternatives &implementations, CostAnalysis &pricing);
 };
 
 } // namespace
 
 FailureOr<ImplementationSchedule>
 ChooseImplementations::choose(const BlockScheduler &scheduler,
-                              const BlockImplementations &implementations,
+                              const CollectiveAlternatives &implementations,
                               CostAnalysis &pricing) {
   FailureOr<GroupContention> contention = computeContention(
       implementations.getStreams(), pricing.getCosts()->getTarget(),
@@ -208,7 +105,10 @@ ChooseImplementations::chooseIn(Block &block,
   if (!*scheduler)
     return false;
   const BlockProblem &problem = (*scheduler)->getProblem();
-  BlockImplementations implementations(problem, *pricing->getCosts());
+  CollectiveAlternatives implementations(
+      problem.getProblem(),
+      [&](NodeId node) { return problem.getOperation(node); },
+      *pricing->getCosts());
   if (!implementations.hasChoice())
     return false;
   FailureOr<ImplementationSchedule> chosen =

@@ -36,12 +36,9 @@ LogicalResult PricedBlock::readContention(bool remarks) {
   if (failed(groups))
     return failure();
   contention = std::move(groups->contention);
-  if (!remarks)
-    return success();
-  for (Attribute key : groups->unknownGroups)
-    remark::analysis(block.getParentOp()->getLoc(),
-                     makeRemark("UnknownContention", function.getSymName()))
-        << explainUnknownGroup(key);
+  if (remarks)
+    remarkUnknownGroups(block.getParentOp()->getLoc(), function.getSymName(),
+                        groups->unknownGroups);
   return success();
 }
 

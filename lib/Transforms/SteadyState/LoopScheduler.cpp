@@ -8,8 +8,10 @@
 
 #include "LoopScheduler.h"
 
+#include "../CollectiveAlternatives.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
+#include "CommSched/Schedule/Cyclic/CyclicImplementations.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,6 +23,64 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
+
+void mlir::commsched::setChosen(const ScheduledLoop &scheduled, bool isSet) {
+  for (auto [op, name] : scheduled.chosen) {
+    if (isSet)
+      op->setDiscardableAttr(implementationAttrName, name);
+    else
+      op->removeDiscardableAttr(implementationAttrName);
+  }
+}
+
+/// Reads the loop again with what was chosen, and leaves it as it was.
+static LogicalResult readChosen(ScheduledLoop &scheduled, scf::ForOp loop,
+                                OperationCosts &costs) {
+  setChosen(scheduled, /*isSet=*/true);
+  FailureOr<std::optional<LoopProblem>> problem =
+      LoopProblem::create(loop, costs, [](Location, StringRef) {});
+  FailureOr<GroupContention> groups = failure();
+  if (succeeded(problem) && *problem)
+    groups = computeContention(**problem, costs.getTarget());
+  setChosen(scheduled, /*isSet=*/false);
+  if (failed(groups))
+    return failure();
+  scheduled.problem = std::move(**problem);
+  scheduled.contention = std::move(*groups);
+  return success();
+}
+
+/// Chooses implementations and a schedule, if the target lists any. Returns
+/// whether it does.
+static FailureOr<bool> chooseImplementations(ScheduledLoop &scheduled,
+                                             scf::ForOp loop,
+                                             OperationCosts &costs,
+                                             CyclicSchedulerOptions options) {
+  const CyclicProblem &cyclic = scheduled.problem.getProblem();
+  CollectiveAlternatives alternatives(
+      cyclic.body(),
+      [&](NodeId node) { return scheduled.problem.getOperation(node); }, costs);
+  if (!alternatives.hasChoice())
+    return false;
+  ScanningSymbolTables symbolTables;
+  FailureOr<GroupContention> groups = computeContention(
+      alternatives.getStreams(), costs.getTarget(), symbolTables);
+  if (failed(groups))
+    return failure();
+  options.step.contention = std::move(groups->contention);
+  Result<CyclicImplementationSchedule> found =
+      scheduleImplementations(cyclic, alternatives.getAlternatives(), options);
+  if (!found)
+    return emitError(loop.getLoc())
+           << "implementations cannot be chosen: " << found.error();
+  scheduled.schedule = std::move(found->schedule);
+  for (NodeId node = 0; node < cyclic.body().numNodes(); ++node)
+    if (StringAttr name = alternatives.getName(node, found->choice[node]))
+      scheduled.chosen.push_back({scheduled.problem.getOperation(node), name});
+  if (failed(readChosen(scheduled, loop, costs)))
+    return failure();
+  return true;
+}
 
 FailureOr<std::optional<ScheduledLoop>>
 mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
@@ -39,26 +99,42 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
     return failure();
   if (!*problem)
     return Outcome();
-  ScheduledLoop result = {std::move(**problem), {}, {}, {}, 0, 0};
+  ScheduledLoop result = {std::move(**problem), {}, {}, {}, {}, {}, 0, 0};
+  if (options.isContended) {
+    FailureOr<GroupContention> groups =
+        computeContention(result.problem, costs.getTarget());
+    if (failed(groups))
+      return failure();
+    result.contention = std::move(*groups);
+  }
   const CyclicProblem &cyclic = result.problem.getProblem();
-  CyclicOrder program = programOrder(cyclic);
-  Result<PeriodTimeline> period = simulatePeriod(cyclic, program);
+  const Contention &contention = result.contention.contention;
+  Result<CyclicSchedule> program =
+      measureCyclic(cyclic, programOrder(cyclic), contention);
   Result<PeriodBound> bound = computePeriodBound(cyclic);
-  if (!period || !bound)
+  if (!program || !bound)
     return emitError(loop.getLoc())
            << "cannot be scheduled: "
-           << (!period ? period.error() : bound.error());
-  int64_t peakBytes = computeRunPeak(cyclic, program);
-  result.program = {std::move(program), period->periodNs, peakBytes};
+           << (!program ? program.error() : bound.error());
+  result.program = std::move(*program);
   result.bound = std::move(*bound);
   result.outerBytes = outerBytes;
   result.limitBytes =
-      options.budget.getLimitBytes(peakBytes + outerBytes) - outerBytes;
+      options.budget.getLimitBytes(result.program.peakBytes + outerBytes) -
+      outerBytes;
   CyclicSchedulerOptions with;
   with.maxDepth = options.maxDepth;
   with.mayCrossBoundary = options.mayCarryFutures;
   with.step.slackPercent = costs.getSlackPercent();
   with.step.limitBytes = result.limitBytes;
+  with.step.contention = contention;
+  FailureOr<bool> isChosen = false;
+  if (options.choosesImplementations)
+    isChosen = chooseImplementations(result, loop, costs, with);
+  if (failed(isChosen))
+    return failure();
+  if (*isChosen)
+    return Outcome(std::move(result));
   Result<CyclicSchedule> schedule = scheduleCyclic(cyclic, with);
   if (!schedule)
     return emitError(loop.getLoc())

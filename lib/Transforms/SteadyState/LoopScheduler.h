@@ -31,11 +31,21 @@ struct LoopSchedulingOptions {
   int32_t maxDepth = 1;
   /// Whether a collective may be in flight from one iteration to the next.
   bool mayCarryFutures = true;
+  /// Whether operations of the body slow each other down as the target says.
+  /// Loops inside of a step are priced without.
+  bool isContended = false;
+  /// Whether each collective may be carried out by any implementation that the
+  /// target lists.
+  bool choosesImplementations = false;
 };
 
 /// A loop with its schedule.
 struct ScheduledLoop {
   LoopProblem problem;
+  GroupContention contention;
+  /// The collectives that another implementation carries out, with its name:
+  /// `problem` and `schedule` are with it.
+  SmallVector<std::pair<Operation *, StringAttr>> chosen;
   /// Without overlap between iterations.
   schedule::CyclicSchedule program;
   schedule::CyclicSchedule schedule;
@@ -53,6 +63,10 @@ struct ScheduledLoop {
   /// with the number of iterations.
   std::optional<int64_t> findLeastCount() const;
 };
+
+/// Sets `commsched.implementation` on the collectives of `scheduled`, or
+/// removes it where it is not `isSet`.
+void setChosen(const ScheduledLoop &scheduled, bool isSet);
 
 /// Returns the best schedule of `loop`, around which `outerBytes` are live.
 /// None, after a call of `decline`, if LoopProblem has none. Emits an error if

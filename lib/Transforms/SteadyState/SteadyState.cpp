@@ -31,20 +31,60 @@ using namespace mlir::commsched::schedule;
 
 namespace {
 
+/// A step with its schedule.
+struct ScheduledStep : ScheduledLoop {
+  /// What the schedule takes of the limit: its peak, or what the allocator
+  /// reserves.
+  int64_t takenBytes = 0;
+};
+
 struct SteadyState
     : CyclicPass<mlir::commsched::impl::SteadyStateBase<SteadyState>> {
   using CyclicPass::CyclicPass;
 
+  LogicalResult initialize(MLIRContext *context) override;
   void runOnOperation() override;
 
 private:
+  std::optional<std::string> readAllocator();
+  FailureOr<std::optional<ScheduledStep>>
+  scheduleWithPorts(const StepLoop &steps, OperationCosts &costs,
+                    LoopSchedulingOptions with,
+                    StepLoop::DeclineFunction decline);
   void declineAll();
   LogicalResult overlap(func::FuncOp step);
   FailureOr<bool> overlapLoop(const StepLoop &steps, OperationCosts &costs,
                               StepLoop::DeclineFunction decline);
+
+  /// What a budget limits; none for live bytes.
+  std::optional<SegmentKind> budgetAllocator;
 };
 
 } // namespace
+
+std::optional<std::string> SteadyState::readAllocator() {
+  budgetAllocator = std::nullopt;
+  if (budgetOn == BudgetOn::Live)
+    return std::nullopt;
+  if (!options.budget.bytes)
+    return makeOptionError(*this, budgetOn,
+                           "is 'reserved', which needs a memory budget in "
+                           "bytes, but option 'memory-budget' is '" +
+                               memoryBudget.getValue() + "'");
+  budgetAllocator = getSegmentKind(allocator);
+  if (budgetAllocator)
+    return std::nullopt;
+  return makeOptionError(*this, allocator,
+                         "is 'none', but option 'budget-on' is 'reserved'");
+}
+
+LogicalResult SteadyState::initialize(MLIRContext *context) {
+  if (failed(CyclicPass::initialize(context)))
+    return failure();
+  if (!optionError)
+    optionError = readAllocator();
+  return success();
+}
 
 /// Moves what a repetition is given to the beginning of the first stage and
 /// what it gives away to the end of the last one: a call of the steady state
@@ -72,48 +112,67 @@ static CyclicOrder movePorts(const LoopProblem &problem,
 /// scheduleLoop() with the ports moved. A schedule that takes too much once
 /// they are is made again for a limit that is lower by the excess, then by
 /// twice the excess, and so on.
-static FailureOr<std::optional<ScheduledLoop>>
-scheduleWithPorts(const StepLoop &steps, int64_t constantBytes,
-                  OperationCosts &costs, LoopSchedulingOptions options,
-                  StepLoop::DeclineFunction decline) {
-  using Outcome = std::optional<ScheduledLoop>;
+FailureOr<std::optional<ScheduledStep>>
+SteadyState::scheduleWithPorts(const StepLoop &steps, OperationCosts &costs,
+                               LoopSchedulingOptions with,
+                               StepLoop::DeclineFunction decline) {
+  using Outcome = std::optional<ScheduledStep>;
+  FailureOr<std::vector<int64_t>> constants = steps.listConstantBytes();
+  if (failed(constants))
+    return failure();
+  int64_t constantBytes = llvm::sum_of(*constants);
+  Location loc = func::FuncOp(steps.getStep()).getLoc();
   Outcome best;
   int64_t limitBytes = 0;
   constexpr int32_t maxTrials = 4;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
-    FailureOr<Outcome> found =
-        scheduleLoop(steps.getLoop(), constantBytes, costs, options, decline);
-    if (failed(found) || !*found)
-      return found;
-    Result<CyclicSchedule> moved =
-        measureCyclic((*found)->problem.getProblem(),
-                      movePorts((*found)->problem, (*found)->schedule.order));
+    FailureOr<std::optional<ScheduledLoop>> found =
+        scheduleLoop(steps.getLoop(), constantBytes, costs, with, decline);
+    if (failed(found))
+      return failure();
+    if (!*found)
+      return Outcome();
+    const CyclicProblem &problem = (*found)->problem.getProblem();
+    const Contention &contention = (*found)->contention.contention;
+    Result<CyclicSchedule> moved = measureCyclic(
+        problem, movePorts((*found)->problem, (*found)->schedule.order),
+        contention);
     if (!moved) {
       // An operation of the next repetition may write it in place before that.
-      decline(steps.getStep().getLoc(),
-              "what a repetition returns would not last until the call that "
-              "returns it: " +
-                  moved.error());
+      decline(loc, "what a repetition returns would not last until the call "
+                   "that returns it: " +
+                       moved.error());
       return Outcome();
     }
     if (trial == 0)
       limitBytes = (*found)->limitBytes;
-    int64_t excessBytes = moved->peakBytes - limitBytes;
-    if (!best || moved->peakBytes < best->schedule.peakBytes) {
-      best = std::move(*found);
+    int64_t takenBytes = moved->peakBytes;
+    if (budgetAllocator) {
+      Result<ReservedMemory> reserved = replayRun(
+          problem, moved->order, *constants, contention, *budgetAllocator);
+      if (!reserved)
+        return emitError(loc, "cannot be scheduled: ") << reserved.error();
+      takenBytes = reserved->reservedBytes - constantBytes;
+    }
+    int64_t excessBytes = takenBytes - limitBytes;
+    if (!best || takenBytes < best->takenBytes) {
+      best = ScheduledStep{std::move(**found), takenBytes};
       best->schedule = std::move(*moved);
       best->limitBytes = limitBytes;
     }
     int64_t lowerBytes = limitBytes + constantBytes - (excessBytes << trial);
     if (excessBytes <= 0 || lowerBytes <= 0)
       break;
-    options.budget.bytes = lowerBytes;
+    with.budget.bytes = lowerBytes;
   }
   return best;
 }
 
-/// Puts the operations of the step into the order of the period.
+/// Puts the operations of the step into the order of the period, with the
+/// implementations that were chosen.
 static void reorder(const StepLoop &steps, const ScheduledLoop &scheduled) {
+  for (auto [op, name] : scheduled.chosen)
+    steps.getOriginal(op)->setDiscardableAttr(implementationAttrName, name);
   Operation *terminator = steps.getStep().getBody().front().getTerminator();
   for (NodeId node : scheduled.schedule.order.order)
     if (Operation *op = steps.getOriginal(scheduled.problem.getOperation(node)))
@@ -122,7 +181,7 @@ static void reorder(const StepLoop &steps, const ScheduledLoop &scheduled) {
 
 /// Emits the remark `StepRepeated` about the schedule that was taken. `bound`
 /// is what bounds the period.
-static void remarkRepeated(func::FuncOp step, const ScheduledLoop &scheduled,
+static void remarkRepeated(func::FuncOp step, const ScheduledStep &scheduled,
                            const std::string &bound) {
   const CyclicSchedule &before = scheduled.program;
   const CyclicSchedule &after = scheduled.schedule;
@@ -134,7 +193,14 @@ static void remarkRepeated(func::FuncOp step, const ScheduledLoop &scheduled,
           (depth == 1 ? " repetition" : " repetitions") + " in progress, and " +
           Twine(after.peakBytes) + " bytes instead of " +
           Twine(before.peakBytes) + ", for a budget of " +
-          Twine(scheduled.limitBytes))
+          Twine(scheduled.limitBytes) +
+          (scheduled.takenBytes == after.peakBytes
+               ? ""
+               : ", and " + Twine(scheduled.takenBytes) + " reserved") +
+          (scheduled.chosen.empty()
+               ? ""
+               : "; collectives with another implementation: " +
+                     Twine(scheduled.chosen.size())))
              .str()
       << remark::metric("PeriodNsBefore", before.periodNs)
       << remark::metric("PeriodNsAfter", after.periodNs)
@@ -147,11 +213,11 @@ static void remarkRepeated(func::FuncOp step, const ScheduledLoop &scheduled,
 
 /// Why the schedule is not taken, or nothing.
 static std::optional<std::string>
-explainNoGain(const ScheduledLoop &scheduled) {
+explainNoGain(const ScheduledStep &scheduled) {
   const CyclicSchedule &after = scheduled.schedule;
-  if (after.peakBytes > scheduled.limitBytes)
+  if (scheduled.takenBytes > scheduled.limitBytes)
     return ("no order fits: the one that needs least takes " +
-            Twine(after.peakBytes) + " bytes, of " +
+            Twine(scheduled.takenBytes) + " bytes, of " +
             Twine(scheduled.limitBytes))
         .str();
   if (after.periodNs < scheduled.program.periodNs)
@@ -169,21 +235,22 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
                                          OperationCosts &costs,
                                          StepLoop::DeclineFunction decline) {
   func::FuncOp step = steps.getStep();
-  FailureOr<int64_t> constantBytes = steps.computeConstantBytes();
-  if (failed(constantBytes))
-    return failure();
   LoopSchedulingOptions with = options;
+  with.isContended = true;
+  with.choosesImplementations = chooseImplementations;
   // The percentages of several passes do not add up.
   if (std::optional<int64_t> bytes = getBaselinePeakBytes(step);
       bytes && !with.budget.bytes)
     with.budget.bytes = with.budget.getLimitBytes(*bytes);
-  FailureOr<std::optional<ScheduledLoop>> found =
-      scheduleWithPorts(steps, *constantBytes, costs, with, decline);
+  FailureOr<std::optional<ScheduledStep>> found =
+      scheduleWithPorts(steps, costs, with, decline);
   if (failed(found))
     return failure();
   if (!*found)
     return false;
-  ScheduledLoop &scheduled = **found;
+  ScheduledStep &scheduled = **found;
+  remarkUnknownGroups(step.getLoc(), step.getSymName(),
+                      scheduled.contention.unknownGroups);
   remarkAssumptions(step.getSymName(), scheduled.problem.getAssumptions());
   if (std::optional<std::string> obstacle = explainNoGain(scheduled)) {
     decline(step.getLoc(), *obstacle);
@@ -195,6 +262,7 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
   if (depth == 1) {
     reorder(steps, scheduled);
   } else {
+    setChosen(scheduled, /*isSet=*/true);
     FailureOr<scf::ForOp> kernel = applySchedule(steps.getLoop(), scheduled);
     if (failed(kernel)) {
       decline(step.getLoc(), "its form is not supported by the pipeliner");

@@ -171,7 +171,9 @@ RUNS = [
                "memory-budget=20% max-depth=4 "
                "merge-gathers=false unroll=4", steps=()),
     *make_runs("test-commsched-steady-state",
-               "memory-budget=20% max-depth=4 required", steps=()),
+               "memory-budget=1GiB budget-on=reserved "
+               "allocator=pytorch max-depth=4 required "
+               "choose-implementations", steps=()),
     *make_runs(
         "commsched-partition-joint", "strategy=default", "memory-budget=1GiB",
         "activation-memory-budget=0.5 memory-budget-solver=greedy "

@@ -4,8 +4,16 @@
 // RUN:   -o /dev/null --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: not commsched-opt %s --commsched-pipeline="steady-state reserved-bytes=1GiB" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=RESERVED
-// RUN: not commsched-opt %s --commsched-pipeline="link-sharing steady-state" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=SHARING
+// RUN: commsched-opt %s --commsched-pipeline="compute-slowdown=0.5 steady-state memory-budget=100%%" \
+// RUN:   -o /dev/null --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=SLOW
+// RUN: commsched-opt %s --commsched-pipeline="steady-state memory-budget=1GiB reserved-bytes=1022MiB" \
+// RUN:   -o /dev/null --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=ROOM
+// RUN: commsched-opt %s --commsched-pipeline="steady-state memory-budget=1GiB reserved-bytes=1048000KiB" \
+// RUN:   -o /dev/null --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=LESS
+// RUN: commsched-opt %s --commsched-pipeline="steady-state memory-budget=4MiB budget-on=reserved" \
+// RUN:   -o /dev/null --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=SEGMENTS
+// RUN: commsched-opt %s --commsched-pipeline="steady-state memory-budget=1MiB budget-on=reserved" \
+// RUN:   -o /dev/null --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=NONE
 
 // RUN: sed 's/commsched.carried = 0 : i64, //' %s \
 // RUN:   | not commsched-opt --commsched-pipeline=steady-state 2>&1 \
@@ -16,8 +24,15 @@
 
 // ONCE: error: nothing repeats: no argument of a function has 'commsched.carried', the result that the next repetition takes
 // KEPT: [Missed] StepKept {{.*}}no argument of a function has 'commsched.carried', the result that the next repetition takes
-// RESERVED: error: option 'reserved-bytes' of pipeline 'commsched-pipeline' cannot be given beside 'steady-state'
-// SHARING: error: option 'link-sharing' of pipeline 'commsched-pipeline' cannot be given beside 'steady-state'
+// RESERVED: error: option 'reserved-bytes' of pass 'commsched-schedule' needs a memory budget in bytes, but option 'memory-budget' is '5%'
+
+// 45 ns of communication take 15 from the computation beside them.
+// SLOW: StepRepeated | {{.*}}Depth=2, {{.*}}PeriodBoundNs=160, PeriodNsAfter=175, PeriodNsBefore=185
+// ROOM: StepRepeated | {{.*}}BudgetBytes=2097152, Depth=2, {{.*}}PeriodNsAfter=160,
+// LESS: StepKept | {{.*}}no order fits: the one that needs least takes 819200 bytes, of 589824"
+// The allocator has one segment of 2 MiB for all.
+// SEGMENTS: StepRepeated | {{.*}}BudgetBytes=4194304, Depth=2, {{.*}}, for a budget of 4194304, and 2097152 reserved"
+// NONE: StepKept | {{.*}}no order fits: the one that needs least takes 2097152 bytes, of 1048576"
 
 // The functions of a step become one, which is scheduled; then its repetitions
 // overlap: the gradient is reduced, the parameter updated and gathered again

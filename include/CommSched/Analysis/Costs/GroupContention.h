@@ -76,7 +76,11 @@ computeContention(ArrayRef<ContentionStream> streams,
                   const cost::Target &target,
                   SymbolTableCollection &symbolTables);
 
-/// The first collective of each stream.
+/// The first collective of each stream of `problem`, each of which has one;
+/// `getOperation` gives the operation of a node. O(nodes).
+SmallVector<ContentionStream>
+getStreamCollectives(const schedule::Problem &problem,
+                     function_ref<Operation *(schedule::NodeId)> getOperation);
 SmallVector<ContentionStream> getStreamCollectives(const BlockProblem &block);
 
 /// The same for the streams of a block.

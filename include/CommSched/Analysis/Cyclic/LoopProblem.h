@@ -15,6 +15,7 @@
 #define COMMSCHED_ANALYSIS_CYCLIC_LOOPPROBLEM_H
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Cyclic/Period.h"
@@ -56,6 +57,12 @@ public:
     return operations[node];
   }
 
+  /// The value of the body that a buffer was allocated for, as
+  /// BlockProblem::getBufferRoot(). Null likewise.
+  Value getBufferRoot(schedule::BufferId buffer) const {
+    return bufferRoots[buffer];
+  }
+
   /// The group key of each stream, in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
@@ -74,10 +81,16 @@ private:
   schedule::CyclicProblem problem;
   schedule::CyclicOrder programOrder;
   SmallVector<Operation *> operations;
+  SmallVector<Value> bufferRoots;
   SmallVector<Attribute> streams;
   SmallVector<unsigned> inPlaceArguments;
   std::vector<Assumption> assumptions;
 };
+
+/// The contention that `target` says there is between the streams of the loop.
+/// Emits an error as computeContention() of a block does.
+FailureOr<GroupContention> computeContention(const LoopProblem &problem,
+                                             const cost::Target &target);
 
 /// What limits the period, in words: the computation, the collectives of a
 /// group, or the circle of dependences, by the names of its operations.

@@ -73,9 +73,10 @@ public:
   /// The result that feeds each of them.
   ArrayRef<unsigned> getCarriedResults() const { return carriedResults; }
 
-  /// The bytes of the arguments that are the same in all repetitions. Emits an
-  /// error as BlockProblem::create() does. Linear in the operations.
-  FailureOr<int64_t> computeConstantBytes() const;
+  /// The bytes of each buffer of arguments that are the same in all
+  /// repetitions. Emits an error as BlockProblem::create() does. Linear in the
+  /// operations.
+  FailureOr<std::vector<int64_t>> listConstantBytes() const;
 
   /// The operation of the step that an operation of the loop is a copy of; null
   /// for a port.

@@ -165,17 +165,20 @@ def BudgetOn : OptionEnum<"BudgetOn", "The memory that a budget limits.", [
       OptionValue<"Reserved", 1, "reserved", "what the allocator reserves">,
     ]>;
 
-defvar allocatorOptions = [
+defvar reservedOptions = [
   EnumOption<"budgetOn", "budget-on", BudgetOn, "Live",
              "What a budget in bytes limits: live bytes (live), or what the "
              "allocator reserves (reserved)">,
   EnumOption<"allocator", "allocator", AllocatorModel, "PyTorch",
              "The allocator of budget-on=reserved: pytorch or "
              "pytorch-expandable">,
+]<Option>;
+
+defvar allocatorOptions = !listconcat(reservedOptions, [
   Option<"strict", "strict", "bool", /*default=*/"false",
          "Fail where what needs least is over the budget, or a time or a size "
          "is not known">,
-];
+]);
 
 //===----------------------------------------------------------------------===//
 // Partitions

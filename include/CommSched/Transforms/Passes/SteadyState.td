@@ -93,7 +93,12 @@ def SteadyState : Pass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
     without overlap, the operations of the step are only put into another order.
 
     A `memory-budget` in percent is one over `commsched.baseline_peak_bytes` of
-    the step, where an earlier pass has set it.
+    the step, where an earlier pass has set it. With `budget-on=reserved`, one in
+    bytes limits what the `allocator` reserves in a run: a schedule that takes
+    more is made again for less, four times at most. With `choose-implementations`,
+    each collective is carried out by what the target lists
+    (`commsched.implementations`) such that the period is shortest; it is never
+    longer than without.
 
     All ranks have to run the pass on the same program with the same costs.
 
@@ -102,9 +107,13 @@ def SteadyState : Pass<"test-commsched-steady-state", "::mlir::ModuleOp"> {
     return, or if the period gets no shorter. Times and sizes that are not known
     are those of `commsched-schedule`. See docs/guide/whole-steps.md.
   }];
-  let options = !listconcat(cyclicOptions, [
+  let options = !listconcat(cyclicOptions, reservedOptions, [
     Option<"required", "required", "bool", /*default=*/"false",
            "Fail where no function repeats">,
+    Option<"chooseImplementations", "choose-implementations", "bool",
+           /*default=*/"false",
+           "Choose what carries out each collective of the period, where the "
+           "target lists several implementations">,
   ]);
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
