@@ -159,7 +159,8 @@ MUTATIONS = [
         ("unit Schedule StepScheduler.IsAsShort*",)),
     Mutation(
         "lib/Schedule/Cyclic/Period.cpp",
-        "endOfPeriod(lastPeriod - 1);", "endOfPeriod(lastPeriod - 2);",
+        "record(node, interval, beginNs, interval.exposedNs);",
+        "record(node, interval, lastBeginNs, interval.exposedNs);",
         "with contention, the period begins with the one before",
         ("unit Schedule Period*",)),
     Mutation(
