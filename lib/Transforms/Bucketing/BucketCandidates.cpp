@@ -275,12 +275,7 @@ SmallVector<BucketMode, 2>
 MergeableFinder::findModes(CollectiveOpInterface collective,
                            std::string &reason) const {
   SmallVector<BucketMode, 2> modes;
-  // The copies of what is packed later would be in no price.
-  bool isPacked = hasPackedLaunches(collective) &&
-                  llvm::is_contained(options.modes, BucketMode::Copy);
   for (BucketMode mode : options.modes) {
-    if (isPacked && mode == BucketMode::Coalesced)
-      continue;
     std::optional<std::string> obstacle =
         getUnmergeableReason(collective, mode);
     if (!obstacle)
@@ -288,6 +283,10 @@ MergeableFinder::findModes(CollectiveOpInterface collective,
     else if (reason.empty())
       reason = std::move(*obstacle);
   }
+  // The copies of what is packed later would be in no price.
+  if (hasPackedLaunches(collective) &&
+      llvm::is_contained(modes, BucketMode::Copy))
+    modes = {BucketMode::Copy};
   return modes;
 }
 

@@ -99,11 +99,11 @@ std::optional<size_t> mlir::commsched::findBest(const StepSchedule &best,
 //===----------------------------------------------------------------------===//
 
 /// How collectives of that kind may travel, in the order of preference. What is
-/// packed later is copied.
+/// packed later is copied, if there is a copy-in for it.
 static SmallVector<BucketMode, 2> getModes(const MergingOptions &options,
                                            CollectiveKind kind, bool isPacked) {
-  if (isPacked)
-    return {BucketMode::Copy};
+  if (isPacked && options.mode != BucketModeOption::Copy)
+    return {BucketMode::Copy, BucketMode::Coalesced};
   bool reduces = kind == CollectiveKind::ReduceScatter ||
                  kind == CollectiveKind::AllReduce;
   bool keepsPlaces = options.isBitwise && reduces;
