@@ -86,8 +86,10 @@ def make_mutation(root, name, begin, end, new):
     line = text.count("\n", 0, begin) + 1
     first = text.rfind("\n", 0, begin) + 1
     last = text.find("\n", end)
-    words = f"{Path(name).name}:{line}: {text[first:last].strip()} -> " \
-        f"{(text[first:begin] + new + text[end:last]).strip()}"
+    # On one line, also where a statement of several goes.
+    words = " ".join(
+        f"{Path(name).name}:{line}: {text[first:last]} -> "
+        f"{text[first:begin] + new + text[end:last]}".split())
     while text.count(text[first:last]) > 1:
         first = text.rfind("\n", 0, max(first - 1, 0)) + 1
         last = text.find("\n", min(last + 1, len(text) - 1))
