@@ -150,6 +150,9 @@ void StepScheduler::construct(const StepConstruction &construction,
     ConstructedOrder constructed = construction.construct(with);
     Result<MemoryTimeline> memory = simulateMemory(problem, constructed.order);
     if (memory && memory->peakBytes > options.limitBytes) {
+      // All starts are late already.
+      if (memory->peakBytes == construction.alapPeakBytes())
+        return;
       int64_t excessBytes = memory->peakBytes - options.limitBytes;
       with.limitBytes -= std::min(excessBytes, unlimited >> maxTrials) << trial;
       continue;
@@ -181,10 +184,14 @@ StepScheduler::construct(const StepStructure &structure,
   StepConstruction construction(structure, computeOrder);
   Plan plan;
   plan.slackPercent = slackPercent;
-  if (construction.alapPeakBytes() > options.limitBytes)
-    return plan;
-  for (int64_t lookAheadNs : lookAheadsNs) {
-    construct(construction, lookAheadNs, options.limitBytes, plan);
+  // Where even late starts take too much, other orders of the waits may fit;
+  // but if the first few do not, none is worth the time.
+  constexpr size_t maxFailures = 3;
+  bool isTight = construction.alapPeakBytes() > options.limitBytes;
+  for (size_t i = 0; i < lookAheadsNs.size(); ++i) {
+    construct(construction, lookAheadsNs[i], options.limitBytes, plan);
+    if (isTight && plan.order.empty() && i + 1 >= maxFailures)
+      return plan;
     if (!isWorthwhile(plan.expectedNs - boundNs))
       return plan;
   }
