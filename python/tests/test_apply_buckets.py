@@ -92,6 +92,16 @@ def scatters_then_reduces(group):
     return function, (torch.rand(4, 3), torch.rand(6))
 
 
+def scatters_of_cast_sums(group):
+    """What one bucket delivers is cast in the next one."""
+
+    def function(a, b):
+        a, b = _reduce(a, group), _reduce(b, group)
+        return [_scatter(x.to(torch.float32), group) for x in (a, b)]
+
+    return function, [torch.rand(s).to(torch.bfloat16) for s in ((4, 3), (6,))]
+
+
 def written_inputs(group):
     """What is gathered is written afterwards, and read once more."""
 
@@ -176,6 +186,12 @@ CASES = [
     (
         scatters_then_reduces,
         [SCATTER + "mode=coalesced", REDUCE + "mode=coalesced"],
+        2,
+        2,
+    ),
+    (
+        scatters_of_cast_sums,
+        [REDUCE + "mode=copy", SCATTER + "mode=copy"],
         2,
         2,
     ),

@@ -10,6 +10,7 @@ and to hold the same whenever it is read.
 from __future__ import annotations
 
 import operator
+from collections import defaultdict
 from typing import Any, Iterable, Mapping, Optional, Sequence
 
 import torch
@@ -82,6 +83,12 @@ class _Verifier:
         self._values: dict[fx.Node, Any] = {}
         self._added = [node for node in live if node not in record.calls]
         self._before = record.history
+        # By operand: what has it as its first in the graph before. What a bucket delivers
+        # now has no users any more.
+        self._users: dict[fx.Node, list[fx.Node]] = defaultdict(list)
+        for node, (_, args, _) in record.calls.items():
+            if args and isinstance(args[0], fx.Node):
+                self._users[args[0]].append(node)
         self._waits = self._find_waits()
         self._after = History(
             live, [n for n in self._added if self._fills_own_buffer(n)]
@@ -145,11 +152,10 @@ class _Verifier:
     ) -> Optional[fx.Node]:
         """Returns the node of the graph before that did to `operand`, last
         written by `version`, what `node` does to its first argument."""
-        for user in operand.users:
-            call = self._record.calls.get(user)
+        for user in self._users[operand]:
+            call = self._record.calls[user]
             if (
-                call is not None
-                and call[0] == node.target
+                call[0] == node.target
                 and call[1] == (operand, *node.args[1:])
                 and call[2] == node.kwargs
                 and set(self._before.version(user, operand)) == set(version)
