@@ -183,7 +183,7 @@ def adopt(model: nn.Module) -> nn.Module:
             module, functools.partial(_make_forward, policy, joins)
         )
         taken.hooks = fsdp.take_hooks(module)
-        if joins and (module._forward_pre_hooks or module._forward_hooks):
+        if joins and fsdp.has_forward_hooks(module):
             # In front of the user's hooks. They break graphs that begin at a module,
             # as this one does, which others do without.
             taken.joining = module.register_forward_pre_hook(

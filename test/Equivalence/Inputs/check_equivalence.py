@@ -36,7 +36,8 @@ from transformer_step import parse_step
 TURNS = 6
 SOURCE = Path(__file__).resolve().parents[3]
 MARKS = re.compile(
-    r'commsched\.\w+ = (?:"[^"]*"|\{[^}]*\}|\[[^]]*\]|[^,}]*)(?:, )?')
+    r'commsched\.\w+(?: = (?:"[^"]*"|\{[^}]*\}|\[[^]]*\]|[^,}]*)|(?=[,}]))'
+    r'(?:, )?')
 EMPTY = re.compile(r" (?:attrs = |attributes )?\{\}")
 # Target and profile, which are nested deeper than marks.
 FACTS = re.compile(r"^module attributes \{.*\} \{$", re.MULTILINE)

@@ -247,6 +247,11 @@ def take_hooks(module: nn.Module) -> dict[str, dict]:
     return {**taken, "": marks}
 
 
+def has_forward_hooks(module: nn.Module) -> bool:
+    """Whether a module has hooks of its own before or after its forward."""
+    return bool(module._forward_pre_hooks or module._forward_hooks)
+
+
 def put_hooks(module: nn.Module, taken: dict[str, dict]) -> None:
     """Gives a module back what was taken. Hooks before the forward come first, as
     `fully_shard` has registered them."""
