@@ -11,6 +11,7 @@
 #include "CommSched/Schedule/Exposure/ExposureReasons.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Reordering/SimpleOverlap.h"
+#include "CommSched/Support/Unlimited.h"
 #include "Step/ComputeOrders.h"
 #include "Step/ListScheduling.h"
 #include "Step/StepConstruction.h"
