@@ -12,19 +12,19 @@
 
 //--- report.mlir
 
+!t = tensor<64xf32>
 commsched.group @g size(8)
 
 // The reduction is hidden behind "mm", so that a call takes 50 and not 80.
-func.func private @layer(%x: tensor<64xf32>) -> tensor<64xf32> {
+func.func private @layer(%x: !t) -> !t {
   %f = commsched.all_reduce %x on @g reduction(sum)
       {commsched.name = "reduce", commsched.runtime_ns = 30 : i64}
-      : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
-  %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40 : i64}
-      : (tensor<64xf32>) -> tensor<64xf32>
-  %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
+      : !t -> !commsched.future<!t>
+  %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40 : i64} : (!t) -> !t
+  %w = commsched.wait %f : !commsched.future<!t>
   %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 10 : i64}
-      : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  return %y : tensor<64xf32>
+      : (!t, !t) -> !t
+  return %y : !t
 }
 
 // Two calls of two layers each, and three times one in a loop. The collective
@@ -37,74 +37,66 @@ func.func private @layer(%x: tensor<64xf32>) -> tensor<64xf32> {
 // CHECK: "function"
 // TABLE: function @step
 // TABLE: reduce {{ *}}all_reduce x 7 {{ *}}g
-func.func private @two(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %y = func.call @layer(%x) : (tensor<64xf32>) -> tensor<64xf32>
-  %z = func.call @layer(%y) : (tensor<64xf32>) -> tensor<64xf32>
-  return %z : tensor<64xf32>
+func.func private @two(%x: !t) -> !t {
+  %y = func.call @layer(%x) : (!t) -> !t
+  %z = func.call @layer(%y) : (!t) -> !t
+  return %z : !t
 }
-func.func @step(%x: tensor<64xf32>) -> tensor<64xf32> {
+func.func @step(%x: !t) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index
-  %a = func.call @two(%x) : (tensor<64xf32>) -> tensor<64xf32>
-  %b = func.call @two(%a) : (tensor<64xf32>) -> tensor<64xf32>
-  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%v = %b) -> (tensor<64xf32>) {
-    %y = func.call @layer(%v) : (tensor<64xf32>) -> tensor<64xf32>
-    scf.yield %y : tensor<64xf32>
+  %a = func.call @two(%x) : (!t) -> !t
+  %b = func.call @two(%a) : (!t) -> !t
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%v = %b) -> (!t) {
+    %y = func.call @layer(%v) : (!t) -> !t
+    scf.yield %y : !t
   }
-  return %r : tensor<64xf32>
+  return %r : !t
 }
 
 // 256 bytes come in, 1024 are live in the callee and 256 go out.
 // CHECK: "function":"inside"
 // CHECK-SAME: "peak_memory_bytes":1536,
 // CHECK-SAME: "@scratch (inside)","bytes":1024
-func.func private @scratch(%x: tensor<64xf32>) -> tensor<64xf32> {
+func.func private @scratch(%x: !t) -> !t {
   %t = commsched.compute "wide"(%x) {commsched.runtime_ns = 1 : i64}
-      : (tensor<64xf32>) -> tensor<256xf32>
+      : (!t) -> tensor<256xf32>
   %y = commsched.compute "narrow"(%t) {commsched.runtime_ns = 1 : i64}
-      : (tensor<256xf32>) -> tensor<64xf32>
-  return %y : tensor<64xf32>
+      : (tensor<256xf32>) -> !t
+  return %y : !t
 }
-func.func @inside(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %y = func.call @scratch(%x) : (tensor<64xf32>) -> tensor<64xf32>
-  return %y : tensor<64xf32>
+func.func @inside(%x: !t) -> !t {
+  %y = func.call @scratch(%x) : (!t) -> !t
+  return %y : !t
 }
 
 // The callee frees its first argument before it makes its second result: 512
 // come in, and 768 are the most.
 // CHECK: "function":"update"
 // CHECK-SAME: "peak_memory_bytes":768,
-func.func private @optimizer(%w: tensor<64xf32> {commsched.freeable},
-                             %m: tensor<64xf32> {commsched.freeable})
-    -> (tensor<64xf32>, tensor<64xf32>) {
-  %w1 = commsched.compute "w"(%w) {commsched.runtime_ns = 1 : i64}
-      : (tensor<64xf32>) -> tensor<64xf32>
-  %m1 = commsched.compute "m"(%m) {commsched.runtime_ns = 1 : i64}
-      : (tensor<64xf32>) -> tensor<64xf32>
-  return %w1, %m1 : tensor<64xf32>, tensor<64xf32>
+func.func private @optimizer(%w: !t {commsched.freeable}, %m: !t
+    {commsched.freeable}) -> (!t, !t) {
+  %w1 = commsched.compute "w"(%w) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
+  %m1 = commsched.compute "m"(%m) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
+  return %w1, %m1 : !t, !t
 }
-func.func @update(%w: tensor<64xf32> {commsched.freeable},
-                  %m: tensor<64xf32> {commsched.freeable})
-    -> (tensor<64xf32>, tensor<64xf32>) {
-  %r:2 = func.call @optimizer(%w, %m)
-      : (tensor<64xf32>, tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
-  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+func.func @update(%w: !t {commsched.freeable}, %m: !t {commsched.freeable})
+    -> (!t, !t) {
+  %r:2 = func.call @optimizer(%w, %m) : (!t, !t) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
 }
 
 // A result that is an argument takes nothing.
 // CHECK: "function":"hands_on"
 // CHECK-SAME: "peak_memory_bytes":512,
-func.func private @saves(%x: tensor<64xf32>)
-    -> (tensor<64xf32>, tensor<64xf32>) {
-  %y = commsched.compute "y"(%x) {commsched.runtime_ns = 1 : i64}
-      : (tensor<64xf32>) -> tensor<64xf32>
-  return %y, %x : tensor<64xf32>, tensor<64xf32>
+func.func private @saves(%x: !t) -> (!t, !t) {
+  %y = commsched.compute "y"(%x) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
+  return %y, %x : !t, !t
 }
-func.func @hands_on(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
-  %r:2 = func.call @saves(%x)
-      : (tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
-  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+func.func @hands_on(%x: !t) -> (!t, !t) {
+  %r:2 = func.call @saves(%x) : (!t) -> (!t, !t)
+  return %r#0, %r#1 : !t, !t
 }
 
 //--- barriers.mlir

@@ -4,6 +4,7 @@
 // The graph that the partitioner sees. Costs are numbers of operands; policies
 // and tags are numbered from 1 in the order of their attributes' values.
 
+!t = tensor<4xf32>
 commsched.group @dp size(4)
 
 // CHECK-LABEL: @values has 11 nodes
@@ -22,23 +23,22 @@ commsched.group @dp size(4)
 // CHECK-NEXT: 10 'arith.mulf.10' operation pointwise(5, 7) bytes 8 cost 2 storage 7 saveable{{$}}
 // CHECK-NEXT: forward 3, 10, 1
 // CHECK-NEXT: backward 9, 9{{$}}
-func.func @values(
-    %w: tensor<4x4xf32> {commsched.role = "parameter", commsched.name = "w"},
-    %x: tensor<4xf32> {commsched.freeable, commsched.role = "input"},
-    %t: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+func.func @values(%w:
+    tensor<4x4xf32> {commsched.role = "parameter", commsched.name = "w"}, %x: !t
+    {commsched.freeable, commsched.role = "input"}, %t: !t
+    {commsched.role = "tangent"}) -> (!t, tensor<2xf32>, !t, !t, !t)
     attributes {commsched.num_forward_outputs = 3} {
   %y = commsched.compute "aten.mm"(%x, %w, %w) {commsched.name = "mm", commsched.recompute = "must_save", commsched.partition = "forward"}
-      : (tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4xf32>
+      : (!t, tensor<4x4xf32>, tensor<4x4xf32>) -> !t
   %s:2 = commsched.compute "aten.split.Tensor"(%y) {alias = 0 : i64, commsched.name = "split", commsched.recompute = "must_recompute", commsched.partition = "must_be_forward", commsched.recompute_region = 7 : i64}
-      : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+      : (!t) -> (tensor<2xf32>, tensor<2xf32>)
   %a = arith.addf %s#1, %s#1 : tensor<2xf32>
   %g = commsched.compute "aten.mul.Tensor"(%t, %y) {commsched.name = "mm", commsched.recompute = "prefer_save", commsched.partition = "backward"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+      : (!t, !t) -> !t
   %h = commsched.compute "aten.neg"(%g) {commsched.name = "split#1", commsched.recompute = "prefer_recompute", commsched.partition = "must_be_backward"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %b = arith.mulf %s#0, %a : tensor<2xf32>
-  return %y, %b, %x, %h, %h : tensor<4xf32>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  return %y, %b, %x, %h, %h : !t, tensor<2xf32>, !t, !t, !t
 }
 
 // Numbers take bytes too. What is in flight, and memory that a half makes for
@@ -59,14 +59,12 @@ func.func @values(
 // CHECK-NEXT: 12 'scf.if.12' operation other(6, 4) bytes 64 cost 1 storage 5 saveable{{$}}
 // CHECK-NEXT: forward 12, 5, 2
 // CHECK-NEXT: backward{{ *$}}
-func.func @kinds(
-    %p: tensor<4xf32> {commsched.role = "parameter"},
-    %i: index {commsched.role = "input"},
-    %m: memref<16xf32> {commsched.role = "unsharded_param"})
-    -> (tensor<16xf32>, index, memref<16xf32>)
-    attributes {commsched.num_forward_outputs = 3} {
+func.func @kinds(%p: !t {commsched.role = "parameter"}, %i: index
+    {commsched.role = "input"}, %m: memref<16xf32>
+    {commsched.role = "unsharded_param"}) -> (tensor<16xf32>, index,
+    memref<16xf32>) attributes {commsched.num_forward_outputs = 3} {
   %f = commsched.all_gather %p on @dp dim(0) {commsched.name = "gather"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+      : !t -> !commsched.future<tensor<16xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<16xf32>>
   %d = tensor.dim %g, %i : tensor<16xf32>
   %c = arith.constant true
@@ -103,24 +101,23 @@ func.func @kinds(
 // CHECK-NEXT: memory 6 -> 7
 // CHECK-NEXT: memory 10 -> 11
 // CHECK-NEXT: forward 8
-func.func @written(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %i: index {commsched.role = "input"},
-    %n: memref<4xf32> {commsched.role = "unsharded_param"}) -> tensor<4xf32>
+func.func @written(%x: !t {commsched.role = "input"}, %i: index
+    {commsched.role = "input"}, %n: memref<4xf32>
+    {commsched.role = "unsharded_param"}) -> !t
     attributes {commsched.num_forward_outputs = 1} {
-  %a = commsched.compute "aten.exp"(%x) {commsched.name = "made"} : (tensor<4xf32>) -> tensor<4xf32>
-  %v = commsched.compute "aten.view"(%a) {alias = 0 : i64, commsched.name = "shown"} : (tensor<4xf32>) -> tensor<4xf32>
-  %b = commsched.compute "aten.neg"(%a) {commsched.name = "before"} : (tensor<4xf32>) -> tensor<4xf32>
+  %a = commsched.compute "aten.exp"(%x) {commsched.name = "made"} : (!t) -> !t
+  %v = commsched.compute "aten.view"(%a) {alias = 0 : i64, commsched.name = "shown"} : (!t) -> !t
+  %b = commsched.compute "aten.neg"(%a) {commsched.name = "before"} : (!t) -> !t
   %w = commsched.compute "aten.add_.Tensor"(%v, %x) {alias = 0 : i64, mutates = array<i64: 0>, commsched.name = "written"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %r = commsched.compute "aten.neg"(%a) {commsched.name = "after"} : (tensor<4xf32>) -> tensor<4xf32>
-  %y = commsched.compute "aten.neg"(%x) {commsched.name = "free"} : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t, !t) -> !t
+  %r = commsched.compute "aten.neg"(%a) {commsched.name = "after"} : (!t) -> !t
+  %y = commsched.compute "aten.neg"(%x) {commsched.name = "free"} : (!t) -> !t
   %m = memref.alloc() {commsched.name = "memory"} : memref<4xindex>
   memref.store %i, %m[%i] {commsched.name = "store"} : memref<4xindex>
   %l = memref.load %m[%i] {commsched.name = "load"} : memref<4xindex>
   %e = memref.load %n[%i] {commsched.name = "elsewhere"} : memref<4xf32>
   %u = memref.alloc() {commsched.name = "unused"} : memref<4xindex>
-  return %y : tensor<4xf32>
+  return %y : !t
 }
 
 // Unknown code may write any memory, but no tensor.
@@ -135,7 +132,7 @@ func.func @unknown(%i: index {commsched.role = "input"}) -> index
   "test.unknown"() {commsched.name = "unknown"} : () -> ()
   %m = memref.alloc() {commsched.name = "memory"} : memref<4xindex>
   %l = memref.load %m[%i] {commsched.name = "load"} : memref<4xindex>
-  %t = tensor.empty() {commsched.name = "free"} : tensor<4xf32>
+  %t = tensor.empty() {commsched.name = "free"} : !t
   return %l : index
 }
 
@@ -150,14 +147,13 @@ func.func @unknown(%i: index {commsched.role = "input"}) -> index
 // CHECK-NEXT: 6 'second#1' result {{.*}} saveable{{$}}
 // CHECK-NEXT: memory 2 -> 4
 // CHECK-NEXT: forward 2
-func.func @random(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %s: tensor<2xi64> {commsched.role = "rng_state"}) -> tensor<4xf32>
+func.func @random(%x: !t {commsched.role = "input"}, %s: tensor<2xi64>
+    {commsched.role = "rng_state"}) -> !t
     attributes {commsched.num_forward_outputs = 1} {
-  %a = commsched.compute "aten.rand_like"(%x) {random, commsched.name = "first"} : (tensor<4xf32>) -> tensor<4xf32>
-  %b = commsched.compute "rngprims.philox_rand"(%s) {random, commsched.name = "given"} : (tensor<2xi64>) -> tensor<4xf32>
-  %c:2 = commsched.compute "aten.native_dropout"(%x) {random, commsched.name = "second"} : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi1>)
-  return %a : tensor<4xf32>
+  %a = commsched.compute "aten.rand_like"(%x) {random, commsched.name = "first"} : (!t) -> !t
+  %b = commsched.compute "rngprims.philox_rand"(%s) {random, commsched.name = "given"} : (tensor<2xi64>) -> !t
+  %c:2 = commsched.compute "aten.native_dropout"(%x) {random, commsched.name = "second"} : (!t) -> (!t, tensor<4xi1>)
+  return %a : !t
 }
 
 // All ranks repeat a collective together, but not what is written in place, one
@@ -176,26 +172,25 @@ func.func @random(
 // CHECK-NEXT: 12 'if' operation collective(1) {{.*}} pinned{{$}}
 // CHECK-NEXT: memory 5 -> 6
 // CHECK-NEXT: forward 3
-func.func @communication(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %c: i1 {commsched.role = "input"}) -> tensor<4xf32>
+func.func @communication(%x: !t {commsched.role = "input"}, %c: i1
+    {commsched.role = "input"}) -> !t
     attributes {commsched.num_forward_outputs = 1} {
   %0 = commsched.all_reduce %x on @dp reduction(sum) {commsched.name = "reduce"}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %r = commsched.wait %0 {commsched.name = "reduced"} : !commsched.future<tensor<4xf32>>
+      : !t -> !commsched.future<!t>
+  %r = commsched.wait %0 {commsched.name = "reduced"} : !commsched.future<!t>
   %b = tensor.empty() {commsched.name = "buffer"} : tensor<16xf32>
   %1 = commsched.all_gather %x on @dp dim(0) into %b {commsched.name = "into"}
-      : tensor<4xf32> into tensor<16xf32> -> !commsched.future<tensor<16xf32>>
+      : !t into tensor<16xf32> -> !commsched.future<tensor<16xf32>>
   %g = commsched.wait %1 {commsched.name = "gathered"} : !commsched.future<tensor<16xf32>>
-  %2 = commsched.send %x on @dp to(1) {commsched.name = "send"} : tensor<4xf32> -> !commsched.future
+  %2 = commsched.send %x on @dp to(1) {commsched.name = "send"} : !t -> !commsched.future
   commsched.wait %2 {commsched.name = "sent"} : !commsched.future
-  %3 = commsched.recv on @dp from(1) {commsched.name = "recv"} : !commsched.future<tensor<4xf32>>
-  %v = commsched.wait %3 {commsched.name = "received"} : !commsched.future<tensor<4xf32>>
+  %3 = commsched.recv on @dp from(1) {commsched.name = "recv"} : !commsched.future<!t>
+  %v = commsched.wait %3 {commsched.name = "received"} : !commsched.future<!t>
   commsched.barrier on @dp {commsched.name = "barrier"}
   scf.if %c {
     commsched.barrier on @dp
   } {commsched.name = "if"}
-  return %r : tensor<4xf32>
+  return %r : !t
 }
 
 // CHECK-LABEL: @declared_forward is not a joint function
@@ -203,12 +198,12 @@ func.func private @declared_forward()
 
 // Half of a partition is none: it has marks of one kind.
 // CHECK-LABEL: @forward is not a joint function
-func.func @forward(%x: tensor<4xf32> {commsched.role = "input"}) -> tensor<4xf32> {
-  %y = commsched.compute "aten.neg"(%x) {commsched.partition = "forward"} : (tensor<4xf32>) -> tensor<4xf32>
-  return %y : tensor<4xf32>
+func.func @forward(%x: !t {commsched.role = "input"}) -> !t {
+  %y = commsched.compute "aten.neg"(%x) {commsched.partition = "forward"} : (!t) -> !t
+  return %y : !t
 }
 
 // CHECK-LABEL: @plain is not a joint function
-func.func @plain(%x: tensor<4xf32> {commsched.role = "input"}) {
+func.func @plain(%x: !t {commsched.role = "input"}) {
   return
 }

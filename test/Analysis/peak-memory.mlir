@@ -6,6 +6,11 @@
 
 !T = tensor<1024xf32>
 !future = !commsched.future<!T>
+!t = tensor<32x32xf32>
+!m = memref<1024xf32>
+!u = tensor<256xf32>
+!v = tensor<64xf32>
+!w = tensor<i32>
 commsched.group @g size(4)
 
 // Arguments stay although they have no further users: x, y, a; then x, y, a, b.
@@ -67,31 +72,30 @@ func.func @unused_argument_stays(%x: !T, %y: !T {commsched.freeable}) -> !T {
 // The use of a view is a use of the argument: x, a, b; then b, c and the small
 // d without x.
 // CHECK: "function":"freeable_through_a_view",{{.*}}"peak_memory_bytes":12288,
-func.func @freeable_through_a_view(%x: !T {commsched.freeable})
-    -> (!T, tensor<256xf32>) {
+func.func @freeable_through_a_view(%x: !T {commsched.freeable}) -> (!T, !u) {
   %v = commsched.compute "view"(%x) {alias = 0 : i64} : (!T) -> !T
   %a = commsched.compute "a"() : () -> !T
   %b = commsched.compute "b"(%a, %v) : (!T, !T) -> !T
   %c = commsched.compute "c"(%b) : (!T) -> !T
-  %d = commsched.compute "d"(%c) : (!T) -> tensor<256xf32>
-  return %b, %d : !T, tensor<256xf32>
+  %d = commsched.compute "d"(%c) : (!T) -> !u
+  return %b, %d : !T, !u
 }
 
 // A saved activation that a collective sends goes with the wait: at b: s, the
 // result, b = 3; at c: the result, b, c = 2 1/4.
 // CHECK: "function":"freeable_and_sent",{{.*}}"peak_memory_bytes":12288,
 func.func @freeable_and_sent(%s: !T {commsched.role = "saved_activation"})
-    -> tensor<256xf32> {
+    -> !u {
   %f = commsched.all_reduce %s on @g reduction(sum) : !T -> !future
   %b = commsched.compute "b"() : () -> !T
   %r = commsched.wait %f : !future
-  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> tensor<256xf32>
-  return %c : tensor<256xf32>
+  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> !u
+  return %c : !u
 }
 
 // Memref arguments stay like others: m, x, a, b.
 // CHECK: "function":"memref_argument_stays",{{.*}}"peak_memory_bytes":16384,
-func.func @memref_argument_stays(%m: memref<1024xf32>, %x: !T) -> !T {
+func.func @memref_argument_stays(%m: !m, %x: !T) -> !T {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %b = commsched.compute "b"(%a) : (!T) -> !T
   return %b : !T
@@ -110,13 +114,12 @@ func.func @returned_from_a_collective(%x: !T) -> (!T, !T) {
 // Returned through a view, the storage stays all the same: x, r, a, b. (Freed
 // after the view it would be 3.)
 // CHECK: "function":"returned_through_a_view",{{.*}}"peak_memory_bytes":16384,
-func.func @returned_through_a_view(%x: !T) -> (tensor<32x32xf32>, !T) {
+func.func @returned_through_a_view(%x: !T) -> (!t, !T) {
   %r = commsched.compute "r"(%x) : (!T) -> !T
-  %v = commsched.compute "view"(%r) {alias = 0 : i64}
-      : (!T) -> tensor<32x32xf32>
+  %v = commsched.compute "view"(%r) {alias = 0 : i64} : (!T) -> !t
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %b = commsched.compute "b"(%a) : (!T) -> !T
-  return %v, %b : tensor<32x32xf32>, !T
+  return %v, %b : !t, !T
 }
 
 // A view allocates nothing and keeps what it shows: x, a; x, a, b with the
@@ -124,10 +127,8 @@ func.func @returned_through_a_view(%x: !T) -> (tensor<32x32xf32>, !T) {
 // CHECK: "function":"views_keep_their_storage",{{.*}}"peak_memory_bytes":16384,
 func.func @views_keep_their_storage(%x: !T) -> !T {
   %a = commsched.compute "a"(%x) : (!T) -> !T
-  %v = tensor.expand_shape %a [[0, 1]] output_shape [32, 32]
-      : !T into tensor<32x32xf32>
-  %w = commsched.compute "view"(%v) {alias = 0 : i64}
-      : (tensor<32x32xf32>) -> !T
+  %v = tensor.expand_shape %a [[0, 1]] output_shape [32, 32] : !T into !t
+  %w = commsched.compute "view"(%v) {alias = 0 : i64} : (!t) -> !T
   %b = commsched.compute "b"(%x) : (!T) -> !T
   %c = commsched.compute "c"(%b, %w) : (!T, !T) -> !T
   return %c : !T
@@ -135,17 +136,15 @@ func.func @views_keep_their_storage(%x: !T) -> !T {
 
 // The view-like operations of tensor: only a and the small b, next to x.
 // CHECK: "function":"tensor_views",{{.*}}"peak_memory_bytes":9216,
-func.func @tensor_views(%x: !T) -> tensor<256xf32> {
+func.func @tensor_views(%x: !T) -> !u {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %0 = tensor.cast %a : !T to tensor<?xf32>
   %1 = tensor.cast %0 : tensor<?xf32> to !T
-  %2 = tensor.expand_shape %1 [[0, 1]] output_shape [32, 32]
-      : !T into tensor<32x32xf32>
-  %3 = tensor.extract_slice %2[0, 0] [32, 32] [1, 1]
-      : tensor<32x32xf32> to tensor<32x32xf32>
-  %4 = tensor.collapse_shape %3 [[0, 1]] : tensor<32x32xf32> into !T
-  %b = commsched.compute "b"(%4) : (!T) -> tensor<256xf32>
-  return %b : tensor<256xf32>
+  %2 = tensor.expand_shape %1 [[0, 1]] output_shape [32, 32] : !T into !t
+  %3 = tensor.extract_slice %2[0, 0] [32, 32] [1, 1] : !t to !t
+  %4 = tensor.collapse_shape %3 [[0, 1]] : !t into !T
+  %b = commsched.compute "b"(%4) : (!T) -> !u
+  return %b : !u
 }
 
 // An unused result is freed when its operation ends: at a: x, a = 2; at b:
@@ -200,13 +199,13 @@ func.func @sizes(%x: !T, %i: i64) -> tensor<512xcomplex<f32>> {
 // although nothing else uses it. At b: x, a, the result, b = 4; after the
 // wait a goes; at c: x, the result, b, c = 3 1/4.
 // CHECK: "function":"sent_until_the_wait",{{.*}}"peak_memory_bytes":16384,
-func.func @sent_until_the_wait(%x: !T) -> tensor<256xf32> {
+func.func @sent_until_the_wait(%x: !T) -> !u {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %f = commsched.all_reduce %a on @g reduction(sum) : !T -> !future
   %b = commsched.compute "b"(%x) : (!T) -> !T
   %r = commsched.wait %f : !future
-  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> tensor<256xf32>
-  return %c : tensor<256xf32>
+  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> !u
+  return %c : !u
 }
 
 // A send delivers nothing and keeps what it sends until the wait: at c: x, a, b, c.
@@ -222,36 +221,36 @@ func.func @send_waited_late(%x: !T) -> !T {
 
 // A receive allocates where it starts: at c x, the result, b and the small c.
 // CHECK: "function":"recv",{{.*}}"peak_memory_bytes":13312,
-func.func @recv(%x: !T) -> tensor<256xf32> {
+func.func @recv(%x: !T) -> !u {
   %f = commsched.recv on @g from(0) : !future
   %b = commsched.compute "b"(%x) : (!T) -> !T
-  %c = commsched.compute "c"(%b) : (!T) -> tensor<256xf32>
+  %c = commsched.compute "c"(%b) : (!T) -> !u
   %r = commsched.wait %f : !future
-  return %c : tensor<256xf32>
+  return %c : !u
 }
 
 // What is delivered is as large as the start says, not as what it sends: x and
 // a quarter of it, then with c 3 KiB.
 // CHECK: "function":"scattered",{{.*}}"peak_memory_bytes":6144,
-func.func @scattered(%x: !T) -> tensor<256xf32> {
+func.func @scattered(%x: !T) -> !u {
   %f = commsched.reduce_scatter %x on @g reduction(sum) dim(0)
-      : !T -> !commsched.future<tensor<256xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<256xf32>>
-  %c = commsched.compute "c"(%r) : (tensor<256xf32>) -> tensor<256xf32>
-  return %c : tensor<256xf32>
+      : !T -> !commsched.future<!u>
+  %r = commsched.wait %f : !commsched.future<!u>
+  %c = commsched.compute "c"(%r) : (!u) -> !u
+  return %c : !u
 }
 
 // A start keeps the storage behind a view that it sends: at b: x, a, the
 // result, b, although nothing uses a or its view after the start.
 // CHECK: "function":"sent_view_until_the_wait",{{.*}}"peak_memory_bytes":16384,
-func.func @sent_view_until_the_wait(%x: !T) -> tensor<256xf32> {
+func.func @sent_view_until_the_wait(%x: !T) -> !u {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %v = commsched.compute "view"(%a) {alias = 0 : i64} : (!T) -> !T
   %f = commsched.all_reduce %v on @g reduction(sum) : !T -> !future
   %b = commsched.compute "b"(%x) : (!T) -> !T
   %r = commsched.wait %f : !future
-  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> tensor<256xf32>
-  return %c : tensor<256xf32>
+  %c = commsched.compute "c"(%r, %b) : (!T, !T) -> !u
+  return %c : !u
 }
 
 // What is delivered and not used is there until the wait: at b: x, the result,
@@ -267,11 +266,9 @@ func.func @delivered_for_nobody(%x: !T) -> !T {
 // A coalesced start allocates all that it delivers at once: 1024 + 2048 + 4096
 // + 8192 bytes; with c 8192 more, next to the second result.
 // CHECK: "function":"coalesced",{{.*}}"peak_memory_bytes":23552,
-func.func @coalesced(%a: tensor<256xf32>, %b: tensor<512xf32>)
-    -> tensor<2048xf32> {
-  %f = commsched.all_gather %a, %b on @g dim(0)
-      : tensor<256xf32>, tensor<512xf32>
-        -> !commsched.future<!T, tensor<2048xf32>>
+func.func @coalesced(%a: !u, %b: tensor<512xf32>) -> tensor<2048xf32> {
+  %f = commsched.all_gather %a, %b on @g dim(0) : !u, tensor<512xf32>
+      -> !commsched.future<!T, tensor<2048xf32>>
   %r:2 = commsched.wait %f : !commsched.future<!T, tensor<2048xf32>>
   %c = commsched.compute "c"(%r#0, %r#1)
       : (!T, tensor<2048xf32>) -> tensor<2048xf32>
@@ -281,13 +278,13 @@ func.func @coalesced(%a: tensor<256xf32>, %b: tensor<512xf32>)
 // Written in place, what is delivered takes no storage of its own, and the
 // buffer lives as long as the result: x and buffer; then the small c as well.
 // CHECK: "function":"into",{{.*}}"peak_memory_bytes":9216,
-func.func @into(%x: !T) -> tensor<256xf32> {
+func.func @into(%x: !T) -> !u {
   %buffer = commsched.compute "empty"() : () -> !T
   %f = commsched.all_reduce %x on @g reduction(sum) into %buffer : !T into !T
         -> !future
   %r = commsched.wait %f : !future
-  %c = commsched.compute "c"(%r) : (!T) -> tensor<256xf32>
-  return %c : tensor<256xf32>
+  %c = commsched.compute "c"(%r) : (!T) -> !u
+  return %c : !u
 }
 
 // The buffer stays until the wait, also if the result is unused: at b x,
@@ -305,13 +302,13 @@ func.func @into_until_the_wait(%x: !T) -> !T {
 
 // In place of what it sends: x, a; then x, a and the small c.
 // CHECK: "function":"into_what_is_sent",{{.*}}"peak_memory_bytes":9216,
-func.func @into_what_is_sent(%x: !T) -> tensor<256xf32> {
+func.func @into_what_is_sent(%x: !T) -> !u {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %f = commsched.all_reduce %a on @g reduction(sum) into %a : !T into !T
         -> !future
   %r = commsched.wait %f : !future
-  %c = commsched.compute "c"(%r) : (!T) -> tensor<256xf32>
-  return %c : tensor<256xf32>
+  %c = commsched.compute "c"(%r) : (!T) -> !u
+  return %c : !u
 }
 
 // Into an argument: only x and the argument, and the result is returned.
@@ -342,15 +339,12 @@ func.func @bucket_in_place(%a: tensor<16x32xbf16>, %b: tensor<8x8xbf16>)
 
 // A destination holds the result: x, y and one matrix of 4096 bytes.
 // CHECK: "function":"destination_operands",{{.*}}"peak_memory_bytes":12288,
-func.func @destination_operands(%x: tensor<32x32xf32>, %y: tensor<32x32xf32>)
-    -> tensor<32x32xf32> {
+func.func @destination_operands(%x: !t, %y: !t) -> !t {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<32x32xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<32x32xf32>)
-      -> tensor<32x32xf32>
-  %r = linalg.matmul ins(%x, %y : tensor<32x32xf32>, tensor<32x32xf32>)
-      outs(%init : tensor<32x32xf32>) -> tensor<32x32xf32>
-  return %r : tensor<32x32xf32>
+  %empty = tensor.empty() : !t
+  %init = linalg.fill ins(%zero : f32) outs(%empty : !t) -> !t
+  %r = linalg.matmul ins(%x, %y : !t, !t) outs(%init : !t) -> !t
+  return %r : !t
 }
 
 // Also one that the same operation reads: x, a.
@@ -390,12 +384,12 @@ func.func @destination_is_read_later(%x: !T) -> (!T, !T) {
 // An operation in place makes no storage: its result is a view of what it
 // writes. x, a; then x, a and the small c.
 // CHECK: "function":"mutated_in_place",{{.*}}"peak_memory_bytes":9216,
-func.func @mutated_in_place(%x: !T) -> tensor<256xf32> {
+func.func @mutated_in_place(%x: !T) -> !u {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %b = commsched.compute "add_"(%a) {alias = 0 : i64, mutates = array<i64: 0>}
       : (!T) -> !T
-  %c = commsched.compute "c"(%b) : (!T) -> tensor<256xf32>
-  return %c : tensor<256xf32>
+  %c = commsched.compute "c"(%b) : (!T) -> !u
+  return %c : !u
 }
 
 // An unsharded parameter has storage from where it is grown to where it is
@@ -403,20 +397,19 @@ func.func @mutated_in_place(%x: !T) -> tensor<256xf32> {
 // x, p, y = 3; freed: x, y; z: x, y, z = 3; grown again: x, z, p = 3; then with
 // r x, z, p, r = 4.
 // CHECK: "function":"unsharded_parameter",{{.*}}"peak_memory_bytes":16384,
-func.func @unsharded_parameter(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
+func.func @unsharded_parameter(%p: !m {commsched.role = "unsharded_param"},
     %full: !T {commsched.freeable}, %x: !T) -> !T {
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  commsched.fsdp_copy %full into %p : !T, memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  commsched.resize_storage %p bytes(4096) : !m
+  commsched.fsdp_copy %full into %p : !T, !m
+  %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%x, %w) : (!T, !T) -> !T
-  commsched.resize_storage %p bytes(0) : memref<1024xf32>
+  commsched.resize_storage %p bytes(0) : !m
   %z = commsched.compute "z"(%y) : (!T) -> !T
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  commsched.fsdp_copy %x into %p : !T, memref<1024xf32>
-  %w2 = bufferization.to_tensor %p : memref<1024xf32> to !T
+  commsched.resize_storage %p bytes(4096) : !m
+  commsched.fsdp_copy %x into %p : !T, !m
+  %w2 = bufferization.to_tensor %p : !m to !T
   %r = commsched.compute "r"(%z, %w2) : (!T, !T) -> !T
-  commsched.resize_storage %p bytes(0) : memref<1024xf32>
+  commsched.resize_storage %p bytes(0) : !m
   return %r : !T
 }
 
@@ -424,23 +417,23 @@ func.func @unsharded_parameter(
 // and, if it were still there, a fourth. (r needs no parameter here.)
 // CHECK: "function":"freed_between_two_lives",{{.*}}"peak_memory_bytes":12288,
 func.func @freed_between_two_lives(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"}, %x: !T) -> !T {
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+    %p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !T {
+  commsched.resize_storage %p bytes(4096) : !m
+  %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
-  commsched.resize_storage %p bytes(0) : memref<1024xf32>
+  commsched.resize_storage %p bytes(0) : !m
   %z = commsched.compute "z"(%y) : (!T) -> !T
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  commsched.resize_storage %p bytes(0) : memref<1024xf32>
+  commsched.resize_storage %p bytes(4096) : !m
+  commsched.resize_storage %p bytes(0) : !m
   return %z : !T
 }
 
 // Grown and never freed, it stays: at z: x, p, y, z.
 // CHECK: "function":"parameter_never_freed",{{.*}}"peak_memory_bytes":16384,
 func.func @parameter_never_freed(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"}, %x: !T) -> !T {
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+    %p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !T {
+  commsched.resize_storage %p bytes(4096) : !m
+  %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
   %z = commsched.compute "z"(%y) : (!T) -> !T
   return %z : !T
@@ -448,11 +441,10 @@ func.func @parameter_never_freed(
 
 // Freeable, it goes after its last use all the same: at z x, y, z.
 // CHECK: "function":"freeable_parameter_never_freed",{{.*}}"peak_memory_bytes":12288,
-func.func @freeable_parameter_never_freed(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param",
-                          commsched.freeable}, %x: !T) -> !T {
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+func.func @freeable_parameter_never_freed(%p:
+    !m {commsched.role = "unsharded_param", commsched.freeable}, %x: !T) -> !T {
+  commsched.resize_storage %p bytes(4096) : !m
+  %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
   %z = commsched.compute "z"(%y) : (!T) -> !T
   return %z : !T
@@ -460,53 +452,49 @@ func.func @freeable_parameter_never_freed(
 
 // Growing what is there already changes nothing: at z x, p, y and the small z.
 // CHECK: "function":"grown_twice",{{.*}}"peak_memory_bytes":13312,
-func.func @grown_twice(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: !T) -> tensor<256xf32> {
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+func.func @grown_twice(%p: !m {commsched.role = "unsharded_param"}, %x: !T)
+    -> !u {
+  commsched.resize_storage %p bytes(4096) : !m
+  %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
-  %z = commsched.compute "z"(%y) : (!T) -> tensor<256xf32>
-  commsched.resize_storage %p bytes(4096) : memref<1024xf32>
-  commsched.resize_storage %p bytes(0) : memref<1024xf32>
-  return %z : tensor<256xf32>
+  %z = commsched.compute "z"(%y) : (!T) -> !u
+  commsched.resize_storage %p bytes(4096) : !m
+  commsched.resize_storage %p bytes(0) : !m
+  return %z : !u
 }
 
 // Through a view of the argument: x, p, y = 3; then x, y, z
 // = 2 1/4.
 // CHECK: "function":"grown_through_a_view",{{.*}}"peak_memory_bytes":12288,
-func.func @grown_through_a_view(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: !T) -> tensor<256xf32> {
+func.func @grown_through_a_view(%p: !m {commsched.role = "unsharded_param"},
+    %x: !T) -> !u {
   %v = memref.expand_shape %p [[0, 1]] output_shape [32, 32]
-      : memref<1024xf32> into memref<32x32xf32>
+      : !m into memref<32x32xf32>
   commsched.resize_storage %v bytes(4096) : memref<32x32xf32>
-  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+  %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
   commsched.resize_storage %v bytes(0) : memref<32x32xf32>
-  %z = commsched.compute "z"(%y) : (!T) -> tensor<256xf32>
-  return %z : tensor<256xf32>
+  %z = commsched.compute "z"(%y) : (!T) -> !u
+  return %z : !u
 }
 
 // A parameter that is freed first had its storage from the start: p, x, y = 3;
 // at z x, y, z = 2 1/4.
 // CHECK: "function":"parameter_from_the_start",{{.*}}"peak_memory_bytes":12288,
-func.func @parameter_from_the_start(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %x: !T) -> tensor<256xf32> {
-  %w = bufferization.to_tensor %p : memref<1024xf32> to !T
+func.func @parameter_from_the_start(%p: !m {commsched.role = "unsharded_param"},
+    %x: !T) -> !u {
+  %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
-  commsched.resize_storage %p bytes(0) : memref<1024xf32>
-  %z = commsched.compute "z"(%y) : (!T) -> tensor<256xf32>
-  return %z : tensor<256xf32>
+  commsched.resize_storage %p bytes(0) : !m
+  %z = commsched.compute "z"(%y) : (!T) -> !u
+  return %z : !u
 }
 
 // An unsharded parameter that nothing uses is left without storage; what it is
 // that nothing uses else does not matter: q, x, y = 3.
 // CHECK: "function":"unused_parameter",{{.*}}"peak_memory_bytes":12288,
-func.func @unused_parameter(
-    %p: memref<1024xf32> {commsched.role = "unsharded_param"},
-    %q: memref<1024xf32> {commsched.role = "parameter"}, %x: !T) -> !T {
+func.func @unused_parameter(%p: !m {commsched.role = "unsharded_param"}, %q: !m
+    {commsched.role = "parameter"}, %x: !T) -> !T {
   %y = commsched.compute "y"(%x) : (!T) -> !T
   return %y : !T
 }
@@ -674,39 +662,33 @@ func.func @stablehlo_while(%x: !T, %y: !T) -> (!T, !T) {
 // Updates take over the value before, which was read, also that of an argument
 // that may be freed: x, a, b, u and the index.
 // CHECK: "function":"updates_take_over",{{.*}}"peak_memory_bytes":12548,
-func.func @updates_take_over(%x: !T {commsched.freeable},
-                             %u: tensor<64xf32>, %i: tensor<i32>)
+func.func @updates_take_over(%x: !T {commsched.freeable}, %u: !v, %i: !w)
     -> (!T, !T, !T) {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %b = commsched.compute "b"(%a) : (!T) -> !T
-  %r = "stablehlo.dynamic_update_slice"(%x, %u, %i)
-      : (!T, tensor<64xf32>, tensor<i32>) -> !T
-  %s = "stablehlo.dynamic_update_slice"(%a, %u, %i)
-      : (!T, tensor<64xf32>, tensor<i32>) -> !T
-  %t = tensor.insert_slice %u into %s[64] [64] [1] : tensor<64xf32> into !T
+  %r = "stablehlo.dynamic_update_slice"(%x, %u, %i) : (!T, !v, !w) -> !T
+  %s = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (!T, !v, !w) -> !T
+  %t = tensor.insert_slice %u into %s[64] [64] [1] : !v into !T
   return %b, %r, %t : !T, !T, !T
 }
 
 // An update copies what the caller keeps, and what is read later: x, r, s, t, u
 // and the index.
 // CHECK: "function":"updates_copy",{{.*}}"peak_memory_bytes":13572,
-func.func @updates_copy(%x: !T, %u: tensor<64xf32>, %i: tensor<i32>)
-    -> (!T, tensor<256xf32>) {
-  %r = "stablehlo.dynamic_update_slice"(%x, %u, %i)
-      : (!T, tensor<64xf32>, tensor<i32>) -> !T
-  %s = "stablehlo.dynamic_update_slice"(%r, %u, %i)
-      : (!T, tensor<64xf32>, tensor<i32>) -> !T
-  %t = commsched.compute "t"(%r) : (!T) -> tensor<256xf32>
-  return %s, %t : !T, tensor<256xf32>
+func.func @updates_copy(%x: !T, %u: !v, %i: !w) -> (!T, !u) {
+  %r = "stablehlo.dynamic_update_slice"(%x, %u, %i) : (!T, !v, !w) -> !T
+  %s = "stablehlo.dynamic_update_slice"(%r, %u, %i) : (!T, !v, !w) -> !T
+  %t = commsched.compute "t"(%r) : (!T) -> !u
+  return %s, %t : !T, !u
 }
 
 // What is in a region comes from around it, and the region may run again: x,
 // a, r, and what an iteration makes.
 // CHECK: "function":"update_in_a_region",{{.*}}"peak_memory_bytes":16640,
-func.func @update_in_a_region(%x: !T, %u: tensor<64xf32>, %n: index) -> !T {
+func.func @update_in_a_region(%x: !T, %u: !v, %n: index) -> !T {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %r = scf.for %i = %n to %n step %n iter_args(%v = %x) -> !T {
-    %t = tensor.insert_slice %u into %a[64] [64] [1] : tensor<64xf32> into !T
+    %t = tensor.insert_slice %u into %a[64] [64] [1] : !v into !T
     scf.yield %t : !T
   }
   return %r : !T

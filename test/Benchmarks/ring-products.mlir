@@ -6,6 +6,10 @@
 // RUN:   --micro-pipeline='micro=func.func(commsched-schedule{buckets=off})' \
 // RUN:   | FileCheck %s
 
+!t = tensor<1024x64xf32>
+!u = tensor<64x64xf32>
+!v = tensor<1024x1x64xf32>
+!w = tensor<256x1x64xf32>
 commsched.group @tp size(4) ranks_per_node(4)
 commsched.group @dp size(4) ranks_per_node(1)
 
@@ -19,31 +23,26 @@ commsched.group @dp size(4) ranks_per_node(1)
 // CHECK:       "function":"gather","peer":"micro",
 // CHECK-SAME:    "num_collectives":4,
 // CHECK-SAME:    "note":"1 gathers and 0 scatters divided"
-func.func @gather(%x: tensor<256x1x64xf32>,
-                  %w: tensor<16x64xf32> {commsched.role = "parameter"},
-                  %v: tensor<64x32xf32>, %g: tensor<1024x32xf32>)
-    -> (tensor<1024x64xf32>, tensor<1024x32xf32>, tensor<32x64xf32>) {
+func.func @gather(%x: !w, %w: tensor<16x64xf32> {commsched.role = "parameter"},
+    %v: tensor<64x32xf32>, %g: tensor<1024x32xf32>) -> (!t, tensor<1024x32xf32>,
+    tensor<32x64xf32>) {
   %0 = commsched.all_gather %w on @dp dim(0)
-      : tensor<16x64xf32> -> !commsched.future<tensor<64x64xf32>>
-  %1 = commsched.all_gather %x on @tp dim(0)
-      : tensor<256x1x64xf32> -> !commsched.future<tensor<1024x1x64xf32>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<64x64xf32>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<1024x1x64xf32>>
-  %4 = commsched.compute "aten.view"(%3) {alias = 0 : i64}
-      : (tensor<1024x1x64xf32>) -> tensor<1024x64xf32>
+      : tensor<16x64xf32> -> !commsched.future<!u>
+  %1 = commsched.all_gather %x on @tp dim(0) : !w -> !commsched.future<!v>
+  %2 = commsched.wait %0 : !commsched.future<!u>
+  %3 = commsched.wait %1 : !commsched.future<!v>
+  %4 = commsched.compute "aten.view"(%3) {alias = 0 : i64} : (!v) -> !t
   %5 = commsched.compute "aten.mm"(%4, %2)
-      {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64}
-      : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+      {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64} : (!t, !u) -> !t
   %6 = commsched.compute "aten.mm"(%4, %v)
       {commsched.runtime_ns = 2000000, flops = 4194304.0 : f64}
-      : (tensor<1024x64xf32>, tensor<64x32xf32>) -> tensor<1024x32xf32>
+      : (!t, tensor<64x32xf32>) -> tensor<1024x32xf32>
   %7 = commsched.compute "aten.t"(%g) {alias = 0 : i64}
       : (tensor<1024x32xf32>) -> tensor<32x1024xf32>
   %8 = commsched.compute "aten.mm"(%7, %4)
       {commsched.runtime_ns = 2000000, flops = 4194304.0 : f64}
-      : (tensor<32x1024xf32>, tensor<1024x64xf32>) -> tensor<32x64xf32>
-  return %5, %6, %8
-      : tensor<1024x64xf32>, tensor<1024x32xf32>, tensor<32x64xf32>
+      : (tensor<32x1024xf32>, !t) -> tensor<32x64xf32>
+  return %5, %6, %8 : !t, tensor<1024x32xf32>, tensor<32x64xf32>
 }
 
 // CHECK-LABEL: "function":"scatter","peer":"input",
@@ -55,21 +54,17 @@ func.func @gather(%x: tensor<256x1x64xf32>,
 // CHECK-SAME:    "num_collectives":4,
 // CHECK-SAME:    "note":"0 gathers and 1 scatters divided"
 // The second product's rows are not what is scattered.
-func.func @scatter(%x: tensor<1024x64xf32>, %w: tensor<64x64xf32>)
-    -> (tensor<256x1x64xf32>, tensor<1024x16xf32>) {
+func.func @scatter(%x: !t, %w: !u) -> (!w, tensor<1024x16xf32>) {
   %0 = commsched.compute "aten.mm"(%x, %w)
-      {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64}
-      : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
-  %1 = commsched.compute "aten._unsafe_view"(%0) {alias = 0 : i64}
-      : (tensor<1024x64xf32>) -> tensor<1024x1x64xf32>
+      {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64} : (!t, !u) -> !t
+  %1 = commsched.compute "aten._unsafe_view"(%0) {alias = 0 : i64} : (!t) -> !v
   %2 = commsched.reduce_scatter %1 on @tp reduction(sum) dim(0)
-      : tensor<1024x1x64xf32> -> !commsched.future<tensor<256x1x64xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<256x1x64xf32>>
+      : !v -> !commsched.future<!w>
+  %3 = commsched.wait %2 : !commsched.future<!w>
   %4 = commsched.compute "aten.mm"(%x, %w)
-      {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64}
-      : (tensor<1024x64xf32>, tensor<64x64xf32>) -> tensor<1024x64xf32>
+      {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64} : (!t, !u) -> !t
   %5 = commsched.reduce_scatter %4 on @tp reduction(sum) dim(1)
-      : tensor<1024x64xf32> -> !commsched.future<tensor<1024x16xf32>>
+      : !t -> !commsched.future<tensor<1024x16xf32>>
   %6 = commsched.wait %5 : !commsched.future<tensor<1024x16xf32>>
-  return %3, %6 : tensor<256x1x64xf32>, tensor<1024x16xf32>
+  return %3, %6 : !w, tensor<1024x16xf32>
 }

@@ -6,6 +6,10 @@
 
 !t = tensor<4xf32>
 !future = !commsched.future<!t>
+!u = tensor<2x2xf32>
+!v = tensor<4xf32, #commsched.host>
+!w = tensor<8xf32>
+!m = memref<4xf32>
 commsched.group @dp size(2)
 
 // Two equal starts are two launches.
@@ -27,15 +31,12 @@ func.func @cse_keeps_collectives(%x: !t) -> (!t, !t) {
 // CHECK-LABEL: func.func @cse_keeps_transfers(
 // CHECK-COUNT-2: commsched.offload
 // CHECK-COUNT-2: commsched.wait
-func.func @cse_keeps_transfers(%x: !t)
-    -> (tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host>) {
-  %0 = commsched.offload %x
-      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
-  %1 = commsched.offload %x
-      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<4xf32, #commsched.host>>
-  return %2, %3 : tensor<4xf32, #commsched.host>, tensor<4xf32, #commsched.host>
+func.func @cse_keeps_transfers(%x: !t) -> (!v, !v) {
+  %0 = commsched.offload %x : !t -> !commsched.future<!v>
+  %1 = commsched.offload %x : !t -> !commsched.future<!v>
+  %2 = commsched.wait %0 : !commsched.future<!v>
+  %3 = commsched.wait %1 : !commsched.future<!v>
+  return %2, %3 : !v, !v
 }
 
 // A loop that repeats a collective launches it each time.
@@ -60,15 +61,12 @@ func.func @licm_keeps_collectives(%x: !t, %n: index) -> !t {
 // CHECK: %[[Y:.+]] = commsched.compute "aten.sin"
 // CHECK-NEXT: %[[V:.+]] = commsched.compute "aten.view"
 // CHECK-NEXT: return %[[Y]], %[[Y]], %[[V]], %[[V]]
-func.func @cse_merges_pure_compute(%x: !t)
-    -> (!t, !t, tensor<2x2xf32>, tensor<2x2xf32>) {
+func.func @cse_merges_pure_compute(%x: !t) -> (!t, !t, !u, !u) {
   %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
   %1 = commsched.compute "aten.sin"(%x) : (!t) -> !t
-  %2 = commsched.compute "aten.view"(%x) {alias = 0 : i64}
-      : (!t) -> tensor<2x2xf32>
-  %3 = commsched.compute "aten.view"(%x) {alias = 0 : i64}
-      : (!t) -> tensor<2x2xf32>
-  return %0, %1, %2, %3 : !t, !t, tensor<2x2xf32>, tensor<2x2xf32>
+  %2 = commsched.compute "aten.view"(%x) {alias = 0 : i64} : (!t) -> !u
+  %3 = commsched.compute "aten.view"(%x) {alias = 0 : i64} : (!t) -> !u
+  return %0, %1, %2, %3 : !t, !t, !u, !u
 }
 
 // In-place collectives write into the two buffers.
@@ -76,20 +74,18 @@ func.func @cse_merges_pure_compute(%x: !t)
 // CHECK-COUNT-2: commsched.all_gather_copy_in
 // CHECK-NOT: commsched.all_gather_copy_in
 // CHECK: commsched.all_gather %
-func.func @cse_keeps_buffers(%x: !t) -> (tensor<8xf32>, tensor<8xf32>) {
-  %slice0, %buffer0 = commsched.all_gather_copy_in %x on @dp
-      : !t -> !t, tensor<8xf32>
-  %slice1, %buffer1 = commsched.all_gather_copy_in %x on @dp
-      : !t -> !t, tensor<8xf32>
+func.func @cse_keeps_buffers(%x: !t) -> (!w, !w) {
+  %slice0, %buffer0 = commsched.all_gather_copy_in %x on @dp : !t -> !t, !w
+  %slice1, %buffer1 = commsched.all_gather_copy_in %x on @dp : !t -> !t, !w
   %unused_slice, %unused_buffer = commsched.all_gather_copy_in %x on @dp
-      : !t -> !t, tensor<8xf32>
+      : !t -> !t, !w
   %0 = commsched.all_gather %slice0 on @dp dim(0) into %buffer0
-      : !t into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+      : !t into !w -> !commsched.future<!w>
   %1 = commsched.all_reduce %buffer1 on @dp reduction(sum) into %buffer1
-      : tensor<8xf32> into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<8xf32>>
-  return %2, %3 : tensor<8xf32>, tensor<8xf32>
+      : !w into !w -> !commsched.future<!w>
+  %2 = commsched.wait %0 : !commsched.future<!w>
+  %3 = commsched.wait %1 : !commsched.future<!w>
+  return %2, %3 : !w, !w
 }
 
 // CHECK-LABEL: func.func @cse_drops_dead_compute(
@@ -113,11 +109,9 @@ func.func @cse_keeps_random(%x: !t) -> (!t, !t) {
 // CHECK-LABEL: func.func @cse_keeps_mutation(
 // CHECK-COUNT-2: commsched.compute "aten.add_"
 // CHECK-COUNT-2: commsched.compute "print"
-func.func @cse_keeps_mutation(%m: memref<4xf32>) {
-  %0 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>}
-      : (memref<4xf32>) -> !t
-  %1 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>}
-      : (memref<4xf32>) -> !t
+func.func @cse_keeps_mutation(%m: !m) {
+  %0 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>} : (!m) -> !t
+  %1 = commsched.compute "aten.add_"(%m) {mutates = array<i64: 0>} : (!m) -> !t
   commsched.compute "print"() : () -> ()
   commsched.compute "print"() : () -> ()
   return
@@ -149,11 +143,11 @@ func.func @licm_moves_known_copies(%x: !t, %n: index) -> !t {
 // CHECK-NEXT: resize_storage %{{.+}} bytes(0)
 // CHECK-NEXT: resize_storage %{{.+}} bytes(16)
 // CHECK-NEXT: fsdp_copy
-func.func @storage_in_order(%p: memref<4xf32>, %x: !t) {
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %x into %p : !t, memref<4xf32>
-  commsched.resize_storage %p bytes(0) : memref<4xf32>
-  commsched.resize_storage %p bytes(16) : memref<4xf32>
-  commsched.fsdp_copy %x into %p : !t, memref<4xf32>
+func.func @storage_in_order(%p: !m, %x: !t) {
+  commsched.resize_storage %p bytes(16) : !m
+  commsched.fsdp_copy %x into %p : !t, !m
+  commsched.resize_storage %p bytes(0) : !m
+  commsched.resize_storage %p bytes(16) : !m
+  commsched.fsdp_copy %x into %p : !t, !m
   return
 }

@@ -4,48 +4,46 @@
 // Shapes at the ends of what a tensor may be. Dynamic sizes are left to the
 // runtime; the static ones beside them are still checked.
 
+!t = tensor<9223372036854775800x9223372036854775807xf64>
+!u = tensor<0x4xf32>
+!v = tensor<?x4xf32>
 commsched.group @dp size(8)
 commsched.group @huge size(9223372036854775807)
 
 // CHECK-LABEL: func.func @dynamic
-func.func @dynamic(%x: tensor<?x4xf32>, %b: tensor<?xf32>, %p: memref<?xf32>) {
+func.func @dynamic(%x: !v, %b: tensor<?xf32>, %p: memref<?xf32>) {
   // CHECK: commsched.all_gather
   %0 = commsched.all_gather %x on @dp dim(0)
-      : tensor<?x4xf32> -> !commsched.future<tensor<64x4xf32>>
+      : !v -> !commsched.future<tensor<64x4xf32>>
   %1 = commsched.wait %0 : !commsched.future<tensor<64x4xf32>>
   %2 = commsched.reduce_scatter %1 on @dp reduction(sum) dim(1)
       : tensor<64x4xf32> -> !commsched.future<tensor<64x?xf32>>
   %3 = commsched.wait %2 : !commsched.future<tensor<64x?xf32>>
   %4 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0)
-      input_splits([0, 1, 2, 3, 4, 5, 6, 7])
-      : tensor<?x4xf32> -> !commsched.future<tensor<?x4xf32>>
-  %5 = commsched.wait %4 : !commsched.future<tensor<?x4xf32>>
+      input_splits([0, 1, 2, 3, 4, 5, 6, 7]) : !v -> !commsched.future<!v>
+  %5 = commsched.wait %4 : !commsched.future<!v>
   %slice, %buffer = commsched.all_gather_copy_in %x on @dp
-      : tensor<?x4xf32> -> tensor<?xf32>, tensor<?xf32>
-  %6 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<?xf32> -> tensor<?x4xf32>
-  %7 = commsched.chunk_cat %x on @dp : tensor<?x4xf32> -> tensor<?xf32>
+      : !v -> tensor<?xf32>, tensor<?xf32>
+  %6 = commsched.split_with_sizes_copy %buffer on @dp : tensor<?xf32> -> !v
+  %7 = commsched.chunk_cat %x on @dp : !v -> tensor<?xf32>
   commsched.fsdp_copy %b into %p : tensor<?xf32>, memref<?xf32>
   return
 }
 
 // CHECK-LABEL: func.func @empty
-func.func @empty(%x: tensor<0x4xf32>) {
-  %0 = commsched.all_gather %x on @dp dim(0)
-      : tensor<0x4xf32> -> !commsched.future<tensor<0x4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<0x4xf32>>
+func.func @empty(%x: !u) {
+  %0 = commsched.all_gather %x on @dp dim(0) : !u -> !commsched.future<!u>
+  %1 = commsched.wait %0 : !commsched.future<!u>
   %2 = commsched.reduce_scatter %1 on @dp reduction(sum) dim(0)
-      : tensor<0x4xf32> -> !commsched.future<tensor<0x4xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<0x4xf32>>
+      : !u -> !commsched.future<!u>
+  %3 = commsched.wait %2 : !commsched.future<!u>
   %4 = commsched.all_to_all %3 on @dp split_dim(0) concat_dim(0)
-      input_splits([0, 0, 0, 0, 0, 0, 0, 0])
-      : tensor<0x4xf32> -> !commsched.future<tensor<0x4xf32>>
-  %5 = commsched.wait %4 : !commsched.future<tensor<0x4xf32>>
+      input_splits([0, 0, 0, 0, 0, 0, 0, 0]) : !u -> !commsched.future<!u>
+  %5 = commsched.wait %4 : !commsched.future<!u>
   %slice, %buffer = commsched.all_gather_copy_in %x on @dp
-      : tensor<0x4xf32> -> tensor<0xf32>, tensor<0xf32>
-  %6 = commsched.split_with_sizes_copy %buffer on @dp
-      : tensor<0xf32> -> tensor<0x4xf32>
-  %7 = commsched.chunk_cat %6 on @dp : tensor<0x4xf32> -> tensor<0xf32>
+      : !u -> tensor<0xf32>, tensor<0xf32>
+  %6 = commsched.split_with_sizes_copy %buffer on @dp : tensor<0xf32> -> !u
+  %7 = commsched.chunk_cat %6 on @dp : !u -> tensor<0xf32>
   return
 }
 
@@ -62,15 +60,11 @@ func.func @scalar(%x: tensor<f32>) {
 // More elements than 64 bits can count: nothing is known about their number,
 // so nothing is compared.
 // CHECK-LABEL: func.func @uncountable
-func.func @uncountable(%x: tensor<9223372036854775800x9223372036854775807xf64>) {
-  %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0)
-      : tensor<9223372036854775800x9223372036854775807xf64>
-        -> !commsched.future<tensor<9223372036854775800x9223372036854775807xf64>>
-  %1 = commsched.wait %0
-      : !commsched.future<tensor<9223372036854775800x9223372036854775807xf64>>
-  %2 = commsched.compute "aten.sum"(%1)
-      : (tensor<9223372036854775800x9223372036854775807xf64>) -> tensor<f64>
-  %3 = commsched.split_with_sizes_copy %1 on @dp
-      : tensor<9223372036854775800x9223372036854775807xf64> -> tensor<8xf64>
+func.func @uncountable(%x: !t) {
+  %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t
+      -> !commsched.future<!t>
+  %1 = commsched.wait %0 : !commsched.future<!t>
+  %2 = commsched.compute "aten.sum"(%1) : (!t) -> tensor<f64>
+  %3 = commsched.split_with_sizes_copy %1 on @dp : !t -> tensor<8xf64>
   return
 }

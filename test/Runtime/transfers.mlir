@@ -39,106 +39,89 @@
 
 //--- offloaded.mlir
 
+!t = tensor<16x8xf32>
+!u = tensor<8x8xf32>
 commsched.group @all size(4)
 
-func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x8xf32> {commsched.freeable})
-    -> (tensor<16x8xf32>, tensor<64x8xf32>) {
+func.func @main(%x: !t, %w: !u {commsched.freeable}) -> (!t, tensor<64x8xf32>) {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<16x8xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x8xf32>)
-      -> tensor<16x8xf32>
-  %y = linalg.matmul ins(%x, %w : tensor<16x8xf32>, tensor<8x8xf32>)
-      outs(%init : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %empty = tensor.empty() : !t
+  %init = linalg.fill ins(%zero : f32) outs(%empty : !t) -> !t
+  %y = linalg.matmul ins(%x, %w : !t, !u) outs(%init : !t) -> !t
   // Two values in one transfer, one behind the other transfer.
   %out0 = commsched.offload %y {commsched.runtime_ns = 2000000 : i64}
-      : tensor<16x8xf32> -> !commsched.future<tensor<16x8xf32, #commsched.host>>
+      : !t -> !commsched.future<tensor<16x8xf32, #commsched.host>>
   %out1 = commsched.offload %x, %w
-      : tensor<16x8xf32>, tensor<8x8xf32>
+      : !t, !u
       -> !commsched.future<tensor<16x8xf32, #commsched.host>, tensor<8x8xf32, #commsched.host>>
   // What is in flight is not overwritten: these write to copies.
-  %y2 = linalg.add ins(%y, %x : tensor<16x8xf32>, tensor<16x8xf32>)
-      outs(%y : tensor<16x8xf32>) -> tensor<16x8xf32>
-  %w2 = linalg.mul ins(%w, %w : tensor<8x8xf32>, tensor<8x8xf32>)
-      outs(%w : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %y2 = linalg.add ins(%y, %x : !t, !t) outs(%y : !t) -> !t
+  %w2 = linalg.mul ins(%w, %w : !u, !u) outs(%w : !u) -> !u
   %f = commsched.all_gather %y2 on @all dim(0)
-      : tensor<16x8xf32> -> !commsched.future<tensor<64x8xf32>>
+      : !t -> !commsched.future<tensor<64x8xf32>>
   %hy = commsched.wait %out0 : !commsched.future<tensor<16x8xf32, #commsched.host>>
   %hx, %hw = commsched.wait %out1
       : !commsched.future<tensor<16x8xf32, #commsched.host>, tensor<8x8xf32, #commsched.host>>
   %in0 = commsched.reload %hy {commsched.runtime_ns = 2000000 : i64}
-      : tensor<16x8xf32, #commsched.host> -> !commsched.future<tensor<16x8xf32>>
-  %in1 = commsched.reload %hx, %hw
-      : tensor<16x8xf32, #commsched.host>, tensor<8x8xf32, #commsched.host>
-      -> !commsched.future<tensor<16x8xf32>, tensor<8x8xf32>>
+      : tensor<16x8xf32, #commsched.host> -> !commsched.future<!t>
+  %in1 = commsched.reload %hx, %hw : tensor<16x8xf32, #commsched.host>,
+      tensor<8x8xf32, #commsched.host> -> !commsched.future<!t, !u>
   %all = commsched.wait %f : !commsched.future<tensor<64x8xf32>>
-  %x3, %w3 = commsched.wait %in1 : !commsched.future<tensor<16x8xf32>, tensor<8x8xf32>>
-  %y3 = commsched.wait %in0 : !commsched.future<tensor<16x8xf32>>
-  %z = linalg.matmul ins(%x3, %w3 : tensor<16x8xf32>, tensor<8x8xf32>)
-      outs(%y3 : tensor<16x8xf32>) -> tensor<16x8xf32>
-  %z2 = linalg.matmul ins(%x3, %w2 : tensor<16x8xf32>, tensor<8x8xf32>)
-      outs(%z : tensor<16x8xf32>) -> tensor<16x8xf32>
-  return %z2, %all : tensor<16x8xf32>, tensor<64x8xf32>
+  %x3, %w3 = commsched.wait %in1 : !commsched.future<!t, !u>
+  %y3 = commsched.wait %in0 : !commsched.future<!t>
+  %z = linalg.matmul ins(%x3, %w3 : !t, !u) outs(%y3 : !t) -> !t
+  %z2 = linalg.matmul ins(%x3, %w2 : !t, !u) outs(%z : !t) -> !t
+  return %z2, %all : !t, tensor<64x8xf32>
 }
 
 //--- kept.mlir
 
+!t = tensor<16x8xf32>
+!u = tensor<8x8xf32>
 commsched.group @all size(4)
 
-func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x8xf32> {commsched.freeable})
-    -> (tensor<16x8xf32>, tensor<64x8xf32>) {
+func.func @main(%x: !t, %w: !u {commsched.freeable}) -> (!t, tensor<64x8xf32>) {
   %zero = arith.constant 0.0 : f32
-  %empty = tensor.empty() : tensor<16x8xf32>
-  %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x8xf32>)
-      -> tensor<16x8xf32>
-  %y = linalg.matmul ins(%x, %w : tensor<16x8xf32>, tensor<8x8xf32>)
-      outs(%init : tensor<16x8xf32>) -> tensor<16x8xf32>
-  %y2 = linalg.add ins(%y, %x : tensor<16x8xf32>, tensor<16x8xf32>)
-      outs(%empty : tensor<16x8xf32>) -> tensor<16x8xf32>
-  %empty2 = tensor.empty() : tensor<8x8xf32>
-  %w2 = linalg.mul ins(%w, %w : tensor<8x8xf32>, tensor<8x8xf32>)
-      outs(%empty2 : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %empty = tensor.empty() : !t
+  %init = linalg.fill ins(%zero : f32) outs(%empty : !t) -> !t
+  %y = linalg.matmul ins(%x, %w : !t, !u) outs(%init : !t) -> !t
+  %y2 = linalg.add ins(%y, %x : !t, !t) outs(%empty : !t) -> !t
+  %empty2 = tensor.empty() : !u
+  %w2 = linalg.mul ins(%w, %w : !u, !u) outs(%empty2 : !u) -> !u
   %f = commsched.all_gather %y2 on @all dim(0)
-      : tensor<16x8xf32> -> !commsched.future<tensor<64x8xf32>>
+      : !t -> !commsched.future<tensor<64x8xf32>>
   %all = commsched.wait %f : !commsched.future<tensor<64x8xf32>>
-  %z = linalg.matmul ins(%x, %w : tensor<16x8xf32>, tensor<8x8xf32>)
-      outs(%y : tensor<16x8xf32>) -> tensor<16x8xf32>
-  %z2 = linalg.matmul ins(%x, %w2 : tensor<16x8xf32>, tensor<8x8xf32>)
-      outs(%z : tensor<16x8xf32>) -> tensor<16x8xf32>
-  return %z2, %all : tensor<16x8xf32>, tensor<64x8xf32>
+  %z = linalg.matmul ins(%x, %w : !t, !u) outs(%y : !t) -> !t
+  %z2 = linalg.matmul ins(%x, %w2 : !t, !u) outs(%z : !t) -> !t
+  return %z2, %all : !t, tensor<64x8xf32>
 }
 
 //--- host.mlir
 
+!t = tensor<4x8xbf16, #commsched.host>
+
 // Arguments and results in the memory of the host, as a backward function and
 // a forward function have.
-func.func @main(%h: tensor<4x8xbf16, #commsched.host>)
-    -> (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16, #commsched.host>,
-        tensor<4x8xbf16, #commsched.host>) {
-  %in = commsched.reload %h
-      : tensor<4x8xbf16, #commsched.host> -> !commsched.future<tensor<4x8xbf16>>
+func.func @main(%h: !t) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t) {
+  %in = commsched.reload %h : !t -> !commsched.future<tensor<4x8xbf16>>
   %x = commsched.wait %in : !commsched.future<tensor<4x8xbf16>>
   %y = commsched.compute "add"(%x, %x) {commsched.runtime_ns = 1000000 : i64}
       : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
-  return %x, %y, %h, %h : tensor<4x8xbf16>, tensor<4x8xbf16>,
-      tensor<4x8xbf16, #commsched.host>, tensor<4x8xbf16, #commsched.host>
+  return %x, %y, %h, %h : tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t
 }
 
 //--- host-twice.mlir
 
-func.func @main(%h: tensor<4x8xbf16, #commsched.host>)
-    -> (tensor<4x8xbf16>, tensor<4x8xbf16>, tensor<4x8xbf16, #commsched.host>,
-        tensor<4x8xbf16, #commsched.host>) {
-  %in = commsched.reload %h
-      : tensor<4x8xbf16, #commsched.host> -> !commsched.future<tensor<4x8xbf16>>
+!t = tensor<4x8xbf16, #commsched.host>
+
+func.func @main(%h: !t) -> (tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t) {
+  %in = commsched.reload %h : !t -> !commsched.future<tensor<4x8xbf16>>
   %x = commsched.wait %in : !commsched.future<tensor<4x8xbf16>>
-  %out = commsched.offload %x
-      : tensor<4x8xbf16> -> !commsched.future<tensor<4x8xbf16, #commsched.host>>
-  %h2 = commsched.wait %out : !commsched.future<tensor<4x8xbf16, #commsched.host>>
-  %again = commsched.reload %h2
-      : tensor<4x8xbf16, #commsched.host> -> !commsched.future<tensor<4x8xbf16>>
+  %out = commsched.offload %x : tensor<4x8xbf16> -> !commsched.future<!t>
+  %h2 = commsched.wait %out : !commsched.future<!t>
+  %again = commsched.reload %h2 : !t -> !commsched.future<tensor<4x8xbf16>>
   %x2 = commsched.wait %again : !commsched.future<tensor<4x8xbf16>>
   %y = commsched.compute "add"(%x, %x2) {commsched.runtime_ns = 1000000 : i64}
       : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x8xbf16>
-  return %x2, %y, %h2, %h : tensor<4x8xbf16>, tensor<4x8xbf16>,
-      tensor<4x8xbf16, #commsched.host>, tensor<4x8xbf16, #commsched.host>
+  return %x2, %y, %h2, %h : tensor<4x8xbf16>, tensor<4x8xbf16>, !t, !t
 }

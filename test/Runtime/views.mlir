@@ -28,6 +28,7 @@ func.func @main(%x: tensor<8x12xf32>) -> (tensor<8x12xf32>, tensor<8x12xf32>) {
 
 //--- whole.mlir
 
+!t = tensor<8x3xf32>
 commsched.group @ring size(4)
 
 // The same from whole tensors.
@@ -39,24 +40,16 @@ func.func @main(%x: tensor<8x12xf32>) -> (tensor<8x12xf32>, tensor<8x12xf32>) {
   %size = arith.constant 3 : index
   %at = arith.muli %me, %size : index
   %least = arith.constant 0xFF800000 : f32
-  %empty = tensor.empty() : tensor<8x3xf32>
-  %init = linalg.fill ins(%least : f32) outs(%empty : tensor<8x3xf32>)
-      -> tensor<8x3xf32>
-  %a = tensor.extract_slice %all[0, 0] [8, 3] [1, 1]
-      : tensor<32x12xf32> to tensor<8x3xf32>
-  %b = tensor.extract_slice %all[8, 3] [8, 3] [1, 1]
-      : tensor<32x12xf32> to tensor<8x3xf32>
-  %c = tensor.extract_slice %all[16, 6] [8, 3] [1, 1]
-      : tensor<32x12xf32> to tensor<8x3xf32>
-  %d = tensor.extract_slice %all[24, 9] [8, 3] [1, 1]
-      : tensor<32x12xf32> to tensor<8x3xf32>
-  %m = linalg.max ins(%a, %b : tensor<8x3xf32>, tensor<8x3xf32>)
-      outs(%init : tensor<8x3xf32>) -> tensor<8x3xf32>
-  %n = linalg.max ins(%c, %d : tensor<8x3xf32>, tensor<8x3xf32>)
-      outs(%init : tensor<8x3xf32>) -> tensor<8x3xf32>
-  %max = linalg.max ins(%m, %n : tensor<8x3xf32>, tensor<8x3xf32>)
-      outs(%init : tensor<8x3xf32>) -> tensor<8x3xf32>
+  %empty = tensor.empty() : !t
+  %init = linalg.fill ins(%least : f32) outs(%empty : !t) -> !t
+  %a = tensor.extract_slice %all[0, 0] [8, 3] [1, 1] : tensor<32x12xf32> to !t
+  %b = tensor.extract_slice %all[8, 3] [8, 3] [1, 1] : tensor<32x12xf32> to !t
+  %c = tensor.extract_slice %all[16, 6] [8, 3] [1, 1] : tensor<32x12xf32> to !t
+  %d = tensor.extract_slice %all[24, 9] [8, 3] [1, 1] : tensor<32x12xf32> to !t
+  %m = linalg.max ins(%a, %b : !t, !t) outs(%init : !t) -> !t
+  %n = linalg.max ins(%c, %d : !t, !t) outs(%init : !t) -> !t
+  %max = linalg.max ins(%m, %n : !t, !t) outs(%init : !t) -> !t
   %y = tensor.insert_slice %max into %x[0, %at] [8, 3] [1, 1]
-      : tensor<8x3xf32> into tensor<8x12xf32>
+      : !t into tensor<8x12xf32>
   return %x, %y : tensor<8x12xf32>, tensor<8x12xf32>
 }

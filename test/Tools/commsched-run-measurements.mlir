@@ -53,24 +53,21 @@
 // ALIGNED: commsched.all_gather {{.*}}runtime_ns = 10000000
 // ALIGNED: commsched.compute "aten.mm"{{.*}}runtime_ns = 30000000
 
+!t = tensor<4x4xf32>
 commsched.group @all size(4)
 commsched.group @halves size(2)
 
-func.func @step(%shard: tensor<1x4xf32>, %x: tensor<4x4xf32>)
-    -> (tensor<4x4xf32>, tensor<16xf32>) {
+func.func @step(%shard: tensor<1x4xf32>, %x: !t) -> (!t, tensor<16xf32>) {
   %gather = commsched.all_gather %shard on @all dim(0)
       {commsched.name = "weights", commsched.runtime_ns = 10000000 : i64}
-      : tensor<1x4xf32> -> !commsched.future<tensor<4x4xf32>>
+      : tensor<1x4xf32> -> !commsched.future<!t>
   %y = commsched.compute "aten.mm"(%x, %x)
-      {commsched.runtime_ns = 30000000 : i64}
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
-  %w = commsched.wait %gather : !commsched.future<tensor<4x4xf32>>
+      {commsched.runtime_ns = 30000000 : i64} : (!t, !t) -> !t
+  %w = commsched.wait %gather : !commsched.future<!t>
   %reduce = commsched.all_reduce %y on @halves reduction(sum)
-      {commsched.runtime_ns = 20000000 : i64}
-      : tensor<4x4xf32> -> !commsched.future<tensor<4x4xf32>>
-  %sum = commsched.wait %reduce : !commsched.future<tensor<4x4xf32>>
+      {commsched.runtime_ns = 20000000 : i64} : !t -> !commsched.future<!t>
+  %sum = commsched.wait %reduce : !commsched.future<!t>
   %flat = commsched.compute "aten.view"(%w)
-      {alias = 0 : i64, commsched.runtime_ns = 0 : i64}
-      : (tensor<4x4xf32>) -> tensor<16xf32>
-  return %sum, %flat : tensor<4x4xf32>, tensor<16xf32>
+      {alias = 0 : i64, commsched.runtime_ns = 0 : i64} : (!t) -> tensor<16xf32>
+  return %sum, %flat : !t, tensor<16xf32>
 }

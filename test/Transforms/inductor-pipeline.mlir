@@ -91,6 +91,8 @@
 // RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option reorder_iterative_peak_memory_budget
 
+!t = tensor<16xi8>
+!u = tensor<8xi8>
 commsched.group @g size(2)
 
 // The second start may go up to the top, and passes the first then. With the
@@ -119,20 +121,14 @@ commsched.group @g size(2)
 // MERGED-NOT: commsched.all_reduce
 // MERGED: "mm2"
 // MERGED: commsched.wait {{.*}}"wait1+wait2"
-func.func @step(%x: tensor<16xi8>, %y: tensor<8xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<8xi8>) {
-  %mm1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64}
-      : (tensor<16xi8>) -> tensor<16xi8>
+func.func @step(%x: !t, %y: !u) -> (!t, !t, !u) {
+  %mm1 = commsched.compute "mm1"(%x) {flops = 1.0e9 : f64} : (!t) -> !t
   %f = commsched.all_reduce %mm1 on @g reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f {commsched.name = "wait1"}
-      : !commsched.future<tensor<16xi8>>
-  %f1 = commsched.all_reduce %y on @g reduction(max)
-      {commsched.name = "second"}
-      : tensor<8xi8> -> !commsched.future<tensor<8xi8>>
-  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
-      : !commsched.future<tensor<8xi8>>
-  %mm2 = commsched.compute "mm2"(%x) {flops = 1.0e9 : f64}
-      : (tensor<16xi8>) -> tensor<16xi8>
-  return %w, %mm2, %w1 : tensor<16xi8>, tensor<16xi8>, tensor<8xi8>
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f {commsched.name = "wait1"} : !commsched.future<!t>
+  %f1 = commsched.all_reduce %y on @g reduction(max) {commsched.name = "second"}
+      : !u -> !commsched.future<!u>
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"} : !commsched.future<!u>
+  %mm2 = commsched.compute "mm2"(%x) {flops = 1.0e9 : f64} : (!t) -> !t
+  return %w, %mm2, %w1 : !t, !t, !u
 }

@@ -72,6 +72,8 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 }
 
 //--- step.mlir
+!t = tensor<64x64xf32>
+
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     "GPU" = #dlti.target_device_spec<
       "commsched.memory_gb_s" = 1, "commsched.memory_efficiency" = 1,
@@ -86,33 +88,29 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     %f = commsched.all_gather %a on @g dim(0)
         : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
     %w = commsched.wait %f : !commsched.future<tensor<256xf32>>
-    %n = commsched.compute "mm"(%m, %m) {commsched.name = "mm"}
-        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-    %p = linalg.matmul ins(%m, %m : tensor<64x64xf32>, tensor<64x64xf32>)
-        outs(%n : tensor<64x64xf32>) -> tensor<64x64xf32>
-    %r = scf.for %i = %low to %high step %one iter_args(%v = %p)
-        -> tensor<64x64xf32> {
+    %n = commsched.compute "mm"(%m, %m) {commsched.name = "mm"} : (!t, !t) -> !t
+    %p = linalg.matmul ins(%m, %m : !t, !t) outs(%n : !t) -> !t
+    %r = scf.for %i = %low to %high step %one iter_args(%v = %p) -> !t {
       %next = commsched.compute "looped"(%v) {commsched.name = "looped"}
-          : (tensor<64x64xf32>) -> tensor<64x64xf32>
-      scf.yield %next : tensor<64x64xf32>
+          : (!t) -> !t
+      scf.yield %next : !t
     }
-    %b = scf.if %c -> tensor<64x64xf32> {
+    %b = scf.if %c -> !t {
       %t = commsched.compute "short"(%r) {commsched.runtime_ns = 2000}
-          : (tensor<64x64xf32>) -> tensor<64x64xf32>
-      scf.yield %t : tensor<64x64xf32>
+          : (!t) -> !t
+      scf.yield %t : !t
     } else {
       %e = commsched.compute "long"(%r) {commsched.runtime_ns = 3000}
-          : (tensor<64x64xf32>) -> tensor<64x64xf32>
-      scf.yield %e : tensor<64x64xf32>
+          : (!t) -> !t
+      scf.yield %e : !t
     }
-    %view = tensor.collapse_shape %b [[0, 1]]
-        : tensor<64x64xf32> into tensor<4096xf32>
+    %view = tensor.collapse_shape %b [[0, 1]] : !t into tensor<4096xf32>
     %back = tensor.expand_shape %view [[0, 1]] output_shape [64, 64]
-        : tensor<4096xf32> into tensor<64x64xf32>
+        : tensor<4096xf32> into !t
     %q = commsched.compute "relu"(%back) {commsched.runtime_ns = 1000}
-        : (tensor<64x64xf32>) -> tensor<64x64xf32>
+        : (!t) -> !t
     %y = commsched.compute "copy"(%x) : (tensor<500xi8>) -> tensor<500xi8>
-    return %w, %q, %y : tensor<256xf32>, tensor<64x64xf32>, tensor<500xi8>
+    return %w, %q, %y : tensor<256xf32>, !t, tensor<500xi8>
   }
 }
 

@@ -5,6 +5,8 @@
 
 // What limits each exposed collective, and what would change it.
 
+!t = tensor<4xi8>
+!u = tensor<4x4xf32>
 commsched.group @g size(4)
 
 // Nothing is said of what is hidden. The cast would move along. The peak is at
@@ -16,22 +18,19 @@ commsched.group @g size(4)
 // TABLE: most exposed  limited by               exposed
 // TABLE-NEXT: all_reduce_1  nothing is in its way    50 ns
 // TABLE-EMPTY:
-func.func @in_no_way(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>)
+func.func @in_no_way(%x: !t) -> (!t, !t)
     attributes {commsched.baseline_peak_bytes = 20 : i64} {
   %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 20 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+      {commsched.runtime_ns = 20 : i64} : !t -> !commsched.future<!t>
   %p = commsched.compute "product"(%x)
-      {flops = 1.0e12 : f64, commsched.runtime_ns = 30 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %v = commsched.wait %f : !commsched.future<tensor<4xi8>>
+      {flops = 1.0e12 : f64, commsched.runtime_ns = 30 : i64} : (!t) -> !t
+  %v = commsched.wait %f : !commsched.future<!t>
   %c = commsched.compute "cast"(%x) {commsched.runtime_ns = 0 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
+      : (!t) -> !t
   %g = commsched.all_reduce %c on @g reduction(max)
-      {commsched.runtime_ns = 50 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %g : !commsched.future<tensor<4xi8>>
-  return %v, %w : tensor<4xi8>, tensor<4xi8>
+      {commsched.runtime_ns = 50 : i64} : !t -> !commsched.future<!t>
+  %w = commsched.wait %g : !commsched.future<!t>
+  return %v, %w : !t, !t
 }
 
 // The program takes 100 bytes, or what it started from, which is allowed if it
@@ -64,17 +63,15 @@ func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
 
 // CHECK: "function":"dependence"
 // CHECK-SAME: "limited_by":"dependence on aten.mm, which ends 2 ns before it begins","remedy":"an earlier aten.mm; at most 30 ns of computation elsewhere could hide it","exact":{"by_ns":2,"spare_ns":30}}
-func.func @dependence(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+func.func @dependence(%x: !u) -> !u {
   %o = commsched.compute "other"(%x) {commsched.runtime_ns = 30 : i64}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      : (!u) -> !u
   %p = commsched.compute "aten.mm"(%x, %x)
-      {flops = 1.28e+8 : f64, commsched.runtime_ns = 30 : i64}
-      : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+      {flops = 1.28e+8 : f64, commsched.runtime_ns = 30 : i64} : (!u, !u) -> !u
   %c = commsched.compute "cast"(%p) {commsched.runtime_ns = 2 : i64}
-      : (tensor<4x4xf32>) -> tensor<4x4xf32>
+      : (!u) -> !u
   %f = commsched.all_reduce %c on @g reduction(max)
-      {commsched.runtime_ns = 50 : i64}
-      : tensor<4x4xf32> -> !commsched.future<tensor<4x4xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<4x4xf32>>
-  return %w : tensor<4x4xf32>
+      {commsched.runtime_ns = 50 : i64} : !u -> !commsched.future<!u>
+  %w = commsched.wait %f : !commsched.future<!u>
+  return %w : !u
 }

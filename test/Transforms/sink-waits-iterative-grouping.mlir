@@ -16,6 +16,7 @@
 // What a wait takes along on its way down, and what it does not pass. Memory is
 // no matter here.
 
+!t = tensor<16xi8>
 commsched.group @g size(4)
 commsched.group @h size(4)
 
@@ -32,14 +33,14 @@ commsched.group @h size(4)
 // CHECK-NEXT: commsched.wait
 // CHECK-NEXT: "cast"
 // CHECK-NEXT: "copy"
-func.func @chain(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
+func.func @chain(%x: !t) -> (!t, !t) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<16xi8>>
-  %cast = commsched.compute "cast"(%w) : (tensor<16xi8>) -> tensor<16xi8>
-  %copy = commsched.compute "copy"(%cast) : (tensor<16xi8>) -> tensor<16xi8>
-  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  return %copy, %other : tensor<16xi8>, tensor<16xi8>
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  %cast = commsched.compute "cast"(%w) : (!t) -> !t
+  %copy = commsched.compute "copy"(%cast) : (!t) -> !t
+  %other = commsched.compute "other"(%x) : (!t) -> !t
+  return %copy, %other : !t, !t
 }
 
 // A start ends the way, unless waits may pass starts.
@@ -61,17 +62,13 @@ func.func @chain(%x: tensor<16xi8>) -> (tensor<16xi8>, tensor<16xi8>) {
 // SWAP-IR-NEXT: "second"
 // SWAP-IR-NEXT: "wait2"
 // SWAP-IR-NEXT: "wait1"
-func.func @next_start(%x: tensor<16xi8>)
-    -> (tensor<16xi8>, tensor<16xi8>, tensor<16xi8>) {
+func.func @next_start(%x: !t) -> (!t, !t, !t) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w = commsched.wait %f {commsched.name = "wait1"}
-      : !commsched.future<tensor<16xi8>>
-  %other = commsched.compute "other"(%x) : (tensor<16xi8>) -> tensor<16xi8>
-  %f1 = commsched.all_reduce %x on @h reduction(max)
-      {commsched.name = "second"}
-      : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
-  %w1 = commsched.wait %f1 {commsched.name = "wait2"}
-      : !commsched.future<tensor<16xi8>>
-  return %w, %other, %w1 : tensor<16xi8>, tensor<16xi8>, tensor<16xi8>
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f {commsched.name = "wait1"} : !commsched.future<!t>
+  %other = commsched.compute "other"(%x) : (!t) -> !t
+  %f1 = commsched.all_reduce %x on @h reduction(max) {commsched.name = "second"}
+      : !t -> !commsched.future<!t>
+  %w1 = commsched.wait %f1 {commsched.name = "wait2"} : !commsched.future<!t>
+  return %w, %other, %w1 : !t, !t, !t
 }

@@ -6,20 +6,18 @@
 
 // Passes that merge, split or quantize leave transfers as they are.
 
+!t = tensor<8xi8, #commsched.host>
 commsched.group @dp size(2)
 
 // CHECK-LABEL: func.func @apart(
 // CHECK-COUNT-2: commsched.offload %{{[0-9a-z]+}} : tensor<8xi8>
 // CHECK-LABEL: func.func @hints(
-func.func @apart(%x: tensor<8xi8>, %y: tensor<8xi8>)
-    -> (tensor<8xi8, #commsched.host>, tensor<8xi8, #commsched.host>) {
-  %0 = commsched.offload %x
-      : tensor<8xi8> -> !commsched.future<tensor<8xi8, #commsched.host>>
-  %1 = commsched.offload %y
-      : tensor<8xi8> -> !commsched.future<tensor<8xi8, #commsched.host>>
-  %2 = commsched.wait %0 : !commsched.future<tensor<8xi8, #commsched.host>>
-  %3 = commsched.wait %1 : !commsched.future<tensor<8xi8, #commsched.host>>
-  return %2, %3 : tensor<8xi8, #commsched.host>, tensor<8xi8, #commsched.host>
+func.func @apart(%x: tensor<8xi8>, %y: tensor<8xi8>) -> (!t, !t) {
+  %0 = commsched.offload %x : tensor<8xi8> -> !commsched.future<!t>
+  %1 = commsched.offload %y : tensor<8xi8> -> !commsched.future<!t>
+  %2 = commsched.wait %0 : !commsched.future<!t>
+  %3 = commsched.wait %1 : !commsched.future<!t>
+  return %2, %3 : !t, !t
 }
 
 // CHECK: commsched.offload {{.*}} {commsched.size_hints = array<i64: 5>}
@@ -41,12 +39,11 @@ func.func @hints(%x: tensor<?xi8> {commsched.size_hints = array<i64: 5>})
 // SINK: compute "reads"
 // SINK-NEXT: commsched.wait
 // SINK-NEXT: compute "writes"
-func.func @written(%x: tensor<8xi8>) -> tensor<8xi8, #commsched.host> {
-  %0 = commsched.offload %x
-      : tensor<8xi8> -> !commsched.future<tensor<8xi8, #commsched.host>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<8xi8, #commsched.host>>
+func.func @written(%x: tensor<8xi8>) -> !t {
+  %0 = commsched.offload %x : tensor<8xi8> -> !commsched.future<!t>
+  %1 = commsched.wait %0 : !commsched.future<!t>
   commsched.compute "reads"(%x) : (tensor<8xi8>) -> ()
   commsched.compute "writes"(%x) {mutates = array<i64: 0>}
       : (tensor<8xi8>) -> ()
-  return %1 : tensor<8xi8, #commsched.host>
+  return %1 : !t
 }

@@ -16,6 +16,7 @@
 
 // Transfers to and from the host in reports, costs and fixed orders.
 
+!t = tensor<55000000xi8, #commsched.host>
 commsched.group @dp size(2)
 
 // The host holds 20 bytes to the end of the reload. The device holds none of
@@ -60,16 +61,11 @@ func.func @step(%x: tensor<8xi8>) -> (tensor<8xi8>, tensor<1xi8>) {
 // CHECK: {"function":"costs",{{.*}}"peak_memory_bytes":110000000,{{.*}}"num_transfers":1,"transfer_bytes":110000000,"host_peak_bytes":110000000,"target":{{.*}}}
 // COST: commsched.offload {{.*}} {commsched.runtime_ns = 2020000 : i64}
 // C2C: commsched.offload {{.*}} {commsched.runtime_ns = 264444 : i64}
-func.func @costs(%x: tensor<55000000xi8>, %y: tensor<55000000xi8>)
-    -> (tensor<55000000xi8, #commsched.host>, tensor<55000000xi8, #commsched.host>) {
+func.func @costs(%x: tensor<55000000xi8>, %y: tensor<55000000xi8>) -> (!t, !t) {
   %f = commsched.offload %x, %y : tensor<55000000xi8>, tensor<55000000xi8>
-      -> !commsched.future<tensor<55000000xi8, #commsched.host>,
-                           tensor<55000000xi8, #commsched.host>>
-  %h:2 = commsched.wait %f
-      : !commsched.future<tensor<55000000xi8, #commsched.host>,
-                          tensor<55000000xi8, #commsched.host>>
-  return %h#0, %h#1
-      : tensor<55000000xi8, #commsched.host>, tensor<55000000xi8, #commsched.host>
+      -> !commsched.future<!t, !t>
+  %h:2 = commsched.wait %f : !commsched.future<!t, !t>
+  return %h#0, %h#1 : !t, !t
 }
 
 // A half that only keeps a host tensor reports its bytes.

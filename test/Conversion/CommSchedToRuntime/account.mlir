@@ -5,6 +5,7 @@
 // What the program does itself is accounted for with what it is predicted to
 // take: once where it stands, in loops too, and not for what is free.
 
+!t = tensor<8xf32>
 commsched.group @g size(4)
 
 // CALLS: \22inputs\22:[],\22location\22:\22{{[^"]*}}\22,\22name\22:\22linalg.add\22,\22outputs\22:[]
@@ -26,23 +27,19 @@ commsched.group @g size(4)
 // CHECK: commsched_rt.copy
 // CHECK-NOT: account
 // CHECK: return
-func.func @own_work(%x: tensor<8xf32>, %n: index)
-    -> (tensor<8xf32>, tensor<8xf32>) {
-  %e = tensor.empty() : tensor<8xf32>
-  %y = linalg.add {commsched.runtime_ns = 9 : i64}
-      ins(%x, %x : tensor<8xf32>, tensor<8xf32>)
-      outs(%e : tensor<8xf32>) -> tensor<8xf32>
+func.func @own_work(%x: !t, %n: index) -> (!t, !t) {
+  %e = tensor.empty() : !t
+  %y = linalg.add {commsched.runtime_ns = 9 : i64} ins(%x, %x : !t, !t) outs(%e
+      : !t) -> !t
   %m = commsched.compute "mm"(%y) {commsched.runtime_ns = 500 : i64}
-      : (tensor<8xf32>) -> tensor<8xf32>
+      : (!t) -> !t
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
-  %s = scf.for %i = %zero to %n step %one iter_args(%a = %m)
-      -> tensor<8xf32> {
-    %b = linalg.exp {commsched.runtime_ns = 7 : i64} ins(%a : tensor<8xf32>)
-        outs(%e : tensor<8xf32>) -> tensor<8xf32>
-    scf.yield %b : tensor<8xf32>
+  %s = scf.for %i = %zero to %n step %one iter_args(%a = %m) -> !t {
+    %b = linalg.exp {commsched.runtime_ns = 7 : i64} ins(%a : !t)
+        outs(%e : !t) -> !t
+    scf.yield %b : !t
   }
-  %c = commsched.chunk_cat %s on @g {commsched.runtime_ns = 5 : i64}
-      : tensor<8xf32> -> tensor<8xf32>
-  return %s, %c : tensor<8xf32>, tensor<8xf32>
+  %c = commsched.chunk_cat %s on @g {commsched.runtime_ns = 5 : i64} : !t -> !t
+  return %s, %c : !t, !t
 }

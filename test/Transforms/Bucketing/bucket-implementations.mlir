@@ -4,6 +4,8 @@
 // One implementation carries out a bucket. One that is named by default is the
 // same as none; the bucket then keeps the name.
 
+!future = !commsched.future<tensor<1024xf32>>
+
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
       "copy-engine" = {latency_us = 5.0, bandwidth_gb_s = 100.0}}>>} {
@@ -22,20 +24,16 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
       -> (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>,
           tensor<1024xf32>) {
     %0 = commsched.all_gather %a on @dp dim(0)
-        {commsched.implementation = "copy-engine"}
-        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
-    %1 = commsched.all_gather %b on @dp dim(0)
-        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+        {commsched.implementation = "copy-engine"} : tensor<256xf32> -> !future
+    %1 = commsched.all_gather %b on @dp dim(0) : tensor<256xf32> -> !future
     %2 = commsched.all_gather %c on @dp dim(0)
-        {commsched.implementation = "copy-engine"}
-        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+        {commsched.implementation = "copy-engine"} : tensor<256xf32> -> !future
     %3 = commsched.all_gather %d on @dp dim(0)
-        {commsched.implementation = "nccl"}
-        : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
-    %4 = commsched.wait %0 : !commsched.future<tensor<1024xf32>>
-    %5 = commsched.wait %1 : !commsched.future<tensor<1024xf32>>
-    %6 = commsched.wait %2 : !commsched.future<tensor<1024xf32>>
-    %7 = commsched.wait %3 : !commsched.future<tensor<1024xf32>>
+        {commsched.implementation = "nccl"} : tensor<256xf32> -> !future
+    %4 = commsched.wait %0 : !future
+    %5 = commsched.wait %1 : !future
+    %6 = commsched.wait %2 : !future
+    %7 = commsched.wait %3 : !future
     return %4, %5, %6, %7 : tensor<1024xf32>, tensor<1024xf32>,
         tensor<1024xf32>, tensor<1024xf32>
   }

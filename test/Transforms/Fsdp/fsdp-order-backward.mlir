@@ -17,6 +17,8 @@
 !part = tensor<4xbf16>
 !whole = tensor<8xbf16>
 !future = !commsched.future<!whole>
+!t = tensor<4xf32>
+!future_u = !commsched.future<!t>
 commsched.group @dp size(2)
 commsched.group @rs size(2)
 
@@ -57,10 +59,9 @@ commsched.group @rs size(2)
 // CHECK-NEXT: "scattered1"
 // CHECK-NEXT: "grad1"
 // CHECK-NEXT: return
-func.func @backward(%p1: tensor<4xf32>, %p2: tensor<4xf32>, %p3: tensor<4xf32>,
+func.func @backward(%p1: !t, %p2: !t, %p3: !t,
                     %d4: !whole) -> (!part, !part, !part) {
-  %s3 = commsched.compute "cast"(%p3) {commsched.name = "cast3"}
-      : (tensor<4xf32>) -> !part
+  %s3 = commsched.compute "cast"(%p3) {commsched.name = "cast3"} : (!t) -> !part
   %slice3, %buffer3 = commsched.all_gather_copy_in %s3 on @dp
       {commsched.name = "copy_in3"} : !part -> !part, !whole
   %g3 = commsched.all_gather %slice3 on @dp dim(0) into %buffer3
@@ -72,13 +73,10 @@ func.func @backward(%p1: tensor<4xf32>, %p2: tensor<4xf32>, %p3: tensor<4xf32>,
   %c3 = commsched.chunk_cat %d3 on @rs {commsched.name = "chunk_cat3"}
       : !whole -> tensor<8xf32>
   %r3 = commsched.reduce_scatter %c3 on @rs reduction(avg) dim(0)
-      {commsched.name = "scatter3"}
-      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
-  %v3 = commsched.wait %r3 {commsched.name = "scattered3"}
-      : !commsched.future<tensor<4xf32>>
-  %grad3 = commsched.compute "grad3"(%v3) : (tensor<4xf32>) -> !part
-  %s2 = commsched.compute "cast"(%p2) {commsched.name = "cast2"}
-      : (tensor<4xf32>) -> !part
+      {commsched.name = "scatter3"} : tensor<8xf32> -> !future_u
+  %v3 = commsched.wait %r3 {commsched.name = "scattered3"} : !future_u
+  %grad3 = commsched.compute "grad3"(%v3) : (!t) -> !part
+  %s2 = commsched.compute "cast"(%p2) {commsched.name = "cast2"} : (!t) -> !part
   %slice2, %buffer2 = commsched.all_gather_copy_in %s2 on @dp
       {commsched.name = "copy_in2"} : !part -> !part, !whole
   %g2 = commsched.all_gather %slice2 on @dp dim(0) into %buffer2
@@ -90,13 +88,10 @@ func.func @backward(%p1: tensor<4xf32>, %p2: tensor<4xf32>, %p3: tensor<4xf32>,
   %c2 = commsched.chunk_cat %d2 on @rs {commsched.name = "chunk_cat2"}
       : !whole -> tensor<8xf32>
   %r2 = commsched.reduce_scatter %c2 on @rs reduction(avg) dim(0)
-      {commsched.name = "scatter2"}
-      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
-  %v2 = commsched.wait %r2 {commsched.name = "scattered2"}
-      : !commsched.future<tensor<4xf32>>
-  %grad2 = commsched.compute "grad2"(%v2) : (tensor<4xf32>) -> !part
-  %s1 = commsched.compute "cast"(%p1) {commsched.name = "cast1"}
-      : (tensor<4xf32>) -> !part
+      {commsched.name = "scatter2"} : tensor<8xf32> -> !future_u
+  %v2 = commsched.wait %r2 {commsched.name = "scattered2"} : !future_u
+  %grad2 = commsched.compute "grad2"(%v2) : (!t) -> !part
+  %s1 = commsched.compute "cast"(%p1) {commsched.name = "cast1"} : (!t) -> !part
   %slice1, %buffer1 = commsched.all_gather_copy_in %s1 on @dp
       {commsched.name = "copy_in1"} : !part -> !part, !whole
   %g1 = commsched.all_gather %slice1 on @dp dim(0) into %buffer1
@@ -108,10 +103,8 @@ func.func @backward(%p1: tensor<4xf32>, %p2: tensor<4xf32>, %p3: tensor<4xf32>,
   %c1 = commsched.chunk_cat %d1 on @rs {commsched.name = "chunk_cat1"}
       : !whole -> tensor<8xf32>
   %r1 = commsched.reduce_scatter %c1 on @rs reduction(avg) dim(0)
-      {commsched.name = "scatter1"}
-      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
-  %v1 = commsched.wait %r1 {commsched.name = "scattered1"}
-      : !commsched.future<tensor<4xf32>>
-  %grad1 = commsched.compute "grad1"(%v1) : (tensor<4xf32>) -> !part
+      {commsched.name = "scatter1"} : tensor<8xf32> -> !future_u
+  %v1 = commsched.wait %r1 {commsched.name = "scattered1"} : !future_u
+  %grad1 = commsched.compute "grad1"(%v1) : (!t) -> !part
   return %grad1, %grad2, %grad3 : !part, !part, !part
 }

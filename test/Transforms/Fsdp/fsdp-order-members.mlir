@@ -7,6 +7,10 @@
 !part = tensor<4xbf16>
 !whole = tensor<8xbf16>
 !future = !commsched.future<!whole>
+!t = tensor<4xf32>
+!u = tensor<2xf32>
+!v = tensor<8xf32>
+!w = tensor<3xbf16>
 commsched.group @dp size(2)
 
 // Cast, pad and view of the shard come down to the copy-in, and the gather and a
@@ -26,14 +30,13 @@ commsched.group @dp size(2)
 // CHECK-NEXT: "between"
 // CHECK-NEXT: "wait"
 // CHECK-NEXT: return
-func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
+func.func @start_of_a_gather(%p: tensor<3xf32>, %q: !t)
     -> (tensor<24xbf16>, !part, !part) {
-  %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> tensor<3xbf16>
-  %before = commsched.compute "needed"(%q) : (tensor<4xf32>) -> !part
+  %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> !w
+  %before = commsched.compute "needed"(%q) : (!t) -> !part
   %empty = tensor.empty() : !part
-  %padded = tensor.insert_slice %cast into %empty[0] [3] [1]
-      : tensor<3xbf16> into !part
-  %sum = commsched.compute "sum"(%q, %before) : (tensor<4xf32>, !part) -> !part
+  %padded = tensor.insert_slice %cast into %empty[0] [3] [1] : !w into !part
+  %sum = commsched.compute "sum"(%q, %before) : (!t, !part) -> !part
   %view = commsched.compute "view"(%padded) {alias = 0 : i64}
       : (!part) -> tensor<2x2xbf16>
   %other = commsched.compute "other"(%before) : (!part) -> !part
@@ -66,14 +69,13 @@ func.func @start_of_a_gather(%p: tensor<3xf32>, %q: tensor<4xf32>)
 func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: !whole)
     -> (tensor<14xbf16>, !part, !whole) {
   %empty = tensor.empty() : !part
-  %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> tensor<3xbf16>
-  %padded = tensor.insert_slice %cast into %empty[0] [3] [1]
-      : tensor<3xbf16> into !part
+  %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> !w
+  %padded = tensor.insert_slice %cast into %empty[0] [3] [1] : !w into !part
   %fill = commsched.compute "fill"(%empty)
       {alias = 0 : i64, mutates = array<i64: 0>} : (!part) -> !part
   %other = commsched.compute "other"(%x) : (!whole) -> !whole
   %slice, %buffer = commsched.all_gather_copy_in %cast, %padded on @dp
-      {commsched.name = "copy_in"} : tensor<3xbf16>, !part
+      {commsched.name = "copy_in"} : !w, !part
       -> tensor<7xbf16>, tensor<14xbf16>
   %gather = commsched.all_gather %slice on @dp dim(0) into %buffer
       {commsched.name = "gather"} : tensor<7xbf16> into tensor<14xbf16>
@@ -202,33 +204,25 @@ func.func @wait_for_a_gather(%p: !part, %x: !whole,
 // CHECK-NEXT: "product"
 // CHECK-NEXT: "accumulate"
 // CHECK-NEXT: return
-func.func @reduce_scatter(%g: !part, %h: tensor<4xf32>, %old: tensor<2xf32>)
-    -> (tensor<2xbf16>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>,
-        tensor<4xf32>, tensor<2xf32>) {
-  %widen = commsched.compute "widen"(%g) : (!part) -> tensor<4xf32>
-  %before = commsched.compute "before"(%h) : (tensor<4xf32>) -> tensor<4xf32>
-  %packed = commsched.chunk_cat %widen, %h on @dp
-      {commsched.name = "chunk_cat"}
-      : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>
-  %between = commsched.compute "between"(%h) : (tensor<4xf32>) -> tensor<4xf32>
+func.func @reduce_scatter(%g: !part, %h: !t, %old: !u) -> (tensor<2xbf16>, !u,
+    !t, !t, !t, !u) {
+  %widen = commsched.compute "widen"(%g) : (!part) -> !t
+  %before = commsched.compute "before"(%h) : (!t) -> !t
+  %packed = commsched.chunk_cat %widen, %h on @dp {commsched.name = "chunk_cat"}
+      : !t, !t -> !v
+  %between = commsched.compute "between"(%h) : (!t) -> !t
   %scatter = commsched.reduce_scatter %packed on @dp reduction(avg) dim(0)
-      {commsched.name = "scatter"}
-      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
+      {commsched.name = "scatter"} : !v -> !commsched.future<!t>
   %wait = commsched.wait %scatter {commsched.name = "wait"}
-      : !commsched.future<tensor<4xf32>>
-  %after = commsched.compute "after"(%h) : (tensor<4xf32>) -> tensor<4xf32>
-  %first = commsched.compute "first"(%wait) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<2xf32>
-  %second = commsched.compute "second"(%wait) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<2xf32>
-  %product = commsched.compute "product"(%wait) {flops = 1.0e6}
-      : (tensor<4xf32>) -> tensor<2xf32>
-  %accumulate = commsched.compute "accumulate"(%old, %second)
-      : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
-  %cast = commsched.compute "cast"(%first) : (tensor<2xf32>) -> tensor<2xbf16>
+      : !commsched.future<!t>
+  %after = commsched.compute "after"(%h) : (!t) -> !t
+  %first = commsched.compute "first"(%wait) {alias = 0 : i64} : (!t) -> !u
+  %second = commsched.compute "second"(%wait) {alias = 0 : i64} : (!t) -> !u
+  %product = commsched.compute "product"(%wait) {flops = 1.0e6} : (!t) -> !u
+  %accumulate = commsched.compute "accumulate"(%old, %second) : (!u, !u) -> !u
+  %cast = commsched.compute "cast"(%first) : (!u) -> tensor<2xbf16>
   return %cast, %accumulate, %before, %between, %after, %product
-      : tensor<2xbf16>, tensor<2xf32>, tensor<4xf32>, tensor<4xf32>,
-        tensor<4xf32>, tensor<2xf32>
+      : tensor<2xbf16>, !u, !t, !t, !t, !u
 }
 
 // What one reduce-scatter leaves may be packed for another.
@@ -242,25 +236,19 @@ func.func @reduce_scatter(%g: !part, %h: tensor<4xf32>, %old: tensor<2xf32>)
 // CHECK-NEXT: "between2"
 // CHECK-NEXT: "wait2"
 // CHECK-NEXT: return
-func.func @two_reduce_scatters(%g: tensor<8xf32>)
-    -> (tensor<2xf32>, tensor<8xf32>, tensor<8xf32>) {
-  %c1 = commsched.chunk_cat %g on @dp {commsched.name = "chunk_cat1"}
-      : tensor<8xf32> -> tensor<8xf32>
+func.func @two_reduce_scatters(%g: !v) -> (!u, !v, !v) {
+  %c1 = commsched.chunk_cat %g on @dp {commsched.name = "chunk_cat1"} : !v -> !v
   %r1 = commsched.reduce_scatter %c1 on @dp reduction(avg) dim(0)
-      {commsched.name = "scatter1"}
-      : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
-  %w1 = commsched.wait %r1 {commsched.name = "wait1"}
-      : !commsched.future<tensor<4xf32>>
-  %b1 = commsched.compute "between1"(%g) : (tensor<8xf32>) -> tensor<8xf32>
+      {commsched.name = "scatter1"} : !v -> !commsched.future<!t>
+  %w1 = commsched.wait %r1 {commsched.name = "wait1"} : !commsched.future<!t>
+  %b1 = commsched.compute "between1"(%g) : (!v) -> !v
   %c2 = commsched.chunk_cat %w1 on @dp {commsched.name = "chunk_cat2"}
-      : tensor<4xf32> -> tensor<4xf32>
-  %b2 = commsched.compute "between2"(%g) : (tensor<8xf32>) -> tensor<8xf32>
+      : !t -> !t
+  %b2 = commsched.compute "between2"(%g) : (!v) -> !v
   %r2 = commsched.reduce_scatter %c2 on @dp reduction(avg) dim(0)
-      {commsched.name = "scatter2"}
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
-  %w2 = commsched.wait %r2 {commsched.name = "wait2"}
-      : !commsched.future<tensor<2xf32>>
-  return %w2, %b1, %b2 : tensor<2xf32>, tensor<8xf32>, tensor<8xf32>
+      {commsched.name = "scatter2"} : !t -> !commsched.future<!u>
+  %w2 = commsched.wait %r2 {commsched.name = "wait2"} : !commsched.future<!u>
+  return %w2, %b1, %b2 : !u, !v, !v
 }
 
 // A copy-in is for the first of two gathers, and for none in another block.
@@ -272,28 +260,24 @@ func.func @two_reduce_scatters(%g: tensor<8xf32>)
 // CHECK-NEXT: scf.if
 // CHECK-NEXT: "inside"
 // CHECK: "gather2"
-func.func @shared_copy_in(%p: tensor<4xf32>, %condition: i1)
-    -> (tensor<8xf32>, tensor<8xf32>, tensor<4xf32>) {
+func.func @shared_copy_in(%p: !t, %condition: i1) -> (!v, !v, !t) {
   %slice, %buffer = commsched.all_gather_copy_in %p on @dp
-      {commsched.name = "copy_in"}
-      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
-  %between = commsched.compute "between"(%p) : (tensor<4xf32>) -> tensor<4xf32>
+      {commsched.name = "copy_in"} : !t -> !t, !v
+  %between = commsched.compute "between"(%p) : (!t) -> !t
   %g1 = commsched.all_gather %slice on @dp dim(0) {commsched.name = "gather1"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
+      : !t -> !commsched.future<!v>
   %outside, %buffer2 = commsched.all_gather_copy_in %p on @dp
-      {commsched.name = "outside"}
-      : tensor<4xf32> -> tensor<4xf32>, tensor<8xf32>
+      {commsched.name = "outside"} : !t -> !t, !v
   scf.if %condition {
-    %g = commsched.all_gather %outside on @dp dim(0)
-        {commsched.name = "inside"}
-        : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-    %w = commsched.wait %g : !commsched.future<tensor<8xf32>>
+    %g = commsched.all_gather %outside on @dp dim(0) {commsched.name = "inside"}
+        : !t -> !commsched.future<!v>
+    %w = commsched.wait %g : !commsched.future<!v>
   }
   %g2 = commsched.all_gather %slice on @dp dim(0) {commsched.name = "gather2"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
-  %w2 = commsched.wait %g2 : !commsched.future<tensor<8xf32>>
-  return %w1, %w2, %between : tensor<8xf32>, tensor<8xf32>, tensor<4xf32>
+      : !t -> !commsched.future<!v>
+  %w1 = commsched.wait %g1 : !commsched.future<!v>
+  %w2 = commsched.wait %g2 : !commsched.future<!v>
+  return %w1, %w2, %between : !v, !v, !t
 }
 
 // Without a copy of its own, a collective stays.
@@ -310,28 +294,27 @@ func.func @shared_copy_in(%p: tensor<4xf32>, %condition: i1)
 // CHECK-NEXT: "wait_coalesced"
 // CHECK-NEXT: "wait_scatter"
 // CHECK-NEXT: return
-func.func @other_collectives(%p: tensor<4xf32>, %q: !part)
-    -> (!whole, !whole, !whole, tensor<2xf32>, !part, !part) {
+func.func @other_collectives(%p: !t, %q: !part)
+    -> (!whole, !whole, !whole, !u, !part, !part) {
   %slice, %buffer = commsched.all_gather_copy_in %q on @dp
       {commsched.name = "copy_in"} : !part -> !part, !whole
   %between = commsched.compute "between"(%q) : (!part) -> !part
   %coalesced = commsched.all_gather %slice, %q on @dp dim(0)
       {commsched.name = "coalesced"} : !part, !part
       -> !commsched.future<!whole, !whole>
-  %cast = commsched.compute "cast"(%p) : (tensor<4xf32>) -> !part
+  %cast = commsched.compute "cast"(%p) : (!t) -> !part
   %again = commsched.compute "again"(%q) : (!part) -> !part
   %gather = commsched.all_gather %cast on @dp dim(0)
       {commsched.name = "gather"} : !part -> !future
   %scatter = commsched.reduce_scatter %p on @dp reduction(sum) dim(0)
-      {commsched.name = "scatter"}
-      : tensor<4xf32> -> !commsched.future<tensor<2xf32>>
+      {commsched.name = "scatter"} : !t -> !commsched.future<!u>
   %wait_gather = commsched.wait %gather {commsched.name = "wait_gather"}
       : !future
   %last = commsched.compute "last"(%q) : (!part) -> !whole
   %wait:2 = commsched.wait %coalesced {commsched.name = "wait_coalesced"}
       : !commsched.future<!whole, !whole>
   %wait_scatter = commsched.wait %scatter {commsched.name = "wait_scatter"}
-      : !commsched.future<tensor<2xf32>>
+      : !commsched.future<!u>
   return %wait_gather, %wait#1, %last, %wait_scatter, %between, %again
-      : !whole, !whole, !whole, tensor<2xf32>, !part, !part
+      : !whole, !whole, !whole, !u, !part, !part
 }

@@ -12,6 +12,7 @@
 // RUN: commsched-opt %s -o - --commsched-interleave="first=@forward \
 // RUN:   second=@forward name=both" | FileCheck %s --check-prefix=TWICE
 
+!t = tensor<4xi8>
 commsched.group @g size(2)
 commsched.group @h size(2)
 
@@ -57,29 +58,25 @@ commsched.group @h size(2)
 // TWICE-COUNT-1: commsched.name = "product"
 // TWICE: commsched.name = "forward.product"
 
-func.func @forward(
-    %w: tensor<4xi8> {commsched.name = "w", commsched.role = "parameter"},
-    %x: tensor<4xi8> {commsched.role = "input"})
-    -> (tensor<4xi8> {commsched.name = "loss"}) {
+func.func @forward(%w: !t {commsched.name = "w", commsched.role = "parameter"},
+    %x: !t {commsched.role = "input"}) -> (!t {commsched.name = "loss"}) {
   %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<8xi8>>
+      : !t -> !commsched.future<tensor<8xi8>>
   %g = commsched.wait %f : !commsched.future<tensor<8xi8>>
   %l = commsched.compute "product"(%x, %g)
       {commsched.name = "product", commsched.runtime_ns = 100 : i64}
-      : (tensor<4xi8>, tensor<8xi8>) -> tensor<4xi8>
-  return %l : tensor<4xi8>
+      : (!t, tensor<8xi8>) -> !t
+  return %l : !t
 }
 
-func.func @backward(
-    %s: tensor<4xi8> {commsched.role = "saved_activation"},
-    %w: tensor<4xi8> {commsched.freeable, commsched.name = "w",
-                      commsched.role = "parameter"}) -> tensor<4xi8> {
+func.func @backward(%s: !t {commsched.role = "saved_activation"}, %w: !t
+    {commsched.freeable, commsched.name = "w", commsched.role = "parameter"})
+    -> !t {
   %p = commsched.compute "product_backward"(%s, %w)
       {commsched.name = "product", commsched.runtime_ns = 100 : i64}
-      : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+      : (!t, !t) -> !t
   %f = commsched.all_reduce %p on @h reduction(sum)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %d = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  return %d : tensor<4xi8>
+      {commsched.runtime_ns = 100 : i64} : !t -> !commsched.future<!t>
+  %d = commsched.wait %f : !commsched.future<!t>
+  return %d : !t
 }

@@ -22,6 +22,9 @@
 // RUN:   | FileCheck %s --check-prefix=ALONE
 // ALONE: option 'quantize' of pipeline 'commsched-pipeline' needs a 'memory-budget' in bytes such as 64GiB, but that is '5%'
 
+!t = tensor<10xbf16>
+!u = tensor<1024x4096xbf16>
+
 // CHECK-DAG: MemoryFitted{{.*}}in 8 bits
 // CHECK-DAG: ActivationQuantized{{.*}}saved value 0 becomes f8E5M2
 // CHECK: func.func private @step_forward(
@@ -30,27 +33,22 @@
 // CHECK-SAME: tensor<1024x4096xf8E5M2> {commsched.name = "a"
 // CHECK-SAME: tensor<1024x1xf32> {commsched.name = "a.scale"
 // EIGHT: func.func private @step_backward({{.*}}f8E5M2
-func.func @step(
-    %x: tensor<10xbf16> {commsched.role = "input"},
-    %dy: tensor<10xbf16> {commsched.role = "tangent"})
-    -> (tensor<10xbf16>, tensor<10xbf16>)
+func.func @step(%x: !t {commsched.role = "input"}, %dy: !t
+    {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %a = commsched.compute "aten.mm"(%x)
-      {commsched.name = "a", commsched.runtime_ns = 900000 : i64}
-      : (tensor<10xbf16>) -> tensor<1024x4096xbf16>
+      {commsched.name = "a", commsched.runtime_ns = 900000 : i64} : (!t) -> !u
   %b = commsched.compute "aten.mm"(%a)
-      {commsched.name = "b", commsched.runtime_ns = 900000 : i64}
-      : (tensor<1024x4096xbf16>) -> tensor<10xbf16>
+      {commsched.name = "b", commsched.runtime_ns = 900000 : i64} : (!u) -> !t
   %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 900000 : i64}
-      : (tensor<10xbf16>) -> tensor<10xbf16>
+      : (!t) -> !t
   %t = commsched.compute "aten.mm"(%c) {commsched.runtime_ns = 900000 : i64}
-      : (tensor<10xbf16>) -> tensor<2048x2560xbf16>
+      : (!t) -> tensor<2048x2560xbf16>
   %y = commsched.compute "y"(%t) {commsched.runtime_ns = 900000 : i64}
-      : (tensor<2048x2560xbf16>) -> tensor<10xbf16>
+      : (tensor<2048x2560xbf16>) -> !t
   %dt = commsched.compute "back"(%dy) {commsched.runtime_ns = 900000 : i64}
-      : (tensor<10xbf16>) -> tensor<10xbf16>
-  %da = commsched.compute "back"(%dt, %a)
-      {commsched.runtime_ns = 900000 : i64}
-      : (tensor<10xbf16>, tensor<1024x4096xbf16>) -> tensor<10xbf16>
-  return %y, %da : tensor<10xbf16>, tensor<10xbf16>
+      : (!t) -> !t
+  %da = commsched.compute "back"(%dt, %a) {commsched.runtime_ns = 900000 : i64}
+      : (!t, !u) -> !t
+  return %y, %da : !t, !t
 }

@@ -39,6 +39,8 @@
 
 !m = tensor<4x4xf32>
 !part = tensor<2x4xf32>
+!t = tensor<4xf32>
+!u = tensor<1xf32>
 
 // BANNED: "function":"far_apart"{{.*}}"saved":["n","f"],
 // FAR: "function":"far_apart"{{.*}}"saved":["n"],
@@ -96,20 +98,16 @@ func.func @not_allowed(%x: !m {commsched.role = "input"},
 // BANNED: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
 // REDUCTION: "function":"reduction"{{.*}}"saved":["arg0","arg1"],
 // AGGRESSIVE: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
-func.func @reduction(%x: !m {commsched.role = "input"},
-    %z: !m {commsched.role = "input"},
-    %dy: tensor<1xf32> {commsched.role = "tangent"})
-    -> (tensor<1xf32>, tensor<1xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @reduction(%x: !m {commsched.role = "input"}, %z: !m
+    {commsched.role = "input"}, %dy: !u {commsched.role = "tangent"}) -> (!u,
+    !u) attributes {commsched.num_forward_outputs = 1 : i64} {
   %tiny = commsched.compute "aten.sum"(%x) {commsched.name = "tiny"}
-      : (!m) -> tensor<1xf32>
+      : (!m) -> !u
   %quarter = commsched.compute "aten.sum"(%z) {commsched.name = "quarter"}
-      : (!m) -> tensor<4xf32>
-  %y = commsched.compute "aten.mul"(%tiny, %quarter)
-      : (tensor<1xf32>, tensor<4xf32>) -> tensor<1xf32>
-  %g = commsched.compute "aten.mul"(%dy, %tiny, %quarter)
-      : (tensor<1xf32>, tensor<1xf32>, tensor<4xf32>) -> tensor<1xf32>
-  return %y, %g : tensor<1xf32>, tensor<1xf32>
+      : (!m) -> !t
+  %y = commsched.compute "aten.mul"(%tiny, %quarter) : (!u, !t) -> !u
+  %g = commsched.compute "aten.mul"(%dy, %tiny, %quarter) : (!u, !u, !t) -> !u
+  return %y, %g : !u, !u
 }
 
 // A view that depends on a number takes two values to show it again.
@@ -147,18 +145,15 @@ func.func @parameters(%w: !m {commsched.role = "parameter"},
 
 // BANNED: "function":"distance"{{.*}}"saved":["arg0"],
 // DISTANCE: "function":"distance"{{.*}}"saved":["one"],
-func.func @distance(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func @distance(%x: !t {commsched.role = "input"}, %dy: !t
+    {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %three = commsched.compute "aten.sin"(%x) {commsched.name = "three"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %two = commsched.compute "aten.sin"(%three) {commsched.name = "two"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %one = commsched.compute "aten.sin"(%two) {commsched.name = "one"}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %g = commsched.compute "aten.mul"(%dy, %one)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %one, %g : tensor<4xf32>, tensor<4xf32>
+      : (!t) -> !t
+  %g = commsched.compute "aten.mul"(%dy, %one) : (!t, !t) -> !t
+  return %one, %g : !t, !t
 }

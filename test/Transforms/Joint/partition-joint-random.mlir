@@ -31,29 +31,27 @@
 // CHECK-NEXT: commsched.compute "aten.native_dropout"
 // CHECK-SAME: random
 
+!t = tensor<4xf32>
+
 // CHECK-LABEL: func.func private @random_backward(
 // CHECK-SAME: %[[STATE:[^:]+]]: tensor<16xi8> {commsched.name = "again.rng_state", commsched.role = "saved_activation"}
 // CHECK-NEXT: %[[AGAIN:.+]] = commsched.compute "aten.rand_like"(%{{.+}}, %[[STATE]])
 // CHECK-NEXT: commsched.compute "back"(%{{.+}}, %[[AGAIN]], %{{.+}}, %{{.+}})
 // CHECK-NEXT: return
-func.func @random(
-    %x: tensor<4xf32> {commsched.role = "parameter"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func @random(%x: !t {commsched.role = "parameter"}, %dy: !t
+    {commsched.role = "tangent"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
   %again = commsched.compute "aten.rand_like"(%x) {random,
       commsched.module = "layers.0", commsched.name = "again",
       commsched.partition = "forward", commsched.recompute = "must_recompute"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+      : (!t) -> !t
   %never = commsched.compute "aten.rand_like"(%x)
-      {random, commsched.name = "never"} : (tensor<4xf32>) -> tensor<4xf32>
+      {random, commsched.name = "never"} : (!t) -> !t
   %rather:2 = commsched.compute "aten.native_dropout"(%x) {random,
       commsched.name = "rather", commsched.recompute = "prefer_recompute"}
-      : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi1>)
-  %y = commsched.compute "y"(%again, %never, %rather#0)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  %g = commsched.compute "back"(%dy, %again, %never, %rather#1)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xi1>)
-      -> tensor<4xf32>
-  return %y, %g : tensor<4xf32>, tensor<4xf32>
+      : (!t) -> (!t, tensor<4xi1>)
+  %y = commsched.compute "y"(%again, %never, %rather#0) : (!t, !t, !t) -> !t
+  %g = commsched.compute "back"(%dy, %again, %never, %rather#1) : (!t, !t, !t,
+      tensor<4xi1>) -> !t
+  return %y, %g : !t, !t
 }

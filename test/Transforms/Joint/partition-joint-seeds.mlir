@@ -18,6 +18,9 @@
 // JSON: "name":"bwd_seed_0","type":{"kind":"tensor","shape":[1],"element":"i64"},"role":"bwd_rng_state"
 // JSON-SAME: "name":"philox","type":{"kind":"tensor","shape":[1],"element":"i64"},"role":"rng_state"
 
+!t = tensor<4xf32>
+!u = tensor<1xi64>
+
 // CHECK-LABEL: func.func private @names_forward(
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "input"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "philox", commsched.role = "rng_state"},
@@ -30,21 +33,18 @@
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "bwd_seed_0", commsched.role = "rng_state"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"})
-func.func @names(
-    %bs: tensor<1xi64> {commsched.name = "bwd_seed_0", commsched.role = "rng_state"},
-    %fs: tensor<1xi64> {commsched.name = "fwd_seed_0", commsched.role = "rng_state"},
-    %fo: tensor<1xi64> {commsched.name = "fwd_base_offset_0", commsched.role = "rng_state"},
-    %bo: tensor<1xi64> {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"},
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"},
-    %s: tensor<1xi64> {commsched.name = "philox", commsched.role = "rng_state"})
-    -> (tensor<4xf32>, tensor<4xf32>)
+func.func @names(%bs:
+    !u {commsched.name = "bwd_seed_0", commsched.role = "rng_state"}, %fs: !u
+    {commsched.name = "fwd_seed_0", commsched.role = "rng_state"}, %fo: !u
+    {commsched.name = "fwd_base_offset_0", commsched.role = "rng_state"},
+    %bo: !u
+    {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"}, %x: !t
+    {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"}, %s: !u
+    {commsched.name = "philox", commsched.role = "rng_state"}) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %y = commsched.compute "dropout"(%x, %s, %fs, %fo)
-      : (tensor<4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xf32>
-  %g = commsched.compute "back"(%dy, %fs, %bs, %bo)
-      : (tensor<4xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4xf32>
-  return %y, %g : tensor<4xf32>, tensor<4xf32>
+  %y = commsched.compute "dropout"(%x, %s, %fs, %fo) : (!t, !u, !u, !u) -> !t
+  %g = commsched.compute "back"(%dy, %fs, %bs, %bo) : (!t, !u, !u, !u) -> !t
+  return %y, %g : !t, !t
 }
 
 // What reads a seed of the backward is computed there, tangent or not, and its
@@ -58,18 +58,14 @@ func.func @names(
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
 // CHECK-SAME: %{{.+}}: tensor<2xi64> {commsched.role = "bwd_rng_state"})
 // CHECK: "aten.sum"
-func.func @roles(
-    %bs: tensor<2xi64> {commsched.role = "bwd_rng_state"},
-    %fs: tensor<2xi64> {commsched.role = "fwd_rng_state"},
-    %x: tensor<4x4xf32> {commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @roles(%bs: tensor<2xi64> {commsched.role = "bwd_rng_state"},
+    %fs: tensor<2xi64> {commsched.role = "fwd_rng_state"}, %x: tensor<4x4xf32>
+    {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"}) -> (!t,
+    !t) attributes {commsched.num_forward_outputs = 1 : i64} {
   %y = commsched.compute "dropout"(%x, %fs)
-      : (tensor<4x4xf32>, tensor<2xi64>) -> tensor<4xf32>
+      : (tensor<4x4xf32>, tensor<2xi64>) -> !t
   %noise = commsched.compute "aten.sum"(%x, %bs) {commsched.name = "noise"}
-      : (tensor<4x4xf32>, tensor<2xi64>) -> tensor<4xf32>
-  %g = commsched.compute "aten.mul"(%dy, %noise)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %y, %g : tensor<4xf32>, tensor<4xf32>
+      : (tensor<4x4xf32>, tensor<2xi64>) -> !t
+  %g = commsched.compute "aten.mul"(%dy, %noise) : (!t, !t) -> !t
+  return %y, %g : !t, !t
 }

@@ -7,6 +7,9 @@
 // memory the device has for saved values, and never computed or copied again.
 // It is not quantized.
 
+!t = tensor<10xbf16>
+!u = tensor<100xbf16>
+
 // CHECK-LABEL: func.func private @step_forward(
 // CHECK-SAME: -> (tensor<4xbf16>, tensor<100xbf16, #commsched.host> {commsched.name = "a.host"})
 // CHECK: compute "a"
@@ -18,27 +21,22 @@
 // CHECK-NOT: compute "a"
 // CHECK: commsched.reload %[[HOST]]
 // CHECK: compute "dw"
-func.func @step(
-    %w: tensor<10xbf16> {commsched.role = "parameter"},
-    %dy: tensor<4xbf16> {commsched.role = "tangent"})
-    -> (tensor<4xbf16>, tensor<10xbf16>)
+func.func @step(%w: !t {commsched.role = "parameter"}, %dy: tensor<4xbf16>
+    {commsched.role = "tangent"}) -> (tensor<4xbf16>, !t)
     attributes {commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "a"(%w) {commsched.name = "a"}
-      : (tensor<10xbf16>) -> tensor<100xbf16>
-  %f = commsched.offload %a {commsched.name = "a.offload"} : tensor<100xbf16>
+  %a = commsched.compute "a"(%w) {commsched.name = "a"} : (!t) -> !u
+  %f = commsched.offload %a {commsched.name = "a.offload"} : !u
       -> !commsched.future<tensor<100xbf16, #commsched.host>>
   %h = commsched.wait %f {commsched.name = "a.host"}
       : !commsched.future<tensor<100xbf16, #commsched.host>>
-  %y = commsched.compute "y"(%a) {commsched.name = "y"}
-      : (tensor<100xbf16>) -> tensor<4xbf16>
+  %y = commsched.compute "y"(%a) {commsched.name = "y"} : (!u) -> tensor<4xbf16>
   %r = commsched.reload %h
       {commsched.name = "a.reload", commsched.partition = "must_be_backward"}
-      : tensor<100xbf16, #commsched.host>
-        -> !commsched.future<tensor<100xbf16>>
+      : tensor<100xbf16, #commsched.host> -> !commsched.future<!u>
   %again = commsched.wait %r
       {commsched.name = "a.again", commsched.partition = "must_be_backward"}
-      : !commsched.future<tensor<100xbf16>>
+      : !commsched.future<!u>
   %dw = commsched.compute "dw"(%again, %dy) {commsched.name = "dw"}
-      : (tensor<100xbf16>, tensor<4xbf16>) -> tensor<10xbf16>
-  return %y, %dw : tensor<4xbf16>, tensor<10xbf16>
+      : (!u, tensor<4xbf16>) -> !t
+  return %y, %dw : tensor<4xbf16>, !t
 }

@@ -3,6 +3,8 @@
 
 // Dynamic sizes are taken to be large enough, and travel with the tensors.
 
+!t = tensor<?x8x?xbf16>
+
 // CHECK-LABEL: func.func @f_forward(
 // CHECK: %[[H:.*]] = commsched.compute
 // CHECK: %[[BATCH:.*]] = tensor.dim %[[H]], %{{.*}} : tensor<?x8x?xbf16>
@@ -15,10 +17,9 @@
 // CHECK: tensor.empty(%[[BATCH]], %[[LENGTH]]) : tensor<?x8x?xf8E5M2>
 // CHECK: %[[Q:.*]] = linalg.generic
 // CHECK: return %[[Q]], %[[SCALE]] : tensor<?x8x?xf8E5M2>, tensor<?x8x1xf32>
-func.func @f_forward(%x: tensor<?x8x?xbf16> {commsched.role = "input"})
-    -> tensor<?x8x?xbf16> {
-  %h = commsched.compute "h"(%x) : (tensor<?x8x?xbf16>) -> tensor<?x8x?xbf16>
-  return %h : tensor<?x8x?xbf16>
+func.func @f_forward(%x: !t {commsched.role = "input"}) -> !t {
+  %h = commsched.compute "h"(%x) : (!t) -> !t
+  return %h : !t
 }
 
 // CHECK-LABEL: func.func @f_backward(
@@ -28,16 +29,12 @@ func.func @f_forward(%x: tensor<?x8x?xbf16> {commsched.role = "input"})
 // CHECK: tensor.empty(%[[BATCH]], %[[LENGTH]]) : tensor<?x8x?xbf16>
 // CHECK: %[[H:.*]] = linalg.generic {{.*}} ins(%[[Q]], %[[SCALE]] :
 // CHECK: return %[[H]]
-func.func @f_backward(
-    %h: tensor<?x8x?xbf16> {commsched.role = "saved_activation"})
-    -> tensor<?x8x?xbf16> {
-  return %h : tensor<?x8x?xbf16>
+func.func @f_backward(%h: !t {commsched.role = "saved_activation"}) -> !t {
+  return %h : !t
 }
 
-func.func @f(%x0: tensor<?x8x?xbf16> {commsched.role = "input"})
-    -> tensor<?x8x?xbf16> {
-  %f = call @f_forward(%x0) : (tensor<?x8x?xbf16>) -> tensor<?x8x?xbf16>
-  %b = call @f_backward(%f)
-      : (tensor<?x8x?xbf16>) -> tensor<?x8x?xbf16>
-  return %b : tensor<?x8x?xbf16>
+func.func @f(%x0: !t {commsched.role = "input"}) -> !t {
+  %f = call @f_forward(%x0) : (!t) -> !t
+  %b = call @f_backward(%f) : (!t) -> !t
+  return %b : !t
 }

@@ -44,20 +44,19 @@
 
 !flat = tensor<32768xbf16>
 !t = tensor<4x8192xbf16>
+!u = tensor<4x8192xbf16, "tiled">
 commsched.group @dp size(2)
 
-func.func @f_forward(%parameter: !t {commsched.role = "parameter"},
-    %input: !t {commsched.role = "input"},
-    %state: !t {commsched.role = "rng_state"}, %unknown: !t,
-    %wide: tensor<4x8192xf32> {commsched.role = "parameter"},
+func.func @f_forward(%parameter: !t {commsched.role = "parameter"}, %input: !t
+    {commsched.role = "input"}, %state: !t {commsched.role = "rng_state"},
+    %unknown: !t, %wide: tensor<4x8192xf32> {commsched.role = "parameter"},
     %shard: tensor<2x8192xf32> {commsched.role = "parameter"},
     %small_input: tensor<2x8192xbf16> {commsched.role = "input"},
     %wide_input: tensor<4x8192xf32> {commsched.role = "input"}) -> (!t, !t, !t,
-      !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>,
-      tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
-      tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
-      tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>,
-      tensor<4x8192xbf16, "tiled">, index) {
+    !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>,
+    tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
+    tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
+    tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, !u, index) {
   %parameter_view = commsched.compute "view"(%parameter) {alias = 0 : i64}
       : (!t) -> !flat
   %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to !t
@@ -86,48 +85,45 @@ func.func @f_forward(%parameter: !t {commsched.role = "parameter"},
       : (!t) -> tensor<8192x5xbf16>
   %empty = commsched.compute "empty"(%input) : (!t) -> tensor<0x16xbf16>
   %dynamic = commsched.compute "dynamic"(%input) : (!t) -> tensor<?x16xbf16>
-  %encoded = commsched.compute "encoded"(%input)
-      : (!t) -> tensor<4x8192xbf16, "tiled">
+  %encoded = commsched.compute "encoded"(%input) : (!t) -> !u
   %size = arith.constant 3 : index
   return %parameter, %input, %state, %unknown, %parameter_view, %parameter_cast,
       %gathered, %gathered_view, %gathered_input, %input_view, %input_cast,
       %f32, %i16, %f8, %small, %computed, %number, %short_rows, %longer_rows,
-      %empty, %dynamic, %encoded, %size : !t, !t, !t, !t, !flat, !t,
-      !t, !flat, !t, !flat, !t, tensor<4x8192xf32>,
-      tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
-      tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
-      tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>,
-      tensor<4x8192xbf16, "tiled">, index
+      %empty, %dynamic, %encoded, %size : !t, !t, !t, !t, !flat, !t, !t, !flat,
+      !t, !flat, !t, tensor<4x8192xf32>, tensor<4x8192xi16>,
+      tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xbf16>,
+      tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xbf16>, tensor<0x16xbf16>,
+      tensor<?x16xbf16>, !u, index
 }
 
-func.func @f_backward(%parameter: !t {commsched.role = "parameter"},
-    %input: !t {commsched.role = "input"},
-    %state: !t {commsched.role = "rng_state"}, %unknown: !t,
-    %parameter_view: !flat {commsched.role = "saved_activation"},
-    %parameter_cast: !t {commsched.role = "saved_activation"},
-    %gathered: !t {commsched.role = "saved_activation"},
-    %gathered_view: !flat {commsched.role = "saved_activation"},
-    %gathered_input: !t {commsched.role = "saved_activation"},
-    %input_view: !flat {commsched.role = "saved_activation"},
-    %input_cast: !t {commsched.role = "saved_activation"},
-    %f32: tensor<4x8192xf32> {commsched.role = "saved_activation"},
-    %i16: tensor<4x8192xi16> {commsched.role = "saved_activation"},
-    %f8: tensor<8x8192xf8E5M2> {commsched.role = "saved_activation"},
-    %small: tensor<1x32767xbf16> {commsched.role = "saved_activation"},
-    %computed: tensor<1x32768xbf16> {commsched.role = "saved_activation"},
-    %number: tensor<bf16> {commsched.role = "saved_activation"},
-    %short_rows: tensor<8192x4xbf16> {commsched.role = "saved_activation"},
-    %longer_rows: tensor<8192x5xbf16> {commsched.role = "saved_activation"},
-    %empty: tensor<0x16xbf16> {commsched.role = "saved_activation"},
-    %dynamic: tensor<?x16xbf16> {commsched.role = "saved_activation"},
-    %encoded: tensor<4x8192xbf16, "tiled"> {commsched.role =
-      "saved_activation"}, %size: index {commsched.role = "saved_activation"}) {
+func.func @f_backward(%parameter: !t {commsched.role = "parameter"}, %input: !t
+    {commsched.role = "input"}, %state: !t {commsched.role = "rng_state"},
+    %unknown: !t, %parameter_view: !flat {commsched.role = "saved_activation"},
+    %parameter_cast: !t {commsched.role = "saved_activation"}, %gathered: !t
+    {commsched.role = "saved_activation"}, %gathered_view: !flat
+    {commsched.role = "saved_activation"}, %gathered_input: !t
+    {commsched.role = "saved_activation"}, %input_view: !flat
+    {commsched.role = "saved_activation"}, %input_cast: !t
+    {commsched.role = "saved_activation"}, %f32: tensor<4x8192xf32>
+    {commsched.role = "saved_activation"}, %i16: tensor<4x8192xi16>
+    {commsched.role = "saved_activation"}, %f8: tensor<8x8192xf8E5M2>
+    {commsched.role = "saved_activation"}, %small: tensor<1x32767xbf16>
+    {commsched.role = "saved_activation"}, %computed: tensor<1x32768xbf16>
+    {commsched.role = "saved_activation"}, %number: tensor<bf16>
+    {commsched.role = "saved_activation"}, %short_rows: tensor<8192x4xbf16>
+    {commsched.role = "saved_activation"}, %longer_rows: tensor<8192x5xbf16>
+    {commsched.role = "saved_activation"}, %empty: tensor<0x16xbf16>
+    {commsched.role = "saved_activation"}, %dynamic: tensor<?x16xbf16>
+    {commsched.role = "saved_activation"}, %encoded: !u
+    {commsched.role = "saved_activation"}, %size: index
+    {commsched.role = "saved_activation"}) {
   return
 }
 
 func.func @f(%x0: !t {commsched.role = "parameter"}, %x1: !t {commsched.role = "input"}, %x2: !t {commsched.role = "rng_state"}, %x3: !t, %x4: tensor<4x8192xf32> {commsched.role = "parameter"}, %x5: tensor<2x8192xf32> {commsched.role = "parameter"}, %x6: tensor<2x8192xbf16> {commsched.role = "input"}, %x7: tensor<4x8192xf32> {commsched.role = "input"}) {
-  %f:23 = call @f_forward(%x0, %x1, %x2, %x3, %x4, %x5, %x6, %x7) : (!t, !t, !t, !t, tensor<4x8192xf32>, tensor<2x8192xf32>, tensor<2x8192xbf16>, tensor<4x8192xf32>) -> (!t, !t, !t, !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, tensor<4x8192xbf16, "tiled">, index)
+  %f:23 = call @f_forward(%x0, %x1, %x2, %x3, %x4, %x5, %x6, %x7) : (!t, !t, !t, !t, tensor<4x8192xf32>, tensor<2x8192xf32>, tensor<2x8192xbf16>, tensor<4x8192xf32>) -> (!t, !t, !t, !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, !u, index)
   call @f_backward(%f#0, %f#1, %f#2, %f#3, %f#4, %f#5, %f#6, %f#7, %f#8, %f#9, %f#10, %f#11, %f#12, %f#13, %f#14, %f#15, %f#16, %f#17, %f#18, %f#19, %f#20, %f#21, %f#22)
-      : (!t, !t, !t, !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, tensor<4x8192xbf16, "tiled">, index) -> ()
+      : (!t, !t, !t, !t, !flat, !t, !t, !flat, !t, !flat, !t, tensor<4x8192xf32>, tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>, tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>, tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, !u, index) -> ()
   return
 }

@@ -49,19 +49,19 @@
 
 // UNSCALED-NEXT: %[[Q:.*]] = arith.truncf %[[H]] {commsched.name = "h.quantize"} : tensor<2x4x16xbf16> to tensor<2x4x16xf8E4M3FN>
 
+!t = tensor<2x4x16xbf16>
+
 // CHECK: %[[Z:.*]] = arith.mulf %[[Y]], %[[Y]]
 // SCALED: return %[[Z]], %[[Q]], %{{.*}}, %[[SCALE]], %{{.*}} :
 // UNSCALED: return %[[Z]], %[[Q]], %{{.*}}, %{{.*}} :
-func.func @f_forward(%x: tensor<2x4x16xbf16> {commsched.role = "input"})
-    -> (tensor<2x4x16xbf16>, tensor<2x4x16xbf16> {commsched.name = "h"},
-        tensor<3xi32>, index) {
+func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t,
+    !t {commsched.name = "h"}, tensor<3xi32>, index) {
   %shape = arith.constant dense<1> : tensor<3xi32>
   %size = arith.constant 3 : index
-  %h = arith.addf %x, %x : tensor<2x4x16xbf16>
-  %y = arith.mulf %h, %h : tensor<2x4x16xbf16>
-  %z = arith.mulf %y, %y : tensor<2x4x16xbf16>
-  return %z, %h, %shape, %size
-      : tensor<2x4x16xbf16>, tensor<2x4x16xbf16>, tensor<3xi32>, index
+  %h = arith.addf %x, %x : !t
+  %y = arith.mulf %h, %h : !t
+  %z = arith.mulf %y, %y : !t
+  return %z, %h, %shape, %size : !t, !t, tensor<3xi32>, index
 }
 
 // Once, right before the first of all users, also if that is in a region.
@@ -84,30 +84,28 @@ func.func @f_forward(%x: tensor<2x4x16xbf16> {commsched.role = "input"})
 // CHECK-NEXT: arith.mulf %[[A]], %[[H]]
 // CHECK: arith.mulf %[[B]], %[[H]]
 // CHECK-NEXT: return
-func.func @f_backward(
-    %h: tensor<2x4x16xbf16> {commsched.name = "h",
-                             commsched.role = "saved_activation"},
-    %shape: tensor<3xi32> {commsched.role = "saved_activation"},
-    %size: index {commsched.role = "saved_activation"},
-    %t: tensor<2x4x16xbf16> {commsched.role = "tangent"})
-    -> tensor<2x4x16xbf16> {
+func.func @f_backward(%h:
+    !t {commsched.name = "h", commsched.role = "saved_activation"},
+    %shape: tensor<3xi32> {commsched.role = "saved_activation"}, %size: index
+    {commsched.role = "saved_activation"}, %t: !t {commsched.role = "tangent"})
+    -> !t {
   %zero = arith.constant 0 : index
   %c = arith.cmpi eq, %size, %zero : index
-  %a = arith.mulf %t, %t : tensor<2x4x16xbf16>
-  %b = scf.if %c -> tensor<2x4x16xbf16> {
-    %product = arith.mulf %a, %h : tensor<2x4x16xbf16>
-    scf.yield %product : tensor<2x4x16xbf16>
+  %a = arith.mulf %t, %t : !t
+  %b = scf.if %c -> !t {
+    %product = arith.mulf %a, %h : !t
+    scf.yield %product : !t
   } else {
-    scf.yield %a : tensor<2x4x16xbf16>
+    scf.yield %a : !t
   }
-  %d = arith.mulf %b, %h : tensor<2x4x16xbf16>
-  return %d : tensor<2x4x16xbf16>
+  %d = arith.mulf %b, %h : !t
+  return %d : !t
 }
 
-func.func @f(%x0: tensor<2x4x16xbf16> {commsched.role = "input"}, %x1: tensor<2x4x16xbf16> {commsched.role = "tangent"})
-    -> (tensor<2x4x16xbf16>, tensor<2x4x16xbf16>) {
-  %f:4 = call @f_forward(%x0) : (tensor<2x4x16xbf16>) -> (tensor<2x4x16xbf16>, tensor<2x4x16xbf16>, tensor<3xi32>, index)
+func.func @f(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
+    -> (!t, !t) {
+  %f:4 = call @f_forward(%x0) : (!t) -> (!t, !t, tensor<3xi32>, index)
   %b = call @f_backward(%f#1, %f#2, %f#3, %x1)
-      : (tensor<2x4x16xbf16>, tensor<3xi32>, index, tensor<2x4x16xbf16>) -> tensor<2x4x16xbf16>
-  return %f#0, %b : tensor<2x4x16xbf16>, tensor<2x4x16xbf16>
+      : (!t, tensor<3xi32>, index, !t) -> !t
+  return %f#0, %b : !t, !t
 }

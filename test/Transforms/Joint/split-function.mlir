@@ -33,6 +33,8 @@
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "relu"(%[[H]])
 // CHECK-NEXT: return {test.end} %[[Y]], %[[W]], %[[X]], %[[H]]
 
+!t = tensor<2x4xf32>
+
 // CHECK-LABEL: func.func private @ports_backward(
 // CHECK-SAME: %[[W:[^:]+]]: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
 // CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {commsched.name = "arg2", commsched.role = "input"},
@@ -46,24 +48,20 @@
 // CHECK-NEXT: return {test.end} %[[DW]], %[[DX]]
 func.func private @ports(
     %w: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
-    %dy: tensor<2x4xf32> {commsched.role = "tangent"},
-    %x: tensor<2x4xf32> {commsched.role = "input"})
-    -> (tensor<2x4xf32> {commsched.name = "y"},
-        tensor<4x4xf32> {commsched.name = "dw"}, tensor<2x4xf32>)
+    %dy: !t {commsched.role = "tangent"},
+    %x: !t {commsched.role = "input"})
+    -> (!t {commsched.name = "y"},
+        tensor<4x4xf32> {commsched.name = "dw"}, !t)
     attributes {commsched.num_forward_outputs = 1 : i64,
                 commsched.saved_values = ["h"],
                 commsched.baseline_peak_bytes = 7 : i64, test.kept = 1 : i32} {
   %h = commsched.compute "mm"(%x, %w) {commsched.name = "h"}
-      : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
-  %y = commsched.compute "relu"(%h) : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  %dh = commsched.compute "relu_backward"(%dy, %h)
-      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
-  %dw = commsched.compute "mm"(%x, %dh)
-      : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
-  %dx = commsched.compute "mm"(%dh, %w)
-      : (tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<2x4xf32>
-  return {test.end} %y, %dw, %dx
-      : tensor<2x4xf32>, tensor<4x4xf32>, tensor<2x4xf32>
+      : (!t, tensor<4x4xf32>) -> !t
+  %y = commsched.compute "relu"(%h) : (!t) -> !t
+  %dh = commsched.compute "relu_backward"(%dy, %h) : (!t, !t) -> !t
+  %dw = commsched.compute "mm"(%x, %dh) : (!t, !t) -> tensor<4x4xf32>
+  %dx = commsched.compute "mm"(%dh, %w) : (!t, tensor<4x4xf32>) -> !t
+  return {test.end} %y, %dw, %dx : !t, tensor<4x4xf32>, !t
 }
 
 // -----

@@ -3,31 +3,26 @@
 
 // What a forward saves on the host comes back, and is what it was.
 
-func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32, #commsched.host> {
-  %y = commsched.compute "sin"(%x) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %f = commsched.offload %y
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
-  %z = commsched.compute "add_"(%x) {mutates = array<i64: 0>}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
-  return %h : tensor<4xf32, #commsched.host>
+!t = tensor<4xf32, #commsched.host>
+!u = tensor<4xf32>
+
+func.func @a(%x: !u {commsched.role = "input"}) -> !t {
+  %y = commsched.compute "sin"(%x) {mutates = array<i64: 0>} : (!u) -> !u
+  %f = commsched.offload %y : !u -> !commsched.future<!t>
+  %z = commsched.compute "add_"(%x) {mutates = array<i64: 0>} : (!u) -> !u
+  %h = commsched.wait %f : !commsched.future<!t>
+  return %h : !t
 }
-func.func @b(%h: tensor<4xf32, #commsched.host>
-                 {commsched.role = "saved_activation"}) -> tensor<4xf32> {
-  %r = commsched.reload %h
-      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
-  %y = commsched.wait %r : !commsched.future<tensor<4xf32>>
-  return %y : tensor<4xf32>
+func.func @b(%h: !t {commsched.role = "saved_activation"}) -> !u {
+  %r = commsched.reload %h : !t -> !commsched.future<!u>
+  %y = commsched.wait %r : !commsched.future<!u>
+  return %y : !u
 }
 
-func.func @f(%x0: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32> {
-  %f = call @a(%x0) : (tensor<4xf32>) -> tensor<4xf32, #commsched.host>
-  %b = call @b(%f)
-      : (tensor<4xf32, #commsched.host>) -> tensor<4xf32>
-  return %b : tensor<4xf32>
+func.func @f(%x0: !u {commsched.role = "input"}) -> !u {
+  %f = call @a(%x0) : (!u) -> !t
+  %b = call @b(%f) : (!t) -> !u
+  return %b : !u
 }
 
 // -----
@@ -50,46 +45,42 @@ func.func @f(%x0: tensor<4xf32, #commsched.host> {commsched.role = "parameter"})
 
 // -----
 
+!t = tensor<4xf32, #commsched.host>
+
 // expected-error@+1 {{'func.func' op saves result #0 for argument #0 of '@b', which is in the memory of the host, but '@b' never reloads it}}
-func.func @a(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32, #commsched.host> {
+func.func @a(%x: tensor<4xf32> {commsched.role = "input"}) -> !t {
   // expected-note@+1 {{this 'commsched.offload' copies it to the host}}
-  %f = commsched.offload %x
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
-  %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
-  return %h : tensor<4xf32, #commsched.host>
+  %f = commsched.offload %x : tensor<4xf32> -> !commsched.future<!t>
+  %h = commsched.wait %f : !commsched.future<!t>
+  return %h : !t
 }
 // expected-note@+1 {{the backward is here}}
-func.func @b(%h: tensor<4xf32, #commsched.host>
-                 {commsched.role = "saved_activation"}) {
+func.func @b(%h: !t {commsched.role = "saved_activation"}) {
   return
 }
 
 func.func @f(%x0: tensor<4xf32> {commsched.role = "input"}) {
-  %f = call @a(%x0) : (tensor<4xf32>) -> tensor<4xf32, #commsched.host>
-  call @b(%f)
-      : (tensor<4xf32, #commsched.host>) -> ()
+  %f = call @a(%x0) : (tensor<4xf32>) -> !t
+  call @b(%f) : (!t) -> ()
   return
 }
 
 // -----
 
+!t = tensor<4xf32, #commsched.host>
+
 func.func private @a() -> tensor<2xf32>
 // expected-error@+1 {{'func.func' op has a tangent as argument #1 that is a 'tensor<4xf32, #commsched.host>' in the memory of the host, but no forward offloads it}}
-func.func @b(%s: tensor<2xf32> {commsched.role = "saved_activation"},
-             %dy: tensor<4xf32, #commsched.host> {commsched.role = "tangent"})
-    -> tensor<4xf32> {
+func.func @b(%s: tensor<2xf32> {commsched.role = "saved_activation"}, %dy: !t
+    {commsched.role = "tangent"}) -> tensor<4xf32> {
   // expected-note@+1 {{this 'commsched.reload' uses it}}
-  %r = commsched.reload %dy
-      : tensor<4xf32, #commsched.host> -> !commsched.future<tensor<4xf32>>
+  %r = commsched.reload %dy : !t -> !commsched.future<tensor<4xf32>>
   %y = commsched.wait %r : !commsched.future<tensor<4xf32>>
   return %y : tensor<4xf32>
 }
 
-func.func @f(%x0: tensor<4xf32, #commsched.host> {commsched.role = "tangent"})
-    -> tensor<4xf32> {
+func.func @f(%x0: !t {commsched.role = "tangent"}) -> tensor<4xf32> {
   %s = call @a() : () -> tensor<2xf32>
-  %b = call @b(%s, %x0)
-      : (tensor<2xf32>, tensor<4xf32, #commsched.host>) -> tensor<4xf32>
+  %b = call @b(%s, %x0) : (tensor<2xf32>, !t) -> tensor<4xf32>
   return %b : tensor<4xf32>
 }

@@ -14,6 +14,7 @@
 // What runs at once takes from each other, as the module says: computation beside
 // a collective gets two thirds of its time done.
 
+!t = tensor<4xi8>
 commsched.group @one size(2)
 commsched.group @two size(2)
 
@@ -27,17 +28,13 @@ commsched.group @two size(2)
 // LINK-SAME: takes 200 ns and
 // SLOWDOWN: Function=two_groups
 // SLOWDOWN-SAME: takes 134 ns and
-func.func @two_groups(%x: tensor<4xi8>)
-    -> (tensor<4xi8>, tensor<4xi8>, tensor<4xi8>) {
+func.func @two_groups(%x: !t) -> (!t, !t, !t) {
   %f = commsched.all_reduce %x on @one reduction(max)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+      {commsched.runtime_ns = 100 : i64} : !t -> !commsched.future<!t>
   %g = commsched.all_reduce %x on @two reduction(max)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 100 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %v = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %g : !commsched.future<tensor<4xi8>>
-  return %v, %w, %c : tensor<4xi8>, tensor<4xi8>, tensor<4xi8>
+      {commsched.runtime_ns = 100 : i64} : !t -> !commsched.future<!t>
+  %c = commsched.compute "c"(%x) {commsched.runtime_ns = 100 : i64} : (!t) -> !t
+  %v = commsched.wait %f : !commsched.future<!t>
+  %w = commsched.wait %g : !commsched.future<!t>
+  return %v, %w, %c : !t, !t, !t
 }

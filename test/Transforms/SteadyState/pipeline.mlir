@@ -38,6 +38,7 @@
 // overlap: the gradient is reduced, the parameter updated and gathered again
 // while the next repetition embeds its input.
 
+!t = tensor<32x256xf32>
 commsched.group @dp size(8)
 
 // REMARK: StepMerged
@@ -49,39 +50,34 @@ commsched.group @dp size(8)
 // CHECK: func.func @step_epilogue(
 
 func.func @step(
-    %w: tensor<32x256xf32> {commsched.carried = 0 : i64, commsched.role = "parameter"},
-    %x: tensor<256x256xf32> {commsched.role = "input"}) -> tensor<32x256xf32> {
-  %a = call @forward(%w, %x) : (tensor<32x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
-  %d = call @backward(%a) : (tensor<256x256xf32>) -> tensor<32x256xf32>
-  %n = call @optimizer(%w, %d) : (tensor<32x256xf32>, tensor<32x256xf32>) -> tensor<32x256xf32>
-  return %n : tensor<32x256xf32>
+    %w: !t {commsched.carried = 0 : i64, commsched.role = "parameter"},
+    %x: tensor<256x256xf32> {commsched.role = "input"}) -> !t {
+  %a = call @forward(%w, %x) : (!t, tensor<256x256xf32>) -> tensor<256x256xf32>
+  %d = call @backward(%a) : (tensor<256x256xf32>) -> !t
+  %n = call @optimizer(%w, %d) : (!t, !t) -> !t
+  return %n : !t
 }
 
-func.func private @forward(
-    %w: tensor<32x256xf32> {commsched.role = "parameter"},
-    %x: tensor<256x256xf32> {commsched.role = "input"})
-    -> tensor<256x256xf32> {
+func.func private @forward(%w: !t {commsched.role = "parameter"},
+    %x: tensor<256x256xf32> {commsched.role = "input"}) -> tensor<256x256xf32> {
   %e = commsched.compute "embed"(%x) {commsched.runtime_ns = 20 : i64} : (tensor<256x256xf32>) -> tensor<256x256xf32>
   %a = commsched.compute "attend"(%e) {commsched.runtime_ns = 40 : i64} : (tensor<256x256xf32>) -> tensor<256x256xf32>
-  %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 30 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+  %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 30 : i64} : !t -> !commsched.future<tensor<256x256xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
   %b = commsched.compute "mm"(%a, %g) {commsched.runtime_ns = 45 : i64} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
   return %b : tensor<256x256xf32>
 }
 
-func.func private @backward(
-    %a: tensor<256x256xf32> {commsched.role = "saved_activation"})
-    -> tensor<32x256xf32> {
+func.func private @backward(%a:
+    tensor<256x256xf32> {commsched.role = "saved_activation"}) -> !t {
   %b = commsched.compute "mm"(%a, %a) {commsched.runtime_ns = 50 : i64} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
-  %r = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.runtime_ns = 15 : i64} : tensor<256x256xf32> -> !commsched.future<tensor<32x256xf32>>
-  %d = commsched.wait %r : !commsched.future<tensor<32x256xf32>>
-  return %d : tensor<32x256xf32>
+  %r = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.runtime_ns = 15 : i64} : tensor<256x256xf32> -> !commsched.future<!t>
+  %d = commsched.wait %r : !commsched.future<!t>
+  return %d : !t
 }
 
-func.func private @optimizer(
-    %w: tensor<32x256xf32> {commsched.freeable},
-    %d: tensor<32x256xf32> {commsched.freeable})
-    -> tensor<32x256xf32> {
-  %n = commsched.compute "adam"(%w, %d) {commsched.runtime_ns = 5 : i64} : (tensor<32x256xf32>, tensor<32x256xf32>) -> tensor<32x256xf32>
-  return %n : tensor<32x256xf32>
+func.func private @optimizer(%w: !t {commsched.freeable}, %d: !t
+    {commsched.freeable}) -> !t {
+  %n = commsched.compute "adam"(%w, %d) {commsched.runtime_ns = 5 : i64} : (!t, !t) -> !t
+  return %n : !t
 }

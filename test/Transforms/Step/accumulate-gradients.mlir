@@ -49,49 +49,43 @@
 
 // MERGED: func.func @step(
 
+!t = tensor<32x256xf32>
+!u = tensor<64x256xf32>
 commsched.group @dp size(8)
 
 func.func @step(
-    %w: tensor<32x256xf32> {commsched.carried = 1 : i64, commsched.name = "w", commsched.role = "parameter"},
-    %x: tensor<64x256xf32> {commsched.name = "x", commsched.role = "input"}, %rate: f32)
-    -> (tensor<f32> {commsched.name = "loss"}, tensor<32x256xf32>, f32) {
+    %w: !t {commsched.carried = 1 : i64, commsched.name = "w", commsched.role = "parameter"},
+    %x: !u {commsched.name = "x", commsched.role = "input"}, %rate: f32)
+    -> (tensor<f32> {commsched.name = "loss"}, !t, f32) {
   %one = arith.constant dense<1.0> : tensor<f32>
-  %l, %v, %y = call @forward(%w, %x)
-      : (tensor<32x256xf32>, tensor<64x256xf32>) -> (tensor<f32>, tensor<32x256xf32>, tensor<64x256xf32>)
-  %d = call @backward(%v, %y, %one)
-      : (tensor<32x256xf32>, tensor<64x256xf32>, tensor<f32>) -> tensor<32x256xf32>
+  %l, %v, %y = call @forward(%w, %x) : (!t, !u) -> (tensor<f32>, !t, !u)
+  %d = call @backward(%v, %y, %one) : (!t, !u, tensor<f32>) -> !t
   %root = math.sqrt %rate : f32
-  %n = call @optimizer(%v, %d, %root)
-      : (tensor<32x256xf32>, tensor<32x256xf32>, f32) -> tensor<32x256xf32>
-  return %l, %n, %root : tensor<f32>, tensor<32x256xf32>, f32
+  %n = call @optimizer(%v, %d, %root) : (!t, !t, f32) -> !t
+  return %l, %n, %root : tensor<f32>, !t, f32
 }
 
-func.func private @forward(
-    %w: tensor<32x256xf32> {commsched.role = "parameter"},
-    %x: tensor<64x256xf32> {commsched.role = "input"})
-    -> (tensor<f32>, tensor<32x256xf32>, tensor<64x256xf32>) {
-  %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 300 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+func.func private @forward(%w: !t {commsched.role = "parameter"}, %x: !u
+    {commsched.role = "input"}) -> (tensor<f32>, !t, !u) {
+  %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 300 : i64} : !t -> !commsched.future<tensor<256x256xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
-  %y = commsched.compute "mm"(%x, %g) {commsched.runtime_ns = 100 : i64} : (tensor<64x256xf32>, tensor<256x256xf32>) -> tensor<64x256xf32>
-  %l = commsched.compute "loss"(%y) {commsched.runtime_ns = 10 : i64} : (tensor<64x256xf32>) -> tensor<f32>
-  return %l, %w, %y : tensor<f32>, tensor<32x256xf32>, tensor<64x256xf32>
+  %y = commsched.compute "mm"(%x, %g) {commsched.runtime_ns = 100 : i64} : (!u, tensor<256x256xf32>) -> !u
+  %l = commsched.compute "loss"(%y) {commsched.runtime_ns = 10 : i64} : (!u) -> tensor<f32>
+  return %l, %w, %y : tensor<f32>, !t, !u
 }
 
-func.func private @backward(
-    %w: tensor<32x256xf32> {commsched.role = "parameter"},
-    %y: tensor<64x256xf32> {commsched.role = "saved_activation"},
-    %t: tensor<f32> {commsched.role = "tangent"})
-    -> tensor<32x256xf32> {
-  %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 300 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+func.func private @backward(%w: !t {commsched.role = "parameter"}, %y: !u
+    {commsched.role = "saved_activation"}, %t: tensor<f32>
+    {commsched.role = "tangent"}) -> !t {
+  %f = commsched.all_gather %w on @dp dim(0) {commsched.runtime_ns = 300 : i64} : !t -> !commsched.future<tensor<256x256xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
-  %d = commsched.compute "mm"(%y, %g, %t) {commsched.runtime_ns = 200 : i64} : (tensor<64x256xf32>, tensor<256x256xf32>, tensor<f32>) -> tensor<256x256xf32>
-  %r = commsched.reduce_scatter %d on @dp reduction(sum) dim(0) {commsched.runtime_ns = 400 : i64} : tensor<256x256xf32> -> !commsched.future<tensor<32x256xf32>>
-  %s = commsched.wait %r : !commsched.future<tensor<32x256xf32>>
-  return %s : tensor<32x256xf32>
+  %d = commsched.compute "mm"(%y, %g, %t) {commsched.runtime_ns = 200 : i64} : (!u, tensor<256x256xf32>, tensor<f32>) -> tensor<256x256xf32>
+  %r = commsched.reduce_scatter %d on @dp reduction(sum) dim(0) {commsched.runtime_ns = 400 : i64} : tensor<256x256xf32> -> !commsched.future<!t>
+  %s = commsched.wait %r : !commsched.future<!t>
+  return %s : !t
 }
 
-func.func private @optimizer(%w: tensor<32x256xf32>, %d: tensor<32x256xf32>, %rate: f32)
-    -> tensor<32x256xf32> {
-  %n = commsched.compute "adam"(%w, %d, %rate) {commsched.runtime_ns = 5 : i64} : (tensor<32x256xf32>, tensor<32x256xf32>, f32) -> tensor<32x256xf32>
-  return %n : tensor<32x256xf32>
+func.func private @optimizer(%w: !t, %d: !t, %rate: f32) -> !t {
+  %n = commsched.compute "adam"(%w, %d, %rate) {commsched.runtime_ns = 5 : i64} : (!t, !t, f32) -> !t
+  return %n : !t
 }
