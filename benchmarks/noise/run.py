@@ -20,8 +20,7 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("benchmarks/bucketing", "benchmarks/common", "testsupport",
-           "testsupport/steps")
+FOLDERS = ("benchmarks/common", "testsupport", "testsupport/steps")
 sys.path += [str(ROOT / folder) for folder in FOLDERS]
 
 import plans  # noqa: E402

@@ -22,8 +22,7 @@ import sys
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ("benchmarks/common", "benchmarks/bucketing")
-sys.path += [str(ROOT / folder) for folder in FOLDERS]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
 
 import plans  # noqa: E402
 from measured_steps import (  # noqa: E402

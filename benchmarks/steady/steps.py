@@ -28,7 +28,7 @@ import time
 from typing import NamedTuple
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "benchmarks" / folder) for folder in ("common", "bucketing")]
+sys.path.append(str(ROOT / "benchmarks" / "common"))
 
 import measured_steps  # noqa: E402
 import plans  # noqa: E402
