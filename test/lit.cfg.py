@@ -43,6 +43,8 @@ config.substitutions += [
     ("%llvm_bin", config.llvm_tools_dir),
     ("%llvm_include", config.llvm_include_dir),
     ("%mpirun", config.mpirun),
+    ("%orders", f"{config.python_executable} "
+     f"{os.path.join(config.commsched_src_root, 'test', 'print_orders.py')}"),
     ("%plugin", os.path.join(config.commsched_obj_root, "lib",
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),

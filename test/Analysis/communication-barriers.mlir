@@ -1,10 +1,10 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir --allow-unregistered-dialect --commsched-raise-comms \
-// RUN:   | FileCheck %s --check-prefixes=CHECK,RAISE
+// RUN:   | %orders | FileCheck %s --check-prefixes=CHECK,RAISE
 // RUN: commsched-opt %t.mlir --allow-unregistered-dialect --commsched-sink-waits \
-// RUN:   | FileCheck %s --check-prefixes=CHECK,SINK
+// RUN:   | %orders | FileCheck %s --check-prefixes=CHECK,SINK
 
-LET $run(W = X, G) W.start = commsched.all_reduce X on G reduction(sum) : !t -> !future
+LET $run(W = X, G) W.start = commsched.all_reduce X on G reduction(sum) {commsched.name = "X"} : !t -> !future
   W = commsched.wait W.start : !future
 
 // Nothing that communicates crosses an operation whose communication nothing
@@ -18,16 +18,8 @@ commsched.group @h size(2)
 func.func private @unknown()
 
 // CHECK-LABEL: func.func @unregistered_operation(
-// RAISE-NEXT: commsched.all_reduce %arg0
-// RAISE-NEXT: commsched.wait
-// RAISE-NEXT: "foreign.op"()
-// RAISE-NEXT: commsched.all_reduce %arg1
-// RAISE-NEXT: compute "free"
-// RAISE-NEXT: commsched.wait
-// SINK-NEXT: compute "free"
-// SINK-NEXT: commsched.all_reduce %arg0
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: "foreign.op"()
+// RAISE-NEXT: // order: %x wait foreign.op %y free wait{{$}}
+// SINK-NEXT: // order: free %x wait foreign.op %y wait{{$}}
 func.func @unregistered_operation(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   $run(%w = %x, @g)
@@ -37,12 +29,7 @@ func.func @unregistered_operation(%x: !t, %y: !t) {
 }
 
 // CHECK-LABEL: func.func @call(
-// RAISE-NEXT: commsched.all_reduce %arg0
-// RAISE-NEXT: commsched.wait
-// RAISE-NEXT: call @unknown
-// RAISE-NEXT: commsched.all_reduce %arg1
-// RAISE-NEXT: compute "free"
-// RAISE-NEXT: commsched.wait
+// RAISE-NEXT: // order: %x wait call %y free wait{{$}}
 func.func @call(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   $run(%w = %x, @g)
@@ -54,20 +41,8 @@ func.func @call(%x: !t, %y: !t) {
 // The barrier is of another group, and still a start does not rise above it nor
 // a wait sink below it; the computation behind it does come ahead of the wait.
 // CHECK-LABEL: func.func @blocking_collective(
-// SINK-NEXT: commsched.all_reduce %arg0
-// SINK-NEXT: compute "first"
-// SINK-NEXT: compute "second"
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: commsched.barrier on @h
-// SINK-NEXT: commsched.all_reduce %arg1
-// SINK-NEXT: commsched.wait
-// RAISE-NEXT: commsched.all_reduce %arg0
-// RAISE-NEXT: commsched.wait
-// RAISE-NEXT: commsched.barrier on @h
-// RAISE-NEXT: commsched.all_reduce %arg1
-// RAISE-NEXT: compute "first"
-// RAISE-NEXT: commsched.wait
-// RAISE-NEXT: compute "second"
+// SINK-NEXT: // order: %x first second wait barrier %y wait{{$}}
+// RAISE-NEXT: // order: %x wait barrier %y first wait second{{$}}
 func.func @blocking_collective(%x: !t, %y: !t) {
   $run(%w = %x, @g)
   %free = commsched.compute "first"(%x) : (!t) -> !t
@@ -78,24 +53,8 @@ func.func @blocking_collective(%x: !t, %y: !t) {
 }
 
 // CHECK-LABEL: func.func @collectives_in_a_region(
-// RAISE-NEXT: commsched.all_reduce %arg0
-// RAISE-NEXT: commsched.wait
-// RAISE-NEXT: scf.if
-// RAISE-NEXT: commsched.all_reduce
-// RAISE-NEXT: compute "inner"
-// RAISE-NEXT: commsched.wait
-// RAISE-NEXT: }
-// RAISE-NEXT: commsched.all_reduce %arg1
-// RAISE-NEXT: compute "free"
-// RAISE-NEXT: commsched.wait
-// SINK-NEXT: compute "free"
-// SINK-NEXT: commsched.all_reduce %arg0
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: scf.if
-// SINK-NEXT: compute "inner"
-// SINK-NEXT: commsched.all_reduce
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: }
+// RAISE-NEXT: // order: %x wait scf.if { %y inner wait } %y free wait{{$}}
+// SINK-NEXT: // order: free %x wait scf.if { inner %y wait } %y wait{{$}}
 func.func @collectives_in_a_region(%x: !t, %y: !t, %c: i1) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   $run(%w = %x, @g)
@@ -109,14 +68,7 @@ func.func @collectives_in_a_region(%x: !t, %y: !t, %c: i1) {
 
 // The same for a loop, and deeper inside.
 // CHECK-LABEL: func.func @collectives_deep_in_a_loop(
-// RAISE-NEXT: commsched.all_reduce %arg0
-// RAISE-NEXT: commsched.wait
-// RAISE-NEXT: scf.for
-// RAISE: commsched.all_reduce
-// RAISE-NEXT: compute "inner"
-// RAISE: scf.yield
-// RAISE: commsched.all_reduce %arg1
-// RAISE-NEXT: compute "free"
+// RAISE-NEXT: // order: %x wait scf.for { scf.if { %it inner wait scf.yield } else { scf.yield } scf.yield } %y free wait{{$}}
 func.func @collectives_deep_in_a_loop(%x: !t, %y: !t, %c: i1, %n: index) -> !t {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   $run(%w = %x, @g)
@@ -136,8 +88,7 @@ func.func @collectives_deep_in_a_loop(%x: !t, %y: !t, %c: i1, %n: index) -> !t {
 
 // A region that only computes is computation: the start rises above it.
 // CHECK-LABEL: func.func @region_that_only_computes(
-// RAISE-NEXT: commsched.all_reduce %arg0
-// RAISE-NEXT: scf.if
+// RAISE-NEXT: // order: %x scf.if { t scf.yield } else { scf.yield } wait{{$}}
 func.func @region_that_only_computes(%x: !t, %c: i1) -> !t {
   %s = scf.if %c -> !t {
     %t = commsched.compute "t"(%x) : (!t) -> !t
@@ -152,19 +103,12 @@ func.func @region_that_only_computes(%x: !t, %c: i1) -> !t {
 // Collectives of one group keep their order; of several groups they need not:
 // the start on @g waits for what its operand waits for, that on @h does not.
 // CHECK-LABEL: func.func @order_on_each_group(
-// SINK-NEXT: commsched.all_reduce %arg0 on @g
-// SINK-NEXT: commsched.all_reduce %arg1 on @h
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: commsched.all_reduce %{{.*}} on @g
-// SINK-NEXT: commsched.all_reduce %arg1 on @g
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: commsched.wait
+// SINK-NEXT: // order: %x %y@h wait %w %y@g wait wait wait{{$}}
 func.func @order_on_each_group(%x: !t, %y: !t) {
   $run(%w = %x, @g)
-  %f1 = commsched.all_reduce %w on @g reduction(sum) : !t -> !future
-  %f2 = commsched.all_reduce %y on @h reduction(sum) : !t -> !future
-  %f3 = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
+  %f1 = commsched.all_reduce %w on @g reduction(sum) {commsched.name = "%w"} : !t -> !future
+  %f2 = commsched.all_reduce %y on @h reduction(sum) {commsched.name = "%y@h"} : !t -> !future
+  %f3 = commsched.all_reduce %y on @g reduction(sum) {commsched.name = "%y@g"} : !t -> !future
   %w1 = commsched.wait %f1 : !future
   %w2 = commsched.wait %f2 : !future
   %w3 = commsched.wait %f3 : !future
@@ -173,17 +117,12 @@ func.func @order_on_each_group(%x: !t, %y: !t) {
 
 // The same with commsched.order: the start on @h stays behind that on @g.
 // CHECK-LABEL: func.func @order_across_groups(
-// SINK-NEXT: commsched.all_reduce %arg0 on @g
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: commsched.all_reduce %{{.*}} on @g
-// SINK-NEXT: commsched.all_reduce %arg1 on @h
-// SINK-NEXT: commsched.wait
-// SINK-NEXT: commsched.wait
+// SINK-NEXT: // order: %x wait %w %y wait wait{{$}}
 func.func @order_across_groups(%x: !t, %y: !t) {
   $run(%w = %x, @g)
-  %f1 = commsched.all_reduce %w on @g reduction(sum) {commsched.order = 0 : i64}
+  %f1 = commsched.all_reduce %w on @g reduction(sum) {commsched.name = "%w", commsched.order = 0 : i64}
       : !t -> !future
-  %f2 = commsched.all_reduce %y on @h reduction(sum) {commsched.order = 5 : i64}
+  %f2 = commsched.all_reduce %y on @h reduction(sum) {commsched.name = "%y", commsched.order = 5 : i64}
       : !t -> !future
   %w1 = commsched.wait %f1 : !future
   %w2 = commsched.wait %f2 : !future

@@ -1,6 +1,6 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir -split-input-file --allow-unregistered-dialect \
-// RUN:   --commsched-raise-comms | FileCheck %t.mlir
+// RUN:   --commsched-raise-comms | %orders | FileCheck %t.mlir
 
 LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
   W = commsched.wait W.start : !commsched.future<T>
@@ -16,6 +16,7 @@ commsched.group @g size(4)
 commsched.group @h size(2)
 
 // CHECK-LABEL: func.func @row(
+// CHECK-NEXT: // order:{{.*}}
 func.func @row(%x: !t, %y: !t, %z: !t, %m: !memory, %c: i1) {
   %free = commsched.compute "free"(%z) : (!t) -> !t
   ROW
@@ -83,10 +84,7 @@ func.func private @writes_argument(!t)
 
 // A collective in place starts after the last reader of its buffer.
 // CHECK-LABEL: func.func @start_in_place_after_readers(
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: // order: reader all_reduce free wait{{$}}
 func.func @start_in_place_after_readers(%x: !t, %b: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   %r = commsched.compute "reader"(%b) : (!t) -> !t
@@ -96,19 +94,7 @@ func.func @start_in_place_after_readers(%x: !t, %b: !t) {
 
 // An unsharded parameter is grown, filled, used and freed in this order.
 // CHECK-LABEL: func.func @unsharded_parameter(
-// CHECK-NEXT: resize_storage %{{.*}} bytes(16)
-// CHECK-NEXT: fsdp_copy
-// CHECK-NEXT: bufferization.to_tensor
-// CHECK-NEXT: compute "use"
-// CHECK-NEXT: resize_storage %{{.*}} bytes(0)
-// CHECK-NEXT: resize_storage %{{.*}} bytes(16)
-// CHECK-NEXT: fsdp_copy
-// CHECK-NEXT: bufferization.to_tensor
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: resize_storage %{{.*}} bytes(0)
-// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: // order: resize_storage fsdp_copy bufferization.to_tensor use resize_storage resize_storage fsdp_copy bufferization.to_tensor leads all_reduce free resize_storage wait{{$}}
 func.func @unsharded_parameter(%p: !memory {commsched.role = "unsharded_param"},
     %full: !t, %x: !t) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
@@ -128,6 +114,7 @@ func.func @unsharded_parameter(%p: !memory {commsched.role = "unsharded_param"},
 
 // Two memrefs with roles are different things; so "other" is not in the way.
 // CHECK-LABEL: func.func @memrefs_with_roles(
+// CHECK-NEXT: // order:{{.*}}
 // CHECK-NEXT: fsdp_copy %{{.*}} into %arg1
 // CHECK-NEXT: bufferization.to_tensor %arg1
 // CHECK-NEXT: commsched.all_reduce
@@ -144,6 +131,7 @@ func.func @memrefs_with_roles(%p: !memory {commsched.role = "unsharded_param"},
 
 // Without roles a caller may have passed one memref twice.
 // CHECK-LABEL: func.func @memrefs_without_roles(
+// CHECK-NEXT: // order:{{.*}}
 // CHECK-NEXT: fsdp_copy %{{.*}} into %arg0
 // CHECK-NEXT: fsdp_copy %{{.*}} into %arg1
 // CHECK-NEXT: bufferization.to_tensor %arg1
@@ -159,13 +147,7 @@ func.func @memrefs_without_roles(%p: !memory, %q: !memory, %x: !t) {
 
 // Loads and stores of one memref keep their order; its allocation is local.
 // CHECK-LABEL: func.func @loads_and_stores(
-// CHECK: memref.alloc
-// CHECK-NEXT: memref.store
-// CHECK-NEXT: memref.load
-// CHECK-NEXT: memref.store
-// CHECK-NEXT: bufferization.to_tensor
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: memref.alloc memref.store memref.load memref.store bufferization.to_tensor all_reduce free wait{{$}}
 func.func @loads_and_stores(%x: !t, %i: index, %v: f32) -> f32 {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   %m = memref.alloc() : !memory
@@ -179,13 +161,7 @@ func.func @loads_and_stores(%x: !t, %i: index, %v: f32) -> f32 {
 
 // Once a tensor has a memref, an unknown operation may write the tensor.
 // CHECK-LABEL: func.func @tensor_behind_a_memref(
-// CHECK-NEXT: bufferization.to_buffer
-// CHECK-NEXT: "foreign.keep"
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: "foreign.write"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: // order: bufferization.to_buffer foreign.keep reader foreign.write all_reduce free wait{{$}}
 func.func @tensor_behind_a_memref(%x: !t, %y: !t) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %m = bufferization.to_buffer %x : !t to !memory
@@ -198,13 +174,7 @@ func.func @tensor_behind_a_memref(%x: !t, %y: !t) {
 
 // A call may draw random numbers, write any memory and write its arguments.
 // CHECK-LABEL: func.func @calls(
-// CHECK-NEXT: compute "random"
-// CHECK-NEXT: compute "of_memory"
-// CHECK-NEXT: compute "of_argument"
-// CHECK-NEXT: call @writes_argument
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: // order: random of_memory of_argument call all_reduce free wait{{$}}
 func.func @calls(%x: !t, %y: !t, %m: !memory) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "random"(%y) {random} : (!t) -> !t
@@ -217,12 +187,7 @@ func.func @calls(%x: !t, %y: !t, %m: !memory) {
 
 // What a region captures, the operation that holds it uses.
 // CHECK-LABEL: func.func @captured_values(
-// CHECK-NEXT: compute "captured"
-// CHECK-NEXT: scf.if
-// CHECK: } else {
-// CHECK: }
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: captured scf.if { inner scf.yield } else { scf.yield } all_reduce free wait{{$}}
 func.func @captured_values(%x: !t, %c: i1) {
   %free = commsched.compute "free"(%x) : (!t) -> !t
   %a = commsched.compute "captured"(%x) : (!t) -> !t
@@ -239,12 +204,7 @@ func.func @captured_values(%x: !t, %c: i1) {
 // A region writes, through a view of its own, what it captures. What it
 // allocates itself concerns no other operation: the reader of memory is free.
 // CHECK-LABEL: func.func @regions_write_what_they_capture(
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: scf.if
-// CHECK: } else {
-// CHECK: }
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: reader scf.if { memref.alloc memref.store view add_ scf.yield } else { zero scf.yield } all_reduce free wait{{$}}
 func.func @regions_write_what_they_capture(
     %x: !t, %m: !memory, %v: f32, %i: index, %c: i1) {
   %free = commsched.compute "free"(%m) : (!memory) -> !t
@@ -265,12 +225,7 @@ func.func @regions_write_what_they_capture(
 
 // A loop may write in place what it starts from.
 // CHECK-LABEL: func.func @loops_write_their_arguments(
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: scf.for
-// CHECK: scf.yield
-// CHECK-NEXT: }
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: reader scf.for { add_ scf.yield } all_reduce free wait{{$}}
 func.func @loops_write_their_arguments(%x: !t, %y: !t, %n: index) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "reader"(%x) : (!t) -> !t
@@ -284,14 +239,7 @@ func.func @loops_write_their_arguments(%x: !t, %y: !t, %n: index) {
 
 // What a loop yields may be what it starts from.
 // CHECK-LABEL: func.func @results_of_loops_are_written(
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: scf.for
-// CHECK: scf.yield
-// CHECK-NEXT: }
-// CHECK-NEXT: compute "reader2"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: reader scf.for { add_ scf.yield } reader2 leads all_reduce free wait{{$}}
 func.func @results_of_loops_are_written(%x: !t, %y: !t, %n: index) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "reader"(%x) : (!t) -> !t
@@ -309,14 +257,7 @@ func.func @results_of_loops_are_written(%x: !t, %y: !t, %n: index) {
 // Who reads a value stays before the loop that takes over its storage. The loop
 // does not take over what it passes on.
 // CHECK-LABEL: func.func @loops_take_over_storage(
-// CHECK-NEXT: compute "x"
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: scf.for
-// CHECK: scf.yield
-// CHECK-NEXT: }
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: x reader scf.for { t scf.yield } all_reduce free free wait{{$}}
 func.func @loops_take_over_storage(%y: !t, %n: index) -> (!t, !t) {
   %x = commsched.compute "x"() : () -> !t
   %free = commsched.compute "free"(%y) : (!t) -> !t
@@ -333,11 +274,7 @@ func.func @loops_take_over_storage(%y: !t, %n: index) -> (!t, !t) {
 
 // Who reads a value stays before the update of a part of it in place.
 // CHECK-LABEL: func.func @updates_take_over_storage(
-// CHECK-NEXT: compute "x"
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: tensor.insert_slice
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: x reader tensor.insert_slice all_reduce free wait{{$}}
 func.func @updates_take_over_storage(%y: !t, %u: tensor<2xf32>) -> !t {
   %x = commsched.compute "x"() : () -> !t
   %free = commsched.compute "free"(%y) : (!t) -> !t
@@ -350,11 +287,7 @@ func.func @updates_take_over_storage(%y: !t, %u: tensor<2xf32>) -> !t {
 // In the block of a region, values from outside are ordered too; nothing tells
 // which of them are the same memory.
 // CHECK-LABEL: func.func @values_from_outside_of_the_block(
-// CHECK: scf.if
-// CHECK-NEXT: compute "reader"
-// CHECK-NEXT: compute "leads"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
+// CHECK-NEXT: // order: view scf.if { reader leads all_reduce free wait }{{$}}
 func.func @values_from_outside_of_the_block(%x: !t, %c: i1) {
   %v = commsched.compute "view"(%x) {alias = 0 : i64} : (!t) -> !t
   scf.if %c {
@@ -370,10 +303,7 @@ func.func @values_from_outside_of_the_block(%x: !t, %c: i1) {
 // (An unknown operation of one region could be a symbol table of its own; this
 // one has two.)
 // CHECK-LABEL: func.func @block_without_terminator(
-// CHECK-NEXT: "foreign.region"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: compute "free"
-// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: // order: foreign.region { all_reduce free wait }, { }) : () -> (){{$}}
 func.func @block_without_terminator(%x: !t) {
   "foreign.region"() ({
     %free = commsched.compute "free"(%x) : (!t) -> !t

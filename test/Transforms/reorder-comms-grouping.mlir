@@ -4,10 +4,10 @@
 // DEFINE:   --remarks-filter=commsched -o %t
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,ALONE
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // REDEFINE: %{options} = memory-budget=1000000 reorder_iterative_group_with_collectives=true
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,WITH
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // REDEFINE: %{options} = memory-budget=1000000 max-group-size=1
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=ONE
 // REDEFINE: %{options} = memory-budget=1000000 max-group-size=0
@@ -28,10 +28,7 @@ commsched.group @g size(2)
 // NONE: Function=chain
 // NONE-SAME: its start stays, limited by data dependence with copy; the group is full
 // CHECK-LABEL: func.func @chain(
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: "copy"
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "other"
+// CHECK-NEXT: // order: cast copy ar other wait{{$}}
 func.func @chain(%x: !t) -> (!t, !t) {
   %other = commsched.compute "other"(%x) : (!t) -> !t
   %cast = commsched.compute "cast"(%x) : (!t) -> !t
@@ -46,9 +43,7 @@ func.func @chain(%x: !t) -> (!t, !t) {
 // REMARK: Function=as_many_flops_as_is_cheap
 // REMARK-SAME: its start moves up by 1, with 1 other, limited by nothing
 // CHECK-LABEL: func.func @as_many_flops_as_is_cheap(
-// CHECK-NEXT: "mm"
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "other"
+// CHECK-NEXT: // order: mm ar other wait{{$}}
 func.func @as_many_flops_as_is_cheap(%x: !t) -> (!t, !t) {
   %other = commsched.compute "other"(%x) : (!t) -> !t
   %mm = commsched.compute "mm"(%x) {flops = 256. : f64} : (!t) -> !t
@@ -62,10 +57,7 @@ func.func @as_many_flops_as_is_cheap(%x: !t) -> (!t, !t) {
 // REMARK: Function=expensive
 // REMARK-SAME: its start moves up by 1, limited by data dependence with mm, which is expensive
 // CHECK-LABEL: func.func @expensive(
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "mm"
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "other"
+// CHECK-NEXT: // order: first mm ar other wait{{$}}
 func.func @expensive(%x: !t) -> (!t, !t, !t) {
   %first = commsched.compute "first"(%x) : (!t) -> !t
   %mm = commsched.compute "mm"(%x) {flops = 257. : f64} : (!t) -> !t
@@ -88,12 +80,7 @@ func.func @expensive(%x: !t) -> (!t, !t, !t) {
 // ONE: Function=collective_of_a_collective
 // ONE-SAME: 'second': its start stays, with 1 other, limited by data dependence with commsched.wait, a wait; the group is full
 // CHECK-LABEL: func.func @collective_of_a_collective(
-// CHECK-NEXT: "mm"
-// CHECK-NEXT: "first"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: "second"
-// CHECK-NEXT: "other"
+// CHECK-NEXT: // order: mm first wait cast second other wait{{$}}
 func.func @collective_of_a_collective(%x: !t) -> (!t, !t) {
   %mm = commsched.compute "mm"(%x) {flops = 1.0e9 : f64} : (!t) -> !t
   %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "first"}

@@ -5,15 +5,15 @@
 // DEFINE:   --remarks-filter=commsched -o %t
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,FREE
-// RUN: FileCheck %s --check-prefixes=CHECK,FREE-IR < %t
+// RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,FREE-IR
 // REDEFINE: %{options} = memory-budget=1000000 \
 // REDEFINE:   reorder_iterative_unsafe_collectives_reorder=false
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,KEPT
-// RUN: FileCheck %s --check-prefixes=CHECK,KEPT-IR < %t
+// RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,KEPT-IR
 // REDEFINE: %{options} = memory-budget=1000000 \
 // REDEFINE:   reorder_iterative_group_with_collectives=true
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,GROUP
-// RUN: FileCheck %s --check-prefixes=CHECK,FREE-IR < %t
+// RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,FREE-IR
 
 // What a start does not pass on its way up, and what it does not take along.
 // Memory is no matter here.
@@ -32,13 +32,9 @@ commsched.group @h size(4)
 // KEPT: Function=one_stream
 // KEPT-SAME: 'second': its start moves up by 1, limited by the collective commsched.all_reduce 'first'
 // FREE-IR-LABEL: func.func @one_stream(
-// FREE-IR-NEXT: "second"
-// FREE-IR-NEXT: "first"
-// FREE-IR-NEXT: commsched.wait
+// FREE-IR-NEXT: // order: second first wait wait{{$}}
 // KEPT-IR-LABEL: func.func @one_stream(
-// KEPT-IR-NEXT: "first"
-// KEPT-IR-NEXT: "second"
-// KEPT-IR-NEXT: commsched.wait
+// KEPT-IR-NEXT: // order: first second wait wait{{$}}
 func.func @one_stream(%x: !b16) -> (!b16, !b16) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
       : !b16 -> !f16
@@ -60,10 +56,7 @@ func.func @one_stream(%x: !b16) -> (!b16, !b16) {
 // KEPT: Function=point_to_point
 // KEPT-SAME: 'recv': its start moves up by 1, limited by the collective commsched.send 'send'
 // CHECK-LABEL: func.func @point_to_point(
-// CHECK-NEXT: "send"
-// CHECK-NEXT: "recv"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: commsched.wait
+// CHECK-NEXT: // order: send recv wait wait{{$}}
 func.func @point_to_point(%x: !b16) -> !b16 {
   %f = commsched.send %x on @g to(1) {commsched.name = "send"}
       : !b16 -> !commsched.future
@@ -80,9 +73,7 @@ func.func @point_to_point(%x: !b16) -> !b16 {
 // FREE-SAME: its start moves up by 1, with 1 other, limited by nothing
 // KEPT-SAME: its start moves up by 1, limited by the collective commsched.barrier
 // CHECK-LABEL: func.func @blocking(
-// CHECK-NEXT: commsched.barrier
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "free"
+// CHECK-NEXT: // order: barrier ar free wait{{$}}
 func.func @blocking(%x: !b16) -> (!b16, !b16) {
   commsched.barrier on @h
   %free = commsched.compute "free"(%x) : (!b16) -> !b16
@@ -97,11 +88,7 @@ func.func @blocking(%x: !b16) -> (!b16, !b16) {
 // REMARK: Function=other_dialect
 // REMARK-SAME: its start moves up by 1, with 2 others, limited by nothing
 // CHECK-LABEL: func.func @other_dialect(
-// CHECK-NEXT: commsched_test.probe
-// CHECK-NEXT: commsched_test.work
-// CHECK-NEXT: commsched_test.exchange
-// CHECK-NEXT: "free"
-// CHECK-NEXT: commsched_test.finish
+// CHECK-NEXT: // order: commsched_test.probe commsched_test.work commsched_test.exchange free commsched_test.finish{{$}}
 func.func @other_dialect(%x: !b16) -> (!b16, !b16) {
   commsched_test.probe
   %free = commsched.compute "free"(%x) : (!b16) -> !b16

@@ -1,14 +1,14 @@
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=BEFORE
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory > %t
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // RUN: commsched-opt %t --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=AFTER
 // RUN: commsched-opt %t --commsched-reorder-for-peak-memory | diff - %t
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory=methods=bfs \
-// RUN:   | FileCheck %s --check-prefix=BFS
+// RUN:   | %orders | FileCheck %s --check-prefix=BFS
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs,lpmf \
-// RUN:   | FileCheck %s --check-prefix=DFS
+// RUN:   | %orders | FileCheck %s --check-prefix=DFS
 // RUN: not commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs,fast \
 // RUN:   2>&1 | FileCheck %s --check-prefix=BAD
 
@@ -22,26 +22,11 @@
 // AFTER: "function":"lpmf"
 // AFTER-SAME: "peak_memory_bytes":180268,
 // CHECK-LABEL: func.func @lpmf(
-// CHECK-NEXT: "narrow1"
-// CHECK-NEXT: "wide1"
-// CHECK-NEXT: "narrow2"
-// CHECK-NEXT: "sum1"
-// CHECK-NEXT: "wide2"
-// CHECK-NEXT: "sum2"
-// CHECK-NEXT: "add"
+// CHECK-NEXT: // order: narrow1 wide1 narrow2 sum1 wide2 sum2 add{{$}}
 // BFS-LABEL: func.func @lpmf(
-// BFS-NEXT: "wide1"
-// BFS-NEXT: "narrow1"
-// BFS-NEXT: "narrow2"
-// BFS-NEXT: "wide2"
+// BFS-NEXT: // order: wide1 narrow1 narrow2 wide2 sum1 sum2 add{{$}}
 // DFS-LABEL: func.func @lpmf(
-// DFS-NEXT: "wide1"
-// DFS-NEXT: "narrow2"
-// DFS-NEXT: "sum1"
-// DFS-NEXT: "narrow1"
-// DFS-NEXT: "wide2"
-// DFS-NEXT: "sum2"
-// DFS-NEXT: "add"
+// DFS-NEXT: // order: wide1 narrow2 sum1 narrow1 wide2 sum2 add{{$}}
 func.func @lpmf(%x: tensor<2048xf32>)
     -> (tensor<2048x10xf32>, tensor<2048xf32>, tensor<f32>) {
   %0 = commsched.compute "wide1"(%x)
@@ -63,23 +48,7 @@ commsched.group @g size(2)
 // Blocks inside the body are ordered by themselves if they hold collectives,
 // and blocks of the body in any case.
 // CHECK-LABEL: func.func @blocks(
-// CHECK: scf.if
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "a"
-// CHECK-NEXT: "c"
-// CHECK-NEXT: "b"
-// CHECK-NEXT: "d"
-// CHECK: } else {
-// CHECK-NEXT: "a"
-// CHECK-NEXT: "b"
-// CHECK-NEXT: "c"
-// CHECK-NEXT: "d"
-// CHECK: {{^ *}}^bb1:
-// CHECK-NEXT: "a"
-// CHECK-NEXT: "c"
-// CHECK-NEXT: "b"
-// CHECK-NEXT: "d"
+// CHECK-NEXT: // order: scf.if { all_reduce wait a c b d scf.yield } else { a b c d scf.yield } cf.br ^bb1: a c b d{{$}}
 func.func @blocks(%x: tensor<1xi8>, %cond: i1) -> (tensor<1xi8>, tensor<1xi8>) {
   %0:2 = scf.if %cond -> (tensor<1xi8>, tensor<1xi8>) {
     %f = commsched.all_reduce %x on @g reduction(max)

@@ -1,7 +1,7 @@
 // RUN: commsched-test-opt %s --allow-unregistered-dialect --commsched-simple-overlap \
 // RUN:   --remark-policy=all --remark-format=emitRemark \
 // RUN:   --remarks-filter=commsched -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // RUN: commsched-test-opt %t --allow-unregistered-dialect --commsched-simple-overlap \
 // RUN:   | diff %t -
 
@@ -20,14 +20,7 @@ commsched.group @h size(4)
 // REMARK: Function=nothing_goes_along
 // REMARK-SAME: 'ar': its wait moves down by 1, limited by data dependence with use
 // CHECK-LABEL: func.func @nothing_goes_along(
-// CHECK-NEXT: "a"
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "b"
-// CHECK-NEXT: "c"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "use"
-// CHECK-NEXT: "d"
+// CHECK-NEXT: // order: a cast ar b c wait use d{{$}}
 func.func @nothing_goes_along(%x: !t) -> (!t, !t, !t, !t, tensor<64xi8>) {
   %a = commsched.compute "a"(%x) : (!t) -> !t
   %cast = commsched.compute "cast"(%x) : (!t) -> !t
@@ -51,18 +44,7 @@ func.func @nothing_goes_along(%x: !t) -> (!t, !t, !t, !t, tensor<64xi8>) {
 // REMARK: Function=barriers
 // REMARK-SAME: 'first': its wait moves down by 1, limited by barrier dependence with commsched_test.probe
 // CHECK-LABEL: func.func @barriers(
-// CHECK-NEXT: "large"
-// CHECK-NEXT: commsched.barrier
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "a"
-// CHECK-NEXT: "b"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: commsched_test.probe
-// CHECK-NEXT: "second"
-// CHECK-NEXT: "c"
-// CHECK-NEXT: "d"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "foreign.op"
+// CHECK-NEXT: // order: large barrier first a b wait commsched_test.probe second c d wait foreign.op{{$}}
 func.func @barriers(%x: !t) {
   %large = commsched.compute "large"() : () -> tensor<99xi8>
   commsched.barrier on @g
@@ -89,14 +71,7 @@ func.func @barriers(%x: !t) {
 // REMARK-SAME: its start moves up by 2, limited by nothing
 // CHECK-LABEL: func.func @blocks(
 // CHECK-SAME: -> tensor<16xi8>
-// CHECK-NEXT: scf.if
-// CHECK-NEXT: "large"
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: "small"
-// CHECK: } else {
-// CHECK-NEXT: commsched.all_reduce
-// CHECK-NEXT: "large"
-// CHECK-NEXT: "small"
+// CHECK-NEXT: // order: scf.if { large all_reduce small wait scf.yield } else { all_reduce large small wait scf.yield }{{$}}
 func.func @blocks(%x: !t, %c: i1) -> !t {
   %r = scf.if %c -> !t {
     %large = commsched.compute "large"() : () -> tensor<64xi8>

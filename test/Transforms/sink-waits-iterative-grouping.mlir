@@ -5,11 +5,11 @@
 // DEFINE:   --remarks-filter=commsched -o %t
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,STOP
-// RUN: FileCheck %s --check-prefixes=CHECK,STOP-IR < %t
+// RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,STOP-IR
 // REDEFINE: %{options} = memory-budget=1000000 \
 // REDEFINE:   sink_waits_iterative_swap_with_collectives=true
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,SWAP
-// RUN: FileCheck %s --check-prefixes=CHECK,SWAP-IR < %t
+// RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,SWAP-IR
 // REDEFINE: %{options} = memory-budget=1000000 max-group-size=1
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=ONE
 
@@ -28,11 +28,7 @@ commsched.group @h size(4)
 // ONE: Function=chain
 // ONE-SAME: 'ar': its wait stays, with 1 other, limited by data dependence with copy; the group is full
 // CHECK-LABEL: func.func @chain(
-// CHECK-NEXT: "ar"
-// CHECK-NEXT: "other"
-// CHECK-NEXT: commsched.wait
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: "copy"
+// CHECK-NEXT: // order: ar other wait cast copy{{$}}
 func.func @chain(%x: !t) -> (!t, !t) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
       : !t -> !commsched.future<!t>
@@ -51,17 +47,9 @@ func.func @chain(%x: !t) -> (!t, !t) {
 // SWAP: Function=next_start
 // SWAP-SAME: 'first': its wait moves down by 3, limited by nothing
 // STOP-IR-LABEL: func.func @next_start(
-// STOP-IR-NEXT: "first"
-// STOP-IR-NEXT: "other"
-// STOP-IR-NEXT: "wait1"
-// STOP-IR-NEXT: "second"
-// STOP-IR-NEXT: "wait2"
+// STOP-IR-NEXT: // order: first other wait1 second wait2{{$}}
 // SWAP-IR-LABEL: func.func @next_start(
-// SWAP-IR-NEXT: "first"
-// SWAP-IR-NEXT: "other"
-// SWAP-IR-NEXT: "second"
-// SWAP-IR-NEXT: "wait2"
-// SWAP-IR-NEXT: "wait1"
+// SWAP-IR-NEXT: // order: first other second wait2 wait1{{$}}
 func.func @next_start(%x: !t) -> (!t, !t, !t) {
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
       : !t -> !commsched.future<!t>

@@ -7,26 +7,26 @@
 // Each entry of a plan is a bucket. Gathers start one bucket ahead, and what is
 // reduced is waited for one bucket later.
 // REDEFINE: %{plan} = module_1;module_2.first,module_2.second
-// RUN: %{merge} | FileCheck %s --check-prefix=TWO
+// RUN: %{merge} | %orders | FileCheck %s --check-prefix=TWO
 // RUN: FileCheck %s --check-prefix=ALL-USED < %t.remarks
 
 // A path stands for all modules below it, or for all that a pattern matches.
 // REDEFINE: %{plan} =  module_1 ; module_2
-// RUN: %{merge} | FileCheck %s --check-prefix=TWO
+// RUN: %{merge} | %orders | FileCheck %s --check-prefix=TWO
 // REDEFINE: %{plan} = *_1;module_[2-4].?*
-// RUN: %{merge} | FileCheck %s --check-prefix=TWO
+// RUN: %{merge} | %orders | FileCheck %s --check-prefix=TWO
 
 // All in one entry are one bucket, in the order of the program.
 // REDEFINE: %{plan} = module_2,module_1
-// RUN: %{merge} | FileCheck %s --check-prefix=ONE
+// RUN: %{merge} | %orders | FileCheck %s --check-prefix=ONE
 
 // What no entry names stays where it is, and so does what is alone in one. Of
 // an entry, only the paths that there are count.
 // REDEFINE: %{plan} = module_3;module_2,module_4
-// RUN: %{merge} | FileCheck %s --check-prefix=SECOND
+// RUN: %{merge} | %orders | FileCheck %s --check-prefix=SECOND
 // RUN: FileCheck %s --check-prefixes=FIRST-UNUSED < %t.remarks
 // REDEFINE: %{plan} = module_2.first;module;module_22;MODULE_1
-// RUN: %{merge} | FileCheck %s --check-prefix=NONE
+// RUN: %{merge} | %orders | FileCheck %s --check-prefix=NONE
 
 // An empty plan is none.
 // REDEFINE: %{plan} =
@@ -42,38 +42,13 @@ commsched.group @g size(2)
 !whole = tensor<8xf32>
 
 // TWO-LABEL: func.func @gathers(
-// TWO: "ag1+ag2"
-// TWO: "ag3+ag4"
-// TWO-NEXT: commsched.wait
-// TWO-NEXT: commsched.split_with_sizes_copy
-// TWO-NEXT: "mm1"
-// TWO-NEXT: commsched.wait
-// TWO-NEXT: commsched.split_with_sizes_copy
-// TWO-NEXT: "mm2"
+// TWO-NEXT: // order: ag1+ag2.copy_in ag1+ag2 ag3+ag4.copy_in ag3+ag4 wait ag1+ag2.copy_out mm1 wait ag3+ag4.copy_out mm2{{$}}
 // ONE-LABEL: func.func @gathers(
-// ONE: "ag1+ag2+ag3+ag4"
-// ONE-NEXT: commsched.wait
-// ONE-NEXT: commsched.split_with_sizes_copy
-// ONE-NEXT: "mm1"
-// ONE-NEXT: "mm2"
+// ONE-NEXT: // order: ag1+ag2+ag3+ag4.copy_in ag1+ag2+ag3+ag4 wait ag1+ag2+ag3+ag4.copy_out mm1 mm2{{$}}
 // SECOND-LABEL: func.func @gathers(
-// SECOND-NEXT: "ag1"
-// SECOND-NEXT: commsched.wait
-// SECOND-NEXT: "ag2"
-// SECOND-NEXT: commsched.wait
-// SECOND-NEXT: "mm1"
-// SECOND: "ag3+ag4"
+// SECOND-NEXT: // order: ag1 wait ag2 wait mm1 ag3+ag4.copy_in ag3+ag4 wait ag3+ag4.copy_out mm2{{$}}
 // NONE-LABEL: func.func @gathers(
-// NONE-NEXT: "ag1"
-// NONE-NEXT: commsched.wait
-// NONE-NEXT: "ag2"
-// NONE-NEXT: commsched.wait
-// NONE-NEXT: "mm1"
-// NONE-NEXT: "ag3"
-// NONE-NEXT: commsched.wait
-// NONE-NEXT: "ag4"
-// NONE-NEXT: commsched.wait
-// NONE-NEXT: "mm2"
+// NONE-NEXT: // order: ag1 wait ag2 wait mm1 ag3 wait ag4 wait mm2{{$}}
 // NO-PLAN-LABEL: func.func @gathers(
 // NO-PLAN: "ag1+ag2+ag3+ag4"
 func.func @gathers(%a: !shard, %b: !shard, %c: !shard, %d: !shard) -> (!whole, !whole) {
@@ -91,6 +66,7 @@ func.func @gathers(%a: !shard, %b: !shard, %c: !shard, %d: !shard) -> (!whole, !
 }
 
 // TWO-LABEL: func.func @scatters(
+// TWO-NEXT: // order:{{.*}}
 // TWO-NEXT: "mm1"
 // TWO-NEXT: "mm2"
 // TWO-NEXT: commsched.chunk_cat

@@ -7,7 +7,7 @@
 // RUN:   | FileCheck %s --check-prefix=SUNK
 // RUN: commsched-opt %s --commsched-raise-comms --commsched-sink-waits \
 // RUN:   --commsched-enforce-fsdp-order > %t
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // RUN: commsched-opt %t --commsched-enforce-fsdp-order | diff - %t
 
 // What is in order already stays.
@@ -28,37 +28,7 @@ commsched.group @rs size(2)
 // SUNK: "scattered2"
 
 // CHECK-LABEL: func.func @backward(
-// CHECK-NEXT: "cast3"
-// CHECK-NEXT: "copy_in3"
-// CHECK-NEXT: "gather3"
-// CHECK-NEXT: "wait3"
-// CHECK-NEXT: "copy_out3"
-// CHECK-NEXT: "cast2"
-// CHECK-NEXT: "copy_in2"
-// CHECK-NEXT: "gather2"
-// CHECK-NEXT: "layer3"
-// CHECK-NEXT: "chunk_cat3"
-// CHECK-NEXT: "scatter3"
-// CHECK-NEXT: "wait2"
-// CHECK-NEXT: "copy_out2"
-// CHECK-NEXT: "cast1"
-// CHECK-NEXT: "copy_in1"
-// CHECK-NEXT: "gather1"
-// CHECK-NEXT: "layer2"
-// CHECK-NEXT: "scattered3"
-// CHECK-NEXT: "grad3"
-// CHECK-NEXT: "chunk_cat2"
-// CHECK-NEXT: "scatter2"
-// CHECK-NEXT: "wait1"
-// CHECK-NEXT: "copy_out1"
-// CHECK-NEXT: "layer1"
-// CHECK-NEXT: "scattered2"
-// CHECK-NEXT: "grad2"
-// CHECK-NEXT: "chunk_cat1"
-// CHECK-NEXT: "scatter1"
-// CHECK-NEXT: "scattered1"
-// CHECK-NEXT: "grad1"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: cast3 copy_in3 gather3 wait3 copy_out3 cast2 copy_in2 gather2 layer3 chunk_cat3 scatter3 wait2 copy_out2 cast1 copy_in1 gather1 layer2 scattered3 grad3 chunk_cat2 scatter2 wait1 copy_out1 layer1 scattered2 grad2 chunk_cat1 scatter1 scattered1 grad1{{$}}
 func.func @backward(%p1: !t, %p2: !t, %p3: !t,
                     %d4: !whole) -> (!part, !part, !part) {
   %s3 = commsched.compute "cast"(%p3) {commsched.name = "cast3"} : (!t) -> !part

@@ -1,7 +1,7 @@
 // What stands with a collective and its wait, and what does not.
 
 // RUN: commsched-opt %s --commsched-enforce-fsdp-order > %t
-// RUN: FileCheck %s < %t
+// RUN: %orders < %t | FileCheck %s
 // RUN: commsched-opt %t --commsched-enforce-fsdp-order | diff - %t
 
 !part = tensor<4xbf16>
@@ -17,19 +17,7 @@ commsched.group @dp size(2)
 // view between the two come up. A cast that something else needs stays, and so
 // does what makes a shard out of two tensors.
 // CHECK-LABEL: func.func @start_of_a_gather(
-// CHECK-NEXT: "needed"
-// CHECK-NEXT: "sum"
-// CHECK-NEXT: "other"
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: tensor.empty
-// CHECK-NEXT: tensor.insert_slice
-// CHECK-NEXT: "view"
-// CHECK-NEXT: "copy_in"
-// CHECK-NEXT: "slice"
-// CHECK-NEXT: "gather"
-// CHECK-NEXT: "between"
-// CHECK-NEXT: "wait"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: needed sum other cast tensor.empty tensor.insert_slice view copy_in slice gather between wait{{$}}
 func.func @start_of_a_gather(%p: tensor<3xf32>, %q: !t)
     -> (tensor<24xbf16>, !part, !part) {
   %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> !w
@@ -57,15 +45,7 @@ func.func @start_of_a_gather(%p: tensor<3xf32>, %q: !t)
 // Nor does a shard come down that is written in place before the copy-in, nor
 // what it is made of.
 // CHECK-LABEL: func.func @written_before_the_copy_in(
-// CHECK-NEXT: tensor.empty
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: tensor.insert_slice
-// CHECK-NEXT: "fill"
-// CHECK-NEXT: "other"
-// CHECK-NEXT: "copy_in"
-// CHECK-NEXT: "gather"
-// CHECK-NEXT: "wait"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: tensor.empty cast tensor.insert_slice fill other copy_in gather wait{{$}}
 func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: !whole)
     -> (tensor<14xbf16>, !part, !whole) {
   %empty = tensor.empty() : !part
@@ -88,16 +68,7 @@ func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: !whole)
 // What two gathers are made of comes down to the first, whatever the second
 // makes of it before.
 // CHECK-LABEL: func.func @made_of_one_cast(
-// CHECK-NEXT: "other"
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: "copy_in1"
-// CHECK-NEXT: "gather1"
-// CHECK-NEXT: "wait1"
-// CHECK-NEXT: "flatten"
-// CHECK-NEXT: "copy_in2"
-// CHECK-NEXT: "gather2"
-// CHECK-NEXT: "wait2"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: other cast copy_in1 gather1 wait1 flatten copy_in2 gather2 wait2{{$}}
 func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: !whole)
     -> (!whole, !whole, !whole) {
   %cast = commsched.compute "cast"(%p) : (tensor<2x2xf32>) -> tensor<2x2xbf16>
@@ -119,17 +90,7 @@ func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: !whole)
 // What the second gather gathers is a view of what the first one gave. It comes
 // down to the second; the constant that it needs as well stays.
 // CHECK-LABEL: func.func @view_of_a_parameter(
-// CHECK-NEXT: "copy_in1"
-// CHECK-NEXT: "gather1"
-// CHECK-NEXT: "wait1"
-// CHECK-NEXT: "copy_out1"
-// CHECK-NEXT: arith.constant
-// CHECK-NEXT: "layer1"
-// CHECK-NEXT: "reshard"
-// CHECK-NEXT: "copy_in2"
-// CHECK-NEXT: "gather2"
-// CHECK-NEXT: "wait2"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: copy_in1 gather1 wait1 copy_out1 arith.constant layer1 reshard copy_in2 gather2 wait2{{$}}
 func.func @view_of_a_parameter(%p: !part, %x: !whole) -> (!whole, !whole) {
   %s1, %o1 = commsched.all_gather_copy_in %p on @dp
       {commsched.name = "copy_in1"} : !part -> !part, !whole
@@ -153,18 +114,7 @@ func.func @view_of_a_parameter(%p: !part, %x: !whole) -> (!whole, !whole) {
 // A view between wait and copy-out, and the copy into the parameter's storage,
 // come up to the wait. Views with other users stay.
 // CHECK-LABEL: func.func @wait_for_a_gather(
-// CHECK-NEXT: "copy_in"
-// CHECK-NEXT: "gather"
-// CHECK-NEXT: commsched.resize_storage
-// CHECK-NEXT: "wait"
-// CHECK-NEXT: "view"
-// CHECK-NEXT: "copy_out"
-// CHECK-NEXT: commsched.fsdp_copy
-// CHECK-NEXT: "between"
-// CHECK-NEXT: "other_view"
-// CHECK-NEXT: "transposed"
-// CHECK-NEXT: "user"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: copy_in gather resize_storage wait view copy_out fsdp_copy between other_view transposed user{{$}}
 func.func @wait_for_a_gather(%p: !part, %x: !whole,
     %storage: memref<4xbf16> {commsched.role = "unsharded_param"}) -> !part {
   %slice, %buffer = commsched.all_gather_copy_in %p on @dp
@@ -191,19 +141,7 @@ func.func @wait_for_a_gather(%p: !part, %x: !whole,
 // computation. Casts and views of what is left of the gradients come up to the
 // wait; what else they are added to, and an expensive operation, stay.
 // CHECK-LABEL: func.func @reduce_scatter(
-// CHECK-NEXT: "widen"
-// CHECK-NEXT: "before"
-// CHECK-NEXT: "chunk_cat"
-// CHECK-NEXT: "scatter"
-// CHECK-NEXT: "between"
-// CHECK-NEXT: "wait"
-// CHECK-NEXT: "first"
-// CHECK-NEXT: "second"
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: "after"
-// CHECK-NEXT: "product"
-// CHECK-NEXT: "accumulate"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: widen before chunk_cat scatter between wait first second cast after product accumulate{{$}}
 func.func @reduce_scatter(%g: !part, %h: !t, %old: !u) -> (tensor<2xbf16>, !u,
     !t, !t, !t, !u) {
   %widen = commsched.compute "widen"(%g) : (!part) -> !t
@@ -227,15 +165,7 @@ func.func @reduce_scatter(%g: !part, %h: !t, %old: !u) -> (tensor<2xbf16>, !u,
 
 // What one reduce-scatter leaves may be packed for another.
 // CHECK-LABEL: func.func @two_reduce_scatters(
-// CHECK-NEXT: "chunk_cat1"
-// CHECK-NEXT: "scatter1"
-// CHECK-NEXT: "wait1"
-// CHECK-NEXT: "between1"
-// CHECK-NEXT: "chunk_cat2"
-// CHECK-NEXT: "scatter2"
-// CHECK-NEXT: "between2"
-// CHECK-NEXT: "wait2"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: chunk_cat1 scatter1 wait1 between1 chunk_cat2 scatter2 between2 wait2{{$}}
 func.func @two_reduce_scatters(%g: !v) -> (!u, !v, !v) {
   %c1 = commsched.chunk_cat %g on @dp {commsched.name = "chunk_cat1"} : !v -> !v
   %r1 = commsched.reduce_scatter %c1 on @dp reduction(avg) dim(0)
@@ -253,13 +183,7 @@ func.func @two_reduce_scatters(%g: !v) -> (!u, !v, !v) {
 
 // A copy-in is for the first of two gathers, and for none in another block.
 // CHECK-LABEL: func.func @shared_copy_in(
-// CHECK-NEXT: "copy_in"
-// CHECK-NEXT: "gather1"
-// CHECK-NEXT: "between"
-// CHECK-NEXT: "outside"
-// CHECK-NEXT: scf.if
-// CHECK-NEXT: "inside"
-// CHECK: "gather2"
+// CHECK-NEXT: // order: copy_in gather1 between outside scf.if { inside wait } gather2 wait wait{{$}}
 func.func @shared_copy_in(%p: !t, %condition: i1) -> (!v, !v, !t) {
   %slice, %buffer = commsched.all_gather_copy_in %p on @dp
       {commsched.name = "copy_in"} : !t -> !t, !v
@@ -282,18 +206,7 @@ func.func @shared_copy_in(%p: !t, %condition: i1) -> (!v, !v, !t) {
 
 // Without a copy of its own, a collective stays.
 // CHECK-LABEL: func.func @other_collectives(
-// CHECK-NEXT: "copy_in"
-// CHECK-NEXT: "between"
-// CHECK-NEXT: "coalesced"
-// CHECK-NEXT: "cast"
-// CHECK-NEXT: "again"
-// CHECK-NEXT: "gather"
-// CHECK-NEXT: "scatter"
-// CHECK-NEXT: "wait_gather"
-// CHECK-NEXT: "last"
-// CHECK-NEXT: "wait_coalesced"
-// CHECK-NEXT: "wait_scatter"
-// CHECK-NEXT: return
+// CHECK-NEXT: // order: copy_in between coalesced cast again gather scatter wait_gather last wait_coalesced wait_scatter{{$}}
 func.func @other_collectives(%p: !t, %q: !part)
     -> (!whole, !whole, !whole, !u, !part, !part) {
   %slice, %buffer = commsched.all_gather_copy_in %q on @dp

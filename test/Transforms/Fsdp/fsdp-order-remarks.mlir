@@ -1,7 +1,7 @@
 // RUN: commsched-opt %s --commsched-enforce-fsdp-order --remark-policy=all \
 // RUN:   --remark-format=emitRemark --remarks-filter=commsched -o %t 2>&1 \
 // RUN:   | FileCheck %s
-// RUN: FileCheck %s --check-prefix=ORDER < %t
+// RUN: %orders < %t | FileCheck %s --check-prefix=ORDER
 
 // A remark for every group, and one for what could not be had, which leaves the
 // rest as it would be without.
@@ -22,17 +22,7 @@ commsched.group @dp size(2)
 // CHECK-SAME: commsched.all_gather 'gather2': its start stands together with 2 operation(s), its wait with 0
 // CHECK-SAME: StartMembers=3, WaitMembers=1
 // ORDER-LABEL: func.func @split(
-// ORDER-NEXT: "copy_in1"
-// ORDER-NEXT: "fill1"
-// ORDER-NEXT: "gather1"
-// ORDER-NEXT: "wait1"
-// ORDER-NEXT: "scale1"
-// ORDER-NEXT: "copy_out1"
-// ORDER-NEXT: "cast2"
-// ORDER-NEXT: "copy_in2"
-// ORDER-NEXT: "gather2"
-// ORDER-NEXT: "wait2"
-// ORDER-NEXT: return
+// ORDER-NEXT: // order: copy_in1 fill1 gather1 wait1 scale1 copy_out1 cast2 copy_in2 gather2 wait2{{$}}
 func.func @split(%p1: !part, %p2: tensor<4xf32>) -> (!whole, !whole) {
   %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp
       {commsched.name = "copy_in1"} : !part -> !part, !whole
@@ -63,15 +53,7 @@ func.func @split(%p1: !part, %p2: tensor<4xf32>) -> (!whole, !whole) {
 // CHECK: [Missed] FsdpOrderKept
 // CHECK-SAME: commsched.all_gather 'gather2' does not start after the wait for commsched.all_gather 'gather1', which has to come behind it
 // ORDER-LABEL: func.func @order_kept(
-// ORDER-NEXT: "copy_in1"
-// ORDER-NEXT: "gather1"
-// ORDER-NEXT: "copy_in2"
-// ORDER-NEXT: "gather2"
-// ORDER-NEXT: "compute"
-// ORDER-NEXT: commsched.barrier
-// ORDER-NEXT: "wait1"
-// ORDER-NEXT: "wait2"
-// ORDER-NEXT: return
+// ORDER-NEXT: // order: copy_in1 gather1 copy_in2 gather2 compute barrier wait1 wait2{{$}}
 func.func @order_kept(%p1: !part, %p2: !part) -> (!whole, !whole, !part) {
   %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp
       {commsched.name = "copy_in1"} : !part -> !part, !whole
