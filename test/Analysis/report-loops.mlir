@@ -5,6 +5,8 @@
 
 // What is in a loop or a branch counts as often as it runs; calls.mlir has calls.
 
+!t = tensor<64xf32>
+!u = tensor<512xf32>
 commsched.group @g size(8)
 
 // A body of 10 + 100 + 50 ns, four times: 640 ns, of which the gather exposes
@@ -21,48 +23,44 @@ commsched.group @g size(8)
 // AFTER: "function":"loop"
 // AFTER-SAME: "num_collectives":4,
 // AFTER-SAME: "step_time_ns":415,"compute_time_ns":245,"comm_time_ns":400,"exposed_comm_ns":170,
-func.func @loop(%x: tensor<64xf32>, %a: tensor<512xf32>) -> tensor<512xf32> {
+func.func @loop(%x: !t, %a: !u) -> !u {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  %before = commsched.compute "before"(%a) {commsched.runtime_ns = 5 : i64}
-      : (tensor<512xf32>) -> tensor<512xf32>
-  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%v = %before) -> (tensor<512xf32>) {
-    %s = commsched.compute "slice"(%x, %i) {commsched.runtime_ns = 10 : i64}
-        : (tensor<64xf32>, index) -> tensor<64xf32>
+  %before = commsched.compute "before"(%a) {commsched.runtime_ns = 5}
+      : (!u) -> !u
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%v = %before) -> (!u) {
+    %s = commsched.compute "slice"(%x, %i) {commsched.runtime_ns = 10}
+        : (!t, index) -> !t
     %f = commsched.all_gather %s on @g dim(0)
-        {commsched.name = "gather", commsched.runtime_ns = 100 : i64}
-        : tensor<64xf32> -> !commsched.future<tensor<512xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<512xf32>>
-    %m = commsched.compute "mm"(%v) {commsched.runtime_ns = 50 : i64}
-        : (tensor<512xf32>) -> tensor<512xf32>
-    %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0 : i64}
-        : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32>
-    scf.yield %y : tensor<512xf32>
+        {commsched.name = "gather", commsched.runtime_ns = 100}
+        : !t -> !commsched.future<!u>
+    %w = commsched.wait %f : !commsched.future<!u>
+    %m = commsched.compute "mm"(%v) {commsched.runtime_ns = 50} : (!u) -> !u
+    %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0}
+        : (!u, !u) -> !u
+    scf.yield %y : !u
   }
-  %q = commsched.compute "after"(%r) {commsched.runtime_ns = 0 : i64}
-      : (tensor<512xf32>) -> tensor<512xf32>
-  return %q : tensor<512xf32>
+  %q = commsched.compute "after"(%r) {commsched.runtime_ns = 0} : (!u) -> !u
+  return %q : !u
 }
 
 // Of two branches the costlier counts.
 // CHECK: "function":"branch"
 // CHECK-SAME: "num_collectives":1,
 // CHECK-SAME: "step_time_ns":70,"compute_time_ns":40,"comm_time_ns":30,"exposed_comm_ns":30,
-func.func @branch(%x: tensor<64xf32>, %c: i1) -> tensor<64xf32> {
-  %r = scf.if %c -> tensor<64xf32> {
-    %y = commsched.compute "short"(%x) {commsched.runtime_ns = 60 : i64}
-        : (tensor<64xf32>) -> tensor<64xf32>
-    scf.yield %y : tensor<64xf32>
+func.func @branch(%x: !t, %c: i1) -> !t {
+  %r = scf.if %c -> !t {
+    %y = commsched.compute "short"(%x) {commsched.runtime_ns = 60} : (!t) -> !t
+    scf.yield %y : !t
   } else {
-    %f = commsched.all_reduce %x on @g reduction(sum) {commsched.runtime_ns = 30 : i64}
-        : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
-    %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
-    %y = commsched.compute "long"(%w) {commsched.runtime_ns = 40 : i64}
-        : (tensor<64xf32>) -> tensor<64xf32>
-    scf.yield %y : tensor<64xf32>
+    %f = commsched.all_reduce %x on @g reduction(sum) {commsched.runtime_ns = 30}
+        : !t -> !commsched.future<!t>
+    %w = commsched.wait %f : !commsched.future<!t>
+    %y = commsched.compute "long"(%w) {commsched.runtime_ns = 40} : (!t) -> !t
+    scf.yield %y : !t
   }
-  return %r : tensor<64xf32>
+  return %r : !t
 }
 
 // A loop in a loop, of which the outer count is a hint: 3 * 2 reductions.
@@ -70,22 +68,20 @@ func.func @branch(%x: tensor<64xf32>, %c: i1) -> tensor<64xf32> {
 // CHECK-SAME: "num_collectives":6,
 // CHECK-SAME: "step_time_ns":246,"compute_time_ns":66,"comm_time_ns":180,"exposed_comm_ns":180,
 // CHECK-SAME: "exposed_ns":180,"iterations":6,
-func.func @nested(%x: tensor<64xf32>, %n: index) -> tensor<64xf32> {
+func.func @nested(%x: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c2 = arith.constant 2 : index
-  %r = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> (tensor<64xf32>) {
-    %p = scf.for %j = %c0 to %c2 step %c1 iter_args(%u = %v) -> (tensor<64xf32>) {
-      %f = commsched.all_reduce %u on @g reduction(sum) {commsched.runtime_ns = 30 : i64}
-          : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
-      %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
-      %y = commsched.compute "mm"(%w) {commsched.runtime_ns = 10 : i64}
-          : (tensor<64xf32>) -> tensor<64xf32>
-      scf.yield %y : tensor<64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> (!t) {
+    %p = scf.for %j = %c0 to %c2 step %c1 iter_args(%u = %v) -> (!t) {
+      %f = commsched.all_reduce %u on @g reduction(sum) {commsched.runtime_ns = 30}
+          : !t -> !commsched.future<!t>
+      %w = commsched.wait %f : !commsched.future<!t>
+      %y = commsched.compute "mm"(%w) {commsched.runtime_ns = 10} : (!t) -> !t
+      scf.yield %y : !t
     }
-    %z = commsched.compute "norm"(%p) {commsched.runtime_ns = 2 : i64}
-        : (tensor<64xf32>) -> tensor<64xf32>
-    scf.yield %z : tensor<64xf32>
+    %z = commsched.compute "norm"(%p) {commsched.runtime_ns = 2} : (!t) -> !t
+    scf.yield %z : !t
   } {commsched.trip_count = 3 : i64}
-  return %r : tensor<64xf32>
+  return %r : !t
 }

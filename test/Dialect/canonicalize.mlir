@@ -2,6 +2,7 @@
 
 !t = tensor<4xf32>
 !future = !commsched.future<!t>
+!future_u = !commsched.future<tensor<4xf32, #commsched.host>>
 commsched.group @self size(1)
 commsched.group @dp size(2)
 
@@ -192,9 +193,8 @@ func.func @ranks() -> (index, index) {
 // CHECK-NEXT: %[[Y:.+]] = commsched.wait
 // CHECK-NEXT: return %[[Y]]
 func.func @keeps_transfers(%x: !t) -> !t {
-  %0 = commsched.offload %x
-      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
+  %0 = commsched.offload %x : !t -> !future_u
+  %1 = commsched.wait %0 : !future_u
   %2 = commsched.reload %1 : tensor<4xf32, #commsched.host> -> !future
   %3 = commsched.wait %2 : !future
   return %3 : !t
@@ -203,9 +203,8 @@ func.func @keeps_transfers(%x: !t) -> !t {
 // CHECK-LABEL: func.func @unused_transfers(
 // CHECK-NEXT: return
 func.func @unused_transfers(%x: !t) {
-  %0 = commsched.offload %x
-      : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<4xf32, #commsched.host>>
+  %0 = commsched.offload %x : !t -> !future_u
+  %1 = commsched.wait %0 : !future_u
   %2 = commsched.reload %1 : tensor<4xf32, #commsched.host> -> !future
   %3 = commsched.wait %2 : !future
   return

@@ -1,12 +1,12 @@
 // RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 !host = tensor<3xf32, #commsched.host>
+!t = tensor<3xf32>
 
 func.func private @callee(!host) -> !host
 
-func.func @legal(%x: tensor<3xf32>, %y: tensor<?xi8>, %h: !host, %c: i1)
-    -> (!host, tensor<3xf32>) {
-  %0 = commsched.offload %x, %y : tensor<3xf32>, tensor<?xi8>
+func.func @legal(%x: !t, %y: tensor<?xi8>, %h: !host, %c: i1) -> (!host, !t) {
+  %0 = commsched.offload %x, %y : !t, tensor<?xi8>
       -> !commsched.future<!host, tensor<?xi8, #commsched.host>>
   %1:2 = commsched.wait %0
       : !commsched.future<!host, tensor<?xi8, #commsched.host>>
@@ -16,10 +16,9 @@ func.func @legal(%x: tensor<3xf32>, %y: tensor<?xi8>, %h: !host, %c: i1)
   } else {
     scf.yield %2 : !host
   }
-  %4 = commsched.reload %3, %h
-      : !host, !host -> !commsched.future<tensor<3xf32>, tensor<3xf32>>
-  %5:2 = commsched.wait %4 : !commsched.future<tensor<3xf32>, tensor<3xf32>>
-  return %1#0, %5#0 : !host, tensor<3xf32>
+  %4 = commsched.reload %3, %h : !host, !host -> !commsched.future<!t, !t>
+  %5:2 = commsched.wait %4 : !commsched.future<!t, !t>
+  return %1#0, %5#0 : !host, !t
 }
 
 // -----

@@ -7,22 +7,21 @@
 
 // No operation here is CommSched's: what moves, moves through the interfaces.
 
+!t = tensor<4xf32>
+
 // RAISE-LABEL: func.func @independent_work(
 // RAISE-NEXT: // order: commsched_test.exchange before commsched_test.finish behind{{$}}
 // SINK-LABEL: func.func @independent_work(
 // SINK-NEXT: // order: before commsched_test.exchange behind commsched_test.finish{{$}}
 // OVERLAP-LABEL: func.func @independent_work(
 // OVERLAP-NEXT: // order: commsched_test.exchange before behind commsched_test.finish{{$}}
-func.func @independent_work(%x: tensor<4xf32>, %y: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched_test.work 20(%y) {commsched.name = "before"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+func.func @independent_work(%x: !t, %y: !t) -> (!t, !t) {
+  %0 = commsched_test.work 20(%y) {commsched.name = "before"} : (!t) -> !t
   %handle = commsched_test.exchange %x over "ring" ranks(4) {
-      commsched.runtime_ns = 40 : i64} : tensor<4xf32>
-  %1 = commsched_test.finish %handle : tensor<4xf32>
-  %2 = commsched_test.work 30(%0) {commsched.name = "behind"}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+      commsched.runtime_ns = 40} : !t
+  %1 = commsched_test.finish %handle : !t
+  %2 = commsched_test.work 30(%0) {commsched.name = "behind"} : (!t) -> !t
+  return %1, %2 : !t, !t
 }
 
 // What communicates in an unknown way keeps its place among all that
@@ -33,16 +32,13 @@ func.func @independent_work(%x: tensor<4xf32>, %y: tensor<4xf32>)
 // SINK-NEXT: // order: before commsched_test.probe commsched_test.exchange behind commsched_test.finish commsched_test.probe{{$}}
 // OVERLAP-LABEL: func.func @unknown_communication(
 // OVERLAP-NEXT: // order: commsched_test.probe commsched_test.exchange before behind commsched_test.finish commsched_test.probe{{$}}
-func.func @unknown_communication(%x: tensor<4xf32>, %y: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>) {
-  %0 = commsched_test.work 20(%y) {commsched.name = "before"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+func.func @unknown_communication(%x: !t, %y: !t) -> (!t, !t) {
+  %0 = commsched_test.work 20(%y) {commsched.name = "before"} : (!t) -> !t
   commsched_test.probe
   %handle = commsched_test.exchange %x over "ring" ranks(4) {
-      commsched.runtime_ns = 40 : i64} : tensor<4xf32>
-  %1 = commsched_test.finish %handle : tensor<4xf32>
+      commsched.runtime_ns = 40} : !t
+  %1 = commsched_test.finish %handle : !t
   commsched_test.probe
-  %2 = commsched_test.work 30(%0) {commsched.name = "behind"}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  return %1, %2 : tensor<4xf32>, tensor<4xf32>
+  %2 = commsched_test.work 30(%0) {commsched.name = "behind"} : (!t) -> !t
+  return %1, %2 : !t, !t
 }

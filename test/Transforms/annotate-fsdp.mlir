@@ -8,6 +8,7 @@
 // What an earlier run or somebody else wrote is made right, or removed, on
 // whatever operation it is; nothing else changes.
 
+!future = !commsched.future<tensor<16xf32>>
 commsched.group @g size(4)
 
 // CHECK-LABEL: func.func @stale(
@@ -24,21 +25,18 @@ commsched.group @g size(4)
 func.func @stale(%p: tensor<4xf32> {commsched.role = "parameter"},
                  %x: tensor<4xf32> {commsched.role = "input"}) {
   %view = commsched.compute "aten.view"(%p)
-      {alias = 0 : i64, commsched.fsdp = "parameter_gather"}
+      {alias = 0, commsched.fsdp = "parameter_gather"}
       : (tensor<4xf32>) -> tensor<4xf32>
   %f0 = commsched.all_gather %view on @g dim(0)
-      {commsched.fsdp = "gradient_scatter"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w0 = commsched.wait %f0 {commsched.fsdp = "parameter_gather"}
-      : !commsched.future<tensor<16xf32>>
+      {commsched.fsdp = "gradient_scatter"} : tensor<4xf32> -> !future
+  %w0 = commsched.wait %f0 {commsched.fsdp = "parameter_gather"} : !future
   %f1 = commsched.all_gather %view on @g dim(0)
-      {commsched.fsdp = "parameter_gather"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<16xf32>>
+      {commsched.fsdp = "parameter_gather"} : tensor<4xf32> -> !future
+  %w1 = commsched.wait %f1 : !future
   %f2 = commsched.all_gather %x on @g dim(0)
       {commsched.fsdp = "parameter_gather", commsched.name = "input"}
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %w2 = commsched.wait %f2 : !commsched.future<tensor<16xf32>>
+      : tensor<4xf32> -> !future
+  %w2 = commsched.wait %f2 : !future
   return
 }
 

@@ -8,6 +8,8 @@
 // of @layer takes 40 and no longer 70. "own" is hidden behind the call of @pure, a
 // computation, but crosses no call that communicates.
 
+!t = tensor<64xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(8)
 commsched.group @h size(8)
 
@@ -20,35 +22,30 @@ commsched.group @h size(8)
 // CHECK-NEXT: call @layer
 // STEP: "function":"step"
 // STEP-SAME: "step_time_ns":90,
-func.func @step(%x: tensor<64xf32>, %z: tensor<64xf32>)
-    -> (tensor<64xf32>, tensor<64xf32>) {
+func.func @step(%x: !t, %z: !t) -> (!t, !t) {
   %f = commsched.all_reduce %z on @h reduction(sum)
-      {commsched.name = "own", commsched.runtime_ns = 50 : i64}
-      : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
-  %p = func.call @pure(%x) : (tensor<64xf32>) -> tensor<64xf32>
-  %y = func.call @layer(%p) : (tensor<64xf32>) -> tensor<64xf32>
-  return %y, %w : tensor<64xf32>, tensor<64xf32>
+      {commsched.name = "own", commsched.runtime_ns = 50} : !t -> !future
+  %w = commsched.wait %f : !future
+  %p = func.call @pure(%x) : (!t) -> !t
+  %y = func.call @layer(%p) : (!t) -> !t
+  return %y, %w : !t, !t
 }
 
-func.func private @pure(%x: tensor<64xf32>) -> tensor<64xf32> {
-  %y = commsched.compute "y"(%x) {commsched.runtime_ns = 50 : i64}
-      : (tensor<64xf32>) -> tensor<64xf32>
-  return %y : tensor<64xf32>
+func.func private @pure(%x: !t) -> !t {
+  %y = commsched.compute "y"(%x) {commsched.runtime_ns = 50} : (!t) -> !t
+  return %y : !t
 }
 
 // CHECK-LABEL: func.func private @layer(
 // CHECK-NEXT: commsched.all_reduce
 // CHECK-NEXT: compute "mm"
 // CHECK-NEXT: commsched.wait
-func.func private @layer(%x: tensor<64xf32>) -> tensor<64xf32> {
+func.func private @layer(%x: !t) -> !t {
   %f = commsched.all_reduce %x on @g reduction(sum)
-      {commsched.name = "reduce", commsched.runtime_ns = 30 : i64}
-      : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
-  %w = commsched.wait %f : !commsched.future<tensor<64xf32>>
-  %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40 : i64}
-      : (tensor<64xf32>) -> tensor<64xf32>
-  %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0 : i64}
-      : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  return %y : tensor<64xf32>
+      {commsched.name = "reduce", commsched.runtime_ns = 30} : !t -> !future
+  %w = commsched.wait %f : !future
+  %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40} : (!t) -> !t
+  %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0}
+      : (!t, !t) -> !t
+  return %y : !t
 }

@@ -7,12 +7,10 @@
 commsched.group @g size(2)
 
 func.func @costs(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = commsched.compute "long"(%x)
-      {commsched.runtime_ns = 9223372036854775807 : i64}
+  %y = commsched.compute "long"(%x) {commsched.runtime_ns = 9223372036854775807}
       : (tensor<4xf32>) -> tensor<4xf32>
   // expected-error @below {{'commsched.all_reduce' op takes 1 ns, which together with the operations before it does not fit 64 bits}}
-  %f = commsched.all_reduce %y on @g reduction(sum)
-      {commsched.runtime_ns = 1 : i64}
+  %f = commsched.all_reduce %y on @g reduction(sum) {commsched.runtime_ns = 1}
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
   return %w : tensor<4xf32>

@@ -53,29 +53,23 @@
 // OVERLAP: 'third': its wait
 // OVERLAP-NOT: remark
 
+!t = tensor<4xf32>
+!future = !commsched.future<!t>
 commsched.group @g size(2)
 
-func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {
-  %mm1 = commsched.compute "mm1"(%b) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %mm2 = commsched.compute "mm2"(%b) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+func.func @f(%a: !t, %b: !t) -> !t {
+  %mm1 = commsched.compute "mm1"(%b) {commsched.runtime_ns = 1} : (!t) -> !t
+  %mm2 = commsched.compute "mm2"(%b) {commsched.runtime_ns = 1} : (!t) -> !t
   %first = commsched.all_reduce %a on @g reduction(sum)
-      {commsched.name = "first", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w1 = commsched.wait %first {commsched.name = "wait1"}
-      : !commsched.future<tensor<4xf32>>
+      {commsched.name = "first", commsched.runtime_ns = 1} : !t -> !future
+  %w1 = commsched.wait %first {commsched.name = "wait1"} : !future
   %second = commsched.all_reduce %b on @g reduction(sum)
-      {commsched.name = "second", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w2 = commsched.wait %second {commsched.name = "wait2"}
-      : !commsched.future<tensor<4xf32>>
-  %mm3 = commsched.compute "mm3"(%mm1) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.barrier on @g {commsched.runtime_ns = 1 : i64}
+      {commsched.name = "second", commsched.runtime_ns = 1} : !t -> !future
+  %w2 = commsched.wait %second {commsched.name = "wait2"} : !future
+  %mm3 = commsched.compute "mm3"(%mm1) {commsched.runtime_ns = 1} : (!t) -> !t
+  commsched.barrier on @g {commsched.runtime_ns = 1}
   %third = commsched.all_reduce %w1 on @g reduction(sum)
-      {commsched.name = "third", commsched.runtime_ns = 1 : i64}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w3 = commsched.wait %third : !commsched.future<tensor<4xf32>>
-  return %mm3 : tensor<4xf32>
+      {commsched.name = "third", commsched.runtime_ns = 1} : !t -> !future
+  %w3 = commsched.wait %third : !future
+  return %mm3 : !t
 }

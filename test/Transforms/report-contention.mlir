@@ -17,6 +17,8 @@
 
 // @node is inside a node; the others cross nodes. @all has two ranks and more
 // of both others; those share at most one.
+!t = tensor<64xi8>
+!future = !commsched.future<!t>
 commsched.group @node size(8)
 commsched.group @across size(8) ranks_per_node(1) stride(8)
 commsched.group @all size(64)
@@ -45,20 +47,16 @@ commsched.group @all size(64)
 // TABLE-NEXT:  communication                   300 ns
 // TABLE-NEXT:  exposed communication            40 ns  9.1 % of the step
 // TABLE-NEXT:  lower bound                     400 ns  the step is 10.0 % above it
-func.func @step(%x: tensor<64xi8>) -> tensor<64xi8> {
+func.func @step(%x: !t) -> !t {
   %node = commsched.all_reduce %x on @node reduction(sum)
-      {commsched.name = "node", commsched.runtime_ns = 100 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+      {commsched.name = "node", commsched.runtime_ns = 100} : !t -> !future
   %across = commsched.all_reduce %x on @across reduction(sum)
-      {commsched.name = "across", commsched.runtime_ns = 120 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
+      {commsched.name = "across", commsched.runtime_ns = 120} : !t -> !future
   %all = commsched.all_reduce %x on @all reduction(sum)
-      {commsched.name = "all", commsched.runtime_ns = 80 : i64}
-      : tensor<64xi8> -> !commsched.future<tensor<64xi8>>
-  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 400 : i64}
-      : (tensor<64xi8>) -> tensor<64xi8>
-  %a = commsched.wait %node : !commsched.future<tensor<64xi8>>
-  %b = commsched.wait %across : !commsched.future<tensor<64xi8>>
-  %c = commsched.wait %all : !commsched.future<tensor<64xi8>>
-  return %y : tensor<64xi8>
+      {commsched.name = "all", commsched.runtime_ns = 80} : !t -> !future
+  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 400} : (!t) -> !t
+  %a = commsched.wait %node : !future
+  %b = commsched.wait %across : !future
+  %c = commsched.wait %all : !future
+  return %y : !t
 }

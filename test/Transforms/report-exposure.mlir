@@ -19,16 +19,15 @@ commsched.group @g size(4)
 // TABLE-NEXT: all_reduce_1  nothing is in its way    50 ns
 // TABLE-EMPTY:
 func.func @in_no_way(%x: !t) -> (!t, !t)
-    attributes {commsched.baseline_peak_bytes = 20 : i64} {
+    attributes {commsched.baseline_peak_bytes = 20} {
   %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 20 : i64} : !t -> !commsched.future<!t>
+      {commsched.runtime_ns = 20} : !t -> !commsched.future<!t>
   %p = commsched.compute "product"(%x)
-      {flops = 1.0e12 : f64, commsched.runtime_ns = 30 : i64} : (!t) -> !t
+      {flops = 1.0e12, commsched.runtime_ns = 30} : (!t) -> !t
   %v = commsched.wait %f : !commsched.future<!t>
-  %c = commsched.compute "cast"(%x) {commsched.runtime_ns = 0 : i64}
-      : (!t) -> !t
+  %c = commsched.compute "cast"(%x) {commsched.runtime_ns = 0} : (!t) -> !t
   %g = commsched.all_reduce %c on @g reduction(max)
-      {commsched.runtime_ns = 50 : i64} : !t -> !commsched.future<!t>
+      {commsched.runtime_ns = 50} : !t -> !commsched.future<!t>
   %w = commsched.wait %g : !commsched.future<!t>
   return %v, %w : !t, !t
 }
@@ -40,22 +39,22 @@ func.func @in_no_way(%x: !t) -> (!t, !t)
 // CHECK: "function":"enough_in_the_baseline"
 // CHECK-SAME: "limited_by":"nothing is in its way"
 func.func @memory(%x: tensor<20xi8>) -> tensor<80xi8> {
-  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
+  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30}
       : (tensor<20xi8>) -> tensor<40xi8>
-  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0}
       : (tensor<40xi8>) -> tensor<20xi8>
-  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
+  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50}
       : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
   return %w : tensor<80xi8>
 }
 func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
-    attributes {commsched.baseline_peak_bytes = 160 : i64} {
-  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30 : i64}
+    attributes {commsched.baseline_peak_bytes = 160} {
+  %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30}
       : (tensor<20xi8>) -> tensor<40xi8>
-  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0 : i64}
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0}
       : (tensor<40xi8>) -> tensor<20xi8>
-  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50 : i64}
+  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50}
       : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
   return %w : tensor<80xi8>
@@ -64,14 +63,12 @@ func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
 // CHECK: "function":"dependence"
 // CHECK-SAME: "limited_by":"dependence on aten.mm, which ends 2 ns before it begins","remedy":"an earlier aten.mm; at most 30 ns of computation elsewhere could hide it","exact":{"by_ns":2,"spare_ns":30}}
 func.func @dependence(%x: !u) -> !u {
-  %o = commsched.compute "other"(%x) {commsched.runtime_ns = 30 : i64}
-      : (!u) -> !u
+  %o = commsched.compute "other"(%x) {commsched.runtime_ns = 30} : (!u) -> !u
   %p = commsched.compute "aten.mm"(%x, %x)
-      {flops = 1.28e+8 : f64, commsched.runtime_ns = 30 : i64} : (!u, !u) -> !u
-  %c = commsched.compute "cast"(%p) {commsched.runtime_ns = 2 : i64}
-      : (!u) -> !u
+      {flops = 1.28e+8, commsched.runtime_ns = 30} : (!u, !u) -> !u
+  %c = commsched.compute "cast"(%p) {commsched.runtime_ns = 2} : (!u) -> !u
   %f = commsched.all_reduce %c on @g reduction(max)
-      {commsched.runtime_ns = 50 : i64} : !u -> !commsched.future<!u>
+      {commsched.runtime_ns = 50} : !u -> !commsched.future<!u>
   %w = commsched.wait %f : !commsched.future<!u>
   return %w : !u
 }

@@ -57,32 +57,28 @@
 // TRACE-NEXT: flow 32 37
 // TRACE-NOT: {{.}}
 
+!t = tensor<1024xf32>
 commsched.group @dp size(4)
 commsched.group @tp size(2)
 
 // The example of the documentation, under another name for one operation.
 //      CHECK:{"function":"timeline","num_ops":7,"num_collectives":2,"comm_bytes":8192,"step_time_ns":170,"compute_time_ns":110,"comm_time_ns":150,"exposed_comm_ns":60,"lower_bound_ns":150,"tight_lower_bound_ns":170,"merging_lower_bound_ns":110,"peak_memory_bytes":22528,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":4096,"start_ns":0,"end_ns":100,"wait_ns":60,"exposed_ns":40,"limited_by":"nothing left to hide it: all computation has to precede it, needs it, or runs beside it","remedy":"none by scheduling; reduce bytes (wider sharding, lower precision) or add independent computation; it cannot be split: aten.add has no rule for splitting"},{"name":"gather_b","kind":"all_gather","group":"dp","bytes":4096,"start_ns":100,"end_ns":150,"wait_ns":130,"exposed_ns":20,"limited_by":"stream busy with all_gather_0, which ends 40 ns after it is issued","remedy":"a shorter or an earlier all_gather_0","exact":{"by_ns":40}}],"peak_position":4,"peak_values":[{"name":"%arg2","bytes":4096,"rule":"argument"},{"name":"all_gather_0","bytes":4096,"producer":0,"rule":"collective"},{"name":"aten.mm","bytes":4096,"producer":1,"rule":"result"},{"name":"gather_b","bytes":4096,"producer":2,"rule":"collective"},{"name":"aten.add","bytes":4096,"producer":4,"rule":"result"},{"name":"%arg0","bytes":1024,"rule":"argument"},{"name":"%arg1","bytes":1024,"rule":"argument"}],"target":"h100","costs":{"source":"pinned","ops":5,"measured_ops":0,"pinned_ops":5,"assumed_ops":0,"measured_percent":0},"unsized_values":0,"evidence":"simulated: costs pinned in the program (commsched.runtime_ns)"}
-func.func @timeline(%a: tensor<256xf32>, %b: tensor<256xf32>,
-                    %x: tensor<1024xf32>) -> tensor<1024xf32> {
-  %gather_a = commsched.all_gather %a on @dp dim(0)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
-  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 60 : i64}
-      : (tensor<1024xf32>) -> tensor<1024xf32>
+func.func @timeline(%a: tensor<256xf32>, %b: tensor<256xf32>, %x: !t) -> !t {
+  %gather_a = commsched.all_gather %a on @dp dim(0) {commsched.runtime_ns = 100}
+      : tensor<256xf32> -> !commsched.future<!t>
+  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 60} : (!t) -> !t
   %gather_b = commsched.all_gather %b on @dp dim(0)
-      {commsched.name = "gather_b", commsched.runtime_ns = 50 : i64}
-      : tensor<256xf32> -> !commsched.future<tensor<1024xf32>>
+      {commsched.name = "gather_b", commsched.runtime_ns = 50}
+      : tensor<256xf32> -> !commsched.future<!t>
   // The time of a collective belongs to its start: a wait's is not looked at.
-  %full_a = commsched.wait %gather_a {commsched.runtime_ns = 1000 : i64}
-      : !commsched.future<tensor<1024xf32>>
-  %z = commsched.compute "aten.add"(%y, %full_a)
-      {commsched.runtime_ns = 30 : i64}
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-  %full_b = commsched.wait %gather_b : !commsched.future<tensor<1024xf32>>
-  %r = commsched.compute "aten.add"(%z, %full_b)
-      {commsched.runtime_ns = 20 : i64}
-      : (tensor<1024xf32>, tensor<1024xf32>) -> tensor<1024xf32>
-  return %r : tensor<1024xf32>
+  %full_a = commsched.wait %gather_a {commsched.runtime_ns = 1000}
+      : !commsched.future<!t>
+  %z = commsched.compute "aten.add"(%y, %full_a) {commsched.runtime_ns = 30}
+      : (!t, !t) -> !t
+  %full_b = commsched.wait %gather_b : !commsched.future<!t>
+  %r = commsched.compute "aten.add"(%z, %full_b) {commsched.runtime_ns = 20}
+      : (!t, !t) -> !t
+  return %r : !t
 }
 
 func.func private @declared(tensor<4xf32>) -> tensor<4xf32>
@@ -99,17 +95,17 @@ func.func @empty(%x: tensor<4xf32>) {
 // + 16 + 40.
 // CHECK-NEXT:{"function":"two_groups","num_ops":7,"num_collectives":3,"comm_bytes":96,"step_time_ns":37,"compute_time_ns":32,"comm_time_ns":40,"exposed_comm_ns":5,"lower_bound_ns":32,"tight_lower_bound_ns":37,"merging_lower_bound_ns":37,"peak_memory_bytes":168,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":64,"start_ns":10,"end_ns":30,"wait_ns":32,"exposed_ns":0},{"name":"reduce_scatter_1","kind":"reduce_scatter","group":"tp","bytes":32,"start_ns":10,"end_ns":25,"wait_ns":32,"exposed_ns":0},{"name":"barrier_2","kind":"barrier","group":"tp","bytes":0,"start_ns":32,"end_ns":37,"wait_ns":32,"exposed_ns":5,"limited_by":"it is blocking: computation stands still for it","remedy":"a start and a wait of its own"}],"peak_position":3,"peak_values":[{"name":"all_gather_0","bytes":64,"producer":1,"rule":"collective"},{"name":"second","bytes":40,"producer":3,"rule":"result"},{"name":"first","bytes":32,"producer":0,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"},{"name":"reduce_scatter_1","bytes":16,"producer":2,"rule":"collective"}],"target":"h100","costs":{"source":"pinned","ops":5,"measured_ops":0,"pinned_ops":5,"assumed_ops":0,"measured_percent":0},"unsized_values":0,"evidence":"simulated: costs pinned in the program (commsched.runtime_ns)"}
 func.func @two_groups(%x: tensor<4xf32>) -> (tensor<16xf32>, tensor<4xf32>) {
-  %y = commsched.compute "first"(%x) {commsched.runtime_ns = 10 : i64}
+  %y = commsched.compute "first"(%x) {commsched.runtime_ns = 10}
       : (tensor<4xf32>) -> tensor<8xf32>
-  %f = commsched.all_gather %x on @dp dim(0) {commsched.runtime_ns = 20 : i64}
+  %f = commsched.all_gather %x on @dp dim(0) {commsched.runtime_ns = 20}
       : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
   %g = commsched.reduce_scatter %y on @tp reduction(sum) dim(0)
-      {commsched.runtime_ns = 15 : i64}
+      {commsched.runtime_ns = 15}
       : tensor<8xf32> -> !commsched.future<tensor<4xf32>>
-  %z = commsched.compute "second"(%y) {commsched.runtime_ns = 22 : i64}
+  %z = commsched.compute "second"(%y) {commsched.runtime_ns = 22}
       : (tensor<8xf32>) -> tensor<10xf32>
   %v = commsched.wait %f : !commsched.future<tensor<16xf32>>
   %w = commsched.wait %g : !commsched.future<tensor<4xf32>>
-  commsched.barrier on @tp {commsched.runtime_ns = 5 : i64}
+  commsched.barrier on @tp {commsched.runtime_ns = 5}
   return %v, %w : tensor<16xf32>, tensor<4xf32>
 }

@@ -79,17 +79,16 @@ func.func @joint(%x0: tensor<10xi8> {commsched.role = "parameter"})
 // CHECK: {"function":"b"{{.*}}"peak_memory_bytes":66,
 // CHECK: {"function":"joint"{{.*}}"peak_memory_bytes":67,{{.*}}"peak_position":4,
 func.func @f(%p: !m {commsched.role = "unsharded_param"}) -> (!t, !m) {
-  commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0 : i64} : !m
-  %y = commsched.compute "y"(%p) {commsched.runtime_ns = 1 : i64} : (!m) -> !t
-  commsched.resize_storage %p bytes(0) {commsched.runtime_ns = 0 : i64} : !m
+  commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0} : !m
+  %y = commsched.compute "y"(%p) {commsched.runtime_ns = 1} : (!m) -> !t
+  commsched.resize_storage %p bytes(0) {commsched.runtime_ns = 0} : !m
   return %y, %p : !t, !m
 }
 func.func @b(%p: !m {commsched.role = "unsharded_param"},
              %t: !t {commsched.role = "tangent"}) -> !t {
-  commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0 : i64} : !m
-  %g = commsched.compute "g"(%t, %p) {commsched.runtime_ns = 1 : i64}
-      : (!t, !m) -> !t
-  commsched.resize_storage %p bytes(0) {commsched.runtime_ns = 0 : i64} : !m
+  commsched.resize_storage %p bytes(64) {commsched.runtime_ns = 0} : !m
+  %g = commsched.compute "g"(%t, %p) {commsched.runtime_ns = 1} : (!t, !m) -> !t
+  commsched.resize_storage %p bytes(0) {commsched.runtime_ns = 0} : !m
   return %g : !t
 }
 

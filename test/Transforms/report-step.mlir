@@ -6,37 +6,36 @@
 // A step that calls its halves is simulated with the operations of both.
 
 !t = tensor<100xi8>
+!u = tensor<20xi8>
 commsched.group @dp size(4)
 
 // 140 bytes of arguments stay. "a" allocates 20, "b" 30, "loss" 4.
 // CHECK: {"function":"step_forward","num_ops":3,{{.*}}"step_time_ns":60,{{.*}}"peak_memory_bytes":194,{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @step_forward(%w: !t {commsched.role = "parameter"}, %x: tensor<40xi8>
-    {commsched.role = "input"}) -> (tensor<4xi8>, !t, tensor<20xi8>,
-    tensor<30xi8>) {
-  %a = commsched.compute "a"(%w, %x) {commsched.runtime_ns = 10 : i64}
-      : (!t, tensor<40xi8>) -> tensor<20xi8>
-  %b = commsched.compute "b"(%a) {commsched.runtime_ns = 20 : i64}
-      : (tensor<20xi8>) -> tensor<30xi8>
-  %loss = commsched.compute "loss"(%b) {commsched.runtime_ns = 30 : i64}
+    {commsched.role = "input"}) -> (tensor<4xi8>, !t, !u, tensor<30xi8>) {
+  %a = commsched.compute "a"(%w, %x) {commsched.runtime_ns = 10}
+      : (!t, tensor<40xi8>) -> !u
+  %b = commsched.compute "b"(%a) {commsched.runtime_ns = 20}
+      : (!u) -> tensor<30xi8>
+  %loss = commsched.compute "loss"(%b) {commsched.runtime_ns = 30}
       : (tensor<30xi8>) -> tensor<4xi8>
-  return %loss, %w, %a, %b : tensor<4xi8>, !t, tensor<20xi8>, tensor<30xi8>
+  return %loss, %w, %a, %b : tensor<4xi8>, !t, !u, tensor<30xi8>
 }
 
 // Alone it starts with 154 bytes; the peak is at the start, 100 + 4 that stay,
 // the 100 of "dw" and 25 that come.
 // CHECK-NEXT: {"function":"step_backward","num_ops":5,{{.*}}"step_time_ns":23,{{.*}}"peak_memory_bytes":229,{{.*}}"peak_position":3,"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @step_backward(%w: !t {commsched.role = "parameter"},
-    %a: tensor<20xi8> {commsched.role = "saved_activation"}, %b: tensor<30xi8>
+    %a: !u {commsched.role = "saved_activation"}, %b: tensor<30xi8>
     {commsched.role = "saved_activation"}, %tangent: tensor<4xi8>
     {commsched.role = "tangent"}) -> tensor<25xi8> {
-  %db = commsched.compute "db"(%tangent, %b) {commsched.runtime_ns = 5 : i64}
+  %db = commsched.compute "db"(%tangent, %b) {commsched.runtime_ns = 5}
       : (tensor<4xi8>, tensor<30xi8>) -> tensor<30xi8>
-  %da = commsched.compute "da"(%db, %a, %w) {commsched.runtime_ns = 5 : i64}
-      : (tensor<30xi8>, tensor<20xi8>, !t) -> tensor<20xi8>
-  %dw = commsched.compute "dw"(%da) {commsched.runtime_ns = 5 : i64}
-      : (tensor<20xi8>) -> !t
+  %da = commsched.compute "da"(%db, %a, %w) {commsched.runtime_ns = 5}
+      : (tensor<30xi8>, !u, !t) -> !u
+  %dw = commsched.compute "dw"(%da) {commsched.runtime_ns = 5} : (!u) -> !t
   %start = commsched.reduce_scatter %dw on @dp reduction(sum) dim(0)
-      {commsched.name = "scatter", commsched.runtime_ns = 8 : i64}
+      {commsched.name = "scatter", commsched.runtime_ns = 8}
       : !t -> !commsched.future<tensor<25xi8>>
   %shard = commsched.wait %start : !commsched.future<tensor<25xi8>>
   return %shard : tensor<25xi8>
@@ -56,8 +55,8 @@ func.func @step(%w: !t {commsched.role = "parameter"}, %x: tensor<40xi8>
     {commsched.role = "input"}, %tangent: tensor<4xi8>
     {commsched.role = "tangent"}) -> (tensor<4xi8>, tensor<25xi8>) {
   %f:4 = call @step_forward(%w, %x) : (!t, tensor<40xi8>) -> (tensor<4xi8>, !t,
-      tensor<20xi8>, tensor<30xi8>)
-  %shard = call @step_backward(%f#1, %f#2, %f#3, %tangent) : (!t, tensor<20xi8>,
+      !u, tensor<30xi8>)
+  %shard = call @step_backward(%f#1, %f#2, %f#3, %tangent) : (!t, !u,
       tensor<30xi8>, tensor<4xi8>) -> tensor<25xi8>
   return %f#0, %shard : tensor<4xi8>, tensor<25xi8>
 }

@@ -50,15 +50,14 @@ commsched.group @dp size(4)
 //  CHECK-NOT:{{.+}}
 func.func @step(%a: tensor<262144xf32>) -> tensor<524288xf32> {
   %f = commsched.all_gather %a on @dp dim(0)
-      {commsched.name = "gather", commsched.runtime_ns = 1500000 : i64}
+      {commsched.name = "gather", commsched.runtime_ns = 1500000}
       : tensor<262144xf32> -> !commsched.future<tensor<1048576xf32>>
-  %y = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 2500000 : i64}
+  %y = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 2500000}
       : (tensor<262144xf32>) -> tensor<524288xf32>
   %full = commsched.wait %f : !commsched.future<tensor<1048576xf32>>
   %g = commsched.all_reduce %y on @dp reduction(sum) into %y
-      {commsched.runtime_ns = 250000 : i64}
-      : tensor<524288xf32> into tensor<524288xf32>
-        -> !commsched.future<tensor<524288xf32>>
+      {commsched.runtime_ns = 250000} : tensor<524288xf32>
+      into tensor<524288xf32> -> !commsched.future<tensor<524288xf32>>
   %r = commsched.wait %g : !commsched.future<tensor<524288xf32>>
   return %r : tensor<524288xf32>
 }

@@ -30,6 +30,7 @@
 // ERROR: --link-sharing option: Cannot find option named 'd2d'!
 // TWICE: --link-sharing option: Cannot find option named 'd2h,d2h'!
 
+!t = tensor<8xi8>
 commsched.group @across size(16)
 
 // GROUPS: "step_time_ns":400,
@@ -47,22 +48,19 @@ commsched.group @across size(16)
 // BOTH-SAME: "name":"sum",{{[^}]*}}"end_ns":500,
 // BOTH-SAME: "name":"in",{{[^}]*}}"end_ns":600,
 
-func.func @step(%x: tensor<8xi8>, %h: tensor<8xi8, #commsched.host>)
-    -> (tensor<8xi8>, tensor<8xi8>, tensor<8xi8>, tensor<8xi8, #commsched.host>) {
+func.func @step(%x: !t, %h: tensor<8xi8, #commsched.host>)
+    -> (!t, !t, !t, tensor<8xi8, #commsched.host>) {
   %out = commsched.offload %x
-      {commsched.name = "out", commsched.runtime_ns = 100 : i64}
-      : tensor<8xi8> -> !commsched.future<tensor<8xi8, #commsched.host>>
+      {commsched.name = "out", commsched.runtime_ns = 100}
+      : !t -> !commsched.future<tensor<8xi8, #commsched.host>>
   %sum = commsched.all_reduce %x on @across reduction(sum)
-      {commsched.name = "sum", commsched.runtime_ns = 200 : i64}
-      : tensor<8xi8> -> !commsched.future<tensor<8xi8>>
-  %in = commsched.reload %h
-      {commsched.name = "in", commsched.runtime_ns = 300 : i64}
-      : tensor<8xi8, #commsched.host> -> !commsched.future<tensor<8xi8>>
-  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 400 : i64}
-      : (tensor<8xi8>) -> tensor<8xi8>
+      {commsched.name = "sum", commsched.runtime_ns = 200}
+      : !t -> !commsched.future<!t>
+  %in = commsched.reload %h {commsched.name = "in", commsched.runtime_ns = 300}
+      : tensor<8xi8, #commsched.host> -> !commsched.future<!t>
+  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 400} : (!t) -> !t
   %a = commsched.wait %out : !commsched.future<tensor<8xi8, #commsched.host>>
-  %b = commsched.wait %sum : !commsched.future<tensor<8xi8>>
-  %c = commsched.wait %in : !commsched.future<tensor<8xi8>>
-  return %y, %b, %c, %a
-      : tensor<8xi8>, tensor<8xi8>, tensor<8xi8>, tensor<8xi8, #commsched.host>
+  %b = commsched.wait %sum : !commsched.future<!t>
+  %c = commsched.wait %in : !commsched.future<!t>
+  return %y, %b, %c, %a : !t, !t, !t, tensor<8xi8, #commsched.host>
 }

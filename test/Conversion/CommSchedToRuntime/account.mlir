@@ -29,17 +29,15 @@ commsched.group @g size(4)
 // CHECK: return
 func.func @own_work(%x: !t, %n: index) -> (!t, !t) {
   %e = tensor.empty() : !t
-  %y = linalg.add {commsched.runtime_ns = 9 : i64} ins(%x, %x : !t, !t) outs(%e
+  %y = linalg.add {commsched.runtime_ns = 9} ins(%x, %x : !t, !t) outs(%e
       : !t) -> !t
-  %m = commsched.compute "mm"(%y) {commsched.runtime_ns = 500 : i64}
-      : (!t) -> !t
+  %m = commsched.compute "mm"(%y) {commsched.runtime_ns = 500} : (!t) -> !t
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
   %s = scf.for %i = %zero to %n step %one iter_args(%a = %m) -> !t {
-    %b = linalg.exp {commsched.runtime_ns = 7 : i64} ins(%a : !t)
-        outs(%e : !t) -> !t
+    %b = linalg.exp {commsched.runtime_ns = 7} ins(%a : !t) outs(%e : !t) -> !t
     scf.yield %b : !t
   }
-  %c = commsched.chunk_cat %s on @g {commsched.runtime_ns = 5 : i64} : !t -> !t
+  %c = commsched.chunk_cat %s on @g {commsched.runtime_ns = 5} : !t -> !t
   return %s, %c : !t, !t
 }

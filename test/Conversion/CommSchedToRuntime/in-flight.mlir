@@ -104,8 +104,7 @@ func.func @free_operand(%a: !t) -> !t {
   %e = tensor.empty() : !t
   %x = linalg.add ins(%a, %a : !t, !t) outs(%e : !t) -> !t
   %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %y = commsched.compute "other"(%a) {commsched.runtime_ns = 10 : i64}
-      : (!t) -> !t
+  %y = commsched.compute "other"(%a) {commsched.runtime_ns = 10} : (!t) -> !t
   %r = commsched.wait %f : !future
   return %r : !t
 }
@@ -151,7 +150,7 @@ func.func @all_reduce_of_needed() -> (!t, !t) {
 // CHECK: commsched_rt.start {{.*}} outs(%[[FREEABLE]] {{.*}}in_place
 // CHECK: commsched_rt.start {{.*}} outs(%[[CARRIED]] {{.*}}in_place
 func.func @arguments(%x: !t, %y: !t {commsched.freeable},
-                     %z: !t {commsched.carried = 2 : i64}) -> (!t, !t, !t) {
+                     %z: !t {commsched.carried = 2}) -> (!t, !t, !t) {
   %f = commsched.all_reduce %x on @g reduction(sum) into %x
       : !t into !t -> !future
   %r = commsched.wait %f : !future

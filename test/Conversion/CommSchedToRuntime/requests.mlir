@@ -203,6 +203,7 @@ func.func @rank() -> index {
 // Rows that are values are read before the start. Those to receive decide how
 // large a new tensor is; the operand's must be those to send.
 
+!t = tensor<2xi64>
 commsched.group @ep size(2)
 
 // CHECK-LABEL: func.func @split_values
@@ -215,12 +216,11 @@ commsched.group @ep size(2)
 // CHECK: commsched_rt.start "all_to_all" "all_to_all_0" on @ep ins(%[[X]] : tensor<?x4xf32>) outs(%[[NEW]] : tensor<?x4xf32>)
 // CHECK-SAME: send_rows(%[[SENT]], %[[DIM]]) receive_rows(%[[RECEIVED]], %[[NEWDIM]])
 // CHECK-SAME: received = array<i64: 0>, row = array<i64: 4>, {{.*}}sent = array<i64: 0>
-func.func @split_values(%x: tensor<?x4xf32>, %s: tensor<2xi64>,
-                        %r: tensor<2xi64>) -> tensor<?x4xf32> {
-  %f = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits(%s : tensor<2xi64>) output_splits(%r : tensor<2xi64>)
-      {commsched.runtime_ns = 5 : i64}
-      : tensor<?x4xf32> -> !commsched.future<tensor<?x4xf32>>
+func.func @split_values(%x: tensor<?x4xf32>, %s: !t,
+                        %r: !t) -> tensor<?x4xf32> {
+  %f = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s
+      : !t) output_splits(%r : !t) {commsched.runtime_ns = 5} : tensor<?x4xf32>
+      -> !commsched.future<tensor<?x4xf32>>
   %y = commsched.wait %f : !commsched.future<tensor<?x4xf32>>
   return %y : tensor<?x4xf32>
 }
@@ -235,16 +235,14 @@ func.func @split_values(%x: tensor<?x4xf32>, %s: tensor<2xi64>,
 // CHECK-SAME: outs(%{{.*}} : tensor<6x4xf32>) send_rows
 // CHECK-SAME: output_splits = [array<i64: 12, 12>]
 func.func @split_values_and_lists(%x: tensor<10x4xf32>, %y: tensor<10xi8>,
-                                  %s: tensor<2xi64>, %into: tensor<6x4xf32>) {
+                                  %s: !t, %into: tensor<6x4xf32>) {
   %f = commsched.all_to_all %x, %y on @ep split_dim(0) concat_dim(0)
-      input_splits(%s : tensor<2xi64>) output_splits([3, 4])
-      : tensor<10x4xf32>, tensor<10xi8>
-        -> !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
+      input_splits(%s : !t) output_splits([3, 4]) : tensor<10x4xf32>,
+      tensor<10xi8> -> !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
   %0:2 = commsched.wait %f : !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
-  %g = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0)
-      input_splits(%s : tensor<2xi64>) into %into {commsched.name = "into_equal"}
-      : tensor<10x4xf32> into tensor<6x4xf32>
-        -> !commsched.future<tensor<6x4xf32>>
+  %g = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s
+      : !t) into %into {commsched.name = "into_equal"} : tensor<10x4xf32>
+      into tensor<6x4xf32> -> !commsched.future<tensor<6x4xf32>>
   %1 = commsched.wait %g : !commsched.future<tensor<6x4xf32>>
   return
 }

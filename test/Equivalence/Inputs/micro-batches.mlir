@@ -4,9 +4,8 @@
 !u = tensor<8x4xf32>
 commsched.group @all size(4)
 
-func.func @step(%w:
-    !t {commsched.role = "parameter", commsched.carried = 1 : i64}, %x: !u
-    {commsched.role = "input"}) -> (!u, !t) {
+func.func @step(%w: !t {commsched.role = "parameter", commsched.carried = 1},
+    %x: !u {commsched.role = "input"}) -> (!u, !t) {
   %l, %v, %y = call @forward(%w, %x) : (!t, !u) -> (!u, !t, !u)
   %d = call @backward(%v, %y) : (!t, !u) -> !t
   %n = call @update(%v, %d) : (!t, !t) -> !t

@@ -11,6 +11,7 @@
 
 !t = tensor<4xf32>
 !storage = memref<4xf32>
+!u = tensor<2x2xf32>
 commsched.group @dp size(4)
 
 // The argument stays, though nothing uses it; its role says that it has no
@@ -72,14 +73,12 @@ func.func @reused_layer(%p: !storage, %a: !t, %b: !t, %c: !t) -> !t {
 // CHECK: commsched.all_reduce %[[FULL]]
 // CHECK: scf.if
 // CHECK-NEXT: compute "nested"(%[[FULL]])
-func.func @views_and_regions(%p: !storage, %full: !t, %c: i1)
-    -> (tensor<2x2xf32>, !t, !t) {
+func.func @views_and_regions(%p: !storage, %full: !t, %c: i1) -> (!u, !t, !t) {
   commsched.resize_storage %p bytes(16) : !storage
   commsched.fsdp_copy %full into %p : !t, !storage
   %w = bufferization.to_tensor %p : !storage to !t
-  %view = tensor.expand_shape %w [[0, 1]] output_shape [2, 2]
-      : !t into tensor<2x2xf32>
-  %y = commsched.compute "y"(%view) : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %view = tensor.expand_shape %w [[0, 1]] output_shape [2, 2] : !t into !u
+  %y = commsched.compute "y"(%view) : (!u) -> !u
   %future = commsched.all_reduce %w on @dp reduction(sum)
       : !t -> !commsched.future<!t>
   %r = scf.if %c -> !t {
@@ -92,7 +91,7 @@ func.func @views_and_regions(%p: !storage, %full: !t, %c: i1)
   }
   %sum = commsched.wait %future : !commsched.future<!t>
   commsched.resize_storage %p bytes(0) : !storage
-  return %y, %sum, %r : tensor<2x2xf32>, !t, !t
+  return %y, %sum, %r : !u, !t, !t
 }
 
 // Nobody uses what is read, wherever that is; nothing is ever filled.

@@ -79,6 +79,7 @@ func.func @row(%a: !whole, %b: !whole, %buffer: !part) -> !part {
 !part = tensor<2xf32>
 !whole = tensor<4xf32>
 !future = !commsched.future<!part>
+!future_u = !commsched.future<!whole>
 commsched.group @dp size(2)
 
 func.func @types(%a: tensor<4x2xf32>, %b: tensor<2x4xf32>) -> tensor<2x2xf32> {
@@ -123,10 +124,10 @@ func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
   %accumulated = arith.addf %w0, %old : !part
   %doubled = arith.addf %w0, %w0 : !part
   %in_place = commsched.compute "aten.add_.Tensor"(%w0, %w1)
-      {alias = 0 : i64, mutates = array<i64: 0>} : (!part, !part) -> !part
+      {alias = 0, mutates = array<i64: 0>} : (!part, !part) -> !part
   %three = commsched.compute "aten.addcmul"(%w0, %w1) : (!part, !part) -> !part
   %out = commsched.compute "aten.add.out"(%w0, %w1)
-      {alias = 0 : i64, mutates = array<i64: 0>} : (!part, !part) -> !part
+      {alias = 0, mutates = array<i64: 0>} : (!part, !part) -> !part
   %broadcast = commsched.compute "aten.add.Tensor"(%w2, %w1)
       : (tensor<1xf32>, !part) -> !part
   %unused = arith.addf %w0, %w1 : !part
@@ -152,12 +153,10 @@ func.func @in_a_region(%a: !whole, %b: !whole,
 }
 
 func.func @all_reduces(%a: !whole, %b: !whole) -> !whole {
-  %ra = commsched.all_reduce %a on @dp reduction(sum)
-      : !whole -> !commsched.future<!whole>
-  %rb = commsched.all_reduce %b on @dp reduction(sum)
-      : !whole -> !commsched.future<!whole>
-  %wa = commsched.wait %ra : !commsched.future<!whole>
-  %wb = commsched.wait %rb : !commsched.future<!whole>
+  %ra = commsched.all_reduce %a on @dp reduction(sum) : !whole -> !future_u
+  %rb = commsched.all_reduce %b on @dp reduction(sum) : !whole -> !future_u
+  %wa = commsched.wait %ra : !future_u
+  %wb = commsched.wait %rb : !future_u
   %sum = arith.addf %wa, %wb : !whole
   return %sum : !whole
 }

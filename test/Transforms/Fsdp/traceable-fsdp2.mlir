@@ -55,51 +55,50 @@ func.func @three_groups(%a: !storage {commsched.role = "unsharded_param"},
   commsched.resize_storage %a bytes(64) : !storage
   commsched.resize_storage %b bytes(64) : !storage
   %slice0, %buffer0 = commsched.all_gather_copy_in %a_shard, %b_shard on @dp
-      {commsched.runtime_ns = 2 : i64}
-      : !part, !part -> tensor<8xf32>, tensor<32xf32>
+      {commsched.runtime_ns = 2} : !part, !part -> tensor<8xf32>, tensor<32xf32>
   %future0 = commsched.all_gather %slice0 on @dp dim(0)
-      {commsched.runtime_ns = 100 : i64}
+      {commsched.runtime_ns = 100}
       : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
   %gathered0 = commsched.wait %future0
       : !commsched.future<tensor<32xf32>>
   %full0:2 = commsched.split_with_sizes_copy %gathered0 on @dp
-      {commsched.runtime_ns = 4 : i64} : tensor<32xf32> -> !whole, !whole
-  commsched.fsdp_copy %full0#0 into %a {commsched.runtime_ns = 3 : i64}
+      {commsched.runtime_ns = 4} : tensor<32xf32> -> !whole, !whole
+  commsched.fsdp_copy %full0#0 into %a {commsched.runtime_ns = 3}
       : !whole, !storage
-  commsched.fsdp_copy %full0#1 into %b {commsched.runtime_ns = 3 : i64}
+  commsched.fsdp_copy %full0#1 into %b {commsched.runtime_ns = 3}
       : !whole, !storage
   %w0_0 = bufferization.to_tensor %a : !storage to !whole
   %w0_1 = bufferization.to_tensor %b : !storage to !whole
   %y0 = commsched.compute "layer0"(%x, %w0_0, %w0_1)
-      {commsched.runtime_ns = 80 : i64} : (!whole, !whole, !whole) -> !whole
+      {commsched.runtime_ns = 80} : (!whole, !whole, !whole) -> !whole
   commsched.resize_storage %a bytes(0) : !storage
   commsched.resize_storage %b bytes(0) : !storage
   commsched.resize_storage %c bytes(64) : !storage
   %slice1, %buffer1 = commsched.all_gather_copy_in %c_shard on @dp
-      {commsched.runtime_ns = 2 : i64} : !part -> !part, !whole
+      {commsched.runtime_ns = 2} : !part -> !part, !whole
   %future1 = commsched.all_gather %slice1 on @dp dim(0)
-      {commsched.runtime_ns = 100 : i64} : !part -> !future
+      {commsched.runtime_ns = 100} : !part -> !future
   %gathered1 = commsched.wait %future1 : !future
   %full1:1 = commsched.split_with_sizes_copy %gathered1 on @dp
-      {commsched.runtime_ns = 4 : i64} : !whole -> !whole
-  commsched.fsdp_copy %full1#0 into %c {commsched.runtime_ns = 3 : i64}
+      {commsched.runtime_ns = 4} : !whole -> !whole
+  commsched.fsdp_copy %full1#0 into %c {commsched.runtime_ns = 3}
       : !whole, !storage
   %w1 = bufferization.to_tensor %c : !storage to !whole
-  %y1 = commsched.compute "layer1"(%y0, %w1) {commsched.runtime_ns = 80 : i64}
+  %y1 = commsched.compute "layer1"(%y0, %w1) {commsched.runtime_ns = 80}
       : (!whole, !whole) -> !whole
   commsched.resize_storage %c bytes(0) : !storage
   commsched.resize_storage %d bytes(64) : !storage
   %slice2, %buffer2 = commsched.all_gather_copy_in %d_shard on @dp
-      {commsched.runtime_ns = 2 : i64} : !part -> !part, !whole
+      {commsched.runtime_ns = 2} : !part -> !part, !whole
   %future2 = commsched.all_gather %slice2 on @dp dim(0)
-      {commsched.runtime_ns = 100 : i64} : !part -> !future
+      {commsched.runtime_ns = 100} : !part -> !future
   %gathered2 = commsched.wait %future2 : !future
   %full2:1 = commsched.split_with_sizes_copy %gathered2 on @dp
-      {commsched.runtime_ns = 4 : i64} : !whole -> !whole
-  commsched.fsdp_copy %full2#0 into %d {commsched.runtime_ns = 3 : i64}
+      {commsched.runtime_ns = 4} : !whole -> !whole
+  commsched.fsdp_copy %full2#0 into %d {commsched.runtime_ns = 3}
       : !whole, !storage
   %w2 = bufferization.to_tensor %d : !storage to !whole
-  %y2 = commsched.compute "layer2"(%y1, %w2) {commsched.runtime_ns = 80 : i64}
+  %y2 = commsched.compute "layer2"(%y1, %w2) {commsched.runtime_ns = 80}
       : (!whole, !whole) -> !whole
   commsched.resize_storage %d bytes(0) : !storage
   return %y2 : !whole

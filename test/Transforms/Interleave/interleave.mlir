@@ -60,11 +60,11 @@ commsched.group @h size(2)
 
 func.func @forward(%w: !t {commsched.name = "w", commsched.role = "parameter"},
     %x: !t {commsched.role = "input"}) -> (!t {commsched.name = "loss"}) {
-  %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 100 : i64}
+  %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 100}
       : !t -> !commsched.future<tensor<8xi8>>
   %g = commsched.wait %f : !commsched.future<tensor<8xi8>>
   %l = commsched.compute "product"(%x, %g)
-      {commsched.name = "product", commsched.runtime_ns = 100 : i64}
+      {commsched.name = "product", commsched.runtime_ns = 100}
       : (!t, tensor<8xi8>) -> !t
   return %l : !t
 }
@@ -73,10 +73,9 @@ func.func @backward(%s: !t {commsched.role = "saved_activation"}, %w: !t
     {commsched.freeable, commsched.name = "w", commsched.role = "parameter"})
     -> !t {
   %p = commsched.compute "product_backward"(%s, %w)
-      {commsched.name = "product", commsched.runtime_ns = 100 : i64}
-      : (!t, !t) -> !t
+      {commsched.name = "product", commsched.runtime_ns = 100} : (!t, !t) -> !t
   %f = commsched.all_reduce %p on @h reduction(sum)
-      {commsched.runtime_ns = 100 : i64} : !t -> !commsched.future<!t>
+      {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
   %d = commsched.wait %f : !commsched.future<!t>
   return %d : !t
 }

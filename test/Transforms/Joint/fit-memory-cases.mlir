@@ -12,15 +12,15 @@
 // CHECK: commsched.compute "aten.mm"
 // CHECK-LABEL: func.func private @inference_backward() attributes
 func.func @inference(%x: tensor<1024xbf16> {commsched.role = "input"})
-    -> tensor<1024xbf16> attributes {commsched.num_forward_outputs = 1 : i64} {
-  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 1000 : i64}
+    -> tensor<1024xbf16> attributes {commsched.num_forward_outputs = 1} {
+  %y = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>) -> tensor<1024xbf16>
   return %y : tensor<1024xbf16>
 }
 
 // CHECK-LABEL: func.func private @nothing_forward() attributes
 // CHECK-LABEL: func.func private @nothing_backward() attributes
-func.func @nothing() attributes {commsched.num_forward_outputs = 0 : i64} {
+func.func @nothing() attributes {commsched.num_forward_outputs = 0} {
   return
 }
 
@@ -35,35 +35,33 @@ func.func @nothing() attributes {commsched.num_forward_outputs = 0 : i64} {
 // CHECK-NOT: commsched.name = "r"
 // CHECK-DAG: commsched.compute "aten.gelu"
 // CHECK-DAG: commsched.compute "aten.dropout"{{.*}}commsched.name = "s"
-func.func @marked(
-    %x: tensor<1024xbf16> {commsched.role = "input"},
-    %dy: tensor<1024xbf16> {commsched.role = "tangent"})
-    -> (tensor<1024xbf16>, tensor<1024xbf16>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @marked(%x: tensor<1024xbf16> {commsched.role = "input"},
+    %dy: tensor<1024xbf16> {commsched.role = "tangent"}) -> (tensor<1024xbf16>,
+    tensor<1024xbf16>) attributes {commsched.num_forward_outputs = 1} {
   %h = commsched.compute "aten.mm"(%x)
       {commsched.name = "h", commsched.recompute = "must_save",
-       commsched.runtime_ns = 1000 : i64}
+       commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>) -> tensor<1024xbf16>
   %g = commsched.compute "aten.gelu"(%h)
       {commsched.name = "g", commsched.recompute = "must_recompute",
-       commsched.runtime_ns = 1000 : i64}
+       commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>) -> tensor<1024xbf16>
   %r = commsched.compute "aten.dropout"(%g)
-      {random, commsched.name = "r", commsched.runtime_ns = 1000 : i64}
+      {random, commsched.name = "r", commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>) -> tensor<1024xbf16>
   %s = commsched.compute "aten.dropout"(%r)
       {random, commsched.name = "s", commsched.recompute = "must_recompute",
-       commsched.runtime_ns = 1000 : i64}
+       commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>) -> tensor<1024xbf16>
-  %y = commsched.compute "aten.mm"(%s) {commsched.runtime_ns = 1000 : i64}
+  %y = commsched.compute "aten.mm"(%s) {commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>) -> tensor<1024xbf16>
-  %ds = commsched.compute "back"(%dy, %s) {commsched.runtime_ns = 1000 : i64}
+  %ds = commsched.compute "back"(%dy, %s) {commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>, tensor<1024xbf16>) -> tensor<1024xbf16>
-  %dr = commsched.compute "back"(%ds, %r) {commsched.runtime_ns = 1000 : i64}
+  %dr = commsched.compute "back"(%ds, %r) {commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>, tensor<1024xbf16>) -> tensor<1024xbf16>
-  %dg = commsched.compute "back"(%dr, %g) {commsched.runtime_ns = 1000 : i64}
+  %dg = commsched.compute "back"(%dr, %g) {commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>, tensor<1024xbf16>) -> tensor<1024xbf16>
-  %dx = commsched.compute "back"(%dg, %h) {commsched.runtime_ns = 1000 : i64}
+  %dx = commsched.compute "back"(%dg, %h) {commsched.runtime_ns = 1000}
       : (tensor<1024xbf16>, tensor<1024xbf16>) -> tensor<1024xbf16>
   return %y, %dx : tensor<1024xbf16>, tensor<1024xbf16>
 }

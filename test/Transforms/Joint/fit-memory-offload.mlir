@@ -25,24 +25,22 @@
 // CHECK-SAME: tensor<4194304xi8, #commsched.host>
 // CHECK: %[[F:.*]] = commsched.reload
 // CHECK: commsched.wait %[[F]]
-func.func @step(
-    %x: tensor<10xi8> {commsched.role = "input"},
-    %dy: tensor<10xi8> {commsched.role = "tangent"})
-    -> (tensor<10xi8>, tensor<10xi8>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 900000 : i64}
+func.func @step(%x: tensor<10xi8> {commsched.role = "input"}, %dy: tensor<10xi8>
+    {commsched.role = "tangent"}) -> (tensor<10xi8>, tensor<10xi8>)
+    attributes {commsched.num_forward_outputs = 1} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 900000}
       : (tensor<10xi8>) -> tensor<4194304xi8>
-  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 900000 : i64}
+  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 900000}
       : (tensor<4194304xi8>) -> tensor<10xi8>
-  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 900000 : i64}
+  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 900000}
       : (tensor<10xi8>) -> tensor<10xi8>
-  %t = commsched.compute "aten.mm"(%c) {commsched.runtime_ns = 900000 : i64}
+  %t = commsched.compute "aten.mm"(%c) {commsched.runtime_ns = 900000}
       : (tensor<10xi8>) -> tensor<6291456xi8>
-  %y = commsched.compute "y"(%t) {commsched.runtime_ns = 900000 : i64}
+  %y = commsched.compute "y"(%t) {commsched.runtime_ns = 900000}
       : (tensor<6291456xi8>) -> tensor<10xi8>
-  %dt = commsched.compute "back"(%dy) {commsched.runtime_ns = 900000 : i64}
+  %dt = commsched.compute "back"(%dy) {commsched.runtime_ns = 900000}
       : (tensor<10xi8>) -> tensor<10xi8>
-  %da = commsched.compute "back"(%dt, %a) {commsched.runtime_ns = 900000 : i64}
+  %da = commsched.compute "back"(%dt, %a) {commsched.runtime_ns = 900000}
       : (tensor<10xi8>, tensor<4194304xi8>) -> tensor<10xi8>
   return %y, %da : tensor<10xi8>, tensor<10xi8>
 }

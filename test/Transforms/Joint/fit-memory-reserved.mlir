@@ -44,24 +44,22 @@
 // REDEFINE: %{memory} = "memory-budget=1GiB budget-on=reserved allocator=none"
 // RUN: not %{fit} | FileCheck %s --check-prefix=NONE
 // NONE: error: option 'allocator' of pass 'test-commsched-fit-memory' is 'none', but option 'budget-on' is 'reserved'
-func.func @step(
-    %x: tensor<10xi8> {commsched.role = "input"},
-    %dy: tensor<10xi8> {commsched.role = "tangent"})
-    -> (tensor<10xi8>, tensor<10xi8>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 10 : i64}
+func.func @step(%x: tensor<10xi8> {commsched.role = "input"}, %dy: tensor<10xi8>
+    {commsched.role = "tangent"}) -> (tensor<10xi8>, tensor<10xi8>)
+    attributes {commsched.num_forward_outputs = 1} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 10}
       : (tensor<10xi8>) -> tensor<67108864xi8>
-  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 10 : i64}
+  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 10}
       : (tensor<67108864xi8>) -> tensor<27262976xi8>
-  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10 : i64}
+  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10}
       : (tensor<27262976xi8>) -> tensor<20971520xi8>
-  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10 : i64}
+  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10}
       : (tensor<20971520xi8>) -> tensor<10xi8>
-  %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10 : i64}
+  %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10}
       : (tensor<10xi8>, tensor<20971520xi8>) -> tensor<20971520xi8>
-  %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10 : i64}
+  %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10}
       : (tensor<20971520xi8>, tensor<27262976xi8>) -> tensor<27262976xi8>
-  %da = commsched.compute "back"(%db, %a) {commsched.runtime_ns = 10 : i64}
+  %da = commsched.compute "back"(%db, %a) {commsched.runtime_ns = 10}
       : (tensor<27262976xi8>, tensor<67108864xi8>) -> tensor<10xi8>
   return %y, %da : tensor<10xi8>, tensor<10xi8>
 }

@@ -52,24 +52,22 @@
 // OVER-SAME: AllowedBytes=1439, LeastBytes=1440, Remark="the step that needs least takes 1440 bytes, 1 over the 1439 of the device that are left; the largest values at its peak are 'aten.mm' (1000 bytes,
 // OVER: "function":"step",{{.*}}"peak_memory_bytes":1440
 // STRICT: error: cannot be fitted: the step that needs least takes 1440 bytes
-func.func @step(
-    %x: tensor<10xi8> {commsched.role = "input"},
-    %dy: tensor<10xi8> {commsched.role = "tangent"})
-    -> (tensor<10xi8>, tensor<10xi8>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 10 : i64}
+func.func @step(%x: tensor<10xi8> {commsched.role = "input"}, %dy: tensor<10xi8>
+    {commsched.role = "tangent"}) -> (tensor<10xi8>, tensor<10xi8>)
+    attributes {commsched.num_forward_outputs = 1} {
+  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 10}
       : (tensor<10xi8>) -> tensor<1000xi8>
-  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 10 : i64}
+  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 10}
       : (tensor<1000xi8>) -> tensor<400xi8>
-  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10 : i64}
+  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10}
       : (tensor<400xi8>) -> tensor<300xi8>
-  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10 : i64}
+  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10}
       : (tensor<300xi8>) -> tensor<10xi8>
-  %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10 : i64}
+  %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10}
       : (tensor<10xi8>, tensor<300xi8>) -> tensor<300xi8>
-  %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10 : i64}
+  %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10}
       : (tensor<300xi8>, tensor<400xi8>) -> tensor<400xi8>
-  %da = commsched.compute "back"(%db, %a) {commsched.runtime_ns = 10 : i64}
+  %da = commsched.compute "back"(%db, %a) {commsched.runtime_ns = 10}
       : (tensor<400xi8>, tensor<1000xi8>) -> tensor<10xi8>
   return %y, %da : tensor<10xi8>, tensor<10xi8>
 }

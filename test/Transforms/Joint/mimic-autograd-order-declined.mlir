@@ -20,24 +20,21 @@ func.func @only_returned(
 
 // -----
 
-func.func @nothing_in_front(
-    %x: tensor<4xf32>, %t: tensor<4xf32> {commsched.role = "tangent"})
-    -> tensor<4xf32> {
-  %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+!t = tensor<4xf32>
+
+func.func @nothing_in_front(%x: !t, %t: !t {commsched.role = "tangent"}) -> !t {
+  %a = commsched.compute "a"(%x) : (!t) -> !t
   // expected-remark@+1 {{not reordered: nothing in front of the backward can wait}}
-  %g = commsched.compute "g"(%t, %a)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %g : tensor<4xf32>
+  %g = commsched.compute "g"(%t, %a) : (!t, !t) -> !t
+  return %g : !t
 }
 
 // -----
 
 // expected-remark@+1 {{not reordered: the function holds a forward, too: 'commsched.num_forward_outputs' counts its results}}
-func.func @joint(
-    %x: tensor<4xf32> {commsched.role = "input"},
-    %t: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @joint(%x: tensor<4xf32> {commsched.role = "input"}, %t: tensor<4xf32>
+    {commsched.role = "tangent"}) -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1} {
   %y = commsched.compute "y"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %g = commsched.compute "g"(%t) : (tensor<4xf32>) -> tensor<4xf32>
   return %y, %g : tensor<4xf32>, tensor<4xf32>

@@ -23,10 +23,9 @@
 !t = tensor<8x4xf32>
 commsched.group @dp size(2)
 
-func.func @step(
-    %w: !t {commsched.carried = 0 : i64, commsched.role = "parameter"},
-    %x: tensor<4x8xf32> {commsched.role = "input"}, %s: i64)
-    -> (!t, tensor<f32>) {
+func.func @step(%w: !t {commsched.carried = 0, commsched.role = "parameter"},
+    %x: tensor<4x8xf32> {commsched.role = "input"}, %s: i64) -> (!t,
+    tensor<f32>) {
   %one = arith.constant dense<1.0> : tensor<f32>
   %loss, %g = call @joint(%s, %w, %one, %s, %x) : (i64, !t, tensor<f32>, i64,
       tensor<4x8xf32>) -> (tensor<f32>, !t)
@@ -38,23 +37,23 @@ func.func private @joint(%back: i64 {commsched.role = "bwd_rng_state"}, %w: !t
     {commsched.role = "parameter"}, %dl: tensor<f32>
     {commsched.role = "tangent"}, %fore: i64 {commsched.role = "fwd_rng_state"},
     %x: tensor<4x8xf32> {commsched.role = "input"}) -> (tensor<f32>, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
-  %h = commsched.compute "aten.mm"(%x, %w, %fore) {commsched.runtime_ns = 1000 : i64}
+    attributes {commsched.num_forward_outputs = 1} {
+  %h = commsched.compute "aten.mm"(%x, %w, %fore) {commsched.runtime_ns = 1000}
       : (tensor<4x8xf32>, !t, i64) -> tensor<4x4xf32>
-  %loss = commsched.compute "aten.sum"(%h) {commsched.runtime_ns = 100 : i64}
+  %loss = commsched.compute "aten.sum"(%h) {commsched.runtime_ns = 100}
       : (tensor<4x4xf32>) -> tensor<f32>
-  %dh = commsched.compute "aten.mul"(%dl, %h, %back) {commsched.runtime_ns = 100 : i64}
+  %dh = commsched.compute "aten.mul"(%dl, %h, %back) {commsched.runtime_ns = 100}
       : (tensor<f32>, tensor<4x4xf32>, i64) -> tensor<4x4xf32>
-  %dw = commsched.compute "aten.mm"(%x, %dh) {commsched.runtime_ns = 1000 : i64}
+  %dw = commsched.compute "aten.mm"(%x, %dh) {commsched.runtime_ns = 1000}
       : (tensor<4x8xf32>, tensor<4x4xf32>) -> !t
-  %f = commsched.all_reduce %dw on @dp reduction(sum) {commsched.runtime_ns = 500 : i64}
+  %f = commsched.all_reduce %dw on @dp reduction(sum) {commsched.runtime_ns = 500}
       : !t -> !commsched.future<!t>
   %r = commsched.wait %f : !commsched.future<!t>
   return %loss, %r : tensor<f32>, !t
 }
 
 func.func private @optimizer(%w: !t, %g: !t) -> !t {
-  %new = commsched.compute "aten.sub"(%w, %g) {commsched.runtime_ns = 10 : i64}
+  %new = commsched.compute "aten.sub"(%w, %g) {commsched.runtime_ns = 10}
       : (!t, !t) -> !t
   return %new : !t
 }

@@ -47,7 +47,7 @@
 // AGGRESSIVE: "function":"far_apart"{{.*}}"saved":["n"],
 func.func @far_apart(%x: !m {commsched.role = "input"},
     %dy: !m {commsched.role = "tangent"}) -> (!m, !m)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
       : (!m, !m) -> !m
   %n = commsched.compute "aten.sin"(%h) {commsched.name = "n"} : (!m) -> !m
@@ -68,7 +68,7 @@ func.func @far_apart(%x: !m {commsched.role = "input"},
 // AGGRESSIVE: "function":"materialized"{{.*}}"saved":["arg0"],
 func.func @materialized(%x: !m {commsched.role = "input"},
     %dy: !m {commsched.role = "tangent"}) -> (!m, !m)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %a = commsched.compute "aten.sin"(%x) {commsched.name = "a"} : (!m) -> !m
   %v = commsched.compute "aten.view"(%a) {alias = 0} : (!m) -> !m
   %g = commsched.compute "aten.mm"(%dy, %v) : (!m, !m) -> !m
@@ -82,7 +82,7 @@ func.func @materialized(%x: !m {commsched.role = "input"},
 // AGGRESSIVE: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
 func.func @not_allowed(%x: !m {commsched.role = "input"},
     %dy: !m {commsched.role = "tangent"}) -> (!m, tensor<12x4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %unknown = commsched.compute "vendor.op"(%x) {commsched.name = "unknown"}
       : (!m) -> !m
   %product = commsched.compute "aten.mm"(%x, %x) {commsched.name = "product"}
@@ -100,7 +100,7 @@ func.func @not_allowed(%x: !m {commsched.role = "input"},
 // AGGRESSIVE: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
 func.func @reduction(%x: !m {commsched.role = "input"}, %z: !m
     {commsched.role = "input"}, %dy: !u {commsched.role = "tangent"}) -> (!u,
-    !u) attributes {commsched.num_forward_outputs = 1 : i64} {
+    !u) attributes {commsched.num_forward_outputs = 1} {
   %tiny = commsched.compute "aten.sum"(%x) {commsched.name = "tiny"}
       : (!m) -> !u
   %quarter = commsched.compute "aten.sum"(%z) {commsched.name = "quarter"}
@@ -114,10 +114,9 @@ func.func @reduction(%x: !m {commsched.role = "input"}, %z: !m
 
 // BANNED: "function":"views"{{.*}}"saved":["arg1","h"],
 // VIEWS: "function":"views"{{.*}}"saved":["v"],
-func.func @views(%x: !m {commsched.role = "input"},
-    %i: index {commsched.role = "input"},
-    %dy: !part {commsched.role = "tangent"}) -> (!part, !part)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @views(%x: !m {commsched.role = "input"}, %i: index
+    {commsched.role = "input"}, %dy: !part {commsched.role = "tangent"})
+    -> (!part, !part) attributes {commsched.num_forward_outputs = 1} {
   %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
       : (!m, !m) -> !m
   %v = tensor.extract_slice %h[%i, 0] [2, 4] [1, 1] {commsched.name = "v"}
@@ -133,7 +132,7 @@ func.func @views(%x: !m {commsched.role = "input"},
 // PARAMETERS: "function":"parameters"{{.*}}"saved":["half"],
 func.func @parameters(%w: !m {commsched.role = "parameter"},
     %dy: !part {commsched.role = "tangent"}) -> (!part, !part)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %half = commsched.compute "aten.index"(%w) {commsched.name = "half"}
       : (!m) -> !part
   %y = commsched.compute "y"(%half) : (!part) -> !part
@@ -147,7 +146,7 @@ func.func @parameters(%w: !m {commsched.role = "parameter"},
 // DISTANCE: "function":"distance"{{.*}}"saved":["one"],
 func.func @distance(%x: !t {commsched.role = "input"}, %dy: !t
     {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %three = commsched.compute "aten.sin"(%x) {commsched.name = "three"}
       : (!t) -> !t
   %two = commsched.compute "aten.sin"(%three) {commsched.name = "two"}

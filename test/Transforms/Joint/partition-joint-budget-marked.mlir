@@ -11,28 +11,27 @@
 // CHECK-SAME: SavedBytes=65536
 // CHECK-NOT: PartitionOverBudget
 
-func.func @f(%x: tensor<1024x1024xf32> {commsched.role = "input"},
-    %v: tensor<1024x16xf32> {commsched.role = "parameter"},
-    %x2: tensor<1024x64xf32> {commsched.role = "input"},
-    %v2: tensor<64x32xf32> {commsched.role = "parameter"},
-    %t: tensor<16x1024xf32> {commsched.role = "tangent"},
-    %t2: tensor<32x1024xf32> {commsched.role = "tangent"})
-    -> (tensor<1024x1024xf32>, tensor<1024x16xf32>, tensor<1024x32xf32>,
-        tensor<16x16xf32>, tensor<32x32xf32>)
-    attributes {commsched.num_forward_outputs = 3 : i64} {
+!t = tensor<1024x16xf32>
+
+func.func @f(%x: tensor<1024x1024xf32> {commsched.role = "input"}, %v: !t
+    {commsched.role = "parameter"}, %x2: tensor<1024x64xf32>
+    {commsched.role = "input"}, %v2: tensor<64x32xf32>
+    {commsched.role = "parameter"}, %t: tensor<16x1024xf32>
+    {commsched.role = "tangent"}, %t2: tensor<32x1024xf32>
+    {commsched.role = "tangent"}) -> (tensor<1024x1024xf32>, !t,
+    tensor<1024x32xf32>, tensor<16x16xf32>, tensor<32x32xf32>)
+    attributes {commsched.num_forward_outputs = 3} {
   %big = commsched.compute "aten.mm"(%x, %x) {commsched.recompute = "must_save"}
       : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
   %s = commsched.compute "aten._softmax"(%big) {commsched.recompute = "must_recompute"}
       : (tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
-  %y = commsched.compute "aten.mm"(%big, %v)
-      : (tensor<1024x1024xf32>, tensor<1024x16xf32>) -> tensor<1024x16xf32>
+  %y = commsched.compute "aten.mm"(%big, %v) : (tensor<1024x1024xf32>, !t) -> !t
   %y2 = commsched.compute "aten.mm"(%x2, %v2)
       : (tensor<1024x64xf32>, tensor<64x32xf32>) -> tensor<1024x32xf32>
   %r = commsched.compute "aten.mm"(%t, %y)
-      : (tensor<16x1024xf32>, tensor<1024x16xf32>) -> tensor<16x16xf32>
+      : (tensor<16x1024xf32>, !t) -> tensor<16x16xf32>
   %r2 = commsched.compute "aten.mm"(%t2, %y2)
       : (tensor<32x1024xf32>, tensor<1024x32xf32>) -> tensor<32x32xf32>
-  return %s, %y, %y2, %r, %r2
-      : tensor<1024x1024xf32>, tensor<1024x16xf32>, tensor<1024x32xf32>,
-        tensor<16x16xf32>, tensor<32x32xf32>
+  return %s, %y, %y2, %r, %r2 : tensor<1024x1024xf32>, !t, tensor<1024x32xf32>,
+      tensor<16x16xf32>, tensor<32x32xf32>
 }

@@ -41,19 +41,18 @@
 // NONE: "function":"solvers"{{.*}}"saved":["arg0"],
 func.func @solvers(%x: !t {commsched.role = "input"},
     %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
-      commsched.runtime_ns = 1 : i64, flops = 60.0 : f64}
+      commsched.runtime_ns = 1, flops = 60.0}
       : (!t) -> tensor<60xi8>
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
-      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64} : (!t) -> !b50
+      commsched.runtime_ns = 1, flops = 49.0} : (!t) -> !b50
   %c = commsched.compute "aten.mm"(%x) {commsched.name = "c",
-      commsched.runtime_ns = 1 : i64, flops = 49.0 : f64} : (!t) -> !b50
-  %y = commsched.compute "y"(%a, %b, %c) {commsched.runtime_ns = 1 : i64}
+      commsched.runtime_ns = 1, flops = 49.0} : (!t) -> !b50
+  %y = commsched.compute "y"(%a, %b, %c) {commsched.runtime_ns = 1}
       : (tensor<60xi8>, !b50, !b50) -> !t
-  %g = commsched.compute "back"(%dy, %x, %a, %b, %c)
-      {commsched.runtime_ns = 1 : i64} : (!t, !t, tensor<60xi8>, !b50,
-         !b50) -> !t
+  %g = commsched.compute "back"(%dy, %x, %a, %b, %c) {commsched.runtime_ns = 1}
+      : (!t, !t, tensor<60xi8>, !b50, !b50) -> !t
   return %y, %g : !t, !t
 }
 
@@ -65,19 +64,19 @@ func.func @solvers(%x: !t {commsched.role = "input"},
 // TESTING: "function":"estimators"{{.*}}"saved":["arg0","c","d"],
 func.func @estimators(%x: !t {commsched.role = "input"},
     %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
-      commsched.runtime_ns = 10 : i64, flops = 1000.0 : f64} : (!t) -> !b50
+      commsched.runtime_ns = 10, flops = 1000.0} : (!t) -> !b50
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
-      commsched.runtime_ns = 1000 : i64, flops = 10.0 : f64} : (!t) -> !b50
+      commsched.runtime_ns = 1000, flops = 10.0} : (!t) -> !b50
   %c = commsched.compute "aten.mm"(%x) {commsched.name = "c",
-      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64} : (!t) -> tensor<25xi8>
+      commsched.runtime_ns = 5, flops = 5.0} : (!t) -> tensor<25xi8>
   %d = commsched.compute "aten.mm"(%x) {commsched.name = "d",
-      commsched.runtime_ns = 5 : i64, flops = 5.0 : f64} : (!t) -> tensor<25xi8>
-  %y = commsched.compute "y"(%a, %b, %c, %d) {commsched.runtime_ns = 1 : i64}
+      commsched.runtime_ns = 5, flops = 5.0} : (!t) -> tensor<25xi8>
+  %y = commsched.compute "y"(%a, %b, %c, %d) {commsched.runtime_ns = 1}
       : (!b50, !b50, tensor<25xi8>, tensor<25xi8>) -> !t
   %g = commsched.compute "back"(%dy, %x, %a, %b, %c, %d)
-      {commsched.runtime_ns = 1 : i64} : (!t, !t, !b50, !b50,
+      {commsched.runtime_ns = 1} : (!t, !t, !b50, !b50,
          tensor<25xi8>, tensor<25xi8>) -> !t
   return %y, %g : !t, !t
 }
@@ -92,16 +91,15 @@ func.func @estimators(%x: !t {commsched.role = "input"},
 // REMARK-SAME: SavedBytes=40, SavedValues=2
 func.func @over(%x: !t {commsched.role = "input"},
     %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
-      commsched.recompute = "must_save", commsched.runtime_ns = 1 : i64}
+      commsched.recompute = "must_save", commsched.runtime_ns = 1}
       : (!t) -> tensor<40xi8>
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
-      commsched.runtime_ns = 1 : i64} : (!t) -> tensor<60xi8>
-  %y = commsched.compute "y"(%a, %b) {commsched.runtime_ns = 1 : i64}
+      commsched.runtime_ns = 1} : (!t) -> tensor<60xi8>
+  %y = commsched.compute "y"(%a, %b) {commsched.runtime_ns = 1}
       : (tensor<40xi8>, tensor<60xi8>) -> !t
-  %g = commsched.compute "back"(%dy, %x, %a, %b)
-      {commsched.runtime_ns = 1 : i64} : (!t, !t, tensor<40xi8>, tensor<60xi8>)
-      -> !t
+  %g = commsched.compute "back"(%dy, %x, %a, %b) {commsched.runtime_ns = 1}
+      : (!t, !t, tensor<40xi8>, tensor<60xi8>) -> !t
   return %y, %g : !t, !t
 }

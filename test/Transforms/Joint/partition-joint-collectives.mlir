@@ -38,27 +38,26 @@ commsched.group @dp size(4)
 // CHECK-NEXT: all_gather {{.*}}"more.start"
 // CHECK-NEXT: wait {{.*}}"more"
 // CHECK-NEXT: "g3"
-func.func @step(%w0: !b10 {commsched.role = "parameter"},
-    %w1: !b10 {commsched.role = "parameter"},
-    %w2: !b10 {commsched.role = "parameter"},
+func.func @step(%w0: !b10 {commsched.role = "parameter"}, %w1: !b10
+    {commsched.role = "parameter"}, %w2: !b10 {commsched.role = "parameter"},
     %dy: !b4 {commsched.role = "tangent"}) -> (!b4, !b4)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %s0 = commsched.all_gather %w0 on @dp dim(0) {commsched.name = "early.start",
-      commsched.runtime_ns = 60 : i64} : !b10 -> !f40
+      commsched.runtime_ns = 60} : !b10 -> !f40
   %early = commsched.wait %s0 {commsched.name = "early"} : !f40
   %s1 = commsched.all_gather %w1 on @dp dim(0) {commsched.name = "more.start",
-      commsched.runtime_ns = 80 : i64} : !b10 -> !f40
+      commsched.runtime_ns = 80} : !b10 -> !f40
   %more = commsched.wait %s1 {commsched.name = "more"} : !f40
   %s2 = commsched.all_gather %w2 on @dp dim(0) {commsched.name = "late.start",
-      commsched.runtime_ns = 50 : i64} : !b10 -> !f40
+      commsched.runtime_ns = 50} : !b10 -> !f40
   %late = commsched.wait %s2 {commsched.name = "late"} : !f40
   %y = commsched.compute "y"(%early, %more, %late)
-      {commsched.runtime_ns = 10 : i64} : (!b40, !b40, !b40) -> !b4
-  %g1 = commsched.compute "g1"(%dy, %early) {commsched.runtime_ns = 100 : i64}
+      {commsched.runtime_ns = 10} : (!b40, !b40, !b40) -> !b4
+  %g1 = commsched.compute "g1"(%dy, %early) {commsched.runtime_ns = 100}
       : (!b4, !b40) -> !b4
-  %g2 = commsched.compute "g2"(%g1, %late) {commsched.runtime_ns = 0 : i64}
+  %g2 = commsched.compute "g2"(%g1, %late) {commsched.runtime_ns = 0}
       : (!b4, !b40) -> !b4
-  %g3 = commsched.compute "g3"(%g2, %more) {commsched.runtime_ns = 10 : i64}
+  %g3 = commsched.compute "g3"(%g2, %more) {commsched.runtime_ns = 10}
       : (!b4, !b40) -> !b4
   return %y, %g3 : !b4, !b4
 }

@@ -7,6 +7,7 @@
 
 !t = tensor<4xf32>
 !m = tensor<4x4xf32>
+!u = tensor<16xf32>
 
 // CHECK-LABEL: func.func private @activations_forward(
 // CHECK-SAME: -> (tensor<4x4xf32>, tensor<4x4xf32> {commsched.name = "a"}, tensor<4x4xf32> {commsched.name = "b"}) attributes
@@ -25,18 +26,16 @@
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[A]], %[[V]], %[[C]])
 func.func @activations(%w: !m {commsched.role = "parameter"},
     %x: !m {commsched.role = "input"}, %dy: !m {commsched.role = "tangent"})
-    -> (!m, !m) attributes {commsched.num_forward_outputs = 1 : i64} {
+    -> (!m, !m) attributes {commsched.num_forward_outputs = 1} {
   %h = commsched.compute "aten.mm"(%x, %w) {commsched.name = "h"}
       : (!m, !m) -> !m
   %a = commsched.compute "aten.sin"(%h) {commsched.name = "a"} : (!m) -> !m
   %b = commsched.compute "aten.cos"(%a) {commsched.name = "b"} : (!m) -> !m
   %v = commsched.compute "aten.view"(%b) {alias = 0, commsched.name = "v"}
-      : (!m) -> tensor<16xf32>
-  %y = commsched.compute "aten.exp"(%v) {commsched.name = "y"}
-      : (tensor<16xf32>) -> !m
+      : (!m) -> !u
+  %y = commsched.compute "aten.exp"(%v) {commsched.name = "y"} : (!u) -> !m
   %c = arith.constant {commsched.name = "c"} dense<2.0> : !m
-  %g = commsched.compute "back"(%dy, %a, %v, %c) : (!m, !m, tensor<16xf32>, !m)
-      -> !m
+  %g = commsched.compute "back"(%dy, %a, %v, %c) : (!m, !m, !u, !m) -> !m
   return %y, %g : !m, !m
 }
 
@@ -52,7 +51,7 @@ func.func @activations(%w: !m {commsched.role = "parameter"},
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[MASK]], %[[SCALE]])
 func.func @several(%x: !t {commsched.role = "input"},
     %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    attributes {commsched.num_forward_outputs = 1} {
   %norm:3 = commsched.compute "aten.native_layer_norm"(%x)
       {commsched.name = "norm"} : (!t) -> (!t, tensor<1xf32>, tensor<1xf32>)
   %drop:2 = commsched.compute "aten.native_dropout"(%norm#0)
@@ -78,7 +77,7 @@ func.func @several(%x: !t {commsched.role = "input"},
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[OLD]])
 func.func @written(%m: memref<4xf32> {commsched.role = "input"},
     %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
-    -> (!t, !t) attributes {commsched.num_forward_outputs = 1 : i64} {
+    -> (!t, !t) attributes {commsched.num_forward_outputs = 1} {
   %c0 = arith.constant 0 : index
   %old = memref.load %m[%c0] {commsched.name = "old"} : memref<4xf32>
   %new = arith.negf %old : f32

@@ -57,20 +57,19 @@ func.func @f_forward(%parameter: !t {commsched.role = "parameter"}, %input: !t
     tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
     tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
     tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, !u, index) {
-  %parameter_view = commsched.compute "view"(%parameter) {alias = 0 : i64}
+  %parameter_view = commsched.compute "view"(%parameter) {alias = 0}
       : (!t) -> !flat
   %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to !t
   %cast = arith.truncf %shard : tensor<2x8192xf32> to tensor<2x8192xbf16>
   %gather = commsched.all_gather %cast on @dp dim(0)
       : tensor<2x8192xbf16> -> !commsched.future<!t>
   %gathered = commsched.wait %gather : !commsched.future<!t>
-  %gathered_view = commsched.compute "view"(%gathered) {alias = 0 : i64}
+  %gathered_view = commsched.compute "view"(%gathered) {alias = 0}
       : (!t) -> !flat
   %input_gather = commsched.all_gather %small_input on @dp dim(0)
       : tensor<2x8192xbf16> -> !commsched.future<!t>
   %gathered_input = commsched.wait %input_gather : !commsched.future<!t>
-  %input_view = commsched.compute "view"(%input) {alias = 0 : i64}
-      : (!t) -> !flat
+  %input_view = commsched.compute "view"(%input) {alias = 0} : (!t) -> !flat
   %input_cast = arith.truncf %wide_input : tensor<4x8192xf32> to !t
   %f32 = commsched.compute "f32"(%input) : (!t) -> tensor<4x8192xf32>
   %i16 = commsched.compute "i16"(%input) : (!t) -> tensor<4x8192xi16>

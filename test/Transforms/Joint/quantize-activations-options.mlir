@@ -24,27 +24,26 @@
 
 // RUN: commsched-opt %s \
 // RUN:   --commsched-quantize-activations | FileCheck %s --check-prefix=DEFAULT
+!t = tensor<1x52428799xbf16>
+
 // DEFAULT: return
 // DEFAULT-SAME: : tensor<1x52428799xbf16>, tensor<1x52428800xf8E5M2>, tensor<1x52428800xf32>, tensor<1x1xf32>
-func.func @f_forward(%x: tensor<8xbf16> {commsched.role = "input"})
-    -> (tensor<1x52428799xbf16>, tensor<1x52428800xbf16>,
-        tensor<1x52428800xf32>) {
-  %a = commsched.compute "a"(%x) : (tensor<8xbf16>) -> tensor<1x52428799xbf16>
+func.func @f_forward(%x: tensor<8xbf16> {commsched.role = "input"}) -> (!t,
+    tensor<1x52428800xbf16>, tensor<1x52428800xf32>) {
+  %a = commsched.compute "a"(%x) : (tensor<8xbf16>) -> !t
   %b = commsched.compute "b"(%x) : (tensor<8xbf16>) -> tensor<1x52428800xbf16>
   %c = commsched.compute "c"(%x) : (tensor<8xbf16>) -> tensor<1x52428800xf32>
-  return %a, %b, %c : tensor<1x52428799xbf16>, tensor<1x52428800xbf16>,
-      tensor<1x52428800xf32>
+  return %a, %b, %c : !t, tensor<1x52428800xbf16>, tensor<1x52428800xf32>
 }
-func.func @f_backward(
-    %a: tensor<1x52428799xbf16> {commsched.role = "saved_activation"},
+func.func @f_backward(%a: !t {commsched.role = "saved_activation"},
     %b: tensor<1x52428800xbf16> {commsched.role = "saved_activation"},
     %c: tensor<1x52428800xf32> {commsched.role = "saved_activation"}) {
   return
 }
 
 func.func @f(%x0: tensor<8xbf16> {commsched.role = "input"}) {
-  %f:3 = call @f_forward(%x0) : (tensor<8xbf16>) -> (tensor<1x52428799xbf16>, tensor<1x52428800xbf16>, tensor<1x52428800xf32>)
+  %f:3 = call @f_forward(%x0) : (tensor<8xbf16>) -> (!t, tensor<1x52428800xbf16>, tensor<1x52428800xf32>)
   call @f_backward(%f#0, %f#1, %f#2)
-      : (tensor<1x52428799xbf16>, tensor<1x52428800xbf16>, tensor<1x52428800xf32>) -> ()
+      : (!t, tensor<1x52428800xbf16>, tensor<1x52428800xf32>) -> ()
   return
 }

@@ -24,8 +24,7 @@ commsched.group @dp size(2)
 // CHECK-NEXT: return
 func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t, !t, !t) {
   %a = commsched.compute "a"(%x) : (!t) -> !t
-  %view = commsched.compute "view"(%a) {alias = 0 : i64}
-      : (!t) -> tensor<4x4xbf16>
+  %view = commsched.compute "view"(%a) {alias = 0} : (!t) -> tensor<4x4xbf16>
   %b = commsched.compute "b"(%x) : (!t) -> !t
   %future = commsched.all_reduce %b on @dp reduction(sum) : !t -> !future
   %last = commsched.compute "last"(%view) : (tensor<4x4xbf16>) -> !t

@@ -69,6 +69,7 @@ func.func private @ports(
 // What is not saved is computed again, with the collective that a policy lets
 // be repeated; constants are in both halves.
 
+!t = tensor<8xf32>
 commsched.group @dp size(4)
 
 // CHECK-LABEL: func.func private @recomputed_forward(
@@ -92,26 +93,22 @@ commsched.group @dp size(4)
 // CHECK-NEXT: %[[SCATTER:.+]] = commsched.reduce_scatter %[[DX]] on @dp
 // CHECK-NEXT: %[[DW:.+]] = commsched.wait %[[SCATTER]]
 // CHECK-NEXT: return %[[DX]], %[[DW]]
-func.func @recomputed(
-    %shard: tensor<2xf32> {commsched.role = "parameter"},
-    %x: tensor<8xf32> {commsched.role = "input"},
-    %dy: tensor<8xf32> {commsched.role = "tangent"})
-    -> (tensor<8xf32>, tensor<8xf32>, tensor<2xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64,
-                commsched.saved_values = []} {
-  %two = arith.constant dense<2.0> : tensor<8xf32>
+func.func @recomputed(%shard: tensor<2xf32> {commsched.role = "parameter"},
+    %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
+    -> (!t, !t, tensor<2xf32>)
+    attributes {commsched.num_forward_outputs = 1, commsched.saved_values = []}
+    {
+  %two = arith.constant dense<2.0> : !t
   %start = commsched.all_gather %shard on @dp dim(0)
       {commsched.recompute = "must_recompute"}
-      : tensor<2xf32> -> !commsched.future<tensor<8xf32>>
+      : tensor<2xf32> -> !commsched.future<!t>
   %w = commsched.wait %start {commsched.recompute = "must_recompute"}
-      : !commsched.future<tensor<8xf32>>
-  %m = commsched.compute "mul"(%x, %w, %two)
-      : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
-  %y = commsched.compute "gelu"(%m) : (tensor<8xf32>) -> tensor<8xf32>
-  %dx = commsched.compute "gelu_backward"(%dy, %m)
-      : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      : !commsched.future<!t>
+  %m = commsched.compute "mul"(%x, %w, %two) : (!t, !t, !t) -> !t
+  %y = commsched.compute "gelu"(%m) : (!t) -> !t
+  %dx = commsched.compute "gelu_backward"(%dy, %m) : (!t, !t) -> !t
   %scatter = commsched.reduce_scatter %dx on @dp reduction(sum) dim(0)
-      : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
+      : !t -> !commsched.future<tensor<2xf32>>
   %dw = commsched.wait %scatter : !commsched.future<tensor<2xf32>>
-  return %y, %dx, %dw : tensor<8xf32>, tensor<8xf32>, tensor<2xf32>
+  return %y, %dx, %dw : !t, !t, tensor<2xf32>
 }

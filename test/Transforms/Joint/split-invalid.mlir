@@ -17,7 +17,7 @@ ROW
 
 // expected-error@+1 {{'func.func' op is to become '@f_forward' and '@f_backward', but something other than a call refers to it}}
 func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64} {
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1} {
   return %x : tensor<4xf32>
 }
 func.func @caller() {
@@ -28,14 +28,14 @@ func.func @caller() {
 
 // expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "h", but no value of the function has this name}}
 func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1,
                                  commsched.saved_values = ["arg0", "h"]} {
   return %x : tensor<4xf32>
 }
 
 // expected-error@+1 {{'func.func' op attribute 'commsched.saved_values' names "arg0" twice}}
 func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
-    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
+    -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1,
                                  commsched.saved_values = ["arg0", "arg0"]} {
   return %x : tensor<4xf32>
 }
@@ -53,11 +53,10 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
     return %sum : tensor<4xf32>
   }
 
-func.func @f(%x: tensor<4xf32> {commsched.role = "input"},
-             %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64,
-                commsched.saved_values = []} {
+func.func @f(%x: tensor<4xf32> {commsched.role = "input"}, %dy: tensor<4xf32>
+    {commsched.role = "tangent"}) -> (tensor<4xf32>, tensor<4xf32>)
+    attributes {commsched.num_forward_outputs = 1, commsched.saved_values = []}
+    {
   // expected-error@+1 {{'h' draws random numbers, so it cannot be computed again, but is not saved for the backward}}
   %h = commsched.compute "dropout"(%x) {commsched.name = "h", random}
       : (tensor<4xf32>) -> tensor<4xf32>

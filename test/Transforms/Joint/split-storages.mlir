@@ -4,6 +4,9 @@
 // Two saved views of one storage: it is saved once, and viewed again in the
 // backward. What shows the argument is saved as the argument.
 
+!t = tensor<4xf32>
+!u = tensor<2xf32>
+
 // CHECK-LABEL: func.func private @views_forward(
 // CHECK-SAME: -> (tensor<4xf32>, tensor<2x2xf32> {commsched.name = "x"}, tensor<4xf32> {commsched.name = "h"})
 // CHECK-LABEL: func.func private @views_backward(
@@ -18,27 +21,23 @@
 // CHECK-NEXT: return %[[DX]]
 func.func @views(
     %x: tensor<2x2xf32> {commsched.name = "x", commsched.role = "input"},
-    %dy: tensor<4xf32> {commsched.role = "tangent"})
-    -> (tensor<4xf32>, tensor<4xf32>)
-    attributes {commsched.num_forward_outputs = 1 : i64,
+    %dy: !t {commsched.role = "tangent"})
+    -> (!t, !t)
+    attributes {commsched.num_forward_outputs = 1,
                 commsched.saved_values = ["xv", "halves#1", "v1"]} {
-  %xv = commsched.compute "view"(%x) {alias = 0 : i64, commsched.name = "xv"}
-      : (tensor<2x2xf32>) -> tensor<4xf32>
-  %h = commsched.compute "mm"(%xv) {commsched.name = "h"}
-      : (tensor<4xf32>) -> tensor<4xf32>
-  %v0 = commsched.compute "view"(%h) {alias = 0 : i64, commsched.name = "v0"}
-      : (tensor<4xf32>) -> tensor<2x2xf32>
+  %xv = commsched.compute "view"(%x) {alias = 0, commsched.name = "xv"}
+      : (tensor<2x2xf32>) -> !t
+  %h = commsched.compute "mm"(%xv) {commsched.name = "h"} : (!t) -> !t
+  %v0 = commsched.compute "view"(%h) {alias = 0, commsched.name = "v0"}
+      : (!t) -> tensor<2x2xf32>
   %halves:2 = commsched.compute "unbind"(%v0)
-      {alias = 0 : i64, commsched.name = "halves"}
-      : (tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
-  %v1 = commsched.compute "t"(%v0) {alias = 0 : i64, commsched.name = "v1"}
+      {alias = 0, commsched.name = "halves"} : (tensor<2x2xf32>) -> (!u, !u)
+  %v1 = commsched.compute "t"(%v0) {alias = 0, commsched.name = "v1"}
       : (tensor<2x2xf32>) -> tensor<2x2xf32>
-  %y = commsched.compute "sin"(%v1, %halves#0)
-      : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<4xf32>
-  %dx = commsched.compute "back"(%dy, %xv, %halves#1, %v1)
-      : (tensor<4xf32>, tensor<4xf32>, tensor<2xf32>, tensor<2x2xf32>)
-        -> tensor<4xf32>
-  return %y, %dx : tensor<4xf32>, tensor<4xf32>
+  %y = commsched.compute "sin"(%v1, %halves#0) : (tensor<2x2xf32>, !u) -> !t
+  %dx = commsched.compute "back"(%dy, %xv, %halves#1, %v1) : (!t, !t, !u,
+      tensor<2x2xf32>) -> !t
+  return %y, %dx : !t, !t
 }
 
 // -----

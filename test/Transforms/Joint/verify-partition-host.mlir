@@ -29,17 +29,16 @@ func.func @f(%x0: !u {commsched.role = "input"}) -> !u {
 
 // A parameter that lives on the host is the caller's.
 
-func.func @a(%w: tensor<4xf32, #commsched.host> {commsched.role = "parameter"})
-    -> tensor<4xf32, #commsched.host> {
-  return %w : tensor<4xf32, #commsched.host>
-}
-func.func private @b(
-    tensor<4xf32, #commsched.host> {commsched.role = "parameter"})
+!t = tensor<4xf32, #commsched.host>
 
-func.func @f(%x0: tensor<4xf32, #commsched.host> {commsched.role = "parameter"}) {
-  %f = call @a(%x0) : (tensor<4xf32, #commsched.host>) -> tensor<4xf32, #commsched.host>
-  call @b(%f)
-      : (tensor<4xf32, #commsched.host>) -> ()
+func.func @a(%w: !t {commsched.role = "parameter"}) -> !t {
+  return %w : !t
+}
+func.func private @b( !t {commsched.role = "parameter"})
+
+func.func @f(%x0: !t {commsched.role = "parameter"}) {
+  %f = call @a(%x0) : (!t) -> !t
+  call @b(%f) : (!t) -> ()
   return
 }
 

@@ -40,22 +40,21 @@ func.func private @b(tensor<4xf32> {commsched.role = "tangent"})
 
 // -----
 
-func.func @f(%w: tensor<4xf32>) {
-  %s:2 = call @a(%w) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
-  call @b(%s#0, %s#1)
-      : (tensor<4xf32>, tensor<4xf32>) -> ()
+!t = tensor<4xf32>
+
+func.func @f(%w: !t) {
+  %s:2 = call @a(%w) : (!t) -> (!t, !t)
+  call @b(%s#0, %s#1) : (!t, !t) -> ()
   return
 }
 // expected-error@+2 {{'func.func' op saves result #0 for argument #0 of '@b', which has the role "saved_activation", but it hands its argument #0 through, which has the role "parameter"}}
 // expected-error@+1 {{'func.func' op saves result #1 for argument #1 of '@b', which has no role, but what it computes is a "saved_activation"}}
-func.func @a(%w: tensor<4xf32> {commsched.role = "parameter"})
-    -> (tensor<4xf32>, tensor<4xf32>) {
-  %y = commsched.compute "sin"(%w) : (tensor<4xf32>) -> tensor<4xf32>
-  return %w, %y : tensor<4xf32>, tensor<4xf32>
+func.func @a(%w: !t {commsched.role = "parameter"}) -> (!t, !t) {
+  %y = commsched.compute "sin"(%w) : (!t) -> !t
+  return %w, %y : !t, !t
 }
 // expected-note@+1 {{the backward is here}}
-func.func private @b(tensor<4xf32> {commsched.role = "saved_activation"},
-                     tensor<4xf32>)
+func.func private @b(!t {commsched.role = "saved_activation"}, !t)
 
 // -----
 

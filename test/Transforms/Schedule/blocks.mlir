@@ -13,6 +13,7 @@
 // operation may take what the budget leaves beside what is live around, and has
 // no part in the frontier.
 
+!t = tensor<4xi8>
 commsched.group @g size(2)
 
 // REMARK: [[@LINE+8]]:3: remark: [Passed] BlockScheduled | Category:commsched | Function=nested
@@ -22,19 +23,16 @@ commsched.group @g size(2)
 // CHECK-NEXT: compute "long"
 // CHECK-NEXT: commsched.wait
 // CSV: function,budget_bytes,peak_bytes,step_time_ns,lower_bound_ns,exposed_comm_ns,num_collectives
-func.func @nested(%c: i1, %x: tensor<4xi8>) {
+func.func @nested(%c: i1, %x: !t) {
   scf.if %c {
     %f = commsched.all_reduce %x on @g reduction(max)
-        {commsched.runtime_ns = 100 : i64}
-        : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-    %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
-    %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100 : i64}
-        : (tensor<4xi8>) -> tensor<4xi8>
-    %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1 : i64}
-        : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+        {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
+    %w = commsched.wait %f : !commsched.future<!t>
+    %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100} : (!t) -> !t
+    %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1}
+        : (!t, !t) -> !t
     commsched.compute "write"(%x, %s)
-        {commsched.runtime_ns = 1 : i64, mutates = array<i64: 0>}
-        : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
+        {commsched.runtime_ns = 1, mutates = array<i64: 0>} : (!t, !t) -> !t
   }
   return
 }
@@ -46,16 +44,14 @@ func.func @nested(%c: i1, %x: tensor<4xi8>) {
 // CHECK: commsched.all_reduce
 // CHECK-NEXT: compute "long"
 // CHECK-NEXT: commsched.wait
-func.func @several(%x: tensor<4xi8>) -> tensor<4xi8> {
+func.func @several(%x: !t) -> !t {
   cf.br ^body
 ^body:
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1 : i64}
-      : (tensor<4xi8>, tensor<4xi8>) -> tensor<4xi8>
-  return %s : tensor<4xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.runtime_ns = 100}
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100} : (!t) -> !t
+  %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1}
+      : (!t, !t) -> !t
+  return %s : !t
 }

@@ -46,25 +46,23 @@
 // CSV-NOT: {{.}}
 // AGAIN: step,1201,1201,250,250,0,2
 
+!t = tensor<100xi8>
 commsched.group @g size(2)
 
 func.func private @declared(tensor<1xi8>)
 
-func.func @step(%x: tensor<100xi8>)
-    -> (tensor<100xi8>, tensor<100xi8>, tensor<1xi8>) {
-  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 200 : i64}
-      : (tensor<100xi8>) -> tensor<900xi8>
-  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50 : i64}
+func.func @step(%x: !t) -> (!t, !t, tensor<1xi8>) {
+  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 200}
+      : (!t) -> tensor<900xi8>
+  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50}
       : (tensor<900xi8>) -> tensor<1xi8>
   %f0 = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<100xi8>>
+      {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
+  %w0 = commsched.wait %f0 : !commsched.future<!t>
   %f1 = commsched.all_reduce %x on @g reduction(min)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<100xi8>>
-  return %w0, %w1, %s : tensor<100xi8>, tensor<100xi8>, tensor<1xi8>
+      {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
+  %w1 = commsched.wait %f1 : !commsched.future<!t>
+  return %w0, %w1, %s : !t, !t, tensor<1xi8>
 }
 
 func.func @no_collective(%x: tensor<1xi8>) -> tensor<1xi8> {
@@ -72,8 +70,7 @@ func.func @no_collective(%x: tensor<1xi8>) -> tensor<1xi8> {
 }
 
 func.func @"with,comma and \22quotes\22"(%x: tensor<1xi8>) -> tensor<1xi8> {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 10 : i64}
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.runtime_ns = 10}
       : tensor<1xi8> -> !commsched.future<tensor<1xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<1xi8>>
   return %w : tensor<1xi8>

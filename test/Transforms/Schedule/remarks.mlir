@@ -7,6 +7,7 @@
 // or without.
 // RUN: commsched-opt %t --commsched-schedule=buckets=off -o - | diff %t -
 
+!t = tensor<4xi8>
 commsched.group @g size(2)
 
 // Computation that does not need the result hides the collective, and the peak
@@ -16,17 +17,15 @@ commsched.group @g size(2)
 // REMARK-SAME: the step takes 100 ns instead of 200, and 12 bytes instead of 12, for a budget of 12 ({{[a-z-]+}})
 // REMARK-SAME: StepNsAfter=100, StepNsBefore=200
 // CHECK-LABEL: func.func @hidden(
-func.func @hidden(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+func.func @hidden(%x: !t) -> (!t, !t) {
 // CHECK: commsched.all_reduce
 // CHECK-NEXT: compute "long"
 // CHECK-NEXT: commsched.wait
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  %c = commsched.compute "long"(%x) {commsched.runtime_ns = 100 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  return %w, %c : tensor<4xi8>, tensor<4xi8>
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.runtime_ns = 100}
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  %c = commsched.compute "long"(%x) {commsched.runtime_ns = 100} : (!t) -> !t
+  return %w, %c : !t, !t
 }
 
 // REMARK: [[@LINE+6]]:1: remark: [Missed] BlockKept | Category:commsched | Function=nothing_to_hide
@@ -35,21 +34,19 @@ func.func @hidden(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
 // CHECK-LABEL: func.func @nothing_to_hide(
 // CHECK-NOT: baseline
 // CHECK-NEXT: commsched.all_reduce
-func.func @nothing_to_hide(%x: tensor<4xi8>) -> tensor<4xi8> {
-  %f = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 100 : i64}
-      : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
-  %c = commsched.compute "next"(%w) {commsched.runtime_ns = 50 : i64}
-      : (tensor<4xi8>) -> tensor<4xi8>
-  return %c : tensor<4xi8>
+func.func @nothing_to_hide(%x: !t) -> !t {
+  %f = commsched.all_reduce %x on @g reduction(max) {commsched.runtime_ns = 100}
+      : !t -> !commsched.future<!t>
+  %w = commsched.wait %f : !commsched.future<!t>
+  %c = commsched.compute "next"(%w) {commsched.runtime_ns = 50} : (!t) -> !t
+  return %c : !t
 }
 
 // Without collectives there is nothing to say.
 // REMARK-NOT: Function=no_collective
-func.func @no_collective(%x: tensor<4xi8>) -> tensor<4xi8> {
-  %c = commsched.compute "alone"(%x) : (tensor<4xi8>) -> tensor<4xi8>
-  return %c : tensor<4xi8>
+func.func @no_collective(%x: !t) -> !t {
+  %c = commsched.compute "alone"(%x) : (!t) -> !t
+  return %c : !t
 }
 
 // REMARK-NOT: remark:

@@ -26,12 +26,10 @@ func.func @row(%x: tensor<4xi8>) {
     : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
 %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
 
-  %a = commsched.compute "a"(%x)
-      {commsched.runtime_ns = 9223372036854775807 : i64}
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 9223372036854775807}
       : (tensor<4xi8>) -> tensor<4xi8>
   // expected-error @below {{takes 1 ns, which together with the operations before it does not fit 64 bits}}
-  %f = commsched.all_reduce %a on @g reduction(max)
-      {commsched.runtime_ns = 1 : i64}
+  %f = commsched.all_reduce %a on @g reduction(max) {commsched.runtime_ns = 1}
       : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
 

@@ -39,13 +39,12 @@
 
 commsched.group @dp size(8)
 
-func.func @average(
-    %m: tensor<64xf32> {commsched.carried = 0 : i64},
+func.func @average(%m: tensor<64xf32> {commsched.carried = 0},
     %x: tensor<64xf32> {commsched.role = "input"}) -> tensor<64xf32> {
   %two = arith.constant dense<2.0> : tensor<64xf32>
-  %b = commsched.compute "f"(%x, %two) {commsched.runtime_ns = 30 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %r = commsched.all_reduce %b on @dp reduction(sum) {commsched.runtime_ns = 40 : i64} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %b = commsched.compute "f"(%x, %two) {commsched.runtime_ns = 30} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %r = commsched.all_reduce %b on @dp reduction(sum) {commsched.runtime_ns = 40} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
   %d = commsched.wait %r : !commsched.future<tensor<64xf32>>
-  %n = commsched.compute "g"(%m, %d) {commsched.runtime_ns = 30 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %n = commsched.compute "g"(%m, %d) {commsched.runtime_ns = 30} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %n : tensor<64xf32>
 }

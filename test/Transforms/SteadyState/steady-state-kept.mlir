@@ -19,8 +19,7 @@ func.func @circle(
 // -----
 
 // CHECK: [Missed] StepKept | {{.*}}Function=blocks | Remark="the step keeps its repetitions apart: its body is not one block"
-func.func @blocks(
-    %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
+func.func @blocks(%m: tensor<4xf32> {commsched.carried = 0}) -> tensor<4xf32> {
   cf.br ^end
 ^end:
   return %m : tensor<4xf32>
@@ -32,10 +31,8 @@ func.func @blocks(
 // the next.
 
 // CHECK: [Missed] StepKept | {{.*}}Function=swap | Remark="the step keeps its repetitions apart: yields an argument of its body as another one, which is then two iterations old"
-func.func @swap(
-    %m: tensor<4xf32> {commsched.carried = 1 : i64},
-    %n: tensor<4xf32> {commsched.carried = 0 : i64})
-    -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @swap(%m: tensor<4xf32> {commsched.carried = 1}, %n: tensor<4xf32>
+    {commsched.carried = 0}) -> (tensor<4xf32>, tensor<4xf32>) {
   return %m, %n : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -44,9 +41,8 @@ func.func @swap(
 // A step keeps the steady state that it has.
 
 // CHECK: [Missed] StepKept | {{.*}}Function=once | Remark="the step keeps its repetitions apart: it has a steady state already"
-func.func @once(
-    %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
+func.func @once(%m: tensor<4xf32> {commsched.carried = 0}) -> tensor<4xf32> {
   return %m : tensor<4xf32>
 }
-func.func private @once_prologue(tensor<4xf32> {commsched.step_argument = 0 : i64}) -> tensor<4xf32>
-    attributes {commsched.steady_state = {depth = 2 : i64, role = "prologue", step = @once}}
+func.func private @once_prologue(tensor<4xf32> {commsched.step_argument = 0}) -> tensor<4xf32>
+    attributes {commsched.steady_state = {depth = 2, role = "prologue", step = @once}}

@@ -77,13 +77,12 @@ commsched.group @dp size(8)
 // CHECK-NEXT:    commsched.wait
 // CHECK-NEXT:    commsched.compute "g"
 // CHECK-NOT:   func.func
-func.func @late(
-    %m: tensor<64xf32> {commsched.carried = 0 : i64},
-    %x: tensor<64xf32> {commsched.role = "input"}) -> tensor<64xf32> {
+func.func @late(%m: tensor<64xf32> {commsched.carried = 0}, %x: tensor<64xf32>
+    {commsched.role = "input"}) -> tensor<64xf32> {
   %two = arith.constant dense<2.0> : tensor<64xf32>
-  %b = commsched.compute "f"(%m, %two) {commsched.runtime_ns = 100 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
-  %r = commsched.all_reduce %m on @dp reduction(sum) {commsched.runtime_ns = 40 : i64} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
+  %b = commsched.compute "f"(%m, %two) {commsched.runtime_ns = 100} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %r = commsched.all_reduce %m on @dp reduction(sum) {commsched.runtime_ns = 40} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
   %d = commsched.wait %r : !commsched.future<tensor<64xf32>>
-  %n = commsched.compute "g"(%b, %d) {commsched.runtime_ns = 0 : i64} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %n = commsched.compute "g"(%b, %d) {commsched.runtime_ns = 0} : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   return %n : tensor<64xf32>
 }

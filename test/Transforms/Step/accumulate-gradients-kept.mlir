@@ -36,9 +36,8 @@ func.func private @part(%x: tensor<4xf32>) -> tensor<4xf32> {
 // What is passed through is no part's.
 
 // CHECK: GradientsNotAccumulated | {{.*}}Remark="the step keeps its one batch: no part of it returns what the next repetition takes"
-func.func @step(%w: tensor<4xf32> {commsched.carried = 0 : i64},
-                %x: tensor<4xf32> {commsched.role = "input"})
-    -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @step(%w: tensor<4xf32> {commsched.carried = 0}, %x: tensor<4xf32>
+    {commsched.role = "input"}) -> (tensor<4xf32>, tensor<4xf32>) {
   %v, %y = call @forward(%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
   return %v, %y : tensor<4xf32>, tensor<4xf32>
 }
@@ -52,9 +51,8 @@ func.func private @forward(%w: tensor<4xf32>, %x: tensor<4xf32>) -> (tensor<4xf3
 // Statistics that a forward updates are not those of the next micro-batch.
 
 // CHECK: GradientsNotAccumulated | {{.*}}Remark="the step keeps its one batch: no part of it takes an input without returning what the next repetition takes"
-func.func @step(%m: tensor<4xf32> {commsched.carried = 0 : i64},
-                %w: tensor<4xf32> {commsched.carried = 1 : i64},
-                %x: tensor<4xf32> {commsched.role = "input"})
+func.func @step(%m: tensor<4xf32> {commsched.carried = 0}, %w: tensor<4xf32>
+    {commsched.carried = 1}, %x: tensor<4xf32> {commsched.role = "input"})
     -> (tensor<4xf32>, tensor<4xf32>) {
   %n = call @statistics(%m, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %v = call @statistics(%w, %n) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>

@@ -68,8 +68,7 @@ commsched.group @g size(2)
 // GIVEN-SAME: -> (tensor<8xf32> {commsched.name = "dx"}, tensor<4xf32>)
 // GIVEN: commsched.all_gather
 
-func.func @step(
-    %w: !half {commsched.role = "parameter", commsched.carried = 1 : i64},
+func.func @step(%w: !half {commsched.role = "parameter", commsched.carried = 1},
     %x: !t {commsched.role = "input"}, %t: !t) -> (!t, !half) {
   %s = call @forward(%x) : (!t) -> !t
   %d, %b, %g = call @backward(%w, %s, %t) : (!half, !t, !t) -> (!t, !t, !half)
@@ -94,7 +93,7 @@ func.func private @backward(%w: !half {
       commsched.role = "saved_activation"},
     %t: !t {commsched.freeable, commsched.role = "tangent"})
     -> (!t {commsched.name = "dx"}, !t, !half) {
-  %v = commsched.compute "view"(%t) {alias = 0 : i64} : (!t) -> !t
+  %v = commsched.compute "view"(%t) {alias = 0} : (!t) -> !t
   %f = commsched.all_gather %w on @g dim(0) : !half -> !commsched.future<!t>
   %g = commsched.wait %f : !commsched.future<!t>
   %h = commsched.compute "activation_backward"(%v) : (!t) -> !t
