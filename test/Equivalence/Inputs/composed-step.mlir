@@ -2,14 +2,14 @@
 // function with gathers and reductions, an optimizer, a loop with a collective,
 // two groups, a value that the step carries, and a choice of implementations.
 
+!t = tensor<16x4xf32>
+!u = tensor<4x4xf32>
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<
     "commsched.preset" = "h100",
     "commsched.implementations" = {
       nccl = {tax = 0.3, latency_us = 20.0, bandwidth_gb_s = 300.0},
       "copy-engine" = {latency_us = 60.0, bandwidth_gb_s = 300.0}}>>} {
-!t = tensor<16x4xf32>
-!u = tensor<4x4xf32>
 commsched.group @dp size(4)
 commsched.group @tp size(4)
 func.func @step(%w: !u {commsched.carried = 0, commsched.role = "parameter"},
