@@ -89,7 +89,12 @@ def interface_section(text, optional):
 
 
 def merge_tables(text):
-    """One table of the attributes, operands and results of each operation."""
+    """One table of the attributes, operands and results of each operation.
+
+    Its syntax needs no title, and its traits no paragraph of their own.
+    """
+    text = re.sub(r"^Syntax:\n\n(?=```\noperation ::=)", "", text, flags=re.M)
+    text = re.sub(r"^(Traits: .*)\n\n(?=Interfaces: )", r"\1. ", text, flags=re.M)
     lines, rows, kind = [], [], None
     for line in [*text.splitlines(), "#"]:
         if heading := re.fullmatch(r"#### (Attribute|Operand|Result)s:", line):
@@ -188,14 +193,12 @@ def record_table(records, record):
 def pass_section(records, name):
     """The reference of one pass."""
     record = records[name]
-    anchor = re.search(r"(\w+)Op$|(\w+)>$", record["baseClass"])
-    parts = [f"### `-{record['argument']}`", f"_{sentence(record['summary'])}_"]
-    if anchor:
-        operation = {"FuncOp": "func.func", "ModuleOp": "builtin.module"}.get(
-            record["baseClass"].split("::")[-1].strip(">"))
-        if operation:
-            parts.append(f"Runs on `{operation}`.")
-    parts.append(dedent(record["description"]))
+    summary = f"_{sentence(record['summary'])}_"
+    operation = {"FuncOp": "func.func", "ModuleOp": "builtin.module"}.get(
+        record["baseClass"].split("::")[-1].strip(">"))
+    if operation:
+        summary += f" (runs on `{operation}`)"
+    parts = [f"### `-{record['argument']}`", summary, dedent(record["description"])]
     parts += record_table(records, record)
     statistics = [records[reference["def"]] for reference in record["statistics"]]
     if statistics:
