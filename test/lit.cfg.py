@@ -49,6 +49,9 @@ config.substitutions += [
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),
     ("%python", config.python_executable),
+    # Every remark of the passes, on the error stream.
+    ("%remarks", "--remark-policy=all --remark-format=emitRemark "
+     "--remarks-filter=commsched"),
     ("%rows", f"{config.python_executable} "
      f"{os.path.join(config.commsched_src_root, 'test', 'expand_rows.py')}"),
     ("%{seed}", str(seed)),

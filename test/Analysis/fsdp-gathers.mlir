@@ -1,7 +1,6 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp --allow-unregistered-dialect \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched 2>%t.remarks | FileCheck %s
+// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp \
+// RUN:   --allow-unregistered-dialect %remarks 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>

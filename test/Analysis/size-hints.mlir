@@ -1,7 +1,6 @@
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s
-// RUN: commsched-opt %s --commsched-schedule -o /dev/null \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-opt %s --commsched-schedule -o /dev/null %remarks 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
 
 // Values of dynamic size have the costs and the storage that their hints give.
 // Each function counts what it would with static sizes in their place.

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --verify-roundtrip | FileCheck %s -enable-var-scope
+// RUN: commsched-opt %s --verify-roundtrip | FileCheck %s
 // RUN: commsched-opt %S/../Tools/Inputs/steady-trio.mlir --verify-roundtrip -o /dev/null
 
 !t = tensor<4xf32>

@@ -1,6 +1,5 @@
-// RUN: commsched-opt %s --test-commsched-annotate-fsdp --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o /dev/null \
-// RUN:   2>&1 | FileCheck %s
+// RUN: commsched-opt %s --test-commsched-annotate-fsdp %remarks -o /dev/null 2>&1 \
+// RUN:   | FileCheck %s
 
 // A collective is told why it is not one of FSDP if its group gathers
 // parameters anywhere in the function; of other groups nothing is expected.

@@ -1,6 +1,5 @@
-// RUN: commsched-opt %s --test-commsched-infer-size-hints -o %t \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-opt %s --test-commsched-infer-size-hints -o %t %remarks 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --test-commsched-infer-size-hints | diff %t -
 

@@ -14,8 +14,7 @@
 // QUIET-NOT: reorder_info
 
 // The remarks say the same, wherever the collectives are.
-// RUN: commsched-opt %s %{raise} %{sink} --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN: commsched-opt %s %{raise} %{sink} %remarks -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
 // What became of each collective is told on its start by one pass, on its wait

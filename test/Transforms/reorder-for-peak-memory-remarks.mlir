@@ -1,11 +1,8 @@
-// RUN: commsched-opt %s --commsched-reorder-for-peak-memory \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o %t 2>&1 | FileCheck %s
+// RUN: commsched-opt %s --commsched-reorder-for-peak-memory %remarks -o %t 2>&1 \
+// RUN:   | FileCheck %s
 // RUN: %orders < %t | FileCheck %s --check-prefix=IR
-// RUN: commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=DFS
+// RUN: commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs %remarks -o \
+// RUN:   /dev/null 2>&1 | FileCheck %s --check-prefix=DFS
 
 // A remark for every block: which method won, or why none did.
 

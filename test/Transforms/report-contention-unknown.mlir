@@ -1,12 +1,8 @@
-// RUN: commsched-test-opt %s -o /dev/null --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
+// RUN: commsched-test-opt %s -o /dev/null %remarks \
 // RUN:   --commsched-set-costs="exclusive-groups link-sharing" \
-// RUN:   --commsched-report="format=json" 2>&1 \
-// RUN:   | FileCheck %s
-// RUN: commsched-test-opt %s -o /dev/null --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
-// RUN:   --commsched-set-costs="link-sharing" \
-// RUN:   --commsched-report="format=json" 2>&1 \
+// RUN:   --commsched-report="format=json" 2>&1 | FileCheck %s
+// RUN: commsched-test-opt %s -o /dev/null %remarks \
+// RUN:   --commsched-set-costs="link-sharing" --commsched-report="format=json" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=PLACED
 
 // Of a group of another dialect the number of ranks is known, but not which

@@ -1,7 +1,5 @@
-// RUN: commsched-opt %s --allow-unregistered-dialect \
-// RUN:   --commsched-report=format=json -o /dev/null --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-report=format=json \
+// RUN:   -o /dev/null %remarks 2>&1 | FileCheck %s
 // RUN: commsched-opt %s --allow-unregistered-dialect \
 // RUN:   --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=JSON

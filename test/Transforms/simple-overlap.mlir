@@ -1,6 +1,6 @@
-// RUN: commsched-test-opt %s --allow-unregistered-dialect --commsched-simple-overlap \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-test-opt %s --allow-unregistered-dialect \
+// RUN:   --commsched-simple-overlap %remarks -o %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=REMARK
 // RUN: %orders < %t | FileCheck %s
 // RUN: commsched-test-opt %t --allow-unregistered-dialect --commsched-simple-overlap \
 // RUN:   | diff %t -

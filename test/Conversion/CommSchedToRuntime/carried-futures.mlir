@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --test-convert-commsched-to-requests | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %s --test-convert-commsched-to-requests | FileCheck %s
 // RUN: commsched-opt %s --convert-commsched-to-runtime | FileCheck %s --enable-var-scope --check-prefix=CALLS
 
 // A future that crosses a boundary becomes one number: the request with its

@@ -8,8 +8,7 @@
 // REDEFINE: %{mode} = copy
 // RUN: %{merge} | FileCheck %s
 // REDEFINE: %{mode} = coalesced
-// RUN: %{merge} --remark-policy=all --remark-format=emitRemark --remarks-filter=commsched \
-// RUN:   2>&1 | FileCheck %s --check-prefixes=REMARK,CHECK
+// RUN: %{merge} %remarks 2>&1 | FileCheck %s --check-prefixes=REMARK,CHECK
 
 !x = tensor<4xf32>
 

@@ -2,9 +2,7 @@
 // DEFINE:   --commsched-bucket-reduce-scatter=fsdp-only \
 // DEFINE:   --commsched-bucket-all-reduce=fsdp-only
 // RUN: %{merge} | FileCheck %s
-// RUN: %{merge} --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: %{merge} %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Only what belongs to sharded parameters is merged, and nothing else along with
 // it.

@@ -1,6 +1,5 @@
 // RUN: commsched-opt %s --commsched-bucket-reduce-scatter="mode=coalesced plan=b;a" \
-// RUN:   --commsched-bucket-all-reduce="mode=coalesced plan=b;a" \
-// RUN:   | FileCheck %s -enable-var-scope
+// RUN:   --commsched-bucket-all-reduce="mode=coalesced plan=b;a" | FileCheck %s
 
 // Gradients are reduced over the shards, then over the replicas of the model.
 // Nobody needs them before the end, so neither does the second reduction: it

@@ -1,12 +1,10 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-test-opt %t.mlir -split-input-file -o %t.before
 // RUN: commsched-test-opt %t.mlir -split-input-file -verify-diagnostics \
-// RUN:   --test-deduplicate-gathers --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o %t.after
+// RUN:   --test-deduplicate-gathers %remarks -o %t.after
 // RUN: diff %t.before %t.after
 // RUN: commsched-test-opt %t.mlir -split-input-file -o /dev/null \
-// RUN:   --test-deduplicate-gathers=limit-bytes=144 --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
+// RUN:   --test-deduplicate-gathers=limit-bytes=144 %remarks 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LIMIT
 
 // Gathers that are not dropped, and why. Nothing changes.

@@ -2,9 +2,8 @@
 // RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-test-opt %t --test-deduplicate-gathers | diff - %t
-// RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
-// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-test-opt %t.mlir --test-deduplicate-gathers %remarks -o /dev/null \
+// RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Gathers of what has been gathered before are dropped. Memory is not short here:
 // it is "large" that makes the peak.

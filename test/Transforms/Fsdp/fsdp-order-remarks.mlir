@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --commsched-enforce-fsdp-order --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o %t 2>&1 \
+// RUN: commsched-opt %s --commsched-enforce-fsdp-order %remarks -o %t 2>&1 \
 // RUN:   | FileCheck %s
 // RUN: %orders < %t | FileCheck %s --check-prefix=ORDER
 

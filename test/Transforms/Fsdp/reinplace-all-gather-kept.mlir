@@ -1,8 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir -split-input-file --allow-unregistered-dialect -o %t.before
 // RUN: commsched-opt %t.mlir -split-input-file --allow-unregistered-dialect \
-// RUN:   -verify-diagnostics --commsched-reinplace-all-gather -o %t.after \
-// RUN:   --remark-policy=all --remark-format=emitRemark --remarks-filter=commsched
+// RUN:   -verify-diagnostics --commsched-reinplace-all-gather -o %t.after %remarks
 // RUN: diff %t.before %t.after
 
 // Gathers that stay out of place, since they do not fit the buffer, or since

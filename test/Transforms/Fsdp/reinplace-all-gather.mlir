@@ -1,6 +1,5 @@
-// RUN: commsched-opt %s --commsched-reinplace-all-gather \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o %t 2> %t.remarks
+// RUN: commsched-opt %s --commsched-reinplace-all-gather %remarks -o %t \
+// RUN:   2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t --commsched-reinplace-all-gather -o %t.again

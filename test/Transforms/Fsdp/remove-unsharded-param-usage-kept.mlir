@@ -1,8 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir -split-input-file -o %t.before
 // RUN: commsched-opt %t.mlir -split-input-file -verify-diagnostics -o %t.after \
-// RUN:   --commsched-remove-unsharded-param-usage --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched
+// RUN:   --commsched-remove-unsharded-param-usage %remarks
 // RUN: diff %t.before %t.after
 
 // Parameters that keep their storage, and why; nothing changes.

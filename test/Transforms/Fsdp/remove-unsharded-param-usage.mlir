@@ -1,6 +1,5 @@
-// RUN: commsched-opt %s --commsched-remove-unsharded-param-usage \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o %t 2> %t.remarks
+// RUN: commsched-opt %s --commsched-remove-unsharded-param-usage %remarks -o %t \
+// RUN:   2> %t.remarks
 // RUN: FileCheck %s --implicit-check-not=resize_storage \
 // RUN:   --implicit-check-not=fsdp_copy --implicit-check-not=to_tensor < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks

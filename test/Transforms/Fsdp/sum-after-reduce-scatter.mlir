@@ -1,8 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-test-opt %t.mlir -split-input-file -o %t.before
 // RUN: commsched-test-opt %t.mlir -split-input-file -verify-diagnostics \
-// RUN:   --test-sum-before-reduce-scatter --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o %t.after
+// RUN:   --test-sum-before-reduce-scatter %remarks -o %t.after
 // RUN: diff %t.before %t.after
 
 // What is not summed up before it is reduced, and why. Nothing changes.

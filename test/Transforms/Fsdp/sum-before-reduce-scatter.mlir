@@ -1,10 +1,8 @@
 // RUN: commsched-test-opt %s --test-sum-before-reduce-scatter > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-test-opt %t --test-sum-before-reduce-scatter | diff - %t
-// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter %remarks -o /dev/null \
+// RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: commsched-test-opt %s --test-sum-before-reduce-scatter \
 // RUN:   --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
 

@@ -1,7 +1,6 @@
-// RUN: commsched-opt %s --remark-policy=all --remark-format=emitRemark \
-// RUN:   --commsched-interleave="first=@forward second=@backward \
-// RUN:   name=both memory-budget=100%" \
-// RUN:   --remarks-filter=commsched 2> %t.remarks | FileCheck %s
+// RUN: commsched-opt %s \
+// RUN:   --commsched-interleave="first=@forward second=@backward name=both memory-budget=100%" \
+// RUN:   %remarks 2> %t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %s -o - --commsched-interleave="first=forward \
 // RUN:   second=backward name=both share=none" \

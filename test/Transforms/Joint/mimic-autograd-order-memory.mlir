@@ -1,6 +1,5 @@
-// RUN: commsched-opt %s --commsched-mimic-autograd-order -o /dev/null \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s
+// RUN: commsched-opt %s --commsched-mimic-autograd-order -o /dev/null %remarks 2>&1 \
+// RUN:   | FileCheck %s
 
 // Three checkpoints of 10 bytes, from each of which 100 are computed again; the
 // tangent and the gradients have 1. In front of the backward all three are live

@@ -3,8 +3,7 @@
 // softmax: the budget is kept by what stands before the least, which saves %y.
 
 // RUN: commsched-opt %s --commsched-partition-joint=activation-memory-budget=0.5 \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s
+// RUN:   %remarks -o /dev/null 2>&1 | FileCheck %s
 
 // CHECK-NOT: PartitionOverBudget
 // CHECK: remark: [Passed] Partitioned

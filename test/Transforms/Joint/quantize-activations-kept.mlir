@@ -1,6 +1,5 @@
-// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0.0625 \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o %t 2> %t.remarks
+// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0.0625 %remarks \
+// RUN:   -o %t 2> %t.remarks
 // RUN: FileCheck %s --implicit-check-not=remark: < %t.remarks
 // RUN: commsched-opt %t --test-commsched-verify-partition | FileCheck %s \
 // RUN:   --check-prefix=IR

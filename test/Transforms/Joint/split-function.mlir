@@ -1,5 +1,5 @@
 // RUN: commsched-test-opt %s --split-input-file --test-split-function \
-// RUN:   | FileCheck -enable-var-scope %s
+// RUN:   | FileCheck %s
 // RUN: commsched-test-opt %s --split-input-file --test-split-function \
 // RUN:   --test-commsched-verify-partition -o /dev/null
 // RUN: commsched-test-opt %s --split-input-file > %t.before

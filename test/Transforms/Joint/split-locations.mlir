@@ -1,5 +1,5 @@
 // RUN: commsched-test-opt %s --test-split-function --mlir-print-debuginfo \
-// RUN:   --mlir-print-local-scope | FileCheck -enable-var-scope %s
+// RUN:   --mlir-print-local-scope | FileCheck %s
 
 // Both halves keep the locations of the joint function, its arguments,
 // operations and return.

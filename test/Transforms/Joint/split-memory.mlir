@@ -1,5 +1,5 @@
 // RUN: commsched-test-opt %s --split-input-file --test-split-function \
-// RUN:   --test-commsched-verify-partition | FileCheck -enable-var-scope %s
+// RUN:   --test-commsched-verify-partition | FileCheck %s
 
 // The unsharded parameter is filled and freed in each half, which takes the
 // memref as its own argument. Of a collective that only the backward uses, only

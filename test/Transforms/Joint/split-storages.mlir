@@ -1,5 +1,5 @@
 // RUN: commsched-test-opt %s --split-input-file --test-split-function \
-// RUN:   --test-commsched-verify-partition | FileCheck -enable-var-scope %s
+// RUN:   --test-commsched-verify-partition | FileCheck %s
 
 // Two saved views of one storage: it is saved once, and viewed again in the
 // backward. What shows the argument is saved as the argument.

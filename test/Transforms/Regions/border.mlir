@@ -1,6 +1,6 @@
 // RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
 // RUN:   > %t.once
-// RUN: FileCheck %s -enable-var-scope < %t.once
+// RUN: FileCheck %s < %t.once
 // RUN: commsched-opt %t.once -split-input-file --commsched-compile-regions \
 // RUN:   | diff %t.once -
 

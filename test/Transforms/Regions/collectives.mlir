@@ -1,6 +1,6 @@
 // RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
 // RUN:   --allow-unregistered-dialect --remarks-filter=commsched 2> %t.remarks \
-// RUN:   | FileCheck %s -enable-var-scope
+// RUN:   | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // A start and its wait go together, and the pipeline schedules them.

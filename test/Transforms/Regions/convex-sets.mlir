@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s --commsched-compile-regions > %t.once
-// RUN: FileCheck %s -enable-var-scope < %t.once
+// RUN: FileCheck %s < %t.once
 // RUN: commsched-opt %t.once --commsched-compile-regions \
 // RUN:   --remarks-filter=commsched 2> %t.remarks | diff %t.once -
 // RUN: FileCheck %s --check-prefix=TWICE < %t.remarks

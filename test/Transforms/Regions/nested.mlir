@@ -1,5 +1,5 @@
 // RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
-// RUN:   | FileCheck %s -enable-var-scope
+// RUN:   | FileCheck %s
 
 // Marks in the body of an unmarked loop are sets of that block. What the body
 // has from outside is an argument, but for constants.

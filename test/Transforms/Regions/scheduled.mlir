@@ -1,9 +1,9 @@
 // What calls say of functions lets later passes schedule around them.
 // RUN: commsched-opt %s --commsched-compile-regions \
-// RUN:   | FileCheck %s -enable-var-scope --check-prefixes=CHECK,OUTLINED
+// RUN:   | FileCheck %s --check-prefixes=CHECK,OUTLINED
 // RUN: commsched-opt %s \
 // RUN:   --pass-pipeline='builtin.module(commsched-compile-regions,func.func(commsched-sink-waits))' \
-// RUN:   | FileCheck %s -enable-var-scope --check-prefixes=CHECK,SUNK
+// RUN:   | FileCheck %s --check-prefixes=CHECK,SUNK
 // RUN: commsched-opt %s --commsched-compile-regions \
 // RUN:   --commsched-report='format=json output=-' -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=REPORT

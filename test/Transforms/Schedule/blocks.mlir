@@ -1,8 +1,5 @@
-// RUN: commsched-opt %s \
-// RUN:   --commsched-frontier="memory-budget=1000000 file=%t.csv" \
-// RUN:   --commsched-schedule=memory-budget=1000000 \
-// RUN:   --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched -o %t 2> %t.remarks
+// RUN: commsched-opt %s --commsched-frontier="memory-budget=1000000 file=%t.csv" \
+// RUN:   --commsched-schedule=memory-budget=1000000 %remarks -o %t 2> %t.remarks
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: FileCheck %s --check-prefix=FRONTIER < %t.remarks
 // RUN: FileCheck %s < %t

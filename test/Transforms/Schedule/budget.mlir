@@ -21,8 +21,7 @@
 // percentage is held to the same budget, and one with a smaller percentage to
 // less.
 // RUN: commsched-opt %t --commsched-schedule="memory-budget=10%%" | diff %t -
-// RUN: commsched-opt %t --commsched-schedule=memory-budget=0%% --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
+// RUN: commsched-opt %t --commsched-schedule=memory-budget=0%% %remarks 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SECOND
 
 // KEPT: BlockKept

@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --commsched-schedule --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o %t 2>&1 \
+// RUN: commsched-opt %s --commsched-schedule %remarks -o %t 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t
 

@@ -1,7 +1,6 @@
-// RUN: commsched-opt %s --commsched-schedule=memory-budget=0%% -o %t --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
+// RUN: commsched-opt %s --commsched-schedule=memory-budget=0%% -o %t %remarks 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK \
-// RUN:       --implicit-check-not=CollectiveNotSplit
+// RUN:   --implicit-check-not=CollectiveNotSplit
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %s --commsched-pipeline | FileCheck %s
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \

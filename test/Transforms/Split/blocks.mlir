@@ -1,7 +1,6 @@
 // Blocks of loops and several blocks of a function are split as well; what they
 // use from outside stays in use by them only.
-// RUN: commsched-opt %s --commsched-schedule -o %t.mlir --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched 2> %t.remarks
+// RUN: commsched-opt %s --commsched-schedule -o %t.mlir %remarks 2> %t.remarks
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t.mlir --commsched-schedule -o - | diff %t.mlir -

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-split=chunks=2 | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %s --commsched-split=chunks=2 | FileCheck %s
 
 // A chunk of the product has rows of all ranks, so that a chunk of its
 // destination is in several pieces. All elements of the destination are equal,

@@ -2,8 +2,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir -split-input-file -o %t.before
 // RUN: commsched-opt %t.mlir -split-input-file -verify-diagnostics \
-// RUN:   --commsched-split=chunks=3 --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched -o %t.after
+// RUN:   --commsched-split=chunks=3 %remarks -o %t.after
 // RUN: diff %t.before %t.after
 
 commsched.group @tp size(4)

@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --split-input-file --commsched-pipeline-loops=memory-budget=100%% \
-// RUN:   | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %s --split-input-file \
+// RUN:   --commsched-pipeline-loops=memory-budget=100%% | FileCheck %s
 // RUN: commsched-opt %s --split-input-file -o /dev/null \
 // RUN:   --commsched-pipeline-loops=memory-budget=100%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK

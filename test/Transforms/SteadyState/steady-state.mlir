@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --split-input-file --test-commsched-steady-state=memory-budget=200%% \
-// RUN:   | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %s --split-input-file \
+// RUN:   --test-commsched-steady-state=memory-budget=200%% | FileCheck %s
 // RUN: commsched-opt %s --split-input-file -o /dev/null \
 // RUN:   --test-commsched-steady-state=memory-budget=200%% --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK

@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --remark-policy=all --remark-format=emitRemark \
-// RUN:   --test-commsched-merge-step --remarks-filter=commsched 2> %t.remarks \
+// RUN: commsched-opt %s --test-commsched-merge-step %remarks 2> %t.remarks \
 // RUN:   | FileCheck %s --implicit-check-not=func.func
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 

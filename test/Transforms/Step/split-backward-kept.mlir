@@ -1,11 +1,9 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir -split-input-file --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
+// RUN: commsched-opt %t.mlir -split-input-file %remarks \
 // RUN:   --test-commsched-split-backward -o %t 2> %t.remarks
 // RUN: FileCheck %s --check-prefix=LINKS < %t.remarks
 // RUN: FileCheck %s < %t
-// RUN: commsched-opt %t.mlir -split-input-file --remark-policy=all \
-// RUN:   --remark-format=emitRemark --remarks-filter=commsched \
+// RUN: commsched-opt %t.mlir -split-input-file %remarks \
 // RUN:   --test-commsched-split-backward=input-gradients=0 -o %t 2> %t.remarks
 // RUN: FileCheck %s --check-prefix=GIVEN < %t.remarks
 // RUN: FileCheck %s --check-prefix=SPLIT < %t

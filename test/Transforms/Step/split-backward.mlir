@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --remark-policy=all --remark-format=emitRemark \
-// RUN:   --remarks-filter=commsched --test-commsched-split-backward -o %t \
+// RUN: commsched-opt %s %remarks --test-commsched-split-backward -o %t \
 // RUN:   2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
