@@ -76,10 +76,6 @@ TEST(FlowNetworkTest, DividesCapacitiesThatDoNotFit) {
   expectCut(fits, (int64_t(1) << 60) - 1);
 }
 
-//===----------------------------------------------------------------------===//
-// Verification
-//===----------------------------------------------------------------------===//
-
 /// Capacity 2 from the source, then 1 to the sink beside an unbounded edge to
 /// where nothing goes on.
 FlowNetwork makeSmall() {
@@ -120,10 +116,6 @@ TEST(FlowNetworkTest, VerificationRefusesWrongPaths) {
             "the path goes from vertex 2 to vertex 1, where no unbounded edge "
             "continues it");
 }
-
-//===----------------------------------------------------------------------===//
-// All cuts of small networks
-//===----------------------------------------------------------------------===//
 
 /// Returns the capacity of the cut; none for unbounded.
 std::optional<int64_t> measure(const FlowNetwork &network, const Sides &sides) {

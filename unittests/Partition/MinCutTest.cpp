@@ -55,10 +55,6 @@ TEST(MinCut, NamesWhatContradicts) {
   EXPECT_EQ(conflict.otherReason, "has to be computed again");
 }
 
-//===----------------------------------------------------------------------===//
-// Against all choices
-//===----------------------------------------------------------------------===//
-
 TEST(MinCut, NoChoiceWeighsLess) {
   int numCuts = 0, numSaved = 0;
   for (uint64_t seed : Seeds(600)) {

@@ -23,10 +23,6 @@ std::string saveStorages(const std::string &text, const std::string &saved) {
       expectNoConflict(partition::saveStorages(graph, halves, false)).saved);
 }
 
-//===----------------------------------------------------------------------===//
-// Storages
-//===----------------------------------------------------------------------===//
-
 TEST(SavedStoragesTest, ViewsOfOneStorageSaveItOnce) {
   const char *views = R"(value = mm 8 x; a = view value; b = view a
                          g = pointwise 8 dy a b; return b | g)";
@@ -82,10 +78,6 @@ TEST(SavedStoragesTest, AViewMayReadWhatTheBackwardHas) {
             "value offset");
 }
 
-//===----------------------------------------------------------------------===//
-// Dimensions
-//===----------------------------------------------------------------------===//
-
 /// What is saved instead of a value, some sizes of which are read.
 std::string saveMeasured(const std::string &text) {
   return saveStorages("value = mm 8 x; zero = constant 8;" + text, "value");
@@ -119,10 +111,6 @@ TEST(SavedDimensionsTest, WhatIsMeasuredInTheBackwardIsSaved) {
               "value")
         << marks;
 }
-
-//===----------------------------------------------------------------------===//
-// Random graphs
-//===----------------------------------------------------------------------===//
 
 std::set<int32_t> getStorages(const JointGraph &graph, const Nodes &nodes) {
   std::set<int32_t> storages;

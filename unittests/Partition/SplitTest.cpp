@@ -56,10 +56,6 @@ TEST(SplitTest, DropsWhatNothingNeeds) {
             " | y | ");
 }
 
-//===----------------------------------------------------------------------===//
-// Effects and tags
-//===----------------------------------------------------------------------===//
-
 TEST(SplitTest, EffectsRunOnceWhereTheirOperandsAre) {
   EXPECT_EQ(tellSplit(TextGraph(R"(
               x = input 8; dy = tangent 8; store = pointwise 8 x : pinned
@@ -80,10 +76,6 @@ TEST(SplitTest, StartsTakeTheirWaitsAlong) {
                       ""),
             "x | early earlyWait | late lateWait");
 }
-
-//===----------------------------------------------------------------------===//
-// Conflicts
-//===----------------------------------------------------------------------===//
 
 /// Why the graph cannot be split so; "none" if it can.
 std::string explain(const TextGraph &graph, const std::string &saved = "") {
@@ -197,10 +189,6 @@ TEST(SplitConflictTest, NamesTheResultThatNeedsARepetition) {
                               "return draw | draw")),
             "draw draws random numbers" + notAgain);
 }
-
-//===----------------------------------------------------------------------===//
-// Bytes
-//===----------------------------------------------------------------------===//
 
 TEST(SavedBytesTest, CountsStoragesOnce) {
   TextGraph graph(R"(
@@ -391,10 +379,6 @@ private:
   std::map<NodeId, bool> backwardAnswers;
   std::map<NodeId, bool> forwardAnswers;
 };
-
-//===----------------------------------------------------------------------===//
-// Random graphs
-//===----------------------------------------------------------------------===//
 
 using Nodes = std::vector<NodeId>;
 

@@ -99,10 +99,6 @@ TEST(BucketMemory, RejectsWhatCannotBe) {
             "not fit 64 bits");
 }
 
-//===----------------------------------------------------------------------===//
-// Random programs
-//===----------------------------------------------------------------------===//
-
 /// The same problem, but that what a start makes is there for its wait, and for
 /// others only after that, as it is in programs.
 Problem deliverByWaits(const Problem &random) {

@@ -264,10 +264,6 @@ TEST(Bucketing, RejectsBadOptions) {
               "a bucket may have 0 members; it has to be at least 1");
 }
 
-//===----------------------------------------------------------------------===//
-// Random programs.
-//===----------------------------------------------------------------------===//
-
 /// A random program with random candidates of it and options.
 struct Drawn {
   Problem problem;
@@ -386,10 +382,6 @@ TEST(Bucketing, FormsWhatTheReferenceFormsOfMany) {
       FAIL();
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Large programs.
-//===----------------------------------------------------------------------===//
 
 /// A step of fully sharded data parallelism on top of tensor parallelism, two
 /// layers a repetition: parameters are gathered in both passes (stream 0), a

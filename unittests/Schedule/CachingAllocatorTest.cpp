@@ -178,14 +178,6 @@ private:
 
 static constexpr int64_t kib = 1024, mib = 1024 * kib;
 
-//===----------------------------------------------------------------------===//
-// Segments that keep their size
-//===----------------------------------------------------------------------===//
-
-//===----------------------------------------------------------------------===//
-// Against the reference
-//===----------------------------------------------------------------------===//
-
 /// A size from the ranges that the rules tell apart, or one of a few that come
 /// again and again.
 static int64_t drawBytes(std::mt19937_64 &random) {
@@ -246,10 +238,6 @@ TEST(CachingAllocator, EqualsTheReference) {
     }
   }
 }
-
-//===----------------------------------------------------------------------===//
-// Replays of orders
-//===----------------------------------------------------------------------===//
 
 static Result<ReservedMemory> replay(const Problem &problem, const Order &order,
                                      SegmentKind kind = SegmentKind::Fixed) {

@@ -196,10 +196,6 @@ TEST(ContractedGraph, SearchesNoFartherThanTheSmallerSide) {
   EXPECT_LE(graph.numSteps(), 12 * numMerged);
 }
 
-//===----------------------------------------------------------------------===//
-// The order that it keeps
-//===----------------------------------------------------------------------===//
-
 Order ascending(NodeId count) {
   Order order(count);
   std::iota(order.begin(), order.end(), NodeId(0));

@@ -153,10 +153,6 @@ TEST(ExposureReasons, Errors) {
       "1");
 }
 
-//===----------------------------------------------------------------------===//
-// Random problems
-//===----------------------------------------------------------------------===//
-
 /// By operation: whether it has to follow `from`, or, backwards, to precede it.
 /// A user of a buffer follows the producer even without a dependence.
 std::vector<char> findReachable(const Problem &problem, NodeId from,

@@ -57,10 +57,6 @@ private:
   }
 };
 
-//===----------------------------------------------------------------------===//
-// What wins
-//===----------------------------------------------------------------------===//
-
 TEST(Implementations, EachCollectiveHasItsOwn) {
   SameImplementations input(
       "exposed = start 100; wait exposed; hidden = start 119; a = 1000; "
@@ -147,10 +143,6 @@ TEST(Implementations, NothingToChooseFrom) {
   EXPECT_EQ(result.schedule.stepNs, alone.stepNs);
 }
 
-//===----------------------------------------------------------------------===//
-// Input
-//===----------------------------------------------------------------------===//
-
 TEST(Implementations, ReplaceCostsAndStreams) {
   TimelineExample example;
   Implementations implementations(example.problem.numNodes());
@@ -233,10 +225,6 @@ TEST(Implementations, ChecksTheInput) {
             "node 3 (wait) at position 0 comes before node 0 (start) at "
             "position 1, on which it depends (data)");
 }
-
-//===----------------------------------------------------------------------===//
-// Random problems
-//===----------------------------------------------------------------------===//
 
 /// A problem with implementations and contention for all of their streams.
 struct RandomChoice {

@@ -99,10 +99,6 @@ TEST(IterativeReordering, RejectsMultipliersThatMakeNoTimes) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Random problems
-//===----------------------------------------------------------------------===//
-
 Problem drawProblem(uint64_t seed, Random &draw, int32_t maxNodes) {
   RandomProblemOptions options;
   options.maxNodes = maxNodes;

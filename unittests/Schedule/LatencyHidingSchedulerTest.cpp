@@ -149,10 +149,6 @@ TEST(LatencyHidingScheduler, ReasonsToRunAgainEnd) {
   }
 }
 
-//===----------------------------------------------------------------------===//
-// Any problem
-//===----------------------------------------------------------------------===//
-
 TEST(LatencyHidingScheduler, AnyPreferencesGiveALegalSchedule) {
   int numOverlapping = 0;
   for (uint64_t seed : Seeds(1000)) {

@@ -180,10 +180,6 @@ TEST_P(ListSchedulerRandom, AgreesWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(AllOptions, ListSchedulerRandom,
                          ::testing::Range(0, 8));
 
-//===----------------------------------------------------------------------===//
-// How far operations can move
-//===----------------------------------------------------------------------===//
-
 TEST(LimitingFactor, NamesTheNearestNeighbourAndTheReason) {
   TextProblem problem(R"(
     early = 1; late = 1; s = start 1 early order:late memory:late; wait s

@@ -168,10 +168,6 @@ TEST(PeriodBound, WithoutCircles) {
   EXPECT_TRUE(bound.circle.empty());
 }
 
-//===----------------------------------------------------------------------===//
-// Random problems
-//===----------------------------------------------------------------------===//
-
 constexpr uint64_t numProblems = 2000;
 
 RandomProblemOptions getOptions() {

@@ -225,10 +225,6 @@ TEST(Problem, TopologicalOrderRespectsAllDependences) {
   EXPECT_GT(backwards, 0);
 }
 
-//===----------------------------------------------------------------------===//
-// Problems as text
-//===----------------------------------------------------------------------===//
-
 std::vector<BufferId> usedBy(const TextProblem &problem,
                              const std::string &name) {
   return toVector(problem.buffersUsedBy(problem[name]));

@@ -88,10 +88,6 @@ Contention slowingDown(std::vector<int64_t> ppm) {
   return contention;
 }
 
-//===----------------------------------------------------------------------===//
-// Links
-//===----------------------------------------------------------------------===//
-
 TEST(ContendedSimulator, CollectivesShareALink) {
   // Three until 3, two until 5, one until 6.
   TextProblem problem(
@@ -102,14 +98,6 @@ TEST(ContendedSimulator, CollectivesShareALink) {
   EXPECT_EQ(timeline.exposedNs, (std::vector<int64_t>{3, 2, 1, 3, 2, 1}));
   EXPECT_EQ(timeline.commNs, 6);
 }
-
-//===----------------------------------------------------------------------===//
-// Computation
-//===----------------------------------------------------------------------===//
-
-//===----------------------------------------------------------------------===//
-// Input
-//===----------------------------------------------------------------------===//
 
 TEST(ContendedSimulator, LargeCostsDoNotOverflow) {
   constexpr int64_t large = int64_t(1) << 59;
@@ -174,10 +162,6 @@ TEST(ContendedSimulator, ChecksTheContention) {
       "node 3 (wait) at position 0 comes before its node 0 (start) at "
       "position 3");
 }
-
-//===----------------------------------------------------------------------===//
-// Random problems
-//===----------------------------------------------------------------------===//
 
 RandomProblemOptions manyStreams(uint64_t seed) {
   RandomProblemOptions options;

@@ -15,10 +15,6 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-//===----------------------------------------------------------------------===//
-// Beam search
-//===----------------------------------------------------------------------===//
-
 TEST(BeamSearch, FindsTheShortestOfAllOrders) {
   int numTried = 0, numFound = 0, numLimited = 0;
   for (uint64_t seed : Seeds(300)) {
@@ -87,10 +83,6 @@ TEST(BeamSearch, HasNothingToDo) {
   options.effort = 1000;
   EXPECT_FALSE(searchBeam(problem, options));
 }
-
-//===----------------------------------------------------------------------===//
-// Local search
-//===----------------------------------------------------------------------===//
 
 SearchOptions unlimitedMemory(int64_t effort) {
   SearchOptions options;

@@ -163,10 +163,6 @@ TEST(StepConstruction, ExclusiveStreamsTakeTurns) {
   EXPECT_EQ(constructor.construct(options), "g a h g' b h' c");
 }
 
-//===----------------------------------------------------------------------===//
-// Random problems
-//===----------------------------------------------------------------------===//
-
 TEST(StepConstruction, PipelinesAChainOfGathers) {
   for (uint64_t seed : Seeds(200)) {
     Random random(seed);
