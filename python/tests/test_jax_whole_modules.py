@@ -69,6 +69,23 @@ KINDS = {
     ),
 }
 
+GATHER_BESIDE_PRODUCT = f"""
+module attributes {{mhlo.num_partitions = 2 : i32,
+                    mhlo.num_replicas = 1 : i32}} {{
+  func.func @main(%a: tensor<4x3xf32>, %b: tensor<64x64xf32>)
+      -> (tensor<8x3xf32>, tensor<64x64xf32>) {{
+    %0 = "stablehlo.all_gather"(%a) <{{all_gather_dim = 0 : i64, {PAIR}}}>
+        : (tensor<4x3xf32>) -> tensor<8x3xf32>
+    %1 = "stablehlo.dot_general"(%b, %b) <{{
+        dot_dimension_numbers = #stablehlo.dot<
+            lhs_contracting_dimensions = [1],
+            rhs_contracting_dimensions = [0]>}}>
+        : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    return %0, %1 : tensor<8x3xf32>, tensor<64x64xf32>
+  }}
+}}
+"""
+
 
 def two_of(kind, partitions, sharding=""):
     """A module with two collectives of one group, which are merged."""
@@ -123,6 +140,11 @@ def test_merged_collectives(kind, partitions, sharding):
     marks = f'{{mhlo.sharding = "{{{sharding}}}"}}' if sharding else ""
     after = assert_same_results(two_of(kind, partitions, marks))
     assert len(re.findall(rf'"stablehlo\.{kind}"\(', after)) == 1
+
+
+def test_asynchronous_gathers_of_partitions():
+    """XLA compiles them with its partitioner Shardy."""
+    assert "async_start" in assert_same_results(GATHER_BESIDE_PRODUCT)
 
 
 def test_forms_of_collectives():

@@ -35,6 +35,8 @@ struct Program {
   BucketOps bucketOps;
   /// Whether there are operations of Shardy.
   bool usesShardy = false;
+  /// Whether custom calls say what is sharded, as JAX writes it for GSPMD.
+  bool usesGspmd = false;
 };
 
 struct ConvertCommSchedToStableHlo
@@ -78,14 +80,34 @@ static bool isBlocking(CollectiveOpInterface start, bool hasAsync) {
                        !start->hasAttr(asyncMark));
 }
 
-/// XLA's partitioner fails if the computation of an asynchronous operation has
-/// a gather or a broadcast ("Side-effect HLO must have sharding"), whatever
-/// their sharding. XLA makes blocking ones asynchronous by itself.
-static void makeGathersBlocking(Program &program) {
+static bool isForGspmd(Operation *op) {
+  if (op->getName().getStringRef() != customCallName)
+    return false;
+  auto target =
+      dyn_cast_if_present<StringAttr>(getAttribute(op, callTargetName));
+  return target && llvm::is_contained({"Sharding", "SPMDFullToShardShape",
+                                       "SPMDShardToFullShape"},
+                                      target.getValue());
+}
+
+/// GSPMD, XLA's older partitioner, fails if the computation of an asynchronous
+/// operation has a gather or a broadcast ("Side-effect HLO must have
+/// sharding"), whatever their sharding. XLA makes blocking ones asynchronous by
+/// itself.
+static void makeGathersBlocking(ModuleOp module, Program &program) {
+  int64_t count = 0;
   for (Launch &launch : program.launches)
     if (isa<AllGatherOp, BroadcastOp>(launch.start.getOperation()) &&
-        !launch.start->hasAttr(asyncMark))
+        !launch.isBlocking && !launch.start->hasAttr(asyncMark)) {
       launch.isBlocking = true;
+      ++count;
+    }
+  if (count > 0)
+    module.emitWarning()
+        << count
+        << " asynchronous gather(s) and broadcast(s) become blocking, because "
+           "the module is sharded for GSPMD, which compiles no others; Shardy "
+           "(jax_use_shardy_partitioner) does";
 }
 
 static void collectBucketOps(Program &program) {
@@ -112,6 +134,7 @@ FailureOr<Program> ConvertCommSchedToStableHlo::collect(Groups &groups) {
     StringRef dialect = op->getName().getDialectNamespace();
     program.usesShardy |= dialect == "sdy";
     if (dialect == "stablehlo") {
+      program.usesGspmd |= isForGspmd(op);
       groups.noteChannels(op);
       return WalkResult::advance();
     }
@@ -138,8 +161,8 @@ FailureOr<Program> ConvertCommSchedToStableHlo::collect(Groups &groups) {
   });
   if (result.wasInterrupted())
     return failure();
-  if (!program.usesShardy && groups.mayBePartitioned())
-    makeGathersBlocking(program);
+  if (program.usesGspmd && !program.usesShardy)
+    makeGathersBlocking(getOperation(), program);
   collectBucketOps(program);
   return program;
 }

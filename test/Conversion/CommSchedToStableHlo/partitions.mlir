@@ -5,6 +5,10 @@
 // RUN:   | FileCheck %s --check-prefix=ONE
 // RUN: sed 's/PARTITIONS/2/' %s | commsched-opt --convert-commsched-to-stablehlo \
 // RUN:   | FileCheck %s --check-prefix=TWO
+// RUN: sed 's/PARTITIONS/2/; s/"stablehlo.negate"(%a)/"stablehlo.custom_call"(%a) <{call_target_name = "Sharding"}>/' %s \
+// RUN:   | commsched-opt --convert-commsched-to-stablehlo 2>&1 | FileCheck %s --check-prefix=GSPMD
+
+// GSPMD: warning: 1 asynchronous gather(s) and broadcast(s) become blocking, because the module is sharded for GSPMD
 
 module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = PARTITIONS : i32} {
   commsched.group @pair size(2)
@@ -34,16 +38,20 @@ module attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = PARTITIONS
     return %r#0, %r#1 : tensor<5xf32>, tensor<3x2xf32>
   }
 
-  // XLA's partitioner takes no asynchronous gather either.
+  // Of XLA's two partitioners, GSPMD takes no asynchronous gather.
 
   // ONE-LABEL: func.func @overlapped(
   // ONE: "stablehlo.async_start"
   // ONE: stablehlo.negate
 
   // TWO-LABEL: func.func @overlapped(
-  // TWO-NOT: async_start
-  // TWO: "stablehlo.all_gather"
+  // TWO: "stablehlo.async_start"
   // TWO: stablehlo.negate
+
+  // GSPMD-LABEL: func.func @overlapped(
+  // GSPMD-NOT: async_start
+  // GSPMD: "stablehlo.all_gather"
+  // GSPMD: "stablehlo.custom_call"
   func.func @overlapped(%a: tensor<5xf32>) -> (tensor<10xf32>, tensor<5xf32>) {
     %f = commsched.all_gather %a on @pair dim(0) : tensor<5xf32> -> !commsched.future<tensor<10xf32>>
     %n = "stablehlo.negate"(%a) : (tensor<5xf32>) -> tensor<5xf32>
