@@ -228,10 +228,13 @@ bool FusionMarker::isAbsorbed(Operation *op) {
       getFusionClass(op) != OperatorClass::DataMovement)
     return false;
   return llvm::all_of(op->getUsers(), [&](Operation *user) {
-    return readsOnTheWay(user, op) ||
-           (user->getBlock() == op->getBlock() &&
-            (getOperatorClass(user) == OperatorClass::ComputeIntensive ||
-             !getCarriedValues(user).empty()));
+    if (readsOnTheWay(user, op))
+      return true;
+    // A loop reads what its body captures as it reads its operands.
+    Operation *reader = op->getBlock()->findAncestorOpInBlock(*user);
+    return reader && (!getCarriedValues(reader).empty() ||
+                      (reader == user && getOperatorClass(user) ==
+                                             OperatorClass::ComputeIntensive));
   });
 }
 

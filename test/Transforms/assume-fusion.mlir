@@ -156,3 +156,21 @@ func.func @loop(%a: tensor<64x64xf32>, %z: tensor<f32>) -> tensor<64x64xf32> {
   }) : (tensor<f32>, tensor<64x64xf32>) -> (tensor<f32>, tensor<64x64xf32>)
   return %r#1 : tensor<64x64xf32>
 }
+
+// So does a loop whose body captures it.
+
+// CHECK-LABEL: @captured
+// CHECK: stablehlo.transpose{{.*}}commsched.fused = 0 : i64
+func.func @captured(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %t = "stablehlo.transpose"(%a) <{permutation = array<i64: 1, 0>}> : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r = "stablehlo.while"(%b) ({
+  ^bb0(%p: tensor<64x64xf32>):
+    %c = "stablehlo.constant"() <{value = dense<true> : tensor<i1>}> : () -> tensor<i1>
+    "stablehlo.return"(%c) : (tensor<i1>) -> ()
+  }, {
+  ^bb0(%p: tensor<64x64xf32>):
+    %d = "stablehlo.dot_general"(%t, %p) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+    "stablehlo.return"(%d) : (tensor<64x64xf32>) -> ()
+  }) : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}

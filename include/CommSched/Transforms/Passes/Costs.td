@@ -101,11 +101,12 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
     from the largest value. An operation without operands, such as an `iota`,
     shares none. A transposition (an operation of data movement with a
     `permutation`) is also free, and shares the storage of its operand, if all
-    that reads its result are matrix products, loops and operations as above:
-    the compiler chooses the layout in which they read the operand. Any other operation that reads fused results gets the
-    time of a kernel that reads the values that these are computed from, at most
-    16 in total; with more, an operation is not fused. Any other call gets the
-    sum of the times of its callee. Pinned times stay as they are.
+    that reads its result are matrix products, loops, operations in the bodies of
+    loops, and operations as above: the compiler chooses the layout in which they
+    read the operand. Any other operation that reads fused results gets the time
+    of a kernel that reads the values that these are computed from, at most 16 in
+    total; with more, an operation is not fused. Any other call gets the sum of
+    the times of its callee. Pinned times stay as they are.
 
     The copies of buckets are priced as the concatenations and slices that a
     compiler is given of them. Of a fused slice, a kernel reads as many bytes as
