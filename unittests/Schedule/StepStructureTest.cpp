@@ -183,6 +183,19 @@ TEST(StepStructure, WhatFreesAsMuchAsItDeliversIsEager) {
   EXPECT_TRUE(isReleasing("81", ""));
 }
 
+TEST(StepStructure, PackedGathersAcquireWhatTheirCopiesMake) {
+  auto isReleasing = [](const std::string &rest) {
+    return Analysis("x = arg 10; packed = 5 x -> 80; "
+                    "s = start 100 packed -> packed; wait s;" +
+                    rest)
+        .collective(0)
+        .isReleasing;
+  };
+  EXPECT_FALSE(isReleasing("a = 100 s' -> 10!"));
+  // The wait frees what nothing else reads.
+  EXPECT_TRUE(isReleasing("a = 100 order:s' -> 10!"));
+}
+
 TEST(StepStructure, TakesNoBadProblem) {
   Problem open;
   EXPECT_FALSE(StepStructure::create(open));

@@ -167,6 +167,19 @@ schedule::computeCollectiveBytes(const Problem &problem, NodeId start,
   CollectiveBytes bytes;
   for (BufferId buffer : problem.buffersMadeBy(start))
     bytes.delivered += problem.buffer(buffer).bytes;
+  // What a packed gather writes in place is made by its copy-in.
+  auto isPassedOn = [&](BufferId buffer) {
+    ArrayView<NodeId> users = problem.users(buffer);
+    return !problem.buffer(buffer).freed ||
+           std::any_of(users.begin(), users.end(), [&](NodeId user) {
+             return user != start && user != wait && !isOwn(user);
+           });
+  };
+  if (problem.buffersMadeBy(start).empty())
+    for (NodeId part : preparation)
+      for (BufferId buffer : problem.buffersMadeBy(part))
+        if (isPassedOn(buffer))
+          bytes.delivered += problem.buffer(buffer).bytes;
   std::vector<NodeId> parts = preparation;
   parts.push_back(start);
   std::vector<BufferId> used;
