@@ -21,6 +21,10 @@
 // RUN: %{check}
 // REDEFINE: %{schedule} = --commsched-pipeline=memory-budget=200%%
 // RUN: %{check}
+// Also where the number of partitions is not known.
+// REDEFINE: %{program} = %t.partitions.mlir
+// RUN: sed 's/^module attributes .*/module {/' %s > %{program}
+// RUN: %{check}
 // REDEFINE: %{program} = %examples/jax/llama3-tiny-fsdp2.mlirbc
 // RUN: %{check}
 // REDEFINE: %{schedule} = --commsched-pipeline="memory-budget=200%% bitwise"
