@@ -63,8 +63,7 @@ struct FusionRole {
 /// Decides for the blocks of one module which operations are fused.
 class FusionMarker {
 public:
-  FusionMarker(SymbolTable &symbols, OperationCosts &costs)
-      : symbols(symbols), costs(costs) {}
+  explicit FusionMarker(OperationCosts &costs) : costs(costs) {}
 
   void markBlock(Block &block);
 
@@ -79,6 +78,10 @@ private:
   /// As many values as one kernel reads at most: a larger one is split.
   static constexpr size_t maxInputs = 16;
 
+  func::FuncOp lookup(Operation *call, StringAttr name) {
+    return costs.getSymbolTables().lookupNearestSymbolFrom<func::FuncOp>(call,
+                                                                         name);
+  }
   FusionRole getRole(Operation *op);
   FusionRole getCallRole(CallOpInterface call);
   bool readsOnTheWay(Operation *user, Operation *op);
@@ -91,7 +94,6 @@ private:
   std::optional<unsigned> getStorageOperand(Operation *op);
   int64_t getLargestInput(Value value);
 
-  SymbolTable &symbols;
   OperationCosts &costs;
   llvm::DenseSet<Operation *> fused;
   llvm::DenseSet<Operation *> absorbed;
@@ -121,9 +123,9 @@ static void pin(Operation *op, int64_t time) {
 
 /// Removes what an earlier run of the pass has written. Returns whether there
 /// was anything.
-static bool dropAssumptions(ModuleOp module) {
+static bool dropAssumptions(Operation *root) {
   bool found = false;
-  module.walk([&](Operation *op) {
+  root->walk([&](Operation *op) {
     if (!op->removeDiscardableAttr(assumedFusionAttrName))
       return;
     found = true;
@@ -193,7 +195,7 @@ FusionRole FusionMarker::getCallRole(CallOpInterface call) {
   auto [entry, isNew] = pointwiseCallees.try_emplace(name, false);
   if (!isNew)
     return {entry->second, entry->second};
-  auto callee = symbols.lookup<func::FuncOp>(name);
+  func::FuncOp callee = lookup(call, name);
   if (!callee || !llvm::hasSingleElement(callee.getBody()))
     return {};
   // A recursive call finds the entry above, and is no producer.
@@ -415,7 +417,7 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
     return entry->second;
   std::optional<int64_t> total = 0;
   function.walk([&](func::CallOp call) {
-    auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+    func::FuncOp callee = lookup(call, call.getCalleeAttr().getAttr());
     if (!callee || getPinnedRuntimeNs(call))
       return;
     if (std::optional<int64_t> time = priceCalls(callee, depth + 1))
@@ -445,11 +447,15 @@ void AssumeFusion::runOnOperation() {
   OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
   if (!costs)
     return signalPassFailure();
-  SymbolTable symbols(getOperation());
-  FusionMarker marker(symbols, *costs);
-  for (auto function : getOperation().getOps<func::FuncOp>())
+  SmallVector<func::FuncOp> functions;
+  if (auto module = dyn_cast<ModuleOp>(getOperation()))
+    llvm::append_range(functions, module.getOps<func::FuncOp>());
+  else if (auto function = dyn_cast<func::FuncOp>(getOperation()))
+    functions.push_back(function);
+  FusionMarker marker(*costs);
+  for (func::FuncOp function : functions)
     for (Block &block : function.getBody())
       marker.markBlock(block);
-  for (auto function : getOperation().getOps<func::FuncOp>())
+  for (func::FuncOp function : functions)
     marker.priceCalls(function);
 }

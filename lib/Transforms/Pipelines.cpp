@@ -321,6 +321,9 @@ void Pipeline::build(OpPassManager &manager) const {
   addPartition(manager);
   if (steadyState)
     manager.addPass(createMergeStep());
+  // Of what has become another program.
+  AssumeFusionOptions renewed;
+  renewed.renew = true;
   OpPassManager functions(func::FuncOp::getOperationName());
   functions.addPass(createInferSizeHints());
   functions.addPass(createRemoveUnshardedParamUsage());
@@ -338,6 +341,7 @@ void Pipeline::build(OpPassManager &manager) const {
     PipelineLoopsOptions loops;
     loops.memoryBudget = getProgramBudget();
     functions.addPass(createPipelineLoops(std::move(loops)));
+    functions.addPass(createAssumeFusion(renewed));
   }
   functions.addPass(createSchedule(makeStrictOptions<ScheduleOptions>()));
   if (hasChoice() && !steadyState) {
@@ -355,10 +359,7 @@ void Pipeline::build(OpPassManager &manager) const {
     steady.chooseImplementations = hasChoice();
     manager.addPass(createSteadyState(std::move(steady)));
   }
-  // Buckets and loops have become others.
-  AssumeFusionOptions fusion;
-  fusion.renew = true;
-  manager.addPass(createAssumeFusion(std::move(fusion)));
+  manager.addPass(createAssumeFusion(std::move(renewed)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -84,7 +84,7 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
-def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
+def AssumeFusion : Pass<"commsched-assume-fusion"> {
   let summary = "price operations as a compiler that fuses them will run them";
   let description = [{
     For programs that a later compiler, such as XLA, fuses. An operation with
@@ -118,7 +118,8 @@ def AssumeFusion : Pass<"commsched-assume-fusion", "::mlir::ModuleOp"> {
     What the pass writes has `commsched.assumed_fusion`. With `renew`, what an
     earlier run has written is replaced by what holds for the program as it has
     become, and a program without such prices stays as it is. So
-    `commsched-pipeline` ends.
+    `commsched-pipeline` ends, and goes on where it has overlapped iterations.
+    The pass works on a module or on one of its functions.
   }];
   let options = [
     Option<"renew", "renew", "bool", /*default=*/"false",
