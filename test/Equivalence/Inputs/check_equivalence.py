@@ -149,13 +149,13 @@ class Checker:
             else:
                 self.compare_again(f"{name}.{index}", before, after)
 
-    def check_both(self, name, before, after):
+    def check_both(self, name, before, after, *options):
         """Compares two runs of the step with its interleaving with itself."""
         step = parse_functions(before)["step"]
         self.compare(name, *(
             self.call([*self.opt, "-", "--inline", "--symbol-dce"],
                       run_twice(text, step, together=text is after))
-            for text in (before, after)))
+            for text in (before, after)), *options)
 
     def check_region(self, kind, seed):
         """Every way to divide a region; where messages are sent, those with
@@ -203,17 +203,24 @@ def check_table(opt):
         sys.exit("not in pass_runs.py: " + ", ".join(forgotten))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
+def make_parser(description):
+    """The options of a Checker."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--opt", default="commsched-opt")
     parser.add_argument(
         "--run", default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
         help="the runner, with its options and launcher")
     parser.add_argument("--mpi", action="store_true",
                         help="messages decide on the order of sums")
+    parser.add_argument("--folder", required=True)
+    parser.set_defaults(only="", turn=None)
+    return parser
+
+
+def main():
+    parser = make_parser(__doc__)
     parser.add_argument("--only", default="",
                         help="what the names of passes have to contain")
-    parser.add_argument("--folder", required=True)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
     parser.add_argument("--turn", type=int,
                         help="a number: a quarter of the runs is tried on one "

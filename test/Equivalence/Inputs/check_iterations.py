@@ -10,12 +10,7 @@ loops, which have as many iterations. The results of all repetitions and the
 last state have to be the same, bit for bit, on every rank.
 """
 
-import argparse
-import shlex
-import sys
-
-from check_equivalence import Checker
-from joint_halves import parse_functions, run_twice
+from check_equivalence import Checker, make_parser
 from repeated_programs import (MOST_ROUNDS, write_linked, write_loop,
                                write_step)
 from seeds import parse_seeds
@@ -63,7 +58,6 @@ LOOP_PIPELINES = [
 
 class IterationChecker(Checker):
     def __init__(self, options):
-        options.only = ""
         super().__init__(options)
         # How many of the results overlap repetitions.
         self.overlapping = 0
@@ -109,16 +103,11 @@ class IterationChecker(Checker):
         self.check(f"loop.{seed}", before, [LOOP_PIPELINES[chosen]], (2,),
                    f"--seed={seed}", *["--same-inputs"] * (rounds is None))
 
-    def check_both(self, seed):
+    def check_itself(self, seed):
         """A random step and itself, on other inputs, as one function."""
         before = self.transform(write_step(seed), "")
-        step = parse_functions(before)["step"]
-        texts = [
-            self.call([*self.opt, "-", "--inline", "--symbol-dce"],
-                      run_twice(text, step, together=text is not before))
-            for text in (before, self.transform(before, BOTH))]
-        self.compare(f"both.{seed}", *texts, f"--seed={seed}",
-                     f"--iterations={COUNTS[seed % 3]}")
+        self.check_both(f"both.{seed}", before, self.transform(before, BOTH),
+                        f"--seed={seed}", f"--iterations={COUNTS[seed % 3]}")
 
     @staticmethod
     def choose_counts(seed):
@@ -126,14 +115,7 @@ class IterationChecker(Checker):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--opt", default="commsched-opt")
-    parser.add_argument(
-        "--run", default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
-        help="the runner, with its options and launcher")
-    parser.add_argument("--mpi", action="store_true",
-                        help="messages decide on the order of sums")
-    parser.add_argument("--folder", required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--steps", nargs="*", choices=STEPS, default=[])
     parser.add_argument("--turn", type=int,
                         help="a number: half of the steps, each with one "
@@ -152,7 +134,7 @@ def main():
     for seed in options.loops:
         checker.check_loop(seed)
     for seed in options.both:
-        checker.check_both(seed)
+        checker.check_itself(seed)
     print(f"{checker.compared} comparisons are equal, {checker.overlapping} "
           "programs overlap repetitions")
 

@@ -10,10 +10,9 @@ as a gradient of an input. All results have to be the same, bit for bit, on
 every rank.
 """
 
-import argparse
 import re
 
-from check_equivalence import STEPS, Checker
+from check_equivalence import STEPS, Checker, make_parser
 from joint_halves import (CARRIED, call, find_end, parse_functions, split,
                           write_function)
 from repeated_programs import write_step
@@ -75,7 +74,6 @@ def join(module, whole, chosen):
 
 class SplitChecker(Checker):
     def __init__(self, options):
-        options.only, options.turn = "", None
         super().__init__(options)
         self.kept = 0
 
@@ -113,16 +111,10 @@ class SplitChecker(Checker):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--opt", default="commsched-opt")
-    parser.add_argument(
-        "--run", default="commsched-run --ranks=4 --opt-level=0 -o /dev/null",
-        help="the runner, with its options")
-    parser.add_argument("--folder", required=True)
+    parser = make_parser(__doc__)
     parser.add_argument("--random", type=parse_seeds, default=())
     parser.add_argument("--steps", action="store_true")
     options = parser.parse_args()
-    options.mpi = False
     checker = SplitChecker(options)
     for seed in options.random:
         checker.check_random(seed)
