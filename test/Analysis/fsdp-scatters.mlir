@@ -5,6 +5,8 @@
 
 LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
   W = commsched.wait W.start : !commsched.future<T>
+LET $scatter(F, NAME) F = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
+  {commsched.name = NAME} : !gradient -> !future
 
 // A scatter of gradients is one whose result goes into the function's results
 // and nowhere else, through operations of one operand.
@@ -20,22 +22,14 @@ commsched.group @h size(2)
 func.func @scattered(%a: !gradient) -> (!t, !t, !t, tensor<2x2xbf16>,
         tensor<1xf32>, tensor<3xf32>, !t, !t, !t) {
   // CHECK-COUNT-8: commsched.reduce_scatter {{.*}}fsdp = "gradient_scatter"
-  %f0 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "direct"} : !gradient -> !future
-  %f1 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "twice"} : !gradient -> !future
-  %f2 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "two_steps"} : !gradient -> !future
-  %f3 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "parts"} : !gradient -> !future
-  %f4 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "scaled"} : !gradient -> !future
-  %f5 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "in_place"} : !gradient -> !future
-  %f6 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "squared"} : !gradient -> !future
-  %f7 = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
-      {commsched.name = "dead_end"} : !gradient -> !future
+  $scatter(%f0, "direct")
+  $scatter(%f1, "twice")
+  $scatter(%f2, "two_steps")
+  $scatter(%f3, "parts")
+  $scatter(%f4, "scaled")
+  $scatter(%f5, "in_place")
+  $scatter(%f6, "squared")
+  $scatter(%f7, "dead_end")
 
   %w0 = commsched.wait %f0 : !future
   %w1 = commsched.wait %f1 : !future

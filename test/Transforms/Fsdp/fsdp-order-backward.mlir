@@ -3,16 +3,34 @@
 // gradient is packed, although nothing but the end of the function needs it.
 // (Reduce-scatters have a stream of their own, or gathers could not pass them.)
 
-// RUN: commsched-opt %s --commsched-raise-comms --commsched-sink-waits \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-raise-comms --commsched-sink-waits \
 // RUN:   | FileCheck %s --check-prefix=SUNK
-// RUN: commsched-opt %s --commsched-raise-comms --commsched-sink-waits \
+// RUN: commsched-opt %t.mlir --commsched-raise-comms --commsched-sink-waits \
 // RUN:   --commsched-enforce-fsdp-order > %t
 // RUN: %orders < %t | FileCheck %s
 // RUN: commsched-opt %t --commsched-enforce-fsdp-order | diff - %t
 
 // What is in order already stays.
-// RUN: commsched-opt %s > %t.parsed
-// RUN: commsched-opt %s --commsched-enforce-fsdp-order | diff - %t.parsed
+// RUN: commsched-opt %t.mlir > %t.parsed
+// RUN: commsched-opt %t.mlir --commsched-enforce-fsdp-order | diff - %t.parsed
+
+LET $layer(K behind NEXT)
+  %s.K = commsched.compute "cast"(%p.K) {commsched.name = "cast.K"} : (!t) -> !part
+  %slice.K, %buffer.K = commsched.all_gather_copy_in %s.K on @dp
+      {commsched.name = "copy_in.K"} : !part -> !part, !whole
+  %g.K = commsched.all_gather %slice.K on @dp dim(0) into %buffer.K
+      {commsched.name = "gather.K"} : !part into !whole -> !future
+  %w.K = commsched.wait %g.K {commsched.name = "wait.K"} : !future
+  %full.K = commsched.split_with_sizes_copy %w.K on @dp
+      {commsched.name = "copy_out.K"} : !whole -> !whole
+  %d.K = commsched.compute "layer.K"(%d.NEXT, %full.K) : (!whole, !whole) -> !whole
+  %c.K = commsched.chunk_cat %d.K on @rs {commsched.name = "chunk_cat.K"}
+      : !whole -> tensor<8xf32>
+  %r.K = commsched.reduce_scatter %c.K on @rs reduction(avg) dim(0)
+      {commsched.name = "scatter.K"} : tensor<8xf32> -> !future_u
+  %v.K = commsched.wait %r.K {commsched.name = "scattered.K"} : !future_u
+  %grad.K = commsched.compute "grad.K"(%v.K) : (!t) -> !part
 
 !part = tensor<4xbf16>
 !whole = tensor<8xbf16>
@@ -23,58 +41,16 @@ commsched.group @dp size(2)
 commsched.group @rs size(2)
 
 // SUNK-LABEL: func.func @backward(
-// SUNK: "scatter1"
-// SUNK: "scattered3"
-// SUNK: "scattered2"
+// SUNK: "scatter.1"
+// SUNK: "scattered.3"
+// SUNK: "scattered.2"
 
 // CHECK-LABEL: func.func @backward(
-// CHECK-NEXT: // order: cast3 copy_in3 gather3 wait3 copy_out3 cast2 copy_in2 gather2 layer3 chunk_cat3 scatter3 wait2 copy_out2 cast1 copy_in1 gather1 layer2 scattered3 grad3 chunk_cat2 scatter2 wait1 copy_out1 layer1 scattered2 grad2 chunk_cat1 scatter1 scattered1 grad1{{$}}
-func.func @backward(%p1: !t, %p2: !t, %p3: !t,
-                    %d4: !whole) -> (!part, !part, !part) {
-  %s3 = commsched.compute "cast"(%p3) {commsched.name = "cast3"} : (!t) -> !part
-  %slice3, %buffer3 = commsched.all_gather_copy_in %s3 on @dp
-      {commsched.name = "copy_in3"} : !part -> !part, !whole
-  %g3 = commsched.all_gather %slice3 on @dp dim(0) into %buffer3
-      {commsched.name = "gather3"} : !part into !whole -> !future
-  %w3 = commsched.wait %g3 {commsched.name = "wait3"} : !future
-  %full3 = commsched.split_with_sizes_copy %w3 on @dp
-      {commsched.name = "copy_out3"} : !whole -> !whole
-  %d3 = commsched.compute "layer3"(%d4, %full3) : (!whole, !whole) -> !whole
-  %c3 = commsched.chunk_cat %d3 on @rs {commsched.name = "chunk_cat3"}
-      : !whole -> tensor<8xf32>
-  %r3 = commsched.reduce_scatter %c3 on @rs reduction(avg) dim(0)
-      {commsched.name = "scatter3"} : tensor<8xf32> -> !future_u
-  %v3 = commsched.wait %r3 {commsched.name = "scattered3"} : !future_u
-  %grad3 = commsched.compute "grad3"(%v3) : (!t) -> !part
-  %s2 = commsched.compute "cast"(%p2) {commsched.name = "cast2"} : (!t) -> !part
-  %slice2, %buffer2 = commsched.all_gather_copy_in %s2 on @dp
-      {commsched.name = "copy_in2"} : !part -> !part, !whole
-  %g2 = commsched.all_gather %slice2 on @dp dim(0) into %buffer2
-      {commsched.name = "gather2"} : !part into !whole -> !future
-  %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
-  %full2 = commsched.split_with_sizes_copy %w2 on @dp
-      {commsched.name = "copy_out2"} : !whole -> !whole
-  %d2 = commsched.compute "layer2"(%d3, %full2) : (!whole, !whole) -> !whole
-  %c2 = commsched.chunk_cat %d2 on @rs {commsched.name = "chunk_cat2"}
-      : !whole -> tensor<8xf32>
-  %r2 = commsched.reduce_scatter %c2 on @rs reduction(avg) dim(0)
-      {commsched.name = "scatter2"} : tensor<8xf32> -> !future_u
-  %v2 = commsched.wait %r2 {commsched.name = "scattered2"} : !future_u
-  %grad2 = commsched.compute "grad2"(%v2) : (!t) -> !part
-  %s1 = commsched.compute "cast"(%p1) {commsched.name = "cast1"} : (!t) -> !part
-  %slice1, %buffer1 = commsched.all_gather_copy_in %s1 on @dp
-      {commsched.name = "copy_in1"} : !part -> !part, !whole
-  %g1 = commsched.all_gather %slice1 on @dp dim(0) into %buffer1
-      {commsched.name = "gather1"} : !part into !whole -> !future
-  %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
-  %full1 = commsched.split_with_sizes_copy %w1 on @dp
-      {commsched.name = "copy_out1"} : !whole -> !whole
-  %d1 = commsched.compute "layer1"(%d2, %full1) : (!whole, !whole) -> !whole
-  %c1 = commsched.chunk_cat %d1 on @rs {commsched.name = "chunk_cat1"}
-      : !whole -> tensor<8xf32>
-  %r1 = commsched.reduce_scatter %c1 on @rs reduction(avg) dim(0)
-      {commsched.name = "scatter1"} : tensor<8xf32> -> !future_u
-  %v1 = commsched.wait %r1 {commsched.name = "scattered1"} : !future_u
-  %grad1 = commsched.compute "grad1"(%v1) : (!t) -> !part
-  return %grad1, %grad2, %grad3 : !part, !part, !part
+// CHECK-NEXT: // order: cast.3 copy_in.3 gather.3 wait.3 copy_out.3 cast.2 copy_in.2 gather.2 layer.3 chunk_cat.3 scatter.3 wait.2 copy_out.2 cast.1 copy_in.1 gather.1 layer.2 scattered.3 grad.3 chunk_cat.2 scatter.2 wait.1 copy_out.1 layer.1 scattered.2 grad.2 chunk_cat.1 scatter.1 scattered.1 grad.1{{$}}
+func.func @backward(%p.1: !t, %p.2: !t, %p.3: !t,
+                    %d.4: !whole) -> (!part, !part, !part) {
+  $layer(3 behind 4)
+  $layer(2 behind 3)
+  $layer(1 behind 2)
+  return %grad.1, %grad.2, %grad.3 : !part, !part, !part
 }
