@@ -1,4 +1,7 @@
-// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-report=format=json -o /dev/null | FileCheck %s
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // The peak of live bytes, one rule of the memory model a function. A tensor T
 // has 4096 bytes. The comments count in T what is live when an operation has
@@ -104,8 +107,7 @@ func.func @memref_argument_stays(%m: !m, %x: !T) -> !T {
 // What a collective delivers stays when it is returned: x, the result, a, b.
 // CHECK: "function":"returned_from_a_collective",{{.*}}"peak_memory_bytes":16384,
 func.func @returned_from_a_collective(%x: !T) -> (!T, !T) {
-  %f = commsched.all_reduce %x on @g reduction(sum) : !T -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %x on @g reduction(sum) : !T -> !T)
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %b = commsched.compute "b"(%a) : (!T) -> !T
   return %r, %b : !T, !T
@@ -233,9 +235,7 @@ func.func @recv(%x: !T) -> !u {
 // a quarter of it, then with c 3 KiB.
 // CHECK: "function":"scattered",{{.*}}"peak_memory_bytes":6144,
 func.func @scattered(%x: !T) -> !u {
-  %f = commsched.reduce_scatter %x on @g reduction(sum) dim(0)
-      : !T -> !commsched.future<!u>
-  %r = commsched.wait %f : !commsched.future<!u>
+  $run(%r = reduce_scatter %x on @g reduction(sum) dim(0) : !T -> !u)
   %c = commsched.compute "c"(%r) : (!u) -> !u
   return %c : !u
 }
@@ -280,9 +280,7 @@ func.func @coalesced(%a: !u, %b: tensor<512xf32>) -> tensor<2048xf32> {
 // CHECK: "function":"into",{{.*}}"peak_memory_bytes":9216,
 func.func @into(%x: !T) -> !u {
   %buffer = commsched.compute "empty"() : () -> !T
-  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer : !T into !T
-        -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %x on @g reduction(sum) into %buffer : !T into !T -> !T)
   %c = commsched.compute "c"(%r) : (!T) -> !u
   return %c : !u
 }
@@ -304,9 +302,7 @@ func.func @into_until_the_wait(%x: !T) -> !T {
 // CHECK: "function":"into_what_is_sent",{{.*}}"peak_memory_bytes":9216,
 func.func @into_what_is_sent(%x: !T) -> !u {
   %a = commsched.compute "a"(%x) : (!T) -> !T
-  %f = commsched.all_reduce %a on @g reduction(sum) into %a : !T into !T
-        -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %a on @g reduction(sum) into %a : !T into !T -> !T)
   %c = commsched.compute "c"(%r) : (!T) -> !u
   return %c : !u
 }
@@ -314,9 +310,7 @@ func.func @into_what_is_sent(%x: !T) -> !u {
 // Into an argument: only x and the argument, and the result is returned.
 // CHECK: "function":"into_an_argument",{{.*}}"peak_memory_bytes":8192,
 func.func @into_an_argument(%x: !T, %buffer: !T {commsched.freeable}) -> !T {
-  %f = commsched.all_reduce %x on @g reduction(sum) into %buffer : !T into !T
-        -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %x on @g reduction(sum) into %buffer : !T into !T -> !T)
   return %r : !T
 }
 
@@ -611,8 +605,7 @@ func.func @loop_passes_on(%x: !T {commsched.freeable}, %n: index) -> (!T, !T) {
 // CHECK: "function":"loop_beside_a_collective",{{.*}}"peak_memory_bytes":20480,
 func.func @loop_beside_a_collective(%x: !T, %n: index) -> (!T, !T) {
   %a = commsched.compute "a"(%x) : (!T) -> !T
-  %f = commsched.all_reduce %a on @g reduction(sum) : !T -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %a on @g reduction(sum) : !T -> !T)
   %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> !T {
     %t = commsched.compute "t"(%v) : (!T) -> !T
     scf.yield %t : !T

@@ -1,5 +1,8 @@
-// RUN: commsched-opt %s --test-commsched-annotate-fsdp %remarks -o /dev/null 2>&1 \
+// RUN: %rows %s | commsched-opt --test-commsched-annotate-fsdp %remarks -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // A collective is told why it is not one of FSDP if its group gathers
 // parameters anywhere in the function; of other groups nothing is expected.
@@ -14,17 +17,10 @@ commsched.group @tp size(2)
 // CHECK-NOT: NotFsdp
 func.func @groups(%p: tensor<4xf32> {commsched.role = "parameter"},
                   %x: tensor<4xf32> {commsched.role = "input"}, %c: i1) {
-  %f0 = commsched.all_reduce %x on @dp reduction(sum)
-      {commsched.name = "loss"}
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w0 = commsched.wait %f0 : !commsched.future<tensor<4xf32>>
-  %f1 = commsched.all_gather %x on @tp dim(0) {commsched.name = "activation"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %w1 = commsched.wait %f1 : !commsched.future<tensor<8xf32>>
+  $run(%w0 = all_reduce %x on @dp reduction(sum) {commsched.name = "loss"} : tensor<4xf32> -> tensor<4xf32>)
+  $run(%w1 = all_gather %x on @tp dim(0) {commsched.name = "activation"} : tensor<4xf32> -> tensor<8xf32>)
   scf.if %c {
-    %f2 = commsched.all_gather %p on @dp dim(0)
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %w2 = commsched.wait %f2 : !commsched.future<tensor<16xf32>>
+    $run(%w2 = all_gather %p on @dp dim(0) : tensor<4xf32> -> tensor<16xf32>)
   }
   return
 }

@@ -1,5 +1,6 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{passes} =
-// DEFINE: %{run} = commsched-opt %s \
+// DEFINE: %{run} = commsched-opt %t.mlir \
 // DEFINE:   --pass-pipeline="builtin.module(func.func(%{passes}))"
 
 // REDEFINE: %{passes} = commsched-reorder-comms-preserving-peak-memory
@@ -10,6 +11,9 @@
 // RUN: %{run} | FileCheck %s --check-prefixes=CHECK,SIMPLE
 // REDEFINE: %{passes} = commsched-reorder-for-peak-memory,commsched-reorder-comms-preserving-peak-memory
 // RUN: %{run} | FileCheck %s --check-prefix=AFTER
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // Who moves something keeps the peak that the function had before on it, and
 // nobody else.
@@ -22,16 +26,14 @@ commsched.group @g size(2)
 // CHECK-SAME: attributes {commsched.baseline_peak_bytes = 96 : i64}
 func.func @moved(%x: !t) -> (!t, !t) {
   %a = commsched.compute "a"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %x on @g reduction(max) : !t -> !t)
   return %a, %w : !t, !t
 }
 
 // CHECK-LABEL: func.func @stays(
 // CHECK-NOT: baseline
 func.func @stays(%x: !t) -> !t {
-  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %x on @g reduction(max) : !t -> !t)
   return %w : !t
 }
 
@@ -50,8 +52,7 @@ func.func @earlier(%x: !t) -> (!t, tensor<1xi8>, !t)
   %make = commsched.compute "make"() : () -> tensor<94xi8>
   %use = commsched.compute "use"(%make) : (tensor<94xi8>) -> tensor<1xi8>
   %b = commsched.compute "b"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %x on @g reduction(max) : !t -> !t)
   return %b, %use, %w : !t, tensor<1xi8>, !t
 }
 
@@ -68,14 +69,12 @@ func.func @earlier(%x: !t) -> (!t, tensor<1xi8>, !t)
 func.func @blocks(%x: !t, %c: i1) {
   %large = commsched.compute "large"() : () -> tensor<64xi8>
   %a = commsched.compute "a"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %x on @g reduction(max) : !t -> !t)
   cf.cond_br %c, ^body, ^end
 ^body:
   %large1 = commsched.compute "large"() : () -> tensor<64xi8>
   %b = commsched.compute "b"(%x) : (!t) -> !t
-  %f1 = commsched.all_reduce %x on @g reduction(max) : !t -> !future
-  %w1 = commsched.wait %f1 : !future
+  $run(%w1 = all_reduce %x on @g reduction(max) : !t -> !t)
   cf.br ^end
 ^end:
   return
@@ -92,8 +91,7 @@ func.func @region(%x: !t, %c: i1) {
   scf.if %c {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
     %a = commsched.compute "a"(%x) : (!t) -> !t
-    %f = commsched.all_reduce %x on @g reduction(max) : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %x on @g reduction(max) : !t -> !t)
   }
   return
 }
@@ -113,8 +111,6 @@ func.func @lowered_before(%x: tensor<20xi8>)
   %b = commsched.compute "b"() : () -> tensor<16xi8>
   %c = commsched.compute "c"(%a) : (tensor<16xi8>) -> tensor<1xi8>
   %d = commsched.compute "d"(%b) : (tensor<16xi8>) -> tensor<1xi8>
-  %f = commsched.all_reduce %x on @g reduction(max)
-      : tensor<20xi8> -> !commsched.future<tensor<20xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<20xi8>>
+  $run(%w = all_reduce %x on @g reduction(max) : tensor<20xi8> -> tensor<20xi8>)
   return %c, %d, %w : tensor<1xi8>, tensor<1xi8>, tensor<20xi8>
 }

@@ -1,5 +1,6 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} = memory-budget=1000000
-// DEFINE: %{run} = commsched-opt %s --commsched-reorder-comms-preserving-peak-memory="%{options}" \
+// DEFINE: %{run} = commsched-opt %t.mlir --commsched-reorder-comms-preserving-peak-memory="%{options}" \
 // DEFINE:   --remark-policy=all --remark-format=emitRemark \
 // DEFINE:   --remarks-filter=commsched -o %t
 
@@ -12,6 +13,9 @@
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=ONE
 // REDEFINE: %{options} = memory-budget=1000000 max-group-size=0
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=NONE
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // What a start takes along on its way up. Memory is no matter here.
 
@@ -33,9 +37,7 @@ func.func @chain(%x: !t) -> (!t, !t) {
   %other = commsched.compute "other"(%x) : (!t) -> !t
   %cast = commsched.compute "cast"(%x) : (!t) -> !t
   %copy = commsched.compute "copy"(%cast) : (!t) -> !t
-  %f = commsched.all_reduce %copy on @g reduction(max) {commsched.name = "ar"}
-      : !t -> !commsched.future<!t>
-  %w = commsched.wait %f : !commsched.future<!t>
+  $run(%w = all_reduce %copy on @g reduction(max) {commsched.name = "ar"} : !t -> !t)
   return %other, %w : !t, !t
 }
 
@@ -47,9 +49,7 @@ func.func @chain(%x: !t) -> (!t, !t) {
 func.func @as_many_flops_as_is_cheap(%x: !t) -> (!t, !t) {
   %other = commsched.compute "other"(%x) : (!t) -> !t
   %mm = commsched.compute "mm"(%x) {flops = 256. : f64} : (!t) -> !t
-  %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "ar"}
-      : !t -> !commsched.future<!t>
-  %w = commsched.wait %f : !commsched.future<!t>
+  $run(%w = all_reduce %mm on @g reduction(max) {commsched.name = "ar"} : !t -> !t)
   return %other, %w : !t, !t
 }
 
@@ -62,9 +62,7 @@ func.func @expensive(%x: !t) -> (!t, !t, !t) {
   %first = commsched.compute "first"(%x) : (!t) -> !t
   %mm = commsched.compute "mm"(%x) {flops = 257. : f64} : (!t) -> !t
   %other = commsched.compute "other"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %mm on @g reduction(max) {commsched.name = "ar"}
-      : !t -> !commsched.future<!t>
-  %w = commsched.wait %f : !commsched.future<!t>
+  $run(%w = all_reduce %mm on @g reduction(max) {commsched.name = "ar"} : !t -> !t)
   return %first, %other, %w : !t, !t, !t
 }
 
@@ -88,8 +86,6 @@ func.func @collective_of_a_collective(%x: !t) -> (!t, !t) {
   %other = commsched.compute "other"(%x) : (!t) -> !t
   %w = commsched.wait %f : !commsched.future<!t>
   %cast = commsched.compute "cast"(%w) : (!t) -> !t
-  %f1 = commsched.all_reduce %cast on @g reduction(max)
-      {commsched.name = "second"} : !t -> !commsched.future<!t>
-  %w1 = commsched.wait %f1 : !commsched.future<!t>
+  $run(%w1 = all_reduce %cast on @g reduction(max) {commsched.name = "second"} : !t -> !t)
   return %other, %w1 : !t, !t
 }

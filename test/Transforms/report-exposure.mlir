@@ -1,7 +1,11 @@
-// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s --commsched-report -o /dev/null \
+// RUN: commsched-opt %t.mlir --commsched-report -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TABLE
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // What limits each exposed collective, and what would change it.
 
@@ -26,9 +30,7 @@ func.func @in_no_way(%x: !t) -> (!t, !t)
       {flops = 1.0e12, commsched.runtime_ns = 30} : (!t) -> !t
   %v = commsched.wait %f : !commsched.future<!t>
   %c = commsched.compute "cast"(%x) {commsched.runtime_ns = 0} : (!t) -> !t
-  %g = commsched.all_reduce %c on @g reduction(max)
-      {commsched.runtime_ns = 50} : !t -> !commsched.future<!t>
-  %w = commsched.wait %g : !commsched.future<!t>
+  $run(%w = all_reduce %c on @g reduction(max) {commsched.runtime_ns = 50} : !t -> !t)
   return %v, %w : !t, !t
 }
 
@@ -43,9 +45,7 @@ func.func @memory(%x: tensor<20xi8>) -> tensor<80xi8> {
       : (tensor<20xi8>) -> tensor<40xi8>
   %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0}
       : (tensor<40xi8>) -> tensor<20xi8>
-  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50}
-      : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
+  $run(%w = all_gather %x on @g dim(0) {commsched.runtime_ns = 50} : tensor<20xi8> -> tensor<80xi8>)
   return %w : tensor<80xi8>
 }
 func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
@@ -54,9 +54,7 @@ func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
       : (tensor<20xi8>) -> tensor<40xi8>
   %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0}
       : (tensor<40xi8>) -> tensor<20xi8>
-  %f = commsched.all_gather %x on @g dim(0) {commsched.runtime_ns = 50}
-      : tensor<20xi8> -> !commsched.future<tensor<80xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<80xi8>>
+  $run(%w = all_gather %x on @g dim(0) {commsched.runtime_ns = 50} : tensor<20xi8> -> tensor<80xi8>)
   return %w : tensor<80xi8>
 }
 
@@ -67,8 +65,6 @@ func.func @dependence(%x: !u) -> !u {
   %p = commsched.compute "aten.mm"(%x, %x)
       {flops = 1.28e+8, commsched.runtime_ns = 30} : (!u, !u) -> !u
   %c = commsched.compute "cast"(%p) {commsched.runtime_ns = 2} : (!u) -> !u
-  %f = commsched.all_reduce %c on @g reduction(max)
-      {commsched.runtime_ns = 50} : !u -> !commsched.future<!u>
-  %w = commsched.wait %f : !commsched.future<!u>
+  $run(%w = all_reduce %c on @g reduction(max) {commsched.runtime_ns = 50} : !u -> !u)
   return %w : !u
 }

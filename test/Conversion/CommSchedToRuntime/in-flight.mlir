@@ -1,6 +1,9 @@
-// RUN: commsched-opt %s --test-convert-commsched-to-requests \
+// RUN: %rows %s | commsched-opt --test-convert-commsched-to-requests \
 // RUN:   --one-shot-bufferize="allow-return-allocs-from-loops bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" \
 // RUN:   --buffer-deallocation-pipeline --optimize-allocation-liveness | FileCheck %s
+
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
 
 // What may not happen to memory while a collective is in flight.
 
@@ -31,8 +34,7 @@ func.func @write_operand() -> (!t, !t) {
 // CHECK: linalg.add ins(%[[X]], %[[X]] {{.*}} outs(%[[X]]
 func.func @write_after_wait() -> (!t, !t) {
   %x = call @fill() : () -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %x on @g reduction(sum) : !t -> !t)
   %y = linalg.add ins(%x, %x : !t, !t) outs(%x : !t) -> !t
   return %y, %r : !t, !t
 }
@@ -68,9 +70,7 @@ func.func @read_destination() -> (!t, !t) {
 func.func @write_destination() -> !t {
   %x = call @fill() : () -> !t
   %old = call @fill() : () -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) into %old
-      : !t into !t -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %x on @g reduction(sum) into %old : !t into !t -> !t)
   return %r : !t
 }
 
@@ -117,9 +117,7 @@ func.func @free_operand(%a: !t) -> !t {
 // CHECK-NEXT: return %[[X]]
 func.func @all_reduce_in_place() -> !t {
   %x = call @fill() : () -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) into %x
-      : !t into !t -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %x on @g reduction(sum) into %x : !t into !t -> !t)
   return %r : !t
 }
 
@@ -132,9 +130,7 @@ func.func @all_reduce_in_place() -> !t {
 // CHECK: linalg.add ins(%[[X]]
 func.func @all_reduce_of_needed() -> (!t, !t) {
   %x = call @fill() : () -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) into %x
-      : !t into !t -> !future
-  %r = commsched.wait %f : !future
+  $run(%r = all_reduce %x on @g reduction(sum) into %x : !t into !t -> !t)
   %e = tensor.empty() : !t
   %y = linalg.add ins(%x, %x : !t, !t) outs(%e : !t) -> !t
   return %r, %y : !t, !t
@@ -151,15 +147,9 @@ func.func @all_reduce_of_needed() -> (!t, !t) {
 // CHECK: commsched_rt.start {{.*}} outs(%[[CARRIED]] {{.*}}in_place
 func.func @arguments(%x: !t, %y: !t {commsched.freeable},
                      %z: !t {commsched.carried = 2}) -> (!t, !t, !t) {
-  %f = commsched.all_reduce %x on @g reduction(sum) into %x
-      : !t into !t -> !future
-  %r = commsched.wait %f : !future
-  %h = commsched.all_reduce %y on @g reduction(sum) into %y
-      : !t into !t -> !future
-  %s = commsched.wait %h : !future
-  %i = commsched.all_reduce %z on @g reduction(sum) into %z
-      : !t into !t -> !future
-  %t = commsched.wait %i : !future
+  $run(%r = all_reduce %x on @g reduction(sum) into %x : !t into !t -> !t)
+  $run(%s = all_reduce %y on @g reduction(sum) into %y : !t into !t -> !t)
+  $run(%t = all_reduce %z on @g reduction(sum) into %z : !t into !t -> !t)
   return %r, %s, %t : !t, !t, !t
 }
 
@@ -177,9 +167,7 @@ func.func @gather_in_place(%a: tensor<2x4xf32>, %b: tensor<4xf32>)
     -> tensor<48xf32> {
   %slice, %buffer = commsched.all_gather_copy_in %a, %b on @g
       : tensor<2x4xf32>, tensor<4xf32> -> tensor<12xf32>, tensor<48xf32>
-  %f = commsched.all_gather %slice on @g dim(0) into %buffer
-      : tensor<12xf32> into tensor<48xf32> -> !commsched.future<tensor<48xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<48xf32>>
+  $run(%r = all_gather %slice on @g dim(0) into %buffer : tensor<12xf32> into tensor<48xf32> -> tensor<48xf32>)
   return %r : tensor<48xf32>
 }
 

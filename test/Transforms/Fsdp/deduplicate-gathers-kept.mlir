@@ -7,6 +7,9 @@
 // RUN:   --test-deduplicate-gathers=limit-bytes=144 %remarks 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LIMIT
 
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
+
 // Gathers that are not dropped, and why. Nothing changes.
 
 commsched.group @dp size(2)
@@ -16,16 +19,12 @@ commsched.group @dp size(2)
 // LIMIT: [Passed] GatherDeduplicated | Category:commsched | Function=memory
 // LIMIT-SAME: PeakBytesAfter=144, PeakBytesBefore=112
 func.func @memory(%p: tensor<4xf32>, %x: tensor<8xbf16>) -> tensor<8xbf16> {
-  %g0 = commsched.all_gather %p on @dp dim(0) {commsched.name = "forward"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %w0 = commsched.wait %g0 : !commsched.future<tensor<8xf32>>
+  $run(%w0 = all_gather %p on @dp dim(0) {commsched.name = "forward"} : tensor<4xf32> -> tensor<8xf32>)
   %y = commsched.compute "layer"(%x, %w0)
       : (tensor<8xbf16>, tensor<8xf32>) -> tensor<8xbf16>
   %peak = commsched.compute "peak"(%x) : (tensor<8xbf16>) -> tensor<16xf32>
   // expected-remark-re@below {{[Missed] DuplicateGatherKept | Category:commsched | Function=memory | {{.*}}commsched.all_gather 'backward' gathers again what commsched.all_gather 'forward' has gathered: keeping it takes 144 bytes at peak, 32 over the limit of 112}}
-  %g1 = commsched.all_gather %p on @dp dim(0) {commsched.name = "backward"}
-      : tensor<4xf32> -> !commsched.future<tensor<8xf32>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<8xf32>>
+  $run(%w1 = all_gather %p on @dp dim(0) {commsched.name = "backward"} : tensor<4xf32> -> tensor<8xf32>)
   %d = commsched.compute "gradient"(%y, %w1)
       : (tensor<8xbf16>, tensor<8xf32>) -> tensor<8xbf16>
   return %d : tensor<8xbf16>
@@ -121,10 +120,8 @@ func.func @row(%p: !part, %q: tensor<3xf32>, %buffer: !whole) {
   $gather(w1 = slice as second)
 
   // Nor is what is gathered into a buffer.
-  %g0 = commsched.all_gather %p on @dp dim(0) into %buffer : !part into !whole -> !future
-  %w0 = commsched.wait %g0 : !future
-  %g1 = commsched.all_gather %p on @dp dim(0) into %buffer : !part into !whole -> !future
-  %w1 = commsched.wait %g1 : !future
+  $run(%w0 = all_gather %p on @dp dim(0) into %buffer : !part into !whole -> !whole)
+  $run(%w1 = all_gather %p on @dp dim(0) into %buffer : !part into !whole -> !whole)
 
   // Nor is what is made of a tensor that is written.
   %e = tensor.empty() : !part
@@ -147,8 +144,7 @@ commsched.group @other size(2)
 
 func.func @row(%p: !part, %q: !part, %buffer: !whole) {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
-  %g0 = commsched.all_gather %p on @dp dim(0) : !part -> !future
-  %w0 = commsched.wait %g0 : !future
+  $run(%w0 = all_gather %p on @dp dim(0) : !part -> !whole)
   ROW
   return
 }
@@ -167,11 +163,9 @@ func.func @row(%p: !part, %q: !part, %buffer: !whole) {
   %w = commsched.wait %g : !future
 
   %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4x4xbf16>
-  %g1 = commsched.all_gather %c0 on @dp dim(0) : tensor<4x4xbf16> -> !commsched.future<tensor<8x4xbf16>>
-  %w1 = commsched.wait %g1 : !commsched.future<tensor<8x4xbf16>>
+  $run(%w1 = all_gather %c0 on @dp dim(0) : tensor<4x4xbf16> -> tensor<8x4xbf16>)
   %c2 = commsched.compute "cast"(%p) : (!part) -> tensor<4x4xf16>
-  %g2 = commsched.all_gather %c2 on @dp dim(0) : tensor<4x4xf16> -> !commsched.future<tensor<8x4xf16>>
-  %w2 = commsched.wait %g2 : !commsched.future<tensor<8x4xf16>>
+  $run(%w2 = all_gather %c2 on @dp dim(0) : tensor<4x4xf16> -> tensor<8x4xf16>)
 
   %v = commsched.compute "view"(%p) {alias = 0 : i64} : (!part) -> !part
   %g = commsched.all_gather %v on @dp dim(0) : !part -> !future
