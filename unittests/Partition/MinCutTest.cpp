@@ -24,14 +24,6 @@ static std::string cutOrFail(const TextGraph &graph,
   return graph.tell(expectNoConflict(cut(graph, options)));
 }
 
-TEST(MinCut, SavesTheSmallerOfTwo) {
-  EXPECT_EQ(cutOrFail(TextGraph(R"(
-              x = input 1000000; dy = tangent 64; product = mm 1000 x
-              a = pointwise 4000 product; dx = pointwise 64 a dy
-              return a | dx)")),
-            "product");
-}
-
 TEST(MinCut, AnArgumentThatStaysIsFreeToSave) {
   TextGraph graph(R"(
     p = parameter 1000000; dy = tangent 64; a = pointwise 500000 p

@@ -58,42 +58,8 @@ Order mimicSlowly(const Problem &problem, NodeId firstBackward,
   return order;
 }
 
-/// `layers` activations, each made of the one before it, and then as many
-/// gradients, from the last to the first, each of which needs the gradient
-/// before it and an activation. Each holds 10 bytes. Checkpoints are there from
-/// the start: every second activation is made of one.
-Problem makeCheckpointed(int32_t layers) {
-  std::string text = repeat(layers / 2, R"(
-    checkpoint$ = arg 10; a$ = 1 checkpoint$ -> 10; b$ = 1 a$ -> 10)");
-  std::string gradient = "tangent";
-  text += "tangent = arg 10;";
-  for (int32_t i = layers / 2; i-- > 0;) {
-    std::string id = std::to_string(i);
-    text += "db" + id + " = 1 b" + id + " " + gradient + " -> 10; da" + id +
-            " = 1 a" + id + " db" + id + " -> 10" + (i > 0 ? ";" : "!");
-    gradient = "da" + id;
-  }
-  return TextProblem(text);
-}
-
-int64_t getPeak(const Problem &problem, const Order &order) {
-  return need(simulateMemory(problem, order)).peakBytes;
-}
-
-TEST(AutogradOrder, ChainsComeBeforeTheirFirstConsumer) {
-  // Activations 0 … 5, gradients 6 … 11 from the last layer to the first.
-  Problem problem = makeCheckpointed(6);
-  Order order = expectOrder(problem, 6);
-  EXPECT_EQ(order, (Order{4, 5, 6, 7, 2, 3, 8, 9, 0, 1, 10, 11}));
-  // Three checkpoints and the tangent are there from the start. At first six
-  // activations pile up beside the tangent and one gradient; then two
-  // activations, all but one checkpoint, and two gradients.
-  EXPECT_EQ(getPeak(problem, problem.programOrder()), 80);
-  EXPECT_EQ(getPeak(problem, order), 60);
-}
-
 TEST(AutogradOrder, Errors) {
-  Problem problem = makeCheckpointed(2);
+  TextProblem problem(repeat(4, "n$ = 1"));
   EXPECT_EQ(errorOf(problem, 5), "the backward cannot begin with node 5 of 4");
   EXPECT_EQ(errorOf(problem, -1),
             "the backward cannot begin with node -1 of 4");

@@ -185,25 +185,6 @@ GroupedOrder sort(const Problem &problem, const SoftConstraints &constraints) {
   return need(sortInGroups(problem, constraints));
 }
 
-TEST(GroupedOrder, PutsAGroupAtThePlaceOfItsAnchor) {
-  TextProblem problem(repeat(5, "n$ = 1"));
-  EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 0}}, {}}).order,
-            (Order{0, 2, 4, 1, 3}));
-  EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 2}}, {}}).order,
-            (Order{1, 0, 2, 4, 3}));
-  EXPECT_EQ(sort(problem, {{{{0, 2, 4}, 4}}, {}}).order,
-            (Order{1, 3, 0, 2, 4}));
-}
-
-TEST(GroupedOrder, LeavesOutNoGroupThatACycleOnlyPassesThrough) {
-  // {1, 2} stand together anyway, {0, 3} cannot.
-  TextProblem problem("a = 1; b = 1 a; c = 1 b; d = 1 c");
-  GroupedOrder result = sort(problem, {{{{0, 3}, 0}, {{1, 2}, 1}}, {}});
-  EXPECT_TRUE(result.conflicts[0]);
-  EXPECT_FALSE(result.conflicts[1]);
-  EXPECT_EQ(result.order, programOrder(problem));
-}
-
 TEST(GroupedOrder, RejectsBadConstraints) {
   TextProblem problem(repeat(3, "n$ = 1"));
   auto error = [&](const SoftConstraints &constraints) {

@@ -17,61 +17,6 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-IterativeReordering raiseStarts(const Problem &problem) {
-  return need(reorderComms(problem, {}));
-}
-
-IterativeReordering sinkWaits(const Problem &problem,
-                              const IterativeReorderingOptions &options = {}) {
-  return need(sinkWaitsIteratively(problem, options));
-}
-
-/// How far a collective was moved, and what stopped it.
-std::string tell(const TextProblem &problem, const CollectiveMoves &moves) {
-  const char *limit = moves.limit == MoveLimit::None         ? "nothing"
-                      : moves.limit == MoveLimit::Collective ? "collective"
-                                                             : "other";
-  return problem.tell({moves.node}) + " " + std::to_string(moves.moves) + " " +
-         limit + " " +
-         (moves.obstacle == noNode ? "" : problem.tell({moves.obstacle}));
-}
-
-TEST(ReorderComms, RaisesToTheTop) {
-  TextProblem problem("a = 1; b = 1 a; s = start 1; wait s");
-  IterativeReordering result = raiseStarts(problem);
-  EXPECT_EQ(problem.tell(result.order), "s a b s'");
-  ASSERT_EQ(result.collectives.size(), 1u);
-  EXPECT_EQ(tell(problem, result.collectives[0]), "s 2 nothing ");
-  EXPECT_EQ(result.collectives[0].grouped, 0);
-}
-
-TEST(SinkWaitsIteratively, SinksToTheNextStart) {
-  TextProblem problem(
-      "s = start 1; wait s; mm = 1; t = start 1; a = 1; wait t");
-  IterativeReordering result = sinkWaits(problem);
-  EXPECT_EQ(problem.tell(result.order), "s mm s' t a t'");
-  ASSERT_EQ(result.collectives.size(), 2u);
-  // The last of the program comes first.
-  EXPECT_EQ(tell(problem, result.collectives[0]), "t' 0 nothing ");
-  EXPECT_EQ(tell(problem, result.collectives[1]), "s' 1 collective t");
-
-  IterativeReorderingOptions passStarts;
-  passStarts.withCollectives = true;
-  EXPECT_EQ(problem.tell(sinkWaits(problem, passStarts).order),
-            "s mm t a t' s'");
-}
-
-TEST(IterativeReordering, WithoutCollectivesNothingHappens) {
-  for (const char *text : {"a = 1; barrier = blocking 1", ""}) {
-    TextProblem problem(text);
-    for (const IterativeReordering &result :
-         {raiseStarts(problem), sinkWaits(problem)}) {
-      EXPECT_EQ(result.order, programOrder(problem));
-      EXPECT_TRUE(result.collectives.empty());
-    }
-  }
-}
-
 TEST(IterativeReordering, RejectsWhatItCannotStartFrom) {
   EXPECT_EQ(reorderComms(Problem(), {}).error(),
             "the problem is not finalized");
