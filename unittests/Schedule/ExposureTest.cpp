@@ -16,57 +16,6 @@ using namespace mlir::commsched::schedule::testing;
 
 namespace {
 
-/// The exposures in the order of the program.
-struct Exposures {
-  Exposures(const std::string &text)
-      : problem(text), fromStart(computeExposure(problem, programOrder(problem),
-                                                 ExposureWalk::FromStart)),
-        fromWait(computeExposure(problem, programOrder(problem),
-                                 ExposureWalk::FromWait)) {}
-
-  const Exposure &of(const std::string &name) const {
-    return fromStart[problem[name]];
-  }
-  /// The computation from the start on, and back from the wait.
-  std::pair<int64_t, int64_t> computed(const std::string &name) const {
-    return {of(name).computeNs, fromWait[problem[name]].computeNs};
-  }
-
-  TextProblem problem;
-  std::vector<Exposure> fromStart, fromWait;
-};
-
-using Ns = std::pair<int64_t, int64_t>;
-
-TEST(Exposure, WindowEndsAtItsOwnWait) {
-  Exposures exposures("a = 1; s = start 10; b = 4; wait s; c = 8");
-  EXPECT_EQ(exposures.of("s").commNs, 10);
-  EXPECT_EQ(exposures.of("s").computeNs, 4);
-  EXPECT_EQ(exposures.of("s").exposedNs(), 6);
-  for (const char *name : {"b", "s'"}) {
-    EXPECT_EQ(exposures.of(name).commNs, 0);
-    EXPECT_EQ(exposures.of(name).computeNs, 0);
-  }
-  // Negative where computation is left over.
-  EXPECT_EQ(Exposures("s = start 10; b = 25; wait s").of("s").exposedNs(), -15);
-}
-
-TEST(Exposure, WindowsEndAtCollectivesThatBlockTheStream) {
-  // A stream works in order: when the second is over, the first is. From its
-  // wait, what follows the second hides that one.
-  Exposures same(
-      "s = start 10; a = 1; t = start 10; b = 2; wait t; c = 4; wait s");
-  EXPECT_EQ(same.computed("s"), Ns(3, 1));
-  EXPECT_EQ(same.computed("t"), Ns(2, 2));
-  Exposures other(
-      "s = start 10; a = 1; t = start 10@1; b = 2; wait t; c = 4; wait s");
-  EXPECT_EQ(other.computed("s"), Ns(7, 1));
-  Exposures blocked(
-      "s = start 10; a = 1; barrier = blocking 7@1; b = 2; wait s");
-  EXPECT_EQ(blocked.computed("s"), Ns(1, 1));
-  EXPECT_EQ(blocked.of("barrier").commNs, 7);
-}
-
 TEST(Exposure, AgreesWithAWalkThroughEveryWindow) {
   int numForeignEnds[2] = {0, 0};
   for (uint64_t seed : Seeds(800)) {
