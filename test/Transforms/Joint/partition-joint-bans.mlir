@@ -1,9 +1,10 @@
 // What each ban from recomputation saves, and that nothing else saves it. The
 // proposals list what is saved.
 
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
 // DEFINE: %{prefix} =
-// DEFINE: %{check} = commsched-opt %s -o /dev/null \
+// DEFINE: %{check} = commsched-opt %t.mlir -o /dev/null \
 // DEFINE:   --commsched-partition-joint="propose=- %{options}" \
 // DEFINE:   | FileCheck %s --check-prefix=%{prefix}
 
@@ -37,6 +38,10 @@
 // "f" could be computed in one kernel with "n", but what "n" is multiplied to is
 // used long before.
 
+LET $in {commsched.role = "input"}
+LET $tangent {commsched.role = "tangent"}
+LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
+
 !m = tensor<4x4xf32>
 !part = tensor<2x4xf32>
 !t = tensor<4xf32>
@@ -45,9 +50,7 @@
 // BANNED: "function":"far_apart"{{.*}}"saved":["n","f"],
 // FAR: "function":"far_apart"{{.*}}"saved":["n"],
 // AGGRESSIVE: "function":"far_apart"{{.*}}"saved":["n"],
-func.func @far_apart(%x: !m {commsched.role = "input"},
-    %dy: !m {commsched.role = "tangent"}) -> (!m, !m)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @far_apart(%x: !m $in, %dy: !m $tangent) -> (!m, !m) $joint {
   %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
       : (!m, !m) -> !m
   %n = commsched.compute "aten.sin"(%h) {commsched.name = "n"} : (!m) -> !m
@@ -66,9 +69,7 @@ func.func @far_apart(%x: !m {commsched.role = "input"},
 // BANNED: "function":"materialized"{{.*}}"saved":["a"],
 // MATERIALIZED: "function":"materialized"{{.*}}"saved":["arg0"],
 // AGGRESSIVE: "function":"materialized"{{.*}}"saved":["arg0"],
-func.func @materialized(%x: !m {commsched.role = "input"},
-    %dy: !m {commsched.role = "tangent"}) -> (!m, !m)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @materialized(%x: !m $in, %dy: !m $tangent) -> (!m, !m) $joint {
   %a = commsched.compute "aten.sin"(%x) {commsched.name = "a"} : (!m) -> !m
   %v = commsched.compute "aten.view"(%a) {alias = 0} : (!m) -> !m
   %g = commsched.compute "aten.mm"(%dy, %v) : (!m, !m) -> !m
@@ -80,9 +81,7 @@ func.func @materialized(%x: !m {commsched.role = "input"},
 // BANNED: "function":"not_allowed"{{.*}}"saved":["unknown","product"],
 // ALLOW: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
 // AGGRESSIVE: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
-func.func @not_allowed(%x: !m {commsched.role = "input"},
-    %dy: !m {commsched.role = "tangent"}) -> (!m, tensor<12x4xf32>)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @not_allowed(%x: !m $in, %dy: !m $tangent) -> (!m, tensor<12x4xf32>) $joint {
   %unknown = commsched.compute "vendor.op"(%x) {commsched.name = "unknown"}
       : (!m) -> !m
   %product = commsched.compute "aten.mm"(%x, %x) {commsched.name = "product"}
@@ -98,9 +97,7 @@ func.func @not_allowed(%x: !m {commsched.role = "input"},
 // BANNED: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
 // REDUCTION: "function":"reduction"{{.*}}"saved":["arg0","arg1"],
 // AGGRESSIVE: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
-func.func @reduction(%x: !m {commsched.role = "input"}, %z: !m
-    {commsched.role = "input"}, %dy: !u {commsched.role = "tangent"}) -> (!u,
-    !u) attributes {commsched.num_forward_outputs = 1} {
+func.func @reduction(%x: !m $in, %z: !m $in, %dy: !u $tangent) -> (!u, !u) $joint {
   %tiny = commsched.compute "aten.sum"(%x) {commsched.name = "tiny"}
       : (!m) -> !u
   %quarter = commsched.compute "aten.sum"(%z) {commsched.name = "quarter"}
@@ -114,9 +111,7 @@ func.func @reduction(%x: !m {commsched.role = "input"}, %z: !m
 
 // BANNED: "function":"views"{{.*}}"saved":["arg1","h"],
 // VIEWS: "function":"views"{{.*}}"saved":["v"],
-func.func @views(%x: !m {commsched.role = "input"}, %i: index
-    {commsched.role = "input"}, %dy: !part {commsched.role = "tangent"})
-    -> (!part, !part) attributes {commsched.num_forward_outputs = 1} {
+func.func @views(%x: !m $in, %i: index $in, %dy: !part $tangent) -> (!part, !part) $joint {
   %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
       : (!m, !m) -> !m
   %v = tensor.extract_slice %h[%i, 0] [2, 4] [1, 1] {commsched.name = "v"}
@@ -130,9 +125,7 @@ func.func @views(%x: !m {commsched.role = "input"}, %i: index
 
 // BANNED: "function":"parameters"{{.*}}"saved":["arg0"],
 // PARAMETERS: "function":"parameters"{{.*}}"saved":["half"],
-func.func @parameters(%w: !m {commsched.role = "parameter"},
-    %dy: !part {commsched.role = "tangent"}) -> (!part, !part)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @parameters(%w: !m {commsched.role = "parameter"}, %dy: !part $tangent) -> (!part, !part) $joint {
   %half = commsched.compute "aten.index"(%w) {commsched.name = "half"}
       : (!m) -> !part
   %y = commsched.compute "y"(%half) : (!part) -> !part
@@ -144,9 +137,7 @@ func.func @parameters(%w: !m {commsched.role = "parameter"},
 
 // BANNED: "function":"distance"{{.*}}"saved":["arg0"],
 // DISTANCE: "function":"distance"{{.*}}"saved":["one"],
-func.func @distance(%x: !t {commsched.role = "input"}, %dy: !t
-    {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @distance(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %three = commsched.compute "aten.sin"(%x) {commsched.name = "three"}
       : (!t) -> !t
   %two = commsched.compute "aten.sin"(%three) {commsched.name = "two"}

@@ -8,12 +8,16 @@
 // RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint=memory-budget=1000
 
+LET $in {commsched.role = "input"}
+LET $tangent {commsched.role = "tangent"}
+LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
+
 !t = tensor<4xf32>
 
 // expected-error@+1 {{'func.func' op has no 'commsched.num_forward_outputs' to say how many of its 2 results are the forward's}}
-func.func @no_number(%x: !t {commsched.role = "input"},
+func.func @no_number(%x: !t $in,
     // expected-note@+1 {{this argument is a tangent}}
-    %dy: !t {commsched.role = "tangent"})
+    %dy: !t $tangent)
     -> (!t, !t) {
   return %x, %dy : !t, !t
 }
@@ -27,24 +31,23 @@ ROW
 
 func.func @no_role(
     // expected-error@+1 {{argument #0 of the joint function 'no_role' has no 'commsched.role'}}
-    %x: !t, %dy: !t {commsched.role = "tangent"})
+    %x: !t, %dy: !t $tangent)
     -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    $joint {
   return %x, %dy : !t, !t
 }
 
 // expected-error@+1 {{attribute 'commsched.role' is "weight", which is none of "parameter", "input"}}
-func.func @unknown_role(%x: !t {commsched.role = "weight"})
-    -> !t attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @unknown_role(%x: !t {commsched.role = "weight"}) -> !t $joint {
   return %x : !t
 }
 
 // The forward needs what only the backward has.
-func.func @needs_tangent(%x: !t {commsched.role = "input"},
+func.func @needs_tangent(%x: !t $in,
     // expected-note@+1 {{'arg1' is a tangent, which only the backward has}}
-    %dy: !t {commsched.role = "tangent"})
+    %dy: !t $tangent)
     -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    $joint {
   // expected-note@+1 {{'a' reads it}}
   %a = commsched.compute "a"(%x, %dy) {commsched.name = "a"} : (!t, !t) -> !t
   // expected-error@+1 {{'y' is a result of the forward, but needs what only the backward has}}
@@ -52,21 +55,21 @@ func.func @needs_tangent(%x: !t {commsched.role = "input"},
   return %y, %a : !t, !t
 }
 
-func.func @returns_tangent(%x: !t {commsched.role = "input"},
+func.func @returns_tangent(%x: !t $in,
     // expected-error@+1 {{'dy' is a result of the forward, but is a tangent, which only the backward has}}
     %dy: !t {commsched.role = "tangent", commsched.name = "dy"})
     -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    $joint {
   return %dy, %x : !t, !t
 }
 
 // So is what only the backward is given of random states.
-func.func @needs_backward_seed(%x: !t {commsched.role = "input"},
+func.func @needs_backward_seed(%x: !t $in,
     // expected-note@+1 {{'bwd_seed_0' is a random state that only the backward has}}
     %s: tensor<1xi64> {commsched.role = "rng_state", commsched.name = "bwd_seed_0"},
-    %dy: !t {commsched.role = "tangent"})
+    %dy: !t $tangent)
     -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    $joint {
   // expected-note@+1 {{'drop' reads it}}
   %a = commsched.compute "dropout"(%x, %s) {commsched.name = "drop"}
       : (!t, tensor<1xi64>) -> !t
@@ -76,11 +79,11 @@ func.func @needs_backward_seed(%x: !t {commsched.role = "input"},
   return %y, %dy : !t, !t
 }
 
-func.func @must_be_forward(%x: !t {commsched.role = "input"},
+func.func @must_be_forward(%x: !t $in,
     // expected-note@+1 {{'dy' is a tangent, which only the backward has}}
     %dy: !t {commsched.role = "tangent", commsched.name = "dy"})
     -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    $joint {
   // expected-note@+1 {{'a' reads it}}
   %a = commsched.compute "a"(%dy) {commsched.name = "a"} : (!t) -> !t
   // expected-error@+1 {{'b' has to be in the forward, but needs what only the backward has}}
@@ -90,7 +93,7 @@ func.func @must_be_forward(%x: !t {commsched.role = "input"},
 }
 
 // What is to be saved needs a tangent.
-func.func @saved_too_late(%x: !t {commsched.role = "input"},
+func.func @saved_too_late(%x: !t $in,
     // expected-note@+1 {{'dy' is a tangent, which only the backward has}}
     %dy: !t {commsched.role = "tangent", commsched.name = "dy"})
     -> (!t, !t)
@@ -102,15 +105,12 @@ func.func @saved_too_late(%x: !t {commsched.role = "input"},
 }
 
 // expected-error@+1 {{'func.func' op does not return: there is nothing to partition}}
-func.func @ends(%x: !t {commsched.role = "input"}) -> !t
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @ends(%x: !t $in) -> !t $joint {
   // expected-note@+1 {{it ends here}}
   ub.unreachable
 }
 
-func.func @must_be_backward(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @must_be_backward(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   // expected-note@+1 {{'a' has to be in the backward}}
   %a = commsched.compute "a"(%x) {commsched.name = "a",
       commsched.partition = "must_be_backward"} : (!t) -> !t
@@ -120,9 +120,7 @@ func.func @must_be_backward(%x: !t {commsched.role = "input"},
 }
 
 // Tags that contradict each other.
-func.func @forward_again(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @forward_again(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   // expected-error@+1 {{'a' has to be computed again, but has to be in the forward}}
   %a = commsched.compute "a"(%x) {commsched.name = "a",
       commsched.partition = "must_be_forward",
@@ -132,9 +130,7 @@ func.func @forward_again(%x: !t {commsched.role = "input"},
   return %x, %g : !t, !t
 }
 
-func.func @written_again(%m: memref<4xf32> {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (f32, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @written_again(%m: memref<4xf32> $in, %dy: !t $tangent) -> (f32, !t) $joint {
   %c0 = arith.constant 0 : index
   // expected-error@+1 {{'a' has to be computed again, but touches memory that is written}}
   %a = memref.load %m[%c0] {commsched.name = "a",

@@ -7,10 +7,14 @@
 // Marks that contradict each other: the error is at one operation, a note at
 // the other.
 
+LET $in {commsched.role = "input"}
+LET $tangent {commsched.role = "tangent"}
+LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
+
 !t = tensor<4xf32>
 
-func.func @saved_and_again(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
+func.func @saved_and_again(%x: !t $in,
+    %dy: !t $tangent) -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1 : i64,
                 commsched.saved_values = ["a"]} {
   // expected-error@+1 {{'a' is to be saved, but has to be computed again}}
@@ -30,9 +34,7 @@ ROW
 // -----
 
 commsched.group @dp size(4)
-func.func @start_saved_wait_again(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @start_saved_wait_again(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   // expected-error@+1 {{'s' cannot be computed again, for it has to be saved, and is no value that can be saved}}
   %s = commsched.all_reduce %x on @dp reduction(sum)
       {commsched.name = "s", commsched.recompute = "must_save"} : !t -> !future
@@ -44,9 +46,7 @@ func.func @start_saved_wait_again(%x: !t {commsched.role = "input"},
 }
 
 // The value of which the host has a copy is written through a view.
-func.func @offloaded_and_written(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @offloaded_and_written(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %a = commsched.compute "a"(%x) : (!t) -> !t
   %v = commsched.compute "v"(%a) {alias = 0 : i64} : (!t) -> !t
   // expected-error@+1 {{'commsched.offload' op copies operand 0 to the host, but its storage is written later, so the copy differs from the value}}
@@ -64,10 +64,7 @@ func.func @offloaded_and_written(%x: !t {commsched.role = "input"},
 }
 
 // What is copied once is not copied again.
-func.func @reloaded_again(
-    %x: tensor<4xf32, #commsched.host> {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @reloaded_again( %x: tensor<4xf32, #commsched.host> $in, %dy: !t $tangent) -> (!t, !t) $joint {
   // expected-error@+1 {{'r' has to be computed again, but must run exactly once}}
   %r = commsched.reload %x {commsched.name = "r"}
       : tensor<4xf32, #commsched.host> -> !future
@@ -84,8 +81,7 @@ func.func @reloaded_again(
 !future = !commsched.future<!t>
 
 
-func.func @row(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t) attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @row(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   ROW
   return %x, %g : !t, !t
 }
