@@ -20,6 +20,19 @@ LET $gather(W = P as NAME)
 LET $cast_gather(W = P)
   %W.f = commsched.all_gather %P on @dp dim(0) : tensor<4xbf16> -> !future
   %W = commsched.wait %W.f : !future
+LET $padded_gather(K)
+  %e.K = tensor.empty() : tensor<3xbf16>
+  %c.K = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%p : tensor<3xf32>) outs(%e.K : tensor<3xbf16>) {
+  ^bb0(%in: f32, %out: bf16):
+    %t = arith.truncf %in : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<3xbf16>
+  %p.K = tensor.pad %c.K low[0] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : bf16
+  } : tensor<3xbf16> to tensor<4xbf16>
+  $cast_gather(w.K = p.K)
 
 // The second gather goes with its cast, whatever both are called and pinned to.
 // REMARK: [Passed] GatherDeduplicated | Category:commsched | Function=forward_and_backward
@@ -88,31 +101,9 @@ func.func @four(%p: !part) -> (!cast, tensor<4xbf16>) {
 func.func @structured(%p: tensor<3xf32>) -> !cast {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   %zero = arith.constant 0.0 : bf16
-  %e0 = tensor.empty() : tensor<3xbf16>
-  %c0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
-      ins(%p : tensor<3xf32>) outs(%e0 : tensor<3xbf16>) {
-  ^bb0(%in: f32, %out: bf16):
-    %t = arith.truncf %in : f32 to bf16
-    linalg.yield %t : bf16
-  } -> tensor<3xbf16>
-  %p0 = tensor.pad %c0 low[0] high[1] {
-  ^bb0(%i: index):
-    tensor.yield %zero : bf16
-  } : tensor<3xbf16> to tensor<4xbf16>
-  $cast_gather(w0 = p0)
-  %e1 = tensor.empty() : tensor<3xbf16>
-  %c1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
-      ins(%p : tensor<3xf32>) outs(%e1 : tensor<3xbf16>) {
-  ^bb0(%in: f32, %out: bf16):
-    %t = arith.truncf %in : f32 to bf16
-    linalg.yield %t : bf16
-  } -> tensor<3xbf16>
-  %p1 = tensor.pad %c1 low[0] high[1] {
-  ^bb0(%i: index):
-    tensor.yield %zero : bf16
-  } : tensor<3xbf16> to tensor<4xbf16>
-  $cast_gather(w1 = p1)
-  %sum = commsched.compute "sum"(%w0, %w1) : (!cast, !cast) -> !cast
+  $padded_gather(0)
+  $padded_gather(1)
+  %sum = commsched.compute "sum"(%w.0, %w.1) : (!cast, !cast) -> !cast
   return %sum : !cast
 }
 

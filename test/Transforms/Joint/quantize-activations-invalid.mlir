@@ -3,6 +3,14 @@
 
 // Halves that cannot be rewritten.
 
+LET $forward func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
+      -> tensor<16xbf16> {
+    return %x : tensor<16xbf16>
+  }
+LET $backward func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"}) {
+    return
+  }
+
 func.func @f(%x: tensor<16xbf16>) {
   %f = call @f_forward(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
   call @f_backward(%f) : (tensor<16xbf16>) -> ()
@@ -12,10 +20,7 @@ ROW
 
 // -----
 
-func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> tensor<16xbf16> {
-  return %x : tensor<16xbf16>
-}
+$forward
   // expected-error@below {{'func.func' op is half of a partition, but its body has 0 blocks}}
 func.func private @f_backward(
     tensor<16xbf16> {commsched.role = "saved_activation"})
@@ -26,28 +31,19 @@ func.func @f_forward(%x: tensor<16xbf16>) -> tensor<16xbf16> {
 ^end:
   return %x : tensor<16xbf16>
 }
-func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"}) {
-  return
-}
+$backward
 
 // expected-error@below {{'func.func' op is half of a partition, but does not return}}
 func.func @f_forward(%x: tensor<16xbf16>) -> tensor<16xbf16> {
   // expected-note@below {{it ends here}}
   ub.unreachable
 }
-func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"}) {
-  return
-}
+$backward
 
 // Another call of a half.
-func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> tensor<16xbf16> {
-  return %x : tensor<16xbf16>
-}
+$forward
   // expected-error@below {{'func.func' op saves its activations in another type from now on, but something else refers to it}}
-func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"}) {
-  return
-}
+$backward
 func.func @step(%x: tensor<16xbf16>) {
   // expected-note@below {{here}}
   call @f_backward(%x) : (tensor<16xbf16>) -> ()
@@ -59,13 +55,8 @@ func.func @step(%x: tensor<16xbf16>) {
 // Another user of what is saved.
 
 // expected-error@below {{'func.func' op saves its activations in another type from now on, but something else refers to it}}
-func.func @f_forward(%x: tensor<16xbf16> {commsched.role = "input"})
-    -> tensor<16xbf16> {
-  return %x : tensor<16xbf16>
-}
-func.func @f_backward(%x: tensor<16xbf16> {commsched.role = "saved_activation"}) {
-  return
-}
+$forward
+$backward
 func.func @step(%x: tensor<16xbf16>) -> tensor<16xbf16> {
   %f = call @f_forward(%x) : (tensor<16xbf16>) -> tensor<16xbf16>
   call @f_backward(%f) : (tensor<16xbf16>) -> ()
