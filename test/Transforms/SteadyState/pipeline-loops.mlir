@@ -98,3 +98,114 @@ func.func @reordered(%x: tensor<8xf32>) -> tensor<8xf32> {
   } {commsched.module = "layers", commsched.name = "loop"}
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// A loop whose number of iterations is not known: in its schedule where it has
+// as many as are in progress at once, else as it was.
+
+commsched.group @dp size(8)
+
+// REMARK: LoopPipelined | {{.*}}Function=gather | {{.*}}Depth=2, LeastCount=2, {{.*}}Remark="an iteration takes 50 ns instead of 80, of at least 50, with 2 iterations in progress, {{.*}}, where it has 2 iterations or more"
+// CHECK-LABEL: func.func @gather(
+// CHECK-SAME:      %[[X:[^:]+]]: {{.*}} %[[N:.+]]: index)
+// CHECK:         %[[SOME:.+]] = arith.cmpi sgt, %[[N]], %{{.+}} : index
+// CHECK:         %[[LAST:.+]] = arith.subi %[[N]], %[[C1:.+]] : index
+// CHECK:         %[[OTHERS:.+]] = arith.cmpi uge, %[[LAST]], %{{.+}} : index
+// CHECK:         %[[ENOUGH:.+]] = arith.andi %[[SOME]], %[[OTHERS]]
+// CHECK:         %[[Y:.+]] = scf.if %[[ENOUGH]] -> (tensor<128x256xf32>) {
+// CHECK:           commsched.all_gather {{.*}}commsched.name = "gather.prologue.0"
+// CHECK:           %[[END:.+]] = arith.subi %[[N]], %{{.+}} : index
+// CHECK:           scf.for %{{.+}} = %{{.+}} to %[[END]] step
+// CHECK:             commsched.all_gather {{.*}}commsched.name = "gather",
+// CHECK:           %[[B:.+]] = commsched.compute "mm"
+// CHECK:           scf.yield %[[B]]
+// CHECK:         } else {
+// CHECK:           %[[FEW:.+]] = scf.for %{{.+}} = %{{.+}} to %[[N]] step
+// CHECK:             commsched.all_gather {{.*}}commsched.name = "gather.few"
+// CHECK:           scf.yield %[[FEW]]
+// CHECK:         return %[[Y]]
+func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>, %n: index)
+    -> tensor<128x256xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> tensor<128x256xf32> {
+    %shard = tensor.extract_slice %stacked[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
+    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64, commsched.name = "gather"} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
+    scf.yield %b : tensor<128x256xf32>
+  }
+  return %y : tensor<128x256xf32>
+}
+
+// -----
+
+// Bounds and step are any values; a small type does not overflow.
+
+commsched.group @dp size(8)
+
+// REMARK: LoopPipelined | {{.*}}Function=bounds | {{.*}}LeastCount=2
+// CHECK-LABEL: func.func @bounds(
+// CHECK-SAME:      %[[LOW:[^:]+]]: i8, %[[HIGH:[^:]+]]: i8, %[[STEP:[^:]+]]: i8)
+// CHECK:         %[[SOME:.+]] = arith.cmpi slt, %[[LOW]], %[[HIGH]] : i8
+// CHECK:         %[[DIFFERENCE:.+]] = arith.subi %[[HIGH]], %[[LOW]] : i8
+// CHECK:         %[[LAST:.+]] = arith.subi %[[DIFFERENCE]], %{{.+}} : i8
+// CHECK:         %[[OTHERS:.+]] = arith.divui %[[LAST]], %[[STEP]] : i8
+// CHECK:         arith.cmpi uge, %[[OTHERS]], %{{.+}} : i8
+// CHECK:         scf.if
+// CHECK:           scf.for %{{.+}} = %[[LOW]] to %{{.+}} step %[[STEP]]
+// CHECK:         else
+// CHECK:           scf.for %{{.+}} = %[[LOW]] to %[[HIGH]] step %[[STEP]]
+func.func @bounds(%x: tensor<8xf32>, %s: tensor<8xf32>, %low: i8, %high: i8, %step: i8) -> tensor<8xf32> {
+  %y = scf.for %i = %low to %high step %step iter_args(%a = %x) -> (tensor<8xf32>) : i8 {
+    %f = commsched.all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
+    %r = commsched.wait %f : !commsched.future<tensor<8xf32>>
+    %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+    scf.yield %b : tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// A loop with a condition that counts, as compilers write scans over layers: it
+// carries its counter, and passes the stacked parameters on.
+
+commsched.group @dp size(8)
+
+// REMARK: LoopPipelined | {{.*}}Function=scan | {{.*}}Depth=2, {{.*}}PeriodNsAfter=50, PeriodNsBefore=80
+// CHECK-LABEL: func.func @scan(
+// CHECK-SAME:      %[[X:[^:]+]]: {{.*}}, %[[STACKED:[^:]+]]: tensor<32x32x256xf32>)
+// CHECK-NOT:     scf.while
+// CHECK:         tensor.extract_slice %[[STACKED]][%{{.+}}, 0, 0]
+// CHECK:         commsched.all_gather
+// CHECK:         scf.for %[[I:.+]] = %{{.+}} to %c31{{.*}} step %[[C1:.+]] iter_args
+// CHECK-NEXT:      %[[NEXT:.+]] = arith.addi %[[I]], %[[C1]]
+// CHECK-NEXT:      tensor.extract_slice %[[STACKED]][%[[NEXT]], 0, 0]
+// CHECK-NEXT:      commsched.all_gather
+// CHECK-NEXT:      commsched.compute "mm"
+// CHECK-NEXT:      commsched.wait
+// CHECK-NEXT:      scf.yield
+// CHECK:         %[[LAST:.+]] = commsched.compute "mm"
+// CHECK:         return %[[LAST]], %[[STACKED]]
+func.func @scan(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
+    -> (tensor<128x256xf32>, tensor<32x32x256xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %n, %y, %p = scf.while (%i = %c0, %a = %x, %s = %stacked)
+      : (index, tensor<128x256xf32>, tensor<32x32x256xf32>) -> (index, tensor<128x256xf32>, tensor<32x32x256xf32>) {
+    %goes_on = arith.cmpi slt, %i, %c32 : index
+    scf.condition(%goes_on) %i, %a, %s : index, tensor<128x256xf32>, tensor<32x32x256xf32>
+  } do {
+  ^bb0(%i: index, %a: tensor<128x256xf32>, %s: tensor<32x32x256xf32>):
+    %shard = tensor.extract_slice %s[%i, 0, 0] [1, 32, 256] [1, 1, 1] {commsched.runtime_ns = 0 : i64} : tensor<32x32x256xf32> to tensor<32x256xf32>
+    %f = commsched.all_gather %shard on @dp dim(0) {commsched.runtime_ns = 30 : i64} : tensor<32x256xf32> -> !commsched.future<tensor<256x256xf32>>
+    %w = commsched.wait %f : !commsched.future<tensor<256x256xf32>>
+    %b = commsched.compute "mm"(%a, %w) {commsched.runtime_ns = 50 : i64} : (tensor<128x256xf32>, tensor<256x256xf32>) -> tensor<128x256xf32>
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next, %b, %s : index, tensor<128x256xf32>, tensor<32x32x256xf32>
+  }
+  return %y, %p : tensor<128x256xf32>, tensor<32x32x256xf32>
+}
