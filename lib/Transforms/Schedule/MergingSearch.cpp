@@ -223,6 +223,7 @@ private:
   Rules applyToKind(size_t kind, const PlanRule &rule) const;
   LogicalResult vary(size_t kind, function_ref<bool(PlanRule &)> change);
   LogicalResult varySizes(size_t kind, size_t first, size_t length);
+  LogicalResult bisectSize();
   LogicalResult varyKind(size_t kind);
   LogicalResult varyParts(size_t length);
   LogicalResult varySizesOfAll();
@@ -322,6 +323,15 @@ static std::optional<int32_t> getNeighbor(ArrayRef<int32_t> values,
   return *next;
 }
 
+/// The size beside `percent` in that direction; none if there is none.
+static std::optional<int32_t> getNextSize(int32_t percent, bool isUp) {
+  const int32_t *next = isUp ? llvm::upper_bound(sizePercents, percent)
+                             : llvm::lower_bound(sizePercents, percent);
+  if (next == (isUp ? std::end(sizePercents) : std::begin(sizePercents)))
+    return std::nullopt;
+  return isUp ? *next : next[-1];
+}
+
 /// Changes the rule of a kind while that is better, or nothing else. `change`
 /// returns false if there is nothing to change.
 LogicalResult
@@ -342,13 +352,12 @@ MergingSearch::Descent::vary(size_t kind,
 /// Moves the buckets of some parts of a kind to neighboring sizes.
 LogicalResult MergingSearch::Descent::varySizes(size_t kind, size_t first,
                                                 size_t length) {
-  for (int32_t distance : {-1, 1}) {
+  for (bool isUp : {false, true}) {
     auto move = [&](PlanRule &rule) {
       bool isMoved = false;
       for (int32_t &percent :
            MutableArrayRef(rule.percents).slice(first, length))
-        if (std::optional<int32_t> next =
-                getNeighbor(sizePercents, percent, distance)) {
+        if (std::optional<int32_t> next = getNextSize(percent, isUp)) {
           percent = *next;
           isMoved = true;
         }
@@ -379,6 +388,28 @@ LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
       return failure();
   }
   return varySizes(kind, 0, numPlanParts);
+}
+
+/// Tries the sizes halfway to those beside the one that is best for all kinds,
+/// where too few sketches are left to vary each kind. Where layers repeat, a
+/// bucket should hold what one of them sends.
+LogicalResult MergingSearch::Descent::bisectSize() {
+  Rules rules = getBestRules();
+  const PlanRule rule = rules.front();
+  if (numLeft > 2 * rules.size() || rule.kind != PlanRule::Kind::Bytes ||
+      !llvm::all_equal(rules) || !llvm::all_equal(rule.percents))
+    return success();
+  int32_t percent = rule.percents.front();
+  for (bool isUp : {true, false}) {
+    std::optional<int32_t> next = getNextSize(percent, isUp);
+    if (!next || numLeft == 0)
+      continue;
+    for (PlanRule &each : rules)
+      each.percents.fill((percent + *next) / 2);
+    if (failed(sketch(rules)))
+      return failure();
+  }
+  return success();
 }
 
 /// Rules that are the same for all kinds.
@@ -499,6 +530,8 @@ LogicalResult MergingSearch::Descent::run() {
     return success();
   if (!isLarge())
     keepSimple();
+  if (failed(bisectSize()))
+    return failure();
   std::optional<size_t> before;
   do {
     if (failed(varySizesOfAll()))
