@@ -24,7 +24,7 @@
 // RUN: %{check}
 // Also where the number of partitions is not known.
 // REDEFINE: %{program} = %t.partitions.mlir
-// RUN: sed 's/^module attributes .*/module {/' %s > %{program}
+// RUN: sed 's/^module attributes .*/module {/' %t.mlir > %{program}
 // RUN: %{check}
 // REDEFINE: %{program} = %examples/jax/llama3-tiny-fsdp2.mlirbc
 // RUN: %{check}
