@@ -359,6 +359,16 @@ TEST(SmallerOrders, NothingWaitsForAView) {
   EXPECT_EQ(found.leastBytes, 8 * 150 + 100 + 400 + 100);
 }
 
+TEST(SmallerOrders, OrdersWithThePeakOfTheProgramAreApart) {
+  TextProblem problem("a = 10 -> 100; b = 10 a -> 1!; c = 30 -> 100; "
+                      "d = 30 c -> 1!");
+  SmallerOrders found = find(problem);
+  EXPECT_TRUE(found.orders.empty());
+  // Along the longest chain.
+  ASSERT_FALSE(found.equalOrders.empty());
+  EXPECT_EQ(problem.tell(found.equalOrders.front()), "c d a b");
+}
+
 TEST(SmallerOrders, AnInvalidProgramIsAnError) {
   EXPECT_FALSE(findSmallerOrders(TextProblem("a = 10 b; b = 10")));
 }

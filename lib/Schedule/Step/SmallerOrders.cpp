@@ -195,6 +195,7 @@ Result<SmallerOrders> schedule::findSmallerOrders(const Problem &problem) {
   if (!program)
     return Error{program.error()};
   std::vector<SizedOrder> smaller;
+  SmallerOrders result;
   for (auto *sort :
        {sortAlongChains, sortLeastPeakMemoryFirst, sortDepthFirst}) {
     Result<Order> sorted = sort(problem);
@@ -205,12 +206,14 @@ Result<SmallerOrders> schedule::findSmallerOrders(const Problem &problem) {
       return Error{late.error()};
     if (late->peakBytes < program->peakBytes)
       smaller.push_back(std::move(*late));
+    else if (late->peakBytes == program->peakBytes &&
+             late->order != program->order)
+      result.equalOrders.push_back(std::move(late->order));
   }
   std::stable_sort(smaller.begin(), smaller.end(),
                    [](const SizedOrder &a, const SizedOrder &b) {
                      return a.peakBytes < b.peakBytes;
                    });
-  SmallerOrders result;
   result.leastBytes =
       smaller.empty() ? program->peakBytes : smaller.front().peakBytes;
   for (SizedOrder &each : smaller)

@@ -83,13 +83,22 @@ LogicalResult BlockScheduler::findStarts() {
   if (failed(smaller))
     return failure();
   leastBytes = smaller->leastBytes;
-  for (schedule::Order &order : smaller->orders) {
+  auto add = [&](schedule::Order &order, bool isEqual) -> LogicalResult {
     FailureOr<std::unique_ptr<BlockSearch>> search = readIn(order);
     if (failed(search))
       return failure();
-    if (*search)
+    if (*search) {
       starts.push_back({std::move(order), std::move(*search)});
-  }
+      starts.back().isEqual = isEqual;
+    }
+    return success();
+  };
+  for (schedule::Order &order : smaller->orders)
+    if (failed(add(order, /*isEqual=*/false)))
+      return failure();
+  for (schedule::Order &order : smaller->equalOrders)
+    if (failed(add(order, /*isEqual=*/true)))
+      return failure();
   return success();
 }
 
@@ -260,11 +269,13 @@ static constexpr NodeId maxSteppedNodes = 1 << 16;
 /// Adds the schedules for `bytes`. In a small block, which has many budget
 /// steps, they begin with the order of the program, with that of the least
 /// peak, and with those whose schedules without buckets are better than all
-/// before.
+/// before. One with the peak of the program has to be better in any block, and
+/// takes its place in a large one.
 LogicalResult
 BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered) {
   std::optional<schedule::Rank> best;
+  SmallVector<Start *> chosen;
   for (auto [index, start] : llvm::enumerate(starts)) {
     FailureOr<const schedule::StepSchedule *> unmerged =
         getOrScheduleUnmerged(start, bytes);
@@ -274,12 +285,18 @@ BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
     bool isBest = !best || isBetter(rank, *best, Gain::Worthwhile);
     if (isBest)
       best = rank;
-    if (isSmall() && !isBest && index > 1)
+    if (!isBest && (start.isEqual || (isSmall() && index > 1)))
       continue;
-    FailureOr<const BlockSchedule *> schedule = getOrFind(start, bytes);
+    if (start.isEqual && !isSmall())
+      chosen.front() = &start;
+    else
+      chosen.push_back(&start);
+  }
+  for (Start *start : chosen) {
+    FailureOr<const BlockSchedule *> schedule = getOrFind(*start, bytes);
     if (failed(schedule))
       return failure();
-    considered.push_back({&start, bytes, (*schedule)->step.rank(limitBytes)});
+    considered.push_back({start, bytes, (*schedule)->step.rank(limitBytes)});
   }
   return success();
 }

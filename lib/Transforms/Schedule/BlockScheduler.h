@@ -154,6 +154,10 @@ public:
   FailureOr<std::vector<schedule::ExposureReason>>
   explainExposure(const schedule::Order &order, int64_t limitBytes) const;
 
+  /// A lower bound on the step of any order with any collectives merged and
+  /// split.
+  FailureOr<int64_t> getOrComputeBoundNs();
+
   /// Whether a schedule of `stepNs` may gain enough to be worth a search, by
   /// any order and with any collectives merged and split.
   FailureOr<bool> mayGain(int64_t stepNs);
@@ -373,6 +377,8 @@ private:
     schedule::Order order;
     /// Null for the order that this has read.
     std::unique_ptr<BlockSearch> search;
+    /// Whether its peak is that of the program.
+    bool isEqual = false;
     /// By limit: what scheduleUnmerged() gave.
     std::map<int64_t, schedule::StepSchedule> unmerged = {};
     /// By limit: what find() gave, and what improve() made of that.

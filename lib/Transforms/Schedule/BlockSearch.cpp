@@ -148,8 +148,12 @@ BlockSearch::findMerged(const Order &unmerged,
   size_t numPromising =
       std::clamp(numOperations / (problem.getProblem().numNodes() + 1),
                  leastPromising, mostPromising);
+  FailureOr<int64_t> boundNs = getOrComputeBoundNs();
+  if (failed(boundNs))
+    return failure();
   FailureOr<SmallVector<MergingSearch::Candidate>> promising =
-      getOrMakeMerging().findPromising(unmerged, stepOptions, numPromising);
+      getOrMakeMerging().findPromising(unmerged, stepOptions, *boundNs,
+                                       numPromising);
   if (failed(promising))
     return failure();
   if (lastMerged && llvm::none_of(*promising, [&](const auto &candidate) {

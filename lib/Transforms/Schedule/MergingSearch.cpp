@@ -193,8 +193,9 @@ static constexpr size_t leastSketches = 8;
 class MergingSearch::Descent {
 public:
   Descent(MergingSearch &search, const Order &unmerged,
-          const StepSchedulerOptions &stepOptions)
+          const StepSchedulerOptions &stepOptions, int64_t boundNs)
       : search(search), unmerged(unmerged), stepOptions(stepOptions),
+        boundNs(boundNs),
         numLeft(
             std::max(leastSketches,
                      maxSketchedNodes / std::max<size_t>(unmerged.size(), 1))) {
@@ -211,6 +212,12 @@ private:
     return search.sketches[sketch].candidate.step.rank(stepOptions.limitBytes);
   }
   const Rules &getBestRules() const { return search.sketches[*best].rules; }
+  /// Whether no sketch may be made any more, or none is worth it.
+  bool isDone() const {
+    return numLeft == 0 ||
+           (!rank(*best).isOver &&
+            !schedule::isWorthTrying(rank(*best).ns - boundNs, rank(*best).ns));
+  }
   bool isLimited() const { return stepOptions.limitBytes != unlimited; }
   /// In smaller programs refinement reaches what other rules would, and more.
   bool isLarge() const { return unmerged.size() >= 4096; }
@@ -233,6 +240,7 @@ private:
   MergingSearch &search;
   const Order &unmerged;
   const StepSchedulerOptions &stepOptions;
+  int64_t boundNs;
   /// How many sketches may still be made.
   size_t numLeft;
   /// Indices of sketches: those that were looked at for this limit, and the
@@ -338,7 +346,7 @@ LogicalResult
 MergingSearch::Descent::vary(size_t kind,
                              function_ref<bool(PlanRule &)> change) {
   Rules rules = getBestRules();
-  while (numLeft > 0 && change(rules[kind])) {
+  while (!isDone() && change(rules[kind])) {
     size_t numBefore = seen.size();
     FailureOr<bool> isImproved = improve(rules);
     if (failed(isImproved))
@@ -371,6 +379,8 @@ LogicalResult MergingSearch::Descent::varySizes(size_t kind, size_t first,
 
 /// Changes what all buckets of a kind share.
 LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
+  if (isDone())
+    return success();
   Rules rules = getBestRules();
   rules[kind].isCoalesced = !rules[kind].isCoalesced;
   if (failed(sketch(rules)))
@@ -540,10 +550,11 @@ LogicalResult MergingSearch::Descent::run() {
       break;
     kept.push_back(*best);
     before = best;
-    for (size_t kind = 0; kind < search.mergeable.kinds.size(); ++kind)
+    for (size_t kind = 0; kind < search.mergeable.kinds.size() && !isDone();
+         ++kind)
       if (failed(varyRule(kind)))
         return failure();
-  } while (best != before && numLeft > 0);
+  } while (best != before && !isDone());
   return success();
 }
 
@@ -592,10 +603,10 @@ MergingSearch::Descent::takeBest(size_t count) const {
 FailureOr<SmallVector<MergingSearch::Candidate>>
 MergingSearch::findPromising(const Order &unmerged,
                              const StepSchedulerOptions &stepOptions,
-                             size_t count) {
+                             int64_t boundNs, size_t count) {
   if (mergeable.hasBucket)
     return SmallVector<Candidate>();
-  Descent descent(*this, unmerged, stepOptions);
+  Descent descent(*this, unmerged, stepOptions, boundNs);
   if (failed(sortByUse(unmerged, stepOptions.limitBytes)) ||
       failed(descent.run()))
     return failure();

@@ -65,12 +65,13 @@ public:
   /// The ways with the best sketches within the limit of the options, the best
   /// one first, at most `count`, and then other local optima of the search;
   /// none if the block has buckets already. `unmerged` is a schedule for that
-  /// limit, whose order of computation the merged programs get. Emits an error
-  /// if there is no program to a way.
+  /// limit, whose order of computation the merged programs get. Sketches that
+  /// are hardly above `boundNs` are not changed further. Emits an error if
+  /// there is no program to a way.
   FailureOr<SmallVector<Candidate>>
   findPromising(const schedule::Order &unmerged,
                 const schedule::StepSchedulerOptions &stepOptions,
-                size_t count);
+                int64_t boundNs, size_t count);
 
   /// Changes the buckets of a schedule for the limit of the options while that
   /// makes it better: joins two that follow each other in order of use, or

@@ -89,14 +89,21 @@ int64_t PricedBlock::getLimitBytes(const MemoryBudget &budget) const {
                                         program.step.peakBytes, budget);
 }
 
-FailureOr<bool> PricedBlock::mayGain(int64_t stepNs) {
+FailureOr<int64_t> PricedBlock::getOrComputeBoundNs() {
   if (!boundNs) {
     FailureOr<int64_t> bound = computeMergingBoundNs(problem, getCosts());
     if (failed(bound))
       return failure();
     boundNs = *bound;
   }
-  return schedule::isWorthTrying(stepNs - *boundNs, stepNs);
+  return *boundNs;
+}
+
+FailureOr<bool> PricedBlock::mayGain(int64_t stepNs) {
+  FailureOr<int64_t> bound = getOrComputeBoundNs();
+  if (failed(bound))
+    return failure();
+  return schedule::isWorthTrying(stepNs - *bound, stepNs);
 }
 
 const Problem &PricedBlock::getProblemOf(const BucketChoice *buckets) const {

@@ -26,16 +26,18 @@ struct SmallerOrders {
   int64_t leastBytes = 0;
   /// The smallest peak first.
   std::vector<Order> orders;
+  /// Those whose peak is that of the program.
+  std::vector<Order> equalOrders;
 };
 
-/// Finds orders whose peak is below that of the program, all with every
+/// Finds orders whose peak is not above that of the program, all with every
 /// collective as late as possible: those of sortLeastPeakMemoryFirst() and
 /// sortDepthFirst(), and one along the longest chain of computation, in which
 /// what takes memory comes directly before what needs it, and what frees memory
 /// directly behind what it needs.
 ///
-/// A program with the least peak, as frontends write them, has none, whether
-/// its collectives overlap already or not.
+/// A program with the least peak, as frontends write them, has none with a
+/// smaller one, whether its collectives overlap already or not.
 ///
 /// Error: the one of `problem`; the program is not a legal order.
 /// O((nodes + dependences + uses) log nodes).
