@@ -46,7 +46,8 @@ getMergedQuery(OperationCosts &costs, ArrayRef<CollectiveOpInterface> members,
       return std::nullopt;
     merged->tensors += query->tensors;
   }
-  if (merged && mode == BucketMode::Copy)
+  if (merged &&
+      (mode == BucketMode::Copy || hasPackedLaunches(members.front())))
     merged->tensors = 1;
   return merged;
 }
@@ -178,10 +179,14 @@ std::optional<BucketCost> mlir::commsched::estimateBucket(
     return std::nullopt;
   BucketCost cost;
   cost.collectiveNs = getLaunchNs(costs, members, *query);
-  if (mode == BucketMode::Coalesced)
-    return cost;
-
   CopiedBytes bytes = getCopiedBytes(members, absorbedCasts);
+  if (mode == BucketMode::Coalesced) {
+    if (hasPackedLaunches(members.front()) && bytes.sent && bytes.delivered)
+      cost.collectiveNs += costs.getPackingNs(
+          *bytes.sent, *bytes.delivered, static_cast<int64_t>(members.size()));
+    return cost;
+  }
+
   std::optional<int64_t> copyIn = getCopyInNs(
       costs, bytes, getCopyInKernels(members.front(), !absorbedCasts.empty()));
   if (!copyIn || !bytes.delivered)

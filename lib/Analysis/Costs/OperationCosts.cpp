@@ -323,12 +323,37 @@ OperationCosts::estimateCollective(const CollectiveQuery &query) const {
   return estimate;
 }
 
+int64_t OperationCosts::getPackingNs(int64_t sentBytes, int64_t deliveredBytes,
+                                     int64_t tensors) const {
+  auto copy = [&](int64_t bytes, int64_t kernels) {
+    return cost::computeTimeNs(target, /*flops=*/0, ElementKind::F32,
+                               saturatingAdd(bytes, bytes), kernels);
+  };
+  return saturatingAdd(copy(sentBytes, 1), copy(deliveredBytes, tensors));
+}
+
+/// Whether `collective` stands for several, which are packed into one message
+/// when they become operations of another dialect.
+static bool isPackedLater(CollectiveOpInterface collective) {
+  return collective.getSentValues().size() > 1 &&
+         collective->hasAttr(originAttrName) && hasPackedLaunches(collective);
+}
+
 std::optional<CollectiveEstimate>
 OperationCosts::estimateCollective(CollectiveOpInterface collective) {
   std::optional<CollectiveQuery> query = getQuery(collective);
   if (!query)
     return std::nullopt;
+  bool isPacked = isPackedLater(collective);
+  int64_t tensors = query->tensors;
+  if (isPacked)
+    query->tensors = 1;
   CollectiveEstimate estimate = estimateCollective(*query);
+  // Nothing else stands for these copies.
+  if (isPacked)
+    estimate.timeNs = saturatingAdd(
+        estimate.timeNs, getPackingNs(*collective.getOperandBytes(),
+                                      *collective.getResultBytes(), tensors));
   auto own = dyn_cast<CostOpInterface>(collective.getOperation());
   if (!own || estimate.source == CollectiveEstimate::Source::Profile)
     return estimate;

@@ -2,6 +2,9 @@
 // RUN: commsched-opt %s -commsched-bucket-all-reduce="mode=coalesced bitwise" --remarks-filter=commsched -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BITWISE
 // RUN: commsched-opt %s -commsched-schedule="memory-budget=200%% mode=coalesced" | FileCheck %s --check-prefix=SCHEDULED
+// RUN: commsched-opt %s -commsched-bucket="kinds=all-to-all" -commsched-estimate-runtime | FileCheck %s --check-prefix=PACKED
+// RUN: sed 's/attributes {commsched.packed_launches}//' %s \
+// RUN:   | commsched-opt -commsched-bucket="kinds=all-to-all" -commsched-estimate-runtime | FileCheck %s --check-prefix=SEPARATE
 
 // A launch of several tensors would be packed later, by copies that no price has.
 // So buckets are copied, and what is gathered is cut out by a kernel for each.
@@ -36,6 +39,24 @@ func.func @reduces(%a: tensor<4xf32>, %b: tensor<8xf32>)
       : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
   %1 = commsched.wait %fy : !commsched.future<tensor<8xf32>>
   return %0, %1 : tensor<4xf32>, tensor<8xf32>
+}
+
+// All-to-alls have no copy-in: one kernel that packs them and two that unpack
+// them are a part of their launch.
+
+// PACKED-LABEL: @exchanges
+// PACKED: commsched.all_to_all{{.*}}commsched.origin = ["x", "y"], commsched.runtime_ns = 175061 : i64
+// SEPARATE-LABEL: @exchanges
+// SEPARATE: commsched.all_to_all{{.*}}commsched.origin = ["x", "y"], commsched.runtime_ns = 130945 : i64
+func.func @exchanges(%a: tensor<4x1048576xf32>, %b: tensor<4x1048576xf32>)
+    -> (tensor<4x1048576xf32>, tensor<4x1048576xf32>) {
+  %fx = commsched.all_to_all %a on @dp split_dim(0) concat_dim(0) {commsched.name = "x"}
+      : tensor<4x1048576xf32> -> !commsched.future<tensor<4x1048576xf32>>
+  %0 = commsched.wait %fx : !commsched.future<tensor<4x1048576xf32>>
+  %fy = commsched.all_to_all %b on @dp split_dim(0) concat_dim(0) {commsched.name = "y"}
+      : tensor<4x1048576xf32> -> !commsched.future<tensor<4x1048576xf32>>
+  %1 = commsched.wait %fy : !commsched.future<tensor<4x1048576xf32>>
+  return %0, %1 : tensor<4x1048576xf32>, tensor<4x1048576xf32>
 }
 
 }

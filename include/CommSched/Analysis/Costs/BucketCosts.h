@@ -45,7 +45,8 @@ int64_t getCopyOutKernels(Operation *member, size_t numMembers);
 
 /// The cost of `members` as one launch:
 ///  * the collective: all their bytes in one launch of the kind, as one tensor
-///    (by copy) or as many (coalesced). Where members are pinned, that time
+///    (by copy) or as many (coalesced); where launches are packed later, as one
+///    with the kernels of that, too. Where members are pinned, that time
 ///    times what they take together over what is estimated for them together,
 ///    and at least what the longest of them is pinned to: the pins say how far
 ///    the estimates are off, and the estimates what launches share;

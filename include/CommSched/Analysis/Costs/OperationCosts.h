@@ -124,6 +124,11 @@ public:
   CollectiveEstimate
   estimateCollective(const cost::CollectiveQuery &query) const;
 
+  /// The time of one kernel that packs tensors of so many bytes together, and
+  /// of one for each of them that takes it out of what is delivered.
+  int64_t getPackingNs(int64_t sentBytes, int64_t deliveredBytes,
+                       int64_t tensors) const;
+
   /// The query that describes the launch of `collective`; none when a size, the
   /// group or the implementation is not known.
   std::optional<cost::CollectiveQuery>
