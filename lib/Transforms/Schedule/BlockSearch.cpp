@@ -76,6 +76,28 @@ improveProgram(const Problem &problem,
                  : program;
 }
 
+/// What improveProgram() makes of a schedule of a merged program, repeated
+/// while that gains: it moves copies, which then are beside their collectives
+/// again.
+static Result<StepSchedule>
+improveBuckets(const BucketChoice &choice, StepSchedule known,
+               const StepSchedulerOptions &stepOptions) {
+  constexpr int32_t maxRounds = 4;
+  int64_t limitBytes = stepOptions.limitBytes;
+  bool isWorthwhile = true;
+  for (int32_t round = 0; isWorthwhile && round < maxRounds; ++round) {
+    Result<StepSchedule> next =
+        scheduleMerged(choice, known.order, improveProgram, stepOptions);
+    if (!next)
+      return next;
+    isWorthwhile = isBetter(next->rank(limitBytes), known.rank(limitBytes),
+                            Gain::Worthwhile);
+    if (isBetter(next->rank(limitBytes), known.rank(limitBytes)))
+      known = std::move(*next);
+  }
+  return known;
+}
+
 /// Improves a schedule of a merged program from its own order and from that of
 /// the program, which starts collectives in an order of its own.
 static Result<StepSchedule>
@@ -238,11 +260,10 @@ BlockSearch::improve(const BlockSchedule &known) const {
     return improved;
   }
   StepSchedulerOptions stepOptions = makeStepOptions(known.limitBytes);
-  FailureOr<StepSchedule> step =
-      unwrap(known.buckets ? scheduleMerged(*known.buckets, known.step.order,
-                                            improveProgram, stepOptions)
-                           : schedule::improveStep(problem.getProblem(),
-                                                   known.step, stepOptions));
+  FailureOr<StepSchedule> step = unwrap(
+      known.buckets ? improveBuckets(*known.buckets, known.step, stepOptions)
+                    : schedule::improveStep(problem.getProblem(), known.step,
+                                            stepOptions));
   if (failed(step))
     return failure();
   if (!isBetter(step->rank(known.limitBytes),
