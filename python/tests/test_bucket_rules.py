@@ -14,9 +14,9 @@ import seeds
 from seeds import turns
 
 SUPPORT = pathlib.Path(__file__).parents[2] / "testsupport"
-#: Seeds of random steps for which no rule is shorter: those from 21 to 60 but one,
-#: for which a rule is, by 0.8 %.
-HELD = tuple(seed for seed in range(21, 61) if seed != 26)
+#: Seeds of random steps for which no rule is shorter. For 26 one is, by 1.6 %, and
+#: for 84 by 0.2 %.
+HELD = (*range(21, 26), *range(27, 64), *range(109, 126))
 #: So many are tried, or with COMMSCHED_TEST_RUNS all; and budgets of each.
 STEPS, BUDGETS = 1, 2
 TOLERANCE = 0.001
