@@ -32,7 +32,8 @@ public:
               int32_t slackPercent = 0)
       : problem(problem), slackPercent(slackPercent),
         isIssued(problem.numNodes(), 0), exclusiveStreams(problem.numStreams()),
-        clocks(problem), live(problem), peak(live.bytes()) {
+        communicated(problem.numStreams(), 0), clocks(problem), live(problem),
+        peak(live.bytes()) {
     issued.reserve(problem.numNodes());
     for (auto [a, b] : exclusive) {
       exclusiveStreams[a].push_back(b);
@@ -47,6 +48,7 @@ public:
     isIssued[node] = 1;
     if (problem.isCollective(node)) {
       clocks.issue(node, collectiveNs(node));
+      communicated[problem.stream(node)] += collectiveNs(node);
       for (StreamId other : exclusiveStreams[problem.stream(node)])
         clocks.holdStream(other, clocks.endNs(node));
     } else {
@@ -77,6 +79,8 @@ public:
   int64_t stepNs() const { return clocks.stepNs(); }
   /// Sum of the costs of the computation that is issued.
   int64_t computedNs() const { return computed; }
+  /// Sum of the times of the collectives of the stream that are issued.
+  int64_t communicatedNs(StreamId stream) const { return communicated[stream]; }
 
   int64_t liveBytes() const { return live.bytes(); }
   /// Returns the most that was live since the last call.
@@ -89,6 +93,7 @@ private:
   std::vector<char> isIssued;
   /// By stream.
   std::vector<std::vector<StreamId>> exclusiveStreams;
+  std::vector<int64_t> communicated;
   Clocks clocks;
   LiveBytes live;
   int64_t computed = 0;

@@ -265,7 +265,10 @@ public:
         plan(plan), options(options),
         latestStartsNs(plan.computeLatestStarts(issued)),
         futurePeaks(plan.peaks), streams(problem.numStreams()),
-        prefetchedBytes(plan.computeOrder.size() + 1, 0) {}
+        prefetchedBytes(plan.computeOrder.size() + 1, 0) {
+    for (CollectiveId id = 0; id < structure.numCollectives(); ++id)
+      streams[problem.stream(startOf(id))].totalNs += costNs(id);
+  }
 
   ConstructedOrder run();
 
@@ -289,6 +292,8 @@ private:
     int64_t releasingNs = 0;
     /// Collectives that release memory and are issued but not waited for.
     std::queue<CollectiveId> inFlight;
+    /// The sum of the times of all its starts.
+    int64_t totalNs = 0;
   };
 
   NodeId startOf(CollectiveId id) const {
@@ -325,6 +330,7 @@ private:
   void fillStreams(int64_t untilNs);
   void schedule(NodeId node);
   void finish();
+  int64_t computeLowerBoundNs() const;
 
   const StepConstruction &plan;
   const ConstructionOptions &options;
@@ -574,11 +580,27 @@ void StepConstructor::finish() {
   issueRest();
 }
 
+/// Of the step, whatever is issued next: all computation is still to come, and
+/// on each stream all collectives.
+int64_t StepConstructor::computeLowerBoundNs() const {
+  int64_t boundNs =
+      issued.nowNs() + (plan.computedNs.back() - issued.computedNs());
+  for (StreamId stream = 0; stream < problem.numStreams(); ++stream)
+    boundNs = std::max(boundNs,
+                       std::max(issued.nowNs(), issued.freeNs(stream)) +
+                           std::max<int64_t>(streams[stream].totalNs -
+                                                 issued.communicatedNs(stream),
+                                             0));
+  return boundNs;
+}
+
 ConstructedOrder StepConstructor::run() {
   begin();
   for (NodeId node : plan.computeOrder) {
     schedule(node);
     ++position;
+    if (int64_t boundNs = computeLowerBoundNs(); boundNs >= options.knownNs)
+      return {issued.takeOrder(), boundNs};
   }
   finish();
   int64_t stepNs = issued.stepNs();

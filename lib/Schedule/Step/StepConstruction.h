@@ -26,13 +26,17 @@ struct ConstructionOptions : Objective {
   /// How long before its latest start, in nanoseconds, a collective that
   /// acquires memory may be issued.
   int64_t lookAheadNs = std::numeric_limits<int64_t>::max();
+  /// The construction ends early where its step cannot be shorter than this,
+  /// in nanoseconds.
+  int64_t knownNs = std::numeric_limits<int64_t>::max();
 };
 
 /// An order that was constructed.
 struct ConstructedOrder {
   Order order;
   /// The step that the construction computed, in nanoseconds. With slack it is
-  /// longer than that of simulate().
+  /// longer than that of simulate(). If it is not below ConstructionOptions::
+  /// knownNs, it may be a lower bound, and the order not complete.
   int64_t stepNs = 0;
 };
 

@@ -56,7 +56,9 @@ private:
     int32_t slackPercent = 0;
     Order order;
     int64_t stepNs = std::numeric_limits<int64_t>::max();
-    /// The step with the slack.
+    /// Whether an order may be within the limit, also one that is too long.
+    bool mayFit = false;
+    /// The step with the slack, or what it has to be shorter than.
     int64_t expectedNs = std::numeric_limits<int64_t>::max();
     int64_t lookAheadNs = 0;
   };
@@ -69,8 +71,8 @@ private:
   void construct(const StepConstruction &construction, int64_t lookAheadNs,
                  int64_t limitBytes, Plan &plan) const;
   Plan construct(const StepStructure &structure, const Order &computeOrder,
-                 int32_t slackPercent,
-                 const std::vector<int64_t> &lookAheadsNs) const;
+                 int32_t slackPercent, const std::vector<int64_t> &lookAheadsNs,
+                 int64_t knownNs = unlimited) const;
   const Order &list(size_t index);
   void takeIfBetter(const Order &order, Plan &plan) const;
   Result<Plan> construct(const StepStructure &structure, int32_t slackPercent,
@@ -147,7 +149,12 @@ void StepScheduler::construct(const StepConstruction &construction,
   with.limitBytes = limitBytes;
   constexpr int32_t maxTrials = 5;
   for (int32_t trial = 0; trial < maxTrials; ++trial) {
+    with.knownNs = plan.expectedNs;
     ConstructedOrder constructed = construction.construct(with);
+    if (constructed.stepNs >= with.knownNs) {
+      plan.mayFit = true;
+      return;
+    }
     Result<MemoryTimeline> memory = simulateMemory(problem, constructed.order);
     if (memory && memory->peakBytes > options.limitBytes) {
       // All starts are late already.
@@ -164,6 +171,7 @@ void StepScheduler::construct(const StepConstruction &construction,
       plan.order = std::move(constructed.order);
       return;
     }
+    plan.mayFit = true;
     int64_t stepNs = timeline->stepNs;
     int64_t expectedNs = plan.slackPercent > 0 ? constructed.stepNs : stepNs;
     if (expectedNs < plan.expectedNs) {
@@ -176,28 +184,32 @@ void StepScheduler::construct(const StepConstruction &construction,
   }
 }
 
-/// Returns the best order that is constructed for a compute order.
+/// Returns the best order that is constructed for a compute order; none if none
+/// is shorter than `knownNs` with the slack.
 StepScheduler::Plan
 StepScheduler::construct(const StepStructure &structure,
                          const Order &computeOrder, int32_t slackPercent,
-                         const std::vector<int64_t> &lookAheadsNs) const {
+                         const std::vector<int64_t> &lookAheadsNs,
+                         int64_t knownNs) const {
   StepConstruction construction(structure, computeOrder);
   Plan plan;
   plan.slackPercent = slackPercent;
+  plan.expectedNs = knownNs;
+  plan.lookAheadNs = lookAheadsNs.front();
   // Where even late starts take too much, other orders of the waits may fit;
   // but if the first few do not, none is worth the time.
   constexpr size_t maxFailures = 3;
   bool isTight = construction.alapPeakBytes() > options.limitBytes;
   for (size_t i = 0; i < lookAheadsNs.size(); ++i) {
     construct(construction, lookAheadsNs[i], options.limitBytes, plan);
-    if (isTight && plan.order.empty() && i + 1 >= maxFailures)
+    if (isTight && !plan.mayFit && i + 1 >= maxFailures)
       return plan;
     if (!isWorthwhile(plan.expectedNs - boundNs))
       return plan;
   }
   // The construction overestimates memory: an order that is constructed for a
   // higher limit may be within the limit.
-  if (!plan.order.empty() && options.limitBytes < unlimited / 2)
+  if (plan.mayFit && options.limitBytes < unlimited / 2)
     for (int64_t percent : {1, 3})
       construct(construction, plan.lookAheadNs,
                 options.limitBytes + options.limitBytes / 100 * percent, plan);
@@ -250,10 +262,14 @@ StepScheduler::construct(const StepStructure &structure, int32_t slackPercent,
                         slackPercent, lookAheadsNs);
   if (plan.order.empty())
     return plan;
-  auto keepIfBetter = [&](const Order &computeOrder) {
-    Plan other =
-        construct(structure, computeOrder, slackPercent, {plan.lookAheadNs});
-    if (other.expectedNs >= plan.expectedNs)
+  std::vector<Order> tried = {getProgramComputeOrder(structure)};
+  auto keepIfBetter = [&](Order computeOrder) {
+    if (std::find(tried.begin(), tried.end(), computeOrder) != tried.end())
+      return false;
+    Plan other = construct(structure, computeOrder, slackPercent,
+                           {plan.lookAheadNs}, plan.expectedNs);
+    tried.push_back(std::move(computeOrder));
+    if (other.order.empty())
       return false;
     plan = std::move(other);
     return true;
