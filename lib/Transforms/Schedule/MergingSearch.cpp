@@ -12,6 +12,7 @@
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Support/Unlimited.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/Debug.h"
 
 #define DEBUG_TYPE "commsched-schedule"
@@ -558,6 +559,17 @@ LogicalResult MergingSearch::Descent::run() {
   return success();
 }
 
+/// Whether two ways make the same program, also if one allows more modes.
+static bool makeSameProgram(const BucketChoice &a, const BucketChoice &b) {
+  auto isSame = [&](size_t index) {
+    return a.bucketing.buckets[index].starts ==
+               b.bucketing.buckets[index].starts &&
+           a.prices[index].mode == b.prices[index].mode;
+  };
+  return a.prices.size() == b.prices.size() &&
+         llvm::all_of(llvm::seq(a.prices.size()), isSame);
+}
+
 /// How many collectives the buckets of a way save.
 static size_t countSaved(const BucketChoice &choice) {
   size_t numSaved = 0;
@@ -576,7 +588,7 @@ MergingSearch::Descent::takeBest(size_t count) const {
   auto add = [&](size_t index) {
     const Candidate &candidate = search.sketches[index].candidate;
     if (llvm::none_of(result, [&](const Candidate &other) {
-          return other.choice == candidate.choice;
+          return makeSameProgram(*other.choice, *candidate.choice);
         }))
       result.push_back(candidate);
   };
