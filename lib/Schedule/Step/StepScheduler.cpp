@@ -321,6 +321,7 @@ Status StepScheduler::constructAll() {
   // A program that is a schedule has its slack, unless it becomes shorter.
   if (plan->order.empty() || (isRepeated && !mayTake(*plan)))
     return Status::success();
+  Order computeOrder = getComputeOrder(*structure, plan->order);
   // The most slack, by halves, whose cost is not worthwhile. Slack takes a
   // longer look-ahead, if any.
   for (int32_t part : {1, 2, 4}) {
@@ -328,13 +329,11 @@ Status StepScheduler::constructAll() {
     if (slackPercent == 0)
       break;
     int64_t lookAheadNs = plan->lookAheadNs;
-    Result<Plan> slack = construct(
-        *structure, slackPercent,
+    Plan slack = construct(
+        *structure, computeOrder, slackPercent,
         {lookAheadNs, std::min(lookAheadNs, unlimited / 4) * 4, unlimited});
-    if (!slack)
-      return Error{slack.error()};
-    if (slack->order.empty() || (mayTake(*plan) && !mayTake(*slack)) ||
-        isWorthwhile(slack->stepNs - plan->stepNs))
+    if (slack.order.empty() || (mayTake(*plan) && !mayTake(slack)) ||
+        isWorthwhile(slack.stepNs - plan->stepNs))
       continue;
     plan = std::move(slack);
     break;
