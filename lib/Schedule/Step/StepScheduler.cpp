@@ -500,10 +500,16 @@ static Result<StepSchedule> repeat(const Problem &problem,
       break;
     for (NodeId &node : next->order)
       node = schedule->order[node];
+    // Rounds that gain less are a long way to little.
+    constexpr int64_t leastPart = 65536;
+    bool isLast =
+        schedule->stepNs - next->stepNs <= schedule->stepNs / leastPart;
     // A constructed schedule remains one, whatever improves it.
     if (schedule->origin == ScheduleOrigin::Constructed)
       next->origin = ScheduleOrigin::Constructed;
     schedule = std::move(next);
+    if (isLast)
+      break;
   }
   return schedule;
 }

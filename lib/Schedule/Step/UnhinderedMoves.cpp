@@ -80,7 +80,7 @@ schedule::makeUnhinderedMoves(const Problem &problem, StepSchedule schedule,
     return true;
   };
   // Rounds that gain less are a long way to little.
-  constexpr int64_t leastPart = 8192;
+  constexpr int64_t leastPart = 131072;
   int64_t beforeNs = std::numeric_limits<int64_t>::max();
   for (int32_t round = 0;
        round < maxRounds && beforeNs - schedule.stepNs > beforeNs / leastPart;
