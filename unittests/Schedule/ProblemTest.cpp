@@ -444,6 +444,36 @@ TEST(Renumbering, KeepsTheProblem) {
   }
 }
 
+TEST(Renumbering, LeavesOutWhatMakesNoDifference) {
+  size_t numLeftOut = 0;
+  for (uint64_t seed : Seeds(300)) {
+    RandomProblemOptions shape;
+    shape.maxCostNs = 1;
+    Problem problem =
+        seed % 2 ? makeRandomStep(seed, 4) : makeRandomProblem(seed, shape);
+    Order kept = leaveOutFree(problem, problem.topologicalOrder());
+    numLeftOut += problem.numNodes() - kept.size();
+    Problem program = renumber(problem, kept);
+    ASSERT_TRUE(program.check()) << program.check().error();
+    Order order = makeRandomOrder(seed, program), wanted;
+    for (NodeId node : order)
+      wanted.push_back(kept[node]);
+    Order whole = completeOrder(problem, wanted);
+    ASSERT_TRUE(verify(problem, whole));
+    EXPECT_EQ(simulate(problem, whole)->stepNs,
+              simulate(program, order)->stepNs);
+    EXPECT_EQ(simulateMemory(problem, whole)->peakBytes,
+              simulateMemory(program, order)->peakBytes);
+    // The order of what is kept is the one that was wanted.
+    EXPECT_TRUE(std::is_sorted(
+        wanted.begin(), wanted.end(),
+        [&, places = *invert(problem, whole)](NodeId a, NodeId b) {
+          return places[a] < places[b];
+        }));
+  }
+  EXPECT_GT(numLeftOut, 100u);
+}
+
 TEST(CompleteOrder, PutsWhatIsNeededDirectlyBefore) {
   TextProblem problem(R"(
     a = 1; g = start 1 a; wait g; b = 1; h = start 1 b; wait h

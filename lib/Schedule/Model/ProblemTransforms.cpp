@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -42,8 +43,63 @@ void schedule::addCollectiveOrder(Problem &problem,
   }
 }
 
+/// Whether something that depends on the operation holds every buffer that it
+/// holds.
+static bool isHeldBySuccessors(const Problem &problem, NodeId node) {
+  ArrayView<BufferId> used = problem.buffersUsedBy(node);
+  ArrayView<DependenceEnd> after = problem.successors(node);
+  return std::all_of(used.begin(), used.end(), [&](BufferId buffer) {
+    return !problem.buffer(buffer).freed ||
+           std::any_of(after.begin(), after.end(), [&](DependenceEnd end) {
+             ArrayView<BufferId> held = problem.buffersUsedBy(end.node);
+             return std::find(held.begin(), held.end(), buffer) != held.end();
+           });
+  });
+}
+
+static bool isFree(const Problem &problem, NodeId node) {
+  if (problem.kind(node) != NodeKind::Compute || problem.costNs(node) > 0 ||
+      problem.isExpensive(node) || !problem.buffersMadeBy(node).empty())
+    return false;
+  ArrayView<DependenceEnd> before = problem.predecessors(node);
+  ArrayView<DependenceEnd> after = problem.successors(node);
+  auto isPlain = [](DependenceEnd end) {
+    return end.kind == DependenceKind::Data ||
+           end.kind == DependenceKind::Memory;
+  };
+  return std::all_of(before.begin(), before.end(),
+                     [&](DependenceEnd end) {
+                       return isPlain(end) && end.node == before[0].node;
+                     }) &&
+         std::all_of(after.begin(), after.end(), isPlain) &&
+         isHeldBySuccessors(problem, node);
+}
+
+Order schedule::leaveOutFree(const Problem &problem, const Order &order) {
+  Order kept;
+  std::copy_if(order.begin(), order.end(), std::back_inserter(kept),
+               [&](NodeId node) { return !isFree(problem, node); });
+  return kept;
+}
+
+/// Adds the dependences of operations with a number, across others that have
+/// none, to `result`.
+static void addDependencesAcross(const Problem &problem,
+                                 std::vector<NodeId> numbers, Problem &result) {
+  for (NodeId node : problem.topologicalOrder()) {
+    ArrayView<DependenceEnd> before = problem.predecessors(node);
+    if (numbers[node] != noNode || before.empty())
+      continue;
+    // From here on that of what it depends on.
+    numbers[node] = numbers[before[0].node];
+    for (DependenceEnd end : problem.successors(node))
+      if (numbers[node] != noNode && numbers[end.node] != noNode)
+        result.addDependence(numbers[node], numbers[end.node], end.kind);
+  }
+}
+
 Problem schedule::renumber(const Problem &problem, const Order &order) {
-  std::vector<NodeId> numbers(order.size(), noNode);
+  std::vector<NodeId> numbers(problem.numNodes(), noNode);
   Problem result;
   result.reserve(order.size(), problem.numDependences());
   result.reserveStreams(problem.numStreams());
@@ -59,8 +115,11 @@ Problem schedule::renumber(const Problem &problem, const Order &order) {
   for (NodeId node : order)
     for (DependenceEnd end : problem.successors(node))
       // addWait() has added the data dependence of a wait on its start.
-      if (problem.startOf(end.node) != node || end.kind != DependenceKind::Data)
+      if (numbers[end.node] != noNode && (problem.startOf(end.node) != node ||
+                                          end.kind != DependenceKind::Data))
         result.addDependence(numbers[node], numbers[end.node], end.kind);
+  if (static_cast<NodeId>(order.size()) < problem.numNodes())
+    addDependencesAcross(problem, numbers, result);
   for (BufferId id = 0; id < problem.numBuffers(); ++id) {
     const Buffer &buffer = problem.buffer(id);
     result.addBuffer(buffer.bytes,
@@ -68,7 +127,8 @@ Problem schedule::renumber(const Problem &problem, const Order &order) {
                                                : numbers[buffer.producer],
                      buffer.freed);
     for (NodeId user : problem.users(id))
-      result.addUse(id, numbers[user]);
+      if (numbers[user] != noNode)
+        result.addUse(id, numbers[user]);
   }
   result.finalize();
   return result;

@@ -502,8 +502,8 @@ static Result<StepSchedule> repeat(const Problem &problem,
       node = schedule->order[node];
     // Rounds that gain less are a long way to little.
     constexpr int64_t leastPart = 65536;
-    bool isLast =
-        schedule->stepNs - next->stepNs <= schedule->stepNs / leastPart;
+    int64_t gainNs = schedule->stepNs - next->stepNs;
+    bool isLast = gainNs > 0 && gainNs <= schedule->stepNs / leastPart;
     // A constructed schedule remains one, whatever improves it.
     if (schedule->origin == ScheduleOrigin::Constructed)
       next->origin = ScheduleOrigin::Constructed;
@@ -514,37 +514,67 @@ static Result<StepSchedule> repeat(const Problem &problem,
   return schedule;
 }
 
-/// Checks the problem, and calls `search` with a problem whose dependences
-/// order all uses.
+/// Checks the problem, and calls `search` with a problem that has `start`, a
+/// legal order, as its program, with dependences that order all uses, and
+/// without operations that make no difference. Returns what `search` does.
 template <typename SearchFn>
-static Result<StepSchedule> checkAndSearch(const Problem &problem,
-                                           SearchFn search) {
+static Result<StepSchedule>
+searchFrom(const Problem &problem, const Order &start,
+           const StepSchedulerOptions &options, SearchFn search) {
   if (!problem.check())
     return problem.check();
-  if (Status status = verify(problem, problem.programOrder()); !status)
+  if (Status status = verify(problem, start); !status)
     return Error{"the program is not a legal order: " + status.error()};
   std::optional<Problem> ordered = orderUses(problem);
-  return search(ordered ? *ordered : problem);
+  const Problem &known = ordered ? *ordered : problem;
+  Order kept = leaveOutFree(known, start);
+  if (kept == known.programOrder())
+    return search(known);
+  Result<StepSchedule> found = search(renumber(known, kept));
+  if (!found)
+    return found;
+  Order order = start;
+  if (found->origin != ScheduleOrigin::Program) {
+    for (NodeId &node : found->order)
+      node = kept[node];
+    order = completeOrder(known, found->order);
+  }
+  Result<StepSchedule> schedule =
+      measureStep(problem, std::move(order), options.contention);
+  if (schedule)
+    schedule->origin = found->origin;
+  return schedule;
 }
 
 Result<StepSchedule>
 schedule::scheduleStep(const Problem &problem,
                        const StepSchedulerOptions &options) {
-  return checkAndSearch(problem, [&](const Problem &ordered) {
-    Result<StepSchedule> first =
-        runRound(ordered, options, /*isRepeated=*/false);
-    if (!first || first->origin == ScheduleOrigin::Program)
-      return first;
-    return repeat(ordered, std::move(first), options);
-  });
+  return searchFrom(problem, problem.programOrder(), options,
+                    [&](const Problem &ordered) {
+                      Result<StepSchedule> first =
+                          runRound(ordered, options, /*isRepeated=*/false);
+                      if (!first || first->origin == ScheduleOrigin::Program)
+                        return first;
+                      return repeat(ordered, std::move(first), options);
+                    });
 }
 
 Result<StepSchedule>
 schedule::improveStep(const Problem &problem, StepSchedule schedule,
                       const StepSchedulerOptions &options) {
-  return checkAndSearch(problem, [&](const Problem &ordered) {
-    return repeat(ordered, std::move(schedule), options);
-  });
+  Order start = schedule.order;
+  // What is improved is a schedule, whatever it was.
+  ScheduleOrigin origin = schedule.origin;
+  Result<StepSchedule> improved =
+      searchFrom(problem, start, options, [&](const Problem &program) {
+        schedule.order = program.programOrder();
+        schedule.origin = ScheduleOrigin::Program;
+        return repeat(program, schedule, options);
+      });
+  if (improved && (improved->origin == ScheduleOrigin::Program ||
+                   origin == ScheduleOrigin::Constructed))
+    improved->origin = origin;
+  return improved;
 }
 
 Result<Order> schedule::startLate(const Problem &problem) {
@@ -558,14 +588,16 @@ Result<Order> schedule::startLate(const Problem &problem) {
 Result<StepSchedule>
 schedule::scheduleStepOnce(const Problem &problem,
                            const StepSchedulerOptions &options) {
-  return checkAndSearch(problem, [&](const Problem &ordered) {
-    return StepScheduler(ordered, options).run();
-  });
+  return searchFrom(problem, problem.programOrder(), options,
+                    [&](const Problem &ordered) {
+                      return StepScheduler(ordered, options).run();
+                    });
 }
 
 Result<StepSchedule> schedule::sketchStep(const Problem &problem,
                                           const StepSchedulerOptions &options) {
-  return checkAndSearch(problem, [&](const Problem &ordered) {
-    return StepScheduler(ordered, options).sketch();
-  });
+  return searchFrom(problem, problem.programOrder(), options,
+                    [&](const Problem &ordered) {
+                      return StepScheduler(ordered, options).sketch();
+                    });
 }

@@ -62,14 +62,15 @@ mlir::commsched::scheduleMerged(const BucketChoice &choice, const Order &start,
                                 StepSolver solver,
                                 const StepSchedulerOptions &stepOptions) {
   const Problem &problem = choice.merged->getProblem();
-  Result<StepSchedule> schedule = solver(renumber(problem, start), stepOptions);
+  Order kept = leaveOutFree(problem, start);
+  Result<StepSchedule> schedule = solver(renumber(problem, kept), stepOptions);
   if (!schedule)
     return schedule;
   for (NodeId &node : schedule->order)
-    node = start[node];
-  schedule =
-      measureStep(problem, putCopiesBeside(*choice.merged, schedule->order),
-                  stepOptions.contention);
+    node = kept[node];
+  Order order = completeOrder(problem, schedule->order);
+  schedule = measureStep(problem, putCopiesBeside(*choice.merged, order),
+                         stepOptions.contention);
   if (schedule)
     schedule->origin = ScheduleOrigin::Constructed;
   return schedule;

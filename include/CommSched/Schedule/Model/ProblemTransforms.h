@@ -38,10 +38,17 @@ std::vector<NodeId> collectivesInProgramOrder(const Problem &problem);
 /// The problem has to be finalized afterwards. O(nodes).
 void addCollectiveOrder(Problem &problem, CollectiveOrderScope scope);
 
+/// Returns `order` without the operations that make no difference to a
+/// schedule, such as views: they take no time, allocate nothing, depend on one
+/// other operation at most, and something that depends on them holds what they
+/// hold. O(nodes + dependences + uses).
+Order leaveOutFree(const Problem &problem, const Order &order);
+
 /// Returns `problem` with `order`, which is a legal one, as its program: node i
 /// is the operation at position i. Buffers keep their numbers. The result is
-/// finalized.
-/// O(nodes + dependences + uses).
+/// finalized. `order` may be one of leaveOutFree(): what depends on an
+/// operation that is left out depends on the one that this depends on. O(nodes
+/// + dependences + uses).
 Problem renumber(const Problem &problem, const Order &order);
 
 /// Returns a legal order with the operations of `wanted`, each of which is
