@@ -45,8 +45,8 @@ public:
 
   /// Returns the best of all candidates.
   Result<StepSchedule> run();
-  /// Returns the better of the program and the best order that is constructed
-  /// for the compute order of the program.
+  /// Returns the best of the program and of the orders that are constructed for
+  /// its compute order and for two others.
   Result<StepSchedule> sketch();
 
 private:
@@ -399,6 +399,19 @@ Result<StepSchedule> StepScheduler::sketch() {
     Plan plan = construct(*structure, getProgramComputeOrder(*structure),
                           /*slackPercent=*/0,
                           {lookAheads[0], lookAheads[2], lookAheads.back()});
+    // What is critical passes the rest within a short and a longer window: a
+    // program whose collectives were merged may need another order of
+    // computation than the one it has.
+    for (size_t index : {1, 3}) {
+      if (plan.order.empty() || !isWorthwhile(plan.expectedNs - boundNs))
+        break;
+      Plan other =
+          construct(*structure, getComputeOrder(*structure, list(index)),
+                    /*slackPercent=*/0, {plan.lookAheadNs}, plan.expectedNs);
+      if (!other.order.empty())
+        plan = std::move(other);
+      takeIfBetter(list(index), plan);
+    }
     if (!plan.order.empty())
       status = offer(plan.order, ScheduleOrigin::Constructed);
   }
