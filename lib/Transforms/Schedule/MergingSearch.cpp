@@ -198,10 +198,9 @@ public:
           const StepSchedulerOptions &stepOptions, int64_t boundNs)
       : search(search), unmerged(unmerged), stepOptions(stepOptions),
         boundNs(boundNs),
-        numLeft(
-            std::max(leastSketches,
-                     maxSketchedNodes / std::max<size_t>(unmerged.size(), 1))) {
-  }
+        numLeft(std::max(leastSketches,
+                         maxSketchedNodes /
+                             std::max<size_t>(countSearched(search), 1))) {}
 
   LogicalResult run();
 
@@ -223,6 +222,7 @@ private:
   bool isLimited() const { return stepOptions.limitBytes != unlimited; }
   /// In smaller programs refinement reaches what other rules would, and more.
   bool isLarge() const { return unmerged.size() >= 4096; }
+  static size_t countSearched(const MergingSearch &search);
   void offer(size_t sketch);
   bool isHopeless(const BucketChoice &choice) const;
   LogicalResult sketch(ArrayRef<Rules> tried);
@@ -277,6 +277,12 @@ bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
            step.fits(stepOptions.limitBytes) ||
            (best && !rank(*best).isOver && step.stepNs >= rank(*best).ns);
   });
+}
+
+/// How many operations of a program make a difference to its schedule.
+size_t MergingSearch::Descent::countSearched(const MergingSearch &search) {
+  const Problem &problem = search.problem.getProblem();
+  return leaveOutFree(problem, problem.programOrder()).size();
 }
 
 /// Sketches the ways from which something may be expected.
