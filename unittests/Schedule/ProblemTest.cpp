@@ -451,7 +451,8 @@ TEST(Renumbering, LeavesOutWhatMakesNoDifference) {
     shape.maxCostNs = 1;
     Problem problem =
         seed % 2 ? makeRandomStep(seed, 4) : makeRandomProblem(seed, shape);
-    Order kept = leaveOutFree(problem, problem.topologicalOrder());
+    Order kept =
+        leaveOutFree(problem, problem.topologicalOrder(), /*leastNodes=*/0);
     numLeftOut += problem.numNodes() - kept.size();
     Problem program = renumber(problem, kept);
     ASSERT_TRUE(program.check()) << program.check().error();

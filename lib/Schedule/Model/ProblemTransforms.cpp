@@ -75,7 +75,10 @@ static bool isFree(const Problem &problem, NodeId node) {
          isHeldBySuccessors(problem, node);
 }
 
-Order schedule::leaveOutFree(const Problem &problem, const Order &order) {
+Order schedule::leaveOutFree(const Problem &problem, const Order &order,
+                             NodeId leastNodes) {
+  if (problem.numNodes() < leastNodes)
+    return order;
   Order kept;
   std::copy_if(order.begin(), order.end(), std::back_inserter(kept),
                [&](NodeId node) { return !isFree(problem, node); });

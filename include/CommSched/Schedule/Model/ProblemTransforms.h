@@ -41,8 +41,10 @@ void addCollectiveOrder(Problem &problem, CollectiveOrderScope scope);
 /// Returns `order` without the operations that make no difference to a
 /// schedule, such as views: they take no time, allocate nothing, depend on one
 /// other operation at most, and something that depends on them holds what they
-/// hold. O(nodes + dependences + uses).
-Order leaveOutFree(const Problem &problem, const Order &order);
+/// hold. From `leastNodes` operations on: a smaller problem is searched soon as
+/// it is. O(nodes + dependences + uses).
+Order leaveOutFree(const Problem &problem, const Order &order,
+                   NodeId leastNodes = 2048);
 
 /// Returns `problem` with `order`, which is a legal one, as its program: node i
 /// is the operation at position i. Buffers keep their numbers. The result is
