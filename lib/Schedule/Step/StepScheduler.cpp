@@ -46,8 +46,8 @@ public:
   /// Returns the best of all candidates.
   Result<StepSchedule> run();
   /// Returns the best of the program and of the orders that are constructed for
-  /// its compute order and for two others.
-  Result<StepSchedule> sketch();
+  /// its compute order, and if `mayReorder`, for two others.
+  Result<StepSchedule> sketch(bool mayReorder);
 
 private:
   /// The best order that was constructed with some slack, and the options that
@@ -389,7 +389,7 @@ Status StepScheduler::begin() {
   return offer(problem.programOrder(), ScheduleOrigin::Program);
 }
 
-Result<StepSchedule> StepScheduler::sketch() {
+Result<StepSchedule> StepScheduler::sketch(bool mayReorder) {
   Status status = begin();
   Result<StepStructure> structure = StepStructure::create(problem);
   if (!structure)
@@ -403,7 +403,8 @@ Result<StepSchedule> StepScheduler::sketch() {
     // program whose collectives were merged may need another order of
     // computation than the one it has.
     for (size_t index : {1, 3}) {
-      if (plan.order.empty() || !isWorthwhile(plan.expectedNs - boundNs))
+      if (!mayReorder || plan.order.empty() ||
+          !isWorthwhile(plan.expectedNs - boundNs))
         break;
       Plan other =
           construct(*structure, getComputeOrder(*structure, list(index)),
@@ -607,10 +608,23 @@ schedule::scheduleStepOnce(const Problem &problem,
                     });
 }
 
-Result<StepSchedule> schedule::sketchStep(const Problem &problem,
-                                          const StepSchedulerOptions &options) {
+/// sketchStep() and sketchStepInOrders().
+static Result<StepSchedule> sketch(const Problem &problem,
+                                   const StepSchedulerOptions &options,
+                                   bool mayReorder) {
   return searchFrom(problem, problem.programOrder(), options,
                     [&](const Problem &ordered) {
-                      return StepScheduler(ordered, options).sketch();
+                      return StepScheduler(ordered, options).sketch(mayReorder);
                     });
+}
+
+Result<StepSchedule> schedule::sketchStep(const Problem &problem,
+                                          const StepSchedulerOptions &options) {
+  return sketch(problem, options, /*mayReorder=*/false);
+}
+
+Result<StepSchedule>
+schedule::sketchStepInOrders(const Problem &problem,
+                             const StepSchedulerOptions &options) {
+  return sketch(problem, options, /*mayReorder=*/true);
 }

@@ -344,7 +344,7 @@ LogicalResult MergingSearch::Refinement::sketch(MutableArrayRef<Trial> trials) {
       search.function.getContext(), trials, [&](Trial &trial) -> LogicalResult {
         Result<StepSchedule> step = scheduleMerged(
             trial.choice, orderMerged(*trial.choice.merged, order),
-            schedule::sketchStep, stepOptions);
+            schedule::sketchStepInOrders, stepOptions);
         if (!step)
           return emitError(search.function.getLoc(), "cannot be scheduled: ")
                  << step.error();

@@ -304,7 +304,7 @@ LogicalResult MergingSearch::Descent::sketch(ArrayRef<Rules> tried) {
     const BucketChoice &choice = *added[index].candidate.choice;
     Result<StepSchedule> step =
         scheduleMerged(choice, orderLike(*choice.merged, unmerged),
-                       schedule::sketchStep, stepOptions);
+                       schedule::sketchStepInOrders, stepOptions);
     if (!step)
       return emitError(search.function.getLoc(), "cannot be scheduled: ")
              << step.error();

@@ -102,13 +102,17 @@ Result<StepSchedule> improveStep(const Problem &problem, StepSchedule schedule,
                                  const StepSchedulerOptions &options);
 
 /// Returns a schedule several times faster, for choosing among several
-/// programs: the best of the order of the program, the orders that are
-/// constructed for its compute order and for two others, and those of list
-/// scheduling that have the latter. It is mostly nearly as good as that of
+/// programs: the better of the order of the program and the orders that are
+/// constructed for its compute order. It is mostly nearly as good as that of
 /// scheduleStep() and verified in the same way, but a second run may improve
 /// it. Error: as above. O((nodes + dependences + uses) log nodes).
 Result<StepSchedule> sketchStep(const Problem &problem,
                                 const StepSchedulerOptions &options);
+
+/// The best of sketchStep(), of two orders of list scheduling, and of what is
+/// constructed for their compute orders.
+Result<StepSchedule> sketchStepInOrders(const Problem &problem,
+                                        const StepSchedulerOptions &options);
 
 } // namespace mlir::commsched::schedule
 
