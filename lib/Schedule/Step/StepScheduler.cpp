@@ -224,7 +224,7 @@ StepScheduler::construct(const StepStructure &structure,
 /// places, what is ready passes what waits; by their tails, what is critical
 /// passes the rest.
 const Order &StepScheduler::list(size_t index) {
-  constexpr int32_t lengths[] = {40, 160, 640};
+  constexpr int32_t lengths[] = {64, 256, 1024};
   static_assert(numLists == 2 * std::size(lengths));
   Order &order = listed[index];
   if (!order.empty())
