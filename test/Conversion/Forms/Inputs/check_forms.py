@@ -13,10 +13,10 @@ of it:
     // becomes: error: TEXT
 
 Operations are in the converted module, on a line with what follows their name, and
-no collective of StableHLO is. A
-barrier stays, with a remark that has the reason and the time, and is an error
-with `strict`. What stays is neither. Whatever is no error comes back with its
-text, can be scheduled, and can be read again then.
+so are groups; no collective of StableHLO is. A barrier stays, with a remark that has
+the reason and the time, and is an error with `strict`. What stays is neither.
+Whatever is no error comes back with its text, can be scheduled, and can be read
+again then.
 
 PAGE has one row for each form, but for the odd ones, `odd-...`, that nobody writes.
 """
@@ -52,6 +52,11 @@ back with their text if nothing is scheduled.
 | form | becomes | module |
 |---|---|---|
 """
+
+
+def split(becomes):
+    """The operations that a module becomes, each with what is on its line."""
+    return re.split(r", (?=commsched\.)", becomes)
 
 
 class Mismatch(Exception):
@@ -132,7 +137,7 @@ def check(opt, source):
     elif kind == "stays":
         check_stays(opt, source, text)
     else:
-        check_converted(opt, source, becomes.split(", "))
+        check_converted(opt, source, split(becomes))
     check_both_ways(opt, source)
 
 
@@ -143,8 +148,9 @@ def describe(becomes):
         return kind
     if kind == "stays":
         return "stays, no barrier"
-    return ", ".join(f"`{name.split()[0].removeprefix('commsched.')}`"
-                     for name in becomes.split(", "))
+    names = [name.split()[0] for name in split(becomes)]
+    return ", ".join(f"`{name.removeprefix('commsched.')}`"
+                     for name in names if name != "commsched.group")
 
 
 def read_forms():

@@ -42,57 +42,57 @@ module attributes $devices {
 LET $devices $partitions
 channel_handle = #stablehlo.channel_handle<handle = 1, type = 2>, $groups, use_global_device_ids
 // channel-unspecified: A channel of the type 0, which says nothing.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_gather
 LET $devices $partitions
 channel_handle = #stablehlo.channel_handle<handle = 1, type = 0>, $groups, use_global_device_ids
 // groups-empty-by-types: Without a number of devices, the types of the gather say that there are eight.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.all_gather
 LET $devices {}
 LET $Y tensor<64xf32>
 $none
 // groups-iota-three-dimensions: An iota of three dimensions, transposed.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 4, 1, 5], [2, 6, 3, 7]]>, commsched.all_gather
 replica_groups = dense<[[0, 4, 1, 5], [2, 6, 3, 7]]> : tensor<2x4xi64>
 // groups-listed: Two groups of four replicas.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_gather
 $groups
 // groups-mesh-axes: An axis of a mesh that the module declares.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_gather
 LET $devices $partitions
 LET $before $mesh
 $channel, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [$axis(y)]>, use_global_device_ids
 // groups-mesh-device-ids: A mesh with an order of its devices.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[7, 6, 5, 4], [3, 2, 1, 0]]>, commsched.all_gather
 LET $devices $partitions
 LET $before "sdy.mesh"() <{mesh = #sdy.mesh<["x"=2, "y"=4], device_ids=[7, 6, 5, 4, 3, 2, 1, 0]>, sym_name = "mesh"}> : () -> ()
 $channel, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [$axis(y)]>, use_global_device_ids
 // groups-mesh-two-axes: Two axes, of which the first varies slowest.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 4, 1, 5, 2, 6, 3, 7]]>, commsched.all_gather
 LET $devices $partitions
 LET $before $mesh
 LET $Y tensor<64xf32>
 $channel, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [$axis(y), $axis(x)]>, use_global_device_ids
 // groups-transposed: A transposed iota: each second replica.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 2, 4, 6], [1, 3, 5, 7]]>, commsched.all_gather
 replica_groups = dense<[[0, 2, 4, 6], [1, 3, 5, 7]]> : tensor<2x4xi64>
 // ids-devices: Global ids: devices.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_gather
 LET $devices $partitions
 $channel, $groups, use_global_device_ids
 // ids-devices-without-channel: Global ids without a channel: devices.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_gather
 $groups, use_global_device_ids
 // ids-partitions-missing: The types say that a replica has two partitions.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 2, 4, 6, 1, 3, 5, 7]]>, commsched.all_gather
 LET $devices {mhlo.num_replicas = 4 : i32}
 LET $Y tensor<64xf32>
 $channel, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>
 // ids-replicas-missing: The ids say that there are four replicas, which XLA does not write.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 2, 4, 6], [1, 3, 5, 7]]>, commsched.all_gather
 LET $devices {mhlo.num_partitions = 2 : i32}
 replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>
 // ids-whole-replicas: A channel without global ids: replicas with all their partitions.
-// becomes: commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 2, 1, 3], [4, 6, 5, 7]]>, commsched.all_gather
 LET $devices {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 4 : i32}
 $channel, replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>
 // illegal-partitions-missing: The number of partitions is missing.
@@ -122,29 +122,29 @@ module attributes $devices {
 // becomes: barrier: its groups have different sizes
 replica_groups = dense<[[0, 1, 2, -1, -1], [3, 4, 5, 6, 7]]> : tensor<2x5xi64>
 // groups-empty-devices: No groups and global ids: all devices.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.all_reduce
 LET $devices $partitions
 $channel, $none, use_global_device_ids
 // groups-empty-replicas: No groups: all replicas.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.all_reduce
 $none
 // groups-empty-row: One group without devices: all replicas.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.all_reduce
 replica_groups = dense<> : tensor<1x0xi64>
 // groups-empty-unknown: Nothing says how many devices there are.
 // becomes: barrier: its empty 'replica_groups' are all devices, whose number is not known
 LET $devices {}
 $none
 // groups-empty-whole-replicas: No groups and a channel: all partitions of all replicas.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 2, 4, 6, 1, 3, 5, 7]]>, commsched.all_reduce
 LET $devices {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 4 : i32}
 $channel, $none
 // groups-mesh-in-place: An axis of a mesh that the attribute holds.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(2) ranks(dense<[[0, 4], [1, 5], [2, 6], [3, 7]]>, commsched.all_reduce
 LET $devices $partitions
 $channel, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = $inline, axes = [$axis(x)]>, use_global_device_ids
 // groups-mesh-part-of-axis: The first half of an axis of four devices.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(2) ranks(dense<[[0, 2], [1, 3], [4, 6], [5, 7]]>, commsched.all_reduce
 LET $devices $partitions
 $channel, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = $inline, axes = [#stablehlo.axis_ref<name = "y", sub_axis_info = (1)2>]>, use_global_device_ids
 // groups-mesh-unknown: A mesh that the module does not declare.
@@ -152,10 +152,10 @@ $channel, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = $inline, ax
 LET $devices $partitions
 $channel, replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [$axis(y)]>, use_global_device_ids
 // groups-one-device: Groups of one device.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(1) ranks(dense<[[0], [1], [2], [3], [4], [5], [6], [7]]>, commsched.all_reduce
 replica_groups = dense<[[0], [1], [2], [3], [4], [5], [6], [7]]> : tensor<8x1xi64>
 // ids-cross-replica: No channel: replicas, in each partition.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(2) ranks(dense<[[0, 2], [4, 6], [1, 3], [5, 7]]>, commsched.all_reduce
 LET $devices {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 4 : i32}
 replica_groups = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>
 // illegal-device-missing: A device in no group.
@@ -177,7 +177,7 @@ replica_groups = dense<[[0, 1], [-1, -1]]> : tensor<2x2xi64>
 LET $devices {}
 replica_groups = dense<[[0, -1, 2], [3, 1, -1]]> : tensor<2x3xi64>
 // odd-group-splat: A group of one device as a splat.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(1) ranks(dense<0>, commsched.all_reduce
 LET $devices {}
 $channel, replica_groups = dense<0> : tensor<1x1xi64>, use_global_device_ids
 // odd-property: A property that StableHLO does not have.
@@ -345,7 +345,7 @@ module attributes $devices {
 // becomes: barrier: whether @my_exchange communicates is not known
 %0 = "stablehlo.custom_call"(%x) <{call_target_name = "my_exchange", has_side_effect = true}> : (tensor<8xf32>) -> tensor<8xf32>
 // groups-empty-by-others: Without a number of devices, the groups of the gather say that there are eight.
-// becomes: commsched.all_reduce, commsched.all_gather
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.group @replica_groups_1 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_reduce, commsched.all_gather
 LET $devices {}
 %0 = $reduce($none of %x)
 // infeed: Data from the host.
@@ -370,12 +370,12 @@ module attributes $devices {
 // -----
 
 // ids-mixed: Replicas and devices are the same, since there is one partition.
-// becomes: commsched.all_reduce, commsched.all_gather, commsched.permute
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.group @all_devices size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.all_reduce %arg0 on @replica_groups_0, commsched.all_gather %arg0 on @replica_groups_0, commsched.permute
 %0 = $reduce($groups of %x)
 %2 = $gather($channel, $groups, use_global_device_ids)
 %1 = $permute(source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>)
 // ids-mixed-unknown: Replicas and partitions, of which the module says no number: the same devices.
-// becomes: commsched.all_reduce, commsched.permute
+// becomes: commsched.group @replica_groups_0 size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.group @all_devices size(2) ranks(dense<[[0, 1]]>, commsched.all_reduce, commsched.permute
 LET $devices {}
 %0 = $reduce(replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64> of %x)
 %1 = $permute($channel, source_target_pairs = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>)
@@ -392,8 +392,8 @@ module attributes $devices {
 // -----
 
 // all-gather-several: Several operands.
-// becomes: commsched.all_gather
-%1:2 = "stablehlo.all_gather"(%y, %r) <{all_gather_dim = 0 : i64, $groups}> : (tensor<2x3xf32>, tensor<1xi32>) -> (tensor<8x3xf32>, tensor<4xi32>)
+// becomes: commsched.all_gather %arg1, %arg2 on @replica_groups_0 dim(0) {commsched.name = "all_gather.0", mhlo.frontend_attributes = {a = "b"}, stablehlo.named, stablehlo.properties
+%1:2 = "stablehlo.all_gather"(%y, %r) <{all_gather_dim = 0 : i64, $groups}> {mhlo.frontend_attributes = {a = "b"}} : (tensor<2x3xf32>, tensor<1xi32>) -> (tensor<8x3xf32>, tensor<4xi32>)
 %0 = "stablehlo.negate"(%x) : (tensor<8xf32>) -> tensor<8xf32>
 // all-reduce-several: Several operands.
 // becomes: commsched.all_reduce
@@ -402,14 +402,14 @@ module attributes $devices {
 // becomes: barrier: commsched has no such collective
 %0:4 = "mhlo.all_to_all"(%x, %x, %x, %x) <{$groups}> : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>)
 // async-pair: A start and a done.
-// becomes: commsched.all_gather
+// becomes: commsched.all_gather %arg2 on @replica_groups_0 dim(0) {commsched.name = "all_gather.0", inner = 2 : i64, stablehlo.async = {attributes = {outer = 1 : i64}}
 %f = "stablehlo.async_start"(%r) ({
 ^bb0(%a: tensor<1xi32>):
-  %g = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, $groups}> : (tensor<1xi32>) -> tensor<4xi32>
+  %g = "stablehlo.all_gather"(%a) <{all_gather_dim = 0 : i64, $groups}> {inner = 2 : i64} : (tensor<1xi32>) -> tensor<4xi32>
   "stablehlo.return"(%g) : (tensor<4xi32>) -> ()
-}) : (tensor<1xi32>) -> !stablehlo.future<tensor<4xi32>>
+}) {outer = 1 : i64} : (tensor<1xi32>) -> !stablehlo.future<tensor<4xi32>>
 %0 = "stablehlo.negate"(%x) : (tensor<8xf32>) -> tensor<8xf32>
-%g = "stablehlo.async_done"(%f) : (!stablehlo.future<tensor<4xi32>>) -> tensor<4xi32>
+%g = "stablehlo.async_done"(%f) {last = 3 : i64} : (!stablehlo.future<tensor<4xi32>>) -> tensor<4xi32>
 // async-slice: What is asynchronous is no collective.
 // becomes: barrier: its region is not one collective of its arguments
 %f = "stablehlo.async_start"(%x) ({
@@ -440,13 +440,13 @@ module attributes $devices {
 // becomes: commsched.permute
 %0 = $permute(source_target_pairs = dense<[[0, 1], [1, 2], [2, 3], [3, 4], [4, 5], [5, 6], [6, 7], [7, 0]]> : tensor<8x2xi64>)
 // collective-permute-partial: Devices that receive nothing get zeros.
-// becomes: commsched.permute
+// becomes: commsched.group @all_devices size(8) ranks(dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>, commsched.permute %arg0 on @all_devices pairs(dense<[[0, 1], [2, 3]]>
 %0 = $permute(source_target_pairs = dense<[[0, 1], [2, 3]]> : tensor<2x2xi64>)
 // collective-reduce: One device of each group gets the sum.
 // becomes: barrier: commsched has no such collective
 %0 = "stablehlo.collective_reduce"(%x) <{$groups}> $sum(f32) : (tensor<8xf32>) -> tensor<8xf32>
 // ids-cross-partition: A channel and no flag: partitions, in each replica.
-// becomes: commsched.all_to_all
+// becomes: commsched.group @replica_groups_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_to_all
 LET $devices {mhlo.num_partitions = 4 : i32, mhlo.num_replicas = 2 : i32}
 %0 = "stablehlo.all_to_all"(%x) <{$channel, concat_dimension = 0 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, split_count = 4 : i64, split_dimension = 0 : i64}> : (tensor<8xf32>) -> tensor<8xf32>
 // illegal-target-twice: Two devices send to one.
@@ -605,7 +605,7 @@ LET $Y $X
 // -----
 
 // ragged-all-to-all: A custom call whose parts are known at run time.
-// becomes: commsched.ragged_all_to_all
+// becomes: commsched.ragged_all_to_all %arg0 on @replica_groups_0 send(%arg2, %arg3) at(%arg4) receive(%arg5) into %arg1
 module attributes $devices {
   func.func @main(%x: tensor<8x4xf32>, %o: tensor<16x4xf32>, %a: tensor<8xi32>, %b: tensor<8xi32>, %c: tensor<8xi32>, %d: tensor<8xi32>) -> tensor<16x4xf32> {
     %0 = "stablehlo.custom_call"(%x, %o, %a, %b, %c, %d) <{api_version = 4 : i32, backend_config = {replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]> : tensor<1x8xi64>}, call_target_name = "ragged_all_to_all"}> : (tensor<8x4xf32>, tensor<16x4xf32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>, tensor<8xi32>) -> tensor<16x4xf32>
@@ -683,7 +683,7 @@ ROW
 // -----
 
 // odd-group-name-taken: A function has the name of the group.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0_0 size(4) ranks(dense<[[0, 1, 2, 3], [4, 5, 6, 7]]>, commsched.all_reduce
 func.func private @replica_groups_0()
 func.func @group_name_taken(%x: tensor<8xf32>) -> tensor<8xf32> {
   %r = $reduce($groups of %x)
@@ -691,7 +691,7 @@ func.func @group_name_taken(%x: tensor<8xf32>) -> tensor<8xf32> {
 }
 
 // odd-modes: Replicas and partitions in one module.
-// becomes: commsched.all_reduce
+// becomes: commsched.group @replica_groups_0 size(2) ranks(dense<[[0, 2], [1, 3]]>, commsched.group @replica_groups_1 size(2) ranks(dense<[[0, 1], [2, 3]]>, commsched.group @replica_groups_2 size(4) ranks(dense<[[0, 2, 1, 3]]>, commsched.all_reduce
 module attributes {mhlo.num_partitions = 2 : i32, mhlo.num_replicas = 2 : i32} {
   func.func @modes(%x: tensor<8xf32>) -> tensor<8xf32> {
     %0 = $reduce(replica_groups = dense<[[0, 1]]> : tensor<1x2xi64> of %x)
