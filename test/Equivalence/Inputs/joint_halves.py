@@ -11,12 +11,35 @@ import re
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from generic_ir import find_end, split
-
 FUNCTION = re.compile(r"^( *)func\.func (?:private )?@(\w+)\(.*?^\1\}",
                       re.MULTILINE | re.DOTALL)
 CARRIED = re.compile(r"commsched\.carried = (\d+) : i64")
 ATTRIBUTES = re.compile(r" \{.*\}$")
+# What may hold or separate something; `->` is no bracket.
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|->|[<>()\[\]{},]')
+
+
+def walk(text, begin=0):
+    """Each comma and bracket, and in how many brackets it is."""
+    depth = 0
+    for token in TOKEN.finditer(text, begin):
+        depth += (token[0] in "<([{") - (token[0] in ">)]}")
+        yield token, depth
+
+
+def split(text):
+    """The parts between the commas that are in no brackets."""
+    commas = [token.start() for token, depth in walk(text)
+              if token[0] == "," and depth == 0]
+    places = [-1, *commas, len(text)]
+    parts = [text[a + 1:b].strip() for a, b in zip(places, places[1:])]
+    return parts if parts[-1] else parts[:-1]
+
+
+def find_end(text, begin):
+    """Behind the bracket that closes the one at `begin`."""
+    return next(token.end() for token, depth in walk(text, begin)
+                if token[0] in ">)]}" and depth == 0)
 
 
 @dataclass
@@ -118,7 +141,8 @@ def run_twice(module, step, together):
 
 class Program:
     """`@step`, which runs joint functions or partitions of them. These share
-    what the joint function gets, but for memory: each has its own."""
+    what the joint function gets, but for memory: each has its own, which is a
+    result as well."""
 
     def __init__(self):
         self.functions = []
@@ -138,15 +162,29 @@ class Program:
             self.roles[values[-1]] = role
         return values
 
+    def run(self, joint, function, number, values):
+        results = call(self.lines, f"{joint.name}_v{number}", function, values)
+        types = list(joint.results)
+        for value, type in zip(values, joint.arguments):
+            if type.startswith("memref"):
+                results.append(f"{value}_held")
+                types.append(type.replace("memref", "tensor"))
+                self.lines.append(
+                    f"{results[-1]} = bufferization.to_tensor {value} : "
+                    f"{type} to {types[-1]}")
+        self.results[joint.name, number] = results
+        self.types[joint.name, number] = types
+
     def add_joint(self, joint, numbers):
-        results = None
-        for number in sorted(numbers):
-            values = self.declare(joint, number)
-            if results is None or any("_m" in v for v in values):
-                results = call(self.lines, f"{joint.name}_v{number}", joint,
-                               values)
-            self.results[joint.name, number] = results
-            self.types[joint.name, number] = joint.results
+        has_memory = any(t.startswith("memref") for t in joint.arguments)
+        first, *others = sorted(numbers)
+        self.run(joint, joint, first, self.declare(joint, first))
+        for number in others:
+            if has_memory:
+                self.run(joint, joint, number, self.declare(joint, number))
+            else:
+                for known in self.results, self.types:
+                    known[joint.name, number] = known[joint.name, first]
 
     def add_partition(self, number, joint, *functions):
         """`functions`: the joint function, which calls its halves, and they."""
@@ -154,11 +192,8 @@ class Program:
             self.functions.append(re.sub(
                 rf"@{joint.name}(?=[_(])", f"@v{number}_{joint.name}",
                 function.text))
-        self.results[joint.name, number] = call(
-            self.lines, f"{joint.name}_v{number}",
-            replace(joint, name=f"v{number}_{joint.name}"),
-            self.declare(joint, number))
-        self.types[joint.name, number] = joint.results
+        self.run(joint, replace(joint, name=f"v{number}_{joint.name}"), number,
+                 self.declare(joint, number))
 
     def write(self, order):
         functions = [f.replace("func.func @", "func.func private @", 1)

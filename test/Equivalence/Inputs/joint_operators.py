@@ -179,8 +179,8 @@ class JointOperators:
     def dropout(self):
         x = self.pick()
         is_repeated = self.f.attributes.get("recompute") == "must_recompute"
-        saved = ({"recompute": "must_save"} if is_repeated and self.is_run
-                 else {})
+        # Of a state to draw from, the runner makes up other numbers.
+        saved = {"recompute": "must_save"} if is_repeated else {}
         with self.f.within(**saved):
             y, mask = self.opaque("native_dropout", [x],
                                   [x.type, x.type.cast("i1")], ", random")

@@ -31,11 +31,8 @@ class Argument:
 
 
 class JointProgram(JointOperators):
-    def __init__(self, name, seed, is_run):
-        """`is_run`: the runner makes up other numbers for operators that are
-        given a state to draw from."""
+    def __init__(self, name, seed):
         rng = self.rng = random.Random(seed)
-        self.is_run = is_run
         self.f = Function(name)
         self.arguments = []
         self.values = []
