@@ -77,23 +77,21 @@ improveProgram(const Problem &problem,
 }
 
 /// What improveProgram() makes of a schedule of a merged program, repeated
-/// while that gains: it moves copies, which then are beside their collectives
-/// again.
+/// while that gains.
 static Result<StepSchedule>
 improveBuckets(const BucketChoice &choice, StepSchedule known,
                const StepSchedulerOptions &stepOptions) {
   constexpr int32_t maxRounds = 4;
-  int64_t limitBytes = stepOptions.limitBytes;
   bool isWorthwhile = true;
   for (int32_t round = 0; isWorthwhile && round < maxRounds; ++round) {
     Result<StepSchedule> next =
-        scheduleMerged(choice, known.order, improveProgram, stepOptions);
+        improveMerged(choice, known, known.order, improveProgram, stepOptions);
     if (!next)
       return next;
-    isWorthwhile = isBetter(next->rank(limitBytes), known.rank(limitBytes),
-                            Gain::Worthwhile);
-    if (isBetter(next->rank(limitBytes), known.rank(limitBytes)))
-      known = std::move(*next);
+    isWorthwhile =
+        isBetter(next->rank(stepOptions.limitBytes),
+                 known.rank(stepOptions.limitBytes), Gain::Worthwhile);
+    known = std::move(*next);
   }
   return known;
 }
@@ -522,32 +520,6 @@ BlockSearch::computeReservedBytes(const BlockSchedule &schedule) const {
   if (failed(memory))
     return failure();
   return memory->reservedBytes;
-}
-
-bool BlockSearch::apply(const BlockSchedule &schedule) const {
-  if (schedule.split) {
-    keepBaselineBytes(function, block, program.step.peakBytes);
-    BlockSchedule rest = schedule;
-    rest.split = nullptr;
-    schedule.split->apply(rest);
-    schedule.split->split->adopt();
-    return true;
-  }
-  bool isMoved = schedule.blockOrder != problem.getProblem().programOrder();
-  if (!isMoved && !schedule.buckets)
-    return false;
-  keepBaselineBytes(function, block, program.step.peakBytes);
-  problem.apply(schedule.blockOrder);
-  if (!schedule.buckets)
-    return true;
-  IRRewriter rewriter(block.getParentOp()->getContext());
-  for (auto [index, price] : llvm::enumerate(schedule.buckets->prices)) {
-    // In the order in which they stand now.
-    ArrayRef<NodeId> starts = schedule.buckets->merged->bucket(index).starts;
-    price.pin(mergeCollectives(rewriter, getMembers(problem, starts),
-                               price.mode, /*multiDtype=*/false, price.casts));
-  }
-  return true;
 }
 
 #undef DEBUG_TYPE

@@ -35,28 +35,6 @@ using schedule::StepSchedulerOptions;
 // Merged programs
 //===----------------------------------------------------------------------===//
 
-/// The order with copies where the rewritten program has them: directly before
-/// the start and directly after the wait of their bucket.
-static Order putCopiesBeside(const BucketedProblem &merged,
-                             const Order &order) {
-  Order result;
-  for (NodeId node : order) {
-    int32_t index = merged.bucketOf(node);
-    if (index < 0) {
-      result.push_back(node);
-      continue;
-    }
-    const BucketedProblem::MergedBucket &bucket = merged.bucket(index);
-    if (node == bucket.start && bucket.copyIn != noNode)
-      result.push_back(bucket.copyIn);
-    if (node == bucket.start || node == bucket.wait)
-      result.push_back(node);
-    if (node == bucket.wait && bucket.copyOut != noNode)
-      result.push_back(bucket.copyOut);
-  }
-  return result;
-}
-
 Result<StepSchedule>
 mlir::commsched::scheduleMerged(const BucketChoice &choice, const Order &start,
                                 StepSolver solver,
@@ -68,8 +46,7 @@ mlir::commsched::scheduleMerged(const BucketChoice &choice, const Order &start,
     return schedule;
   for (NodeId &node : schedule->order)
     node = kept[node];
-  Order order = completeOrder(problem, schedule->order);
-  schedule = measureStep(problem, putCopiesBeside(*choice.merged, order),
+  schedule = measureStep(problem, completeOrder(problem, schedule->order),
                          stepOptions.contention);
   if (schedule)
     schedule->origin = ScheduleOrigin::Constructed;

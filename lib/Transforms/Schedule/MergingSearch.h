@@ -36,8 +36,7 @@ using StepSolver = function_ref<Result<schedule::StepSchedule>(
     const schedule::Problem &, const schedule::StepSchedulerOptions &)>;
 
 /// A schedule of the merged program of `choice` that begins with the order
-/// `start`, with copies directly beside their collectives. Verified and
-/// simulated. Error: that of `solver`.
+/// `start`. Verified and simulated. Error: that of `solver`.
 Result<schedule::StepSchedule>
 scheduleMerged(const BucketChoice &choice, const schedule::Order &start,
                StepSolver solver,

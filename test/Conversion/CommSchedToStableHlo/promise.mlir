@@ -28,6 +28,14 @@
 // RUN: %{check}
 // REDEFINE: %{program} = %examples/jax/llama3-tiny-fsdp2.mlirbc
 // RUN: %{check}
+// A copy-in stands where the schedule has it, which may be long before the
+// collective.
+// RUN: commsched-opt %t.scheduled | FileCheck %s --check-prefix=COPY
+// COPY: %[[SLICE:[^ ,]+]], %{{.*}} = commsched.all_gather_copy_in
+// COPY: commsched.all_gather %[[SLICE]]
+// COPY: %[[APART:[^ ,]+]], %{{.*}} = commsched.all_gather_copy_in
+// COPY: stablehlo.broadcast_in_dim
+// COPY: commsched.all_gather %[[APART]]
 // REDEFINE: %{schedule} = --commsched-pipeline="memory-budget=200%% bitwise"
 // RUN: %{check}
 
