@@ -33,7 +33,6 @@ seed = find_seed()
 lit_config.note(f"random tests start from {VARIABLE}={seed}")
 
 config.substitutions += [
-    ("%cc", config.cc),
     ("%cmake", config.cmake),
     ("%cxx", config.cxx),
     ("%errors", f"{config.python_executable} "

@@ -2,7 +2,13 @@
 """The fenced blocks of a Markdown page, and running those that are commands.
 
 A comment on the line before a fence says something of the block to the tests:
-`<!-- excerpt: REASON -->` that nothing runs it, for that reason.
+`<!-- excerpt: REASON -->` that nothing runs it, for that reason, and
+`<!-- output of: COMMAND -->` that it is a part of what the command prints.
+
+    doc_blocks.py PAGE FOLDER [PREFIX]
+
+runs these commands of a page in a folder, and with PREFIX, where CommSched is
+installed, the blocks `sh`, each of which prints the block `text` that follows.
 """
 
 import os
@@ -104,3 +110,34 @@ def is_shown(shown: str, output: str) -> bool:
             return False
         output = output[place + len(part):]
     return True
+
+
+def main() -> None:
+    page, folder, *prefix = sys.argv[1:]
+    shell = dict(os.environ)
+    if prefix:
+        programs = os.path.join(*prefix, "bin")
+        shell |= {"PREFIX": prefix[0], "PATH": f"{programs}:{shell['PATH']}"}
+    output, shown = None, 0
+    for block in blocks(Path(page)):
+        kind, _, command = block.marker.partition(": ")
+        printed = None
+        if kind == "output of":
+            script = block._replace(language="sh", text=command)
+            printed = run_shell(script, Path(folder), shell)
+        elif block.language == "text":
+            printed = output
+        elif block.language == "sh" and prefix:
+            output = run_shell(block, Path(folder), shell, timeout=None)
+        else:
+            output = None
+        if printed is not None:
+            shown += 1
+            assert is_shown(block.text, printed), (
+                f"{page}:{block.line}: this is printed:\n{printed}"
+            )
+    assert shown, f"{page} shows no output"
+
+
+if __name__ == "__main__":
+    main()

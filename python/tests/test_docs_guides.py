@@ -9,12 +9,13 @@ comment on the line before a fence may say:
     file: NAME        the block is the file NAME for the commands that follow
     printed           the block is a part of what the last command printed
 
-Blocks `text` are output or drawings. What other tests run is in RUN_BY."""
+Blocks `text` are output or drawings, and on the pages in SHOWN what was printed
+last. What other tests run is in RUN_BY."""
 
 import json
-import os
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -30,15 +31,14 @@ VARIABLES = {"ranks.md": {"RANK": "0"}}
 
 #: What runs the blocks of a page in a language elsewhere.
 RUN_BY = {
-    ("c-and-python.md", "c"): "test/CAPI/page.test",
-    ("c-and-python.md", "python"): "test/CAPI/page-python.test",
     ("embedding.md", "sh"): "test/Tools/install.test",
     ("jax.md", "python"): "python/tests/test_docs_jax.py",
     ("jax.md", "sh"): "python/tests/test_docs_jax.py",
     ("pytorch.md", "python"): "python/tests/test_docs_pytorch.py",
     ("pytorch.md", "sh"): "python/tests/test_docs_pytorch.py",
-    ("stablehlo.md", "sh"): "test/Conversion/StableHloToCommSched/guide.test",
 }
+
+SHOWN = ("c-and-python.md", "stablehlo.md")
 
 STEP = ROOT / "examples" / "llama3-tiny-adamw-fsdp2.mlirbc"
 JOINT = ROOT / "test" / "Transforms" / "Joint" / "fit-memory-gathers.mlir"
@@ -83,11 +83,13 @@ def shell(opt_program):
 @pytest.fixture
 def folder(tmp_path, opt_program):
     """What a reader has at the root of the repository."""
-    for name in ("benchmarks", "docs", "examples", "python", "scripts", "test",
-                 "testsupport"):
+    for name in ("benchmarks", "docs", "examples", "include", "python", "scripts",
+                 "test", "testsupport"):
         (tmp_path / name).symlink_to(ROOT / name)
+    build = Path(opt_program).parents[1]
     (tmp_path / "build").mkdir()
-    (tmp_path / "build" / "bin").symlink_to(os.path.dirname(opt_program))
+    for name in ("bin", "lib"):
+        (tmp_path / "build" / name).symlink_to(build / name)
     shutil.copy(STEP, tmp_path / "step.mlir")
     shutil.copy(JOINT, tmp_path / "joint.mlir")
     return tmp_path
@@ -140,8 +142,22 @@ class Page:
             )
             doc_blocks.run_shell(check, self.folder, self.shell)
 
+    def run_c(self, block):
+        """A program that uses the C interface alone."""
+        (self.folder / "program.c").write_text(block.text)
+        self.run_sh(block._replace(language="sh", text=(
+            "cc -std=c99 -pedantic -Wall -Werror -Iinclude program.c -o program"
+            " -Lbuild/lib -Wl,-rpath,$PWD/build/lib -lCommSchedC\n./program\n")))
+
+    def run_python(self, block):
+        (self.folder / "program.py").write_text(block.text)
+        self.run_sh(block._replace(language="sh", text="python program.py\n"))
+
     def run_text(self, block):
-        """Output or a drawing."""
+        """What was printed, or a drawing."""
+        assert self.name not in SHOWN or doc_blocks.is_shown(
+            block.text, self.printed
+        ), self.printed
 
 
 @pytest.mark.parametrize("name", PAGES)
