@@ -75,7 +75,7 @@ equal check_iterations.py --random="$(many 20)" --linked="$(many 20)" \
   --loops="$(many 20)" --both="$(many 3)"
 equal check_budgets.py --regions="$(many 3)"
 equal check_split_backward.py --random="$(many 30)" --steps
-equal check_partitions.py --random="$(many 15)" --run=3
+equal check_partitions.py --small="$(many 15)" --operations=30 --run=3
 equal check_partitions.py --module=examples/llama3-8b-joint-fsdp64.mlirbc \
   --variants strategy=default activation-memory-budget=0.5 \
   "collectives=recompute activation-memory-budget=0.2"

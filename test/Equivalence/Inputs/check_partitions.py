@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Partitions joint functions, and compares both halves with the whole.
 
-For random joint functions (`--random`, a range of seeds of random_joint.py) or
-those of a module (`--module`), with several options:
+For random joint functions (`--small`, a range of seeds of
+testsupport/steps/joint_steps.py) or those of a module (`--module`), with several
+options:
 
 - test-commsched-verify-partition accepts what commsched-partition-joint makes;
 - the forward and then the backward compute the same as the joint function, bit
@@ -13,10 +14,9 @@ those of a module (`--module`), with several options:
 - a smaller budget never saves more bytes, with either solver.
 
 With `--pass=test-commsched-fit-memory`, which schedules as well, only what holds
-for any pass: it is run on four ranks, and makes the same text twice. `--small`
-takes the functions of testsupport/steps/joint_steps.py, on a machine whose
-link to the host is fast; `--offloads` is how many of the partitions that are
-run have to send values to the host and get them back.
+for any pass: it is run on four ranks, and makes the same text twice. The link to
+the host is fast; `--offloads` is how many of the partitions that are run have to
+send values to the host and get them back.
 """
 
 import argparse
@@ -31,7 +31,6 @@ sys.path.append(str(Path(__file__).resolve().parents[3]
 
 import joint_steps  # noqa: E402
 from joint_halves import Program, parse_functions
-from random_joint import PROLOGUE, JointProgram
 from seeds import parse_seeds
 
 VARIANTS = [
@@ -183,7 +182,6 @@ def main():
         help="the runner, with its options; may be given several times")
     parser.add_argument("--folder", required=True)
     parser.add_argument("--module", type=Path)
-    parser.add_argument("--random", type=parse_seeds, default=())
     parser.add_argument("--small", type=parse_seeds, default=())
     parser.add_argument("--operations", type=int, default=14,
                         help="leave larger ones out of the small functions")
@@ -198,11 +196,6 @@ def main():
     options = parser.parse_args()
     checker = Checker(options)
     path = options.module
-    if options.random:
-        path = checker.folder / "random.mlir"
-        path.write_text(PROLOGUE + "".join(
-            JointProgram(f"f{seed}", seed).write()
-            for seed in options.random))
     if options.small:
         path = checker.folder / "small.mlir"
         steps = map(joint_steps.JointStep, options.small)

@@ -141,8 +141,7 @@ def run_twice(module, step, together):
 
 class Program:
     """`@step`, which runs joint functions or partitions of them. These share
-    what the joint function gets, but for memory: each has its own, which is a
-    result as well."""
+    what the joint function gets."""
 
     def __init__(self):
         self.functions = []
@@ -152,39 +151,19 @@ class Program:
         self.results = {}
         self.types = {}
 
-    def declare(self, joint, number):
-        values = []
-        for index, (type, role) in enumerate(zip(joint.arguments,
-                                                 joint.roles)):
-            own = f"_m{number}" if type.startswith("memref") else ""
-            values.append(f"%{joint.name}_{index}{own}")
-            self.arguments[values[-1]] = type
-            self.roles[values[-1]] = role
-        return values
-
-    def run(self, joint, function, number, values):
-        results = call(self.lines, f"{joint.name}_v{number}", function, values)
-        types = list(joint.results)
-        for value, type in zip(values, joint.arguments):
-            if type.startswith("memref"):
-                results.append(f"{value}_held")
-                types.append(type.replace("memref", "tensor"))
-                self.lines.append(
-                    f"{results[-1]} = bufferization.to_tensor {value} : "
-                    f"{type} to {types[-1]}")
-        self.results[joint.name, number] = results
-        self.types[joint.name, number] = types
+    def run(self, joint, name, numbers):
+        """Calls `joint`, or its partition of this name, once."""
+        values = [f"%{joint.name}_{i}" for i in range(len(joint.arguments))]
+        self.arguments.update(zip(values, joint.arguments))
+        self.roles.update(zip(values, joint.roles))
+        results = call(self.lines, f"{joint.name}_v{min(numbers)}",
+                       replace(joint, name=name), values)
+        for number in numbers:
+            self.results[joint.name, number] = results
+            self.types[joint.name, number] = joint.results
 
     def add_joint(self, joint, numbers):
-        has_memory = any(t.startswith("memref") for t in joint.arguments)
-        first, *others = sorted(numbers)
-        self.run(joint, joint, first, self.declare(joint, first))
-        for number in others:
-            if has_memory:
-                self.run(joint, joint, number, self.declare(joint, number))
-            else:
-                for known in self.results, self.types:
-                    known[joint.name, number] = known[joint.name, first]
+        self.run(joint, joint.name, numbers)
 
     def add_partition(self, number, joint, *functions):
         """`functions`: the joint function, which calls its halves, and they."""
@@ -192,8 +171,7 @@ class Program:
             self.functions.append(re.sub(
                 rf"@{joint.name}(?=[_(])", f"@v{number}_{joint.name}",
                 function.text))
-        self.run(joint, replace(joint, name=f"v{number}_{joint.name}"), number,
-                 self.declare(joint, number))
+        self.run(joint, f"v{number}_{joint.name}", [number])
 
     def write(self, order):
         functions = [f.replace("func.func @", "func.func private @", 1)
