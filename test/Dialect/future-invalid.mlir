@@ -1,4 +1,4 @@
-// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics -allow-unregistered-dialect
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics
 
 // The constraints of `commsched.wait`, which the interfaces check for the
 // collectives of every dialect.
@@ -21,14 +21,6 @@ func.func private @start() -> $future
 func.func @wait_c1_call() {
   // expected-note@below {{the value is defined here}}
   %future = call @start() : () -> $future
-  // expected-error@below {{'commsched.wait' op waits for a value that no collective of its block started (C1)}}
-  %0 = commsched.wait %future : $future
-  return
-}
-
-func.func @wait_c1_unregistered() {
-  // expected-note@below {{the value is defined here}}
-  %future = "foreign.start"() : () -> $future
   // expected-error@below {{'commsched.wait' op waits for a value that no collective of its block started (C1)}}
   %0 = commsched.wait %future : $future
   return
@@ -74,7 +66,7 @@ func.func @wait_result_types(%x: tensor<4xf32>) {
 
 commsched.group @dp size(2)
 func.func private @consume($future)
-func.func @row(%x: tensor<4xf32>, %condition: i1, %n: index) {
+func.func @row(%x: tensor<4xf32>, %n: index) {
   // expected-note@below {{the collective starts here}}
   %future = commsched.all_reduce %x on @dp reduction(sum) : tensor<4xf32> -> $future
   ROW
@@ -99,11 +91,6 @@ func.func @row(%x: tensor<4xf32>, %condition: i1, %n: index) {
   // expected-error@below {{'commsched.wait' op waits in another block for the future of 'commsched.all_reduce', which must be waited for in its own block (C3)}}
   %0 = commsched.wait %future : $future
 
-  scf.if %condition {
-    // expected-error@below {{'commsched.wait' op waits in another block for the future of 'commsched.all_reduce', which must be waited for in its own block (C3)}}
-    %0 = commsched.wait %future : $future
-  }
-
   // expected-error@below {{'scf.for' op uses the future of 'commsched.all_reduce', which only a wait may consume (C3)}}
   %last = scf.for %i = %n to %n step %n iter_args(%in_flight = %future) -> $future {
     scf.yield %in_flight : $future
@@ -111,7 +98,3 @@ func.func @row(%x: tensor<4xf32>, %condition: i1, %n: index) {
 
   // expected-error@below {{'func.call' op uses the future of 'commsched.all_reduce', which only a wait may consume (C3)}}
   call @consume(%future) : ($future) -> ()
-
-  // expected-error@below {{'foreign.store' op uses the future of 'commsched.all_reduce', which only a wait may consume (C3)}}
-  "foreign.store"(%future) : ($future) -> ()
-  %0 = commsched.wait %future : $future

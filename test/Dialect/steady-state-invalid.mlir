@@ -20,18 +20,6 @@ func.func @epilogue(
 
 func.func private @step(tensor<4xf32>) -> tensor<4xf32>
 $prologue
-func.func @epilogue(
-    // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>) $in(epilogue) {
-  // expected-note@below {{the first wait is here}}
-  %0 = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
-  // expected-error@below {{'commsched.wait' op waits a second time for the future of argument 0 of 'func.func' (C2)}}
-  %1 = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
-  return
-}
-
-func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-$prologue
 func.func @steady(
     // expected-note@below {{the future comes from here}}
     %reducing: !commsched.future<tensor<4xf32>>, %x: tensor<4xf32> {commsched.step_argument = 0 : i64}) -> !commsched.future<tensor<4xf32>> $in(steady) {
@@ -52,29 +40,6 @@ func.func @steady(
   %1 = commsched.wait %next : !commsched.future<tensor<4xf32>>
   // expected-error@below {{'func.return' op hands over the future of 'commsched.all_reduce' a second time (C2)}}
   return %next : !commsched.future<tensor<4xf32>>
-}
-
-func.func private @step(tensor<4xf32>, i1) -> tensor<4xf32>
-$prologue
-func.func @epilogue(
-    // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>, %condition: i1 {commsched.step_argument = 1 : i64}) $in(epilogue) {
-  scf.if %condition {
-    // expected-error@below {{'commsched.wait' op waits in another block for the future of argument 0 of 'func.func', which must be waited for in its own block (C3)}}
-    %0 = commsched.wait %reducing : !commsched.future<tensor<4xf32>>
-  }
-  return
-}
-
-func.func private @step(tensor<4xf32>) -> tensor<4xf32>
-$prologue
-func.func private @consume(!commsched.future<tensor<4xf32>>)
-func.func @epilogue(
-    // expected-note@below {{the future comes from here}}
-    %reducing: !commsched.future<tensor<4xf32>>) $in(epilogue) {
-  // expected-error@below {{'func.call' op uses the future of argument 0 of 'func.func', which only a wait may consume (C3)}}
-  call @consume(%reducing) : (!commsched.future<tensor<4xf32>>) -> ()
-  return
 }
 
 func.func @loop(%x: tensor<4xf32>, %n: index) {

@@ -23,21 +23,5 @@ func.func @row(%x: tensor<4xf32>) {
 %handle = commsched_test.exchange %x over "ring" ranks(4) : tensor<4xf32>
 %0 = commsched_test.finish %handle : tensor<4xf32>
 
-  // expected-note@below {{the collective starts here}}
-  %handle = commsched_test.exchange %x over "ring" ranks(4) : tensor<4xf32>
-  // expected-note@below {{the first wait is here}}
-  %0 = commsched_test.finish %handle : tensor<4xf32>
-  // expected-error@below {{'commsched_test.finish' op waits a second time for the future of 'commsched_test.exchange' (C2)}}
-  %1 = commsched_test.finish %handle : tensor<4xf32>
-
 // expected-error@below {{'commsched_test.exchange' op starts a collective that is never waited for (C2)}}
 %handle = commsched_test.exchange %x over "ring" ranks(4) : tensor<4xf32>
-
-// -----
-
-func.func @returned(%x: tensor<4xf32>) -> !commsched_test.handle {
-  // expected-note@below {{the collective starts here}}
-  %handle = commsched_test.exchange %x over "ring" ranks(4) : tensor<4xf32>
-  // expected-error@below {{'func.return' op returns the future of 'commsched_test.exchange', which must be waited for in its own block (C3)}}
-  return %handle : !commsched_test.handle
-}
