@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import io
-import warnings
 from collections.abc import Callable
 from typing import Any, Optional
 
@@ -41,17 +39,14 @@ class Layer(nn.Module):
 class Model(nn.Module):
     """Some layers, and a buffer that counts calls."""
 
-    def __init__(self, breaks: bool = False, layers: int = 2, **settings: Any):
+    def __init__(self, layers: int = 2, **settings: Any):
         super().__init__()
         self.layers = nn.ModuleList(Layer(**settings) for _ in range(layers))
         self.register_buffer("calls", torch.zeros(()))
-        self.breaks = breaks
 
     def forward(self, x):
         self.calls += 1
         for layer in self.layers:
-            if self.breaks:
-                torch._dynamo.graph_break()
             x = layer(x)
         return x * (1 + 0.001 * self.calls)
 
@@ -94,14 +89,11 @@ def replicate(model: nn.Module, mesh) -> None:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A model, how it is distributed, what it is compiled with, and what is
-    to become of its graphs."""
+    """A model, how it is distributed, and what it is compiled with."""
 
-    statuses: dict[str, int]
     model: dict = dataclasses.field(default_factory=dict)
     distribute: Callable = shard
     rows: tuple[int, ...] = (ROWS,) * STEPS
-    blocks: bool = False
     compiled: dict = dataclasses.field(default_factory=dict)
     prepare: Optional[Callable] = None
     dtype: torch.dtype = torch.float32
@@ -112,119 +104,6 @@ def freeze(model: nn.Module) -> None:
         parameter.requires_grad_("up" not in name)
 
 
-BOTH = {"forward scheduled": 1, "backward scheduled": 1}
-#: Enough where a case is about a part of a layer: compiling takes longest.
-ONE = {"layers": 1}
-
-CASES = {
-    "sharded": Case(BOTH),
-    "mixed precision": Case(
-        BOTH, ONE, distribute=shard_mixed, dtype=torch.bfloat16
-    ),
-    "replicated": Case(
-        {"forward unchanged": 1, "backward scheduled": 1},
-        ONE,
-        distribute=replicate,
-    ),
-    "dropout and buffers": Case(BOTH, {"dropout": 0.3, "norm": True, **ONE}),
-    "frozen": Case(BOTH, ONE, prepare=freeze),
-    "dynamic shapes": Case(
-        {"forward scheduled": 2, "backward scheduled": 2},
-        ONE,
-        rows=(8, 6, 10),
-    ),
-    "graph breaks": Case(
-        {"forward scheduled": 2, "backward scheduled": 2},
-        {"breaks": True},
-    ),
-    "blocks": Case(
-        {"forward scheduled": 2, "backward scheduled": 2}, blocks=True
-    ),
-}
-
-
-#: What `train_all` calls DDP's Python reducer.
-DDP = "DDP"
-
-
-@dataclasses.dataclass
-class Outcome:
-    """The first difference from eager, if any, and how many graphs came to
-    which end, by "kind status"."""
-
-    difference: Optional[str]
-    statuses: dict[str, int]
-
-
-def train_all(rank: int) -> dict[str, Outcome]:
-    torch.set_num_threads(1)
-    warnings.simplefilter("error", category=_warning())
-    outcomes = {name: _compare(case) for name, case in CASES.items()}
-    outcomes[DDP] = _compare_ddp(rank)
-    return outcomes
-
-
-def _warning() -> type:
-    from commsched.torch import CommSchedWarning
-
-    return CommSchedWarning
-
-
-def _compare(case: Case) -> Outcome:
-    from commsched.torch.compiling import records
-
-    torch._dynamo.reset()
-    records.reset()
-    eager = train(case, None)
-    compiled = train(case, {"inner": "eager", **case.compiled})
-    return Outcome(difference(eager, compiled), _statuses(records.records()))
-
-
-def _compare_ddp(rank: int) -> Outcome:
-    """As `_compare`, for DDP's Python reducer under compiled autograd."""
-    from torch._dynamo import compiled_autograd
-    from torch.nn.parallel import DistributedDataParallel
-
-    from commsched.torch.compiling import records
-    from commsched.torch.compiling.backend import commsched
-
-    torch._dynamo.reset()
-    records.reset()
-    torch._dynamo.config.optimize_ddp = "python_reducer"
-    options = {"inner": "eager", "strict": True}
-    histories = []
-    for compiled in (False, True):
-        torch.manual_seed(0)
-        model = DistributedDataParallel(Model(**ONE))
-        step, backward = model, contextlib.nullcontext
-        if compiled:
-            step = torch.compile(model, backend=commsched, options=options)
-            backward = functools.partial(
-                compiled_autograd._enable,
-                torch.compile(backend=commsched, options=options),
-            )
-        optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-        history = []
-        for number in range(STEPS):
-            torch.manual_seed(100 * number + rank)
-            loss = step(torch.randn(ROWS, WIDTH)).square().mean()
-            with backward():
-                loss.backward()
-            history.append(_state(model, loss))
-            optimizer.step()
-            optimizer.zero_grad()
-        histories.append(history)
-    return Outcome(difference(*histories), _statuses(records.records()))
-
-
-def _statuses(found: list) -> dict[str, int]:
-    statuses: dict[str, int] = {}
-    for record in found:
-        key = f"{record.kind} {record.status}"
-        statuses[key] = statuses.get(key, 0) + 1
-    return statuses
-
-
 def train(case: Case, options: Optional[dict]) -> list[dict]:
     """Trains with the backend, or eagerly without options; returns the loss,
     the gradients and the buffers of each step by name."""
@@ -233,11 +112,7 @@ def train(case: Case, options: Optional[dict]) -> list[dict]:
     def compiled(model: nn.Module) -> nn.Module:
         if options is None:
             return model
-        if not case.blocks:
-            return torch.compile(model, backend=commsched, options=options)
-        for layer in model.layers:
-            layer.compile(backend=commsched, options=options)
-        return model
+        return torch.compile(model, backend=commsched, options=options)
 
     return train_with(case, compiled)
 

@@ -43,11 +43,10 @@ class Outcome:
 MODEL = {"layers": 1}
 
 CASES = {
-    "saved": steps.Case({}, MODEL, compiled={"collectives": "save"}),
-    "recomputed": steps.Case({}, compiled={"collectives": "recompute"}),
-    "by cost": steps.Case({}, MODEL, compiled={"collectives": "cost"}),
+    "saved": steps.Case(MODEL, compiled={"collectives": "save"}),
+    "recomputed": steps.Case(compiled={"collectives": "recompute"}),
+    "by cost": steps.Case(MODEL, compiled={"collectives": "cost"}),
     "resharded within a budget": steps.Case(
-        {},
         {"dropout": 0.3, "norm": True, **MODEL},
         compiled={
             "reshard_after_forward": True,
@@ -55,14 +54,12 @@ CASES = {
         },
     ),
     "mixed precision": steps.Case(
-        {},
         MODEL,
         distribute=steps.shard_mixed,
         dtype=torch.bfloat16,
         compiled={"collectives": "recompute"},
     ),
     "replicated": steps.Case(
-        {},
         MODEL,
         distribute=steps.replicate,
         compiled={"activation_memory_budget": 0.3},
@@ -109,16 +106,16 @@ def train_unlike_graphs(rank: int) -> dict[str, Outcome]:
     rows = (4 + 60 * rank,) * steps.STEPS
     by_cost = {"activation_memory_budget": 0.4, "collectives": "cost"}
     again = {"collectives": "recompute"}
-    found = {"rows": compare(steps.Case({}, MODEL, rows=rows, compiled=by_cost))}
+    found = {"rows": compare(steps.Case(MODEL, rows=rows, compiled=by_cost))}
     width, steps.WIDTH = steps.WIDTH, 33
-    found["shards"] = compare(steps.Case({}, MODEL, rows=rows, compiled=again))
+    found["shards"] = compare(steps.Case(MODEL, rows=rows, compiled=again))
     steps.WIDTH = width
     dist.barrier()
     if rank == 1:
         os.environ["COMMSCHED_OPT"] = "/nowhere"
         warnings.simplefilter("ignore", category=CommSchedWarning)
     # The first rank to compile decides, here the one with the program.
-    case = steps.Case({}, {"dropout": 0.1, **MODEL}, compiled=again)
+    case = steps.Case({"dropout": 0.1, **MODEL}, compiled=again)
     found["no program"] = compare(case)
     return found
 
@@ -144,7 +141,7 @@ class Fitted:
 def train_fitted(rank: int) -> dict[str, Fitted]:
     torch.set_num_threads(1)
     warnings.simplefilter("always", category=CommSchedWarning)
-    default = steps.train(steps.Case({}, MODEL), {"inner": "eager"})
+    default = steps.train(steps.Case(MODEL), {"inner": "eager"})
     return {
         name: compare_fitted({"memory_budget": memory}, default)
         for name, memory in MEMORY.items()
@@ -153,7 +150,7 @@ def train_fitted(rank: int) -> dict[str, Fitted]:
 
 def compare_fitted(options: dict, default: list) -> Fitted:
     with warnings.catch_warnings(record=True) as warned:
-        compared = compare(steps.Case({}, MODEL, compiled=options))
+        compared = compare(steps.Case(MODEL, compiled=options))
     (joint,) = (r for r in records.records() if r.kind == "joint")
     texts = [str(w.message) for w in warned if w.category is CommSchedWarning]
     return Fitted(
@@ -198,7 +195,7 @@ def train_sent(rank: int) -> Sent:
     torch.set_num_threads(1)
     warnings.simplefilter("error", category=CommSchedWarning)
     steps.WIDTH = WIDTH
-    case = steps.Case({}, MODEL, rows=(ROWS,) * 2, compiled=SENT)
+    case = steps.Case(MODEL, rows=(ROWS,) * 2, compiled=SENT)
     with host_kernels.installed():
         compared = compare(case)
         found = {record.kind: record for record in records.records()}
@@ -217,4 +214,4 @@ def train_unlike(rank: int) -> Outcome:
     warnings.simplefilter("ignore", category=CommSchedWarning)
     rows = (4 + 60 * rank,) * steps.STEPS
     options = {"memory_budget": "210KiB"}
-    return compare(steps.Case({}, MODEL, rows=rows, compiled=options))
+    return compare(steps.Case(MODEL, rows=rows, compiled=options))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The backend of torch.compile with eager kernels: what it computes is what
-eager computes, bit for bit."""
+"""Schedules under Inductor on two ranks: what they compute. test_torch_matrix.py
+compares eager kernels."""
 
 import warnings
 from typing import NamedTuple, Optional
@@ -13,36 +13,6 @@ import compiled_steps as steps  # noqa: E402
 from ranks import run_ranks  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("opt_program")
-
-
-@pytest.fixture(scope="module")
-def outcomes():
-    """What eager and compiled training gave on two ranks, by case."""
-    return run_ranks(steps.train_all, 2, timeout=300)
-
-
-@pytest.mark.parametrize("case", steps.CASES)
-def test_training_is_that_of_eager(case, outcomes):
-    for rank in outcomes:
-        outcome = rank[case]
-        assert outcome.difference is None, outcome.difference
-
-
-@pytest.mark.parametrize("case", steps.CASES)
-def test_graphs_are_scheduled(case, outcomes):
-    for rank in outcomes:
-        assert rank[case].statuses == steps.CASES[case].statuses
-
-
-def test_ddp_with_compiled_autograd(outcomes):
-    """The graph of the whole backward is an inference graph."""
-    for rank in outcomes:
-        outcome = rank[steps.DDP]
-        assert outcome.difference is None, outcome.difference
-        assert outcome.statuses["inference scheduled"] >= 1
-
-
-# -- Schedules under Inductor on two ranks: what they compute.
 
 
 @pytest.fixture(scope="module")
@@ -72,13 +42,13 @@ def test_buckets_change_rounding_alone(ordered_outcomes):
 SETTINGS = {"fallback_random": True}
 
 #: What a change of order could disturb, in one step: draws, buffers that are
-#: written, rounding to 16 bits, and symbolic sizes.
+#: written, rounding to 16 bits, symbolic sizes, and frozen parameters.
 CASE = steps.Case(
-    {},
     {"layers": 1, "dropout": 0.3, "norm": True},
     distribute=steps.shard_mixed,
     dtype=torch.bfloat16,
     rows=(8, 6),
+    prepare=steps.freeze,
 )
 
 
