@@ -9,6 +9,7 @@ the passes over the graph.
 import dataclasses
 import importlib
 import importlib.util
+import inspect
 import sys
 import types
 
@@ -71,6 +72,10 @@ def import_torchtitan():
         del sys.modules[name]
     # It needs a device that has a number, and PyTorch 2.14.
     dist_utils.set_pg_timeouts = lambda *_, **__: None
+    from torch.distributed.pipelining.schedules import _PipelineScheduleRuntime
+
+    if "arg_mbs" not in inspect.signature(_PipelineScheduleRuntime.step).parameters:
+        _PipelineScheduleRuntime.step = step_of_micro_batches
     # Times of operators, for torchtitan's own order: any will do.
     from torch.utils import _runtime_estimation
 
@@ -82,6 +87,19 @@ def import_torchtitan():
         *saved(),
         torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default,
     }
+
+
+def step_of_micro_batches(
+    self, *, arg_mbs, kwarg_mbs, target_mbs, losses, loss_kwargs, return_outputs
+):
+    """A pipeline's step over micro-batches, which PyTorch has from 2.14 on; before,
+    it divides a batch."""
+    for stage in self._stages:
+        stage.has_backward = self._has_backward
+        stage.clear_runtime_states()
+    self._step_microbatches(
+        arg_mbs, kwarg_mbs, target_mbs, losses, return_outputs, loss_kwargs=loss_kwargs
+    )
 
 
 def change(config, values):

@@ -23,13 +23,12 @@ def landmarks(graph):
 
 
 def watch_schedules():
-    """Returns a list that becomes the landmarks of the last graph that was
-    scheduled."""
+    """Returns a list that gets the landmarks of each graph that is scheduled."""
     found, trace = [], records.trace_graph
 
     def keep(gm, kind, when):
         if when == "after":
-            found[:] = landmarks(gm.graph)
+            found.append(landmarks(gm.graph))
         trace(gm, kind, when)
 
     records.trace_graph = keep

@@ -54,7 +54,7 @@ def main():
     names.append(name())
     config.compile.pass_pipeline = "default"
     names.append(name())
-    print(json.dumps({"planned": planned, "names": names}))
+    print(json.dumps({"planned": planned[-1], "names": names}))
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ SETTINGS is JSON: that of `titan.configuration`, and `options`, those that
 CommSched's pipeline is registered with, if there are any. Writes OUT.RANK, as
 JSON: losses and norms of gradients by step, a digest of the bytes of this
 rank's parameters, the seconds of the fastest step, what `cs.explain` says, and
-the order of launches, waits and products: `planned`, in the schedule, and
-`ran`, as the last step called them.
+the order of launches, waits and products: `planned`, in each graph's schedule,
+and `ran`, as the last step called them.
 """
 
 import hashlib
@@ -28,32 +28,38 @@ def watch(trainer):
     from launch_order import Calls
 
     figures, seconds, calls = [], [], Calls()
-    metrics, run = trainer.metrics_processor, trainer._make_fx_forward_backward_step
+    metrics = trainer.metrics_processor
+    name = "_make_fx_forward_backward_step"
+    if trainer.parallel_dims.pp_enabled:
+        name = "pp_forward_backward_step"
+    run = getattr(trainer, name)
 
     def log(step, average, largest, norm, **_):
         figures.append([average, largest, norm])
 
-    def timed(*arguments):
+    def timed(*arguments, **named):
         started = time.perf_counter()
         if len(seconds) + 1 < trainer.config.training.steps:
-            result = run(*arguments)
+            result = run(*arguments, **named)
         else:
             with calls:
-                result = run(*arguments)
+                result = run(*arguments, **named)
         seconds.append(time.perf_counter() - started)
         return result
 
-    metrics.log, trainer._make_fx_forward_backward_step = log, timed
+    metrics.log = log
+    setattr(trainer, name, timed)
     return figures, seconds, calls.names
 
 
-def digest(model):
+def digest(models):
     """Returns a digest of the bytes of all parameters of this rank."""
     found = hashlib.sha256()
-    for name, parameter in sorted(model.named_parameters()):
-        local = getattr(parameter, "to_local", lambda: parameter)()
-        found.update(name.encode())
-        found.update(local.detach().contiguous().numpy().tobytes())
+    for model in models:
+        for name, parameter in sorted(model.named_parameters()):
+            local = getattr(parameter, "to_local", lambda: parameter)()
+            found.update(name.encode())
+            found.update(local.detach().contiguous().numpy().tobytes())
     return found.hexdigest()
 
 
@@ -76,7 +82,7 @@ def main():
         trainer.train()
     result = {
         "figures": figures,
-        "parameters": digest(trainer.model_parts[0]),
+        "parameters": digest(trainer.model_parts),
         "seconds": min(seconds[1:-1]),
         "explained": str(cs.explain()),
         "planned": planned,

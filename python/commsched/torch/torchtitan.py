@@ -16,7 +16,8 @@ graphs behind, as without CommSched. :func:`register` takes other options.
 torchtitan asks for no pipeline where it compiles artifacts ahead of training
 (`precompile_main`) and the stages of a pipeline (`graph_pp`). Importing this
 module therefore replaces torchtitan's functions that list the passes of those,
-for configurations with a pipeline of this module.
+for configurations with a pipeline of this module. A stage gathers its parameters
+in a graph of its own then, which torchtitan's buckets otherwise prevent.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ try:
     _list_step = _passes.compile_time_passes
     _list_terminal = _stages.final_inductor_compile_passes
     _identify = _precompile.compute_config_fingerprint
+    _unshard = _stages.GraphTrainerStageGraphs.unshard_params
 except (ImportError, AttributeError) as error:
     raise ImportError(
         "commsched.torch.torchtitan needs torchtitan's GraphTrainer: "
@@ -233,8 +235,18 @@ def _identify_scheduled(model: Any, config: Any, parallel_dims: Any) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
+@functools.wraps(_unshard)
+def _unshard_all(self: Any, values: list[Any], **settings: Any) -> list[Any]:
+    """A stage's parameters, gathered. torchtitan finds the inputs that are behind
+    them by how many there are: with those that no forward reads, such as the mesh
+    of each DTensor, which its graph of the gathers leaves out."""
+    found = _unshard(self, values, **settings)
+    return found + [None] * (self.meta.num_flat_param_values - len(found))
+
+
 _passes.compile_time_passes = _list_scheduled
 _stages.compile_time_passes = _list_scheduled
 _stages.final_inductor_compile_passes = _list_scheduled_part
+_stages.GraphTrainerStageGraphs.unshard_params = _unshard_all
 _precompile.compute_config_fingerprint = _identify_scheduled
 register()
