@@ -158,3 +158,34 @@ make_wheel() {
     --config-settings="cmake.define.COMMSCHED_BUILD_DIR=$root/build"
   ls -s --block-size=M build/wheel
 }
+
+# newest_pytorch: what PyPI has of PyTorch that is no release candidate.
+newest_pytorch() {
+  "$venv/bin/python" -m pip index versions torch 2>/dev/null |
+    sed -n 's/^torch (\(.*\))$/\1/p'
+}
+
+# install_pytorch VERSION: the build for processors.
+install_pytorch() {
+  local wheels=https://download.pytorch.org/whl
+  case $1 in
+    nightly) pip_install --pre torch --index-url "$wheels/nightly/cpu" ;;
+    newest) install_pytorch "$(newest_pytorch)" ;;
+    [0-9]*) pip_install "torch==$1" --extra-index-url "$wheels/cpu" \
+      --only-binary torch ;;
+    *) die "no PyTorch is called '$1'" ;;
+  esac
+}
+
+# use_pytorch VERSION: makes $venv an environment of its own, with that PyTorch and
+# what its tests need. VERSION is newest, nightly or one such as 2.13.0.
+use_pytorch() {
+  venv="$root/build/pytorch-$1"
+  make_venv
+  say "installing PyTorch ($1)"
+  install_pytorch "$1"
+  # Without the extra `torch`, whose bounds may be older than this PyTorch.
+  pip_install psutil pytest pytest-xdist numpy ijson
+  pip_install --no-deps -e ./python
+  "$venv/bin/python" -c 'import torch; print("== PyTorch", torch.__version__)'
+}
