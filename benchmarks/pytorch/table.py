@@ -35,8 +35,7 @@ Cells, for PyTorch {versions}, in this order where they differ:
   eager execution, where FSDP2 and DDP run as PyTorch made them, in the others to what
   plain Inductor makes of the same model, adopted where it is here; and starts, waits
   and external calls ran in the order of the schedule, as Inductor's code has them, or,
-  with eager kernels, as they were called;
-* equal: the same, but the order was not looked at.
+  with eager kernels, as they were called.
 
 What else a cell says is what differs from that. "aot" means that AOT autograd by
 itself differs from eager execution, and the schedule does not differ from that;
@@ -104,7 +103,7 @@ def _holds(cell: Mapping, way: str) -> bool:
     return (
         "error" not in cell
         and 0 < cell["graphs"] <= min(cell["stages"][stage] for stage in STAGES)
-        and cell.get("order") is None
+        and cell["order"] is None
         and (way == "default" or not cell["difference"])
     )
 
@@ -129,10 +128,9 @@ def _describe(cell: Mapping | None, notes: list[str]) -> str:
         parts.append(f"within {cell['difference']:.0e}")
     elif cell.get("without us"):
         parts.append("aot")
-    is_ordered = "order" in cell and cell["stages"]["put back"]
-    if is_ordered and cell["order"] is not None:
+    if cell["order"] is not None:
         parts.append("another order" + _note(cell["order"], notes))
-    return ", ".join(parts) or ("yes" if is_ordered else "equal")
+    return ", ".join(parts) or "yes"
 
 
 def _note(text: str, notes: list[str]) -> str:
