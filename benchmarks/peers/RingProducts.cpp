@@ -61,7 +61,6 @@ protected:
   Value computeInto(StringRef callee, ValueRange inputs, int64_t bytes);
   Value view(Value value, Type type);
 
-  OpBuilder &getBuilder() { return builder; }
   int64_t getNumRanks() const { return numRanks; }
 
 private:

@@ -135,9 +135,6 @@ public:
     return result;
   }
 
-  /// For LoopProblem::getInPlaceArguments().
-  SmallVector<unsigned> takeInPlaceArguments() { return std::move(inPlace); }
-
   CyclicOrder readOrder() const {
     CyclicOrder order;
     order.order = nodes;
@@ -232,11 +229,6 @@ private:
       bool isOuter = buffer.producer == noNode;
       if (isOuter ? isReplaced(id) : locate(buffer.producer).iteration != 0)
         continue;
-      if (auto argument =
-              dyn_cast_if_present<BlockArgument>(block.getBufferRoot(id));
-          argument && argument.getOwner() == copies)
-        // The first argument counts the iterations.
-        inPlace.push_back(argument.getArgNumber() - 1);
       BufferId added = body.addBuffer(
           buffer.bytes, isOuter ? noNode : locate(buffer.producer).node,
           buffer.freed && !isOuter);
@@ -260,7 +252,6 @@ private:
   /// By node: the operation; by operation: its node.
   std::vector<NodeId> operations;
   std::vector<NodeId> nodes;
-  SmallVector<unsigned> inPlace;
   /// By operation of the copies: its node.
   DenseMap<Operation *, NodeId> places;
   /// By buffer that was added: the value in the copies.
@@ -314,7 +305,6 @@ LoopProblem::create(scf::ForOp loop, OperationCosts &costs,
   IterationReader reader(copies.getBody(), *block, isLate);
   LoopProblem result(reader.read());
   result.programOrder = reader.readOrder();
-  result.inPlaceArguments = reader.takeInPlaceArguments();
   result.bufferRoots = reader.listRoots(*loop.getBody());
   if (loop.getContext()->getRemarkEngine())
     result.assumptions = listFirstAssumptions(*block, body.size(), costs);

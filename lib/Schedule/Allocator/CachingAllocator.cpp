@@ -142,13 +142,11 @@ CachingAllocator::BlockId CachingAllocator::allocate(int64_t bytes,
   if (leavesUsefulRest(block, rounded))
     split(block, rounded);
   blocks[block].isFree = false;
-  active += blocks[block].bytes;
   return block;
 }
 
 void CachingAllocator::release(BlockId block) {
   assert(!blocks[block].isFree && "the block is free already");
-  active -= blocks[block].bytes;
   blocks[block].isFree = true;
   Pool &pool = poolOf(blocks[block].isSmall);
   BlockId next = blocks[block].next;

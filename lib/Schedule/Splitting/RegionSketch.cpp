@@ -37,8 +37,6 @@ public:
   Problem region;
   /// The spec in the indices of the region.
   SplitSpec local;
-  /// By stream of the region: that of the problem.
-  std::vector<StreamId> streams;
 
 private:
   template <typename T> static int32_t find(const std::vector<T> &sorted, T id);
@@ -53,6 +51,8 @@ private:
   const SplitSpec &spec;
   std::vector<NodeId> nodes;
   std::vector<BufferId> buffers;
+  /// By stream of the region: that of the problem.
+  std::vector<StreamId> streams;
 };
 
 } // namespace
@@ -180,31 +180,14 @@ Status RegionExtractor::extract() {
 // Times
 //===----------------------------------------------------------------------===//
 
-/// Simulates a problem in the better of two orders: that of the program, or a
+/// The step of a problem in the better of two orders: that of the program, or a
 /// topological one, and list scheduling by it.
-static Result<RegionTime> findTime(const Problem &problem) {
-  RegionTime time;
-  Result<LowerBound> bound = computeLowerBound(problem);
-  if (!bound)
-    return Error{bound.error()};
-  time.bound = *bound;
+static Result<int64_t> findStep(const Problem &problem) {
   Result<Timeline> timeline = simulate(problem, problem.topologicalOrder());
   if (!timeline)
     return Error{timeline.error()};
-  time.stepNs = std::min(
-      timeline->stepNs, scheduleByRank(problem, rankByProgram(problem)).stepNs);
-  return time;
-}
-
-//===----------------------------------------------------------------------===//
-// Sketch
-//===----------------------------------------------------------------------===//
-
-BoundKind RegionTime::boundBy() const {
-  if (bound.computeNs == bound.ns())
-    return BoundKind::Computation;
-  return bound.streamNs == bound.ns() ? BoundKind::Stream
-                                      : BoundKind::CriticalPath;
+  return std::min(timeline->stepNs,
+                  scheduleByRank(problem, rankByProgram(problem)).stepNs);
 }
 
 Result<RegionSketch> schedule::sketchRegion(const Problem &problem,
@@ -216,29 +199,11 @@ Result<RegionSketch> schedule::sketchRegion(const Problem &problem,
       SplitProblem::create(extractor.region, {extractor.local});
   if (!split)
     return Error{split.error()};
-  RegionSketch sketch;
-  for (StreamId stream : extractor.streams)
-    sketch.streams.push_back({stream, 0, 0});
-  auto simulateRegion = [&](const Problem &region, RegionTime &time,
-                            int64_t RegionSketch::StreamTime::*busyNs) {
-    Result<RegionTime> found = findTime(region);
-    if (!found)
-      return Status(Error{found.error()});
-    time = *found;
-    if (StreamId &busiest = time.bound.busiestStream; busiest != noStream)
-      busiest = extractor.streams[busiest];
-    for (NodeId node = 0; node < region.numNodes(); ++node)
-      if (region.isCollective(node))
-        sketch.streams[region.stream(node)].*busyNs += region.costNs(node);
-    return Status::success();
-  };
-  if (Status status = simulateRegion(extractor.region, sketch.whole,
-                                     &RegionSketch::StreamTime::wholeNs);
-      !status)
-    return status;
-  if (Status status = simulateRegion(split->getProblem(), sketch.split,
-                                     &RegionSketch::StreamTime::splitNs);
-      !status)
-    return status;
-  return sketch;
+  Result<int64_t> wholeNs = findStep(extractor.region);
+  if (!wholeNs)
+    return Error{wholeNs.error()};
+  Result<int64_t> splitNs = findStep(split->getProblem());
+  if (!splitNs)
+    return Error{splitNs.error()};
+  return RegionSketch{*wholeNs, *splitNs};
 }

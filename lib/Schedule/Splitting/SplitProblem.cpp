@@ -237,27 +237,9 @@ void SplitBuilder::number(const Order &order) {
   for (const SplitDraft::Use &use : draft.uses)
     result.split.addUse(use.buffer, numbers[use.node]);
 
-  for (NodeId node = 0; node < problem.numNodes(); ++node) {
-    int32_t spec = regions.specOf(node);
-    result.specs.push_back(spec);
-    if (spec < 0) {
-      result.firsts.push_back(numbers[draft.firsts[node]]);
-      continue;
-    }
-    result.firsts.push_back(static_cast<int32_t>(result.chunks.size()));
-    for (NodeId copy : copiesOf(node))
-      result.chunks.push_back(numbers[copy]);
-  }
-  result.wholes.resize(regions.getSpecs().size());
-  result.slices.resize(regions.getSpecs().size());
-  for (size_t i = 0; i < draft.wholes.size(); ++i)
-    result.wholes[regions.wholes[i].spec].push_back(numbers[draft.wholes[i]]);
-  for (size_t i = 0; i < draft.slices.size(); ++i) {
-    auto &rows = result.slices[regions.slices[i].spec];
-    rows.emplace_back();
-    for (NodeId chunk : chunksOfSlice(static_cast<int32_t>(i)))
-      rows.back().push_back(numbers[chunk]);
-  }
+  result.numRegions = static_cast<int32_t>(regions.getSpecs().size());
+  for (NodeId node = 0; node < problem.numNodes(); ++node)
+    result.specs.push_back(regions.specOf(node));
 }
 
 /// Returns the program's ranks, but for wholes those of the first operation
@@ -303,7 +285,6 @@ Result<SplitProblem> SplitBuilder::build() {
     return problem.check();
   if (Status status = regions.build(); !status)
     return status;
-  result.original = &problem;
   addNodes();
   addPartNodes();
   for (NodeId from = 0; from < problem.numNodes(); ++from)
@@ -322,7 +303,6 @@ Result<SplitProblem> SplitBuilder::build() {
     for (NodeId &node : *filled)
       node = (*order)[node];
     result = SplitProblem();
-    result.original = &problem;
     number(*filled);
     result.split.finalize();
   }

@@ -130,19 +130,18 @@ SplitChooser::Verdict SplitChooser::makeVerdict(const SplitRegion &region) {
         loss = sketch.error();
       continue;
     }
-    LLVM_DEBUG(llvm::dbgs()
-               << "commsched-split: region " << region.signature << " ("
-               << describe(region.collectives.front()) << ", "
-               << region.members.size() << " members) in " << chunks
-               << " chunks: " << sketch->split.stepNs << " ns instead of "
-               << sketch->whole.stepNs << "\n");
-    verdict.wholeNs = sketch->whole.stepNs;
+    LLVM_DEBUG(llvm::dbgs() << "commsched-split: region " << region.signature
+                            << " (" << describe(region.collectives.front())
+                            << ", " << region.members.size() << " members) in "
+                            << chunks << " chunks: " << sketch->splitNs
+                            << " ns instead of " << sketch->wholeNs << "\n");
+    verdict.wholeNs = sketch->wholeNs;
     verdict.gainsNs.resize(chunks - 1, 0);
     verdict.gainsNs.back() = sketch->gainNs();
     if (sketch->gainNs() > 0 &&
-        (verdict.chunks == 0 || sketch->split.stepNs < verdict.splitNs)) {
+        (verdict.chunks == 0 || sketch->splitNs < verdict.splitNs)) {
       verdict.chunks = chunks;
-      verdict.splitNs = sketch->split.stepNs;
+      verdict.splitNs = sketch->splitNs;
     } else if (verdict.chunks == 0 &&
                (leastLossNs == 0 || -sketch->gainNs() < leastLossNs)) {
       leastLossNs = std::max<int64_t>(-sketch->gainNs(), 1);

@@ -66,10 +66,6 @@ public:
   /// The group key of each stream, in the order of first appearance.
   ArrayRef<Attribute> getStreams() const { return streams; }
 
-  /// The iteration arguments, by number, whose buffer all iterations write in
-  /// place.
-  ArrayRef<unsigned> getInPlaceArguments() const { return inPlaceArguments; }
-
   /// The times and sizes that an iteration takes as known; empty unless remarks
   /// are enabled.
   ArrayRef<Assumption> getAssumptions() const { return assumptions; }
@@ -83,7 +79,6 @@ private:
   SmallVector<Operation *> operations;
   SmallVector<Value> bufferRoots;
   SmallVector<Attribute> streams;
-  SmallVector<unsigned> inPlaceArguments;
   std::vector<Assumption> assumptions;
 };
 

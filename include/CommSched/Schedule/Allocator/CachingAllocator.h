@@ -79,8 +79,6 @@ public:
 
   /// The bytes that the allocator has got from the device.
   int64_t reservedBytes() const { return reserved; }
-  /// The rounded sizes of the blocks that are not free.
-  int64_t activeBytes() const { return active; }
   /// Where the block begins, from the first segment of its pool on. Later
   /// segments have larger addresses.
   int64_t address(BlockId block) const { return blocks[block].address; }
@@ -138,7 +136,6 @@ private:
   /// Freed blocks that other streams still use, by the time until when.
   std::set<std::pair<int64_t, BlockId>> inUse;
   int64_t reserved = 0;
-  int64_t active = 0;
 };
 
 } // namespace mlir::commsched::schedule

@@ -14,37 +14,18 @@
 #ifndef COMMSCHED_SCHEDULE_SPLITTING_REGIONSKETCH_H
 #define COMMSCHED_SCHEDULE_SPLITTING_REGIONSKETCH_H
 
-#include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "CommSched/Schedule/Splitting/SplitProblem.h"
 
 namespace mlir::commsched::schedule {
 
-/// A region, either whole or in chunks, with nothing beside it.
-struct RegionTime {
-  /// From its first operation until all streams are idle.
-  int64_t stepNs = 0;
-  /// Of its operations, with slices and wholes. The busiest stream is one of
-  /// the original problem.
-  LowerBound bound;
-
-  /// The resource that keeps the region from taking less: the largest part of
-  /// the bound, of equal ones the first.
-  BoundKind boundBy() const;
-};
-
+/// The time of a region with nothing beside it, whole and in chunks: from its
+/// first operation until all streams are idle.
 struct RegionSketch {
-  RegionTime whole;
-  RegionTime split;
-  /// By how much each stream of the region, in ascending order, is busy.
-  struct StreamTime {
-    StreamId stream;
-    int64_t wholeNs;
-    int64_t splitNs;
-  };
-  std::vector<StreamTime> streams;
+  int64_t wholeNs = 0;
+  int64_t splitNs = 0;
 
   /// By how much the region takes less in chunks; negative if it takes more.
-  int64_t gainNs() const { return whole.stepNs - split.stepNs; }
+  int64_t gainNs() const { return wholeNs - splitNs; }
 };
 
 /// Simulates the members of `spec`, whole and in chunks, each in the better of

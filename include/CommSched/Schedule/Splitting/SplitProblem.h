@@ -126,9 +126,6 @@ public:
   static Result<SplitProblem> create(const Problem &problem,
                                      const std::vector<SplitSpec> &specs);
 
-  /// The problem that was split.
-  const Problem &getOriginal() const { return *original; }
-
   /// The split program, finalized. Its program is a legal order.
   const Problem &getProblem() const { return split; }
 
@@ -169,51 +166,20 @@ public:
   };
   const Origin &originOf(NodeId node) const { return origins[node]; }
 
-  /// The original node that a node of the split program is or is a chunk of;
-  /// noNode for a Whole, a Slice or a Storage.
-  NodeId originalOf(NodeId node) const { return origins[node].node; }
-
-  int32_t numSpecs() const { return static_cast<int32_t>(wholes.size()); }
+  int32_t numSpecs() const { return numRegions; }
 
   /// The region of an original node, or -1.
   int32_t specOf(NodeId original) const { return specs[original]; }
 
-  /// The node of the split program that is `original`; noNode for a member.
-  NodeId nodeOf(NodeId original) const {
-    return specs[original] < 0 ? firsts[original] : noNode;
-  }
-
-  /// A chunk of a member.
-  NodeId chunkOf(NodeId member, int32_t chunk) const {
-    assert(specs[member] >= 0 && "not a member of a region");
-    return chunks[firsts[member] + chunk];
-  }
-
-  NodeId wholeOf(int32_t spec, int32_t index) const {
-    return wholes[spec][index];
-  }
-
-  NodeId sliceOf(int32_t spec, int32_t index, int32_t chunk) const {
-    return slices[spec][index][chunk];
-  }
-
 private:
   friend class SplitBuilder;
 
-  const Problem *original = nullptr;
   Problem split;
   /// By node of the split problem.
   std::vector<Origin> origins;
   /// By node of the original problem: its region or -1.
   std::vector<int32_t> specs;
-  /// By node of the original problem: its node in the split problem; of a
-  /// member, where its row of `chunks` begins.
-  std::vector<int32_t> firsts;
-  std::vector<NodeId> chunks;
-  /// By region and index.
-  std::vector<std::vector<NodeId>> wholes;
-  /// By region, index and chunk.
-  std::vector<std::vector<std::vector<NodeId>>> slices;
+  int32_t numRegions = 0;
 };
 
 } // namespace mlir::commsched::schedule
