@@ -339,33 +339,11 @@ std::vector<int64_t> makeSizes() {
   return sizes;
 }
 
-TEST(NcclMonotone, EveryKindGroupAndPreset) {
+TEST(NcclMonotone, InBytesAndTensors) {
   std::vector<int64_t> sizes = makeSizes();
   const std::pair<int32_t, int32_t> groups[] = {
-      {2, 8}, {3, 8}, {8, 8},  {16, 8},   {24, 8},
-      {4, 1}, {2, 1}, {12, 8}, {4096, 8}, {72, 72}};
-  for (llvm::StringRef name : targetPresetNames()) {
-    NcclModel model(*getTargetPreset(name));
-    for (CollectiveKind kind : allCollectiveKinds)
-      for (auto [ranks, ranksPerNode] : groups) {
-        int64_t previous = 0;
-        for (int64_t bytes : sizes) {
-          int64_t time =
-              model.estimate({kind, bytes, ranks, ranksPerNode}).timeNs;
-          ASSERT_GE(time, previous)
-              << name.str() << " " << stringifyCollectiveKind(kind).str() << " "
-              << bytes << " bytes, " << ranks << " ranks";
-          ASSERT_GT(time, 0);
-          previous = time;
-        }
-      }
-  }
-}
-
-TEST(NcclMonotone, EveryNumberOfTensors) {
-  std::vector<int64_t> sizes = makeSizes();
-  const std::pair<int32_t, int32_t> groups[] = {
-      {2, 8}, {8, 8}, {16, 8}, {24, 8}, {4, 1}, {2, 1}, {512, 8}};
+      {2, 8}, {3, 8},  {8, 8},   {16, 8},   {24, 8}, {4, 1},
+      {2, 1}, {12, 8}, {512, 8}, {4096, 8}, {72, 72}};
   for (llvm::StringRef name : targetPresetNames()) {
     NcclModel model(*getTargetPreset(name));
     for (CollectiveKind kind : allCollectiveKinds)
@@ -377,11 +355,7 @@ TEST(NcclMonotone, EveryNumberOfTensors) {
             int64_t time =
                 model.estimate({kind, bytes, ranks, ranksPerNode, tensors})
                     .timeNs;
-            ASSERT_GE(time, smaller)
-                << name.str() << " " << stringifyCollectiveKind(kind).str()
-                << " " << bytes << " bytes, " << ranks << " ranks, " << tensors
-                << " tensors";
-            ASSERT_GE(time, fewer[index])
+            ASSERT_GE(time, std::max<int64_t>({smaller, fewer[index], 1}))
                 << name.str() << " " << stringifyCollectiveKind(kind).str()
                 << " " << bytes << " bytes, " << ranks << " ranks, " << tensors
                 << " tensors";

@@ -126,13 +126,6 @@ Items makeItems(uint32_t seed, size_t most, int64_t bytes, int64_t gain) {
   return items;
 }
 
-TEST(KnapsackTest, TakesWhatGainsMostTogether) {
-  // The densest item keeps the two others out.
-  Items items = {{6, 7}, {5, 5}, {5, 5}};
-  EXPECT_EQ(solveKnapsack(items, 10), (Indices{1, 2}));
-  EXPECT_EQ(solveKnapsackGreedily(items, 10), (Indices{0}));
-}
-
 TEST(KnapsackTest, TakesNothingWithoutGainOrRoom) {
   Items items = {{0, 0}, {0, 3}, {1, 0}, {1, 1}};
   for (auto solve : {solveKnapsack, solveKnapsackGreedily}) {

@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RandomJointGraph.h"
 #include "../Testing.h"
+#include "TestGraphs.h"
 
 #include <gtest/gtest.h>
 #include <vector>

@@ -35,38 +35,6 @@ std::string tellSplit(const TextGraph &graph, const std::string &saved) {
          " | " + list(graph, split.inBackward);
 }
 
-const std::string layer = R"(
-  x = input 100; w = parameter 50; dy = tangent 10
-  h = mm 40 x w; y = pointwise 40 h
-  dh = pointwise 40 dy y; dx = mm 100 dh w; dw = mm 50 dh x
-  return y | dx dw
-)";
-
-TEST(SplitTest, HandsOverWhatIsSavedAndWhatIsAnArgument) {
-  EXPECT_EQ(tellSplit(layer, "y"), "x w y | h y | dh dx dw");
-}
-
-TEST(SplitTest, DropsWhatNothingNeeds) {
-  EXPECT_EQ(tellSplit(TextGraph(R"(
-              x = input 8; dy = tangent 8; unused = pointwise 8 x
-              start = start x; wait = wait 8 start; none = pointwise 8 dy x
-              y = pointwise 8 x
-              return y | dy)"),
-                      ""),
-            " | y | ");
-}
-
-TEST(SplitTest, EffectsRunOnceWhereTheirOperandsAre) {
-  EXPECT_EQ(tellSplit(TextGraph(R"(
-              x = input 8; dy = tangent 8; store = pointwise 8 x : pinned
-              late = pointwise 8 x : pinned backward
-              gradient = pointwise 8 dy
-              accumulate = pointwise 8 gradient : pinned
-              return x)"),
-                      ""),
-            "x | store | late gradient accumulate");
-}
-
 TEST(SplitTest, StartsTakeTheirWaitsAlong) {
   EXPECT_EQ(tellSplit(TextGraph(R"(
               x = input 8; dy = tangent 8
@@ -76,6 +44,13 @@ TEST(SplitTest, StartsTakeTheirWaitsAlong) {
                       ""),
             "x | early earlyWait | late lateWait");
 }
+
+const std::string layer = R"(
+  x = input 100; w = parameter 50; dy = tangent 10
+  h = mm 40 x w; y = pointwise 40 h
+  dh = pointwise 40 dy y; dx = mm 100 dh w; dw = mm 50 dh x
+  return y | dx dw
+)";
 
 /// Why the graph cannot be split so; "none" if it can.
 std::string explain(const TextGraph &graph, const std::string &saved = "") {

@@ -59,40 +59,9 @@ std::string place(const BucketedProblem &bucketed,
   return order ? tell(bucketed, *order) : "";
 }
 
-std::string place(const Problem &problem,
-                  const std::vector<std::vector<NodeId>> &members,
-                  const BucketPlacement &placement = {}) {
-  return place(merge(problem, members), placement);
-}
-
 /// `count` layers of gather, wait, and computation on the wait.
 TextProblem makeGathers(int count) {
   return repeat(count, "g$ = start 10; wait g$; c$ = mm 10 g$'");
-}
-
-TEST(BucketedProblem, AGatherComesFirstAndIsWaitedForWhereItIsNeeded) {
-  EXPECT_EQ(place(makeGathers(2), {{0, 3}}), "start0 wait0 2 5");
-  // An operation that needs neither stays where it was.
-  EXPECT_EQ(place(TextProblem("a = start 10; wait a; x = 10; b = start 10; "
-                              "wait b; y = 10; useB = 10 b'; useA = 10 a'"),
-                  {{0, 3}}),
-            "start0 2 5 wait0 6 7");
-}
-
-TEST(BucketedProblem, CheapInputsComeUp) {
-  // The gather, its wait, a product, two steps of a cast, the gather of it.
-  auto build = [](const std::string &steps) {
-    return TextProblem("a = start 10; wait a; c = mm 10;" + steps + "; wait b");
-  };
-  EXPECT_EQ(place(build("d = 1; e = 1 d; b = start 10 e"), {{0, 5}}),
-            "3 4 start0 2 wait0");
-  // Expensive operations stay, and so do their successors. So does what may
-  // communicate.
-  for (const char *steps :
-       {"d = 1; e = mm 1 d; b = start 10 e",
-        "d = mm 1; e = 1 d; b = start 10 e", "d = 1 c; e = 1 d; b = start 10 e",
-        "d = 1; e = 1 d; b = start 10 e barrier:e"})
-    EXPECT_EQ(place(build(steps), {{0, 5}}), "2 3 4 start0 wait0") << steps;
 }
 
 TEST(BucketedProblem, BarriersStayBetween) {
@@ -106,13 +75,6 @@ TEST(BucketedProblem, BarriersStayBetween) {
             "the buckets make a program that is not valid: dependences form a "
             "cycle of 3 nodes: node 0 (start) -> node 1 (wait) -> node 3 "
             "(blocking) -> node 0 (start)");
-
-  // If only the wait has to come after it, they can be one, before it.
-  EXPECT_EQ(place(TextProblem(R"(
-              a = start 10; c = 10; fence = blocking 5@1; b = start 10
-              wait a barrier:fence; wait b barrier:fence)"),
-                  {{0, 3}}),
-            "start0 1 2 wait0");
 }
 
 TEST(BucketedProblem, ExpandsWithMembersSideBySide) {

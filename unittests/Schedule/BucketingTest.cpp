@@ -17,7 +17,9 @@ namespace {
 /// The buckets, and by candidate the reason why it is alone and, of those that
 /// are Dependent, whom it may depend on.
 struct ReferenceBucketing {
-  std::vector<std::vector<NodeId>> buckets;
+  using Members = std::tuple<std::vector<NodeId>, int32_t, int64_t>;
+  /// The starts, the key and the bytes of each.
+  std::vector<Members> buckets;
   std::vector<UnbucketedReason> reasons;
   std::vector<std::vector<NodeId>> others;
 };
@@ -124,12 +126,13 @@ formBucketsSlowly(const Problem &problem,
                                   ? UnbucketedReason::BucketFull
                                   : UnbucketedReason::NoPartner);
     } else {
-      result.buckets.emplace_back();
+      std::vector<NodeId> starts;
       for (size_t member : bucket.members) {
-        result.buckets.back().push_back(candidates[member].start);
+        starts.push_back(candidates[member].start);
         result.reasons[member] = UnbucketedReason::None;
       }
-      std::sort(result.buckets.back().begin(), result.buckets.back().end());
+      std::sort(starts.begin(), starts.end());
+      result.buckets.push_back({starts, bucket.key, bucket.bytes});
     }
   std::sort(result.buckets.begin(), result.buckets.end());
   return result;
@@ -174,19 +177,6 @@ struct Independent {
   }
 };
 
-TEST(Bucketing, PutsEqualsOfTwoChainsTogether) {
-  TextProblem problem(R"(
-    a = start 1; wait a; b = start 1 a'; wait b; c = start 1; wait c
-    d = start 1 c'; wait d)");
-  NodeId a = problem["a"], b = problem["b"], c = problem["c"], d = problem["d"];
-  Bucketing bucketing =
-      form(problem, {{a, 0, 1}, {b, 0, 2}, {c, 0, 4}, {d, 0, 8}});
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{a, c}, {b, d}}));
-  EXPECT_EQ(bucketing.buckets[0].bytes, 5);
-  EXPECT_EQ(bucketing.buckets[1].bytes, 10);
-  EXPECT_EQ(reasonsOf(bucketing), std::vector<UnbucketedReason>(4));
-}
-
 TEST(Bucketing, DoesNotOverflow) {
   Independent three({huge - 1, huge, 1});
   EXPECT_EQ(startsOf(form(three.problem, three.candidates)),
@@ -196,31 +186,6 @@ TEST(Bucketing, DoesNotOverflow) {
   Bucketing bucketing = form(two.problem, two.candidates);
   EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 2}}));
   EXPECT_EQ(bucketing.buckets[0].bytes, huge);
-}
-
-/// A chain of collectives, and one that has nothing to do with it.
-struct ChainAndOne {
-  TextProblem problem;
-  Candidates candidates;
-
-  explicit ChainAndOne(int32_t length)
-      : problem("s-1' = arg 0;" + repeat(length, "s$ = start 1 s^'; wait s$") +
-                "other = start 1; wait other") {
-    for (NodeId start = 0; start < problem.numNodes(); start += 2)
-      candidates.push_back({start, 0, 1});
-  }
-};
-
-TEST(Bucketing, GivesABucketUpThatHasRefusedManyInARow) {
-  ChainAndOne sixteen(16);
-  Bucketing bucketing = form(sixteen.problem, sixteen.candidates);
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{0, 32}}));
-  ChainAndOne seventeen(17);
-  bucketing = form(seventeen.problem, seventeen.candidates);
-  EXPECT_EQ(startsOf(bucketing), (std::vector<Starts>{{2, 34}}));
-  EXPECT_EQ(bucketing.assignments[0].reason, UnbucketedReason::Dependent);
-  EXPECT_EQ(bucketing.assignments[0].other, 2) << "the first that it refused";
-  EXPECT_EQ(bucketing.assignments[16].other, 30) << "the last that refused it";
 }
 
 void expectError(const Problem &problem, const Candidates &candidates,
@@ -295,45 +260,12 @@ struct Drawn {
   }
 };
 
-void checkBuckets(const Drawn &drawn, const Bucketing &bucketing) {
-  std::vector<size_t> numMembers(bucketing.buckets.size());
-  std::vector<int64_t> bytes(bucketing.buckets.size());
-  for (size_t i = 0; i < drawn.candidates.size(); ++i) {
-    const BucketAssignment &assignment = bucketing.assignments[i];
-    if (assignment.bucket < 0)
-      continue;
-    const Bucket &bucket = bucketing.buckets[assignment.bucket];
-    EXPECT_EQ(bucket.key, drawn.candidates[i].key);
-    EXPECT_TRUE(std::binary_search(bucket.starts.begin(), bucket.starts.end(),
-                                   drawn.candidates[i].start));
-    ++numMembers[assignment.bucket];
-    bytes[assignment.bucket] += drawn.candidates[i].bytes;
-  }
-  for (size_t i = 0; i < bucketing.buckets.size(); ++i) {
-    const Bucket &bucket = bucketing.buckets[i];
-    const std::vector<int64_t> &caps = drawn.options.capBytes[bucket.key];
-    EXPECT_EQ(bucket.starts.size(), numMembers[i]);
-    EXPECT_EQ(bucket.bytes, bytes[i]);
-    EXPECT_GE(bucket.starts.size(), 2u);
-    EXPECT_LE(static_cast<int64_t>(bucket.starts.size()),
-              drawn.options.maxCount);
-    EXPECT_LE(bucket.bytes, *std::max_element(caps.begin(), caps.end()));
-  }
-}
-
-/// Whether merging the buckets leaves the program without a cycle.
-bool areLegal(const Problem &problem, const std::vector<Bucket> &buckets) {
-  ReferenceContraction merged(problem);
-  for (const Bucket &bucket : buckets)
-    for (NodeId start : bucket.starts) {
-      merged.merge(bucket.starts[0], start);
-      merged.merge(problem.waitOf(bucket.starts[0]), problem.waitOf(start));
-    }
-  return !merged.hasCycle();
-}
-
-void checkAssignments(const Bucketing &bucketing,
-                      const ReferenceBucketing &reference) {
+void compareWith(const ReferenceBucketing &reference,
+                 const Bucketing &bucketing, const Candidates &candidates) {
+  std::vector<ReferenceBucketing::Members> buckets;
+  for (const Bucket &bucket : bucketing.buckets)
+    buckets.push_back({bucket.starts, bucket.key, bucket.bytes});
+  EXPECT_EQ(buckets, reference.buckets);
   EXPECT_EQ(reasonsOf(bucketing), reference.reasons);
   for (size_t i = 0; i < bucketing.assignments.size(); ++i) {
     const BucketAssignment &assignment = bucketing.assignments[i];
@@ -346,6 +278,11 @@ void checkAssignments(const Bucketing &bucketing,
     } else {
       EXPECT_EQ(assignment.other, noNode);
     }
+    if (assignment.bucket >= 0) {
+      const Starts &starts = bucketing.buckets[assignment.bucket].starts;
+      EXPECT_TRUE(std::binary_search(starts.begin(), starts.end(),
+                                     candidates[i].start));
+    }
   }
 }
 
@@ -353,12 +290,8 @@ void compareWithReference(uint64_t seed, const RandomProblemOptions &options) {
   Drawn drawn(seed, options);
   ASSERT_TRUE(drawn.problem.check());
   Bucketing bucketing = form(drawn.problem, drawn.candidates, drawn.options);
-  ReferenceBucketing reference =
-      formBucketsSlowly(drawn.problem, drawn.candidates, drawn.options);
-  EXPECT_EQ(startsOf(bucketing), reference.buckets);
-  checkBuckets(drawn, bucketing);
-  EXPECT_TRUE(areLegal(drawn.problem, bucketing.buckets));
-  checkAssignments(bucketing, reference);
+  compareWith(formBucketsSlowly(drawn.problem, drawn.candidates, drawn.options),
+              bucketing, drawn.candidates);
 }
 
 TEST(Bucketing, FormsWhatTheReferenceForms) {

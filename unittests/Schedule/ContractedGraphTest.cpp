@@ -269,23 +269,6 @@ TEST(LinkedOrder, SpreadsTheSmallestRangeThatIsNotTooDense) {
   EXPECT_TRUE(isAscending(order));
 }
 
-TEST(IndegreeCounter, CountsParallelEdges) {
-  IndegreeCounter counter(3);
-  counter.addEdgesTo(1);
-  counter.addEdgesTo(1);
-  counter.addEdgesTo(2, /*count=*/0);
-  EXPECT_EQ(counter.listReady(), (std::vector<int32_t>{0, 2}));
-  EXPECT_TRUE(counter.isPending(1));
-  EXPECT_FALSE(counter.removeEdgeTo(1));
-  EXPECT_TRUE(counter.isPending(1));
-  EXPECT_TRUE(counter.removeEdgeTo(1));
-  EXPECT_TRUE(counter.isReady(1));
-  counter.take(1);
-  EXPECT_TRUE(counter.isTaken(1));
-  EXPECT_FALSE(counter.isReady(1));
-  EXPECT_EQ(counter.listReady(), (std::vector<int32_t>{0, 2}));
-}
-
 /// Takes the last operation that became ready each time.
 Order traverse(const Problem &problem, TraversalDirection direction) {
   ReadyTracker tracker(problem, direction);

@@ -9,7 +9,6 @@
 #include "CommSched/Schedule/Cyclic/CyclicImplementations.h"
 #include "CommSched/Schedule/Cyclic/CyclicProblem.h"
 #include "Cyclic/StallFilling.h"
-#include "RandomCyclicProblem.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -54,13 +53,6 @@ CyclicProblem makeLoop(const char *text) {
   CyclicProblem problem(body);
   problem.addDependence(body["c"], body["c"], DependenceKind::Data, 1);
   return problem;
-}
-
-TEST(CyclicScheduler, ALoopOverLayersGathersThePeriodBefore) {
-  CyclicSchedule schedule =
-      scheduleWell(makeLoop("g = start 30; wait g; c = 50 g'"));
-  EXPECT_EQ(schedule.periodNs, 50);
-  EXPECT_EQ(schedule.order.stages, std::vector<int32_t>({0, 0, 1}));
 }
 
 TEST(CyclicScheduler, WhatIsFreeRunsWithWhatReadsIt) {

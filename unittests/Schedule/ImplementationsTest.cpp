@@ -57,26 +57,6 @@ private:
   }
 };
 
-TEST(Implementations, EachCollectiveHasItsOwn) {
-  SameImplementations input(
-      "exposed = start 100; wait exposed; hidden = start 119; a = 1000; "
-      "wait hidden");
-  input.addCopyEngines();
-  ImplementationSchedule result = input.choose();
-  EXPECT_EQ(result.choice, (ImplementationChoice{0, 0, 1, 0, 0}));
-  EXPECT_EQ(result.schedule.stepNs, 1100);
-}
-
-TEST(Implementations, ACommunicatorWinsOnlyWithALinkOfItsOwn) {
-  for (bool sharesLinks : {false, true}) {
-    SameImplementations input("s = start 100; t = start 100; wait s; wait t");
-    input.addCommunicator(sharesLinks);
-    ImplementationSchedule result = input.choose();
-    EXPECT_EQ(result.numChanged, sharesLinks ? 0 : 1);
-    EXPECT_EQ(result.schedule.stepNs, sharesLinks ? 200 : 100);
-  }
-}
-
 TEST(Implementations, TheOrderFollowsTheChoice) {
   // In the order of the program the collective is exposed, and no other
   // implementation is faster. Another order hides it, and then copy engines do

@@ -10,7 +10,6 @@
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
 #include "CommSched/Schedule/Implementations/Implementations.h"
 #include "CommSched/Schedule/Interleave/Interleaving.h"
-#include "RandomCyclicProblem.h"
 #include "Step/SmallSteps.h"
 #include "TestProblems.h"
 
@@ -58,8 +57,8 @@ bool isWorse(std::pair<int64_t, int64_t> a, std::pair<int64_t, int64_t> b,
 
 using Measured = std::pair<int64_t, int64_t>;
 
-Measured measure(const Problem &problem, const Order &order,
-                 const Contention &contention = {}) {
+Measured measureOrder(const Problem &problem, const Order &order,
+                      const Contention &contention = {}) {
   EXPECT_TRUE(verify(problem, order));
   return {simulate(problem, order, contention)->stepNs,
           simulateMemory(problem, order)->peakBytes};
@@ -79,19 +78,20 @@ void checkSteps(const Problem &problem, uint64_t seed) {
   options.effort = 1 << 14;
   if (seed % 3 == 0)
     options.contention.slowdownPpm.assign(problem.numStreams(), 200'000);
-  Measured before = measure(problem, program, options.contention);
+  Measured before = measureOrder(problem, program, options.contention);
   for (int64_t limitBytes : listLimits(before.second)) {
     options.limitBytes = limitBytes;
     for (auto *solver : {scheduleStep, scheduleStepOnce, sketchStep}) {
       StepSchedule after = need(solver(problem, options));
-      ASSERT_FALSE(isWorse(measure(problem, after.order, options.contention),
-                           before, limitBytes));
+      ASSERT_FALSE(
+          isWorse(measureOrder(problem, after.order, options.contention),
+                  before, limitBytes));
     }
     if (before.second <= limitBytes) {
       SearchOptions search = {options, before.first, 0, options.effort};
       ASSERT_FALSE(
-          isWorse(measure(problem, improveOrder(problem, program, search),
-                          options.contention),
+          isWorse(measureOrder(problem, improveOrder(problem, program, search),
+                               options.contention),
                   before, limitBytes));
     }
     Implementations implementations(problem.numNodes());
@@ -158,7 +158,7 @@ TEST(ObjectiveProperty, NoInterleavingIsWorseThanTheSequence) {
           interleave(problem, numFirst, *sequence, options);
       if (!both)
         continue;
-      ASSERT_FALSE(isWorse(measure(problem, both->merged.order),
+      ASSERT_FALSE(isWorse(measureOrder(problem, both->merged.order),
                            {both->sequence.stepNs, both->sequence.peakBytes},
                            limitBytes));
     }

@@ -208,15 +208,6 @@ Problem makeTwoBranches() {
     sum1 = 1 narrow2 -> 4; sum2 = 1 wide2 -> 40; sum = 1 sum1 sum2 -> 4!)");
 }
 
-/// The orders are those that PyTorch's tests expect of this program.
-TEST(PeakMemoryOrders, TwoBranches) {
-  Problem problem = makeTwoBranches();
-  EXPECT_EQ(need(sortLeastPeakMemoryFirst(problem)),
-            (Order{1, 0, 2, 4, 3, 5, 6}));
-  EXPECT_EQ(need(sortBreadthFirst(problem)), (Order{0, 1, 2, 3, 4, 5, 6}));
-  EXPECT_EQ(need(sortDepthFirst(problem)), (Order{0, 2, 4, 1, 3, 5, 6}));
-}
-
 TEST(PeakMemoryOrders, TheFirstOfEqualsIsChosen) {
   Problem problem = makeTwoBranches();
   EXPECT_EQ(peaks(problem),
@@ -228,18 +219,6 @@ TEST(PeakMemoryOrders, TheFirstOfEqualsIsChosen) {
   EXPECT_EQ(choose(problem, {bfs}), incoming);
   EXPECT_EQ(choose(problem, {dfs, lpmf}), dfs);
   EXPECT_EQ(choose(problem, {}), incoming);
-}
-
-TEST(PeakMemoryOrders, NoOperationReadsWhatItMakes) {
-  TextProblem problem("large = 1 -> 9; small = 1 use:small -> 8");
-  EXPECT_EQ(need(sortDepthFirst(problem)), (Order{1, 0}));
-  EXPECT_EQ(need(sortLeastPeakMemoryFirst(problem)), (Order{1, 0}));
-}
-
-TEST(PeakMemoryOrders, NothingToOrder) {
-  TextProblem problem("x = arg 5");
-  EXPECT_EQ(peaks(problem), (std::vector<int64_t>{5, 5, 5, 5}));
-  EXPECT_EQ(choose(problem), incoming);
 }
 
 TEST(PeakMemoryOrders, ReportsTheProblemsOwnError) {

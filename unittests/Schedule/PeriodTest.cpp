@@ -8,7 +8,6 @@
 
 #include "CommSched/Schedule/Cyclic/Period.h"
 #include "CommSched/Schedule/Cyclic/CyclicScheduler.h"
-#include "RandomCyclicProblem.h"
 #include "TestProblems.h"
 
 using namespace mlir::commsched::schedule::testing;
@@ -23,36 +22,6 @@ CyclicProblem makeLayers() {
   problem.addDependence(body["c"], body["c"], DependenceKind::Data, 1);
   problem.addUse(body.bufferOf("c"), body["c"], 1);
   return problem;
-}
-
-TEST(Period, AGatherOfTheNextPeriodSlowsThisOneDown) {
-  CyclicProblem problem = makeLayers();
-  CyclicOrder schedule = {{0, 0, 1}, {0, 2, 1}};
-  // 30 ns of gathering hide 20 ns of computation.
-  Contention contention;
-  contention.slowdownPpm = {500'000};
-  PeriodTimeline period = need(simulatePeriod(problem, schedule, contention));
-  EXPECT_EQ(period.periodNs, 60);
-  EXPECT_EQ(period.steady.slowdownNs, 10);
-  EXPECT_EQ(period.steady.exposedCommNs, 10);
-}
-
-TEST(Period, ExclusiveStreamsTakeTurnsOverTheBoundary) {
-  // The reduction of a period is in flight when the next gather is issued.
-  TextProblem body("g = start 30; wait g; c = 50 g'; r = start 20@1 c; wait r");
-  CyclicProblem problem(body);
-  CyclicOrder schedule = {{0, 0, 0, 0, 1}, body.list("g g' c r' r")};
-  ASSERT_TRUE(verify(problem, schedule));
-  EXPECT_EQ(need(simulatePeriod(problem, schedule)).periodNs, 80);
-  Contention contention;
-  contention.exclusive = {{0, 1}};
-  PeriodTimeline period = need(simulatePeriod(problem, schedule, contention));
-  EXPECT_EQ(period.periodNs, 100);
-  EXPECT_EQ(period.steady.beginNs[body["g"]], 20);
-  EXPECT_EQ(period.steady.exposedNs[body["g"]], 50);
-  // It begins when the period ends.
-  EXPECT_EQ(period.steady.endNs[body["r"]], 120);
-  EXPECT_EQ(period.steady.stepNs, 120);
 }
 
 TEST(Period, ARunReservesWholeSegments) {

@@ -16,6 +16,7 @@
 #define COMMSCHED_UNITTESTS_SCHEDULE_RANDOMPROBLEM_H
 
 #include "../Testing.h"
+#include "CommSched/Schedule/Cyclic/CyclicProblem.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 
 #include <cstdint>
@@ -69,6 +70,15 @@ Contention makeRandomContention(Random &random, StreamId numStreams);
 
 /// A legal order of `problem`, drawn by taking any ready operation each time.
 Order makeRandomOrder(uint64_t seed, const Problem &problem);
+
+/// A valid problem whose body is one of makeRandomProblem(), with carried
+/// dependences and uses at distances of 1 and 2.
+CyclicProblem makeRandomCyclicProblem(uint64_t seed,
+                                      const RandomProblemOptions &options);
+
+/// A legal order of the period, with random stages of up to `maxStage`.
+CyclicOrder makeRandomCyclicOrder(uint64_t seed, const CyclicProblem &problem,
+                                  int32_t maxStage);
 
 } // namespace mlir::commsched::schedule::testing
 

@@ -275,18 +275,6 @@ TEST(StepScheduler, FillsStallsWithWeightGradients) {
     EXPECT_TRUE(areInOrder(problem, best.order, names)) << names;
 }
 
-TEST(StepScheduler, TakesCollectivesOfNoTimeAndNoSize) {
-  TextProblem problem(R"(
-    x = arg 0!; a = mm 100 x -> 0; g = start 0 a -> 0; wait g; b = 0 g' -> 0!
-    y = arg 0!; h = start 0 y -> 0; wait h)");
-  StepSchedulerOptions options = withLittleEffort();
-  options.limitBytes = 0;
-  StepSchedule best = schedule(problem, options);
-  EXPECT_EQ(best.origin, ScheduleOrigin::Program);
-  EXPECT_EQ(best.stepNs, 100);
-  EXPECT_EQ(best.peakBytes, 0);
-}
-
 /// The results over all problems.
 struct Seen {
   int64_t schedules = 0;

@@ -1,4 +1,4 @@
-//===- CallsTest.cpp - Tests of the calls of NCCL -------------------------===//
+//===- CallsTest.cpp - Tests of the calls of NCCL and CUDA ----------------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "TestRanks.h"
+#include <cstdlib>
+#include <cstring>
 
 using namespace commsched::test;
 
@@ -160,4 +162,249 @@ TEST_F(NcclCallsTest, OperatorsDoNotWaitForTheNextReceive) {
                         "spinKernel<<<1, 1, s0>>>\n");
   EXPECT_EQ(results[1], "ncclRecv(m1, 4, i8, from 0, c1, s1)\n"
                         "spinKernel<<<1, 1, s0>>>\n");
+}
+
+namespace {
+class NcclTransfersTest : public NcclTest {
+protected:
+  const std::string sites =
+      "out = offload f32 4 -> 4, i8 0 -> 0; in = reload f32 4 -> 4";
+};
+} // namespace
+
+TEST_F(NcclTransfersTest, DirectionsHaveStreams) {
+  runRank([&](TestRank &rank) {
+    ASSERT_TRUE(rank.load(sites)) << rank.getError();
+    char *buffer = rank.allocate(16);
+    standin::takeLog();
+    void *host = commsched_allocate_host(16, 0);
+    EXPECT_EQ(keep(standin::takeLog(), {"cudaHostAlloc", "cudaMalloc"}),
+              Lines({"cudaHostAlloc(64)"}));
+
+    // The host waits for nothing, and each direction for compute alone.
+    standin::getSettings().hold = true;
+    int64_t queries = standin::countQueries();
+    int64_t out = rank.start(0, {buffer, nullptr}, {host, nullptr});
+    EXPECT_EQ(commsched_wait(out), 0);
+    int64_t in = rank.start(1, {host}, {buffer});
+    EXPECT_EQ(commsched_wait(in), 0);
+    // Each start asks for the progress of its stream once.
+    EXPECT_EQ(standin::countQueries(), queries + 2);
+    EXPECT_EQ(
+        keep(standin::takeLog(), {"cudaStream", "cudaMemcpy"}),
+        Lines({"cudaStreamCreateWithFlags()", "cudaStreamWaitEvent(s2, e0)",
+               "cudaMemcpyAsync(h0, m1, 16, s2)", "cudaStreamWaitEvent(s0, e2)",
+               "cudaStreamCreateWithFlags()", "cudaStreamWaitEvent(s3, e0)",
+               "cudaMemcpyAsync(m1, h0, 16, s3)",
+               "cudaStreamWaitEvent(s0, e4)"}));
+    standin::getSettings().hold = false;
+    EXPECT_EQ(commsched_synchronize(), 0);
+  });
+}
+
+TEST_F(NcclTransfersTest, DoNotEndAGroupOfSends) {
+  runRank([&](TestRank &rank) {
+    ASSERT_TRUE(rank.load("s = send f32 4 : peer=0; r = recv f32 -> 4 : "
+                          "peer=0;" +
+                          sites))
+        << rank.getError();
+    char *sent = rank.allocate(16), *received = rank.allocate(16);
+    void *host = commsched_allocate_host(16, 0);
+    standin::takeLog();
+    int64_t send = rank.start(0, {sent}, {nullptr});
+    int64_t out = rank.start(2, {sent, nullptr}, {host, nullptr});
+    int64_t receive = rank.start(1, {nullptr}, {received});
+    for (int64_t request : {send, receive, out})
+      EXPECT_EQ(commsched_wait(request), 0);
+    EXPECT_EQ(
+        keep(standin::takeLog(),
+             {"ncclGroup", "ncclSend", "ncclRecv", "cudaMemcpyAsync"}),
+        Lines({"cudaMemcpyAsync(h0, m1, 16, s2)", "ncclGroupStart()",
+               "ncclSend(m1, 4, f32, to 0, c1, s1)",
+               "ncclRecv(m2, 4, f32, from 0, c1, s1)", "ncclGroupEnd()"}));
+  });
+}
+
+TEST_F(NcclTransfersTest, ThereIsNoMorePinnedMemory) {
+  std::vector<std::string> errors =
+      runRanks(1, [](TestRank &rank) -> std::string {
+        {
+          std::lock_guard<std::recursive_mutex> guard(standin::getLock());
+          standin::getSettings().failing["cudaHostAlloc"] =
+              cudaErrorMemoryAllocation;
+        }
+        EXPECT_EQ(commsched_allocate_host(100, 0), nullptr);
+        return rank.getError();
+      });
+  EXPECT_EQ(errors[0], "cannot allocate 100 bytes of host memory with 0 in "
+                       "use: cudaHostAlloc: a stand-in's error");
+}
+
+TEST_F(NcclTransfersTest, PinnedMemoryCanBeReadAndCopied) {
+  runRank([&](TestRank &rank) {
+    auto *first = static_cast<char *>(commsched_allocate_host(16, 0));
+    auto *second = static_cast<char *>(commsched_allocate_host(16, 0));
+    char numbers[16] = "in pinned place", read[16] = {};
+    EXPECT_EQ(commsched_upload(first, numbers, 16), 0);
+    EXPECT_EQ(commsched_copy(second, -1, 16, first, -1, 16, 1, 16), 0);
+    EXPECT_EQ(commsched_download(read, second, 16), 0);
+    EXPECT_STREQ(read, numbers);
+    commsched_release(first);
+    commsched_release(second);
+    standin::takeLog();
+  });
+  EXPECT_EQ(keep(standin::takeLog(), {"cudaFreeHost"}).size(), 2u);
+}
+
+namespace {
+
+/// A program with one group of all ranks by `implementation`, a JSON object.
+std::string makeProgram(int32_t size, const std::string &implementation,
+                        const std::string &sites) {
+  return R"({"version": 1, "groups": [{"name": "dp", "size": )" +
+         std::to_string(size) + R"(, "implementation": )" + implementation +
+         R"(}], "sites": [)" + commsched::runtime::testing::makeSites(sites) +
+         "]}";
+}
+
+const char *const few = R"({"name": "few", "method": "nccl", "channels": 4})";
+const char *const second = R"({"name": "second", "method": "nccl"})";
+const char *const engine = R"({"name": "ce", "method": "copy-engine"})";
+const char *const symmetric = R"({"name": "sym", "method": "symmetric"})";
+
+class NcclImplementationsTest : public NcclTest {
+protected:
+  NcclImplementationsTest() { unsetenv("NCCL_HOSTID"); }
+
+  /// The error of one rank that loads the program.
+  std::string getLoadError(const std::string &implementation,
+                           const std::string &sites) {
+    TestRank rank(0, 1, 20000);
+    std::string program = makeProgram(1, implementation, sites);
+    commsched_load_program(program.c_str());
+    std::string error = rank.getError();
+    commsched_finalize();
+    return error;
+  }
+};
+
+} // namespace
+
+TEST_F(NcclImplementationsTest, ConfigureCommunicators) {
+  struct Case {
+    const char *implementation, *config;
+  };
+  const Case cases[] = {
+      {few, "ncclCommSplit(c0, 0, 0, blocking 0, CTAs 4-4)"},
+      {second, "ncclCommSplit(c0, 0, 0, blocking 0)"},
+      {engine, "ncclCommSplit(c0, 0, 0, blocking 0, policy 2)"},
+      {symmetric, "ncclCommSplit(c0, 0, 0, blocking 0)"}};
+  for (const Case &c : cases)
+    runRank([&](TestRank &rank) {
+      standin::takeLog();
+      std::string program = makeProgram(1, c.implementation, "");
+      EXPECT_EQ(commsched_load_program(program.c_str()), 0) << rank.getError();
+      EXPECT_EQ(keep(standin::takeLog(), {"ncclCommSplit"}), Lines({c.config}));
+    });
+}
+
+TEST_F(NcclImplementationsTest, WorkOnOneWindow) {
+  runRank([&](TestRank &rank) {
+    standin::takeLog();
+    std::string program = makeProgram(
+        1, engine,
+        "ag = all_gather i32 3 -> 3; a2a = all_to_all i32 100 -> 100");
+    ASSERT_EQ(commsched_load_program(program.c_str()), 0) << rank.getError();
+    // The larger one needs 2 * 400 bytes, in multiples of 256.
+    EXPECT_EQ(keep(standin::takeLog(), {"ncclMemAlloc", "ncclCommWindow"}),
+              Lines({"ncclMemAlloc(1024)",
+                     "ncclCommWindowRegister(c1, m1, 1024, flags 1)"}));
+    char *input = rank.allocate(12);
+    char *output = rank.allocate(12);
+    int64_t staged = commsched_counter("staged_bytes");
+    standin::takeLog();
+    ASSERT_EQ(commsched_wait(rank.start(0, {input}, {output})), 0);
+    EXPECT_EQ(keep(standin::takeLog(), {"nccl", "cudaMemcpy"}),
+              Lines({"cudaMemcpyAsync(m1, m2, 12, s1)",
+                     "ncclAllGather(m1, m1+256, 3, i32, c1, s1)",
+                     "cudaMemcpyAsync(m3, m1+256, 12, s1)"}));
+    EXPECT_EQ(commsched_counter("staged_bytes") - staged, 24);
+
+    // A smaller program keeps the window, a larger one makes another.
+    std::string smaller = makeProgram(1, engine, "ag = all_gather i32 1 -> 1");
+    ASSERT_EQ(commsched_load_program(smaller.c_str()), 0) << rank.getError();
+    EXPECT_EQ(keep(standin::takeLog(), {"ncclMem", "ncclCommWindow"}), Lines());
+    std::string larger =
+        makeProgram(1, engine, "ag = all_gather i32 1000 -> 1000");
+    ASSERT_EQ(commsched_load_program(larger.c_str()), 0) << rank.getError();
+    EXPECT_EQ(keep(standin::takeLog(), {"ncclMem", "ncclCommWindow"}),
+              Lines({"ncclCommWindowDeregister(c1, m1)", "ncclMemFree(m1)",
+                     "ncclMemAlloc(8192)",
+                     "ncclCommWindowRegister(c1, m4, 8192, flags 1)"}));
+  });
+  // Before NCCL's ranks leave.
+  Lines end = keep(standin::takeLog(), {"ncclCommWindow", "ncclCommFinalize"});
+  ASSERT_EQ(end.size(), 3u);
+  EXPECT_EQ(end[0], "ncclCommWindowDeregister(c1, m4)");
+}
+
+TEST_F(NcclImplementationsTest, RefuseOtherKinds) {
+  EXPECT_EQ(
+      getLoadError(engine, "rs = reduce_scatter i32 4 -> 4 : reduction=sum"),
+      "reduce_scatter 'rs': implementation 'ce' of group "
+      "'dp' carries out all_gather and all_to_all only");
+  EXPECT_EQ(
+      getLoadError(
+          engine,
+          "x = all_to_all i32 4 -> 4 : input_splits=[[4]] output_splits=[[4]]"),
+      "all_to_all 'x': implementation 'ce' of group 'dp' "
+      "carries out all_to_all in equal parts only");
+  EXPECT_EQ(getLoadError(symmetric, "x = all_to_all i32 4 -> 4"),
+            "all_to_all 'x': implementation 'sym' of group 'dp' "
+            "carries out all_gather, reduce_scatter and all_reduce only");
+  EXPECT_EQ(getLoadError(few, "x = all_to_all i32 4 -> 4"), "");
+}
+
+TEST_F(NcclImplementationsTest, RefuseOldLibraries) {
+  const char *const gather = "ag = all_gather i32 4 -> 4";
+  standin::getSettings().ncclVersion = 22703;
+  EXPECT_EQ(getLoadError(engine, gather),
+            "all_gather 'ag': implementation 'ce' of group 'dp' "
+            "needs NCCL 2.28.0, but 2.27.3 is loaded");
+  EXPECT_EQ(getLoadError(symmetric, gather), "");
+  standin::getSettings().ncclVersion = 22605;
+  EXPECT_EQ(getLoadError(symmetric, gather),
+            "all_gather 'ag': implementation 'sym' of group 'dp' "
+            "needs NCCL 2.27.0, but 2.26.5 is loaded");
+  EXPECT_EQ(getLoadError(few, gather), "");
+}
+
+TEST_F(NcclImplementationsTest, RefuseWithoutWindows) {
+  standin::getSettings().hasWindows = false;
+  EXPECT_EQ(
+      getLoadError(symmetric, "ag = all_gather i32 4 -> 4"),
+      "group 'dp' (sym): NCCL registers no memory for it: the GPUs of its "
+      "ranks do not reach each other's memory, or NCCL_CUMEM_ENABLE or "
+      "NCCL_WIN_ENABLE is 0");
+  standin::getSettings().hasWindows = true;
+  standin::getSettings().failing["ncclMemAlloc"] = ncclUnhandledCudaError;
+  EXPECT_EQ(getLoadError(symmetric, "ag = all_gather i32 4 -> 4"),
+            "group 'dp' (sym): no window of 512 bytes: ncclMemAlloc: a "
+            "stand-in's error");
+}
+
+TEST_F(NcclImplementationsTest, ARankThatDoesNotRegister) {
+  standin::getSettings().stuck = {"ncclCommWindowRegister"};
+  std::string program = makeProgram(2, symmetric, "ag = all_gather i32 4 -> 8");
+  auto results = runRanks(
+      2,
+      [&](TestRank &) {
+        commsched_load_program(program.c_str());
+        return "";
+      },
+      300);
+  EXPECT_TRUE(results[0] == "group 'dp' (sym): timed out after 300 ms while "
+                            "NCCL registers memory of all its ranks" ||
+              results[0].find("rank 1 failed: ") != std::string::npos)
+      << results[0];
 }
