@@ -237,13 +237,8 @@ static Result<ReservedMemory> replay(const Problem &problem, const Order &order,
 }
 
 TEST(ReservedMemory, AllocatesWhatIsLiveFromTheStartFirst) {
-  Problem problem;
-  NodeId node = problem.addNode(NodeKind::Compute, 10);
-  problem.addBuffer(3 * mib, node, /*freed=*/true);
-  problem.addBuffer(12 * mib, noNode, /*freed=*/false);
-  problem.addBuffer(0, noNode, /*freed=*/false);
-  ASSERT_TRUE(problem.finalize());
-  ReservedMemory memory = need(replay(problem, {node}));
+  TextProblem problem("a = 10 -> 3145728; b = arg 12582912!; c = arg 0!");
+  ReservedMemory memory = need(replay(problem, {0}));
   EXPECT_EQ(memory.reservedBytes, 32 * mib);
   EXPECT_EQ(memory.fragmentationBytes, 17 * mib);
 }
@@ -251,20 +246,15 @@ TEST(ReservedMemory, AllocatesWhatIsLiveFromTheStartFirst) {
 TEST(ReservedMemory, KeepsWhatACollectiveInFlightUses) {
   // The collective delivers to a buffer that nobody reads, so it is freed while
   // the collective is in flight.
-  auto reserve = [](int64_t computeNs) {
-    Problem problem;
-    NodeId start = problem.addNode(NodeKind::Start, 100, 0);
-    problem.addBuffer(16 * mib, start, /*freed=*/true);
-    NodeId between = problem.addNode(NodeKind::Compute, computeNs);
-    NodeId node = problem.addNode(NodeKind::Compute, 10);
-    problem.addBuffer(16 * mib, node, /*freed=*/true);
-    problem.addDependence(between, node, DependenceKind::Data);
-    problem.addWait(start);
-    EXPECT_TRUE(problem.finalize());
+  auto reserve = [](const std::string &computeNs) {
+    Problem problem = TextProblem("s = start 100; a = " + computeNs +
+                                  "; b = 10 a -> 16777216; wait s");
+    problem.addBuffer(16 * mib, 0, /*freed=*/true);
+    problem.finalize();
     return replay(problem, problem.programOrder())->reservedBytes;
   };
-  EXPECT_EQ(reserve(99), 32 * mib);
-  EXPECT_EQ(reserve(100), 16 * mib);
+  EXPECT_EQ(reserve("99"), 32 * mib);
+  EXPECT_EQ(reserve("100"), 16 * mib);
 }
 
 TEST(ReservedMemory, IsNeverBelowTheLiveBytes) {
@@ -289,9 +279,7 @@ TEST(ReservedMemory, RefusesSizesThatDoNotFit) {
 }
 
 TEST(ReservedMemory, RefusesWhatIsNoOrder) {
-  Problem problem;
-  problem.addNode(NodeKind::Compute, 1);
-  ASSERT_TRUE(problem.finalize());
+  TextProblem problem("a = 1");
   Timeline timeline = *simulate(problem, {0});
   EXPECT_FALSE(replayAllocations(problem, {}, timeline, SegmentKind::Fixed));
 }

@@ -139,63 +139,54 @@ TEST(TightLowerBound, TailsCountWhatIsBehindOnTheStream) {
 /// A chain of layers, each with weights to gather before it, and each with
 /// gradients to reduce behind it on another stream. A layer is a sum of several
 /// products side by side, behind a norm; one of the products is a Blocking.
-struct Layers {
-  Problem problem;
-  Order order;
-  /// The optimum: three machines that each take the layers in turn.
-  int64_t bestNs = 0;
-
+class Layers {
+public:
   Layers(uint64_t seed, int64_t numProducts, bool reduce) : random(seed) {
     int64_t numLayers = 1 + random.below(12);
+    std::vector<int64_t> gatherNs;
     for (int64_t k = 0; k < numLayers; ++k)
-      order.push_back(addStart(problem, random.below(20)));
-    Order reductions;
-    int64_t gathered = 0;
-    int64_t computed = 0;
+      gatherNs.push_back(add("g" + std::to_string(k) + " = start ", 20, "@0"));
+    std::string last, waits;
+    int64_t gathered = 0, computed = 0;
     for (int64_t k = 0; k < numLayers; ++k) {
-      gathered += problem.costNs(order[k]);
-      computed = std::max(gathered, computed) + addLayer(order[k], numProducts);
+      std::string id = std::to_string(k), products;
+      text += "wait g" + id + ";";
+      gathered += gatherNs[k];
+      computed = std::max(gathered, computed) +
+                 add("norm" + id + " = ", 8, " g" + id + "'" + last);
+      for (int64_t i = 0; i < numProducts; ++i) {
+        std::string product = " p" + id + "." + std::to_string(i);
+        computed += add(product + (i == 2 ? " = blocking " : " = "), 8,
+                        (i == 2 ? "@2 norm" : " norm") + id);
+        products += product;
+      }
+      last = " sum" + id;
+      computed += add(last + " = ", 8, products);
       if (!reduce)
         continue;
-      reductions.push_back(addStart(problem, random.below(20), {last}, 1));
-      order.push_back(reductions.back());
-      bestNs = std::max(bestNs, computed) + problem.costNs(order.back());
+      bestNs = std::max(bestNs, computed) +
+               add("r" + id + " = start ", 20, "@1" + last);
+      waits += "wait r" + id + ";";
     }
     bestNs = std::max(bestNs, computed);
-    for (NodeId start : reductions)
-      order.push_back(problem.addWait(start));
-    problem.finalize();
+    text += waits;
   }
+
+  std::string text;
+  /// The optimum, which the program takes: three machines that each take the
+  /// layers in turn.
+  int64_t bestNs = 0;
 
 private:
-  /// Adds the layer behind a gather. Returns the time of its computation.
-  int64_t addLayer(NodeId gather, int64_t numProducts) {
-    order.push_back(problem.addWait(gather));
-    NodeId norm = add(NodeKind::Compute, {order.back()});
-    if (last != noNode)
-      problem.addDependence(last, norm, DependenceKind::Data);
-    int64_t costNs = problem.costNs(norm);
-    Order products;
-    for (int64_t i = 0; i < numProducts; ++i) {
-      products.push_back(
-          add(i == 2 ? NodeKind::Blocking : NodeKind::Compute, {norm}));
-      costNs += problem.costNs(products.back());
-    }
-    last = add(NodeKind::Compute, products);
-    return costNs + problem.costNs(last);
-  }
-
-  NodeId add(NodeKind kind, const Order &operands) {
-    NodeId node = problem.addNode(kind, random.below(8),
-                                  kind == NodeKind::Blocking ? 2 : noStream);
-    for (NodeId operand : operands)
-      problem.addDependence(operand, node, DependenceKind::Data);
-    order.push_back(node);
-    return node;
+  /// Adds an operation that takes up to so many nanoseconds, and returns them.
+  int64_t add(const std::string &before, int64_t endNs,
+              const std::string &behind) {
+    int64_t costNs = random.below(endNs);
+    text += before + std::to_string(costNs) + behind + ";";
+    return costNs;
   }
 
   Random random;
-  NodeId last = noNode;
 };
 
 TEST(TightLowerBound, IsTheOptimumOfAChain) {
@@ -204,11 +195,12 @@ TEST(TightLowerBound, IsTheOptimumOfAChain) {
     for (int64_t numProducts : {1, 2, 5})
       for (bool reduce : {false, true}) {
         Layers layers(seed, numProducts, reduce);
-        EXPECT_EQ(getBound(layers.problem).ns, layers.bestNs)
+        TextProblem problem(layers.text);
+        EXPECT_EQ(getBound(problem).ns, layers.bestNs)
             << numProducts << " products, reduce " << reduce;
-        EXPECT_EQ(simulate(layers.problem, layers.order)->stepNs,
+        EXPECT_EQ(simulate(problem, programOrder(problem))->stepNs,
                   layers.bestNs);
-        better += computeLowerBound(layers.problem)->ns() < layers.bestNs;
+        better += computeLowerBound(problem)->ns() < layers.bestNs;
       }
   EXPECT_GT(better, 300);
 }
@@ -284,22 +276,10 @@ TEST(TightLowerBound, LargeProblemsKeepAboveIt) {
 TEST(TightLowerBound, ManyPeriodsTakeNoQuadraticTime) {
   // Collectives that a chain of computations starts, far from each other; one
   // after the other they are joined.
-  Problem problem;
-  NodeId compute = noNode;
-  NodeId join = noNode;
   constexpr int32_t size = 100000;
-  for (int32_t i = 0; i < size; ++i) {
-    NodeId next = addCompute(problem, 10);
-    NodeId wait = problem.addWait(addStart(problem, 1, {next}));
-    NodeId both = addCompute(problem, 0, {wait});
-    if (i > 0) {
-      problem.addDependence(compute, next, DependenceKind::Data);
-      problem.addDependence(join, both, DependenceKind::Data);
-    }
-    compute = next;
-    join = both;
-  }
-  problem.finalize();
+  TextProblem problem("c-1 = arg 0; join-1 = arg 0;" +
+                      repeat(size, "c$ = 10 c^; s$ = start 1 c$; wait s$; "
+                                   "join$ = 0 s$' join^"));
   EXPECT_EQ(getBound(problem).ns, 10 * size + 1);
 }
 
