@@ -203,95 +203,36 @@ TEST(StepStructure, TakesNoBadProblem) {
   EXPECT_FALSE(StepStructure::create(open));
 }
 
-/// Constructs orders of a problem.
-class Constructor {
-public:
-  Constructor(const std::string &text)
-      : problem(text), structure(*StepStructure::create(problem)),
-        construction(structure, getProgramComputeOrder(structure)) {}
+TEST(StepConstruction, LastMinuteIssuesDirectlyBeforeTheNeed) {
+  // Operations that lower the memory run as early as possible, with their
+  // successors.
+  TextProblem problem(R"(
+    x = arg 10!; y = arg 10!; cast = 5 y -> 20; g = start 100 cast -> 80; wait g
+    a = mm 100 x -> 40; b = mm 100 a g' -> 40; s = start 100 b -> 10
+    c = 100 a -> 40!; wait s; update = 5 s' -> 10!)");
+  StepStructure structure = *StepStructure::create(problem);
+  StepConstruction construction(structure, getProgramComputeOrder(structure));
+  EXPECT_EQ(problem.tell(construction.alapOrder()),
+            "a cast g g' b s s' update c");
+}
 
-  std::string construct(const ConstructionOptions &options = {}) const {
-    return problem.tell(construction.construct(options).order);
-  }
-  std::string constructAhead(int64_t lookAheadNs) const {
-    ConstructionOptions options;
-    options.lookAheadNs = lookAheadNs;
-    return construct(options);
-  }
-  std::string constructWithin(int64_t limitBytes) const {
-    ConstructionOptions options;
-    options.limitBytes = limitBytes;
-    return construct(options);
-  }
-  std::string alapOrder() const {
-    return problem.tell(construction.alapOrder());
-  }
+ConstructionOptions ahead(int64_t lookAheadNs, int32_t slackPercent = 0) {
+  ConstructionOptions options;
+  options.lookAheadNs = lookAheadNs;
+  options.slackPercent = slackPercent;
+  return options;
+}
 
-private:
-  TextProblem problem;
-  StepStructure structure;
-  StepConstruction construction;
-};
+ConstructionOptions within(int64_t limitBytes) {
+  ConstructionOptions options;
+  options.limitBytes = limitBytes;
+  return options;
+}
 
 /// Four products in a row of 100 ns each, the last of which needs a gather.
 const std::string prefetch = R"(
   a = 100; b = 100 a; c = 100 b; g = start 100 -> 80; wait g; d = 100 c g'
   other = arg 10!;)";
-
-TEST(StepConstruction, LastMinuteIssuesDirectlyBeforeTheNeed) {
-  // Operations that lower the memory run as early as possible, with their
-  // successors.
-  EXPECT_EQ(Constructor(R"(
-              x = arg 10!; y = arg 10!; cast = 5 y -> 20
-              g = start 100 cast -> 80; wait g; a = mm 100 x -> 40
-              b = mm 100 a g' -> 40; s = start 100 b -> 10; c = 100 a -> 40!
-              wait s; update = 5 s' -> 10!)")
-                .alapOrder(),
-            "a cast g g' b s s' update c");
-}
-
-TEST(StepConstruction, GathersStartAsLateAsIsSafe) {
-  Constructor constructor(prefetch);
-  // It has to start at 200.
-  EXPECT_EQ(constructor.constructAhead(0), "a b g c g' d");
-  EXPECT_EQ(constructor.constructAhead(99), "a b g c g' d");
-  EXPECT_EQ(constructor.constructAhead(100), "a g b c g' d");
-  EXPECT_EQ(constructor.constructAhead(200), "g a b c g' d");
-  // Or earlier, with slack.
-  ConstructionOptions options;
-  options.lookAheadNs = 0;
-  options.slackPercent = 100;
-  EXPECT_EQ(constructor.construct(options), "a g b c g' d");
-}
-
-TEST(StepConstruction, TheNextGatherLimitsTheOneBefore) {
-  // The one for the fourth product has to start at 100, the other one, though
-  // it is only needed at 200, at 0.
-  EXPECT_EQ(Constructor(R"(
-              a = 100; b = 100 a; c = 100 b h'; g = start 200 -> 80; wait g
-              d = 100 c g'; h = start 100 -> 80; wait h; other = arg 10!)")
-                .constructAhead(0),
-            "h a g b h' c g' d");
-}
-
-TEST(StepConstruction, TheLimitDelaysAGatherByOneOperation) {
-  // Only the first needs room for itself.
-  Constructor constructor(R"(
-    a = 100 -> 100; b = 100 data:a; c = 100 b; g = start 100 -> 80; wait g
-    d = 100 c g'; other = arg 10!)");
-  EXPECT_EQ(constructor.constructWithin(10 + 100 + 80), "g a b c g' d");
-  EXPECT_EQ(constructor.constructWithin(10 + 100 + 79), "a g b c g' d");
-}
-
-TEST(StepConstruction, ScattersGoIntoTheGapBeforeTheNextGather) {
-  // From 100 to 200, where the gather has to start.
-  EXPECT_EQ(Constructor(prefetch + "s = start 100 a; wait s").constructAhead(0),
-            "a s b s' g c g' d");
-  // One that is longer comes behind it, and the gather is no later than it has
-  // to be. Collectives with unused results are complete at the end.
-  EXPECT_EQ(Constructor(prefetch + "s = start 101 a; wait s").constructAhead(0),
-            "a g b s c g' d s'");
-}
 
 /// A gradient of 100 bytes from the first of three operations, which is
 /// scattered to 25; the last needs 60 bytes for itself.
@@ -300,56 +241,82 @@ std::string scattering(int64_t scatterNs) {
          " a -> 25; wait s; b = 100 -> 0!; c = 100 b -> 0! 60;";
 }
 
-TEST(StepConstruction, WaitsForScattersWhenThatCostsNothing) {
-  EXPECT_EQ(Constructor(scattering(100)).construct(), "a s b s' c");
-  EXPECT_EQ(Constructor(scattering(101)).construct(), "a s b c s'");
-}
-
-TEST(StepConstruction, WaitsForScattersWhenTheMemoryIsNeeded) {
-  Constructor constructor(scattering(1000));
-  EXPECT_EQ(constructor.constructWithin(100 + 25 + 60), "a s b c s'");
-  EXPECT_EQ(constructor.constructWithin(100 + 25 + 59), "a s b s' c");
-}
-
-TEST(StepConstruction, LeavesRoomForWhatScattersHold) {
-  // The third has room beside the scatter, or beside the gather.
-  EXPECT_EQ(Constructor(scattering(150) + "x = arg 0!; g = start 100 x -> 80; "
-                                          "wait g; d = 100 c g' -> 0!")
-                .constructWithin(100 + 25 + 60),
-            "a s b c s' g g' d");
-}
-
-TEST(StepConstruction, CountsWhatTheNextOperationNeedsOnce) {
-  ConstructionOptions options;
-  options.lookAheadNs = 0;
-  // The limit allows for the weight beside the scatter, so no wait is needed.
-  options.limitBytes = 100 + 25 + 80;
-  EXPECT_EQ(Constructor(R"(
-              a = mm 100 -> 100; s = start 1000@1 a -> 25; wait s; x = arg 0!
-              g = start 1 x -> 80; wait g; b = mm 100 g' -> 0)")
-                .construct(options),
-            "a g s g' b s'");
-}
-
-TEST(StepConstruction, ReducesAcrossReplicasBesideTheNextOperation) {
-  EXPECT_EQ(Constructor(R"(
-              a = mm 100 -> 80; s = start 60 a -> 20; wait s
-              r = start 60@1 s' -> 20; wait r; x = arg 10!; b = 100 x -> 10!
-              c = 100 b -> 10!; d = 100 c -> 10!)")
-                .construct(),
-            "a s b s' r c r' d");
-}
-
-TEST(StepConstruction, ExclusiveStreamsTakeTurns) {
-  // With two streams of their own both would be over at 100.
-  Constructor constructor(R"(
+TEST(StepConstruction, FollowsItsRules) {
+  const std::string delayed = R"(
+    a = 100 -> 100; b = 100 data:a; c = 100 b; g = start 100 -> 80; wait g
+    d = 100 c g'; other = arg 10!)";
+  const std::string twoStreams = R"(
     g = start 100 -> 80; wait g; h = start 100@1 -> 80; wait h; a = 100
-    b = 100 a data:g'; c = 100 b data:h')");
-  EXPECT_EQ(constructor.construct(), "g h a g' b h' c");
-  ConstructionOptions options;
-  options.contention.exclusive = {{0, 1}};
-  // The second would only queue until the first operation is over.
-  EXPECT_EQ(constructor.construct(options), "g a h g' b h' c");
+    b = 100 a data:g'; c = 100 b data:h')";
+  ConstructionOptions exclusive, nextOnce = ahead(0);
+  exclusive.contention.exclusive = {{0, 1}};
+  nextOnce.limitBytes = 100 + 25 + 80;
+  struct {
+    const char *rule;
+    std::string text;
+    const char *order;
+    ConstructionOptions options = {};
+  } const cases[] = {
+      {"a gather starts as late as is safe: at 200", prefetch, "a b g c g' d",
+       ahead(0)},
+      {"a gather starts as late as is safe", prefetch, "a b g c g' d",
+       ahead(99)},
+      {"it looks ahead", prefetch, "a g b c g' d", ahead(100)},
+      {"it looks ahead", prefetch, "g a b c g' d", ahead(200)},
+      {"with slack it starts earlier", prefetch, "a g b c g' d", ahead(0, 100)},
+      // The one for the fourth product has to start at 100, the other one,
+      // though it is only needed at 200, at 0.
+      {"the next gather limits the one before", R"(
+       a = 100; b = 100 a; c = 100 b h'; g = start 200 -> 80; wait g
+       d = 100 c g'; h = start 100 -> 80; wait h; other = arg 10!)",
+       "h a g b h' c g' d", ahead(0)},
+      // Only the first needs room for itself.
+      {"the limit has room for a gather", delayed, "g a b c g' d",
+       within(10 + 100 + 80)},
+      {"the limit delays a gather by one operation", delayed, "a g b c g' d",
+       within(10 + 100 + 79)},
+      // From 100 to 200, where the gather has to start.
+      {"a scatter goes into the gap before the next gather",
+       prefetch + "s = start 100 a; wait s", "a s b s' g c g' d", ahead(0)},
+      // The gather is no later than it has to be. Collectives with unused
+      // results are complete at the end.
+      {"a longer one comes behind it", prefetch + "s = start 101 a; wait s",
+       "a g b s c g' d s'", ahead(0)},
+      {"a scatter is waited for when that costs nothing", scattering(100),
+       "a s b s' c"},
+      {"but not when it costs something", scattering(101), "a s b c s'"},
+      {"nor when there is memory", scattering(1000), "a s b c s'",
+       within(100 + 25 + 60)},
+      {"a scatter is waited for when the memory is needed", scattering(1000),
+       "a s b s' c", within(100 + 25 + 59)},
+      // The third has room beside the scatter, or beside the gather.
+      {"there is room for what a scatter holds",
+       scattering(150) +
+           "x = arg 0!; g = start 100 x -> 80; wait g; d = 100 c g' -> 0!",
+       "a s b c s' g g' d", within(100 + 25 + 60)},
+      // The limit allows for the weight beside the scatter, so no wait is
+      // needed.
+      {"what the next operation needs counts once", R"(
+       a = mm 100 -> 100; s = start 1000@1 a -> 25; wait s; x = arg 0!
+       g = start 1 x -> 80; wait g; b = mm 100 g' -> 0)",
+       "a g s g' b s'", nextOnce},
+      {"a sum over replicas is beside the next operation", R"(
+       a = mm 100 -> 80; s = start 60 a -> 20; wait s
+       r = start 60@1 s' -> 20; wait r; x = arg 10!; b = 100 x -> 10!
+       c = 100 b -> 10!; d = 100 c -> 10!)",
+       "a s b s' r c r' d"},
+      // With two streams of their own both are over at 100; else the second
+      // would only queue until the first operation is over.
+      {"streams have no turns", twoStreams, "g h a g' b h' c"},
+      {"exclusive streams take turns", twoStreams, "g a h g' b h' c",
+       exclusive}};
+  for (const auto &[rule, text, order, options] : cases) {
+    TextProblem problem(text);
+    StepStructure structure = *StepStructure::create(problem);
+    StepConstruction construction(structure, getProgramComputeOrder(structure));
+    EXPECT_EQ(problem.tell(construction.construct(options).order), order)
+        << rule << ": " << text;
+  }
 }
 
 TEST(StepConstruction, PipelinesAChainOfGathers) {
