@@ -1,4 +1,4 @@
-//===- ClassificationTest.cpp - Tests of what holds for nodes -------------===//
+//===- JointGraphTest.cpp - Joint graphs, their classes and segments ------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
