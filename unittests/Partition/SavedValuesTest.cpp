@@ -24,18 +24,14 @@ TEST(SplitAsEager, SavesWhatTheBackwardUses) {
               a = pointwise 64 x; y = mm 64 a p; da = mm 64 dy p
               dp = mm 64 a dy; return y | da dp)")),
             "p a");
-}
-
-TEST(SplitAsEager, ConstantsAndViewsAreMadeAgain) {
+  // Constants and views are made again.
   EXPECT_EQ(saveAsEager(TextGraph(R"(
               x = input 64; dy = tangent 64; one = constant 4
               a = pointwise 64 x one; left = view a; right = view a
               y = mm 64 left right; dx = mm 64 left dy; dz = mm 64 right dy one
               return y | dx dz)")),
             "a");
-}
-
-TEST(SplitAsEager, WhatIsToldIsComputedAgain) {
+  // What has to be computed again is.
   EXPECT_EQ(saveAsEager(TextGraph(R"(
               x = input 64; dy = tangent 64; product = mm 64 x : must-recompute
               dx = mm 64 product dy; return product | dx)")),
@@ -188,59 +184,47 @@ std::string saveStorages(const std::string &text, const std::string &saved) {
       expectNoConflict(partition::saveStorages(graph, halves, false)).saved);
 }
 
-TEST(SavedStoragesTest, ViewsOfOneStorageSaveItOnce) {
-  const char *views = R"(value = mm 8 x; a = view value; b = view a
-                         g = pointwise 8 dy a b; return b | g)";
-  EXPECT_EQ(saveStorages(views, "a b"), "value");
-  EXPECT_EQ(saveStorages(views, "b value"), "value");
-}
+struct StorageCase {
+  std::string text;
+  const char *given, *saved;
+};
 
-TEST(SavedStoragesTest, AViewSavesWhatItShows) {
-  // An argument, and what results of a view show.
-  EXPECT_EQ(saveStorages("a = view x; g = pointwise 8 dy a; return a | g", "a"),
-            "x");
-  EXPECT_EQ(saveStorages(R"(
-              value = mm 8 x; unbind = several view value
-              a = result 4 unbind : in=value; b = result 4 unbind : in=value
-              g = pointwise 8 dy a b; return value | g)",
-                         "a b"),
-            "value");
-}
-
-TEST(SavedStoragesTest, AViewIsKeptWhereItsStorageIsComputedAgain) {
-  EXPECT_EQ(saveStorages(R"(value = pointwise 8 x; a = view value
-                            g = pointwise 8 dy value a; return a | g)",
-                         "a"),
-            "x a");
-  // Or has to be.
-  EXPECT_EQ(saveStorages(R"(value = pointwise 8 x : must-recompute
-                            a = view value; g = pointwise 8 dy a
-                            return a | g)",
-                         "a"),
-            "a");
-}
-
-TEST(SavedStoragesTest, AViewThatCannotBeRepeatedIsSaved) {
+TEST(SavedStoragesTest, AViewSavesItsStorage) {
+  const std::string views = R"(value = mm 8 x; a = view value; b = view a
+                               g = pointwise 8 dy a b; return b | g)";
+  const StorageCase cases[] = {
+      // Several of one storage save it once.
+      {views, "a b", "value"},
+      {views, "b value", "value"},
+      // An argument, and what results of a view show.
+      {"a = view x; g = pointwise 8 dy a; return a | g", "a", "x"},
+      {R"(value = mm 8 x; unbind = several view value
+          a = result 4 unbind : in=value; b = result 4 unbind : in=value
+          g = pointwise 8 dy a b; return value | g)",
+       "a b", "value"},
+      // It is kept where its storage is computed again, or has to be.
+      {R"(value = pointwise 8 x; a = view value; g = pointwise 8 dy value a
+          return a | g)",
+       "a", "x a"},
+      {R"(value = pointwise 8 x : must-recompute; a = view value
+          g = pointwise 8 dy a; return a | g)",
+       "a", "a"},
+      // It cannot be repeated, or it can with what the backward has.
+      {R"(value = mm 8 x; offset = mm 8 x; a = view value
+          slice = view a offset; g = pointwise 8 dy slice; return slice | g)",
+       "slice", "slice"},
+      {R"(value = mm 8 x; offset = mm 8 x; zero = constant 8
+          slice = view value offset zero; g = pointwise 8 dy slice offset
+          return slice | g)",
+       "slice offset", "value offset"}};
+  for (const auto &[text, given, saved] : cases)
+    EXPECT_EQ(saveStorages(text, given), saved) << text;
   for (const char *mark : {"pinned", "must-save", "must-be-forward"})
     EXPECT_EQ(saveStorages("value = mm 8 x; a = view value : " +
                                std::string(mark) + R"(; slice = view a
                            g = pointwise 8 dy slice; return slice | g)",
                            "slice"),
               "a");
-  EXPECT_EQ(saveStorages(R"(value = mm 8 x; offset = mm 8 x; a = view value
-                            slice = view a offset; g = pointwise 8 dy slice
-                            return slice | g)",
-                         "slice"),
-            "slice");
-}
-
-TEST(SavedStoragesTest, AViewMayReadWhatTheBackwardHas) {
-  EXPECT_EQ(saveStorages(R"(
-              value = mm 8 x; offset = mm 8 x; zero = constant 8
-              slice = view value offset zero; g = pointwise 8 dy slice offset
-              return slice | g)",
-                         "slice offset"),
-            "value offset");
 }
 
 /// What is saved instead of a value, some sizes of which are read.
