@@ -357,6 +357,9 @@ public:
     ASSERT_TRUE(original.check()) << original.check().error();
     specs = makeSpecs(program, chunks);
     SplitProblem result = need(SplitProblem::create(original, specs));
+    ASSERT_EQ(result.numSpecs(), static_cast<int32_t>(specs.size()));
+    for (NodeId node = 0; node < original.numNodes(); ++node)
+      ASSERT_EQ(result.specOf(node), program.operations[node].region);
     ValueProgram written = splitValues(program, chunks);
     reference = written.makeProblem();
     ASSERT_TRUE(reference.check()) << reference.check().error();
