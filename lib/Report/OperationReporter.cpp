@@ -8,10 +8,12 @@
 
 #include "ReportParts.h"
 
+#include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Cyclic/LoopProblem.h"
 #include "CommSched/Analysis/OperationTexts.h"
+#include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Analysis/Split/SplitRegion.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/Futures.h"
@@ -35,22 +37,38 @@ using schedule::Timeline;
 // Operations of a block
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` runs collectives inside, which may take no time.
+static bool hasCollectives(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        std::optional<CalleeSummary> callee = CalleeSummary::find(inner);
+        bool communicates =
+            isa<CollectiveOpInterface>(inner) ||
+            (callee &&
+             (callee->price.commNs > 0 ||
+              callee->effects == CalleeSummary::Effects::Communication));
+        return communicates ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 LogicalResult OperationReporter::addOperation(Operation *op, std::string name,
                                               int64_t beginNs, int64_t endNs,
                                               int64_t iterations) {
-  if (endNs <= beginNs)
-    return success();
-  if (op->getNumRegions() != 0 || isa<CallOpInterface>(op))
-    if (std::optional<OperationPrice> price = costs.price(op);
-        price && price->commNs > 0)
-      if (std::optional<SmallVector<Block *>> blocks = costs.findRuns(op)) {
-        BlockPlace place{beginNs, iterations};
-        return isa<CallOpInterface>(op)
-                   ? addCall(*blocks, place, {std::move(name), beginNs, endNs})
-                   : addRuns(op, *blocks, place);
-      }
-  report.computations.push_back({std::move(name), beginNs, endNs});
+  if (hasCollectives(op))
+    if (std::optional<SmallVector<Block *>> blocks = costs.findRuns(op)) {
+      BlockPlace place{beginNs, iterations};
+      return isa<CallOpInterface>(op)
+                 ? addCall(*blocks, place, {std::move(name), beginNs, endNs})
+                 : addRuns(op, *blocks, place);
+    }
+  addComputation({std::move(name), beginNs, endNs});
   return success();
+}
+
+void OperationReporter::addComputation(ComputeReport computation) {
+  if (computation.endNs > computation.startNs)
+    report.computations.push_back(std::move(computation));
 }
 
 LogicalResult
@@ -83,17 +101,29 @@ OperationReporter::addBlock(const BlockProblem &block, const Timeline &timeline,
 // Blocks inside of operations
 //===----------------------------------------------------------------------===//
 
+void OperationReporter::addSlowdown(int64_t onceNs, BlockPlace place) {
+  int64_t &slowdownNs = bodies[current].slowdownNs;
+  slowdownNs =
+      saturatingAdd(slowdownNs, saturatingMultiply(onceNs, place.iterations));
+}
+
 /// Reports the block where it stands, and returns how long it takes.
 FailureOr<int64_t> OperationReporter::addRun(Block &block, BlockPlace place) {
   FailureOr<BlockProblem> problem = priceBlock(block, costs);
   if (failed(problem))
     return failure();
+  FailureOr<GroupContention> groups =
+      computeContention(*problem, costs.getTarget(), costs.getSymbolTables());
+  if (failed(groups))
+    return failure();
   const Problem &known = problem->getProblem();
-  Result<Timeline> timeline = simulate(known, known.programOrder());
+  Result<Timeline> timeline =
+      simulate(known, known.programOrder(), groups->contention);
   if (!timeline)
     return emitError(block.getParentOp()->getLoc(), "cannot be simulated: ")
            << timeline.error();
-  if (failed(addBlock(*problem, *timeline, /*contention=*/{}, place)))
+  addSlowdown(timeline->slowdownNs, place);
+  if (failed(addBlock(*problem, *timeline, groups->contention, place)))
     return failure();
   return timeline->stepNs;
 }
@@ -110,11 +140,17 @@ FailureOr<int64_t> OperationReporter::addPipelined(scf::ForOp loop,
     return int64_t(0);
   const schedule::CyclicProblem &cyclic = (*problem)->getProblem();
   const schedule::CyclicOrder &order = (*problem)->getProgramOrder();
-  Result<schedule::PeriodTimeline> period = simulatePeriod(cyclic, order);
+  FailureOr<GroupContention> groups =
+      computeContention(**problem, costs.getTarget());
+  if (failed(groups))
+    return failure();
+  Result<schedule::PeriodTimeline> period =
+      simulatePeriod(cyclic, order, groups->contention);
   Result<schedule::PeriodBound> bound = computePeriodBound(cyclic);
   if (!period || !bound)
     return loop.emitError("cannot be simulated: ")
            << (!period ? period.error() : bound.error());
+  addSlowdown(period->steady.slowdownNs, place);
   const Problem &body = cyclic.body();
   for (NodeId node : order.order) {
     Operation *op = (*problem)->getOperation(node);
@@ -149,6 +185,8 @@ LogicalResult OperationReporter::addRuns(Operation *op,
   int64_t beginNs = place.beginNs;
   bool isLoop = op->getNumRegions() != 0 && getRegionUse(op) == RegionUse::Loop;
   int64_t count = isLoop ? getTripCount(op).count : 1;
+  if (count == 0)
+    return success();
   place.iterations = saturatingMultiply(place.iterations, count);
   auto add = [&](FailureOr<int64_t> timeNs) {
     if (succeeded(timeNs))
@@ -167,10 +205,9 @@ LogicalResult OperationReporter::addRuns(Operation *op,
   if (count > 1) {
     int64_t endNs = beginNs;
     endNs = saturatingAdd(endNs, costs.getRuntimeNs(op));
-    if (endNs > place.beginNs)
-      report.computations.push_back(
-          {getOperationName(op) + ", iterations 2 to " + std::to_string(count),
-           place.beginNs, endNs});
+    addComputation(
+        {getOperationName(op) + ", iterations 2 to " + std::to_string(count),
+         place.beginNs, endNs});
   }
   return success();
 }
@@ -182,7 +219,7 @@ LogicalResult OperationReporter::addCall(ArrayRef<Block *> blocks,
   size_t body = callee->second;
   bodies[current].calls.emplace_back(body, place.iterations);
   if (!isNew) {
-    report.computations.push_back(std::move(again));
+    addComputation(std::move(again));
     return success();
   }
   bodies.emplace_back();
@@ -210,6 +247,9 @@ void OperationReporter::countCalls() {
   countCallees(bodies.front());
   for (size_t callee : llvm::reverse(callees))
     countCallees(bodies[callee]);
+  for (const Body &body : bodies)
+    report.slowdownNs = saturatingAdd(
+        report.slowdownNs, saturatingMultiply(body.slowdownNs, body.runs));
   for (auto [index, owner] : llvm::enumerate(ownerOf)) {
     CollectiveReport &collective = report.collectives[index];
     int64_t runs = bodies[owner].runs;

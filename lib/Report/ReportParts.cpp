@@ -333,7 +333,7 @@ void mlir::commsched::addSimulated(StepReport &report, const Problem &problem,
                                    bool withBuffers) {
   const auto &[timeline, memory, reserved] = simulated;
   report.stepTimeNs = timeline.stepNs;
-  report.slowdownNs = timeline.slowdownNs;
+  report.slowdownNs = saturatingAdd(report.slowdownNs, timeline.slowdownNs);
   report.reserved = reserved;
   report.peakMemoryBytes = memory.peakBytes;
   report.peakPosition = memory.peakPosition;

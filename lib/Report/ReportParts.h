@@ -148,7 +148,8 @@ public:
             function_ref<Operation *(schedule::NodeId)> getOperation,
             function_ref<std::string(schedule::NodeId)> getName);
 
-  /// Counts the collectives of callees as often as they run, when all is added.
+  /// Counts the collectives of callees, and how they slow computation down, as
+  /// often as they run, when all is added.
   void countCalls();
 
 private:
@@ -157,12 +158,18 @@ private:
     /// What it calls, and how often in one run.
     std::vector<std::pair<size_t, int64_t>> calls;
     int64_t runs = 0;
+    /// By how much collectives inside of operations slow down computation
+    /// there, in one run.
+    int64_t slowdownNs = 0;
   };
 
+  /// Nothing that takes no time.
+  void addComputation(ComputeReport computation);
   LogicalResult addRuns(Operation *op, ArrayRef<Block *> blocks,
                         BlockPlace place);
   LogicalResult addCall(ArrayRef<Block *> blocks, BlockPlace place,
                         ComputeReport again);
+  void addSlowdown(int64_t onceNs, BlockPlace place);
   FailureOr<int64_t> addRun(Block &block, BlockPlace place);
   FailureOr<int64_t> addPipelined(scf::ForOp loop, BlockPlace place);
   LogicalResult addBlockLimits(const BlockProblem &block,

@@ -226,6 +226,10 @@ TEST(PeriodProperty, ContendedTimeIsThatOfTheUnrolledProgram) {
                            unroll(random.schedule, count), contention));
     };
     Timeline unrolled = run(many + apart);
+    for (int32_t count : {1, 2, 6, many})
+      ASSERT_EQ(simulateRun(random.problem, random.schedule, count, contention),
+                run(count).stepNs)
+          << count << " repetitions";
     int64_t apartNs = unrolled.stepNs - run(many).stepNs;
     ASSERT_EQ(period.periodNs, (apartNs + apart - 1) / apart);
     numContended +=

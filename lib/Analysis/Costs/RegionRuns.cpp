@@ -8,6 +8,7 @@
 
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 
+#include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "CommSched/Analysis/Problem/BlockNodes.h"
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
@@ -123,6 +124,18 @@ static void repeat(OperationPrice &price, int64_t iterations) {
     *ns = saturatingMultiply(*ns, iterations);
 }
 
+schedule::Contention
+OperationCosts::getContention(const BlockNodes &nodes) const {
+  SmallVector<ContentionStream> streams =
+      llvm::map_to_vector(nodes.getStreamCollectives(), [](Operation *op) {
+        return ContentionStream(cast<CollectiveOpInterface>(op));
+      });
+  // Whoever reads the block itself emits the error.
+  if (target.exclusiveGroups != 0 && streams.size() > maxExclusiveStreams)
+    return {};
+  return computeContention(streams, target, symbolTables)->contention;
+}
+
 OperationPrice OperationCosts::priceBlock(Block &block) {
   OperationPrice total;
   Problem problem;
@@ -133,8 +146,11 @@ OperationPrice OperationCosts::priceBlock(Block &block) {
     nodes.add(&op, getEffectInBlock(&op), cost.timeNs);
   }
   // Sums that do not fit 64 bits are not simulated.
-  if (problem.finalize())
-    total.timeNs = simulate(problem, problem.programOrder())->stepNs;
+  if (!problem.finalize())
+    return total;
+  if (Result<schedule::Timeline> timeline =
+          simulate(problem, problem.programOrder(), getContention(nodes)))
+    total.timeNs = timeline->stepNs;
   return total;
 }
 
@@ -180,7 +196,8 @@ OperationPrice OperationCosts::pricePipelined(Block &block,
     order.order.push_back(nodes.lookup(&op));
   schedule::CyclicProblem cyclic(std::move(problem));
   if (cyclic.check())
-    total.timeNs = schedule::computeRunNs(cyclic, order, iterations);
+    total.timeNs =
+        schedule::computeRunNs(cyclic, order, iterations, getContention(nodes));
   return total;
 }
 

@@ -20,8 +20,10 @@ StreamId BlockNodes::getStream(Operation *collective) {
   Attribute key = getStreamKey(cast<CollectiveOpInterface>(collective));
   auto [it, inserted] =
       streamOf.try_emplace(key, static_cast<StreamId>(streams.size()));
-  if (inserted)
+  if (inserted) {
     streams.push_back(key);
+    collectives.push_back(collective);
+  }
   return it->second;
 }
 

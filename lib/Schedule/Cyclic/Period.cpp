@@ -206,9 +206,10 @@ Result<PeriodTimeline> schedule::simulatePeriod(const CyclicProblem &problem,
   return simulateContended(problem, schedule, contention);
 }
 
-int64_t schedule::simulateRun(const CyclicProblem &problem,
-                              const CyclicOrder &schedule, int32_t count) {
-  PeriodRunner runner(problem, schedule, UncontendedRun(problem.body()));
+template <typename Run>
+static int64_t runAll(const CyclicProblem &problem, const CyclicOrder &schedule,
+                      int32_t count, Run run) {
+  PeriodRunner<Run> runner(problem, schedule, std::move(run));
   runner.limitTo(count);
   for (int32_t period = 0; period < count + schedule.depth() - 1; ++period)
     runner.runPeriod();
@@ -216,18 +217,34 @@ int64_t schedule::simulateRun(const CyclicProblem &problem,
   return runner.nowNs();
 }
 
+int64_t schedule::simulateRun(const CyclicProblem &problem,
+                              const CyclicOrder &schedule, int32_t count,
+                              const Contention &contention) {
+  const Problem &body = problem.body();
+  return contention.isNone()
+             ? runAll(problem, schedule, count, UncontendedRun(body))
+             : runAll(problem, schedule, count, ContendedRun(body, contention));
+}
+
 int64_t schedule::computeRunNs(const CyclicProblem &problem,
-                               const CyclicOrder &schedule, int64_t count) {
+                               const CyclicOrder &schedule, int64_t count,
+                               const Contention &contention) {
+  constexpr int64_t most = std::numeric_limits<int64_t>::max();
   if (count <= 0)
     return 0;
   int64_t simulated = std::min(count, maxSimulatedRepetitions);
-  int64_t runNs =
-      simulateRun(problem, schedule, static_cast<int32_t>(simulated));
+  if (!contention.isNone() &&
+      !checkContendedTimes(problem.body(), contention, simulated))
+    return most;
+  int64_t runNs = simulateRun(problem, schedule,
+                              static_cast<int32_t>(simulated), contention);
   int64_t others = count - simulated;
   if (others == 0)
     return runNs;
-  int64_t periodNs = simulateUncontended(problem, schedule).periodNs;
-  constexpr int64_t most = std::numeric_limits<int64_t>::max();
+  Result<PeriodTimeline> period = simulatePeriod(problem, schedule, contention);
+  if (!period)
+    return most;
+  int64_t periodNs = period->periodNs;
   return periodNs > (most - runNs) / others ? most : runNs + periodNs * others;
 }
 

@@ -100,13 +100,11 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
   if (!*problem)
     return Outcome();
   ScheduledLoop result = {std::move(**problem), {}, {}, {}, {}, {}, 0, 0};
-  if (options.isContended) {
-    FailureOr<GroupContention> groups =
-        computeContention(result.problem, costs.getTarget());
-    if (failed(groups))
-      return failure();
-    result.contention = std::move(*groups);
-  }
+  FailureOr<GroupContention> groups =
+      computeContention(result.problem, costs.getTarget());
+  if (failed(groups))
+    return failure();
+  result.contention = std::move(*groups);
   const CyclicProblem &cyclic = result.problem.getProblem();
   const Contention &contention = result.contention.contention;
   Result<CyclicSchedule> program =
@@ -145,7 +143,8 @@ mlir::commsched::scheduleLoop(scf::ForOp loop, int64_t outerBytes,
 
 int64_t ScheduledLoop::computeRunNs(const CyclicSchedule &of,
                                     int64_t count) const {
-  return schedule::computeRunNs(problem.getProblem(), of.order, count);
+  return schedule::computeRunNs(problem.getProblem(), of.order, count,
+                                contention.contention);
 }
 
 std::optional<int64_t> ScheduledLoop::findLeastCount() const {
@@ -468,6 +467,7 @@ FailureOr<std::optional<StepSchedule>> mlir::commsched::scheduleUnrolled(
     return Outcome();
   StepSchedulerOptions options;
   options.limitBytes = scheduled.limitBytes;
+  options.contention = scheduled.contention.contention;
   Result<StepSchedule> step = scheduleStep(
       unroll(scheduled.problem.getProblem(), static_cast<int32_t>(count)),
       options);

@@ -31,9 +31,6 @@ struct LoopSchedulingOptions {
   int32_t maxDepth = 1;
   /// Whether a collective may be in flight from one iteration to the next.
   bool mayCarryFutures = true;
-  /// Whether operations of the body slow each other down as the target says.
-  /// Loops inside of a step are priced without.
-  bool isContended = false;
   /// Whether each collective may be carried out by any implementation that the
   /// target lists.
   bool choosesImplementations = false;

@@ -260,9 +260,12 @@ PipelineLoops::schedule(scf::ForOp loop, OperationCosts &costs) {
   FailureOr<std::optional<ScheduledLoop>> scheduled = scheduleLoop(
       loop, /*outerBytes=*/0, costs, within,
       [&](Location where, StringRef reason) { remarkKept(where, reason); });
-  if (succeeded(scheduled) && *scheduled)
-    remarkAssumptions(getOperation().getSymName(),
-                      (*scheduled)->problem.getAssumptions());
+  if (failed(scheduled) || !*scheduled)
+    return scheduled;
+  StringRef function = getOperation().getSymName();
+  remarkUnknownGroups(loop.getLoc(), function,
+                      (*scheduled)->contention.unknownGroups);
+  remarkAssumptions(function, (*scheduled)->problem.getAssumptions());
   return scheduled;
 }
 

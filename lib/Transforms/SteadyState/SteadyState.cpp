@@ -236,7 +236,6 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
                                          StepLoop::DeclineFunction decline) {
   func::FuncOp step = steps.getStep();
   LoopSchedulingOptions with = options;
-  with.isContended = true;
   with.choosesImplementations = chooseImplementations;
   // The percentages of several passes do not add up.
   if (std::optional<int64_t> bytes = getBaselinePeakBytes(step);

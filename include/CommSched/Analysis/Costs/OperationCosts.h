@@ -21,11 +21,14 @@
 #include "CommSched/CostModel/Target.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 
 #include <optional>
 #include <string>
 
 namespace mlir::commsched {
+
+class BlockNodes;
 
 /// The cost of one launch of a collective, and the model that it comes from.
 struct CollectiveEstimate {
@@ -102,11 +105,12 @@ public:
   ///    more, as it fills the device less than the whole;
   ///  * an operation whose results are all views of its operands: 0;
   ///  * an operation with regions: its blocks as simulated in their order, with
-  ///    idle streams at their edges. Those of a loop count as often as
-  ///    getTripCount() says, and those of a loop with `commsched.pipelined`
-  ///    with the collectives that an iteration starts for the next; of several
-  ///    alternative regions the dearest counts. If no interface describes how
-  ///    the regions are run, at least the roofline over operands and results;
+  ///    idle streams at their edges and the contention of the target. Those of
+  ///    a loop count as often as getTripCount() says, and those of a loop with
+  ///    `commsched.pipelined` with the collectives that an iteration starts for
+  ///    the next; of several alternative regions the dearest counts. If no
+  ///    interface describes how the regions are run, at least the roofline over
+  ///    operands and results;
   ///  * a call that says what its callee takes (CalleeSummary): that;
   ///  * an operation that only allocates or frees: 0;
   ///  * any other: the roofline over the bytes of operands and results.
@@ -177,6 +181,7 @@ private:
   OperationPrice priceBlock(Block &block);
   OperationPrice pricePipelined(Block &block, int64_t iterations);
   OperationPrice estimateBytes(Operation *op);
+  schedule::Contention getContention(const BlockNodes &nodes) const;
 
   cost::Target target;
   std::optional<std::string> profilePath;

@@ -45,6 +45,9 @@ public:
   /// The key of each stream (getStreamKey()), in the order of first appearance.
   SmallVector<Attribute> takeStreams() { return std::move(streams); }
 
+  /// By stream: its first collective.
+  ArrayRef<Operation *> getStreamCollectives() const { return collectives; }
+
 private:
   schedule::StreamId getStream(Operation *collective);
 
@@ -52,6 +55,7 @@ private:
   DenseMap<Operation *, schedule::NodeId> nodeOf;
   DenseMap<Attribute, schedule::StreamId> streamOf;
   SmallVector<Attribute> streams;
+  SmallVector<Operation *> collectives;
 };
 
 /// getCommunicationEffect(), but for halves of pairs. The start of a collective

@@ -43,20 +43,23 @@ Result<PeriodTimeline> simulatePeriod(const CyclicProblem &problem,
                                       const Contention &contention = {});
 
 /// The time of `count` repetitions, from the first to the last, in nanoseconds.
-/// `schedule` is legal, `problem` has no error, and `count` is from 1 to
-/// CyclicProblem::maxRepetitions. O(nodes * (count + depth)).
+/// `schedule` is legal, `problem` and `contention` have no error, the times fit
+/// 64 bits, and `count` is from 1 to CyclicProblem::maxRepetitions.
+/// O(nodes * (count + depth)), with contention times the logarithm of the
+/// nodes.
 int64_t simulateRun(const CyclicProblem &problem, const CyclicOrder &schedule,
-                    int32_t count);
+                    int32_t count, const Contention &contention = {});
 
 /// So many repetitions are simulated: of more, only the number of periods
 /// differs.
 inline constexpr int64_t maxSimulatedRepetitions = 64;
 
 /// simulateRun() for any `count` from 0: repetitions beyond the first
-/// maxSimulatedRepetitions take a period each. INT64_MAX if it does not fit 64
-/// bits. O(nodes * periods).
+/// maxSimulatedRepetitions take a period each. INT64_MAX if it does not, or
+/// with contention might not, fit 64 bits. O(nodes * periods), with contention
+/// times the logarithm of the nodes.
 int64_t computeRunNs(const CyclicProblem &problem, const CyclicOrder &schedule,
-                     int64_t count);
+                     int64_t count, const Contention &contention = {});
 
 /// By position, the live bytes of all repetitions that are in progress, after
 /// the operation there allocated and before it freed. `schedule` is legal.
