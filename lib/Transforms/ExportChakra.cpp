@@ -7,10 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
+#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Report/ChakraTrace.h"
 #include "CommSched/Transforms/Passes.h"
 #include "PassSupport.h"
+#include "Step/InlinedCalls.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
@@ -42,7 +46,7 @@ struct ExportChakra : mlir::commsched::impl::ExportChakraBase<ExportChakra> {
 private:
   LogicalResult checkOptions();
   LogicalResult write(ChakraWriter &writer, func::FuncOp function,
-                      OperationCosts &costs);
+                      const SymbolTable &symbols, OperationCosts &costs);
   LogicalResult writeFile(Location loc, StringRef name,
                           function_ref<void(raw_ostream &)> print);
 };
@@ -77,10 +81,79 @@ LogicalResult ExportChakra::writeFile(Location loc, StringRef name,
   return writeOutputFile(loc, path, "the trace", print);
 }
 
+//===----------------------------------------------------------------------===//
+// What a trace consists of
+//===----------------------------------------------------------------------===//
+
+/// Replaces the calls in `function` by what they call. Emits an error for one
+/// that stays and communicates, or might.
+static LogicalResult inlineAll(func::FuncOp function,
+                               const SymbolTable &symbols) {
+  LogicalResult result = success();
+  inlineCalls(function, symbols,
+              [&](func::CallOp call, func::FuncOp callee, StringRef reason) {
+                if (getCommunicationEffect(call) == CommunicationEffect::None)
+                  return;
+                result = call.emitError("cannot be exported: it communicates, "
+                                        "or might, and calls '@")
+                         << callee.getSymName() << "', " << reason;
+              });
+  return result;
+}
+
+static bool communicates(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<CollectiveOpInterface>(inner) ? WalkResult::interrupt()
+                                                 : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Replaces the loops of `function` that communicate by their iterations. Emits
+/// an error if their number is not known, or if that are too many operations.
+static LogicalResult unrollAll(func::FuncOp function) {
+  constexpr int64_t mostOperations = 1 << 20;
+  // The inner ones come first.
+  SmallVector<scf::ForOp> loops;
+  function.walk([&](scf::ForOp loop) {
+    if (communicates(loop))
+      loops.push_back(loop);
+  });
+  for (scf::ForOp loop : loops) {
+    TripCount count = getTripCount(loop);
+    if (count.source == TripCount::Source::Assumed)
+      return loop.emitError("cannot be exported: it communicates, and how many "
+                            "iterations it has is known neither by constant "
+                            "bounds nor by '")
+             << tripCountAttrName << "'";
+    int64_t numOps = 0;
+    loop.getBody()->walk([&](Operation *) { ++numOps; });
+    if (numOps > mostOperations / std::max<int64_t>(count.count, 1))
+      return loop.emitError("cannot be exported: it communicates, and its ")
+             << count.count << " iterations of " << numOps
+             << " operations are more than the " << mostOperations
+             << " operations that are unrolled";
+    // What they compute with is of no account.
+    unrollFully(loop, count.count,
+                [&](int64_t) { return loop.getLowerBound(); });
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Traces
+//===----------------------------------------------------------------------===//
+
 LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function,
+                                  const SymbolTable &symbols,
                                   OperationCosts &costs) {
-  FailureOr<BlockProblem> problem =
-      priceBlock(function.getBody().front(), costs);
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfter(function);
+  OwningOpRef<func::FuncOp> flat = cast<func::FuncOp>(builder.clone(*function));
+  if (failed(inlineAll(*flat, symbols)) || failed(unrollAll(*flat)))
+    return failure();
+  FailureOr<BlockProblem> problem = priceBlock(flat->getBody().front(), costs);
   if (failed(problem))
     return failure();
   if (areRemarksEnabled(function))
@@ -114,6 +187,7 @@ void ExportChakra::runOnOperation() {
   if (failed(writer) || !costs)
     return signalPassFailure();
   Callees callees(module, *costs);
+  SymbolTable symbols(module);
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
@@ -123,7 +197,7 @@ void ExportChakra::runOnOperation() {
           << "the function has several blocks";
       continue;
     }
-    if (failed(write(*writer, function, *costs)))
+    if (failed(write(*writer, function, symbols, *costs)))
       return signalPassFailure();
   }
   markAllAnalysesPreserved();

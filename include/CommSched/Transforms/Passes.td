@@ -110,9 +110,12 @@ def ExportChakra : Pass<"commsched-export-chakra", "::mlir::ModuleOp"> {
     exist, and each file is written whole or not at all. The module stays as it
     is.
 
-    An operation of unknown time, a collective of unknown size or on a group that
-    the module does not declare by `commsched.group`, a call, and a region that
-    communicates are errors. Remarks name each function with several blocks,
+    Calls are exported as what they call, and each `scf.for` that communicates as
+    its iterations, up to 1,048,576 operations. Errors are an operation of unknown
+    time, a collective of unknown size or on a group that the module does not
+    declare by `commsched.group`, a call that cannot be inlined and might
+    communicate, a loop with more operations or unknown bounds, and any other
+    region that communicates. Remarks name each function with several blocks,
     which is left out, and count the ranks that a function sends to or receives
     from, which run another program and have no trace.
   }];

@@ -89,12 +89,12 @@ LogicalResult StepReader::addComputation(NodeId node) {
   Operation *op = block.getOperation(node);
   if (isa<CallOpInterface>(op) &&
       getCommunicationEffect(op) != CommunicationEffect::None)
-    return op->emitError("cannot be exported: it calls a function that "
-                         "communicates, or might, and has to be inlined first "
-                         "(--inline)");
+    return op->emitError("cannot be exported: which function it calls is not "
+                         "known, and that might communicate");
   if (Operation *inner = findInnerCollective(op)) {
     auto error = op->emitError("cannot be exported: it has a region that "
-                               "communicates, of which a trace cannot consist");
+                               "communicates and is no scf.for, of which "
+                               "alone the iterations are unrolled");
     error.attachNote(inner->getLoc()) << "the first collective in it";
     return error;
   }

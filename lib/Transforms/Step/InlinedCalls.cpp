@@ -11,6 +11,7 @@
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/Inliner.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -216,6 +217,33 @@ SmallVector<func::FuncOp> mlir::commsched::inlineCalls(
     func::FuncOp step, const SymbolTable &symbols,
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept) {
   return StepMerger(step, symbols).merge(explainKept);
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+void mlir::commsched::unrollFully(scf::ForOp loop, int64_t count,
+                                  function_ref<Value(int64_t)> getCounter) {
+  OpBuilder builder(loop);
+  SmallVector<Value> carried(loop.getInitArgs());
+  for (int64_t iteration = 0; iteration < count; ++iteration) {
+    IRMapping values;
+    values.map(loop.getInductionVar(), getCounter(iteration));
+    values.map(loop.getRegionIterArgs(), carried);
+    for (Operation &op : loop.getBody()->without_terminator()) {
+      Operation *clone = builder.clone(op, values);
+      if (StringRef name = getStableName(&op); !name.empty())
+        clone->setDiscardableAttr(
+            nameAttrName,
+            builder.getStringAttr(name + ".iteration." + Twine(iteration)));
+    }
+    carried = llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
+      return values.lookupOrDefault(value);
+    });
+  }
+  loop.replaceAllUsesWith(carried);
+  loop.erase();
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 #define COMMSCHED_LIB_TRANSFORMS_STEP_INLINEDCALLS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/StringMap.h"
@@ -94,6 +95,11 @@ private:
 SmallVector<func::FuncOp> inlineCalls(
     func::FuncOp step, const SymbolTable &symbols,
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept);
+
+/// Replaces `loop` by `count` iterations, whose counters `getCounter` returns.
+/// Names (`commsched.name`) end with the iteration. Linear in the result.
+void unrollFully(scf::ForOp loop, int64_t count,
+                 function_ref<Value(int64_t)> getCounter);
 
 /// Whether `call` is an operation of its own, and not a part of a step: it is
 /// `commsched.pure`, or its time is known.
