@@ -64,15 +64,17 @@ private:
   LogicalResult price(Alternative &alternative, int64_t limitBytes);
   FailureOr<func::FuncOp> choose(func::FuncOp plain, ModuleOp trials);
   LogicalResult accumulate(const AccumulatedStep &step, SymbolTable &symbols);
+
+  /// Of the option, or of the step itself.
+  int64_t numMicroBatches = 0;
 };
 
 } // namespace
 
 std::optional<std::string> AccumulateGradients::readOwnOptions() {
-  constexpr int32_t mostMicroBatches = 64;
-  if (microBatches < 2 || microBatches > mostMicroBatches)
+  if (microBatches < 0 || microBatches == 1 || microBatches > mostMicroBatches)
     return makeOptionError(*this, microBatches,
-                           "must be from 2 to " + Twine(mostMicroBatches) +
+                           "must be 0 or from 2 to " + Twine(mostMicroBatches) +
                                ", but is " + Twine(microBatches));
   if (name.empty())
     return makeOptionError(*this, name, "must not be empty");
@@ -158,10 +160,10 @@ FailureOr<func::FuncOp> AccumulateGradients::choose(func::FuncOp plain,
               std::to_string(other.stepNs) + " ns and " +
               std::to_string(other.peakBytes) + " bytes";
   remark::passed(plain.getLoc(), makeRemark("GradientsAccumulated", name))
-      << (Twine(microBatches) + " micro-batches run by " + best->describe() +
+      << (Twine(numMicroBatches) + " micro-batches run by " + best->describe() +
           ", for a budget of " + Twine(limitBytes) + ": " + others)
              .str()
-      << remark::metric("MicroBatches", int64_t(microBatches))
+      << remark::metric("MicroBatches", numMicroBatches)
       << remark::metric("KeepsGathers", best->keepsGathers)
       << remark::metric("SumsFirst", best->sumsFirst)
       << remark::metric("StepNs", best->stepNs)
@@ -173,7 +175,7 @@ FailureOr<func::FuncOp> AccumulateGradients::choose(func::FuncOp plain,
 LogicalResult AccumulateGradients::accumulate(const AccumulatedStep &step,
                                               SymbolTable &symbols) {
   OwningOpRef<ModuleOp> trials = createTrialModule(getOperation());
-  MicroBatches batches(step, static_cast<unsigned>(microBatches));
+  MicroBatches batches(step, microBatches == 0 ? 1 : microBatches);
   func::FuncOp plain = batches.create(name, symbols);
   trials->push_back(plain);
   FailureOr<func::FuncOp> best = choose(plain, *trials);
@@ -182,9 +184,10 @@ LogicalResult AccumulateGradients::accumulate(const AccumulatedStep &step,
   (*best)->remove();
   llvm::SetVector<func::FuncOp> parts;
   for (Operation *op : step.repeated)
-    if (auto call = dyn_cast<func::CallOp>(op))
+    op->walk([&](func::CallOp call) {
       if (func::FuncOp callee = getPart(call, symbols))
         parts.insert(callee);
+    });
   func::FuncOp caller = step.step;
   symbols.insert(*best, std::next(Block::iterator(caller)));
   batches.replace(*best);
@@ -201,8 +204,12 @@ void AccumulateGradients::runOnOperation() {
   SymbolTable symbols(getOperation());
   std::optional<AccumulatedStep> step =
       divideStep(getOperation(), symbols, explain);
-  if (!step)
+  std::optional<int64_t> count = microBatches;
+  if (step && microBatches == 0)
+    count = countMicroBatches(*step, symbols, explain);
+  if (!step || !count)
     return markAllAnalysesPreserved();
+  numMicroBatches = *count;
   if (failed(checkNewSymbol(getOperation(), name, {}, *this, name)) ||
       failed(accumulate(*step, symbols)))
     signalPassFailure();

@@ -52,9 +52,21 @@ std::optional<AccumulatedStep> divideStep(ModuleOp module,
                                           const SymbolTable &symbols,
                                           DeclineFunction decline);
 
+/// The most micro-batches of a step.
+inline constexpr int64_t mostMicroBatches = 64;
+
+/// How many micro-batches the step has itself: the iterations of loops around
+/// calls of its parts. None, after a call of `decline`, if it has no such loop,
+/// or if the bounds of one are no constants or have other than 1 to
+/// mostMicroBatches iterations.
+std::optional<int64_t> countMicroBatches(const AccumulatedStep &divided,
+                                         const SymbolTable &symbols,
+                                         DeclineFunction decline);
+
 /// The micro-batches of a step.
 class MicroBatches {
 public:
+  /// If `count` is 1, they are those that the step has itself.
   MicroBatches(const AccumulatedStep &divided, unsigned count);
 
   /// Creates the private function `name`, in no module yet, which runs the
@@ -62,7 +74,9 @@ public:
   /// arguments are what they take in the first micro-batch, and of each further
   /// one the inputs. Its results are first what the updates take, in the order
   /// of `taken`, as sums over the micro-batches; then, by result of the step,
-  /// what each micro-batch returns, such as the loss. Linear in the operations.
+  /// what each micro-batch returns, such as the loss. Loops of the step that
+  /// are its micro-batches are replaced by their iterations. Linear in the
+  /// operations of the result.
   func::FuncOp create(StringRef name, const SymbolTable &symbols);
 
   /// Makes the step call `function`, which create() has made, in place of the

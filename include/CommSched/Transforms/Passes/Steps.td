@@ -151,6 +151,12 @@ def AccumulateGradients
     shortest that fits is taken, or the one that needs least memory. Its schedule
     is not applied: run `test-commsched-merge-step` and `commsched-pipeline` behind.
 
+    With `micro-batches=0` they are those that the step has itself: an `scf.for`
+    around the calls of its parts, with constant bounds and up to 64 iterations,
+    which takes the place of further inputs. Its iterations follow each other in
+    the function, so that gathers are kept and gradients added up as above. A sum
+    that begins at zero (`arith.constant`) begins with the first gradient.
+
     A remark gives the time and the memory of all four. The module stays as it
     is, with a remark, if there is no such function or more than one, if none of
     its parts runs once or none more often, or if an update takes an input or what
@@ -161,7 +167,8 @@ def AccumulateGradients
     "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
   let options = !listconcat([
     Option<"microBatches", "micro-batches", "int32_t", /*default=*/"2",
-           "How many micro-batches run before the update, from 2 to 64">,
+           "How many micro-batches run before the update, from 2 to 64; 0: those "
+           "that a loop of the step has">,
     Option<"name", "name", "std::string", /*default=*/"\"micro_batches\"",
            "Name of the function that runs them">,
   ], schedulingOptions);
