@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/JointGraph.h"
+#include "CommSched/Partition/Classification.h"
 #include "CommSched/Partition/PricedCut.h"
 #include "TestGraphs.h"
 
