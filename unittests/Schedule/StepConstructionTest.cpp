@@ -361,6 +361,23 @@ bool isSubsequence(const Order &part, const Order &order) {
   return found == part.size();
 }
 
+/// What ends the construction early is a lower bound on the step, and at least
+/// what is known.
+void checkEarlyEnd(const StepConstruction &construction,
+                   ConstructionOptions options, const ConstructedOrder &whole) {
+  options.knownNs = whole.stepNs + 1;
+  ConstructedOrder same = construction.construct(options);
+  ASSERT_EQ(same.order, whole.order);
+  ASSERT_EQ(same.stepNs, whole.stepNs);
+  for (int64_t part : {1, 2, 4}) {
+    options.knownNs = whole.stepNs / part;
+    ConstructedOrder ended = construction.construct(options);
+    ASSERT_GE(ended.stepNs, options.knownNs);
+    ASSERT_LE(ended.stepNs, whole.stepNs);
+    ASSERT_LE(ended.order.size(), whole.order.size());
+  }
+}
+
 TEST(StepConstruction, IsAlwaysLegal) {
   int numWithin = 0, numLimited = 0;
   for (uint64_t seed : Seeds(600)) {
@@ -393,6 +410,7 @@ TEST(StepConstruction, IsAlwaysLegal) {
         ASSERT_TRUE(isSubsequence(computeOrder, result.order));
       }
       ASSERT_LE(simulate(problem, result.order)->stepNs, result.stepNs);
+      ASSERT_NO_FATAL_FAILURE(checkEarlyEnd(construction, options, result));
       if (percent < 100 || !isStep)
         continue;
       ++numLimited;

@@ -1,4 +1,4 @@
-//===- MergingDescent.cpp - Search for ways to merge for one limit ---------===//
+//===- MergingDescent.cpp - Search for ways to merge for one limit --------===//
 //
 // Part of the CommSched project, under the Apache License v2.0 with LLVM
 // Exceptions. See LICENSE for license information.
