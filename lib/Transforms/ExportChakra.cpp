@@ -101,15 +101,6 @@ static LogicalResult inlineAll(func::FuncOp function,
   return result;
 }
 
-static bool communicates(Operation *op) {
-  return op
-      ->walk([](Operation *inner) {
-        return isa<CollectiveOpInterface>(inner) ? WalkResult::interrupt()
-                                                 : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
 /// Replaces the loops of `function` that communicate by their iterations. Emits
 /// an error if their number is not known, or if that are too many operations.
 static LogicalResult unrollAll(func::FuncOp function) {
@@ -117,7 +108,7 @@ static LogicalResult unrollAll(func::FuncOp function) {
   // The inner ones come first.
   SmallVector<scf::ForOp> loops;
   function.walk([&](scf::ForOp loop) {
-    if (communicates(loop))
+    if (findCollective(loop))
       loops.push_back(loop);
   });
   for (scf::ForOp loop : loops) {

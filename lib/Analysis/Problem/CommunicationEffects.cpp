@@ -79,6 +79,15 @@ CommunicationEffect mlir::commsched::getCommunicationEffect(Operation *op) {
   return CommunicationEffect::None;
 }
 
+Operation *mlir::commsched::findCollective(Operation *op) {
+  Operation *found = nullptr;
+  op->walk([&](CollectiveOpInterface collective) {
+    found = collective;
+    return WalkResult::interrupt();
+  });
+  return found;
+}
+
 bool mlir::commsched::isPointToPoint(Operation *collective) {
   CollectiveKind kind =
       cast<CollectiveOpInterface>(collective).getCollectiveKind();

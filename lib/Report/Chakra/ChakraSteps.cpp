@@ -74,24 +74,13 @@ void StepReader::add(NodeId node, ChakraStep step) {
   steps.push_back(std::move(step));
 }
 
-/// What communicates inside of `op`, or null.
-static Operation *findInnerCollective(Operation *op) {
-  Operation *found = nullptr;
-  for (Region &region : op->getRegions())
-    region.walk([&](CollectiveOpInterface inner) {
-      found = inner;
-      return WalkResult::interrupt();
-    });
-  return found;
-}
-
 LogicalResult StepReader::addComputation(NodeId node) {
   Operation *op = block.getOperation(node);
   if (isa<CallOpInterface>(op) &&
       getCommunicationEffect(op) != CommunicationEffect::None)
     return op->emitError("cannot be exported: which function it calls is not "
                          "known, and that might communicate");
-  if (Operation *inner = findInnerCollective(op)) {
+  if (Operation *inner = findCollective(op)) {
     auto error = op->emitError("cannot be exported: it has a region that "
                                "communicates and is no scf.for, of which "
                                "alone the iterations are unrolled");

@@ -9,6 +9,7 @@
 #include "../PassSupport.h"
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Analysis/OptionErrors.h"
+#include "CommSched/Analysis/Problem/CommunicationEffects.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Report/RankTimes.h"
@@ -133,12 +134,6 @@ LogicalResult SyncPartition::checkSameValues(func::FuncOp function,
 // The choice
 //===----------------------------------------------------------------------===//
 
-static bool hasCollectives(func::FuncOp function) {
-  return function
-      .walk([](CollectiveOpInterface) { return WalkResult::interrupt(); })
-      .wasInterrupted();
-}
-
 /// The proposal that takes least on the rank where it takes most, of equal ones
 /// the first rank's.
 static Choice choose(ArrayRef<const Proposal *> ranks) {
@@ -198,7 +193,7 @@ void SyncPartition::runOnOperation() {
   // All is checked before anything changes.
   SmallVector<std::pair<func::FuncOp, ArrayAttr>> agreed;
   for (func::FuncOp function : functions) {
-    if (!hasCollectives(function)) {
+    if (!findCollective(function)) {
       remark::missed(function.getLoc(),
                      makeRemark("NothingToAgreeOn", function.getSymName()))
           << ("@" + function.getSymName() +

@@ -43,6 +43,10 @@ bool hasUnknownMemoryEffects(Operation *op);
 /// nested in `op`.
 CommunicationEffect getCommunicationEffect(Operation *op);
 
+/// The first collective in the regions of `op`, or `op` itself if it is one;
+/// null if there is none. Linear in the operations nested in `op`.
+Operation *findCollective(Operation *op);
+
 /// Whether `collective`, a CollectiveOpInterface, is a send or a receive: its
 /// counterpart is another operation, which runs once.
 bool isPointToPoint(Operation *collective);
