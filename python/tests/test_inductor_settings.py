@@ -44,7 +44,7 @@ class TheirOrder(CustomSchedulerPass):
 
 def uuids(settings):
     passes = [
-        *settings["post_grad_custom_post_pass"],
+        settings["post_grad_custom_post_pass"],
         settings["_pre_fusion_custom_pass"],
         settings["_post_fusion_custom_pass"],
     ]

@@ -40,6 +40,7 @@ from commsched.torch.compiling.partitioner import Partitioner
 from commsched.torch.compiling.roles import roles_by_position
 from commsched.torch.compiling.schedule import optimize_graph
 from commsched.torch.compiling.store import current_job
+from commsched.torch.private import names
 from commsched.torch.private import scheduler as private_scheduler
 from commsched.torch.private.names import (
     CustomGraphPass,
@@ -150,10 +151,9 @@ def settings_of(
     settings["_post_fusion_custom_pass"] = RestoreOrder(
         key, options, after_fusion
     )
-    settings["post_grad_custom_post_pass"] = [
-        *theirs,
-        (schedule or SchedulePass)(options, key),
-    ]
+    own = (schedule or SchedulePass)(options, key)
+    # PyTorch takes several since 2.13.
+    settings["post_grad_custom_post_pass"] = [*theirs, own] if theirs else own
     if options.partitions or options.reshard_after_forward is not None:
         if user_pass("custom_partitioner_fn", given) is not None:
             raise OptionsError(
@@ -260,7 +260,13 @@ def _roles(graph: torch.fx.Graph, kind: str) -> dict[str, Optional[str]]:
     }
 
 
-class _OrderPass(CustomSchedulerPass):
+# Before 2.13 Inductor's caches know passes over nodes, too, as passes over graphs.
+_NodePass = (
+    CustomSchedulerPass if names.has("CustomSchedulerPass") else CustomGraphPass
+)
+
+
+class _OrderPass(_NodePass):
     """A pass over the scheduler's nodes, after the user's own if any."""
 
     def __init__(

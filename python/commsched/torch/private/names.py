@@ -98,7 +98,6 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
     # The hooks in Inductor.
     "inductor": {
         "CustomGraphPass": f"{_INDUCTOR}.custom_graph_pass.CustomGraphPass",
-        "CustomSchedulerPass": f"{_INDUCTOR}.custom_graph_pass.CustomSchedulerPass",
         "compile_fx": f"{_INDUCTOR}.compile_fx.compile_fx",
         "compile_fx_inner": f"{_INDUCTOR}.compile_fx.compile_fx_inner",
         "inductor_config": f"{_INDUCTOR}.config",
@@ -149,6 +148,7 @@ IMPORTED: Mapping[str, Mapping[str, str]] = {
     },
     # What nothing else depends on.
     "optional": {
+        "CustomSchedulerPass": f"{_INDUCTOR}.custom_graph_pass.CustomSchedulerPass",
         "trace_structured": "torch._logging.trace_structured",
         "register_artifact": "torch._logging._internal.register_artifact",
         "get_artifact_logger": "torch._logging._internal.getArtifactLogger",
