@@ -8,19 +8,28 @@ the other ranks then.
 
 import argparse
 import os
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 
 
-def make_environment(arguments, rank, folder):
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def make_environment(arguments, rank, folder, port):
     environment = dict(os.environ, COMMSCHED_RENDEZVOUS=f"{folder}/ranks")
     if arguments.standins:
         return dict(environment, LD_LIBRARY_PATH=arguments.standins)
     return dict(
         environment, RANK=str(rank), WORLD_SIZE=str(arguments.ranks),
         LOCAL_RANK="0",
+        # Where ranks of PyTorch meet.
+        MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
         # To NCCL each rank is a machine of its own.
         NCCL_HOSTID=f"rank{rank}", NCCL_NET="Socket",
         NCCL_SOCKET_IFNAME="lo", NCCL_PROTO="Simple")
@@ -38,9 +47,10 @@ def main():
 
 
 def run(arguments, folder):
+    port = free_port()
     processes = [
         subprocess.Popen(arguments.command,
-                         env=make_environment(arguments, rank, folder))
+                         env=make_environment(arguments, rank, folder, port))
         for rank in range(arguments.ranks)
     ]
     end = time.monotonic() + arguments.timeout
