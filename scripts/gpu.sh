@@ -149,10 +149,10 @@ measured() {
 # Ranks: one for each GPU, or two that share the only one. To NCCL these are on
 # two machines and use sockets: results count, but not times.
 if [ "$gpus" -gt 1 ]; then
-  shared= largest=256M
+  shared= largest=$((256 << 20))
   ranks=("$python" -m torch.distributed.run --standalone --nproc-per-node "$gpus" --no-python)
 else
-  shared=" shared" largest=4M
+  shared=" shared" largest=$((4 << 20))
   ranks=(env LOCAL_WORLD_SIZE=1 NCCL_DEBUG=WARN "$python" test/Runtime/Inputs/nccl_ranks.py --ranks=2
     "--timeout=$limit" --)
 fi
@@ -230,7 +230,7 @@ step_measure() {
   done
   local json=$work/json/measure-collectives.json
   run "collectives$shared" --json "$json" --unsupported "$refusal" -- \
-    "${ranks[@]}" "$python" -m commsched.torch.measure --backend nccl --max-size "${largest}iB" -o "$json"
+    "${ranks[@]}" "$python" -m commsched.torch.measure --backend nccl --max-size "$largest" -o "$json"
   if [ -n "$dry" ] || command -v commsched-run >/dev/null; then
     json=$work/json/measure-runtime.json
     run "runtime$shared" --json "$json" --unsupported "$refusal" -- "${ranks[@]}" commsched-run \

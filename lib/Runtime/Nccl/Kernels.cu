@@ -48,8 +48,12 @@ static __device__ void store(char *to, T value, bool aligned) {
     *reinterpret_cast<T *>(to) = value;
     return;
   }
+  // Not by a cast: where a 16-bit float is converted just before, ptxas 13.0 takes
+  // the store of its first byte for that of the number as an 8-bit integer.
+  uint32_t words[(sizeof(T) + 3) / 4] = {};
+  memcpy(words, &value, sizeof(T));
   for (size_t i = 0; i < sizeof(T); ++i)
-    to[i] = reinterpret_cast<const char *>(&value)[i];
+    to[i] = static_cast<char>(__byte_perm(words[i / 4], 0, 0x4440 + i % 4));
 }
 
 template <class T, class S>

@@ -10,6 +10,7 @@
 
 #include "Core/Launcher.h"
 #include "Core/Sites.h"
+#include "Nccl/Kernels.h"
 #include "Nccl/NcclImplementations.h"
 
 #include <cstdlib>
@@ -94,6 +95,10 @@ Status NcclBackend::openDevice(int32_t localRank) {
   capability = 10 * major + minor;
   COMMSCHED_TRY(CALL_CUDA(cudaStreamCreateWithFlags, &computeStream,
                           cudaStreamNonBlocking));
+  // CUDA loads a kernel when it is first launched, which takes longer than many
+  // operators.
+  COMMSCHED_TRY(
+      checkCuda(launchSpin(0, computeStream), "the kernel of compute"));
   COMMSCHED_TRY(
       CALL_CUDA(cudaEventCreateWithFlags, &ready, cudaEventDisableTiming));
   COMMSCHED_TRY(CALL_CUDA(cudaMalloc, &scratch, 1));

@@ -69,13 +69,14 @@ static WireType getWireType(const ElementType &element) {
   return getByteWireType(element);
 }
 
-/// None for reductions that NCCL does not have.
-static std::optional<ncclRedOp_t> findReduction(commsched_reduction reduction) {
+/// A reduction that NCCL has, over `ranks` ranks.
+static ncclRedOp_t getReduction(commsched_reduction reduction, size_t ranks) {
+  // NCCL 2.28 has no average of 8-bit floats over one rank.
+  if (reduction == COMMSCHED_AVG && ranks == 1)
+    reduction = COMMSCHED_SUM;
   // In the order of commsched_reduction.
   constexpr ncclRedOp_t reductions[] = {ncclSum, ncclAvg, ncclProd, ncclMin,
                                         ncclMax};
-  if (reduction > COMMSCHED_MAX)
-    return std::nullopt;
   return reductions[reduction];
 }
 
@@ -87,7 +88,7 @@ Status commsched::runtime::nccl::checkSite(const Site &site, int capability) {
     const ElementType &element = tensor.element;
     std::string refusal =
         "'nccl' cannot reduce " + element.name + " by " + getName(reduction);
-    if (!findReduction(reduction) || !element.type ||
+    if (reduction > COMMSCHED_MAX || !element.type ||
         !findWireType(*element.type))
       return refusal;
     // The parts of a complex number are summed alone.
@@ -211,18 +212,20 @@ void CallCollector::collectTensor(const Launch &launch, size_t index,
   size_t outputs = launch.getTensors()[index].outputs * wire.count;
   ncclComm_t comm = target.comm;
   cudaStream_t stream = target.stream;
+  size_t ranks = launch.group->members.size();
   switch (site.kind) {
   case COMMSCHED_ALL_GATHER:
     return add("ncclAllGather", [=] {
       return ncclAllGather(input, output, inputs, wire.type, comm, stream);
     });
   case COMMSCHED_REDUCE_SCATTER:
-    return add("ncclReduceScatter", [=, op = *findReduction(*site.reduction)] {
-      return ncclReduceScatter(input, output, outputs, wire.type, op, comm,
-                               stream);
-    });
+    return add("ncclReduceScatter",
+               [=, op = getReduction(*site.reduction, ranks)] {
+                 return ncclReduceScatter(input, output, outputs, wire.type, op,
+                                          comm, stream);
+               });
   case COMMSCHED_ALL_REDUCE:
-    return add("ncclAllReduce", [=, op = *findReduction(*site.reduction)] {
+    return add("ncclAllReduce", [=, op = getReduction(*site.reduction, ranks)] {
       return ncclAllReduce(input, output, inputs, wire.type, op, comm, stream);
     });
   case COMMSCHED_BROADCAST:

@@ -172,7 +172,12 @@ def _size(text: str) -> int:
         size = limit_bytes("sizes", text)
     except OptionsError:
         size = 0
-    if size is None and text.isdigit():
+    if size is None:  # There is no extension that reads units.
+        if not text.isdigit():
+            raise argparse.ArgumentTypeError(
+                f"'{text}' cannot be read without the extension "
+                "commsched._native; give a number of bytes"
+            )
         size = int(text)
     if not size:
         raise argparse.ArgumentTypeError(
