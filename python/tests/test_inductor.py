@@ -17,7 +17,12 @@ from generated_code import EXTERNAL, events_of_code, events_of_graph, without_co
 from graphs import fake_trace  # noqa: E402
 from language_model import Model  # noqa: E402
 from torch._inductor.codecache import PyCodeCache  # noqa: E402
-from torch._inductor.custom_graph_pass import CustomGraphPass  # noqa: E402
+from torch._inductor.custom_graph_pass import (  # noqa: E402
+    CustomGraphPass,
+    CustomSchedulerPass,
+)
+from torch._inductor.scheduler import Scheduler  # noqa: E402
+from torch._inductor.virtualized import V  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
@@ -95,6 +100,49 @@ def test_code_has_the_order_of_the_schedule(
     assert len(codes) == 2
     for code, (_, _, events) in zip(codes, graphs):
         assert events_of_code(code) == events
+
+
+class Ungroup(CustomSchedulerPass):
+    """Takes nodes of several operations apart, of which there is no code for a
+    processor."""
+
+    seen = 0
+
+    def __call__(self, nodes):
+        known = V.graph.scheduler.name_to_fused_node
+        self.seen += sum(node.is_foreach() for node in nodes)
+        parts = [part for node in nodes
+                 for part in (node.get_nodes() if node.is_foreach() else [node])]
+        known.update((name, part) for part in parts
+                     for name in part.get_operation_names())
+        return parts
+
+    def uuid(self):
+        return None
+
+
+def test_the_order_beside_operations_of_one_kernel(
+    opt_program, fake_world, codegen, graphs, monkeypatch
+):
+    """On a GPU, Inductor makes one node of what fills the parts of a buffer."""
+    create = Scheduler.create_foreach_nodes
+
+    def group(self):
+        casts = [node.get_name() for node in self.nodes
+                 if not node.is_extern() and not node.unmet_dependencies]
+        V.graph.lists["parts"] = casts[:3]
+        create(self)
+
+    monkeypatch.setattr(Scheduler, "create_foreach_nodes", group)
+    model = sharded(fake_world, BF16)
+    ungroup = Ungroup()
+    options = cs.inductor_options(
+        {"_post_fusion_custom_pass": ungroup}, buckets="auto", strict=True
+    )
+    codes = codegen(torch.compile(model, options=options), TOKENS)
+    assert ungroup.seen == 2
+    for code, (_, done, events) in zip(codes, graphs):
+        assert done and events_of_code(code) == events
 
 
 @pytest.fixture

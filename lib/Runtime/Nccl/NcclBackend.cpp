@@ -285,13 +285,14 @@ NcclBackend::~NcclBackend() {
   giveUp(Status());
   intervals.clear();
   stepBegin.reset();
-  // Streams that still have work are destroyed when it is done.
-  for (Channel &channel : channels) {
+  // Buffers first: to release one is to ask all streams whether they are idle.
+  for (Channel &channel : channels)
     if (channel.window.buffer)
       release(channel.window.buffer);
+  // Streams that still have work are destroyed when it is done.
+  for (Channel &channel : channels)
     if (channel.stream && channel.ownsStream)
       cudaStreamDestroy(channel.stream);
-  }
   channels.clear();
   if (scratch)
     cudaFree(scratch);

@@ -202,8 +202,8 @@ def _parser() -> argparse.ArgumentParser:
         help="measure groups of N consecutive ranks as well")
     add("--kinds", nargs="*", choices=KINDS, default=list(KINDS),
         metavar="KIND", help="collectives")
-    add("--min-size", type=_size, default="1KiB", help="smallest full buffer")
-    add("--max-size", type=_size, default="16MiB", help="largest full buffer")
+    add("--min-size", type=_size, default=1 << 10, help="smallest full buffer")
+    add("--max-size", type=_size, default=16 << 20, help="largest full buffer")
     add("--repeats", type=positive, default=20, help="calls of each size")
     add("--step", metavar="FILE:FUNCTION", help="time the operators of the "
         "step that FUNCTION(compile) of the Python file FILE returns")

@@ -76,9 +76,22 @@ def chain(nodes: list[Any]) -> list[Any]:
                 WeakDep(before, mutating_buf=own, is_fake=True)
             )
         previous = node
-    scheduler.nodes = nodes
-    scheduler.compute_ancestors()
+    _compute_ancestors(scheduler, nodes)
     return nodes
+
+
+def _compute_ancestors(scheduler: Any, nodes: list[Any]) -> None:
+    """Computes the ancestors and the order of `nodes`. On a GPU Inductor makes one
+    node of several operations that fill the parts of one buffer, and its own
+    function (2.11 to 2.15) knows nodes of one operation only."""
+    scheduler.nodes = [part for node in nodes for part in node.get_nodes()]
+    scheduler.compute_ancestors()
+    scheduler.nodes = nodes
+    for node in nodes:
+        parts = node.get_nodes()
+        node.ancestors = names.OrderedSet().union(*(p.ancestors for p in parts))
+        node.min_order = min(part.min_order for part in parts)
+        node.max_order = max(part.max_order for part in parts)
 
 
 def sort_by_graph(nodes: list[Any]) -> list[Any]:

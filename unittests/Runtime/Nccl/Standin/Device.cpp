@@ -8,7 +8,9 @@
 
 #include "Standin.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -178,6 +180,11 @@ STANDIN_API cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 STANDIN_API cudaError_t cudaStreamQuery(cudaStream_t stream) {
   Guard guard(getLock());
+  if (std::find(device.streams.begin(), device.streams.end(), stream) ==
+      device.streams.end()) {
+    std::fputs("cudaStreamQuery of a stream that was destroyed\n", stderr);
+    std::abort();
+  }
   countQuery();
   if (int failure = getFailure("cudaStreamQuery"))
     return static_cast<cudaError_t>(failure);

@@ -140,6 +140,10 @@ static ncclResult_t run(const char *call, Operation operation, ncclComm_t comm,
     comm->world->defect = "a buffer is in no window";
   if (operation.kind != Kind::Send && operation.kind != Kind::Recv)
     operation.number = comm->numCollectives++;
+  // As NCCL 2.28 (src/device/onerank.cu).
+  if (operation.op == ncclAvg && comm->world->size == 1 &&
+      (operation.type == ncclFloat8e4m3 || operation.type == ncclFloat8e5m2))
+    return ncclInvalidArgument;
   // What is never there cannot be read.
   bool empty = operation.count == 0 && operation.number >= 0;
   if (openGroup.depth == 0)
