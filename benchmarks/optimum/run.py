@@ -1,6 +1,4 @@
 #!/usr/bin/env python3
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Print how far schedules of small random functions are from the optimum.
 

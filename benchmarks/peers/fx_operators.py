@@ -1,5 +1,3 @@
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators of the FX graphs for problem dumps: those of PyTorch, and two for
 operations without an operator in PyTorch.

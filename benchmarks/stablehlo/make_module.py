@@ -1,5 +1,3 @@
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Writes a module of StableHLO in the generic form, as jaxlib prints it: layers
 on eight devices that gather two weights, compute, and scatter two gradients."""

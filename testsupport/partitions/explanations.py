@@ -1,5 +1,3 @@
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Explanations of the cases in which CommSched saves or repeats more than the
 reference. Every explanation is tested: by repairs of the reference that remove

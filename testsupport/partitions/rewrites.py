@@ -1,5 +1,3 @@
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Comparison of what is done to both halves once they are split: saved values
 in 8 bits, and the order of the backward. Both start from the same halves."""

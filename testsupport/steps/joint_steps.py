@@ -1,5 +1,3 @@
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small random joint steps, a forward and its backward, as MLIR text, of at
 most 30 operations.

@@ -1,5 +1,3 @@
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random communication of several operations, which passes look for."""
 

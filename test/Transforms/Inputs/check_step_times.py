@@ -1,5 +1,3 @@
-# Part of the CommSched project, under the Apache License v2.0 with LLVM
-# Exceptions. See LICENSE for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Fails unless in the second of two reports (format=json) of the same functions
 no step takes longer than in the first, and some step takes less time."""
