@@ -47,8 +47,8 @@ BUDGETS = (0, 1, 5, 20)
 # first result, depends on all that one would wait for.
 SPLIT = "test-commsched-split-backward{input-gradients=0}"
 REPORT = "commsched-report{format=json}"
-HEADER = ("step", "memory", "functions", "step, ms", "exposed, ms")
-HEADER += ("of one after the other", "bound, ms", "peak, GiB", "s")
+HEADER = ("step", "memory", "one after the other", "whole backward")
+HEADER += ("split backward", "bounds, ms", "peaks, GiB", "s")
 
 
 class Schedule(NamedTuple):
@@ -102,20 +102,6 @@ def measure(opt: str, program: pathlib.Path, passes: list, name: str) -> Schedul
     )
 
 
-def print_schedule(start: list, functions: str, schedule: Schedule, before: float):
-    cells = [
-        *start,
-        functions,
-        f"{schedule.step:.1f}",
-        f"{schedule.exposed:.1f}",
-        f"{100 * schedule.exposed / before:.0f} %",
-        f"{schedule.exposed_at_bound:.1f}",
-        f"{schedule.peak_bytes / 2**30:.1f}",
-        f"{schedule.seconds:.1f}",
-    ]
-    print_row(cells)
-
-
 def compare_step(label: str, program: pathlib.Path, options: argparse.Namespace):
     for budget in BUDGETS:
         start = [label, f"+{budget} %"]
@@ -132,15 +118,19 @@ def compare_step(label: str, program: pathlib.Path, options: argparse.Namespace)
             + [interleave("both", "backward_weight", "all", budget)],
             "all",
         )
-        exposed = whole.exposed_before
-        figures = [f"{whole.before:.1f}", f"{exposed:.1f}", "", "", "", ""]
-        print_row([*start, "one after the other", *figures])
-        print_schedule(start, "whole backward", whole, exposed)
-        print_schedule(start, "split backward", split, exposed)
+        both = (whole, split)
+        print_row([
+            *start,
+            f"{whole.before:.1f} ({whole.exposed_before:.1f})",
+            *(f"{each.step:.1f} ({each.exposed:.1f})" for each in both),
+            ", ".join(f"{each.exposed_at_bound:.1f}" for each in both),
+            ", ".join(f"{each.peak_bytes / 2**30:.1f}" for each in both),
+            ", ".join(f"{each.seconds:.1f}" for each in both),
+        ])
 
 
 def compare(options: argparse.Namespace, folder: pathlib.Path):
-    print_header(HEADER, 3)
+    print_header(HEADER, 2)
     for label, program in traced(STEPS, options, folder):
         compare_step(label, program, options)
 

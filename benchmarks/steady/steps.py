@@ -117,7 +117,7 @@ class Step:
         peak = max(report["peak_memory_bytes"] for report in reports)
         return Answer(steady["period_ns"], peak, seconds, steady["period_bound_ns"])
 
-    def print_rows(self, label: str):
+    def print_row(self, label: str):
         peers = {
             "apart": lambda: self.apart(f"commsched-pipeline{{{BUDGET}}}"),
             "FSDP2": self.fsdp,
@@ -127,18 +127,12 @@ class Step:
         }
         answers = {name: answer() for name, answer in peers.items()}
         ours = answers["ours"]
-        for name, answer in answers.items():
-            cells = [
-                label,
-                name,
-                f"{answer.period_ns / 1e6:,.1f}",
-                f"{100 * (answer.period_ns / ours.bound_ns - 1):.2f} %",
-                f"{answer.period_ns / ours.period_ns:.3f}",
-                f"{answer.peak_bytes / GIB:.1f}",
-                f"{100 * (answer.peak_bytes / self.peak_bytes - 1):+.1f} %",
-                f"{answer.seconds:.1f}",
-            ]
-            print(f"| {' | '.join(cells)} |", flush=True)
+        cells = [label, f"{ours.bound_ns / 1e6:,.1f}"]
+        for answer in answers.values():
+            growth = 100 * (answer.peak_bytes / self.peak_bytes - 1)
+            cells.append(f"{answer.period_ns / 1e6:,.1f} ({growth:+.1f} %)")
+        cells += [f"{ours.peak_bytes / GIB:.1f}", f"{ours.seconds:.1f}"]
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 def trace(options: argparse.Namespace, model: str, ranks: int) -> pathlib.Path:
@@ -151,13 +145,13 @@ def trace(options: argparse.Namespace, model: str, ranks: int) -> pathlib.Path:
 
 def compare(options: argparse.Namespace, folder: pathlib.Path):
     print(
-        "| step | schedule | period, ms | over bound | of ours | peak, GiB | "
-        "over input | s |\n| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+        "| step | bound | apart | FSDP2 | XLA | one step | ours | ours, GiB | s |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     )
     for model in options.models:
         for ranks in options.ranks:
             label = f"{model.removeprefix('llama3-')}, {ranks} ranks"
-            Step(options, trace(options, model, ranks), folder).print_rows(label)
+            Step(options, trace(options, model, ranks), folder).print_row(label)
 
 
 def main() -> int:

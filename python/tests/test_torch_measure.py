@@ -12,7 +12,7 @@ import pytest
 
 import torch
 import torch.distributed as dist
-from commsched import opt
+from commsched import native, opt
 from commsched.torch import Options, OptionsError, measure
 from commsched.torch.compiling import prices
 from commsched.torch.measuring.collectives import _coalesced_sizes
@@ -217,6 +217,17 @@ def test_a_broken_profile_is_refused(tmp_path, text, error):
     # A table of collectives has no operators.
     data = pathlib.Path(__file__).parents[2] / "data" / "cost-tables"
     assert measure.read_operators(data / "cpu-2core-openmpi.json") == {}
+
+
+def test_sizes_without_the_extension_are_numbers(monkeypatch, capsys):
+    """The extension reads units; a wheel of another Python has none."""
+    monkeypatch.setattr(native, "find", lambda: None)
+    parse = measure._parser().parse_args
+    options = parse(["-o", "x", "--max-size", "4096"])
+    assert (options.min_size, options.max_size) == (1024, 4096)
+    with pytest.raises(SystemExit):
+        parse(["-o", "x", "--max-size", "4MiB"])
+    assert "'4MiB' cannot be read without the extension" in capsys.readouterr().err
 
 
 def _measured(rank, folder, arguments):

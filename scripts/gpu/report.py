@@ -203,85 +203,113 @@ def us(nanoseconds: float) -> str:
 
 
 def commands_section(machine: Machine) -> str:
-    return markdown(
-        ["command", "status", "seconds", "date", "commit"],
-        ([f"{step}, {part}",
-          entry["status"] + (f": {entry['reason']}".replace("|", "\\|")
-                             if "reason" in entry else ""),
-          f"{entry['seconds']:.0f}", entry["date"][:10], entry["commit"][:10]]
-         for (step, part), entry in machine.last.items()))
+    """What passed, in a sentence, and a table of the rest."""
+    passed, rest = [], []
+    for (step, part), entry in machine.last.items():
+        name = f"{step}, {part}"
+        if entry["status"] == "passed":
+            passed.append(name)
+            continue
+        why = [entry[key].rstrip("; ").replace("|", "\\|")
+               for key in ("reason", "note") if key in entry]
+        rest.append([name, ": ".join([entry["status"], *why]),
+                     entry["commit"][:10]])
+    date = max(entry["date"][:10] for entry in machine.last.values())
+    text = f"Passed, the last on {date}: {'; '.join(passed)}."
+    if rest:
+        text += "\n\n" + markdown(["command", "status", "commit"], rest)
+    return text
 
 
 def products_section(machine: Machine) -> str:
     rows = slowest(machine.data("measure", "products").get("products", ()),
                    ("m", "n", "k", "type"))
-    return rows and markdown(
-        ["m x n x k", "type", "us", "TFLOP/s"],
-        ([f"{r['m']} x {r['n']} x {r['k']}", r["type"], us(r["time_ns"]),
-          f"{rate(r):.1f}"] for r in rows))
+    by_type: dict[str, list[Data]] = {}
+    for row in rows:
+        by_type.setdefault(row["type"], []).append(row)
+
+    def shown(row: Data) -> str:
+        return f"{rate(row):.1f} ({row['m']} x {row['n']} x {row['k']})"
+
+    return by_type and markdown(
+        ["type", "products", "least TFLOP/s", "median", "most"],
+        ([kind, str(len(found)), shown(min(found, key=rate)),
+          f"{statistics.median(map(rate, found)):.1f}",
+          shown(max(found, key=rate))] for kind, found in by_type.items()))
 
 
 def attention_section(machine: Machine) -> str:
+    cells: dict[tuple[int, int], dict[str, str]] = {}
     rows = machine.data("measure", "attention").get("attention", ())
-    return rows and markdown(
-        ["operator", "heads", "tokens", "us", "TFLOP/s"],
-        ([f"`{r['operator']}`", str(r["heads"]), str(r["tokens"]),
-          us(r["time_ns"]), f"{r['flops'] / r['time_ns'] / 1e3:.1f}"]
-         for r in rows))
+    for row in rows:
+        speed = row["flops"] / row["time_ns"] / 1e3
+        cells.setdefault((row["heads"], row["tokens"]), {})[row["operator"]] = (
+            f"{us(row['time_ns'])} ({speed:.1f})")
+    names = list(dict.fromkeys(row["operator"] for row in rows))
+    return cells and markdown(
+        ["heads x tokens, us (TFLOP/s)", *(f"`{name}`" for name in names)],
+        ([f"{heads} x {tokens}", *(found.get(name, "-") for name in names)]
+         for (heads, tokens), found in cells.items()))
 
 
 def copies_section(machine: Machine) -> str:
-    copies = machine.data("measure", "copies").get("copies", ())
     transfers = machine.data("measure", "transfers")
-    rows = [["within the device", row, 2] for row in copies]
-    rows += [[{"offload": "to the host", "reload": "from the host"}[
-        row["collective"]], row, 1] for row in transfers.get("rows", ())]
-    rows += [["both ways at once", row, 2]
-             for row in transfers.get("both_ways", ())]
-    return rows and markdown(
-        ["copy", "size", "us", "GB/s"],
-        ([name, bytes_of(row["bytes"]), us(row["time_ns"]),
-          f"{factor * row['bytes'] / row['time_ns']:.1f}"]
-         for name, row, factor in rows)) + (
-        "\n\nGB/s count what is read and written within the device, and what "
-        "crosses the link to the host.")
+    # What is moved, and how many bytes of it count for each of the copy.
+    kinds = {
+        "within the device":
+            (machine.data("measure", "copies").get("copies", ()), 2),
+        "to the host": (of_kind(transfers, "offload"), 1),
+        "from the host": (of_kind(transfers, "reload"), 1),
+        "both ways at once": (transfers.get("both_ways", ()), 2),
+    }
+    cells: dict[int, dict[str, str]] = {}
+    for name, (rows, factor) in kinds.items():
+        for row in rows:
+            speed = factor * row["bytes"] / row["time_ns"]
+            cells.setdefault(row["bytes"], {})[name] = (
+                f"{us(row['time_ns'])} ({speed:.1f})")
+    return cells and markdown(
+        ["size", *kinds],
+        ([bytes_of(size), *(found.get(name, "-") for name in kinds)]
+         for size, found in sorted(cells.items()))) + (
+        "\n\nMicroseconds (GB/s); these count what is read and written within "
+        "the device, and what crosses the link to the host.")
+
+
+def of_kind(transfers: Data, kind: str) -> list[Data]:
+    return [row for row in transfers.get("rows", ())
+            if row["collective"] == kind]
 
 
 def collectives_section(machine: Machine) -> str:
-    rows = [(part, row)
-            for what in ("collectives", "runtime")
-            for part in (what, f"{what} {SHARED}")
-            for row in machine.data("measure", part).get("rows", ())
+    rows = [(what, row) for what in ("collectives", "runtime")
+            for row in machine.data("measure", what).get("rows", ())
             if "tensors" not in row]
     text = rows and markdown(
         ["collective", "measured by", "ranks", "size", "us"],
-        ([row["collective"] + (", shared GPU" if part.endswith(SHARED)
-                               else ""),
-          "`commsched-run`" if part.startswith("runtime")
+        ([row["collective"], "`commsched-run`" if what == "runtime"
           else "`commsched.torch.measure`", str(row["ranks"]),
-          bytes_of(row["bytes"]), us(row["time_ns"])]
-         for part, row in rows))
-    if any(part.endswith(SHARED) for part, _ in rows):
-        text += ("\n\nRanks that share a GPU exchange data through sockets: "
-                 "these are no times of NCCL between GPUs, and are in no cost "
-                 "table.")
+          bytes_of(row["bytes"]), us(row["time_ns"])] for what, row in rows))
+    shared = [row for what in ("collectives", "runtime")
+              for row in machine.data("measure", f"{what} {SHARED}").get(
+                  "rows", ())]
+    if shared:
+        kinds = ", ".join(sorted({row["collective"] for row in shared}))
+        text = (text + "\n\n" if text else "") + (
+            f"Two ranks that shared a GPU carried out {kinds}, measured "
+            f"{len(shared)} times. They exchange data through sockets: these "
+            "are no times of NCCL between GPUs, and are in no table.")
     return text
 
 
 def tax_section(machine: Machine) -> str:
-    rows = [(part, row)
-            for part in ("copies", "collectives", f"collectives {SHARED}")
+    rows = [row for part in ("copies", "collectives")
             for row in machine.data("tax", part).get("tax", ())]
-    text = rows and markdown(
+    return rows and markdown(
         ["beside", "product", "alone, us", "beside, us", "tax"],
-        ([f"{row['beside']} of {bytes_of(row['bytes'])}"
-          + (", shared GPU" if part.endswith(SHARED) else ""),
+        ([f"{row['beside']} of {bytes_of(row['bytes'])}",
           f"{row['m']} x {row['n']} x {row['k']}", us(row["alone_ns"]),
-          us(row["beside_ns"]), f"{row['tax']:.3f}"] for part, row in rows))
-    if any(part.endswith(SHARED) for part, _ in rows):
-        text += ("\n\nWhere ranks share a GPU, the time beside includes that "
-                 "the GPU switches between processes, so it is no tax.")
-    return text
+          us(row["beside_ns"]), f"{row['tax']:.3f}"] for row in rows))
 
 
 def pytorch_section(machine: Machine) -> str:
@@ -291,19 +319,21 @@ def pytorch_section(machine: Machine) -> str:
         entry = machine.last.get(("pytorch", part), {})
         data = entry.get("data", {})
         if data.get("order"):
-            parts.append(markdown(
-                ["graph", "collectives", "in order",
-                 "with external calls"],
-                ([r["graph"], str(r["collectives"]),
-                  "yes" if r["collectives_in_order"] else "**no**",
-                  f"{r['events']}: "
-                  + ("yes" if r["all_in_order"] else "**no**")]
-                 for r in data["order"])))
+            parts.append(order_text(data["order"]))
         if data.get("modes"):
             parts.append(f"`{part}`, {data['ranks']} ranks, budget "
                          f"{data['memory_budget']} over the peak:\n\n"
                          + modes_table(data))
     return "\n\n".join(parts)
+
+
+def order_text(rows: list[Data]) -> str:
+    """How many graphs have the order of their schedule, and which have not."""
+    wrong = [row["graph"] for row in rows if not row["all_in_order"]]
+    text = (f"In the code of {len(rows) - len(wrong)} of {len(rows)} graphs, "
+            f"{sum(row['events'] for row in rows)} starts, waits and external "
+            "calls have the order of the schedule")
+    return text + (f"; not in {', '.join(wrong)}." if wrong else ".")
 
 
 def modes_table(data: Data) -> str:

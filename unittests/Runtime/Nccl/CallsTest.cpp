@@ -394,6 +394,23 @@ TEST_F(NcclImplementationsTest, RefuseWithoutWindows) {
             "stand-in's error");
 }
 
+TEST_F(NcclImplementationsTest, AreReleasedBehindAnotherGroup) {
+  standin::getSettings().hasWindows = false;
+  TestRank rank(0, 1, 20000);
+  std::string program =
+      R"({"version": 1, "groups": [{"name": "tp", "size": 1},
+          {"name": "dp", "size": 1, "implementation": )" +
+      std::string(symmetric) + R"(}], "sites": [)" +
+      commsched::runtime::testing::makeSites(
+          "ag = all_gather i32 4 -> 4 : group=1") +
+      "]}";
+  EXPECT_NE(commsched_load_program(program.c_str()), 0);
+  EXPECT_NE(rank.getError().find("group 'dp' (sym)"), std::string::npos);
+  standin::takeLog();
+  EXPECT_NE(commsched_finalize(), 0);
+  EXPECT_EQ(keep(standin::takeLog(), {"ncclMemFree"}).size(), 1u);
+}
+
 TEST_F(NcclImplementationsTest, ARankThatDoesNotRegister) {
   standin::getSettings().stuck = {"ncclCommWindowRegister"};
   std::string program = makeProgram(2, symmetric, "ag = all_gather i32 4 -> 8");
