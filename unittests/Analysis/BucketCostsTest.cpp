@@ -104,14 +104,6 @@ constexpr StringRef gathers = R"(
   commsched.wait %fc : !commsched.future<tensor<16384x9xbf16>>
 )";
 
-TEST_F(BucketCosts, CopiedGathers) {
-  parse(gathers);
-  ASSERT_EQ(getAbsorbedCasts(members, BucketMode::Copy).size(), 1u);
-  BucketCost cost = expectAgreement(BucketMode::Copy);
-  EXPECT_GT(cost.copyInNs, 0);
-  EXPECT_GT(cost.copyOutNs, cost.copyInNs);
-}
-
 TEST_F(BucketCosts, ProfiledGathers) {
   parse(gathers);
   auto profile = llvm::cantFail(MeasuredTable::create(
@@ -120,49 +112,6 @@ TEST_F(BucketCosts, ProfiledGathers) {
   BucketCost cost = expectAgreement(BucketMode::Copy, &profile);
   EXPECT_GT(cost.collectiveNs, 100000);
   EXPECT_LT(cost.collectiveNs, 900000);
-}
-
-TEST_F(BucketCosts, CoalescedGathers) {
-  parse(gathers);
-  BucketCost cost = expectAgreement(BucketMode::Coalesced);
-  EXPECT_EQ(cost.copyInNs, 0);
-  EXPECT_EQ(cost.copyOutNs, 0);
-}
-
-/// Along dimensions that need a transposition and that do not, and of element
-/// types that only share a buffer of bytes.
-TEST_F(BucketCosts, CopiedGathersOfAnyDimensionAndType) {
-  parse(R"(%a: tensor<1x1x3x256xf32>, %b: tensor<64x3x5x7xf32>,
-           %c: tensor<256x9xbf16>) {
-  %fa = commsched.all_gather %a on @dp dim(2) : tensor<1x1x3x256xf32>
-      -> !commsched.future<tensor<1x1x192x256xf32>>
-  %fb = commsched.all_gather %b on @dp dim(1) : tensor<64x3x5x7xf32>
-      -> !commsched.future<tensor<64x192x5x7xf32>>
-  %fc = commsched.all_gather %c on @dp dim(1) : tensor<256x9xbf16>
-      -> !commsched.future<tensor<256x576xbf16>>
-  commsched.wait %fa : !commsched.future<tensor<1x1x192x256xf32>>
-  commsched.wait %fb : !commsched.future<tensor<64x192x5x7xf32>>
-  commsched.wait %fc : !commsched.future<tensor<256x576xbf16>>
-  )");
-  BucketCost cost = expectAgreement(BucketMode::Copy);
-  // The launches of a copy-out and of two transpositions.
-  EXPECT_GT(cost.copyOutNs, 3000);
-}
-
-TEST_F(BucketCosts, CopiedReduceScatters) {
-  parse(R"(%a: tensor<64x4096xbf16>, %b: tensor<1x128x6xf32>) {
-  %x = arith.extf %a : tensor<64x4096xbf16> to tensor<64x4096xf32>
-  %fx = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      : tensor<64x4096xf32> -> !commsched.future<tensor<1x4096xf32>>
-  %fb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
-      : tensor<1x128x6xf32> -> !commsched.future<tensor<1x2x6xf32>>
-  commsched.wait %fx : !commsched.future<tensor<1x4096xf32>>
-  commsched.wait %fb : !commsched.future<tensor<1x2x6xf32>>
-  )");
-  ASSERT_EQ(getAbsorbedCasts(members, BucketMode::Copy).size(), 1u);
-  BucketCost cost = expectAgreement(BucketMode::Copy);
-  EXPECT_GT(cost.copyInNs, 0);
-  EXPECT_EQ(cost.copyOutNs, 0);
 }
 
 /// A kernel for each member copies out, and the cast of one stays what it was.
@@ -213,20 +162,6 @@ TEST_F(BucketCosts, SeparatelyPackedReduceScattersOfTwoTypes) {
   (*module)->setAttr(separateCopiesAttrName, UnitAttr::get(&context));
   EXPECT_TRUE(getAbsorbedCasts(members, BucketMode::Copy).empty());
   expectAgreement(BucketMode::Copy);
-}
-
-TEST_F(BucketCosts, CopiedAllReduces) {
-  parse(R"(%a: tensor<64x4096xf32>, %b: tensor<777xf32>) {
-  %fa = commsched.all_reduce %a on @dp reduction(sum)
-      : tensor<64x4096xf32> -> !commsched.future<tensor<64x4096xf32>>
-  %fb = commsched.all_reduce %b on @dp reduction(sum)
-      : tensor<777xf32> -> !commsched.future<tensor<777xf32>>
-  commsched.wait %fa : !commsched.future<tensor<64x4096xf32>>
-  commsched.wait %fb : !commsched.future<tensor<777xf32>>
-  )");
-  BucketCost cost = expectAgreement(BucketMode::Copy);
-  EXPECT_GT(cost.copyInNs, 0);
-  EXPECT_EQ(cost.copyOutNs, 0);
 }
 
 /// So many that channels take a second turn.

@@ -153,40 +153,6 @@ int64_t sumBytes(const Problem &problem) {
   return total;
 }
 
-/// Merging without copies is running members' starts one directly after the
-/// other, and so their waits.
-TEST(BucketMemory, SideBySideIsOneAfterTheOther) {
-  int numBuckets = 0;
-  for (uint64_t seed : Seeds(1000)) {
-    RandomBuckets test(seed);
-    numBuckets += static_cast<int>(test.buckets.size());
-    BucketedProblem program = need(BucketedProblem::create(
-        test.problem, test.buckets,
-        std::vector<BucketCost>(test.buckets.size()), BucketBuffers::Kept));
-    const Problem &merged = program.getProblem();
-    EXPECT_EQ(sumBytes(merged), sumBytes(test.problem));
-    Order order = makeRandomOrder(seed, merged);
-    MemoryTimeline timeline = *simulateMemory(merged, order);
-    Order expandedOrder = *program.expand(order);
-    MemoryTimeline expanded = *simulateMemory(test.problem, expandedOrder);
-    EXPECT_EQ(timeline.initialBytes, expanded.initialBytes);
-    size_t next = 0;
-    for (size_t i = 0; i < order.size(); ++i) {
-      int64_t allocated = 0, remaining = 0;
-      for (; next < expandedOrder.size() &&
-             program.nodeOf(expandedOrder[next]) == order[i];
-           ++next) {
-        allocated = std::max(allocated, expanded.allocatedBytes[next]);
-        remaining = expanded.remainingBytes[next];
-      }
-      EXPECT_EQ(timeline.allocatedBytes[i], allocated);
-      EXPECT_EQ(timeline.remainingBytes[i], remaining);
-    }
-    EXPECT_EQ(timeline.peakBytes, expanded.peakBytes);
-  }
-  EXPECT_GT(numBuckets, 300);
-}
-
 /// Copies add what they pack into, and nothing gets lost.
 TEST(BucketMemory, CopiesKeepTheSumOfBytes) {
   for (uint64_t seed : Seeds(1000)) {
