@@ -67,32 +67,6 @@ TEST(ExposureTrade, CountsOnlyWhatIsExposed) {
   EXPECT_EQ(trade.turningPoint(), 3);
 }
 
-/// The reasons for the program, within what it takes.
-std::vector<ExposureReason> explain(const Problem &problem) {
-  return need(explainExposure(problem, problem.programOrder(), {}));
-}
-
-TEST(ExposureReasons, NothingIsSaidOfWhatIsHidden) {
-  EXPECT_TRUE(explain(TextProblem("s = start 10; a = mm 10; wait s")).empty());
-}
-
-TEST(ExposureReasons, AMoveThatDoesNotPay) {
-  // Another stream is what the step waits for, before and after.
-  TextProblem problem(R"(
-    longer = start 30@1; product = mm 4; s = start 10; wait s; wait longer
-    last = mm 7 s' longer')");
-  std::vector<ExposureReason> reasons = explain(problem);
-  ASSERT_EQ(reasons.size(), 2u);
-  // In order of starts.
-  EXPECT_EQ(reasons[0].collective, problem["longer"]);
-  EXPECT_EQ(reasons[0].cause, ExposureCause::NothingLeft);
-  EXPECT_EQ(reasons[1].collective, problem["s"]);
-  EXPECT_EQ(reasons[1].cause, ExposureCause::WouldNotPay);
-  EXPECT_EQ(reasons[1].other, problem["product"]);
-  EXPECT_EQ(reasons[1].gainNs, 0);
-  EXPECT_EQ(reasons[1].spareNs, 4);
-}
-
 TEST(ExposureReasons, Errors) {
   EXPECT_EQ(explainExposure(Problem(), {0, 1}, {}).error(),
             "the problem is not finalized");
