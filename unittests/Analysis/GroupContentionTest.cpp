@@ -85,21 +85,6 @@ protected:
 const Pairs none;
 const Pairs both = {{0, 1}};
 
-TEST_F(GroupContentions, AxesOfAGridShareOneDeviceAtMost) {
-  // Shards inside a node and replicas across nodes.
-  EXPECT_EQ(getExclusive({"size(8)", "size(16) stride(8)"}), none);
-  EXPECT_EQ(getExclusive({"size(8)", "size(16) stride(7)"}), both);
-  EXPECT_EQ(getExclusive({"size(8)", "size(16) stride(4)"}), both);
-  // All ranks with any axis.
-  EXPECT_EQ(getExclusive({"size(128)", "size(16) stride(8)"}), both);
-  EXPECT_EQ(getExclusive({"size(128)", "size(8)", "size(2) stride(64)"}),
-            (Pairs{{0, 1}, {0, 2}}));
-  // The same ranks under another name.
-  EXPECT_EQ(getExclusive({"size(8)", "size(8)"}), both);
-  // A group of one rank does not communicate.
-  EXPECT_EQ(getExclusive({"size(1)", "size(8)", "size(1)"}), none);
-}
-
 TEST_F(GroupContentions, LargestNumbers) {
   std::string most = std::to_string(std::numeric_limits<int64_t>::max());
   EXPECT_EQ(getExclusive({"size(" + most + ") stride(" + most + ")",

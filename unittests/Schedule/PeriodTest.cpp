@@ -263,25 +263,6 @@ TEST(PeriodProperty, ContendedTimeIsThatOfTheUnrolledProgram) {
   EXPECT_GT(numWhole, 200);
 }
 
-TEST(PeriodProperty, ContendedTimeWithoutContentionIsThatOfThePeriod) {
-  for (uint64_t seed : Seeds(200)) {
-    Case random(seed);
-    Contention contention;
-    // A link for each stream: contention without effect.
-    contention.links.assign(random.problem.body().numStreams(), -1);
-    PeriodTimeline contended =
-        need(simulatePeriod(random.problem, random.schedule, contention));
-    PeriodTimeline period =
-        need(simulatePeriod(random.problem, random.schedule));
-    ASSERT_EQ(contended.periodNs, period.periodNs);
-    ASSERT_EQ(contended.steady.computeNs, period.steady.computeNs);
-    ASSERT_EQ(contended.steady.beginNs, period.steady.beginNs);
-    ASSERT_EQ(contended.steady.endNs, period.steady.endNs);
-    ASSERT_EQ(contended.steady.exposedNs, period.steady.exposedNs);
-    ASSERT_EQ(contended.steady.stepNs, period.steady.stepNs);
-  }
-}
-
 TEST(PeriodProperty, MemoryIsThatOfTheUnrolledProgram) {
   for (uint64_t seed : Seeds(numProblems)) {
     Case random(seed);
