@@ -24,12 +24,12 @@ static void addAttributes(Operation *op, ArrayRef<NamedAttribute> attributes) {
     op->setDiscardableAttr(attr.getName(), attr.getValue());
 }
 
-Type LaunchLowering::getFutureType(Operation *start, Type type) {
-  Type &future = futureTypes[type];
+Type LaunchLowering::getFutureType(Operation *start, TypeRange types) {
+  Type &future = futureTypes[TupleType::get(context, types)];
   if (future)
     return future;
   std::string text;
-  llvm::raw_string_ostream(text) << "!stablehlo.future<" << type << ">";
+  llvm::raw_string_ostream(text) << "!stablehlo.future<" << types << ">";
   future = parseType(text, context);
   if (!future)
     start->emitOpError("needs the type ") << text;
@@ -62,9 +62,9 @@ private:
                                          DictionaryAttr properties);
   Operation *createCollective(OpBuilder &builder, ValueRange sent,
                               TypeRange delivered, DictionaryAttr properties);
-  Operation *createAsyncStart(Value sent, Type delivered,
+  Operation *createAsyncStart(ValueRange sent, TypeRange delivered,
                               DictionaryAttr properties);
-  Operation *createAsyncDone(Value future, Type delivered);
+  Operation *createAsyncDone(Value future, TypeRange delivered);
   void divideByGroupSize(SmallVectorImpl<Value> &values);
   void dropPromotions();
 
@@ -175,7 +175,8 @@ Operation *LaunchLowering::Writer::createCollective(OpBuilder &builder,
   return op;
 }
 
-Operation *LaunchLowering::Writer::createAsyncStart(Value sent, Type delivered,
+Operation *LaunchLowering::Writer::createAsyncStart(ValueRange sent,
+                                                    TypeRange delivered,
                                                     DictionaryAttr properties) {
   Type future = lowering.getFutureType(start, delivered);
   if (!future)
@@ -196,7 +197,8 @@ Operation *LaunchLowering::Writer::createAsyncStart(Value sent, Type delivered,
   }
   OpBuilder::InsertionGuard guard(before);
   Block *body =
-      before.createBlock(&op->getRegion(0), {}, sent.getType(), location);
+      before.createBlock(&op->getRegion(0), {}, sent.getTypes(),
+                         SmallVector<Location>(sent.size(), location));
   Operation *collective =
       createCollective(before, body->getArguments(), delivered, properties);
   if (!collective)
@@ -209,7 +211,7 @@ Operation *LaunchLowering::Writer::createAsyncStart(Value sent, Type delivered,
 }
 
 Operation *LaunchLowering::Writer::createAsyncDone(Value future,
-                                                   Type delivered) {
+                                                   TypeRange delivered) {
   Operation *op =
       createByName(after, wait->getLoc(), asyncDoneName, future, delivered,
                    wait->getAttrOfType<DictionaryAttr>(waitPropertiesMark));
@@ -222,7 +224,7 @@ Operation *LaunchLowering::Writer::createAsyncDone(Value future,
   return op;
 }
 
-/// Transfers `sent` by one collective: a single value, unless it is blocking.
+/// Transfers `sent` by one collective.
 FailureOr<SmallVector<Value>>
 LaunchLowering::Writer::transfer(ValueRange sent, TypeRange delivered,
                                  DictionaryAttr properties) {
@@ -232,14 +234,13 @@ LaunchLowering::Writer::transfer(ValueRange sent, TypeRange delivered,
       return failure();
     return SmallVector<Value>(op->getResults());
   }
-  Operation *begin =
-      createAsyncStart(sent.front(), delivered.front(), properties);
+  Operation *begin = createAsyncStart(sent, delivered, properties);
   if (!begin)
     return failure();
-  Operation *end = createAsyncDone(begin->getResult(0), delivered.front());
+  Operation *end = createAsyncDone(begin->getResult(0), delivered);
   if (!end)
     return failure();
-  return SmallVector<Value>{end->getResult(0)};
+  return SmallVector<Value>(end->getResults());
 }
 
 //===----------------------------------------------------------------------===//
@@ -252,13 +253,14 @@ static bool haveOneElementType(ArrayRef<Value> sent) {
   }));
 }
 
-/// An asynchronous operation has one result, and only two of the collectives
-/// take operands of different shapes. A variadic original was read as it is.
+/// Only two of the collectives take operands of different shapes. XLA compiles
+/// no asynchronous ones with several operands, so there are only those that
+/// were read.
 bool LaunchLowering::Writer::canBeVariadic() {
-  if (!isBlocking)
-    return false;
-  return original || (lowering.mayBeVariadic && haveOneElementType(sent) &&
-                      isa<AllGatherOp, AllReduceOp>(start.getOperation()));
+  if (original && (isBlocking || start->hasAttr(asyncMark)))
+    return true;
+  return isBlocking && (lowering.mayBeVariadic && haveOneElementType(sent) &&
+                        isa<AllGatherOp, AllReduceOp>(start.getOperation()));
 }
 
 bool LaunchLowering::Writer::canBePacked() const {

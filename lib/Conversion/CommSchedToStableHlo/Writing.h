@@ -198,7 +198,7 @@ private:
   class Writer;
 
   /// `!stablehlo.future<type>`; null, with an error, if it cannot be parsed.
-  Type getFutureType(Operation *start, Type type);
+  Type getFutureType(Operation *start, TypeRange types);
 
   MLIRContext *context;
   Groups &groups;

@@ -410,6 +410,15 @@ module attributes $devices {
 }) {outer = 1 : i64} : (tensor<1xi32>) -> !stablehlo.future<tensor<4xi32>>
 %0 = "stablehlo.negate"(%x) : (tensor<8xf32>) -> tensor<8xf32>
 %g = "stablehlo.async_done"(%f) {last = 3 : i64} : (!stablehlo.future<tensor<4xi32>>) -> tensor<4xi32>
+// async-pair-several: Several operands between a start and a done.
+// becomes: commsched.all_gather %arg1, %arg2 on @replica_groups_0 dim(0)
+%f = "stablehlo.async_start"(%y, %r) ({
+^bb0(%a: tensor<2x3xf32>, %b: tensor<1xi32>):
+  %g:2 = "stablehlo.all_gather"(%a, %b) <{all_gather_dim = 0 : i64, $groups}> {inner = 2 : i64} : (tensor<2x3xf32>, tensor<1xi32>) -> (tensor<8x3xf32>, tensor<4xi32>)
+  "stablehlo.return"(%g#0, %g#1) : (tensor<8x3xf32>, tensor<4xi32>) -> ()
+}) {outer = 1 : i64} : (tensor<2x3xf32>, tensor<1xi32>) -> !stablehlo.future<tensor<8x3xf32>, tensor<4xi32>>
+%0 = "stablehlo.negate"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+%g:2 = "stablehlo.async_done"(%f) {last = 3 : i64} : (!stablehlo.future<tensor<8x3xf32>, tensor<4xi32>>) -> (tensor<8x3xf32>, tensor<4xi32>)
 // async-slice: What is asynchronous is no collective.
 // becomes: barrier: its region is not one collective of its arguments
 %f = "stablehlo.async_start"(%x) ({
