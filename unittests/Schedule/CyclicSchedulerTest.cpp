@@ -107,25 +107,6 @@ TEST(CyclicScheduler, DepthOneKeepsRepetitionsApart) {
   EXPECT_EQ(scheduleWell(problem, options).order.depth(), 1);
 }
 
-TEST(CyclicScheduler, RandomProblemsAreNeverWorseThanTheProgram) {
-  RandomProblemOptions shape;
-  shape.maxNodes = 16;
-  for (uint64_t seed : Seeds(60)) {
-    CyclicProblem problem = makeRandomCyclicProblem(seed, shape);
-    CyclicOrder program = programOrder(problem);
-    if (!verify(problem, program))
-      continue;
-    CyclicSchedulerOptions options;
-    options.step.effort = 1 << 14;
-    options.step.limitBytes = computeRunPeak(problem, program) * 11 / 10;
-    CyclicSchedule schedule = scheduleWell(problem, options);
-    ASSERT_LE(schedule.peakBytes, options.step.limitBytes);
-    ASSERT_EQ(schedule.peakBytes, computeRunPeak(problem, schedule.order));
-    ASSERT_LE(schedule.periodNs, simulatePeriod(problem, program)->periodNs);
-    ASSERT_EQ(scheduleWell(problem, options).order.order, schedule.order.order);
-  }
-}
-
 TEST(CyclicScheduler, ContentionCountsInThePeriod) {
   RandomProblemOptions shape;
   shape.maxNodes = 16;

@@ -137,8 +137,13 @@ TEST(ObjectiveProperty, NoPeriodIsWorseThanTheProgram) {
     for (int64_t limitBytes : listLimits(before->peakBytes)) {
       options.step.limitBytes = limitBytes;
       CyclicSchedule after = need(scheduleCyclic(problem, options));
+      ASSERT_TRUE(verify(problem, after.order));
+      ASSERT_EQ(after.peakBytes, computeRunPeak(problem, after.order));
+      ASSERT_EQ(after.periodNs, simulatePeriod(problem, after.order)->periodNs);
       ASSERT_FALSE(isWorse({after.periodNs, after.peakBytes},
                            {before->periodNs, before->peakBytes}, limitBytes));
+      ASSERT_EQ(need(scheduleCyclic(problem, options)).order.order,
+                after.order.order);
     }
   }
 }
