@@ -50,24 +50,6 @@ NOT_RUN = {
 PAIR = """channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
       replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>,
       use_global_device_ids"""
-OF_REPLICAS = "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>"
-SUM = """({
-    ^bb0(%x: tensor<f32>, %y: tensor<f32>):
-      %s = "stablehlo.add"(%x, %y) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%s) : (tensor<f32>) -> ()
-    })"""
-KINDS = {
-    "all_gather": ("all_gather_dim = 0 : i64,", "", "8x3", "12x2"),
-    "all_reduce": ("", SUM, "4x3", "6x2"),
-    "reduce_scatter": ("scatter_dimension = 0 : i64,", SUM, "2x3", "3x2"),
-    "all_to_all": (
-        "split_dimension = 0 : i64, concat_dimension = 0 : i64,"
-        "split_count = 2 : i64,",
-        "",
-        "4x3",
-        "6x2",
-    ),
-}
 
 GATHER_BESIDE_PRODUCT = f"""
 module attributes {{mhlo.num_partitions = 2 : i32,
@@ -87,33 +69,6 @@ module attributes {{mhlo.num_partitions = 2 : i32,
 """
 
 
-def two_of(kind, partitions, sharding=""):
-    """A module with two collectives of one group, which are merged."""
-    dims, region, first, second = KINDS[kind]
-    members = PAIR if partitions == 2 else OF_REPLICAS
-    if kind == "all_to_all":
-        members = members.replace("use_global_device_ids", "").rstrip(", \n")
-    first, second = f"tensor<{first}xf32>", f"tensor<{second}xf32>"
-
-    def one(value, of, to):
-        return (
-            f'"stablehlo.{kind}"({value}) <{{{dims} {members}}}> {region} '
-            f"{sharding} : ({of}) -> {to}"
-        )
-
-    return f"""
-module attributes {{mhlo.num_partitions = {partitions} : i32,
-                    mhlo.num_replicas = {3 - partitions} : i32}} {{
-  func.func @main(%a: tensor<4x3xf32>, %b: tensor<6x2xf32>)
-      -> ({first}, {second}) {{
-    %0 = {one("%a", "tensor<4x3xf32>", first)}
-    %1 = {one("%b", "tensor<6x2xf32>", second)}
-    return %0, %1 : {first}, {second}
-  }}
-}}
-"""
-
-
 def results_of(text):
     replicas, partitions = counts(text)
     executable = compile_text(text, replicas, partitions)
@@ -126,20 +81,6 @@ def assert_same_results(text):
     after = opt.run(before, *SCHEDULE)
     assert results_of(before) == results_of(after)
     return after
-
-
-@pytest.mark.parametrize(
-    "kind, partitions, sharding",
-    [
-        *((kind, count, "") for kind in KINDS for count in (1, 2)),
-        ("all_gather", 2, "manual"),
-        ("all_reduce", 2, "replicated"),
-    ],
-)
-def test_merged_collectives(kind, partitions, sharding):
-    marks = f'{{mhlo.sharding = "{{{sharding}}}"}}' if sharding else ""
-    after = assert_same_results(two_of(kind, partitions, marks))
-    assert len(re.findall(rf'"stablehlo\.{kind}"\(', after)) == 1
 
 
 def test_asynchronous_gathers_of_partitions():
