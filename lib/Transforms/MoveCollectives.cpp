@@ -309,10 +309,8 @@ FailureOr<int64_t> CollectiveMover::getPeakBytes(const BlockProblem &problem) {
   const Problem &program = problem.getProblem();
   Result<schedule::MemoryTimeline> memory =
       simulateMemory(program, program.programOrder());
-  if (!memory) {
-    emitError(function.getLoc(), "not reordered: ") << memory.error();
-    return failure();
-  }
+  if (!memory)
+    return emitError(function.getLoc(), "not reordered: ") << memory.error();
   return memory->peakBytes;
 }
 
@@ -322,10 +320,9 @@ FailureOr<bool> CollectiveMover::reduce(Block &block,
                                         const BlockProblem &problem,
                                         int64_t peakBytes, int64_t limitBytes) {
   Result<PeakMemoryChoice> choice = choosePeakMemoryOrder(problem.getProblem());
-  if (!choice) {
-    emitError(function.getLoc(), "no order was found: ") << choice.error();
-    return failure();
-  }
+  if (!choice)
+    return emitError(function.getLoc(), "no order was found: ")
+           << choice.error();
   int64_t least = choice->best.peakBytes;
   if (least > limitBytes)
     remarkBudgetExceeded(function, problem.getProblem(), least, limitBytes);
@@ -401,10 +398,8 @@ FailureOr<bool> CollectiveMover::run(Block &block) {
     options.maxPassedListed = maxListed;
   Result<IterativeReordering> result =
       pass.solver.run((*problem)->getProblem(), options);
-  if (!result) {
-    emitError(function.getLoc(), "not reordered: ") << result.error();
-    return failure();
-  }
+  if (!result)
+    return emitError(function.getLoc(), "not reordered: ") << result.error();
   if (pass.neverLonger && getsLonger(**problem, result->order))
     return reduced;
   if (pass.writeInfo || areRemarksEnabled(function)) {
@@ -440,8 +435,9 @@ FailureOr<bool> mlir::commsched::runIterativePass(func::FuncOp function,
 
 namespace {
 
-struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
-  void runOnOperation() override {
+struct SimpleOverlap
+    : RewritingPass<mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap>> {
+  FailureOr<bool> rewrite() override {
     IterativePass pass;
     pass.name = getArgument();
     // The solver checks that the step gets no longer.
@@ -451,12 +447,7 @@ struct SimpleOverlap : mlir::commsched::impl::SimpleOverlapBase<SimpleOverlap> {
       return schedule::overlapSimply(problem);
     };
     markAnalysesPreserved<CostAnalysis>();
-    FailureOr<bool> changed =
-        runIterativePass(getOperation(), pass, getAnalysis<CostAnalysis>());
-    if (failed(changed))
-      signalPassFailure();
-    else if (!*changed)
-      markAllAnalysesPreserved();
+    return runIterativePass(getOperation(), pass, getAnalysis<CostAnalysis>());
   }
 };
 

@@ -24,6 +24,25 @@
 
 namespace mlir::commsched {
 
+/// A pass that says whether it has changed anything. `Base` is what TableGen
+/// makes of it.
+template <typename Base> class RewritingPass : public Base {
+public:
+  using Base::Base;
+
+  void runOnOperation() final {
+    FailureOr<bool> isChanged = rewrite();
+    if (failed(isChanged))
+      this->signalPassFailure();
+    else if (!*isChanged)
+      this->markAllAnalysesPreserved();
+  }
+
+protected:
+  /// Returns whether anything has changed.
+  virtual FailureOr<bool> rewrite() = 0;
+};
+
 /// The blocks of `function` that hold collectives themselves, inner ones
 /// first. Linear in the operations.
 SmallVector<Block *> getBlocksWithCollectives(func::FuncOp function);

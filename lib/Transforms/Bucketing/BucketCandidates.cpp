@@ -77,13 +77,11 @@ FailureOr<int32_t> BucketPlan::find(StringRef path, Location location) const {
           return matchesPrefix(pattern, path);
         }))
       continue;
-    if (found >= 0) {
-      emitError(location) << "the plan's entries " << found << ", '"
-                          << entries[found].text << "', and " << index << ", '"
-                          << entry.text << "', both name the module '" << path
-                          << "'";
-      return failure();
-    }
+    if (found >= 0)
+      return emitError(location)
+             << "the plan's entries " << found << ", '" << entries[found].text
+             << "', and " << index << ", '" << entry.text
+             << "', both name the module '" << path << "'";
     found = index;
   }
   return found;

@@ -82,9 +82,9 @@ static std::optional<std::string> parsePlan(StringRef text,
 namespace {
 
 /// `Base` is what TableGen makes of a CommSched_BucketPass.
-template <typename Base> class BucketingPass : public Base {
+template <typename Base> class BucketingPass : public RewritingPass<Base> {
 public:
-  using Base::Base;
+  using RewritingPass<Base>::RewritingPass;
 
   LogicalResult initialize(MLIRContext *context) final {
     bucketing = {};
@@ -95,30 +95,28 @@ public:
     return success();
   }
 
-  void runOnOperation() final {
+  FailureOr<bool> rewrite() final {
     if (failed(emitOptionError(this->getOperation(), optionError)))
-      return this->signalPassFailure();
+      return failure();
     OperationCosts *costs =
         this->template getAnalysis<CostAnalysis>().getCosts();
     if (!costs)
-      return this->signalPassFailure();
+      return failure();
     this->template markAnalysesPreserved<CostAnalysis>();
-    FailureOr<bool> prepared = prepare(*costs);
-    if (failed(prepared))
-      return this->signalPassFailure();
-    bool isChanged = *prepared;
+    FailureOr<bool> isChanged = prepare(*costs);
     for (CollectiveKind kind : getKinds()) {
+      if (failed(isChanged))
+        break;
       BucketingPassOptions options = bucketing;
       options.kind = kind;
       options.modes = getModesOf(kind);
       FailureOr<bool> merged =
           bucketCollectives(this->getOperation(), options, *costs);
       if (failed(merged))
-        return this->signalPassFailure();
-      isChanged |= *merged;
+        return failure();
+      *isChanged |= *merged;
     }
-    if (!isChanged)
-      this->markAllAnalysesPreserved();
+    return isChanged;
   }
 
 protected:

@@ -128,11 +128,9 @@ void Deduplicator::rewrite(const ResultReuse &reuse) const {
 FailureOr<bool> Deduplicator::run(std::optional<int64_t> limitBytes) {
   Result<ResultReuse> reuse =
       reuseResults(problem, makeCandidates(), limitBytes);
-  if (!reuse) {
-    emitError(function.getLoc(), "gathers were not deduplicated: ")
-        << reuse.error();
-    return failure();
-  }
+  if (!reuse)
+    return emitError(function.getLoc(), "gathers were not deduplicated: ")
+           << reuse.error();
   if (areRemarksEnabled(function))
     report(*reuse);
   rewrite(*reuse);

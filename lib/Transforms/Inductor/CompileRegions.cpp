@@ -266,17 +266,10 @@ static void remarkNoMarks(ModuleOp module) {
 namespace {
 
 struct CompileRegions
-    : mlir::commsched::impl::CompileRegionsBase<CompileRegions> {
-  void runOnOperation() override {
-    FailureOr<bool> changed = compile();
-    if (failed(changed))
-      return signalPassFailure();
-    if (!*changed)
-      markAllAnalysesPreserved();
-  }
+    : RewritingPass<mlir::commsched::impl::CompileRegionsBase<CompileRegions>> {
+  FailureOr<bool> rewrite() override;
 
 private:
-  FailureOr<bool> compile();
   LogicalResult compile(ArrayRef<OutlinedRegion> outlined,
                         RegionPipelines &pipelines, OperationCosts &costs);
 };
@@ -301,7 +294,7 @@ LogicalResult CompileRegions::compile(ArrayRef<OutlinedRegion> outlined,
   return success();
 }
 
-FailureOr<bool> CompileRegions::compile() {
+FailureOr<bool> CompileRegions::rewrite() {
   // All that can be refused is refused before anything changes.
   FailureOr<Marks> marks = collectMarks(getOperation());
   if (failed(marks))

@@ -408,15 +408,11 @@ void GroupReporter::report() {
 namespace {
 
 struct EnforceFsdpOrder
-    : mlir::commsched::impl::EnforceFsdpOrderBase<EnforceFsdpOrder> {
-  void runOnOperation() override {
-    FailureOr<bool> moved =
-        rewriteBlocks(getBlocksWithCollectives(getOperation()),
-                      [&](Block &block) { return enforce(block); });
-    if (failed(moved))
-      signalPassFailure();
-    else if (!*moved)
-      markAllAnalysesPreserved();
+    : RewritingPass<
+          mlir::commsched::impl::EnforceFsdpOrderBase<EnforceFsdpOrder>> {
+  FailureOr<bool> rewrite() override {
+    return rewriteBlocks(getBlocksWithCollectives(getOperation()),
+                         [&](Block &block) { return enforce(block); });
   }
 
 private:
@@ -443,10 +439,9 @@ FailureOr<bool> EnforceFsdpOrder::enforce(Block &block) {
       makeConstraints(findFsdpGroups(block, problem.getProblem()));
   Result<GroupedOrder> result =
       sortInGroups(problem.getProblem(), constraints.soft);
-  if (!result) {
-    emitError(function.getLoc(), "no order was found: ") << result.error();
-    return failure();
-  }
+  if (!result)
+    return emitError(function.getLoc(), "no order was found: ")
+           << result.error();
   if (areRemarksEnabled(function))
     GroupReporter(function, problem, constraints, *result).report();
   return problem.apply(result->order);

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "../MoveCollectives.h"
+#include "../PassSupport.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Transforms/Passes.h"
 
@@ -31,9 +32,9 @@ namespace {
 
 /// A pass with the options of CommSched_MemoryBudgetPass; `Base` is the class
 /// that TableGen generates for it.
-template <typename Base> class MemoryBudgetPass : public Base {
+template <typename Base> class MemoryBudgetPass : public RewritingPass<Base> {
 public:
-  using Base::Base;
+  using RewritingPass<Base>::RewritingPass;
 
   LogicalResult initialize(MLIRContext *context) final {
     pass = {};
@@ -58,19 +59,15 @@ public:
     return success();
   }
 
-  void runOnOperation() final {
+protected:
+  FailureOr<bool> rewrite() final {
     if (failed(emitOptionError(this->getOperation(), optionError)))
-      return this->signalPassFailure();
+      return failure();
     this->template markAnalysesPreserved<CostAnalysis>();
-    FailureOr<bool> changed = runIterativePass(
-        this->getOperation(), pass, this->template getAnalysis<CostAnalysis>());
-    if (failed(changed))
-      this->signalPassFailure();
-    else if (!*changed)
-      this->markAllAnalysesPreserved();
+    return runIterativePass(this->getOperation(), pass,
+                            this->template getAnalysis<CostAnalysis>());
   }
 
-protected:
   virtual IterativeSolver::Function *getSolver() const = 0;
   virtual bool mayReorderCollectives() const = 0;
 

@@ -121,10 +121,9 @@ static FailureOr<bool> scheduleBlock(func::FuncOp function, Block &block,
                       listAssumedTimes(blockProblem, *costs));
   const Problem &problem = blockProblem.getProblem();
   Result<schedule::Order> order = ListScheduler(options).run(problem);
-  if (!order) {
-    emitError(function.getLoc(), "no order was found: ") << order.error();
-    return failure();
-  }
+  if (!order)
+    return emitError(function.getLoc(), "no order was found: ")
+           << order.error();
   if (areRemarksEnabled(function)) {
     remarkBarriers(function, block);
     Result<Positions> positions = invert(problem, *order);
@@ -157,24 +156,20 @@ namespace {
 /// `Base` is what TableGen makes of a CommSched_ListSchedulePass.
 template <typename Base, bool raiseComms, bool sinkWaits,
           bool reorderForOverlap>
-struct ListSchedulePass : Base {
-  void runOnOperation() override {
+struct ListSchedulePass : RewritingPass<Base> {
+  FailureOr<bool> rewrite() override {
     OperationCosts *costs = nullptr;
     if (reorderForOverlap) {
       costs = this->template getAnalysis<CostAnalysis>().getCosts();
       if (!costs)
-        return this->signalPassFailure();
+        return failure();
       this->template markAnalysesPreserved<CostAnalysis>();
     }
     schedule::ListSchedulerOptions options;
     options.raiseComms = raiseComms;
     options.sinkWaits = sinkWaits;
     options.reorderForOverlap = reorderForOverlap;
-    FailureOr<bool> moved = listSchedule(this->getOperation(), options, costs);
-    if (failed(moved))
-      this->signalPassFailure();
-    else if (!*moved)
-      this->markAllAnalysesPreserved();
+    return listSchedule(this->getOperation(), options, costs);
   }
 };
 

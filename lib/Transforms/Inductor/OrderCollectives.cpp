@@ -41,30 +41,32 @@ static FailureOr<bool> checkOrder(ArrayRef<CollectiveOpInterface> collectives) {
 namespace {
 
 struct OrderCollectives
-    : mlir::commsched::impl::OrderCollectivesBase<OrderCollectives> {
-  void runOnOperation() override {
+    : RewritingPass<
+          mlir::commsched::impl::OrderCollectivesBase<OrderCollectives>> {
+  FailureOr<bool> rewrite() override {
     llvm::MapVector<Block *, SmallVector<CollectiveOpInterface>> blocks;
     getOperation().walk([&](CollectiveOpInterface collective) {
       // Ranks need not agree on the order of transfers to and from the host.
       if (!isHostTransfer(collective.getCollectiveKind()))
         blocks[collective->getBlock()].push_back(collective);
     });
-    changed = false;
-    for (auto &[block, collectives] : blocks)
-      if (failed(number(collectives)))
-        return signalPassFailure();
-    if (!changed)
-      markAllAnalysesPreserved();
+    bool changed = false;
+    for (auto &[block, collectives] : blocks) {
+      FailureOr<bool> numbered = number(collectives);
+      if (failed(numbered))
+        return failure();
+      changed |= *numbered;
+    }
+    return changed;
   }
 
 private:
-  LogicalResult number(ArrayRef<CollectiveOpInterface> collectives) {
+  FailureOr<bool> number(ArrayRef<CollectiveOpInterface> collectives) {
     FailureOr<bool> complete = checkOrder(collectives);
     if (failed(complete))
       return failure();
     if (*complete)
-      return success();
-    changed = true;
+      return false;
     Builder builder(&getContext());
     StringAttr attrName = builder.getStringAttr(orderAttrName);
     for (auto [index, op] : llvm::enumerate(collectives)) {
@@ -76,10 +78,8 @@ private:
                    .str()
             << remark::metric("Order", index);
     }
-    return success();
+    return true;
   }
-
-  bool changed = false;
 };
 
 } // namespace

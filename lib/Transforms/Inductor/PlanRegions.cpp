@@ -23,7 +23,6 @@ using namespace mlir::commsched;
 using schedule::ConvexSet;
 using schedule::DependenceEnd;
 using schedule::DependenceKind;
-using schedule::GroupConflict;
 using schedule::GroupedOrder;
 using schedule::NodeId;
 using schedule::NodeKind;
@@ -378,10 +377,8 @@ mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
   std::vector<int32_t> labels = makeLabels(plan.problem, marked, regions);
   Location loc = block.getParentOp()->getLoc();
   Result<std::vector<ConvexSet>> sets = formConvexSets(dependences, labels);
-  if (!sets) {
-    emitError(loc, "no regions were found: ") << sets.error();
-    return failure();
-  }
+  if (!sets)
+    return emitError(loc, "no regions were found: ") << sets.error();
 
   std::vector<int32_t> setOf(labels.size(), noLabel);
   for (auto [index, set] : llvm::enumerate(*sets))
@@ -401,10 +398,8 @@ mlir::commsched::planBlock(Block &block, ArrayRef<MarkedOperation> marked) {
     plan.sets.push_back(std::move(regionSet));
   }
   Result<GroupedOrder> sorted = sortInGroups(dependences, constraints);
-  if (!sorted) {
-    emitError(loc, "no order was found: ") << sorted.error();
-    return failure();
-  }
+  if (!sorted)
+    return emitError(loc, "no order was found: ") << sorted.error();
   assert(llvm::none_of(sorted->conflicts,
                        [](const auto &conflict) { return conflict; }) &&
          "sets that can run as one stand together");

@@ -72,8 +72,9 @@ static void remarkChoice(func::FuncOp function, Location location,
 namespace {
 
 struct ReorderForPeakMemory
-    : mlir::commsched::impl::ReorderForPeakMemoryBase<ReorderForPeakMemory> {
-  using ReorderForPeakMemoryBase::ReorderForPeakMemoryBase;
+    : RewritingPass<mlir::commsched::impl::ReorderForPeakMemoryBase<
+          ReorderForPeakMemory>> {
+  using RewritingPass::RewritingPass;
 
   LogicalResult initialize(MLIRContext *context) override {
     sorts.clear();
@@ -84,14 +85,9 @@ struct ReorderForPeakMemory
     return success();
   }
 
-  void runOnOperation() override {
-    FailureOr<bool> moved =
-        rewriteBlocks(getBlocks(getOperation()),
-                      [&](Block &block) { return reorder(block); });
-    if (failed(moved))
-      signalPassFailure();
-    else if (!*moved)
-      markAllAnalysesPreserved();
+  FailureOr<bool> rewrite() override {
+    return rewriteBlocks(getBlocks(getOperation()),
+                         [&](Block &block) { return reorder(block); });
   }
 
 private:
@@ -116,10 +112,9 @@ FailureOr<bool> ReorderForPeakMemory::reorder(Block &block) {
     remarkAssumptions(function.getSymName(), listAssumedSizes(problem));
   Result<PeakMemoryChoice> choice =
       choosePeakMemoryOrder(problem.getProblem(), sorts);
-  if (!choice) {
-    emitError(function.getLoc(), "no order was found: ") << choice.error();
-    return failure();
-  }
+  if (!choice)
+    return emitError(function.getLoc(), "no order was found: ")
+           << choice.error();
   if (areRemarksEnabled(function))
     remarkChoice(function, block.getParentOp()->getLoc(), *choice);
   if (choice->order == problem.getProblem().programOrder())

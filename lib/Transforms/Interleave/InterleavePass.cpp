@@ -264,12 +264,12 @@ FailureOr<std::optional<InterleavedFunction>> Interleaver::run() {
 namespace {
 
 struct Interleave
-    : SchedulingPass<mlir::commsched::impl::InterleaveBase<Interleave>> {
-  using SchedulingPass::SchedulingPass;
-
-  void runOnOperation() override;
+    : RewritingPass<
+          SchedulingPass<mlir::commsched::impl::InterleaveBase<Interleave>>> {
+  using RewritingPass::RewritingPass;
 
 protected:
+  FailureOr<bool> rewrite() override;
   std::optional<std::string> readOwnOptions() override;
 
 private:
@@ -381,22 +381,18 @@ FailureOr<bool> Interleave::interleave(const InterleavedPair &pair) {
   return true;
 }
 
-void Interleave::runOnOperation() {
+FailureOr<bool> Interleave::rewrite() {
   if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
+    return failure();
   FailureOr<InterleavedPair> pair = findPair();
   if (failed(pair))
-    return signalPassFailure();
+    return failure();
   FailureOr<SmallVector<SharedArgument>> shared =
       findSharedArguments(pair->first, pair->second, sharing);
   if (failed(shared))
-    return signalPassFailure();
+    return failure();
   pair->sharedWith.assign(pair->second.getNumArguments(), std::nullopt);
   for (SharedArgument argument : *shared)
     pair->sharedWith[argument.second] = argument.first;
-  FailureOr<bool> isChanged = interleave(*pair);
-  if (failed(isChanged))
-    signalPassFailure();
-  else if (!*isChanged)
-    markAllAnalysesPreserved();
+  return interleave(*pair);
 }

@@ -117,10 +117,9 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
       keptInFront.push_back(numInFront);
   Result<Order> order =
       mimicAutogradOrder(block->getProblem(), numInFront, keptInFront);
-  if (!order) {
-    emitError(function.getLoc(), "no order was found: ") << order.error();
-    return failure();
-  }
+  if (!order)
+    return emitError(function.getLoc(), "no order was found: ")
+           << order.error();
   int64_t numMoved = countMoved(*order, numInFront);
   if (numMoved == 0)
     return keep(firstBackward->getLoc(),
@@ -133,13 +132,10 @@ FailureOr<bool> mlir::commsched::applyAutogradOrder(func::FuncOp function,
 namespace {
 
 struct MimicAutogradOrder
-    : mlir::commsched::impl::MimicAutogradOrderBase<MimicAutogradOrder> {
-  void runOnOperation() override {
-    FailureOr<bool> moved = applyAutogradOrder(getOperation());
-    if (failed(moved))
-      signalPassFailure();
-    else if (!*moved)
-      markAllAnalysesPreserved();
+    : RewritingPass<
+          mlir::commsched::impl::MimicAutogradOrderBase<MimicAutogradOrder>> {
+  FailureOr<bool> rewrite() override {
+    return applyAutogradOrder(getOperation());
   }
 };
 

@@ -63,11 +63,9 @@ FailureOr<Files> SyncPartition::readFiles() {
   Files files;
   for (StringRef path : proposals) {
     llvm::Expected<std::vector<Proposal>> file = readProposals(path);
-    if (!file) {
-      emitError(getOperation().getLoc(), "cannot read proposals: ")
-          << llvm::toString(file.takeError());
-      return failure();
-    }
+    if (!file)
+      return emitError(getOperation().getLoc(), "cannot read proposals: ")
+             << llvm::toString(file.takeError());
     files.push_back(std::move(*file));
   }
   return files;
@@ -96,11 +94,9 @@ SyncPartition::findProposals(func::FuncOp function, const Files &files) {
   for (auto [path, file] : llvm::zip(proposals, files)) {
     auto it = llvm::find_if(
         file, [&](const Proposal &it) { return it.function == name; });
-    if (it == file.end()) {
-      function.emitError("'") << path << "' does not propose what @"
-                              << function.getSymName() << " saves";
-      return failure();
-    }
+    if (it == file.end())
+      return function.emitError("'") << path << "' does not propose what @"
+                                     << function.getSymName() << " saves";
     ranks.push_back(&*it);
   }
   return ranks;

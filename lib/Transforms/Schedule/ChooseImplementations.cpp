@@ -34,12 +34,13 @@ using schedule::Problem;
 namespace {
 
 struct ChooseImplementations
-    : SchedulingPass<mlir::commsched::impl::ChooseImplementationsBase<
-                         ChooseImplementations>,
-                     /*hasBudget=*/true, /*hasRewriting=*/false> {
-  using SchedulingPass::SchedulingPass;
+    : RewritingPass<
+          SchedulingPass<mlir::commsched::impl::ChooseImplementationsBase<
+                             ChooseImplementations>,
+                         /*hasBudget=*/true, /*hasRewriting=*/false>> {
+  using RewritingPass::RewritingPass;
 
-  void runOnOperation() override;
+  FailureOr<bool> rewrite() override;
 
 private:
   FailureOr<bool> chooseIn(Block &block, std::shared_ptr<CostAnalysis> pricing);
@@ -144,22 +145,17 @@ ChooseImplementations::chooseIn(Block &block,
   return true;
 }
 
-void ChooseImplementations::runOnOperation() {
+FailureOr<bool> ChooseImplementations::rewrite() {
   if (failed(emitOptionError(getOperation(), optionError)))
-    return signalPassFailure();
+    return failure();
   FailureOr<std::shared_ptr<CostAnalysis>> pricing =
       CostAnalysis::create(getOperation());
   if (failed(pricing))
-    return signalPassFailure();
+    return failure();
   const cost::Implementations &known =
       (*pricing)->getCosts()->getTarget().implementations;
   if (known.get().size() <= 1)
-    return markAllAnalysesPreserved();
-  FailureOr<bool> isChanged =
-      rewriteBlocks(getBlocksWithCollectives(getOperation()),
-                    [&](Block &block) { return chooseIn(block, *pricing); });
-  if (failed(isChanged))
-    signalPassFailure();
-  else if (!*isChanged)
-    markAllAnalysesPreserved();
+    return false;
+  return rewriteBlocks(getBlocksWithCollectives(getOperation()),
+                       [&](Block &block) { return chooseIn(block, *pricing); });
 }

@@ -33,12 +33,12 @@ static_assert(schedule::StepSchedulerOptions::defaultSlackPercent == 40,
 namespace {
 
 struct Schedule
-    : SchedulingPass<mlir::commsched::impl::ScheduleBase<Schedule>> {
-  using SchedulingPass::SchedulingPass;
-
-  void runOnOperation() override;
+    : RewritingPass<
+          SchedulingPass<mlir::commsched::impl::ScheduleBase<Schedule>>> {
+  using RewritingPass::RewritingPass;
 
 protected:
+  FailureOr<bool> rewrite() override;
   std::optional<std::string> readOwnOptions() override;
 
 private:
@@ -145,11 +145,11 @@ FailureOr<bool> Schedule::reportBudget() {
   return known != excessOfBody->bytes;
 }
 
-void Schedule::runOnOperation() {
+FailureOr<bool> Schedule::rewrite() {
   func::FuncOp function = getOperation();
   excessOfBody.reset();
   if (failed(emitOptionError(function, optionError)))
-    return signalPassFailure();
+    return failure();
   if (isJointFunction(function))
     remark::missed(function.getLoc(),
                    makeRemark("JointWhole", function.getSymName()))
@@ -168,11 +168,10 @@ void Schedule::runOnOperation() {
           return false;
         return applyDecision(function, **decided, scheduling);
       });
-  FailureOr<bool> isBudgetNew = false;
-  if (succeeded(isChanged) && !held.empty())
-    isBudgetNew = reportBudget();
-  if (failed(isChanged) || failed(isBudgetNew))
-    signalPassFailure();
-  else if (!*isChanged && !*isBudgetNew)
-    markAllAnalysesPreserved();
+  if (failed(isChanged) || held.empty())
+    return isChanged;
+  FailureOr<bool> isBudgetNew = reportBudget();
+  if (failed(isBudgetNew))
+    return failure();
+  return *isChanged || *isBudgetNew;
 }

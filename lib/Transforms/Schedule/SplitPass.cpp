@@ -146,13 +146,13 @@ SmallVector<int32_t> ForcedChoice::choose() {
 
 namespace {
 
-struct Split : mlir::commsched::impl::SplitBase<Split> {
-  using SplitBase::SplitBase;
+struct Split : RewritingPass<mlir::commsched::impl::SplitBase<Split>> {
+  using RewritingPass::RewritingPass;
 
-  void runOnOperation() override {
+  FailureOr<bool> rewrite() override {
     func::FuncOp function = getOperation();
     if (failed(emitOptionError(function, getOptionError())))
-      return signalPassFailure();
+      return failure();
     scheduling.splitting.split =
         bitwise ? ScheduleSplit::Auto : ScheduleSplit::Sums;
     scheduling.splitting.maxChunks = maxChunks;
@@ -165,17 +165,12 @@ struct Split : mlir::commsched::impl::SplitBase<Split> {
     FailureOr<std::shared_ptr<CostAnalysis>> created =
         CostAnalysis::create(function);
     if (failed(created))
-      return signalPassFailure();
+      return failure();
     pricing = std::move(*created);
-    FailureOr<bool> changed =
-        rewriteBlocks(getBlocksWithCollectives(function), [&](Block &block) {
-          bool isForced = chunks != 0 || mode == SplitMode::Ring;
-          return isForced ? splitAll(block) : splitByPrice(block);
-        });
-    if (failed(changed))
-      signalPassFailure();
-    else if (!*changed)
-      markAllAnalysesPreserved();
+    return rewriteBlocks(getBlocksWithCollectives(function), [&](Block &block) {
+      bool isForced = chunks != 0 || mode == SplitMode::Ring;
+      return isForced ? splitAll(block) : splitByPrice(block);
+    });
   }
 
 private:
