@@ -8,18 +8,17 @@
 //
 // The passes commsched-reinplace-all-gather and
 // commsched-remove-unsharded-param-usage. An analysis decides where to rewrite.
-// Each pattern matches an operation at most once, so that one walk over a
-// function applies them all.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
-#include "CommSched/Analysis/Fsdp/ReinplaceableGathers.h"
 #include "CommSched/Analysis/Fsdp/UnshardedParams.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Transforms/Passes.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::commsched {
 #define GEN_PASS_DEF_REINPLACEALLGATHER
@@ -32,127 +31,161 @@ using namespace mlir::commsched;
 using bufferization::ToTensorOp;
 
 //===----------------------------------------------------------------------===//
-// Patterns
+// Gathers that can be done in place
+//===----------------------------------------------------------------------===//
+//
+// A copy-in packs this rank's shards into its slice of a buffer for all ranks.
+// The gather of that slice may write the buffer instead of a second one if the
+// difference cannot be observed: no other operation uses the buffer's storage
+// once the gather has started.
+//
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-struct WriteCopyInBuffer : OpRewritePattern<AllGatherOp> {
-  WriteCopyInBuffer(MLIRContext *context, const ReinplaceableGathers &gathers)
-      : OpRewritePattern(context), gathers(gathers) {}
-
-  LogicalResult matchAndRewrite(AllGatherOp gather,
-                                PatternRewriter &rewriter) const override {
-    Value buffer = gathers.getBuffer(gather);
-    if (!buffer)
-      return failure();
-    rewriter.modifyOpInPlace(gather,
-                             [&] { gather.getIntoMutable().assign(buffer); });
-    return success();
-  }
-
-private:
-  const ReinplaceableGathers &gathers;
+/// A gather of a slice without `into`.
+struct SliceGather {
+  AllGatherOp gather;
+  /// That of the slice; of the first of several.
+  AllGatherCopyInOp copyIn;
+  /// Why it cannot write the buffer of the copy-in; empty if it can.
+  std::string obstacle;
 };
 
-struct ForwardCopiedTensor : OpRewritePattern<ToTensorOp> {
-  ForwardCopiedTensor(MLIRContext *context, const UnshardedParams &params)
-      : OpRewritePattern(context), params(params) {}
+/// The uses of the storage of copy-ins' buffers in one block.
+class BufferUses {
+public:
+  BufferUses(Block &block, ArrayRef<SliceGather *> gathers);
 
-  LogicalResult matchAndRewrite(ToTensorOp read,
-                                PatternRewriter &rewriter) const override {
-    if (!params.isRemovable(read.getBuffer()))
-      return failure();
-    if (read->use_empty())
-      rewriter.eraseOp(read);
-    else
-      rewriter.replaceOp(read, params.getContents(read));
-    return success();
-  }
+  /// Returns why `gather` cannot write the buffer; nothing if it can.
+  std::string check(const SliceGather &gather) const;
 
 private:
-  const UnshardedParams &params;
-};
+  /// The operations of one object, as indices in the block, ascending.
+  struct Object {
+    SmallVector<int32_t> users;
+    bool livesOn = false;
+  };
 
-/// Erases a resize or a copy of a removable storage.
-template <typename Op> struct EraseStorageChange : OpRewritePattern<Op> {
-  EraseStorageChange(MLIRContext *context, const UnshardedParams &params)
-      : OpRewritePattern<Op>(context), params(params) {}
-
-  LogicalResult matchAndRewrite(Op op,
-                                PatternRewriter &rewriter) const override {
-    if (!params.isRemovable(op.getStorage()))
-      return failure();
-    rewriter.eraseOp(op);
-    return success();
+  int32_t getObject(Value value) const {
+    return storages.getStorages()[storages.getStorage(value)].object;
   }
 
-private:
-  const UnshardedParams &params;
+  StorageAnalysis storages;
+  SmallVector<Operation *> operations;
+  /// By the object's index among storages.
+  DenseMap<int32_t, Object> objects;
+  /// Of each gather and its wait in the block.
+  DenseMap<Operation *, int32_t> indexOf;
 };
 
 } // namespace
 
-/// Lets a gather of a slice write the buffer of the slice where `gathers`,
-/// which outlives the patterns, allows it.
-static void
-populateReinplaceAllGatherPatterns(RewritePatternSet &patterns,
-                                   const ReinplaceableGathers &gathers) {
-  patterns.add<WriteCopyInBuffer>(patterns.getContext(), gathers);
+BufferUses::BufferUses(Block &block, ArrayRef<SliceGather *> gathers)
+    : storages(block) {
+  for (SliceGather *gather : gathers) {
+    objects.try_emplace(getObject(gather->copyIn.getBuffer()));
+    indexOf[gather->gather] = -1;
+  }
+  for (const Storage &storage : storages.getStorages())
+    if (auto it = objects.find(storage.object); it != objects.end())
+      it->second.livesOn |= !storage.freed;
+  for (Operation &op : getScheduledOperations(block)) {
+    auto index = static_cast<int32_t>(operations.size());
+    operations.push_back(&op);
+    if (auto it = indexOf.find(&op); it != indexOf.end())
+      it->second = index;
+    for (int32_t storage : storages.getUses(index)) {
+      auto it = objects.find(storages.getStorages()[storage].object);
+      if (it != objects.end())
+        it->second.users.push_back(index);
+    }
+  }
 }
 
-/// Replaces reads of removable storages by what they yield, and erases what
-/// resizes and fills these. `params` outlives the patterns.
-static void
-populateRemoveUnshardedParamUsagePatterns(RewritePatternSet &patterns,
-                                          const UnshardedParams &params) {
-  patterns.add<ForwardCopiedTensor, EraseStorageChange<FsdpCopyOp>,
-               EraseStorageChange<ResizeStorageOp>>(patterns.getContext(),
-                                                    params);
+std::string BufferUses::check(const SliceGather &gather) const {
+  constexpr const char *outside = "the buffer is used outside of the block";
+  AllGatherCopyInOp copyIn = gather.copyIn;
+  AllGatherOp start = gather.gather;
+  int32_t index = getObject(copyIn.getBuffer());
+  const Object &object = objects.at(index);
+  if (storages.getStorages()[index].isMemory)
+    return "a memref may reach the buffer";
+  // Buffers in flight are used until the wait, also those of this gather.
+  Operation *wait = start.getWait();
+  if (!wait)
+    return outside;
+  const int32_t *later = llvm::upper_bound(object.users, indexOf.at(start));
+  for (; later != object.users.end(); ++later)
+    if (operations[*later] != wait)
+      return describe(operations[*later]) + " uses the buffer later";
+  return object.livesOn ? outside : "";
+}
+
+/// The copy-in whose slice `gather` sends, or the first of several; null if it
+/// sends none.
+static AllGatherCopyInOp getCopyIn(AllGatherOp gather) {
+  for (Value input : gather.getInputs()) {
+    auto copyIn = input.getDefiningOp<AllGatherCopyInOp>();
+    if (copyIn && input == copyIn.getSlice())
+      return copyIn;
+  }
+  return {};
+}
+
+/// The obstacle that follows from the two operations alone.
+static std::string findOwnObstacle(AllGatherOp gather,
+                                   AllGatherCopyInOp copyIn) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  Type delivered = gather.getFutureTypes().front();
+  Type buffer = copyIn.getBuffer().getType();
+  if (gather.getInputs().size() > 1)
+    os << "it gathers other tensors along with the slice";
+  else if (gather->getBlock() != copyIn->getBlock()) // It may run less often.
+    os << "the slice is made in another block";
+  else if (gather.getGroupAttr() != copyIn.getGroupAttr())
+    os << "it gathers on " << gather.getGroupAttr()
+       << ", but the slice is one for " << copyIn.getGroupAttr();
+  else if (delivered != buffer)
+    os << "it delivers a " << delivered << ", but the buffer is a " << buffer;
+  return text;
+}
+
+/// The gathers of slices in all regions of `function`, those of each block in
+/// program order. Linear in the operations of each block that has such a
+/// gather, nested ones included.
+static std::vector<SliceGather> findSliceGathers(func::FuncOp function) {
+  std::vector<SliceGather> gathers;
+  function.walk([&](AllGatherOp gather) {
+    if (!gather.getInto().empty())
+      return;
+    if (AllGatherCopyInOp copyIn = getCopyIn(gather))
+      gathers.push_back({gather, copyIn, findOwnObstacle(gather, copyIn)});
+  });
+  llvm::MapVector<Block *, SmallVector<SliceGather *>> blocks;
+  for (SliceGather &gather : gathers)
+    if (gather.obstacle.empty())
+      blocks[gather.gather->getBlock()].push_back(&gather);
+  for (auto &[block, candidates] : blocks) {
+    BufferUses uses(*block, candidates);
+    for (SliceGather *gather : candidates)
+      gather->obstacle = uses.check(*gather);
+  }
+  return gathers;
 }
 
 //===----------------------------------------------------------------------===//
 // commsched-reinplace-all-gather
 //===----------------------------------------------------------------------===//
 
-/// Why the gather allocates what it delivers.
-static std::string explain(const SliceGather &slice) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  AllGatherOp gather = slice.gather;
-  AllGatherCopyInOp copyIn = slice.copyIn;
-  switch (slice.obstacle) {
-  case GatherObstacle::None:
-    break;
-  case GatherObstacle::Coalesced:
-    return "it gathers other tensors along with the slice";
-  case GatherObstacle::OtherBlock:
-    return "the slice is made in another block";
-  case GatherObstacle::OtherGroup:
-    os << "it gathers on " << gather.getGroupAttr()
-       << ", but the slice is one for " << copyIn.getGroupAttr();
-    return text;
-  case GatherObstacle::OtherType:
-    os << "it delivers a " << gather.getFutureTypes().front()
-       << ", but the buffer is a " << copyIn.getBuffer().getType();
-    return text;
-  case GatherObstacle::Memory:
-    return "a memref may reach the buffer";
-  case GatherObstacle::LivesOn:
-    return "the buffer is used outside of the block";
-  case GatherObstacle::UsedLater:
-    return describe(slice.user) + " uses the buffer later";
-  }
-  llvm_unreachable("nothing in the way");
-}
-
 static void remarkGather(func::FuncOp function, const SliceGather &slice) {
   AllGatherOp gather = slice.gather;
   AllGatherCopyInOp copyIn = slice.copyIn;
-  if (slice.obstacle != GatherObstacle::None) {
+  if (!slice.obstacle.empty()) {
     remark::missed(gather.getLoc(),
                    makeRemark("GatherKept", function.getSymName()))
-        << (describe(gather) + " is not in place: " + explain(slice));
+        << (describe(gather) + " is not in place: " + slice.obstacle);
     return;
   }
   remark::passed(gather.getLoc(),
@@ -165,18 +198,20 @@ static void remarkGather(func::FuncOp function, const SliceGather &slice) {
 namespace {
 
 struct ReinplaceAllGather
-    : mlir::commsched::impl::ReinplaceAllGatherBase<ReinplaceAllGather> {
-  void runOnOperation() override {
+    : RewritingPass<
+          mlir::commsched::impl::ReinplaceAllGatherBase<ReinplaceAllGather>> {
+  FailureOr<bool> rewrite() override {
     func::FuncOp function = getOperation();
-    ReinplaceableGathers gathers(function);
-    if (areRemarksEnabled(function))
-      for (const SliceGather &slice : gathers.getSliceGathers())
+    bool changed = false;
+    for (SliceGather &slice : findSliceGathers(function)) {
+      if (areRemarksEnabled(function))
         remarkGather(function, slice);
-    if (gathers.empty())
-      return markAllAnalysesPreserved();
-    RewritePatternSet patterns(&getContext());
-    populateReinplaceAllGatherPatterns(patterns, gathers);
-    walkAndApplyPatterns(function, std::move(patterns));
+      if (!slice.obstacle.empty())
+        continue;
+      slice.gather.getIntoMutable().assign(slice.copyIn.getBuffer());
+      changed = true;
+    }
+    return changed;
   }
 };
 
@@ -246,6 +281,45 @@ static void remarkParam(func::FuncOp function, const UnshardedParam &param) {
 
 namespace {
 
+// Each pattern matches an operation at most once, so that one walk over a
+// function applies them all.
+
+struct ForwardCopiedTensor : OpRewritePattern<ToTensorOp> {
+  ForwardCopiedTensor(MLIRContext *context, const UnshardedParams &params)
+      : OpRewritePattern(context), params(params) {}
+
+  LogicalResult matchAndRewrite(ToTensorOp read,
+                                PatternRewriter &rewriter) const override {
+    if (!params.isRemovable(read.getBuffer()))
+      return failure();
+    if (read->use_empty())
+      rewriter.eraseOp(read);
+    else
+      rewriter.replaceOp(read, params.getContents(read));
+    return success();
+  }
+
+private:
+  const UnshardedParams &params;
+};
+
+/// Erases a resize or a copy of a removable storage.
+template <typename Op> struct EraseStorageChange : OpRewritePattern<Op> {
+  EraseStorageChange(MLIRContext *context, const UnshardedParams &params)
+      : OpRewritePattern<Op>(context), params(params) {}
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    if (!params.isRemovable(op.getStorage()))
+      return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+private:
+  const UnshardedParams &params;
+};
+
 struct RemoveUnshardedParamUsage
     : mlir::commsched::impl::RemoveUnshardedParamUsageBase<
           RemoveUnshardedParamUsage> {
@@ -260,7 +334,8 @@ struct RemoveUnshardedParamUsage
     if (!params->hasRemovable())
       return markAllAnalysesPreserved();
     RewritePatternSet patterns(&getContext());
-    populateRemoveUnshardedParamUsagePatterns(patterns, *params);
+    patterns.add<ForwardCopiedTensor, EraseStorageChange<FsdpCopyOp>,
+                 EraseStorageChange<ResizeStorageOp>>(&getContext(), *params);
     walkAndApplyPatterns(function, std::move(patterns));
     setRoles(*params);
   }
