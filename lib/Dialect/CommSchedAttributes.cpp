@@ -212,14 +212,18 @@ LogicalResult commsched::detail::verifyInteger(Operation *op, const Twine &what,
   return success();
 }
 
+/// Begins an error: "attribute 'a'".
+static InFlightDiagnostic emitErrorOn(Operation *op, NamedAttribute attr) {
+  return op->emitOpError() << "attribute '" << attr.getName().getValue() << "'";
+}
+
 static LogicalResult verifyString(Operation *op, NamedAttribute attr) {
   if (isa<StringAttr>(attr.getValue()))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be a string, not " << attr.getValue();
+  return emitErrorOn(op, attr) << " must be a string, not " << attr.getValue();
 }
 
-static LogicalResult verifyOrigin(Operation *op, Attribute attr) {
+static LogicalResult verifyOrigin(Operation *op, NamedAttribute attr) {
   auto isName = [](Attribute name) {
     auto string = dyn_cast<StringAttr>(name);
     return string && !string.empty();
@@ -229,14 +233,13 @@ static LogicalResult verifyOrigin(Operation *op, Attribute attr) {
     return names ? names.size() > 1 && llvm::all_of(names, isName)
                  : isName(element);
   };
-  auto elements = dyn_cast<ArrayAttr>(attr);
+  auto elements = dyn_cast<ArrayAttr>(attr.getValue());
   if (elements && !elements.empty() && llvm::all_of(elements, isElement))
     return success();
-  return op->emitOpError()
-         << "attribute '" << originAttrName
-         << "' must be an array with, for each operation that this one stands "
+  return emitErrorOn(op, attr)
+         << " must be an array with, for each operation that this one stands "
             "for, its name or an array of at least two names, not "
-         << attr;
+         << attr.getValue();
 }
 
 static LogicalResult verifyNotNegative(Operation *op, NamedAttribute attr) {
@@ -244,16 +247,15 @@ static LogicalResult verifyNotNegative(Operation *op, NamedAttribute attr) {
                        attr.getValue(), /*mayBeNegative=*/false);
 }
 
-static LogicalResult verifyOneOf(Operation *op, NamedAttribute attr,
-                                 ArrayRef<StringLiteral> choices) {
+template <const auto &choices>
+static LogicalResult verifyOneOf(Operation *op, NamedAttribute attr) {
   if (failed(verifyString(op, attr)))
     return failure();
   StringRef value = cast<StringAttr>(attr.getValue()).getValue();
   if (llvm::is_contained(choices, value))
     return success();
-  InFlightDiagnostic diag = op->emitOpError()
-                            << "attribute '" << attr.getName().getValue()
-                            << "' is \"" << value << "\", which is none of ";
+  InFlightDiagnostic diag = emitErrorOn(op, attr)
+                            << " is \"" << value << "\", which is none of ";
   llvm::interleaveComma(choices, diag,
                         [&](StringRef c) { diag << "\"" << c << "\""; });
   return diag;
@@ -262,9 +264,8 @@ static LogicalResult verifyOneOf(Operation *op, NamedAttribute attr,
 static LogicalResult verifyCompileWith(Operation *op, NamedAttribute attr) {
   auto dict = dyn_cast<DictionaryAttr>(attr.getValue());
   if (!dict)
-    return op->emitOpError()
-           << "attribute '" << attr.getName().getValue()
-           << "' must be a dictionary, not " << attr.getValue();
+    return emitErrorOn(op, attr)
+           << " must be a dictionary, not " << attr.getValue();
   auto emitError = [&](NamedAttribute entry, StringRef of) {
     return op->emitOpError()
            << "key '" << entry.getName().getValue() << "' of " << of
@@ -282,9 +283,8 @@ static LogicalResult verifyCompileWith(Operation *op, NamedAttribute attr) {
       continue;
     }
     if (entry.getName() != "pipeline" && entry.getName() != "region")
-      return op->emitOpError()
-             << "attribute '" << attr.getName().getValue()
-             << "' has the unknown key '" << entry.getName().getValue()
+      return emitErrorOn(op, attr)
+             << " has the unknown key '" << entry.getName().getValue()
              << "'; it takes 'pipeline', 'region' and 'settings'";
     if (!isa<StringAttr>(entry.getValue()))
       return emitError(entry, "") << "string, not " << entry.getValue();
@@ -295,24 +295,21 @@ static LogicalResult verifyCompileWith(Operation *op, NamedAttribute attr) {
 static LogicalResult verifyUnit(Operation *op, NamedAttribute attr) {
   if (isa<UnitAttr>(attr.getValue()))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be a unit attribute, not "
-                           << attr.getValue();
+  return emitErrorOn(op, attr)
+         << " must be a unit attribute, not " << attr.getValue();
 }
 
 static LogicalResult verifyPure(Operation *op, NamedAttribute attr) {
   if (isa<CallOpInterface>(op))
     return verifyUnit(op, attr);
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' belongs on a call";
+  return emitErrorOn(op, attr) << " belongs on a call";
 }
 
 /// Checks that a call says what its callee takes in the form that
 /// CalleeSummary reads.
 static LogicalResult verifyCallee(Operation *op, NamedAttribute attr) {
   if (!isa<CallOpInterface>(op))
-    return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                             << "' belongs on a call";
+    return emitErrorOn(op, attr) << " belongs on a call";
   constexpr int64_t numPrices = 8;
   auto dict = dyn_cast<DictionaryAttr>(attr.getValue());
   auto price = dict ? dict.getAs<DenseI64ArrayAttr>(calleePriceKey)
@@ -333,44 +330,37 @@ static LogicalResult verifyCallee(Operation *op, NamedAttribute attr) {
       (!aliases || (operands && operands.size() == op->getNumResults() &&
                     llvm::all_of(operands.asArrayRef(), isOperand))))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be a dictionary of '" << calleePriceKey
-                           << "', " << numPrices
-                           << " i64, none negative, and perhaps '"
-                           << calleeEffectsKey << "', \"" << noEffects
-                           << "\" or \"" << onlyCommunicates << "\", the i64 '"
-                           << calleeBytesKey << "' and '" << calleeAliasesKey
-                           << "', an operand or -1 for each result, not "
-                           << attr.getValue();
+  return emitErrorOn(op, attr)
+         << " must be a dictionary of '" << calleePriceKey << "', " << numPrices
+         << " i64, none negative, and perhaps '" << calleeEffectsKey << "', \""
+         << noEffects << "\" or \"" << onlyCommunicates << "\", the i64 '"
+         << calleeBytesKey << "' and '" << calleeAliasesKey
+         << "', an operand or -1 for each result, not " << attr.getValue();
 }
 
 static LogicalResult verifyBackend(Operation *op, NamedAttribute attr) {
   if (isa<GroupOp>(op))
     return verifyString(op, attr);
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' belongs on a commsched.group";
+  return emitErrorOn(op, attr) << " belongs on a commsched.group";
 }
 
 static LogicalResult verifyImplementation(Operation *op, NamedAttribute attr) {
   auto collective = dyn_cast<CollectiveOpInterface>(op);
   if (!collective || isHostTransfer(collective.getCollectiveKind()))
-    return op->emitOpError()
-           << "attribute '" << attr.getName().getValue()
-           << "' belongs on a collective that starts communication";
+    return emitErrorOn(op, attr)
+           << " belongs on a collective that starts communication";
   auto name = dyn_cast<StringAttr>(attr.getValue());
   if (name && !name.getValue().empty())
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be the name of an implementation, not "
-                           << attr.getValue();
+  return emitErrorOn(op, attr)
+         << " must be the name of an implementation, not " << attr.getValue();
 }
 
 /// Checks an attribute that says something of a whole function.
 static LogicalResult verifyOnFunction(Operation *op, NamedAttribute attr) {
   if (isa<FunctionOpInterface>(op))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' belongs on a function";
+  return emitErrorOn(op, attr) << " belongs on a function";
 }
 
 static LogicalResult verifyNumForwardOutputs(Operation *op,
@@ -385,9 +375,8 @@ static LogicalResult verifyNumForwardOutputs(Operation *op,
   int64_t numResults = type ? type.getNumResults() : count;
   if (count <= numResults)
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' is " << count << ", but the function has "
-                           << numResults << " results";
+  return emitErrorOn(op, attr) << " is " << count << ", but the function has "
+                               << numResults << " results";
 }
 
 static LogicalResult verifySavedValues(Operation *op, NamedAttribute attr) {
@@ -396,9 +385,8 @@ static LogicalResult verifySavedValues(Operation *op, NamedAttribute attr) {
   auto names = dyn_cast<ArrayAttr>(attr.getValue());
   if (names && llvm::all_of(names, llvm::IsaPred<StringAttr>))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be an array of strings, not "
-                           << attr.getValue();
+  return emitErrorOn(op, attr)
+         << " must be an array of strings, not " << attr.getValue();
 }
 
 static LogicalResult verifyBytesOfFunction(Operation *op, NamedAttribute attr) {
@@ -458,16 +446,15 @@ static LogicalResult verifyFused(Operation *op, NamedAttribute attr) {
   if (operand < op->getNumOperands() &&
       isa<RankedTensorType>(op->getOperand(operand).getType()))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be the number of an operand that is a "
-                              "tensor, but is "
-                           << operand;
+  return emitErrorOn(op, attr) << " must be the number of an operand that is a "
+                                  "tensor, but is "
+                               << operand;
 }
 
 /// Checks that role and name of an argument agree on whose random state it is.
 static LogicalResult verifyRole(Operation *op, unsigned argument,
                                 NamedAttribute attr) {
-  if (failed(verifyOneOf(op, attr, roles)))
+  if (failed(verifyOneOf<roles>(op, attr)))
     return failure();
   auto function = dyn_cast<FunctionOpInterface>(op);
   auto name =
@@ -499,17 +486,15 @@ static LogicalResult verifyMeasured(Operation *op, NamedAttribute attr) {
 static LogicalResult verifyProfile(Operation *op, NamedAttribute attr) {
   if (isa<ModuleOp>(op) && isa<DictionaryAttr>(attr.getValue()))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be a dictionary on a module, which "
-                              "commsched-set-costs writes";
+  return emitErrorOn(op, attr) << " must be a dictionary on a module, which "
+                                  "commsched-set-costs writes";
 }
 
 static LogicalResult verifyUnitOnModule(Operation *op, NamedAttribute attr) {
   if (isa<ModuleOp>(op) && isa<UnitAttr>(attr.getValue()))
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be a unit attribute on a module, not "
-                           << attr.getValue();
+  return emitErrorOn(op, attr)
+         << " must be a unit attribute on a module, not " << attr.getValue();
 }
 
 static LogicalResult verifyKernels(Operation *op, NamedAttribute attr) {
@@ -517,70 +502,66 @@ static LogicalResult verifyKernels(Operation *op, NamedAttribute attr) {
     return failure();
   if (cast<IntegerAttr>(attr.getValue()).getInt() > 0)
     return success();
-  return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                           << "' must be at least 1, but is 0";
+  return emitErrorOn(op, attr) << " must be at least 1, but is 0";
 }
+
+static LogicalResult verifyNotOnOperation(Operation *op, NamedAttribute attr) {
+  return emitErrorOn(op, attr)
+         << " belongs on an argument, not on an operation";
+}
+
+template <LogicalResult (*verify)(Operation *, Attribute)>
+static LogicalResult verifyValue(Operation *op, NamedAttribute attr) {
+  return verify(op, attr.getValue());
+}
+
+/// The attributes of operations, and how they are checked.
+static constexpr std::pair<StringLiteral,
+                           LogicalResult (*)(Operation *, NamedAttribute)>
+    operationAttributes[] = {
+        {nameAttrName, verifyString},
+        {moduleAttrName, verifyString},
+        {graphAttrName, verifyString},
+        {graphNameAttrName, verifyString},
+        {originAttrName, verifyOrigin},
+        {measuredNsAttrName, verifyMeasured},
+        {profileAttrName, verifyProfile},
+        {runtimeNsAttrName, verifyNotNegative},
+        {orderAttrName, verifyNotNegative},
+        {recomputeRegionAttrName, verifyNotNegative},
+        {tripCountAttrName, verifyNotNegative},
+        {separateCopiesAttrName, verifyUnitOnModule},
+        {packedLaunchesAttrName, verifyUnitOnModule},
+        {kernelsAttrName, verifyKernels},
+        {partitionAttrName, verifyOneOf<partitions>},
+        {recomputeAttrName, verifyOneOf<recomputePolicies>},
+        {fsdpAttrName, verifyOneOf<fsdpRoles>},
+        {compileWithAttrName, verifyCompileWith},
+        {fusedAttrName, verifyFused},
+        {assumedFusionAttrName, verifyUnit},
+        {chunkAttrName, verifyValue<verifyChunkAttribute>},
+        {pureAttrName, verifyPure},
+        {calleeAttrName, verifyCallee},
+        {backendAttrName, verifyBackend},
+        {implementationAttrName, verifyImplementation},
+        {sizeHintsAttrName, verifySizeHints},
+        {reorderInfoAttrName, verifyReorderInfo},
+        {baselinePeakBytesAttrName, verifyBytesOfFunction},
+        {overBudgetBytesAttrName, verifyBytesOfFunction},
+        {besideBytesAttrName, verifyBytesOfFunction},
+        {numForwardOutputsAttrName, verifyNumForwardOutputs},
+        {savedValuesAttrName, verifySavedValues},
+        {steadyStateAttrName, verifyValue<verifySteadyState>},
+        {pipelinedAttrName, verifyValue<verifyPipelined>},
+        {roleAttrName, verifyNotOnOperation},
+        {freeableAttrName, verifyNotOnOperation},
+        {carriedAttrName, verifyNotOnOperation}};
 
 LogicalResult CommSchedDialect::verifyOperationAttribute(Operation *op,
                                                          NamedAttribute attr) {
-  StringRef name = attr.getName().getValue();
-  if (name == nameAttrName || name == moduleAttrName || name == graphAttrName ||
-      name == graphNameAttrName)
-    return verifyString(op, attr);
-  if (name == originAttrName)
-    return verifyOrigin(op, attr.getValue());
-  if (name == measuredNsAttrName)
-    return verifyMeasured(op, attr);
-  if (name == profileAttrName)
-    return verifyProfile(op, attr);
-  if (name == runtimeNsAttrName || name == orderAttrName ||
-      name == recomputeRegionAttrName || name == tripCountAttrName)
-    return verifyNotNegative(op, attr);
-  if (name == separateCopiesAttrName || name == packedLaunchesAttrName)
-    return verifyUnitOnModule(op, attr);
-  if (name == kernelsAttrName)
-    return verifyKernels(op, attr);
-  if (name == partitionAttrName)
-    return verifyOneOf(op, attr, partitions);
-  if (name == recomputeAttrName)
-    return verifyOneOf(op, attr, recomputePolicies);
-  if (name == fsdpAttrName)
-    return verifyOneOf(op, attr, fsdpRoles);
-  if (name == compileWithAttrName)
-    return verifyCompileWith(op, attr);
-  if (name == fusedAttrName)
-    return verifyFused(op, attr);
-  if (name == assumedFusionAttrName)
-    return verifyUnit(op, attr);
-  if (name == chunkAttrName)
-    return verifyChunkAttribute(op, attr.getValue());
-  if (name == pureAttrName)
-    return verifyPure(op, attr);
-  if (name == calleeAttrName)
-    return verifyCallee(op, attr);
-  if (name == backendAttrName)
-    return verifyBackend(op, attr);
-  if (name == implementationAttrName)
-    return verifyImplementation(op, attr);
-  if (name == sizeHintsAttrName)
-    return verifySizeHints(op, attr);
-  if (name == reorderInfoAttrName)
-    return verifyReorderInfo(op, attr);
-  if (name == baselinePeakBytesAttrName || name == overBudgetBytesAttrName ||
-      name == besideBytesAttrName)
-    return verifyBytesOfFunction(op, attr);
-  if (name == numForwardOutputsAttrName)
-    return verifyNumForwardOutputs(op, attr);
-  if (name == savedValuesAttrName)
-    return verifySavedValues(op, attr);
-  if (name == steadyStateAttrName)
-    return verifySteadyState(op, attr.getValue());
-  if (name == pipelinedAttrName)
-    return verifyPipelined(op, attr.getValue());
-  if (name == roleAttrName || name == freeableAttrName ||
-      name == carriedAttrName)
-    return op->emitOpError() << "attribute '" << attr.getName().getValue()
-                             << "' belongs on an argument, not on an operation";
+  for (auto [name, verify] : operationAttributes)
+    if (attr.getName() == name)
+      return verify(op, attr);
   return op->emitOpError() << "unknown attribute '" << attr.getName().getValue()
                            << "'";
 }
@@ -597,9 +578,9 @@ LogicalResult CommSchedDialect::verifyRegionArgAttribute(Operation *op,
   if (name == freeableAttrName) {
     if (isa<UnitAttr>(attr.getValue()))
       return success();
-    return op->emitOpError()
-           << "attribute '" << attr.getName().getValue() << "' of argument "
-           << argument << " must be a unit attribute, not " << attr.getValue();
+    return emitErrorOn(op, attr)
+           << " of argument " << argument << " must be a unit attribute, not "
+           << attr.getValue();
   }
   if (name == sizeHintsAttrName) {
     auto function = dyn_cast<FunctionOpInterface>(op);
