@@ -8,7 +8,6 @@
 
 #include "CommSched/Schedule/Allocator/CachingAllocator.h"
 
-#include <algorithm>
 #include <cassert>
 #include <iterator>
 #include <limits>

@@ -8,8 +8,9 @@
 
 #include "BucketKeys.h"
 
+#include "CommSched/Schedule/Model/Verify.h"
+
 #include <algorithm>
-#include <numeric>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;
@@ -238,17 +239,6 @@ void KeyFinder::raise(NodeId user, NodeId key) {
       open.push_back(end.node);
     }
   }
-}
-
-/// The numbers from 0 below `count`, by a value ascending.
-template <typename ValueFn>
-static std::vector<int32_t> sortBy(int32_t count, ValueFn valueOf) {
-  std::vector<int32_t> sorted(count);
-  std::iota(sorted.begin(), sorted.end(), 0);
-  std::sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
-    return valueOf(a) != valueOf(b) ? valueOf(a) < valueOf(b) : a < b;
-  });
-  return sorted;
 }
 
 void KeyFinder::raiseInputs() {

@@ -314,10 +314,7 @@ Status BucketMerger::absorb() {
 
 /// Puts members into an order that all dependences among them allow.
 void BucketMerger::sortMembers() {
-  Positions places(problem.numNodes());
-  const Order &topological = problem.topologicalOrder();
-  for (size_t place = 0; place < topological.size(); ++place)
-    places[topological[place]] = static_cast<int32_t>(place);
+  Positions places = positionsOf(problem.topologicalOrder());
   auto isBefore = [&](NodeId a, NodeId b) { return places[a] < places[b]; };
   result.buckets.resize(buckets.size());
   for (size_t i = 0; i < buckets.size(); ++i) {

@@ -320,10 +320,7 @@ class PeriodBuilder {
 public:
   PeriodBuilder(const CyclicProblem &problem, const CyclicOrder &schedule)
       : problem(problem), body(problem.body()), schedule(schedule),
-        places(schedule.order.size()) {
-    for (size_t i = 0; i < schedule.order.size(); ++i)
-      places[schedule.order[i]] = static_cast<NodeId>(i);
-  }
+        places(positionsOf(schedule.order)) {}
 
   Result<Problem> build() {
     if (Status status = addNodes(); !status)

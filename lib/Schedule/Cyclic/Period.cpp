@@ -11,6 +11,7 @@
 #include "../Model/ContendedRun.h"
 #include "BufferUses.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 #include <limits>
@@ -271,9 +272,7 @@ std::vector<BufferId> schedule::findLiveInPeriod(const CyclicProblem &problem,
                                                  const CyclicOrder &schedule,
                                                  int32_t position) {
   const Problem &body = problem.body();
-  std::vector<int32_t> positions(body.numNodes());
-  for (size_t i = 0; i < schedule.order.size(); ++i)
-    positions[schedule.order[i]] = static_cast<int32_t>(i);
+  Positions positions = positionsOf(schedule.order);
   BufferUses uses(problem);
   std::vector<BufferId> live;
   for (BufferId id = 0; id < body.numBuffers(); ++id) {

@@ -9,9 +9,9 @@
 #include "Rotation.h"
 
 #include "../Step/StepStructure.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
-#include <limits>
 #include <tuple>
 
 using namespace mlir::commsched;
@@ -79,9 +79,7 @@ std::optional<CyclicOrder> Rotation::rotate(const CyclicOrder &schedule,
 
 std::optional<CyclicOrder> Rotation::sinkWaits(const CyclicOrder &schedule,
                                                const Timeline &timeline) const {
-  std::vector<int32_t> positions(body.numNodes());
-  for (size_t i = 0; i < schedule.order.size(); ++i)
-    positions[schedule.order[i]] = static_cast<int32_t>(i);
+  Positions positions = positionsOf(schedule.order);
   CyclicOrder sunk;
   sunk.stages = schedule.stages;
   // By position: the waits that move to directly before it.
@@ -145,9 +143,7 @@ Rotation::sinkFree(const CyclicOrder &schedule) const {
   std::vector<char> isFree = findFree(graph);
   CyclicOrder sunk;
   sunk.stages = schedule.stages;
-  std::vector<int32_t> positions(body.numNodes());
-  for (size_t i = 0; i < schedule.order.size(); ++i)
-    positions[schedule.order[i]] = static_cast<int32_t>(i);
+  Positions positions = positionsOf(schedule.order);
   auto getPlace = [&](NodeId node) {
     return std::pair(sunk.stages[node], positions[node]);
   };

@@ -63,9 +63,7 @@ static std::vector<NodeId> walkFromWaits(const Problem &problem,
 std::vector<NodeId> schedule::computeWindowEnds(const Problem &problem,
                                                 const Order &order,
                                                 ExposureWalk walk) {
-  Positions positions(order.size());
-  for (size_t place = 0; place < order.size(); ++place)
-    positions[order[place]] = static_cast<int32_t>(place);
+  Positions positions = positionsOf(order);
   return walk == ExposureWalk::FromStart
              ? walkFromStarts(problem, order, positions)
              : walkFromWaits(problem, order, positions);

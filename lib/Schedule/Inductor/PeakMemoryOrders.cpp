@@ -13,7 +13,6 @@
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -90,8 +89,7 @@ const char *schedule::toString(PeakMemoryMethod method) {
 }
 
 static Result<Order> keepProgram(const Problem &problem) {
-  Order order(problem.numNodes());
-  std::iota(order.begin(), order.end(), 0);
+  Order order = problem.programOrder();
   if (Status status = verify(problem, order); !status)
     return status;
   return order;
@@ -213,11 +211,7 @@ ReadyNodes::ReadyNodes(const std::vector<int64_t> &made,
   while (numLeaves < made.size())
     numLeaves *= 2;
   tree.assign(2 * numLeaves, noNode);
-  Order sorted(made.size());
-  std::iota(sorted.begin(), sorted.end(), 0);
-  std::sort(sorted.begin(), sorted.end(), [&](NodeId a, NodeId b) {
-    return made[a] != made[b] ? made[a] < made[b] : a < b;
-  });
+  Order sorted = sortBy(made.size(), [&](NodeId node) { return made[node]; });
   sortedMade.reserve(made.size());
   for (size_t i = 0; i < sorted.size(); ++i) {
     leafOf[sorted[i]] = numLeaves + i;
@@ -438,12 +432,7 @@ static Order sortBySize(const Problem &problem) {
   for (NodeId node = 0; node < problem.numNodes(); ++node)
     for (BufferId buffer : reads.buffers[node])
       bytes[node] += problem.buffer(buffer).bytes;
-  Order sorted(problem.numNodes());
-  std::iota(sorted.begin(), sorted.end(), 0);
-  std::sort(sorted.begin(), sorted.end(), [&](NodeId a, NodeId b) {
-    return bytes[a] != bytes[b] ? bytes[a] < bytes[b] : a < b;
-  });
-  return sorted;
+  return sortBy(bytes.size(), [&](NodeId node) { return bytes[node]; });
 }
 
 /// Every node's predecessors, those that come last in `sorted` first.

@@ -10,7 +10,6 @@
 
 #include "../Model/RunState.h"
 
-#include <algorithm>
 #include <functional>
 #include <queue>
 

@@ -36,16 +36,6 @@ static Order concatenate(const std::array<Order, 2> &orders,
   return order;
 }
 
-/// measureStep() of an order that was constructed.
-static Result<StepSchedule> measure(const Problem &problem, Order order,
-                                    const Contention &contention) {
-  Result<StepSchedule> schedule =
-      measureStep(problem, std::move(order), contention);
-  if (schedule)
-    schedule->origin = ScheduleOrigin::Constructed;
-  return schedule;
-}
-
 //===----------------------------------------------------------------------===//
 // The sequence
 //===----------------------------------------------------------------------===//
@@ -193,9 +183,9 @@ static Result<StepSchedule> mergeBest(const Problem &problem,
                                       StepSchedule best) {
   double bestWeight = 1;
   auto tryWeight = [&](double weight) -> Status {
-    Result<StepSchedule> merged = measure(
+    Result<StepSchedule> merged = measureStep(
         problem, mergeOrders(problem, orders, options.limitBytes, weight),
-        options.contention);
+        options.contention, ScheduleOrigin::Constructed);
     if (!merged)
       return Error{merged.error()};
     if (!isBetter(merged->rank(options.limitBytes),
@@ -234,8 +224,8 @@ Result<Interleaving> schedule::interleave(const Problem &problem,
     return Error{orders.error()};
   Interleaving result;
   Result<StepSchedule> alone =
-      measure(problem, concatenate(*orders, sequence.isSecondFirst),
-              options.contention);
+      measureStep(problem, concatenate(*orders, sequence.isSecondFirst),
+                  options.contention, ScheduleOrigin::Constructed);
   if (!alone)
     return Error{alone.error()};
   result.sequence = std::move(*alone);

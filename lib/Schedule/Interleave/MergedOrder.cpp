@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::schedule;

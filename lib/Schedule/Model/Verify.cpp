@@ -15,6 +15,13 @@ static std::string at(int32_t position) {
   return " at position " + std::to_string(position);
 }
 
+Positions schedule::positionsOf(const Order &order) {
+  Positions positions(order.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    positions[order[i]] = static_cast<int32_t>(i);
+  return positions;
+}
+
 Result<Positions> schedule::invert(const Problem &problem, const Order &order) {
   if (!problem.check())
     return problem.check();

@@ -10,11 +10,11 @@
 #include "SplitBuilder.h"
 
 #include "../Model/ReadyTracker.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include "CommSched/Support/Csr.h"
 
 #include <algorithm>
-#include <numeric>
 #include <queue>
 
 using namespace mlir::commsched;
@@ -66,12 +66,9 @@ static Order rankNodes(const SpecIndex &regions, const SplitDraft &draft,
       indices[order[i]] = static_cast<int32_t>(i);
     }
   }
-  Order ranked(draft.nodes.size());
-  std::iota(ranked.begin(), ranked.end(), NodeId(0));
-  std::sort(ranked.begin(), ranked.end(), [&](NodeId a, NodeId b) {
-    return std::pair(places[a], indices[a]) < std::pair(places[b], indices[b]);
+  return sortBy(draft.nodes.size(), [&](NodeId node) {
+    return std::pair(places[node], indices[node]);
   });
-  return ranked;
 }
 
 Result<Order> schedule::placeSplit(const SpecIndex &regions,
@@ -84,9 +81,7 @@ Result<Order> schedule::placeSplit(const SpecIndex &regions,
       [&](size_t i) { return edges[i].second; });
   Order nodeAt =
       rankNodes(regions, draft, pipelineRegions(regions, draft, successors));
-  std::vector<int32_t> ranks(nodeAt.size());
-  for (size_t rank = 0; rank < nodeAt.size(); ++rank)
-    ranks[nodeAt[rank]] = static_cast<int32_t>(rank);
+  Positions ranks = positionsOf(nodeAt);
 
   IndegreeCounter missing(ranks.size());
   for (auto [from, to] : edges)

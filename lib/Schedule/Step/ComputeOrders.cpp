@@ -9,6 +9,7 @@
 #include "ComputeOrders.h"
 
 #include "../Model/ReadyTracker.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "ListScheduling.h"
 
 #include <algorithm>
@@ -121,10 +122,7 @@ EndFiller::EndFiller(const StepStructure &structure, int64_t overhangNs)
     : problem(structure.getProblem()), program(problem.topologicalOrder()),
       overhangNs(overhangNs), tails(computeTails(problem)),
       traversal(structure, TraversalDirection::Backward),
-      positions(problem.numNodes()) {
-  for (size_t i = 0; i < program.size(); ++i)
-    positions[program[i]] = static_cast<int32_t>(i);
-}
+      positions(positionsOf(program)) {}
 
 /// Takes the last operation of the program that is released, or if none is, the
 /// one with the shortest tail. Returns its position in the program.

@@ -10,6 +10,7 @@
 
 #include "../Model/ReadyTracker.h"
 #include "../Model/RunState.h"
+#include "CommSched/Schedule/Model/Verify.h"
 #include "CommSched/Support/Unlimited.h"
 
 #include <algorithm>
@@ -186,11 +187,8 @@ std::optional<RankedOrder> schedule::scheduleByStarts(const Problem &problem,
 }
 
 std::vector<int64_t> schedule::rankByProgram(const Problem &problem) {
-  std::vector<int64_t> ranks(problem.numNodes());
-  const Order &order = problem.topologicalOrder();
-  for (size_t i = 0; i < order.size(); ++i)
-    ranks[order[i]] = static_cast<int64_t>(i);
-  return ranks;
+  Positions positions = positionsOf(problem.topologicalOrder());
+  return {positions.begin(), positions.end()};
 }
 
 std::vector<int64_t> schedule::computeTails(const Problem &problem) {
@@ -215,9 +213,7 @@ std::vector<int64_t> schedule::computeTails(const Problem &problem) {
 /// the last collective counts.
 static std::vector<NodeId> findIssuedBefore(const Problem &problem) {
   const Order &order = problem.topologicalOrder();
-  std::vector<int32_t> places(problem.numNodes());
-  for (size_t i = 0; i < order.size(); ++i)
-    places[order[i]] = static_cast<int32_t>(i);
+  Positions places = positionsOf(order);
   std::vector<NodeId> issued(problem.numNodes(), noNode);
   std::vector<NodeId> last(problem.numStreams(), noNode);
   std::vector<NodeId> worklist;

@@ -11,6 +11,7 @@
 #include "../Model/ReadyTracker.h"
 #include "../Model/RunState.h"
 #include "CommSched/Schedule/Model/Simulator.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
 #include <limits>
@@ -310,15 +311,12 @@ bool BeamSearch::extendAll(size_t width) {
   std::vector<BeamCandidate> candidates = makeCandidates(isEffortSpent);
   if (isEffortSpent)
     return false;
-  std::vector<size_t> ranks(candidates.size());
-  std::iota(ranks.begin(), ranks.end(), 0);
-  std::sort(ranks.begin(), ranks.end(), [&](size_t a, size_t b) {
-    return candidates[a].key() < candidates[b].key();
-  });
+  std::vector<int32_t> ranks =
+      sortBy(candidates.size(), [&](int32_t i) { return candidates[i].key(); });
   beam.clear();
   extensions.emplace_back();
   std::set<std::pair<uint64_t, int64_t>> seen;
-  for (size_t i : ranks) {
+  for (int32_t i : ranks) {
     BeamCandidate &candidate = candidates[i];
     const SchedulePrefix &prefix = candidate.prefix;
     bool isNew =
@@ -434,10 +432,7 @@ public:
   OrderImprover(const Problem &problem, const Order &order,
                 const SearchOptions &options)
       : problem(problem), options(options), judge(problem, options.contention),
-        order(order), positions(order.size()) {
-    for (size_t i = 0; i < order.size(); ++i)
-      positions[order[i]] = static_cast<int32_t>(i);
-  }
+        order(order), positions(positionsOf(order)) {}
 
   Order run();
 

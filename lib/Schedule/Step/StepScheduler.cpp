@@ -95,7 +95,8 @@ private:
 } // namespace
 
 Result<StepSchedule> schedule::measureStep(const Problem &problem, Order order,
-                                           const Contention &contention) {
+                                           const Contention &contention,
+                                           ScheduleOrigin origin) {
   if (Status status = verify(problem, order); !status)
     return Error{status.error()};
   Result<Timeline> timeline = simulate(problem, order, contention);
@@ -108,20 +109,20 @@ Result<StepSchedule> schedule::measureStep(const Problem &problem, Order order,
   schedule.order = std::move(order);
   schedule.stepNs = timeline->stepNs;
   schedule.peakBytes = memory->peakBytes;
+  schedule.origin = origin;
   return schedule;
 }
 
 /// Keeps an order if it is the best so far. Error: the order is not legal.
 Status StepScheduler::offer(const Order &order, ScheduleOrigin origin) {
   Result<StepSchedule> schedule =
-      measureStep(problem, order, options.contention);
+      measureStep(problem, order, options.contention, origin);
   if (!schedule)
     return Error{schedule.error()};
   int64_t limitBytes = options.limitBytes;
   if (hasBest && !isBetter(schedule->rank(limitBytes), best.rank(limitBytes)))
     return Status::success();
   best = std::move(*schedule);
-  best.origin = origin;
   hasBest = true;
   return Status::success();
 }
@@ -553,11 +554,8 @@ searchFrom(const Problem &problem, const Order &start,
       node = kept[node];
     order = completeOrder(known, found->order);
   }
-  Result<StepSchedule> schedule =
-      measureStep(problem, std::move(order), options.contention);
-  if (schedule)
-    schedule->origin = found->origin;
-  return schedule;
+  return measureStep(problem, std::move(order), options.contention,
+                     found->origin);
 }
 
 Result<StepSchedule>

@@ -71,11 +71,11 @@ schedule::makeUnhinderedMoves(const Problem &problem, StepSchedule schedule,
     for (const ExposureReason &move : moves)
       makeMove(problem, move, order);
     Result<StepSchedule> moved =
-        measureStep(problem, std::move(order), options.contention);
+        measureStep(problem, std::move(order), options.contention,
+                    ScheduleOrigin::Constructed);
     if (!moved || moved->peakBytes > exposure.limitBytes ||
         moved->stepNs >= schedule.stepNs)
       return false;
-    moved->origin = ScheduleOrigin::Constructed;
     schedule = std::move(*moved);
     return true;
   };

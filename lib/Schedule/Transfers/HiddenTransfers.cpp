@@ -9,10 +9,9 @@
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
 
 #include "../Model/RangeMaximum.h"
+#include "CommSched/Schedule/Model/Verify.h"
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
 
 using namespace mlir::commsched::schedule;
 
@@ -39,12 +38,7 @@ private:
 
 /// The jobs in the order of their deadlines; equal ones by index.
 static std::vector<int32_t> sortJobs(const std::vector<int64_t> &deadlines) {
-  std::vector<int32_t> jobs(deadlines.size());
-  std::iota(jobs.begin(), jobs.end(), 0);
-  std::stable_sort(jobs.begin(), jobs.end(), [&](int32_t a, int32_t b) {
-    return deadlines[a] < deadlines[b];
-  });
-  return jobs;
+  return sortBy(deadlines.size(), [&](int32_t job) { return deadlines[job]; });
 }
 
 static std::vector<int64_t> negateSorted(std::vector<int64_t> deadlines) {
@@ -84,10 +78,8 @@ std::vector<int32_t> mlir::commsched::schedule::chooseHiddenTransfers(
     gapsNs.push_back(leftNs.back() + candidate.neededNs);
   }
   Deadlines offloads(leftNs), reloads(neededNs);
-  std::vector<int32_t> order(candidates.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(),
-                   [&](int32_t a, int32_t b) { return gapsNs[a] > gapsNs[b]; });
+  std::vector<int32_t> order =
+      sortBy(candidates.size(), [&](int32_t index) { return -gapsNs[index]; });
   std::vector<int32_t> chosen, exposed;
   int64_t room = limits.hostBytes;
   for (int32_t index : order) {

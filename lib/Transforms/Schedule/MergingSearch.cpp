@@ -38,11 +38,8 @@ mlir::commsched::scheduleMerged(const BucketChoice &choice, const Order &start,
     return schedule;
   for (NodeId &node : schedule->order)
     node = kept[node];
-  schedule = measureStep(problem, completeOrder(problem, schedule->order),
-                         stepOptions.contention);
-  if (schedule)
-    schedule->origin = ScheduleOrigin::Constructed;
-  return schedule;
+  return measureStep(problem, completeOrder(problem, schedule->order),
+                     stepOptions.contention, ScheduleOrigin::Constructed);
 }
 
 //===----------------------------------------------------------------------===//

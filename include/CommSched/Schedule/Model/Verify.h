@@ -16,10 +16,16 @@
 
 #include "CommSched/Schedule/Model/Problem.h"
 
+#include <numeric>
+
 namespace mlir::commsched::schedule {
 
 /// The inverse of an order: operation -> position.
 using Positions = std::vector<int32_t>;
+
+/// Returns the position of each operation in `order`, which has each of the
+/// nodes 0 … n-1 once. O(n).
+Positions positionsOf(const Order &order);
 
 /// The inverse of `order`. Error: the problem has one, or the order does not
 /// have each operation exactly once. O(nodes).
@@ -31,6 +37,18 @@ Result<Positions> invert(const Problem &problem, const Order &order);
 /// wait comes after its start), and uses no buffer before it is allocated.
 /// O(nodes + dependences + uses).
 Status verify(const Problem &problem, const Order &order);
+
+/// Returns the numbers from 0 below `count` by a value ascending; equal ones by
+/// index.
+template <typename ValueFn>
+std::vector<int32_t> sortBy(size_t count, ValueFn valueOf) {
+  std::vector<int32_t> sorted(count);
+  std::iota(sorted.begin(), sorted.end(), 0);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
+    return valueOf(a) < valueOf(b);
+  });
+  return sorted;
+}
 
 } // namespace mlir::commsched::schedule
 

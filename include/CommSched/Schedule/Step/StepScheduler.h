@@ -65,8 +65,9 @@ struct StepSchedule {
 /// Returns `order` with its time and its peak, as simulate() and
 /// simulateMemory() have them. Error: the one of `problem`; the order is not
 /// legal. O(nodes + dependences + buffers + uses), and that of simulate().
-Result<StepSchedule> measureStep(const Problem &problem, Order order,
-                                 const Contention &contention);
+Result<StepSchedule>
+measureStep(const Problem &problem, Order order, const Contention &contention,
+            ScheduleOrigin origin = ScheduleOrigin::Program);
 
 /// Returns the best, by rank(), of the order of the program, that of
 /// overlapSimply(), and the constructed orders; of equals the first. Programs
