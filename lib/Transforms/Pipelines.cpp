@@ -11,6 +11,7 @@
 #include "CommSched/Schedule/Model/MemoryBudget.h"
 #include "CommSched/Schedule/Step/StepScheduler.h"
 #include "CommSched/Transforms/Passes.h"
+#include "Schedule/SchedulingPass.h"
 #include "mlir/Pass/PassRegistry.h"
 
 namespace mlir::commsched {
@@ -325,9 +326,7 @@ void Pipeline::build(OpPassManager &manager) const {
   AssumeFusionOptions renewed;
   renewed.renew = true;
   OpPassManager functions(func::FuncOp::getOperationName());
-  functions.addPass(createInferSizeHints());
-  functions.addPass(createRemoveUnshardedParamUsage());
-  functions.addPass(createReinplaceAllGather());
+  addPreparation(functions);
   if (!frontier.empty() && (steadyState || !hasBytes())) {
     manager.nest<func::FuncOp>() = std::exchange(
         functions, OpPassManager(func::FuncOp::getOperationName()));

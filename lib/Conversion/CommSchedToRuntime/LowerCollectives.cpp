@@ -98,6 +98,15 @@ private:
   void addOutput(unsigned index, OperandRange into, int64_t dim,
                  ArrayRef<int64_t> parts);
 
+  /// Adds the one that receives the value `index` as it is delivered; `rows` of
+  /// dimension 0 if that is dynamic.
+  void addWholeOutput(unsigned index, OperandRange into, Value rows = nullptr) {
+    launch.outputs.push_back(
+        into.empty() ? lowering.createEmpty(loc, getResultType(index), rows)
+                     : into[index]);
+    launch.unpackings.emplace_back();
+  }
+
   /// Sends and receives `inputs` as they are. In place where the destinations
   /// are the operands themselves.
   void addWhole(OperandRange inputs, OperandRange into);
@@ -142,13 +151,11 @@ Value LaunchBuilder::pack(Value input, int64_t dim, ArrayRef<int64_t> parts) {
 void LaunchBuilder::addOutput(unsigned index, OperandRange into, int64_t dim,
                               ArrayRef<int64_t> parts) {
   RankedTensorType type = getResultType(index);
+  if (!needsPacking(type.getShape(), dim))
+    return addWholeOutput(index, into);
   Launch::Unpacking &unpacking = launch.unpackings.emplace_back();
-  Value target = into.empty() ? Value() : into[index];
-  if (!needsPacking(type.getShape(), dim)) {
-    launch.outputs.push_back(target ? target : lowering.createEmpty(loc, type));
-    return;
-  }
-  unpacking.target = target;
+  if (!into.empty())
+    unpacking.target = into[index];
   unpacking.copies = getUnpackingCopies(
       type.getShape(), dim, parts, *getElementBytes(type.getElementType()));
   launch.outputs.push_back(
@@ -158,13 +165,10 @@ void LaunchBuilder::addOutput(unsigned index, OperandRange into, int64_t dim,
 void LaunchBuilder::addWhole(OperandRange inputs, OperandRange into) {
   launch.inPlace = !into.empty() && llvm::equal(inputs, into);
   for (auto [index, input] : llvm::enumerate(inputs)) {
-    RankedTensorType type = getResultType(index);
-    addCounts(input, type);
+    addCounts(input, getResultType(index));
     if (!launch.inPlace)
       launch.inputs.push_back(input);
-    launch.outputs.push_back(into.empty() ? lowering.createEmpty(loc, type)
-                                          : into[index]);
-    launch.unpackings.emplace_back();
+    addWholeOutput(index, into);
   }
 }
 
@@ -194,10 +198,7 @@ LogicalResult LaunchBuilder::buildLaunch(ReduceScatterOp op) {
     addCounts(input, type);
     SmallVector<int64_t> parts(*size, type.getDimSize(op.getDim()));
     launch.inputs.push_back(pack(input, op.getDim(), parts));
-    launch.outputs.push_back(op.getInto().empty()
-                                 ? lowering.createEmpty(loc, type)
-                                 : op.getInto()[index]);
-    launch.unpackings.emplace_back();
+    addWholeOutput(index, op.getInto());
   }
   return success();
 }
@@ -277,10 +278,7 @@ LogicalResult LaunchBuilder::buildLaunchOfValues(AllToAllOp op,
       received = arith::ConstantIndexOp::create(
           rewriter, loc, llvm::sum_of(*op.getOutputSplits()));
     launch.inputs.push_back(input);
-    launch.outputs.push_back(
-        op.getInto().empty() ? lowering.createEmpty(loc, resultType, received)
-                             : op.getInto()[index]);
-    launch.unpackings.emplace_back();
+    addWholeOutput(index, op.getInto(), received);
   }
   if (launch.inputValues)
     launch.inputRows = getRows(rewriter, loc, launch.inputs.front());
@@ -363,10 +361,7 @@ LogicalResult LaunchBuilder::buildLaunch(RecvOp op) {
     RankedTensorType type = getResultType(index);
     launch.sent.push_back(0);
     launch.received.push_back(type.getNumElements());
-    launch.outputs.push_back(op.getInto().empty()
-                                 ? lowering.createEmpty(loc, type)
-                                 : op.getInto()[index]);
-    launch.unpackings.emplace_back();
+    addWholeOutput(index, op.getInto());
   }
   return success();
 }

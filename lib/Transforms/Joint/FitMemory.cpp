@@ -105,10 +105,7 @@ FailureOr<PartitionList>
 FitMemory::listPartitions(const JointFunction &working) const {
   if (!working.getFunction()->hasAttr(savedValuesAttrName))
     return PartitionList::create(working, collectives);
-  FailureOr<std::vector<partition::NodeId>> saved = readSavedValues(working);
-  if (failed(saved))
-    return failure();
-  FailureOr<Split> split = splitAt(working, *saved);
+  FailureOr<Split> split = splitAtSavedValues(working);
   if (failed(split))
     return failure();
   return PartitionList::createFixed(working, std::move(*split));
@@ -257,8 +254,7 @@ void FitMemory::runOnOperation() {
     signalPassFailure();
 }
 
-/// Adds the passes that a function goes through before it is scheduled.
-static void addPreparation(OpPassManager &functions) {
+void mlir::commsched::addPreparation(OpPassManager &functions) {
   functions.addPass(createInferSizeHints());
   functions.addPass(createRemoveUnshardedParamUsage());
   functions.addPass(createReinplaceAllGather());

@@ -202,12 +202,8 @@ PartitionJoint::planWithinPeak(const JointFunction &working,
 FailureOr<Split> PartitionJoint::choose(const JointFunction &working,
                                         OperationCosts &costs) {
   func::FuncOp function = working.getFunction();
-  if (function->hasAttr(savedValuesAttrName)) {
-    FailureOr<std::vector<NodeId>> saved = readSavedValues(working);
-    if (failed(saved))
-      return failure();
-    return splitAt(working, *saved);
-  }
+  if (function->hasAttr(savedValuesAttrName))
+    return splitAtSavedValues(working);
   FailureOr<PartitionPlan> plan =
       peakBytes ? planWithinPeak(working, costs)
                 : planPartition(working, getPlanOptions());

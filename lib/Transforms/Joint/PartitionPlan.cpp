@@ -15,7 +15,6 @@
 using namespace mlir;
 using namespace mlir::commsched;
 using partition::NodeId;
-using partition::PartitionResult;
 using partition::SavedValuesLadder;
 using partition::Split;
 
@@ -148,10 +147,13 @@ mlir::commsched::planPartition(const JointFunction &joint,
   return BudgetSearch(joint, graph, *ladder, std::move(plan)).run();
 }
 
-FailureOr<Split> mlir::commsched::splitAt(const JointFunction &joint,
-                                          const std::vector<NodeId> &saved) {
+FailureOr<Split>
+mlir::commsched::splitAtSavedValues(const JointFunction &joint) {
+  FailureOr<std::vector<NodeId>> saved = readSavedValues(joint);
+  if (failed(saved))
+    return failure();
   // The attribute decides what is repeated, collectives included.
   constexpr bool allowCollectives = true;
   return unwrap(joint,
-                splitAtStorages(joint.getGraph(), saved, allowCollectives));
+                splitAtStorages(joint.getGraph(), *saved, allowCollectives));
 }

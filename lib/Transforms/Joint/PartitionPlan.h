@@ -51,10 +51,9 @@ struct PartitionPlan {
 FailureOr<PartitionPlan> planPartition(const JointFunction &joint,
                                        const PartitionPlanOptions &options);
 
-/// The partition that saves `saved`; an error as above.
-FailureOr<partition::Split>
-splitAt(const JointFunction &joint,
-        const std::vector<partition::NodeId> &saved);
+/// The partition that saves what `commsched.saved_values` names; an error as
+/// above, or that of readSavedValues().
+FailureOr<partition::Split> splitAtSavedValues(const JointFunction &joint);
 
 } // namespace mlir::commsched
 

@@ -102,6 +102,9 @@ private:
   }
 };
 
+/// Adds the passes that a function goes through before it is scheduled.
+void addPreparation(OpPassManager &functions);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_SCHEDULE_SCHEDULINGPASS_H
