@@ -17,7 +17,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
-#include <cmath>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::cost;

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 using namespace mlir::commsched::cost;
 using namespace mlir::commsched;

@@ -19,7 +19,6 @@
 #include <cassert>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
 using namespace mlir::commsched;
 using namespace mlir::commsched::cost;

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Dialect/SteadyState.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"

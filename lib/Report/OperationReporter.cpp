@@ -20,7 +20,6 @@
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 
-#include <limits>
 #include <utility>
 
 using namespace mlir;

@@ -22,9 +22,7 @@ using namespace mlir::commsched;
 using schedule::Buffer;
 using schedule::BufferId;
 using schedule::DependenceEnd;
-using schedule::DependenceKind;
 using schedule::NodeId;
-using schedule::NodeKind;
 using schedule::Problem;
 
 /// The version of the format.

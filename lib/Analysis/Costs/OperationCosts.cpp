@@ -10,7 +10,6 @@
 
 #include "CommSched/Analysis/Costs/ChunkCosts.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
-#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
 #include "CommSched/Analysis/Problem/CalleeSummary.h"
 #include "CommSched/Dialect/CommSchedAttributes.h"

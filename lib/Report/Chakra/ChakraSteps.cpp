@@ -19,7 +19,6 @@ using namespace mlir;
 using namespace mlir::commsched;
 using schedule::NodeId;
 using schedule::NodeKind;
-using schedule::noNode;
 
 /// Tags of permutes are above those of sends and receives.
 static constexpr int32_t firstPermuteTag = 1 << 30;

@@ -7,12 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockScheduler.h"
-#include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Schedule/Allocator/ReservedMemory.h"
 #include "CommSched/Schedule/Bounds/LowerBounds.h"
-#include "CommSched/Schedule/Model/ProblemTransforms.h"
 #include "CommSched/Schedule/Model/Simulator.h"
-#include "CommSched/Schedule/Model/Verify.h"
 #include "mlir/IR/Threading.h"
 #include "llvm/Support/Debug.h"
 
@@ -20,14 +17,11 @@
 
 using namespace mlir;
 using namespace mlir::commsched;
-using schedule::BucketedProblem;
 using schedule::Gain;
 using schedule::NodeId;
-using schedule::noNode;
 using schedule::Order;
 using schedule::Problem;
 using schedule::ReservedMemory;
-using schedule::ScheduleOrigin;
 using schedule::StepSchedule;
 using schedule::StepSchedulerOptions;
 using schedule::Timeline;

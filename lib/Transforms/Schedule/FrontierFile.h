@@ -18,8 +18,6 @@
 #include "mlir/IR/Location.h"
 #include "mlir/Support/LLVM.h"
 
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace mlir::commsched {

@@ -12,7 +12,6 @@
 #include "../Schedule/BlockScheduler.h"
 #include "../Schedule/SchedulingPass.h"
 #include "../Trial.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "InlinedCalls.h"
 #include "JoinedFunction.h"
 #include "MicroBatches.h"

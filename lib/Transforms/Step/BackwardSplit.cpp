@@ -8,7 +8,6 @@
 
 #include "CommSched/Analysis/OperationTexts.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
-#include "CommSched/Dialect/StepAttributes.h"
 #include "JoinedFunction.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"

@@ -7,8 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "../PassSupport.h"
-#include "CommSched/Dialect/CommSchedAttributes.h"
-#include "CommSched/Dialect/SteadyState.h"
 #include "CommSched/Interfaces/CommSchedInterfaces.h"
 #include "CommSched/Transforms/Passes.h"
 #include "InlinedCalls.h"
