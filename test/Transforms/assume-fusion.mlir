@@ -1,5 +1,5 @@
-// RUN: commsched-opt %s --test-commsched-assume-fusion | FileCheck %s
-// RUN: commsched-opt %s --test-commsched-assume-fusion \
+// RUN: commsched-opt %s --commsched-assume-fusion | FileCheck %s
+// RUN: commsched-opt %s --commsched-assume-fusion \
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=REPORT
 
 // Only what is not fused takes storage: the product and the result, 4 MiB each,

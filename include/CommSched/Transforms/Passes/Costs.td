@@ -41,7 +41,7 @@ def SetCosts : Pass<"commsched-set-costs", "::mlir::ModuleOp"> {
 
     With `assume-fusion`, operations that a later compiler, such as XLA, fuses
     get the times of the kernels that it makes of them:
-    `test-commsched-assume-fusion` says which.
+    `commsched-assume-fusion` says which.
   }];
   let options = !listconcat(costOptions, contentionOptions, [
     Option<"assumeFusion", "assume-fusion", "bool", /*default=*/"false",
@@ -84,7 +84,7 @@ def EstimateRuntime : Pass<"commsched-estimate-runtime", "::mlir::func::FuncOp">
   let dependentDialects = ["::mlir::commsched::CommSchedDialect"];
 }
 
-def AssumeFusion : Pass<"test-commsched-assume-fusion"> {
+def AssumeFusion : Pass<"commsched-assume-fusion"> {
   let summary = "price operations as a compiler that fuses them will run them";
   let description = [{
     For programs that a later compiler, such as XLA, fuses. An operation with
