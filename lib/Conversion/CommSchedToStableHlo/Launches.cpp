@@ -253,14 +253,13 @@ static bool haveOneElementType(ArrayRef<Value> sent) {
   }));
 }
 
-/// Only two of the collectives take operands of different shapes. XLA compiles
-/// no asynchronous ones with several operands, so there are only those that
-/// were read.
+/// Only two of the collectives take operands of different shapes. A variadic
+/// original was read as it is; asynchronous ones are variadic only then.
 bool LaunchLowering::Writer::canBeVariadic() {
   if (original && (isBlocking || start->hasAttr(asyncMark)))
     return true;
-  return isBlocking && (lowering.mayBeVariadic && haveOneElementType(sent) &&
-                        isa<AllGatherOp, AllReduceOp>(start.getOperation()));
+  return isBlocking && lowering.mayBeVariadic && haveOneElementType(sent) &&
+         isa<AllGatherOp, AllReduceOp>(start.getOperation());
 }
 
 bool LaunchLowering::Writer::canBePacked() const {

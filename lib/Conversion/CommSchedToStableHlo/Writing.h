@@ -197,7 +197,7 @@ public:
 private:
   class Writer;
 
-  /// `!stablehlo.future<type>`; null, with an error, if it cannot be parsed.
+  /// `!stablehlo.future<types>`; null, with an error, if it cannot be parsed.
   Type getFutureType(Operation *start, TypeRange types);
 
   MLIRContext *context;
