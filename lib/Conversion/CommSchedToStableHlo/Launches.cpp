@@ -29,7 +29,10 @@ Type LaunchLowering::getFutureType(Operation *start, TypeRange types) {
   if (future)
     return future;
   std::string text;
-  llvm::raw_string_ostream(text) << "!stablehlo.future<" << types << ">";
+  llvm::raw_string_ostream stream(text);
+  stream << "!stablehlo.future<";
+  llvm::interleaveComma(types, stream);
+  stream << ">";
   future = parseType(text, context);
   if (!future)
     start->emitOpError("needs the type ") << text;
