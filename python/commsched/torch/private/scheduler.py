@@ -83,7 +83,7 @@ def chain(nodes: list[Any]) -> list[Any]:
 def _compute_ancestors(scheduler: Any, nodes: list[Any]) -> None:
     """Computes the ancestors and the order of `nodes`. On a GPU Inductor makes one
     node of several operations that fill the parts of one buffer, and its own
-    function (2.11 to 2.15) knows nodes of one operation only."""
+    function (2.11, 2.13) knows nodes of one operation only."""
     scheduler.nodes = [part for node in nodes for part in node.get_nodes()]
     scheduler.compute_ancestors()
     scheduler.nodes = nodes
