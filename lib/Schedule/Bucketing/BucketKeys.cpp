@@ -8,7 +8,7 @@
 
 #include "BucketKeys.h"
 
-#include "CommSched/Schedule/Model/Verify.h"
+#include "../Model/SortBy.h"
 
 #include <algorithm>
 

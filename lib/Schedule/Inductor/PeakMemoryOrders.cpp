@@ -9,6 +9,7 @@
 #include "CommSched/Schedule/Inductor/PeakMemoryOrders.h"
 
 #include "../Model/ReadyTracker.h"
+#include "../Model/SortBy.h"
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/Verify.h"
 

@@ -10,6 +10,7 @@
 #include "SplitBuilder.h"
 
 #include "../Model/ReadyTracker.h"
+#include "../Model/SortBy.h"
 #include "CommSched/Schedule/Model/Verify.h"
 
 #include "CommSched/Support/Csr.h"

@@ -10,6 +10,7 @@
 
 #include "../Model/ReadyTracker.h"
 #include "../Model/RunState.h"
+#include "../Model/SortBy.h"
 #include "CommSched/Schedule/Model/Simulator.h"
 #include "CommSched/Schedule/Model/Verify.h"
 

@@ -9,7 +9,7 @@
 #include "CommSched/Schedule/Transfers/HiddenTransfers.h"
 
 #include "../Model/RangeMaximum.h"
-#include "CommSched/Schedule/Model/Verify.h"
+#include "../Model/SortBy.h"
 
 #include <algorithm>
 

@@ -97,7 +97,9 @@ SmallVector<func::FuncOp> inlineCalls(
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept);
 
 /// Replaces `loop` by `count` iterations, whose counters `getCounter` returns.
-/// Names (`commsched.name`) end with the iteration. Linear in the result.
+/// Names (`commsched.name`) end with the iteration. For loops whose bounds are
+/// no constants, too, which loopUnrollFull() of MLIR does not take. Linear in
+/// the result.
 void unrollFully(scf::ForOp loop, int64_t count,
                  function_ref<Value(int64_t)> getCounter);
 

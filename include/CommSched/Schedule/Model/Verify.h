@@ -16,8 +16,6 @@
 
 #include "CommSched/Schedule/Model/Problem.h"
 
-#include <numeric>
-
 namespace mlir::commsched::schedule {
 
 /// The inverse of an order: operation -> position.
@@ -37,18 +35,6 @@ Result<Positions> invert(const Problem &problem, const Order &order);
 /// wait comes after its start), and uses no buffer before it is allocated.
 /// O(nodes + dependences + uses).
 Status verify(const Problem &problem, const Order &order);
-
-/// Returns the numbers from 0 below `count` by a value ascending; equal ones by
-/// index.
-template <typename ValueFn>
-std::vector<int32_t> sortBy(size_t count, ValueFn valueOf) {
-  std::vector<int32_t> sorted(count);
-  std::iota(sorted.begin(), sorted.end(), 0);
-  std::stable_sort(sorted.begin(), sorted.end(), [&](int32_t a, int32_t b) {
-    return valueOf(a) < valueOf(b);
-  });
-  return sorted;
-}
 
 } // namespace mlir::commsched::schedule
 
