@@ -238,18 +238,25 @@ def products_section(machine: Machine) -> str:
           shown(max(found, key=rate))] for kind, found in by_type.items()))
 
 
+def grid(head: str, columns: Iterable[str], cells: dict[str, dict[str, str]]
+         ) -> str:
+    """A table of `cells` by row and column, or nothing if there are none."""
+    columns = list(columns)
+    return markdown(
+        [head, *columns],
+        ([row, *(found.get(column, "-") for column in columns)]
+         for row, found in cells.items())) if cells else ""
+
+
 def attention_section(machine: Machine) -> str:
-    cells: dict[tuple[int, int], dict[str, str]] = {}
+    cells: dict[str, dict[str, str]] = {}
     rows = machine.data("measure", "attention").get("attention", ())
     for row in rows:
         speed = row["flops"] / row["time_ns"] / 1e3
-        cells.setdefault((row["heads"], row["tokens"]), {})[row["operator"]] = (
-            f"{us(row['time_ns'])} ({speed:.1f})")
-    names = list(dict.fromkeys(row["operator"] for row in rows))
-    return cells and markdown(
-        ["heads x tokens, us (TFLOP/s)", *(f"`{name}`" for name in names)],
-        ([f"{heads} x {tokens}", *(found.get(name, "-") for name in names)]
-         for (heads, tokens), found in cells.items()))
+        place = cells.setdefault(f"{row['heads']} x {row['tokens']}", {})
+        place[f"`{row['operator']}`"] = f"{us(row['time_ns'])} ({speed:.1f})"
+    return grid("heads x tokens, us (TFLOP/s)",
+                dict.fromkeys(f"`{row['operator']}`" for row in rows), cells)
 
 
 def copies_section(machine: Machine) -> str:
@@ -268,10 +275,9 @@ def copies_section(machine: Machine) -> str:
             speed = factor * row["bytes"] / row["time_ns"]
             cells.setdefault(row["bytes"], {})[name] = (
                 f"{us(row['time_ns'])} ({speed:.1f})")
-    return cells and markdown(
-        ["size", *kinds],
-        ([bytes_of(size), *(found.get(name, "-") for name in kinds)]
-         for size, found in sorted(cells.items()))) + (
+    table = grid("size", kinds, {bytes_of(size): found
+                                 for size, found in sorted(cells.items())})
+    return table and table + (
         "\n\nMicroseconds (GB/s); these count what is read and written within "
         "the device, and what crosses the link to the host.")
 

@@ -375,16 +375,12 @@ TEST(PricedCut, IsTheCheapestOfAllChoices) {
     if (candidates.size() > 12)
       continue;
     std::optional<int64_t> least;
-    for (uint32_t choice = 0; choice < 1u << candidates.size(); ++choice) {
-      std::vector<NodeId> saved;
-      for (size_t i = 0; i < candidates.size(); ++i)
-        if (choice >> i & 1)
-          saved.push_back(candidates[i]);
+    reference::forEachSubset(candidates, [&](const std::vector<NodeId> &saved) {
       std::optional<int64_t> price =
           findPrice(graph, classes, bans, prices, saved);
       if (price && (!least || *price < *least))
         least = price;
-    }
+    });
     auto result = solvePricedCut(graph, classes, prices);
     if (!least) {
       EXPECT_TRUE(std::holds_alternative<PartitionConflict>(result));

@@ -109,22 +109,30 @@ inline std::vector<NodeId> getCandidates(const JointGraph &graph,
   return candidates;
 }
 
-/// The weight of the lightest cut; none if there is no cut.
-inline std::optional<int64_t>
-findLeastWeight(const JointGraph &graph, const Classification &classes,
-                const CutOptions &options, const std::vector<BanReason> &bans) {
-  std::vector<NodeId> candidates = getCandidates(graph, classes, options);
-  std::optional<int64_t> least;
+/// Calls `visit` with each subset of `candidates`.
+template <typename Visit>
+void forEachSubset(const std::vector<NodeId> &candidates, Visit visit) {
   for (uint32_t choice = 0; choice < 1u << candidates.size(); ++choice) {
     std::vector<NodeId> saved;
     for (size_t i = 0; i < candidates.size(); ++i)
       if (choice >> i & 1)
         saved.push_back(candidates[i]);
-    int64_t weight = getWeight(graph, classes, options, saved);
-    if ((!least || weight < *least) &&
-        findComputed(graph, classes, bans, saved))
-      least = weight;
+    visit(saved);
   }
+}
+
+/// The weight of the lightest cut; none if there is no cut.
+inline std::optional<int64_t>
+findLeastWeight(const JointGraph &graph, const Classification &classes,
+                const CutOptions &options, const std::vector<BanReason> &bans) {
+  std::optional<int64_t> least;
+  forEachSubset(getCandidates(graph, classes, options),
+                [&](const std::vector<NodeId> &saved) {
+                  int64_t weight = getWeight(graph, classes, options, saved);
+                  if ((!least || weight < *least) &&
+                      findComputed(graph, classes, bans, saved))
+                    least = weight;
+                });
   return least;
 }
 
