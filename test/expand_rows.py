@@ -11,12 +11,19 @@ indented and stand behind code; `$error(TEXT)` is the comment that expects an er
 A line `LET $NAME TEXT`, with the indented lines below it, says what `$NAME` is, and
 `LET $NAME(A -> B) TEXT` what `$NAME(x -> y)` is, of any parameters in capitals: in
 the first section for all sections, in another one and in a row for that one, before
-what the first says. A section of nothing else is left out.
+what the first says. A section of nothing else is left out. COMMON has what all
+files know.
 """
 
 import re
 import sys
 
+#: A collective with its wait, and a computation that is called as its result is.
+COMMON = """
+LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
+  W = commsched.wait W.start : !commsched.future<T>
+LET $op(N = F X : T) %N = commsched.compute "F"(X) {commsched.name = "N"} : T
+"""
 FRAME = re.compile(r"^ *ROW\n", re.M)
 LET = re.compile(
     r"^ *LET \$(\w+)(?:\((.*?)\))?(?: (.*\n)|\n)((?:  .*\n)*)", re.M)
@@ -83,7 +90,7 @@ def replace_names(text, names):
 def expand(text):
     text = ERROR.sub(r"// expected-error@below {{\1}}", text)
     sections = iter(re.split(r"^// -----\n", text, flags=re.M))
-    common = take_names(text.partition("// -----\n")[0])[1]
+    common = take_names(COMMON)[1] | take_names(text.partition("// -----\n")[0])[1]
     for section in sections:
         frame, names = take_names(section)
         rows = [""]

@@ -2,9 +2,6 @@
 // RUN: commsched-opt %t.mlir -split-input-file --allow-unregistered-dialect \
 // RUN:   --commsched-raise-comms | %orders | FileCheck %t.mlir
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // What keeps operations in order beside SSA values. In every function the last
 // collective depends on the operation "leads", which therefore rises above all
 // that it need not follow: "free" shows that it moves, and what still stands

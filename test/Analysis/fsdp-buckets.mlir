@@ -3,9 +3,6 @@
 // RUN:   | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // Several tensors in one launch: coalesced, or packed by a copy. All of them
 // have to be of FSDP.
 

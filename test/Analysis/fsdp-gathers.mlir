@@ -3,9 +3,6 @@
 // RUN:   --allow-unregistered-dialect %remarks 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // A gather of parameters is one whose operand is made of exactly one parameter,
 // without arithmetic.
 

@@ -3,9 +3,6 @@
 // RUN:   | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // Inside regions, and around them. A block knows the function's arguments and
 // constants, and nothing else that is defined around it.
 

@@ -3,8 +3,6 @@
 // RUN:   --allow-unregistered-dialect %remarks 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
 LET $scatter(F, NAME) F = commsched.reduce_scatter %a on @g reduction(avg) dim(0)
   {commsched.name = NAME} : !gradient -> !future
 

@@ -1,11 +1,11 @@
-// RUN: commsched-opt %s --commsched-report -split-input-file -verify-diagnostics
-// RUN: commsched-opt %s --commsched-pipeline -split-input-file -verify-diagnostics
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-report -split-input-file -verify-diagnostics
+// RUN: commsched-opt %t.mlir --commsched-pipeline -split-input-file -verify-diagnostics
 
 // Loops that take longer than 64 bits say, alone or with what is before them, in a
 // report and in a block that is scheduled.
 
 !t = tensor<4xf32>
-!future = !commsched.future<!t>
 commsched.group @g size(2)
 
 // Operations around the loop, and collectives in it, do not hide it.
@@ -17,13 +17,11 @@ func.func @collectives(%x: !t) -> !t {
   %x1 = commsched.compute "before"(%x) {commsched.runtime_ns = 5} : (!t) -> !t
   // expected-error @below {{'scf.for' op runs its body 4611686018427387904 times, and the nanoseconds of that do not fit 64 bits}}
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x1) -> (!t) {
-    %f = commsched.all_reduce %a on @g reduction(sum) : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %a on @g reduction(sum) : !t -> !t)
     scf.yield %w : !t
   }
   %y = commsched.compute "after"(%r) {commsched.runtime_ns = 5} : (!t) -> !t
-  %g = commsched.all_reduce %y on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %g : !future
+  $run(%w = all_reduce %y on @g reduction(sum) : !t -> !t)
   return %w : !t
 }
 
@@ -48,8 +46,6 @@ func.func @two(%x: tensor<4xf32>) -> tensor<4xf32> {
         : (tensor<4xf32>) -> tensor<4xf32>
     scf.yield %b : tensor<4xf32>
   }
-  %g = commsched.all_reduce %s on @g reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %w = commsched.wait %g : !commsched.future<tensor<4xf32>>
+  $run(%w = all_reduce %s on @g reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
   return %w : tensor<4xf32>
 }

@@ -1,8 +1,5 @@
 // RUN: %rows %s | commsched-opt --commsched-report=format=json -o /dev/null | FileCheck %s
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // The peak of live bytes, a rule of the memory model a function. Those that
 // programs of random-budgets.test follow, too, are compared with a model there. A
 // tensor T has 4096 bytes. The comments count in T what is live when an operation
@@ -87,10 +84,8 @@ func.func @bucket_in_place(%a: tensor<16x32xbf16>, %b: tensor<8x8xbf16>)
   %slice, %buffer = commsched.all_gather_copy_in %a, %b on @g
       : tensor<16x32xbf16>, tensor<8x8xbf16>
         -> tensor<576xbf16>, tensor<2304xbf16>
-  %f = commsched.all_gather %slice on @g dim(0) into %buffer
-      : tensor<576xbf16> into tensor<2304xbf16>
-        -> !commsched.future<tensor<2304xbf16>>
-  %gathered = commsched.wait %f : !commsched.future<tensor<2304xbf16>>
+  $run(%gathered = all_gather %slice on @g dim(0) into %buffer
+      : tensor<576xbf16> into tensor<2304xbf16> -> tensor<2304xbf16>)
   %full:2 = commsched.split_with_sizes_copy %gathered on @g
       : tensor<2304xbf16> -> tensor<64x32xbf16>, tensor<32x8xbf16>
   return %full#0, %full#1 : tensor<64x32xbf16>, tensor<32x8xbf16>

@@ -1,7 +1,8 @@
-// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s
-// RUN: commsched-opt %s --commsched-pipeline=memory-budget=50%% \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-report=format=json -o /dev/null | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-pipeline=memory-budget=50%% \
 // RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=AFTER
-// RUN: commsched-opt %s --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
+// RUN: commsched-opt %t.mlir --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
 
 // What is in a loop or a branch counts as often as it runs; calls.mlir has calls.
 
@@ -32,10 +33,7 @@ func.func @loop(%x: !t, %a: !u) -> !u {
   %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%v = %before) -> (!u) {
     %s = commsched.compute "slice"(%x, %i) {commsched.runtime_ns = 10}
         : (!t, index) -> !t
-    %f = commsched.all_gather %s on @g dim(0)
-        {commsched.name = "gather", commsched.runtime_ns = 100}
-        : !t -> !commsched.future<!u>
-    %w = commsched.wait %f : !commsched.future<!u>
+    $run(%w = all_gather %s on @g dim(0) {commsched.name = "gather", commsched.runtime_ns = 100} : !t -> !u)
     %m = commsched.compute "mm"(%v) {commsched.runtime_ns = 50} : (!u) -> !u
     %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0}
         : (!u, !u) -> !u
@@ -54,9 +52,7 @@ func.func @branch(%x: !t, %c: i1) -> !t {
     %y = commsched.compute "short"(%x) {commsched.runtime_ns = 60} : (!t) -> !t
     scf.yield %y : !t
   } else {
-    %f = commsched.all_reduce %x on @g reduction(sum) {commsched.runtime_ns = 30}
-        : !t -> !commsched.future<!t>
-    %w = commsched.wait %f : !commsched.future<!t>
+    $run(%w = all_reduce %x on @g reduction(sum) {commsched.runtime_ns = 30} : !t -> !t)
     %y = commsched.compute "long"(%w) {commsched.runtime_ns = 40} : (!t) -> !t
     scf.yield %y : !t
   }
@@ -74,9 +70,7 @@ func.func @nested(%x: !t, %n: index) -> !t {
   %c2 = arith.constant 2 : index
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> (!t) {
     %p = scf.for %j = %c0 to %c2 step %c1 iter_args(%u = %v) -> (!t) {
-      %f = commsched.all_reduce %u on @g reduction(sum) {commsched.runtime_ns = 30}
-          : !t -> !commsched.future<!t>
-      %w = commsched.wait %f : !commsched.future<!t>
+      $run(%w = all_reduce %u on @g reduction(sum) {commsched.runtime_ns = 30} : !t -> !t)
       %y = commsched.compute "mm"(%w) {commsched.runtime_ns = 10} : (!t) -> !t
       scf.yield %y : !t
     }

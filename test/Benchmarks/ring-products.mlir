@@ -1,7 +1,8 @@
 // Products beside collectives, divided by the rules of XLA and of PyTorch.
 
 // REQUIRES: benchmarks
-// RUN: commsched-peers %s \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-peers %t.mlir \
 // RUN:   --windowed-einsum='window=func.func(commsched-schedule{buckets=off})' \
 // RUN:   --micro-pipeline='micro=func.func(commsched-schedule{buckets=off})' \
 // RUN:   | FileCheck %s
@@ -26,23 +27,23 @@ commsched.group @dp size(4) ranks_per_node(1)
 func.func @gather(%x: !w, %w: tensor<16x64xf32> {commsched.role = "parameter"},
     %v: tensor<64x32xf32>, %g: tensor<1024x32xf32>) -> (!t, tensor<1024x32xf32>,
     tensor<32x64xf32>) {
-  %0 = commsched.all_gather %w on @dp dim(0)
+  %v0 = commsched.all_gather %w on @dp dim(0)
       : tensor<16x64xf32> -> !commsched.future<!u>
-  %1 = commsched.all_gather %x on @tp dim(0) : !w -> !commsched.future<!v>
-  %2 = commsched.wait %0 : !commsched.future<!u>
-  %3 = commsched.wait %1 : !commsched.future<!v>
-  %4 = commsched.compute "aten.view"(%3) {alias = 0 : i64} : (!v) -> !t
-  %5 = commsched.compute "aten.mm"(%4, %2)
+  %v1 = commsched.all_gather %x on @tp dim(0) : !w -> !commsched.future<!v>
+  %v2 = commsched.wait %v0 : !commsched.future<!u>
+  %v3 = commsched.wait %v1 : !commsched.future<!v>
+  %v4 = commsched.compute "aten.view"(%v3) {alias = 0 : i64} : (!v) -> !t
+  %v5 = commsched.compute "aten.mm"(%v4, %v2)
       {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64} : (!t, !u) -> !t
-  %6 = commsched.compute "aten.mm"(%4, %v)
+  %v6 = commsched.compute "aten.mm"(%v4, %v)
       {commsched.runtime_ns = 2000000, flops = 4194304.0 : f64}
       : (!t, tensor<64x32xf32>) -> tensor<1024x32xf32>
-  %7 = commsched.compute "aten.t"(%g) {alias = 0 : i64}
+  %v7 = commsched.compute "aten.t"(%g) {alias = 0 : i64}
       : (tensor<1024x32xf32>) -> tensor<32x1024xf32>
-  %8 = commsched.compute "aten.mm"(%7, %4)
+  %v8 = commsched.compute "aten.mm"(%v7, %v4)
       {commsched.runtime_ns = 2000000, flops = 4194304.0 : f64}
       : (tensor<32x1024xf32>, !t) -> tensor<32x64xf32>
-  return %5, %6, %8 : !t, tensor<1024x32xf32>, tensor<32x64xf32>
+  return %v5, %v6, %v8 : !t, tensor<1024x32xf32>, tensor<32x64xf32>
 }
 
 // CHECK-LABEL: "function":"scatter","peer":"input",
@@ -55,16 +56,12 @@ func.func @gather(%x: !w, %w: tensor<16x64xf32> {commsched.role = "parameter"},
 // CHECK-SAME:    "note":"0 gathers and 1 scatters divided"
 // The second product's rows are not what is scattered.
 func.func @scatter(%x: !t, %w: !u) -> (!w, tensor<1024x16xf32>) {
-  %0 = commsched.compute "aten.mm"(%x, %w)
+  %v0 = commsched.compute "aten.mm"(%x, %w)
       {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64} : (!t, !u) -> !t
-  %1 = commsched.compute "aten._unsafe_view"(%0) {alias = 0 : i64} : (!t) -> !v
-  %2 = commsched.reduce_scatter %1 on @tp reduction(sum) dim(0)
-      : !v -> !commsched.future<!w>
-  %3 = commsched.wait %2 : !commsched.future<!w>
-  %4 = commsched.compute "aten.mm"(%x, %w)
+  %v1 = commsched.compute "aten._unsafe_view"(%v0) {alias = 0 : i64} : (!t) -> !v
+  $run(%v3 = reduce_scatter %v1 on @tp reduction(sum) dim(0) : !v -> !w)
+  %v4 = commsched.compute "aten.mm"(%x, %w)
       {commsched.runtime_ns = 4000000, flops = 8388608.0 : f64} : (!t, !u) -> !t
-  %5 = commsched.reduce_scatter %4 on @tp reduction(sum) dim(1)
-      : !t -> !commsched.future<tensor<1024x16xf32>>
-  %6 = commsched.wait %5 : !commsched.future<tensor<1024x16xf32>>
-  return %3, %6 : !w, tensor<1024x16xf32>
+  $run(%v6 = reduce_scatter %v4 on @tp reduction(sum) dim(1) : !t -> tensor<1024x16xf32>)
+  return %v3, %v6 : !w, tensor<1024x16xf32>
 }

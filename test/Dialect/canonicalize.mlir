@@ -1,4 +1,4 @@
-// RUN: commsched-opt --canonicalize %s | FileCheck %s
+// RUN: %rows %s | commsched-opt --canonicalize | FileCheck %s
 
 !t = tensor<4xf32>
 !future = !commsched.future<!t>
@@ -15,26 +15,18 @@ commsched.group @dp size(2)
 // CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[Y]], %[[X]], %[[X]], %[[M]], %[[M]]
 func.func @group_of_one(%x: !t, %y: tensor<i8>, %m: tensor<4x3xf32>)
     -> (!t, !t, !t, tensor<i8>, !t, !t, tensor<4x3xf32>, tensor<4x3xf32>) {
-  %0 = commsched.all_gather %x on @self dim(0) : !t -> !future
-  %1 = commsched.wait %0 : !future
-  %2 = commsched.reduce_scatter %x on @self reduction(avg) dim(0) : !t -> !future
-  %3 = commsched.wait %2 : !future
-  %4 = commsched.all_reduce %x, %y on @self reduction(sum)
+  $run(%v1 = all_gather %x on @self dim(0) : !t -> !t)
+  $run(%v3 = reduce_scatter %x on @self reduction(avg) dim(0) : !t -> !t)
+  %v4 = commsched.all_reduce %x, %y on @self reduction(sum)
       : !t, tensor<i8> -> !commsched.future<!t, tensor<i8>>
-  %5:2 = commsched.wait %4 : !commsched.future<!t, tensor<i8>>
-  %6 = commsched.broadcast %x on @self root(0) : !t -> !future
-  %7 = commsched.wait %6 : !future
-  %8 = commsched.permute %x on @self pairs(dense<0> : tensor<1x2xi64>) : !t -> !future
-  %9 = commsched.wait %8 : !future
+  %v5:2 = commsched.wait %v4 : !commsched.future<!t, tensor<i8>>
+  $run(%v7 = broadcast %x on @self root(0) : !t -> !t)
+  $run(%v9 = permute %x on @self pairs(dense<0> : tensor<1x2xi64>) : !t -> !t)
   commsched.barrier on @self
-  %10 = commsched.all_to_all %m on @self split_dim(0) concat_dim(1)
-      : tensor<4x3xf32> -> !commsched.future<tensor<4x3xf32>>
-  %11 = commsched.wait %10 : !commsched.future<tensor<4x3xf32>>
-  %12 = commsched.all_to_all %m on @self split_dim(0) concat_dim(0)
-      input_splits([4]) output_splits([4])
-      : tensor<4x3xf32> -> !commsched.future<tensor<4x3xf32>>
-  %13 = commsched.wait %12 : !commsched.future<tensor<4x3xf32>>
-  return %1, %3, %5#0, %5#1, %7, %9, %11, %13
+  $run(%v11 = all_to_all %m on @self split_dim(0) concat_dim(1) : tensor<4x3xf32> -> tensor<4x3xf32>)
+  $run(%v13 = all_to_all %m on @self split_dim(0) concat_dim(0) input_splits([4]) output_splits([4])
+      : tensor<4x3xf32> -> tensor<4x3xf32>)
+  return %v1, %v3, %v5#0, %v5#1, %v7, %v9, %v11, %v13
       : !t, !t, !t, tensor<i8>, !t, !t, tensor<4x3xf32>, tensor<4x3xf32>
 }
 
@@ -44,12 +36,10 @@ func.func @group_of_one(%x: !t, %y: tensor<i8>, %m: tensor<4x3xf32>)
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "aten.sin"(%[[X]])
 // CHECK-NEXT: return %[[Y]]
 func.func @group_of_one_chain(%x: !t) -> !t {
-  %0 = commsched.all_reduce %x on @self reduction(sum) : !t -> !future
-  %1 = commsched.wait %0 : !future
-  %2 = commsched.compute "aten.sin"(%1) : (!t) -> !t
-  %3 = commsched.all_gather %2 on @self dim(0) : !t -> !future
-  %4 = commsched.wait %3 : !future
-  return %4 : !t
+  $run(%v1 = all_reduce %x on @self reduction(sum) : !t -> !t)
+  %v2 = commsched.compute "aten.sin"(%v1) : (!t) -> !t
+  $run(%v4 = all_gather %v2 on @self dim(0) : !t -> !t)
+  return %v4 : !t
 }
 
 // A permute without a pair delivers zeros.
@@ -57,20 +47,16 @@ func.func @group_of_one_chain(%x: !t) -> !t {
 // CHECK: commsched.permute
 // CHECK: commsched.wait
 func.func @keep_permute_of_nothing(%x: !t) -> !t {
-  %0 = commsched.permute %x on @self pairs(dense<> : tensor<0x2xi64>)
-      : !t -> !future
-  %1 = commsched.wait %0 : !future
-  return %1 : !t
+  $run(%v1 = permute %x on @self pairs(dense<> : tensor<0x2xi64>) : !t -> !t)
+  return %v1 : !t
 }
 
 // CHECK-LABEL: func.func @keep_group_of_one_in_place(
 // CHECK: commsched.all_reduce
 // CHECK: commsched.wait
 func.func @keep_group_of_one_in_place(%x: !t, %b: !t) -> !t {
-  %0 = commsched.all_reduce %x on @self reduction(sum) into %b
-      : !t into !t -> !future
-  %1 = commsched.wait %0 : !future
-  return %1 : !t
+  $run(%v1 = all_reduce %x on @self reduction(sum) into %b : !t into !t -> !t)
+  return %v1 : !t
 }
 
 // The types differ, so the operand cannot stand for the value.
@@ -78,9 +64,8 @@ func.func @keep_group_of_one_in_place(%x: !t, %b: !t) -> !t {
 // CHECK: commsched.all_gather
 // CHECK: commsched.wait
 func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> !t {
-  %0 = commsched.all_gather %x on @self dim(0) : tensor<?xf32> -> !future
-  %1 = commsched.wait %0 : !future
-  return %1 : !t
+  $run(%v1 = all_gather %x on @self dim(0) : tensor<?xf32> -> !t)
+  return %v1 : !t
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,21 +75,21 @@ func.func @keep_group_of_one_dynamic(%x: tensor<?xf32>) -> !t {
 // CHECK-LABEL: func.func @unused_pairs(
 // CHECK-NEXT: return
 func.func @unused_pairs(%x: !t) {
-  %0 = commsched.all_gather %x on @dp dim(0)
+  %v0 = commsched.all_gather %x on @dp dim(0)
       : !t -> !commsched.future<tensor<8xf32>>
-  %1 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
+  %v1 = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
       : !t -> !commsched.future<tensor<2xf32>>
-  %2 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
-  %3 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !future
-  %4 = commsched.broadcast %x on @dp root(0) : !t -> !future
-  %5 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
+  %v2 = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
+  %v3 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !future
+  %v4 = commsched.broadcast %x on @dp root(0) : !t -> !future
+  %v5 = commsched.permute %x on @dp pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
       : !t -> !future
-  %6 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
-  %7 = commsched.wait %1 : !commsched.future<tensor<2xf32>>
-  %8 = commsched.wait %2 : !future
-  %9 = commsched.wait %3 : !future
-  %10 = commsched.wait %4 : !future
-  %11 = commsched.wait %5 : !future
+  %v6 = commsched.wait %v0 : !commsched.future<tensor<8xf32>>
+  %v7 = commsched.wait %v1 : !commsched.future<tensor<2xf32>>
+  %v8 = commsched.wait %v2 : !future
+  %v9 = commsched.wait %v3 : !future
+  %v10 = commsched.wait %v4 : !future
+  %v11 = commsched.wait %v5 : !future
   return
 }
 
@@ -112,10 +97,9 @@ func.func @unused_pairs(%x: !t) {
 // CHECK-LABEL: func.func @unused_chain(
 // CHECK-NEXT: return
 func.func @unused_chain(%x: !t) {
-  %0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
-  %1 = commsched.all_reduce %0 on @dp reduction(sum) : !t -> !future
-  %2 = commsched.wait %1 : !future
-  %3 = commsched.compute "aten.sin"(%2) : (!t) -> !t
+  %v0 = commsched.compute "aten.sin"(%x) : (!t) -> !t
+  $run(%v2 = all_reduce %v0 on @dp reduction(sum) : !t -> !t)
+  %v3 = commsched.compute "aten.sin"(%v2) : (!t) -> !t
   return
 }
 
@@ -124,10 +108,10 @@ func.func @unused_chain(%x: !t) {
 // CHECK: commsched.all_reduce %{{.+}}, %{{.+}} on
 // CHECK: commsched.wait
 func.func @keep_partly_used(%x: !t) -> !t {
-  %0 = commsched.all_reduce %x, %x on @dp reduction(sum) : !t, !t
+  %v0 = commsched.all_reduce %x, %x on @dp reduction(sum) : !t, !t
         -> !commsched.future<!t, !t>
-  %1:2 = commsched.wait %0 : !commsched.future<!t, !t>
-  return %1#1 : !t
+  %v1:2 = commsched.wait %v0 : !commsched.future<!t, !t>
+  return %v1#1 : !t
 }
 
 // The buffer may be read through another value.
@@ -135,9 +119,7 @@ func.func @keep_partly_used(%x: !t) -> !t {
 // CHECK: commsched.all_gather
 // CHECK: commsched.wait
 func.func @keep_unused_in_place(%x: !t, %b: tensor<8xf32>) {
-  %0 = commsched.all_gather %x on @dp dim(0) into %b
-      : !t into tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<8xf32>>
+  $run(%v1 = all_gather %x on @dp dim(0) into %b : !t into tensor<8xf32> -> tensor<8xf32>)
   return
 }
 
@@ -150,12 +132,12 @@ func.func @keep_unused_in_place(%x: !t, %b: tensor<8xf32>) {
 // CHECK: commsched.wait
 // CHECK: commsched.wait
 func.func @keep_point_to_point(%x: !t) {
-  %0 = commsched.send %x on @dp to(1) : !t -> !commsched.future
-  %1 = commsched.send %x on @self to(0) : !t -> !commsched.future
-  %2 = commsched.recv on @self from(0) : !future
-  commsched.wait %0 : !commsched.future
-  commsched.wait %1 : !commsched.future
-  %3 = commsched.wait %2 : !future
+  %v0 = commsched.send %x on @dp to(1) : !t -> !commsched.future
+  %v1 = commsched.send %x on @self to(0) : !t -> !commsched.future
+  %v2 = commsched.recv on @self from(0) : !future
+  commsched.wait %v0 : !commsched.future
+  commsched.wait %v1 : !commsched.future
+  %v3 = commsched.wait %v2 : !future
   return
 }
 
@@ -164,10 +146,9 @@ func.func @keep_point_to_point(%x: !t) {
 // CHECK: commsched.wait
 // CHECK: commsched.barrier
 func.func @keep_used_pairs(%x: !t) -> !t {
-  %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !future
-  %1 = commsched.wait %0 : !future
+  $run(%v1 = all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !t)
   commsched.barrier on @dp
-  return %1 : !t
+  return %v1 : !t
 }
 
 // The rank is 0 in a group of one; otherwise one operation is enough.
@@ -176,10 +157,10 @@ func.func @keep_used_pairs(%x: !t) -> !t {
 // CHECK-DAG: %[[ME:.+]] = commsched.rank on @dp : index
 // CHECK-NEXT: return %[[ZERO]], %[[ME]]
 func.func @ranks() -> (index, index) {
-  %0 = commsched.rank on @self : index
-  %1 = commsched.rank on @dp : index
-  %2 = commsched.rank on @dp : index
-  return %0, %1 : index, index
+  %v0 = commsched.rank on @self : index
+  %v1 = commsched.rank on @dp : index
+  %v2 = commsched.rank on @dp : index
+  return %v0, %v1 : index, index
 }
 
 //===----------------------------------------------------------------------===//
@@ -193,19 +174,17 @@ func.func @ranks() -> (index, index) {
 // CHECK-NEXT: %[[Y:.+]] = commsched.wait
 // CHECK-NEXT: return %[[Y]]
 func.func @keeps_transfers(%x: !t) -> !t {
-  %0 = commsched.offload %x : !t -> !future_u
-  %1 = commsched.wait %0 : !future_u
-  %2 = commsched.reload %1 : tensor<4xf32, #commsched.host> -> !future
-  %3 = commsched.wait %2 : !future
-  return %3 : !t
+  %v0 = commsched.offload %x : !t -> !future_u
+  %v1 = commsched.wait %v0 : !future_u
+  $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)
+  return %v3 : !t
 }
 
 // CHECK-LABEL: func.func @unused_transfers(
 // CHECK-NEXT: return
 func.func @unused_transfers(%x: !t) {
-  %0 = commsched.offload %x : !t -> !future_u
-  %1 = commsched.wait %0 : !future_u
-  %2 = commsched.reload %1 : tensor<4xf32, #commsched.host> -> !future
-  %3 = commsched.wait %2 : !future
+  %v0 = commsched.offload %x : !t -> !future_u
+  %v1 = commsched.wait %v0 : !future_u
+  $run(%v3 = reload %v1 : tensor<4xf32, #commsched.host> -> !t)
   return
 }

@@ -91,8 +91,7 @@ func.func @rank_c1() -> index {
     "other.region"(%x) ({
     ^bb0(%a: tensor<4xf32>):
       // expected-error@below {{'commsched.all_reduce' op names the group @g, which cannot be looked up in a region of 'other.region': that is not registered, and may have symbols of its own (C1)}}
-      %f = commsched.all_reduce %a on @g reduction(sum) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-      %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
+      $run(%w = all_reduce %a on @g reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
       "other.yield"(%w) : (tensor<4xf32>) -> ()
     }) : (tensor<4xf32>) -> ()
     return

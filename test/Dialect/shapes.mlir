@@ -1,5 +1,6 @@
-// RUN: commsched-opt --verify-roundtrip %s | FileCheck %s
-// RUN: commsched-opt --canonicalize --cse %s -o /dev/null
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt --verify-roundtrip %t.mlir | FileCheck %s
+// RUN: commsched-opt --canonicalize --cse %t.mlir -o /dev/null
 
 // Shapes at the ends of what a tensor may be. Dynamic sizes are left to the
 // runtime; the static ones beside them are still checked.
@@ -13,46 +14,33 @@ commsched.group @huge size(9223372036854775807)
 // CHECK-LABEL: func.func @dynamic
 func.func @dynamic(%x: !v, %b: tensor<?xf32>, %p: memref<?xf32>) {
   // CHECK: commsched.all_gather
-  %0 = commsched.all_gather %x on @dp dim(0)
-      : !v -> !commsched.future<tensor<64x4xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<64x4xf32>>
-  %2 = commsched.reduce_scatter %1 on @dp reduction(sum) dim(1)
-      : tensor<64x4xf32> -> !commsched.future<tensor<64x?xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<64x?xf32>>
-  %4 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0)
-      input_splits([0, 1, 2, 3, 4, 5, 6, 7]) : !v -> !commsched.future<!v>
-  %5 = commsched.wait %4 : !commsched.future<!v>
+  $run(%v1 = all_gather %x on @dp dim(0) : !v -> tensor<64x4xf32>)
+  $run(%v3 = reduce_scatter %v1 on @dp reduction(sum) dim(1) : tensor<64x4xf32> -> tensor<64x?xf32>)
+  $run(%v5 = all_to_all %x on @dp split_dim(0) concat_dim(0) input_splits([0, 1, 2, 3, 4, 5, 6, 7]) : !v -> !v)
   %slice, %buffer = commsched.all_gather_copy_in %x on @dp
       : !v -> tensor<?xf32>, tensor<?xf32>
-  %6 = commsched.split_with_sizes_copy %buffer on @dp : tensor<?xf32> -> !v
-  %7 = commsched.chunk_cat %x on @dp : !v -> tensor<?xf32>
+  %v6 = commsched.split_with_sizes_copy %buffer on @dp : tensor<?xf32> -> !v
+  %v7 = commsched.chunk_cat %x on @dp : !v -> tensor<?xf32>
   commsched.fsdp_copy %b into %p : tensor<?xf32>, memref<?xf32>
   return
 }
 
 // CHECK-LABEL: func.func @empty
 func.func @empty(%x: !u) {
-  %0 = commsched.all_gather %x on @dp dim(0) : !u -> !commsched.future<!u>
-  %1 = commsched.wait %0 : !commsched.future<!u>
-  %2 = commsched.reduce_scatter %1 on @dp reduction(sum) dim(0)
-      : !u -> !commsched.future<!u>
-  %3 = commsched.wait %2 : !commsched.future<!u>
-  %4 = commsched.all_to_all %3 on @dp split_dim(0) concat_dim(0)
-      input_splits([0, 0, 0, 0, 0, 0, 0, 0]) : !u -> !commsched.future<!u>
-  %5 = commsched.wait %4 : !commsched.future<!u>
+  $run(%v1 = all_gather %x on @dp dim(0) : !u -> !u)
+  $run(%v3 = reduce_scatter %v1 on @dp reduction(sum) dim(0) : !u -> !u)
+  $run(%v5 = all_to_all %v3 on @dp split_dim(0) concat_dim(0) input_splits([0, 0, 0, 0, 0, 0, 0, 0]) : !u -> !u)
   %slice, %buffer = commsched.all_gather_copy_in %x on @dp
       : !u -> tensor<0xf32>, tensor<0xf32>
-  %6 = commsched.split_with_sizes_copy %buffer on @dp : tensor<0xf32> -> !u
-  %7 = commsched.chunk_cat %6 on @dp : !u -> tensor<0xf32>
+  %v6 = commsched.split_with_sizes_copy %buffer on @dp : tensor<0xf32> -> !u
+  %v7 = commsched.chunk_cat %v6 on @dp : !u -> tensor<0xf32>
   return
 }
 
 // CHECK-LABEL: func.func @scalar
 func.func @scalar(%x: tensor<f32>) {
-  %0 = commsched.all_reduce %x on @huge reduction(sum)
-      : tensor<f32> -> !commsched.future<tensor<f32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<f32>>
-  %slice, %buffer = commsched.all_gather_copy_in %1 on @dp
+  $run(%v1 = all_reduce %x on @huge reduction(sum) : tensor<f32> -> tensor<f32>)
+  %slice, %buffer = commsched.all_gather_copy_in %v1 on @dp
       : tensor<f32> -> tensor<1xf32>, tensor<8xf32>
   return
 }
@@ -61,10 +49,8 @@ func.func @scalar(%x: tensor<f32>) {
 // so nothing is compared.
 // CHECK-LABEL: func.func @uncountable
 func.func @uncountable(%x: !t) {
-  %0 = commsched.all_to_all %x on @dp split_dim(0) concat_dim(0) : !t
-      -> !commsched.future<!t>
-  %1 = commsched.wait %0 : !commsched.future<!t>
-  %2 = commsched.compute "aten.sum"(%1) : (!t) -> tensor<f64>
-  %3 = commsched.split_with_sizes_copy %1 on @dp : !t -> tensor<8xf64>
+  $run(%v1 = all_to_all %x on @dp split_dim(0) concat_dim(0) : !t -> !t)
+  %v2 = commsched.compute "aten.sum"(%v1) : (!t) -> tensor<f64>
+  %v3 = commsched.split_with_sizes_copy %v1 on @dp : !t -> tensor<8xf64>
   return
 }

@@ -4,15 +4,16 @@
 // A host without sanitizers cannot load a plugin with them.
 // UNSUPPORTED: sanitizers
 
-// RUN: mlir-opt --load-dialect-plugin=%plugin %s | FileCheck %s
-// RUN: mlir-opt --load-dialect-plugin=%plugin --emit-bytecode %s \
+// RUN: %rows %s > %t.mlir
+// RUN: mlir-opt --load-dialect-plugin=%plugin %t.mlir | FileCheck %s
+// RUN: mlir-opt --load-dialect-plugin=%plugin --emit-bytecode %t.mlir \
 // RUN:   | mlir-opt --load-dialect-plugin=%plugin | FileCheck %s
-// RUN: mlir-opt --load-dialect-plugin=%plugin --canonicalize %s \
+// RUN: mlir-opt --load-dialect-plugin=%plugin --canonicalize %t.mlir \
 // RUN:   | FileCheck %s --check-prefix=CANONICALIZE
-// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin %s \
+// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin %t.mlir \
 // RUN:   --pass-pipeline='builtin.module(func.func(commsched-raise-comms))' \
 // RUN:   | FileCheck %s --check-prefix=RAISE
-// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin %s \
+// RUN: mlir-opt --load-dialect-plugin=%plugin --load-pass-plugin=%plugin %t.mlir \
 // RUN:   --pass-pipeline='builtin.module(func.func(commsched-estimate-runtime))' \
 // RUN:   | FileCheck %s --check-prefix=ESTIMATE
 
@@ -36,19 +37,15 @@ commsched.group @dp size(4)
 func.func @step(%x: tensor<256xf32>, %shard: tensor<64xf32>)
     -> (tensor<256xf32>, tensor<256xf32>) {
   %y = commsched.compute "aten.sin"(%x) : (tensor<256xf32>) -> tensor<256xf32>
-  %future = commsched.all_gather %shard on @dp dim(0)
-      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<256xf32>>
+  $run(%full = all_gather %shard on @dp dim(0) : tensor<64xf32> -> tensor<256xf32>)
   return %y, %full : tensor<256xf32>, tensor<256xf32>
 }
 
 // CANONICALIZE-LABEL: func.func @alone(
 // CANONICALIZE-NEXT: return
 func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %future = commsched.all_reduce %x on @self reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %0 = commsched.wait %future : !commsched.future<tensor<4xf32>>
-  return %0 : tensor<4xf32>
+  $run(%v0 = all_reduce %x on @self reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
+  return %v0 : tensor<4xf32>
 }
 
 // The models of other dialects' operations come with the plugin: a matrix
@@ -58,8 +55,8 @@ func.func @alone(%x: tensor<4xf32>) -> tensor<4xf32> {
 // ESTIMATE: linalg.matmul {commsched.runtime_ns = {{[3-9][0-9][0-9][0-9][0-9]}} : i64}
 func.func @matmul(%a: tensor<1024x1024xf64>, %b: tensor<1024x1024xf64>,
                   %c: tensor<1024x1024xf64>) -> tensor<1024x1024xf64> {
-  %0 = linalg.matmul
+  %v0 = linalg.matmul
       ins(%a, %b : tensor<1024x1024xf64>, tensor<1024x1024xf64>)
       outs(%c : tensor<1024x1024xf64>) -> tensor<1024x1024xf64>
-  return %0 : tensor<1024x1024xf64>
+  return %v0 : tensor<1024x1024xf64>
 }

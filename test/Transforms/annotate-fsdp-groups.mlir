@@ -1,9 +1,6 @@
 // RUN: %rows %s | commsched-opt --test-commsched-annotate-fsdp %remarks -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // A collective is told why it is not one of FSDP if its group gathers
 // parameters anywhere in the function; of other groups nothing is expected.
 

@@ -1,7 +1,8 @@
-// RUN: commsched-opt %s --test-commsched-annotate-fsdp > %t
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --test-commsched-annotate-fsdp | diff %t -
-// RUN: commsched-opt %s \
+// RUN: commsched-opt %t.mlir \
 // RUN:   --pass-pipeline='builtin.module(func.func(test-commsched-annotate-fsdp))' \
 // RUN:   | diff %t -
 
@@ -30,13 +31,9 @@ func.func @stale(%p: tensor<4xf32> {commsched.role = "parameter"},
   %f0 = commsched.all_gather %view on @g dim(0)
       {commsched.fsdp = "gradient_scatter"} : tensor<4xf32> -> !future
   %w0 = commsched.wait %f0 {commsched.fsdp = "parameter_gather"} : !future
-  %f1 = commsched.all_gather %view on @g dim(0)
-      {commsched.fsdp = "parameter_gather"} : tensor<4xf32> -> !future
-  %w1 = commsched.wait %f1 : !future
-  %f2 = commsched.all_gather %x on @g dim(0)
-      {commsched.fsdp = "parameter_gather", commsched.name = "input"}
-      : tensor<4xf32> -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w1 = all_gather %view on @g dim(0) {commsched.fsdp = "parameter_gather"} : tensor<4xf32> -> tensor<16xf32>)
+  $run(%w2 = all_gather %x on @g dim(0) {commsched.fsdp = "parameter_gather", commsched.name = "input"}
+      : tensor<4xf32> -> tensor<16xf32>)
   return
 }
 

@@ -1,7 +1,8 @@
-// RUN: commsched-opt %s --commsched-pipeline=memory-budget=100%% \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-pipeline=memory-budget=100%% \
 // RUN:   --commsched-report=format=json -o %t | FileCheck %s --check-prefix=STEP
 // RUN: FileCheck %s < %t
-// RUN: commsched-opt %s --commsched-pipeline=memory-budget=100%% \
+// RUN: commsched-opt %t.mlir --commsched-pipeline=memory-budget=100%% \
 // RUN:   --mlir-disable-threading | diff %t -
 
 // A caller is scheduled with its callees as they have been scheduled: the call
@@ -9,7 +10,6 @@
 // computation, but crosses no call that communicates.
 
 !t = tensor<64xf32>
-!future = !commsched.future<!t>
 commsched.group @g size(8)
 commsched.group @h size(8)
 
@@ -23,9 +23,7 @@ commsched.group @h size(8)
 // STEP: "function":"step"
 // STEP-SAME: "step_time_ns":90,
 func.func @step(%x: !t, %z: !t) -> (!t, !t) {
-  %f = commsched.all_reduce %z on @h reduction(sum)
-      {commsched.name = "own", commsched.runtime_ns = 50} : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %z on @h reduction(sum) {commsched.name = "own", commsched.runtime_ns = 50} : !t -> !t)
   %p = func.call @pure(%x) : (!t) -> !t
   %y = func.call @layer(%p) : (!t) -> !t
   return %y, %w : !t, !t
@@ -41,9 +39,7 @@ func.func private @pure(%x: !t) -> !t {
 // CHECK-NEXT: compute "mm"
 // CHECK-NEXT: commsched.wait
 func.func private @layer(%x: !t) -> !t {
-  %f = commsched.all_reduce %x on @g reduction(sum)
-      {commsched.name = "reduce", commsched.runtime_ns = 30} : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %x on @g reduction(sum) {commsched.name = "reduce", commsched.runtime_ns = 30} : !t -> !t)
   %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40} : (!t) -> !t
   %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0}
       : (!t, !t) -> !t

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --test-commsched-infer-size-hints -o %t %remarks 2>&1 \
+// RUN: %rows %s | commsched-opt --test-commsched-infer-size-hints -o %t %remarks 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --test-commsched-infer-size-hints | diff %t -
@@ -17,19 +17,18 @@ commsched.group @g size(4)
 // CHECK: commsched.recv on @g from(0) into {{.*}}{commsched.size_hints = array<i64: 32>}
 func.func @collectives(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 32>},
                        %v: tensor<?xf32> {commsched.size_hints = array<i64: 6>}) {
-  %0 = commsched.all_reduce %x on @g reduction(sum) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %w = commsched.wait %0 : !commsched.future<tensor<?x8xf32>>
-  %1 = commsched.all_gather %w on @g dim(0) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %2 = commsched.reduce_scatter %x on @g reduction(sum) dim(0) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %3 = commsched.all_to_all %x on @g split_dim(0) concat_dim(1) : tensor<?x8xf32> -> !commsched.future<tensor<?x?xf32>>
-  %4 = commsched.permute %x, %v on @g pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
+  $run(%w = all_reduce %x on @g reduction(sum) : tensor<?x8xf32> -> tensor<?x8xf32>)
+  %v1 = commsched.all_gather %w on @g dim(0) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %v2 = commsched.reduce_scatter %x on @g reduction(sum) dim(0) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %v3 = commsched.all_to_all %x on @g split_dim(0) concat_dim(1) : tensor<?x8xf32> -> !commsched.future<tensor<?x?xf32>>
+  %v4 = commsched.permute %x, %v on @g pairs(dense<[[0, 1]]> : tensor<1x2xi64>)
       : tensor<?x8xf32>, tensor<?xf32> -> !commsched.future<tensor<?x8xf32>, tensor<?xf32>>
-  %5 = commsched.recv on @g from(0) into %x : into tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %6 = commsched.wait %1 : !commsched.future<tensor<?x8xf32>>
-  %7 = commsched.wait %2 : !commsched.future<tensor<?x8xf32>>
-  %8 = commsched.wait %3 : !commsched.future<tensor<?x?xf32>>
-  %9:2 = commsched.wait %4 : !commsched.future<tensor<?x8xf32>, tensor<?xf32>>
-  %10 = commsched.wait %5 : !commsched.future<tensor<?x8xf32>>
+  %v5 = commsched.recv on @g from(0) into %x : into tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %v6 = commsched.wait %v1 : !commsched.future<tensor<?x8xf32>>
+  %v7 = commsched.wait %v2 : !commsched.future<tensor<?x8xf32>>
+  %v8 = commsched.wait %v3 : !commsched.future<tensor<?x?xf32>>
+  %v9:2 = commsched.wait %v4 : !commsched.future<tensor<?x8xf32>, tensor<?xf32>>
+  %v10 = commsched.wait %v5 : !commsched.future<tensor<?x8xf32>>
   return
 }
 
@@ -44,11 +43,11 @@ func.func @operations(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 32>
   %c0 = arith.constant 0 : index
   %c16 = arith.constant 16 : index
   %d = tensor.dim %x, %c0 : tensor<?x8xf32>
-  %0 = arith.addf %x, %x : tensor<?x8xf32>
-  %1 = tensor.cast %s : tensor<5xf32> to tensor<?xf32>
-  %2 = tensor.empty(%d, %c16) : tensor<?x?xf32>
-  %3 = linalg.fill ins(%f : f32) outs(%2 : tensor<?x?xf32>) -> tensor<?x?xf32>
-  %4 = tensor.extract_slice %3[0, 0] [%d, 4] [1, 1] : tensor<?x?xf32> to tensor<?x4xf32>
+  %v0 = arith.addf %x, %x : tensor<?x8xf32>
+  %v1 = tensor.cast %s : tensor<5xf32> to tensor<?xf32>
+  %v2 = tensor.empty(%d, %c16) : tensor<?x?xf32>
+  %v3 = linalg.fill ins(%f : f32) outs(%v2 : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %v4 = tensor.extract_slice %v3[0, 0] [%d, 4] [1, 1] : tensor<?x?xf32> to tensor<?x4xf32>
   return
 }
 
@@ -63,17 +62,17 @@ func.func @regions(%x: tensor<?xf32> {commsched.size_hints = array<i64: 32>},
                    %n: index, %c: i1) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> tensor<?xf32> {
-    %1 = arith.addf %v, %v : tensor<?xf32>
-    scf.yield %1 : tensor<?xf32>
+  %v0 = scf.for %i = %c0 to %n step %c1 iter_args(%v = %x) -> tensor<?xf32> {
+    %v1 = arith.addf %v, %v : tensor<?xf32>
+    scf.yield %v1 : tensor<?xf32>
   }
-  %2 = scf.if %c -> tensor<?xf32> {
-    %3 = arith.mulf %0, %0 : tensor<?xf32>
-    scf.yield %3 : tensor<?xf32>
+  %v2 = scf.if %c -> tensor<?xf32> {
+    %v3 = arith.mulf %v0, %v0 : tensor<?xf32>
+    scf.yield %v3 : tensor<?xf32>
   } else {
     scf.yield %x : tensor<?xf32>
   }
-  return %2 : tensor<?xf32>
+  return %v2 : tensor<?xf32>
 }
 
 // Hints that are there stay, and what is not known gets none: an opaque
@@ -90,13 +89,11 @@ func.func @regions(%x: tensor<?xf32> {commsched.size_hints = array<i64: 32>},
 // REMARK: SizeUnknown {{.*}}arith.addf
 // REMARK-NOT: remark:
 func.func @kept(%x: tensor<?xf32> {commsched.size_hints = array<i64: 6>}) {
-  %0 = arith.addf %x, %x {commsched.size_hints = array<i64: 7>} : tensor<?xf32>
-  %1 = commsched.compute "a"(%x) : (tensor<?xf32>) -> tensor<?xf32>
-  %2 = commsched.reduce_scatter %x on @g reduction(sum) dim(0) : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<?xf32>>
-  %4 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits([1, 2, 3, 0]) : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %5 = commsched.wait %4 : !commsched.future<tensor<?xf32>>
-  %6 = arith.addf %1, %1 : tensor<?xf32>
+  %v0 = arith.addf %x, %x {commsched.size_hints = array<i64: 7>} : tensor<?xf32>
+  %v1 = commsched.compute "a"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  $run(%v3 = reduce_scatter %x on @g reduction(sum) dim(0) : tensor<?xf32> -> tensor<?xf32>)
+  $run(%v5 = all_to_all %x on @g split_dim(0) concat_dim(0) input_splits([1, 2, 3, 0]) : tensor<?xf32> -> tensor<?xf32>)
+  %v6 = arith.addf %v1, %v1 : tensor<?xf32>
   return
 }
 
@@ -113,14 +110,14 @@ func.func @kept(%x: tensor<?xf32> {commsched.size_hints = array<i64: 6>}) {
 // REMARK-NOT: remark:
 func.func @exchanges(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 6>},
                      %s: tensor<4xi64>) {
-  %0 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits([4, 3, 2, 0]) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %1 = commsched.wait %0 : !commsched.future<tensor<?x8xf32>>
-  %2 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) output_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %3 = commsched.wait %2 : !commsched.future<tensor<?x8xf32>>
-  %4 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits(%s : tensor<4xi64>) {commsched.size_hints = array<i64: 40>} : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %5 = commsched.wait %4 : !commsched.future<tensor<?x8xf32>>
-  %6 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
-  %7 = commsched.wait %6 : !commsched.future<tensor<?x8xf32>>
+  %v0 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits([4, 3, 2, 0]) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %v1 = commsched.wait %v0 : !commsched.future<tensor<?x8xf32>>
+  %v2 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) output_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %v3 = commsched.wait %v2 : !commsched.future<tensor<?x8xf32>>
+  %v4 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) output_splits(%s : tensor<4xi64>) {commsched.size_hints = array<i64: 40>} : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %v5 = commsched.wait %v4 : !commsched.future<tensor<?x8xf32>>
+  %v6 = commsched.all_to_all %x on @g split_dim(0) concat_dim(0) input_splits(%s : tensor<4xi64>) : tensor<?x8xf32> -> !commsched.future<tensor<?x8xf32>>
+  %v7 = commsched.wait %v6 : !commsched.future<tensor<?x8xf32>>
   return
 }
 
@@ -133,8 +130,8 @@ func.func @exchanges(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 6>},
 // REMARK-NOT: remark:
 func.func @concatenated(%x: tensor<?x8xf32> {commsched.size_hints = array<i64: 6>},
                         %y: tensor<10x8xf32>, %z: tensor<?x8xf32>) {
-  %0 = tensor.concat dim(0) %x, %y : (tensor<?x8xf32>, tensor<10x8xf32>) -> tensor<?x8xf32>
-  %1 = tensor.concat dim(1) %x, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
-  %2 = tensor.concat dim(0) %x, %z : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %v0 = tensor.concat dim(0) %x, %y : (tensor<?x8xf32>, tensor<10x8xf32>) -> tensor<?x8xf32>
+  %v1 = tensor.concat dim(1) %x, %x : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x16xf32>
+  %v2 = tensor.concat dim(0) %x, %z : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   return
 }

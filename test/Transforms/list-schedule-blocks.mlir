@@ -1,9 +1,8 @@
-// RUN: commsched-opt %s --commsched-raise-comms | %orders | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-raise-comms | %orders | FileCheck %s
 
 // Every block that holds collectives is scheduled by itself.
 
 !t = tensor<4xf32>
-!future = !commsched.future<!t>
 commsched.group @g size(2)
 
 // CHECK-LABEL: func.func @several_blocks(
@@ -11,14 +10,12 @@ commsched.group @g size(2)
 // CHECK-NEXT: commsched.all_reduce %arg0
 func.func @several_blocks(%a: !t, %c: i1) -> !t {
   %mm1 = commsched.compute "mm1"(%a) : (!t) -> !t
-  %f = commsched.all_reduce %a on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %a on @g reduction(sum) : !t -> !t)
   cf.cond_br %c, ^body(%w : tensor<4xf32>), ^end(%mm1 : tensor<4xf32>)
 ^body(%x: tensor<4xf32>):
   %mm2 = commsched.compute "mm2"(%x) : (!t) -> !t
   %mm3 = commsched.compute "mm3"(%mm1) : (!t) -> !t
-  %f2 = commsched.all_reduce %x on @g reduction(sum) : !t -> !future
-  %w2 = commsched.wait %f2 : !future
+  $run(%w2 = all_reduce %x on @g reduction(sum) : !t -> !t)
   cf.br ^end(%mm3 : tensor<4xf32>)
 ^end(%y: tensor<4xf32>):
   return %y : !t
@@ -33,7 +30,6 @@ func.func @arguments_of_blocks(%a: !t) {
   %free = commsched.compute "free"() : () -> !t
   %reader = commsched.compute "reader"(%a) : (!t) -> !t
   %leads = commsched.compute "leads"(%x) {mutates = array<i64: 0>} : (!t) -> !t
-  %f = commsched.all_reduce %leads on @g reduction(sum) : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %leads on @g reduction(sum) : !t -> !t)
   return
 }

@@ -12,9 +12,6 @@
 // REDEFINE: %{passes} = commsched-reorder-for-peak-memory,commsched-reorder-comms-preserving-peak-memory
 // RUN: %{run} | FileCheck %s --check-prefix=AFTER
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // Who moves something keeps the peak that the function had before on it, and
 // nobody else.
 

@@ -1,5 +1,6 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{pass} =
-// DEFINE: %{check} = commsched-opt %s --pass-pipeline="builtin.module(%{pass})" \
+// DEFINE: %{check} = commsched-opt %t.mlir --pass-pipeline="builtin.module(%{pass})" \
 // DEFINE:   | FileCheck %s
 
 // Sends and receives keep their order in every pass that moves or merges
@@ -51,10 +52,8 @@ commsched.group @pp size(4)
 // CHECK: commsched.recv on @pp from(2) tag(2)
 // CHECK: return
 func.func @messages(%x: !t, %y: !t, %z: !t) -> (!t, !t, !t, !t, !t, !t) {
-  %a = commsched.permute %x on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "a"} : !t -> !commsched.future<!t>
-  %wa = commsched.wait %a : !commsched.future<!t>
-  %b = commsched.permute %y on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "b"} : !t -> !commsched.future<!t>
-  %wb = commsched.wait %b : !commsched.future<!t>
+  $run(%wa = permute %x on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "a"} : !t -> !t)
+  $run(%wb = permute %y on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "b"} : !t -> !t)
   %m = commsched.compute "aten.mm"(%x, %wa) {flops = 1.0e9 : f64} : (!t, !t) -> !t
   %s1 = commsched.send %m on @pp to(1) tag(1) : !t -> !commsched.future
   %r1 = commsched.recv on @pp from(3) tag(1) : !commsched.future<!t>
@@ -62,10 +61,8 @@ func.func @messages(%x: !t, %y: !t, %z: !t) -> (!t, !t, !t, !t, !t, !t) {
   commsched.wait %s1 : !commsched.future
   %s2 = commsched.send %z on @pp to(2) tag(2) : !t -> !commsched.future
   commsched.wait %s2 : !commsched.future
-  %c = commsched.permute %x on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "c"} : !t -> !commsched.future<!t>
-  %wc = commsched.wait %c : !commsched.future<!t>
-  %d = commsched.permute %z on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "d"} : !t -> !commsched.future<!t>
-  %wd = commsched.wait %d : !commsched.future<!t>
+  $run(%wc = permute %x on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "c"} : !t -> !t)
+  $run(%wd = permute %z on @pp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "d"} : !t -> !t)
   %n = commsched.compute "aten.mm"(%wc, %v1) {flops = 1.0e9 : f64} : (!t, !t) -> !t
   %r2 = commsched.recv on @pp from(2) tag(2) : !commsched.future<!t>
   %v2 = commsched.wait %r2 : !commsched.future<!t>

@@ -14,9 +14,6 @@
 // REDEFINE: %{options} = memory-budget=1000000 max-group-size=0
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefix=NONE
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // What a start takes along on its way up. Memory is no matter here.
 
 !t = tensor<16xi8>

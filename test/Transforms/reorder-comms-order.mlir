@@ -1,5 +1,6 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} = memory-budget=1000000
-// DEFINE: %{run} = commsched-test-opt %s \
+// DEFINE: %{run} = commsched-test-opt %t.mlir \
 // DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" \
 // DEFINE:   --remark-policy=all --remark-format=emitRemark \
 // DEFINE:   --remarks-filter=commsched -o %t
@@ -36,12 +37,8 @@ commsched.group @h size(4)
 // KEPT-IR-LABEL: func.func @one_stream(
 // KEPT-IR-NEXT: // order: first second wait wait{{$}}
 func.func @one_stream(%x: !b16) -> (!b16, !b16) {
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "first"}
-      : !b16 -> !f16
-  %w = commsched.wait %f : !f16
-  %f1 = commsched.all_reduce %x on @g reduction(max) {commsched.name = "second"}
-      : !b16 -> !f16
-  %w1 = commsched.wait %f1 : !f16
+  $run(%w = all_reduce %x on @g reduction(max) {commsched.name = "first"} : !b16 -> !b16)
+  $run(%w1 = all_reduce %x on @g reduction(max) {commsched.name = "second"} : !b16 -> !b16)
   return %w, %w1 : !b16, !b16
 }
 
@@ -77,9 +74,7 @@ func.func @point_to_point(%x: !b16) -> !b16 {
 func.func @blocking(%x: !b16) -> (!b16, !b16) {
   commsched.barrier on @h
   %free = commsched.compute "free"(%x) : (!b16) -> !b16
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.name = "ar"}
-      : !b16 -> !f16
-  %w = commsched.wait %f : !f16
+  $run(%w = all_reduce %x on @g reduction(max) {commsched.name = "ar"} : !b16 -> !b16)
   return %free, %w : !b16, !b16
 }
 

@@ -4,9 +4,6 @@
 // RUN: commsched-opt %t.mlir --commsched-report -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TABLE
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // What limits each exposed collective, and what would change it.
 
 !t = tensor<4xi8>

@@ -1,4 +1,4 @@
-// RUN: commsched-test-opt %s --allow-unregistered-dialect \
+// RUN: %rows %s | commsched-test-opt --allow-unregistered-dialect \
 // RUN:   --commsched-simple-overlap %remarks -o %t 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 // RUN: %orders < %t | FileCheck %s
@@ -25,9 +25,7 @@ func.func @nothing_goes_along(%x: !t) -> (!t, !t, !t, !t, tensor<64xi8>) {
   %a = commsched.compute "a"(%x) : (!t) -> !t
   %cast = commsched.compute "cast"(%x) : (!t) -> !t
   %b = commsched.compute "b"(%x) : (!t) -> !t
-  %f = commsched.all_reduce %cast on @g reduction(max) {commsched.name = "ar"}
-      : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %cast on @g reduction(max) {commsched.name = "ar"} : !t -> !t)
   %c = commsched.compute "c"(%x) : (!t) -> !t
   %use = commsched.compute "use"(%w) : (!t) -> tensor<64xi8>
   %d = commsched.compute "d"(%x) : (!t) -> !t
@@ -49,15 +47,11 @@ func.func @barriers(%x: !t) {
   %large = commsched.compute "large"() : () -> tensor<99xi8>
   commsched.barrier on @g
   %a = commsched.compute "a"() : () -> tensor<1xi8>
-  %f = commsched.all_reduce %x on @h reduction(max) {commsched.name = "first"}
-      : !t -> !future
-  %w = commsched.wait %f : !future
+  $run(%w = all_reduce %x on @h reduction(max) {commsched.name = "first"} : !t -> !t)
   %b = commsched.compute "b"() : () -> tensor<1xi8>
   commsched_test.probe
   %c = commsched.compute "c"() : () -> tensor<1xi8>
-  %f1 = commsched.all_reduce %x on @h reduction(max) {commsched.name = "second"}
-      : !t -> !future
-  %w1 = commsched.wait %f1 : !future
+  $run(%w1 = all_reduce %x on @h reduction(max) {commsched.name = "second"} : !t -> !t)
   %d = commsched.compute "d"() : () -> tensor<1xi8>
   "foreign.op"() : () -> ()
   return

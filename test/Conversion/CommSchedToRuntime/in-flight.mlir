@@ -2,9 +2,6 @@
 // RUN:   --one-shot-bufferize="allow-return-allocs-from-loops bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map" \
 // RUN:   --buffer-deallocation-pipeline --optimize-allocation-liveness | FileCheck %s
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // What may not happen to memory while a collective is in flight.
 
 !t = tensor<8xf32>

@@ -1,9 +1,6 @@
 // RUN: %rows %s | commsched-opt --split-input-file --verify-diagnostics \
 // RUN:   --test-convert-commsched-to-requests
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 commsched.group @g size(2)
 func.func @row(%any: tensor<?xf32>, %odd: tensor<8xi24>, %x: tensor<8xf32>, %l: tensor<2xi32>,
                %m: tensor<8x2xf32>, %s: tensor<2xi64>, %row: tensor<8x?xf32>) {

@@ -2,9 +2,6 @@
 // RUN: commsched-opt %t.mlir --split-input-file --test-convert-commsched-to-requests \
 // RUN:   | FileCheck %s
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // What each collective becomes. Where parts along a dimension other than the
 // first are cut or joined, copies make them contiguous.
 
@@ -218,10 +215,8 @@ commsched.group @ep size(2)
 // CHECK-SAME: received = array<i64: 0>, row = array<i64: 4>, {{.*}}sent = array<i64: 0>
 func.func @split_values(%x: tensor<?x4xf32>, %s: !t,
                         %r: !t) -> tensor<?x4xf32> {
-  %f = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s
-      : !t) output_splits(%r : !t) {commsched.runtime_ns = 5} : tensor<?x4xf32>
-      -> !commsched.future<tensor<?x4xf32>>
-  %y = commsched.wait %f : !commsched.future<tensor<?x4xf32>>
+  $run(%y = all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s : !t) output_splits(%r
+      : !t) {commsched.runtime_ns = 5} : tensor<?x4xf32> -> tensor<?x4xf32>)
   return %y : tensor<?x4xf32>
 }
 
@@ -239,11 +234,9 @@ func.func @split_values_and_lists(%x: tensor<10x4xf32>, %y: tensor<10xi8>,
   %f = commsched.all_to_all %x, %y on @ep split_dim(0) concat_dim(0)
       input_splits(%s : !t) output_splits([3, 4]) : tensor<10x4xf32>,
       tensor<10xi8> -> !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
-  %0:2 = commsched.wait %f : !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
-  %g = commsched.all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s
-      : !t) into %into {commsched.name = "into_equal"} : tensor<10x4xf32>
-      into tensor<6x4xf32> -> !commsched.future<tensor<6x4xf32>>
-  %1 = commsched.wait %g : !commsched.future<tensor<6x4xf32>>
+  %v0:2 = commsched.wait %f : !commsched.future<tensor<7x4xf32>, tensor<7xi8>>
+  $run(%v1 = all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s
+      : !t) into %into {commsched.name = "into_equal"} : tensor<10x4xf32> into tensor<6x4xf32> -> tensor<6x4xf32>)
   return
 }
 

@@ -2,9 +2,6 @@
 
 // RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics --convert-commsched-to-stablehlo
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 commsched.group @g size(2)
 func.func @row(%x: tensor<4xf32>, %i: tensor<4xi32>, %any: tensor<?xf32>, %m: tensor<4x4xf32>,
                %s: tensor<2xi64>, %l: tensor<2xi32>, %b: tensor<9x4xf32>, %p: memref<4xf32>) {

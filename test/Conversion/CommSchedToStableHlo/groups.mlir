@@ -1,6 +1,6 @@
 // What new collectives say about their groups and channels.
 
-// RUN: commsched-opt %s -split-input-file --convert-commsched-to-stablehlo --mlir-print-op-generic --mlir-print-local-scope \
+// RUN: %rows %s | commsched-opt -split-input-file --convert-commsched-to-stablehlo --mlir-print-op-generic --mlir-print-local-scope \
 // RUN:   | FileCheck %s -enable-var-scope --implicit-check-not=commsched
 
 // Partitions: one channel, as JAX prints them.
@@ -16,17 +16,12 @@ module attributes {mhlo.num_partitions = 8 : i32, mhlo.num_replicas = 1 : i32} {
   // CHECK: "stablehlo.collective_broadcast"(%{{.*}}) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<{{\[\[}}2, 0, 1, 3], [6, 4, 5, 7]]> : tensor<2x4xi64>}>
   // CHECK: "stablehlo.collective_permute"(%{{.*}}) <{channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, source_target_pairs = dense<{{\[\[}}3, 0], [1, 2], [4, 5], [7, 6]]> : tensor<4x2xi64>}>
   func.func @partitions(%x: tensor<4x4xf32>) -> (tensor<4x16xf32>, tensor<4x2xf32>, tensor<2x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
-    %0 = commsched.all_gather %x on @rows dim(1) : tensor<4x4xf32> -> !commsched.future<tensor<4x16xf32>>
-    %1 = commsched.wait %0 : !commsched.future<tensor<4x16xf32>>
-    %2 = commsched.reduce_scatter %x on @columns reduction(sum) dim(1) : tensor<4x4xf32> -> !commsched.future<tensor<4x2xf32>>
-    %3 = commsched.wait %2 : !commsched.future<tensor<4x2xf32>>
-    %4 = commsched.all_to_all %x on @listed split_dim(0) concat_dim(1) : tensor<4x4xf32> -> !commsched.future<tensor<2x8xf32>>
-    %5 = commsched.wait %4 : !commsched.future<tensor<2x8xf32>>
-    %6 = commsched.broadcast %x on @rows root(2) : tensor<4x4xf32> -> !commsched.future<tensor<4x4xf32>>
-    %7 = commsched.wait %6 : !commsched.future<tensor<4x4xf32>>
-    %8 = commsched.permute %x on @listed pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : tensor<4x4xf32> -> !commsched.future<tensor<4x4xf32>>
-    %9 = commsched.wait %8 : !commsched.future<tensor<4x4xf32>>
-    return %1, %3, %5, %7, %9 : tensor<4x16xf32>, tensor<4x2xf32>, tensor<2x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+    $run(%v1 = all_gather %x on @rows dim(1) : tensor<4x4xf32> -> tensor<4x16xf32>)
+    $run(%v3 = reduce_scatter %x on @columns reduction(sum) dim(1) : tensor<4x4xf32> -> tensor<4x2xf32>)
+    $run(%v5 = all_to_all %x on @listed split_dim(0) concat_dim(1) : tensor<4x4xf32> -> tensor<2x8xf32>)
+    $run(%v7 = broadcast %x on @rows root(2) : tensor<4x4xf32> -> tensor<4x4xf32>)
+    $run(%v9 = permute %x on @listed pairs(dense<[[0, 1]]> : tensor<1x2xi64>) : tensor<4x4xf32> -> tensor<4x4xf32>)
+    return %v1, %v3, %v5, %v7, %v9 : tensor<4x16xf32>, tensor<4x2xf32>, tensor<2x8xf32>, tensor<4x4xf32>, tensor<4x4xf32>
   }
 }
 
@@ -44,9 +39,9 @@ module attributes {mhlo.num_replicas = 2 : i32} {
   // CHECK: }) : (tensor<4xi1>, tensor<3x2xi1>) -> (tensor<4xi1>, tensor<3x2xi1>)
   // CHECK: "func.return"(%[[R]]#0, %[[R]]#1)
   func.func @replicas(%x: tensor<4xi1>, %y: tensor<3x2xi1>) -> (tensor<4xi1>, tensor<3x2xi1>) {
-    %0 = commsched.all_reduce %x, %y on @g reduction(bor) : tensor<4xi1>, tensor<3x2xi1> -> !commsched.future<tensor<4xi1>, tensor<3x2xi1>>
-    %1:2 = commsched.wait %0 : !commsched.future<tensor<4xi1>, tensor<3x2xi1>>
-    return %1#0, %1#1 : tensor<4xi1>, tensor<3x2xi1>
+    %v0 = commsched.all_reduce %x, %y on @g reduction(bor) : tensor<4xi1>, tensor<3x2xi1> -> !commsched.future<tensor<4xi1>, tensor<3x2xi1>>
+    %v1:2 = commsched.wait %v0 : !commsched.future<tensor<4xi1>, tensor<3x2xi1>>
+    return %v1#0, %v1#1 : tensor<4xi1>, tensor<3x2xi1>
   }
 }
 
@@ -62,14 +57,12 @@ module {
   // CHECK: handle = 11, type = 0>, replica_groups = dense<{{\[\[}}0, 1]]> : tensor<1x2xi32>}>
   // CHECK: handle = 6, type = 2>
   func.func @channels(%x: tensor<4xf32>, %token: !stablehlo.token) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
-    %0 = commsched.all_reduce %x on @g reduction(min) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 9, type = 1>, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-    %2 = commsched.all_reduce %x on @g reduction(min) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
-    %4 = commsched.all_reduce %x on @g reduction(min) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %5 = commsched.wait %4 : !commsched.future<tensor<4xf32>>
-    %6 = "stablehlo.send"(%x, %token) <{channel_handle = #stablehlo.channel_handle<handle = 6, type = 2>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
-    return %1, %3, %5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+    %v0 = commsched.all_reduce %x on @g reduction(min) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 9, type = 1>, replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>}} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %v1 = commsched.wait %v0 : !commsched.future<tensor<4xf32>>
+    $run(%v3 = all_reduce %x on @g reduction(min) : tensor<4xf32> -> tensor<4xf32>)
+    $run(%v5 = all_reduce %x on @g reduction(min) : tensor<4xf32> -> tensor<4xf32>)
+    %v6 = "stablehlo.send"(%x, %token) <{channel_handle = #stablehlo.channel_handle<handle = 6, type = 2>}> : (tensor<4xf32>, !stablehlo.token) -> !stablehlo.token
+    return %v1, %v3, %v5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
   }
 }
 
@@ -82,10 +75,9 @@ module {
   // CHECK-LABEL: sym_name = "common_channel"
   // CHECK-COUNT-2: handle = 4, type = 0>
   func.func @common_channel(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
-    %0 = commsched.all_reduce %x on @g reduction(prod) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 4, type = 0>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %1 = commsched.wait %0 : !commsched.future<tensor<4xf32>>
-    %2 = commsched.all_reduce %x on @g reduction(prod) : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %3 = commsched.wait %2 : !commsched.future<tensor<4xf32>>
-    return %1, %3 : tensor<4xf32>, tensor<4xf32>
+    %v0 = commsched.all_reduce %x on @g reduction(prod) {stablehlo.properties = {channel_handle = #stablehlo.channel_handle<handle = 4, type = 0>, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}} : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
+    %v1 = commsched.wait %v0 : !commsched.future<tensor<4xf32>>
+    $run(%v3 = all_reduce %x on @g reduction(prod) : tensor<4xf32> -> tensor<4xf32>)
+    return %v1, %v3 : tensor<4xf32>, tensor<4xf32>
   }
 }

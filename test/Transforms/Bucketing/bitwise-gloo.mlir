@@ -1,8 +1,9 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
-// DEFINE: %{bucket} = commsched-opt %s --remarks-filter=commsched \
+// DEFINE: %{bucket} = commsched-opt %t.mlir --remarks-filter=commsched \
 // DEFINE:   --commsched-bucket-all-reduce="%{options}" \
 // DEFINE:   --commsched-bucket-reduce-scatter="%{options}"
-// DEFINE: %{schedule} = commsched-opt %s --remarks-filter=commsched \
+// DEFINE: %{schedule} = commsched-opt %t.mlir --remarks-filter=commsched \
 // DEFINE:   --commsched-schedule="memory-budget=100%% %{options}" --mlir-print-op-on-diagnostic=false
 
 // Gloo reduces the tensors of one launch as one message, so that bitwise leaves
@@ -27,7 +28,6 @@ commsched.group @gloo_pair size(2) {commsched.backend = "gloo"}
 commsched.group @unknown size(4)
 
 !s = tensor<64xf32>
-!f = !commsched.future<tensor<64xf32>>
 
 // BITWISE: all_reduce{{.*}} stays alone: gloo reduces all tensors of a launch as one message, in which elements have other places, and with them other roundings, which bitwise rules out
 // BITWISE: all_reduce{{.*}} stays alone: gloo reduces all tensors of a launch as one message
@@ -44,21 +44,17 @@ commsched.group @unknown size(4)
 // BITWISE: commsched.all_reduce %{{[^,]+}} on @gloo
 // BITWISE: return
 func.func @gloo_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
-  %f0 = commsched.all_reduce %a on @gloo reduction(sum) : !s -> !f
-  %0 = commsched.wait %f0 : !f
-  %f1 = commsched.all_reduce %b on @gloo reduction(sum) : !s -> !f
-  %1 = commsched.wait %f1 : !f
-  return %0, %1 : !s, !s
+  $run(%v0 = all_reduce %a on @gloo reduction(sum) : !s -> tensor<64xf32>)
+  $run(%v1 = all_reduce %b on @gloo reduction(sum) : !s -> tensor<64xf32>)
+  return %v0, %v1 : !s, !s
 }
 
 // BITWISE-LABEL: func.func @gloo_pairs(%arg0
 // BITWISE: commsched.all_reduce %{{.+}}, %{{.+}} on @gloo_pair
 func.func @gloo_pairs(%a: !s, %b: !s) -> (!s, !s) {
-  %f0 = commsched.all_reduce %a on @gloo_pair reduction(sum) : !s -> !f
-  %0 = commsched.wait %f0 : !f
-  %f1 = commsched.all_reduce %b on @gloo_pair reduction(sum) : !s -> !f
-  %1 = commsched.wait %f1 : !f
-  return %0, %1 : !s, !s
+  $run(%v0 = all_reduce %a on @gloo_pair reduction(sum) : !s -> tensor<64xf32>)
+  $run(%v1 = all_reduce %b on @gloo_pair reduction(sum) : !s -> tensor<64xf32>)
+  return %v0, %v1 : !s, !s
 }
 
 // MERGED-LABEL: func.func @gloo_reduce_scatters(%arg0
@@ -68,19 +64,15 @@ func.func @gloo_pairs(%a: !s, %b: !s) -> (!s, !s) {
 // BITWISE-LABEL: func.func @gloo_reduce_scatters(%arg0
 // BITWISE: commsched.reduce_scatter %{{.+}}, %{{.+}} on @gloo
 func.func @gloo_reduce_scatters(%a: tensor<256xf32>, %b: tensor<256xf32>) -> (!s, !s) {
-  %f0 = commsched.reduce_scatter %a on @gloo reduction(sum) dim(0) : tensor<256xf32> -> !f
-  %0 = commsched.wait %f0 : !f
-  %f1 = commsched.reduce_scatter %b on @gloo reduction(sum) dim(0) : tensor<256xf32> -> !f
-  %1 = commsched.wait %f1 : !f
-  return %0, %1 : !s, !s
+  $run(%v0 = reduce_scatter %a on @gloo reduction(sum) dim(0) : tensor<256xf32> -> tensor<64xf32>)
+  $run(%v1 = reduce_scatter %b on @gloo reduction(sum) dim(0) : tensor<256xf32> -> tensor<64xf32>)
+  return %v0, %v1 : !s, !s
 }
 
 // BITWISE-LABEL: func.func @unknown_all_reduces(%arg0
 // BITWISE: commsched.all_reduce %{{.+}}, %{{.+}} on @unknown
 func.func @unknown_all_reduces(%a: !s, %b: !s) -> (!s, !s) {
-  %f0 = commsched.all_reduce %a on @unknown reduction(sum) : !s -> !f
-  %0 = commsched.wait %f0 : !f
-  %f1 = commsched.all_reduce %b on @unknown reduction(sum) : !s -> !f
-  %1 = commsched.wait %f1 : !f
-  return %0, %1 : !s, !s
+  $run(%v0 = all_reduce %a on @unknown reduction(sum) : !s -> tensor<64xf32>)
+  $run(%v1 = all_reduce %b on @unknown reduction(sum) : !s -> tensor<64xf32>)
+  return %v0, %v1 : !s, !s
 }

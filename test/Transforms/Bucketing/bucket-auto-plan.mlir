@@ -1,10 +1,11 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{merge} = --commsched-bucket-all-gather=plan=auto \
 // DEFINE:   --commsched-report="format=json output=%t.after" \
 // DEFINE:   --remark-policy=all --remark-format=emitRemark \
 // DEFINE:   --remarks-filter=commsched -o %t.merged 2> %t.remarks
 // DEFINE: %{check-steps} = %python %S/../Inputs/check_step_times.py %t.before %t.after
 
-// RUN: commsched-opt %s --commsched-report="format=json output=%t.before" %{merge}
+// RUN: commsched-opt %t.mlir --commsched-report="format=json output=%t.before" %{merge}
 // RUN: FileCheck %s --check-prefixes=CHECK,MODULES < %t.merged
 // RUN: FileCheck %s --check-prefix=MODULES-REMARK < %t.remarks
 // RUN: %{check-steps}
@@ -13,7 +14,7 @@
 // RUN: diff %t.once %t.merged
 
 // Without modules, sizes are left.
-// RUN: sed 's/, commsched.module = "[^"]*"//' %s \
+// RUN: sed 's/, commsched.module = "[^"]*"//' %t.mlir \
 // RUN:   | commsched-opt --commsched-report="format=json output=%t.before" %{merge}
 // RUN: FileCheck %s --check-prefixes=CHECK,SIZES < %t.merged
 // RUN: FileCheck %s --check-prefix=SIZES-REMARK < %t.remarks
@@ -86,11 +87,9 @@ func.func @step(%x: !x, %p0: !shard, %p1: !shard, %p2: !shard, %p3: !shard, %p4:
   %f1 = commsched.all_gather %p1 on @g dim(0) {commsched.name = "ag1", commsched.module = "layers.0.attention"} : !shard -> !commsched.future<!whole>
   %w1 = commsched.wait %f1 : !commsched.future<!whole>
   %x1 = commsched.compute "mm"(%x0, %w1) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f2 = commsched.all_gather %p2 on @g dim(0) {commsched.name = "ag2", commsched.module = "layers.0.mlp"} : !shard -> !commsched.future<!whole>
-  %w2 = commsched.wait %f2 : !commsched.future<!whole>
+  $run(%w2 = all_gather %p2 on @g dim(0) {commsched.name = "ag2", commsched.module = "layers.0.mlp"} : !shard -> !whole)
   %x2 = commsched.compute "mm"(%x1, %w2) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f3 = commsched.all_gather %p3 on @g dim(0) {commsched.name = "ag3", commsched.module = "layers.0.mlp"} : !shard -> !commsched.future<!whole>
-  %w3 = commsched.wait %f3 : !commsched.future<!whole>
+  $run(%w3 = all_gather %p3 on @g dim(0) {commsched.name = "ag3", commsched.module = "layers.0.mlp"} : !shard -> !whole)
   %x3 = commsched.compute "mm"(%x2, %w3) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
   %f4 = commsched.all_gather %p4 on @g dim(0) {commsched.name = "ag4", commsched.module = "layers.1.attention"} : !shard -> !commsched.future<!whole>
   %w4 = commsched.wait %f4 : !commsched.future<!whole>
@@ -98,17 +97,13 @@ func.func @step(%x: !x, %p0: !shard, %p1: !shard, %p2: !shard, %p3: !shard, %p4:
   %f5 = commsched.all_gather %p5 on @g dim(0) {commsched.name = "ag5", commsched.module = "layers.1.attention"} : !shard -> !commsched.future<!whole>
   %w5 = commsched.wait %f5 : !commsched.future<!whole>
   %x5 = commsched.compute "mm"(%x4, %w5) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f6 = commsched.all_gather %p6 on @g dim(0) {commsched.name = "ag6", commsched.module = "layers.1.mlp"} : !shard -> !commsched.future<!whole>
-  %w6 = commsched.wait %f6 : !commsched.future<!whole>
+  $run(%w6 = all_gather %p6 on @g dim(0) {commsched.name = "ag6", commsched.module = "layers.1.mlp"} : !shard -> !whole)
   %x6 = commsched.compute "mm"(%x5, %w6) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f7 = commsched.all_gather %p7 on @g dim(0) {commsched.name = "ag7", commsched.module = "layers.1.mlp"} : !shard -> !commsched.future<!whole>
-  %w7 = commsched.wait %f7 : !commsched.future<!whole>
+  $run(%w7 = all_gather %p7 on @g dim(0) {commsched.name = "ag7", commsched.module = "layers.1.mlp"} : !shard -> !whole)
   %x7 = commsched.compute "mm"(%x6, %w7) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f8 = commsched.all_gather %p8 on @g dim(0) {commsched.name = "ag8", commsched.module = "norm"} : !shard -> !commsched.future<!whole>
-  %w8 = commsched.wait %f8 : !commsched.future<!whole>
+  $run(%w8 = all_gather %p8 on @g dim(0) {commsched.name = "ag8", commsched.module = "norm"} : !shard -> !whole)
   %x8 = commsched.compute "mm"(%x7, %w8) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
-  %f9 = commsched.all_gather %p9 on @g dim(0) {commsched.name = "ag9", commsched.module = "head"} : !shard -> !commsched.future<!whole>
-  %w9 = commsched.wait %f9 : !commsched.future<!whole>
+  $run(%w9 = all_gather %p9 on @g dim(0) {commsched.name = "ag9", commsched.module = "head"} : !shard -> !whole)
   %x9 = commsched.compute "mm"(%x8, %w9) {flops = 1.0e9 : f64, commsched.runtime_ns = 1100000} : (!x, !whole) -> !x
   return %x9 : !x
 }

@@ -1,5 +1,6 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather="%{options}"
+// DEFINE: %{merge} = commsched-opt %t.mlir --commsched-bucket-all-gather="%{options}"
 
 // REDEFINE: %{options} = deduplicate
 // RUN: %{merge} > %t
@@ -31,17 +32,13 @@ commsched.group @g size(2)
 // UNMERGED: return
 func.func @forward_and_backward(%p: !shard {commsched.role = "parameter"}, %q: !shard {commsched.role = "parameter"}, %x: !whole) -> !whole {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
-  %fp1 = commsched.all_gather %p on @g dim(0) {commsched.name = "p1"} : !shard -> !commsched.future<!whole>
-  %p1 = commsched.wait %fp1 : !commsched.future<!whole>
+  $run(%p1 = all_gather %p on @g dim(0) {commsched.name = "p1"} : !shard -> !whole)
   %x1 = commsched.compute "layer"(%x, %p1) : (!whole, !whole) -> !whole
-  %fq1 = commsched.all_gather %q on @g dim(0) {commsched.name = "q1"} : !shard -> !commsched.future<!whole>
-  %q1 = commsched.wait %fq1 : !commsched.future<!whole>
+  $run(%q1 = all_gather %q on @g dim(0) {commsched.name = "q1"} : !shard -> !whole)
   %x2 = commsched.compute "layer"(%x1, %q1) : (!whole, !whole) -> !whole
-  %fq2 = commsched.all_gather %q on @g dim(0) {commsched.name = "q2"} : !shard -> !commsched.future<!whole>
-  %q2 = commsched.wait %fq2 : !commsched.future<!whole>
+  $run(%q2 = all_gather %q on @g dim(0) {commsched.name = "q2"} : !shard -> !whole)
   %g2 = commsched.compute "gradient"(%x2, %q2) : (!whole, !whole) -> !whole
-  %fp2 = commsched.all_gather %p on @g dim(0) {commsched.name = "p2"} : !shard -> !commsched.future<!whole>
-  %p2 = commsched.wait %fp2 : !commsched.future<!whole>
+  $run(%p2 = all_gather %p on @g dim(0) {commsched.name = "p2"} : !shard -> !whole)
   %g1 = commsched.compute "gradient"(%g2, %p2) : (!whole, !whole) -> !whole
   return %g1 : !whole
 }

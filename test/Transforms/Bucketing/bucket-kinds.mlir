@@ -1,10 +1,11 @@
-// RUN: commsched-opt %s --commsched-bucket-all-gather \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-bucket-all-gather \
 // RUN:   --commsched-bucket-reduce-scatter --commsched-bucket-all-reduce \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s \
+// RUN: commsched-opt %t.mlir \
 // RUN:   --commsched-bucket=kinds=all-gather,reduce-scatter,all-reduce \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s --commsched-bucket | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-bucket | FileCheck %s
 
 // Each pass merges collectives of its kind, and leaves the other ones alone.
 
@@ -58,32 +59,23 @@ func.func @hidden_all_reduces(%a: !whole, %b: !whole, %x: !whole) -> (!whole, !w
 // CHECK-NEXT: return
 func.func @three_of_each(%x: !shard, %y: !whole) -> !whole {
   %a1 = commsched.compute "add"(%x) : (!shard) -> !shard
-  %fa1 = commsched.all_gather %a1 on @g dim(0) : !shard -> !commsched.future<!whole>
-  %wa1 = commsched.wait %fa1 : !commsched.future<!whole>
+  $run(%wa1 = all_gather %a1 on @g dim(0) : !shard -> !whole)
   %a2 = commsched.compute "add"(%x) : (!shard) -> !shard
-  %fa2 = commsched.all_gather %a2 on @g dim(0) : !shard -> !commsched.future<!whole>
-  %wa2 = commsched.wait %fa2 : !commsched.future<!whole>
+  $run(%wa2 = all_gather %a2 on @g dim(0) : !shard -> !whole)
   %a3 = commsched.compute "add"(%x) : (!shard) -> !shard
-  %fa3 = commsched.all_gather %a3 on @g dim(0) : !shard -> !commsched.future<!whole>
-  %wa3 = commsched.wait %fa3 : !commsched.future<!whole>
+  $run(%wa3 = all_gather %a3 on @g dim(0) : !shard -> !whole)
   %s1 = commsched.compute "add"(%y) : (!whole) -> !whole
-  %fs1 = commsched.reduce_scatter %s1 on @g reduction(avg) dim(0) : !whole -> !commsched.future<!shard>
-  %ws1 = commsched.wait %fs1 : !commsched.future<!shard>
+  $run(%ws1 = reduce_scatter %s1 on @g reduction(avg) dim(0) : !whole -> !shard)
   %s2 = commsched.compute "add"(%y) : (!whole) -> !whole
-  %fs2 = commsched.reduce_scatter %s2 on @g reduction(avg) dim(0) : !whole -> !commsched.future<!shard>
-  %ws2 = commsched.wait %fs2 : !commsched.future<!shard>
+  $run(%ws2 = reduce_scatter %s2 on @g reduction(avg) dim(0) : !whole -> !shard)
   %s3 = commsched.compute "add"(%y) : (!whole) -> !whole
-  %fs3 = commsched.reduce_scatter %s3 on @g reduction(avg) dim(0) : !whole -> !commsched.future<!shard>
-  %ws3 = commsched.wait %fs3 : !commsched.future<!shard>
+  $run(%ws3 = reduce_scatter %s3 on @g reduction(avg) dim(0) : !whole -> !shard)
   %r1 = commsched.compute "add"(%y) : (!whole) -> !whole
-  %fr1 = commsched.all_reduce %r1 on @g reduction(max) : !whole -> !commsched.future<!whole>
-  %wr1 = commsched.wait %fr1 : !commsched.future<!whole>
+  $run(%wr1 = all_reduce %r1 on @g reduction(max) : !whole -> !whole)
   %r2 = commsched.compute "add"(%y) : (!whole) -> !whole
-  %fr2 = commsched.all_reduce %r2 on @g reduction(max) : !whole -> !commsched.future<!whole>
-  %wr2 = commsched.wait %fr2 : !commsched.future<!whole>
+  $run(%wr2 = all_reduce %r2 on @g reduction(max) : !whole -> !whole)
   %r3 = commsched.compute "add"(%y) : (!whole) -> !whole
-  %fr3 = commsched.all_reduce %r3 on @g reduction(max) : !whole -> !commsched.future<!whole>
-  %wr3 = commsched.wait %fr3 : !commsched.future<!whole>
+  $run(%wr3 = all_reduce %r3 on @g reduction(max) : !whole -> !whole)
   %sum = commsched.compute "sum"(%wa1, %wa2, %wa3, %ws1, %ws2, %ws3, %wr1, %wr2, %wr3)
       : (!whole, !whole, !whole, !shard, !shard, !shard, !whole, !whole, !whole) -> !whole
   return %sum : !whole

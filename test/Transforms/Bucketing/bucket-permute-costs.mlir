@@ -1,9 +1,10 @@
 // A step with sharded parameters: its gathers and its permutes are merged.
-// RUN: commsched-opt %s --commsched-schedule=memory-budget=100% \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-schedule=memory-budget=100% \
 // RUN:   | FileCheck %s --check-prefix=SHARDED
 // SHARDED-DAG: commsched.all_gather {{.*}}commsched.name = "p0+p1"
 // SHARDED-DAG: commsched.permute {{.*}}commsched.name = "h0+h1+h2"
-// RUN: commsched-opt %s \
+// RUN: commsched-opt %t.mlir \
 // RUN:   --commsched-schedule="memory-budget=100% buckets=gathers-and-reductions" \
 // RUN:   | FileCheck %s --check-prefix=PARAMETERS
 // PARAMETERS-COUNT-3: commsched.permute {{.*}}commsched.name = "h{{.}}"
@@ -15,18 +16,13 @@ commsched.group @cp size(4)
 func.func @sharded(%p0: !shard {commsched.role = "parameter"},
                    %p1: !shard {commsched.role = "parameter"},
                    %x: !shard) -> (!whole, !shard) {
-  %g0 = commsched.all_gather %p0 on @dp dim(0) {commsched.name = "p0", commsched.module = "layers.0.a"} : !shard -> !commsched.future<!whole>
-  %w0 = commsched.wait %g0 : !commsched.future<!whole>
+  $run(%w0 = all_gather %p0 on @dp dim(0) {commsched.name = "p0", commsched.module = "layers.0.a"} : !shard -> !whole)
   %a = commsched.compute "aten.mm"(%w0, %x) {commsched.runtime_ns = 1000 : i64} : (!whole, !shard) -> !whole
-  %g1 = commsched.all_gather %p1 on @dp dim(0) {commsched.name = "p1", commsched.module = "layers.0.b"} : !shard -> !commsched.future<!whole>
-  %w1 = commsched.wait %g1 : !commsched.future<!whole>
+  $run(%w1 = all_gather %p1 on @dp dim(0) {commsched.name = "p1", commsched.module = "layers.0.b"} : !shard -> !whole)
   %b = commsched.compute "aten.mm"(%w1, %a) {commsched.runtime_ns = 1000 : i64} : (!whole, !whole) -> !whole
-  %h0 = commsched.permute %x on @cp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "h0"} : !shard -> !commsched.future<!shard>
-  %v0 = commsched.wait %h0 : !commsched.future<!shard>
-  %h1 = commsched.permute %x on @cp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "h1"} : !shard -> !commsched.future<!shard>
-  %v1 = commsched.wait %h1 : !commsched.future<!shard>
-  %h2 = commsched.permute %x on @cp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "h2"} : !shard -> !commsched.future<!shard>
-  %v2 = commsched.wait %h2 : !commsched.future<!shard>
+  $run(%v0 = permute %x on @cp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "h0"} : !shard -> !shard)
+  $run(%v1 = permute %x on @cp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "h1"} : !shard -> !shard)
+  $run(%v2 = permute %x on @cp pairs(dense<[[0, 1]]> : tensor<1x2xi64>) {commsched.name = "h2"} : !shard -> !shard)
   %c = commsched.compute "aten.cat"(%v0, %v1, %v2) {commsched.runtime_ns = 1000 : i64} : (!shard, !shard, !shard) -> !shard
   return %b, %c : !whole, !shard
 }

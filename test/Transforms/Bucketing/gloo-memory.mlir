@@ -1,10 +1,11 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
-// DEFINE: %{schedule} = commsched-opt %s \
+// DEFINE: %{schedule} = commsched-opt %t.mlir \
 // DEFINE:   --commsched-schedule="%{options}" --commsched-report=format=json -o /dev/null
 
 // Gloo copies what it gathers and what it scatters, and the tensors that it
 // reduces in one launch, until the wait.
-// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=BEFORE
+// RUN: commsched-opt %t.mlir --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=BEFORE
 
 // Merged collectives have their copies at the same time: more than one byte less
 // holds.
@@ -28,38 +29,33 @@ commsched.group @nccl size(4) {commsched.backend = "nccl"}
 // MERGED: "function":"gathers",{{.*}}"num_collectives":1,{{.*}}"peak_memory_bytes":5120,
 // ALONE: "function":"gathers",{{.*}}"num_collectives":2,
 func.func @gathers(%a: !s, %b: !s) -> (!t, !t) {
-  %f0 = commsched.all_gather %a on @gloo dim(0) : !s -> !commsched.future<!t>
-  %0 = commsched.wait %f0 : !commsched.future<!t>
-  %f1 = commsched.all_gather %b on @gloo dim(0) : !s -> !commsched.future<!t>
-  %1 = commsched.wait %f1 : !commsched.future<!t>
-  return %0, %1 : !t, !t
+  $run(%v0 = all_gather %a on @gloo dim(0) : !s -> !t)
+  $run(%v1 = all_gather %b on @gloo dim(0) : !s -> !t)
+  return %v0, %v1 : !t, !t
 }
 
 // BEFORE: "function":"scatter",{{.*}}"peak_memory_bytes":2304,
 func.func @scatter(%a: !t) -> !s {
-  %f = commsched.reduce_scatter %a on @gloo reduction(sum) dim(0) : !t -> !commsched.future<!s>
-  %0 = commsched.wait %f : !commsched.future<!s>
-  return %0 : !s
+  $run(%v0 = reduce_scatter %a on @gloo reduction(sum) dim(0) : !t -> !s)
+  return %v0 : !s
 }
 
 // BEFORE: "function":"reduced",{{.*}}"peak_memory_bytes":512,
 func.func @reduced(%a: !s) -> !s {
-  %f = commsched.all_reduce %a on @gloo reduction(sum) : !s -> !commsched.future<!s>
-  %0 = commsched.wait %f : !commsched.future<!s>
-  return %0 : !s
+  $run(%v0 = all_reduce %a on @gloo reduction(sum) : !s -> !s)
+  return %v0 : !s
 }
 
 // BEFORE: "function":"reduced_at_once",{{.*}}"peak_memory_bytes":1536,
 func.func @reduced_at_once(%a: !s, %b: !s) -> (!s, !s) {
   %f = commsched.all_reduce %a, %b on @gloo reduction(sum) : !s, !s -> !commsched.future<!s, !s>
-  %0:2 = commsched.wait %f : !commsched.future<!s, !s>
-  return %0#0, %0#1 : !s, !s
+  %v0:2 = commsched.wait %f : !commsched.future<!s, !s>
+  return %v0#0, %v0#1 : !s, !s
 }
 
 // What other backends take is not known.
 // BEFORE: "function":"other",{{.*}}"peak_memory_bytes":1280,
 func.func @other(%a: !s) -> !t {
-  %f = commsched.all_gather %a on @nccl dim(0) : !s -> !commsched.future<!t>
-  %0 = commsched.wait %f : !commsched.future<!t>
-  return %0 : !t
+  $run(%v0 = all_gather %a on @nccl dim(0) : !s -> !t)
+  return %v0 : !t
 }

@@ -1,9 +1,10 @@
-// RUN: commsched-opt %s -commsched-bucket-all-gather=mode=auto | FileCheck %s --check-prefix=GATHERS
-// RUN: commsched-opt %s -commsched-bucket-all-reduce="mode=coalesced bitwise" --remarks-filter=commsched -o /dev/null 2>&1 \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir -commsched-bucket-all-gather=mode=auto | FileCheck %s --check-prefix=GATHERS
+// RUN: commsched-opt %t.mlir -commsched-bucket-all-reduce="mode=coalesced bitwise" --remarks-filter=commsched -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=BITWISE
-// RUN: commsched-opt %s -commsched-schedule="memory-budget=200%% mode=coalesced" | FileCheck %s --check-prefix=SCHEDULED
-// RUN: commsched-opt %s -commsched-bucket="kinds=all-to-all" -commsched-estimate-runtime | FileCheck %s --check-prefix=PACKED
-// RUN: sed 's/attributes {commsched.packed_launches}//' %s \
+// RUN: commsched-opt %t.mlir -commsched-schedule="memory-budget=200%% mode=coalesced" | FileCheck %s --check-prefix=SCHEDULED
+// RUN: commsched-opt %t.mlir -commsched-bucket="kinds=all-to-all" -commsched-estimate-runtime | FileCheck %s --check-prefix=PACKED
+// RUN: sed 's/attributes {commsched.packed_launches}//' %t.mlir \
 // RUN:   | commsched-opt -commsched-bucket="kinds=all-to-all" -commsched-estimate-runtime | FileCheck %s --check-prefix=SEPARATE
 
 // A launch of several tensors would be packed later, by copies that no price has.
@@ -20,25 +21,17 @@ commsched.group @dp size(4)
 // SCHEDULED: commsched.all_gather_copy_in
 func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>)
     -> (tensor<16xf32>, tensor<32xf32>) {
-  %fx = commsched.all_gather %a on @dp dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-  %0 = commsched.wait %fx : !commsched.future<tensor<16xf32>>
-  %fy = commsched.all_gather %b on @dp dim(0)
-      : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
-  %1 = commsched.wait %fy : !commsched.future<tensor<32xf32>>
-  return %0, %1 : tensor<16xf32>, tensor<32xf32>
+  $run(%v0 = all_gather %a on @dp dim(0) : tensor<4xf32> -> tensor<16xf32>)
+  $run(%v1 = all_gather %b on @dp dim(0) : tensor<8xf32> -> tensor<32xf32>)
+  return %v0, %v1 : tensor<16xf32>, tensor<32xf32>
 }
 
 // BITWISE: all tensors of a launch are packed into one message, in which elements have other places
 func.func @reduces(%a: tensor<4xf32>, %b: tensor<8xf32>)
     -> (tensor<4xf32>, tensor<8xf32>) {
-  %fx = commsched.all_reduce %a on @dp reduction(sum)
-      : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %0 = commsched.wait %fx : !commsched.future<tensor<4xf32>>
-  %fy = commsched.all_reduce %b on @dp reduction(sum)
-      : tensor<8xf32> -> !commsched.future<tensor<8xf32>>
-  %1 = commsched.wait %fy : !commsched.future<tensor<8xf32>>
-  return %0, %1 : tensor<4xf32>, tensor<8xf32>
+  $run(%v0 = all_reduce %a on @dp reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
+  $run(%v1 = all_reduce %b on @dp reduction(sum) : tensor<8xf32> -> tensor<8xf32>)
+  return %v0, %v1 : tensor<4xf32>, tensor<8xf32>
 }
 
 // All-to-alls have no copy-in: one kernel that packs them and two that unpack
@@ -50,13 +43,11 @@ func.func @reduces(%a: tensor<4xf32>, %b: tensor<8xf32>)
 // SEPARATE: commsched.all_to_all{{.*}}commsched.origin = ["x", "y"], commsched.runtime_ns = 130945 : i64
 func.func @exchanges(%a: tensor<4x1048576xf32>, %b: tensor<4x1048576xf32>)
     -> (tensor<4x1048576xf32>, tensor<4x1048576xf32>) {
-  %fx = commsched.all_to_all %a on @dp split_dim(0) concat_dim(0) {commsched.name = "x"}
-      : tensor<4x1048576xf32> -> !commsched.future<tensor<4x1048576xf32>>
-  %0 = commsched.wait %fx : !commsched.future<tensor<4x1048576xf32>>
-  %fy = commsched.all_to_all %b on @dp split_dim(0) concat_dim(0) {commsched.name = "y"}
-      : tensor<4x1048576xf32> -> !commsched.future<tensor<4x1048576xf32>>
-  %1 = commsched.wait %fy : !commsched.future<tensor<4x1048576xf32>>
-  return %0, %1 : tensor<4x1048576xf32>, tensor<4x1048576xf32>
+  $run(%v0 = all_to_all %a on @dp split_dim(0) concat_dim(0) {commsched.name = "x"}
+      : tensor<4x1048576xf32> -> tensor<4x1048576xf32>)
+  $run(%v1 = all_to_all %b on @dp split_dim(0) concat_dim(0) {commsched.name = "y"}
+      : tensor<4x1048576xf32> -> tensor<4x1048576xf32>)
+  return %v0, %v1 : tensor<4x1048576xf32>, tensor<4x1048576xf32>
 }
 
 }

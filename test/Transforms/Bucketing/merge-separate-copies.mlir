@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s -commsched-bucket-all-gather -commsched-bucket-reduce-scatter | FileCheck %s
+// RUN: %rows %s | commsched-opt -commsched-bucket-all-gather -commsched-bucket-reduce-scatter | FileCheck %s
 
 // Whoever makes these buckets casts before it packs what is gathered, converts
 // what it has packed to be scattered, and copies each gathered tensor by itself.
@@ -17,14 +17,10 @@ commsched.group @dp size(4)
 func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>)
     -> (tensor<16xbf16>, tensor<32xbf16>) {
   %x = arith.truncf %a : tensor<4xf32> to tensor<4xbf16>
-  %fx = commsched.all_gather %x on @dp dim(0)
-      : tensor<4xbf16> -> !commsched.future<tensor<16xbf16>>
-  %0 = commsched.wait %fx : !commsched.future<tensor<16xbf16>>
+  $run(%v0 = all_gather %x on @dp dim(0) : tensor<4xbf16> -> tensor<16xbf16>)
   %y = arith.truncf %b : tensor<8xf32> to tensor<8xbf16>
-  %fy = commsched.all_gather %y on @dp dim(0)
-      : tensor<8xbf16> -> !commsched.future<tensor<32xbf16>>
-  %1 = commsched.wait %fy : !commsched.future<tensor<32xbf16>>
-  return %0, %1 : tensor<16xbf16>, tensor<32xbf16>
+  $run(%v1 = all_gather %y on @dp dim(0) : tensor<8xbf16> -> tensor<32xbf16>)
+  return %v0, %v1 : tensor<16xbf16>, tensor<32xbf16>
 }
 
 // CHECK-LABEL: @scatters
@@ -35,14 +31,10 @@ func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>)
 func.func @scatters(%a: tensor<4xbf16>, %b: tensor<8xbf16>)
     -> (tensor<1xf32>, tensor<2xf32>) {
   %x = arith.extf %a : tensor<4xbf16> to tensor<4xf32>
-  %fx = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<1xf32>>
-  %0 = commsched.wait %fx : !commsched.future<tensor<1xf32>>
+  $run(%v0 = reduce_scatter %x on @dp reduction(sum) dim(0) : tensor<4xf32> -> tensor<1xf32>)
   %y = arith.extf %b : tensor<8xbf16> to tensor<8xf32>
-  %fy = commsched.reduce_scatter %y on @dp reduction(sum) dim(0)
-      : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
-  %1 = commsched.wait %fy : !commsched.future<tensor<2xf32>>
-  return %0, %1 : tensor<1xf32>, tensor<2xf32>
+  $run(%v1 = reduce_scatter %y on @dp reduction(sum) dim(0) : tensor<8xf32> -> tensor<2xf32>)
+  return %v0, %v1 : tensor<1xf32>, tensor<2xf32>
 }
 
 // One of them is not cast, so that no kernel converts all that is packed.
@@ -54,13 +46,9 @@ func.func @scatters(%a: tensor<4xbf16>, %b: tensor<8xbf16>)
 func.func @scatters_of_two_kinds(%a: tensor<4xbf16>, %b: tensor<8xf32>)
     -> (tensor<1xf32>, tensor<2xf32>) {
   %x = arith.extf %a : tensor<4xbf16> to tensor<4xf32>
-  %fx = commsched.reduce_scatter %x on @dp reduction(sum) dim(0)
-      : tensor<4xf32> -> !commsched.future<tensor<1xf32>>
-  %0 = commsched.wait %fx : !commsched.future<tensor<1xf32>>
-  %fy = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : tensor<8xf32> -> !commsched.future<tensor<2xf32>>
-  %1 = commsched.wait %fy : !commsched.future<tensor<2xf32>>
-  return %0, %1 : tensor<1xf32>, tensor<2xf32>
+  $run(%v0 = reduce_scatter %x on @dp reduction(sum) dim(0) : tensor<4xf32> -> tensor<1xf32>)
+  $run(%v1 = reduce_scatter %b on @dp reduction(sum) dim(0) : tensor<8xf32> -> tensor<2xf32>)
+  return %v0, %v1 : tensor<1xf32>, tensor<2xf32>
 }
 
 }

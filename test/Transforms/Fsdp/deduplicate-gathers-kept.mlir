@@ -7,9 +7,6 @@
 // RUN:   --test-deduplicate-gathers=limit-bytes=144 %remarks 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=LIMIT
 
-LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
-  W = commsched.wait W.start : !commsched.future<T>
-
 // Gathers that are not dropped, and why. Nothing changes.
 
 commsched.group @dp size(2)

@@ -51,16 +51,12 @@ LET $padded_gather(K)
 func.func @forward_and_backward(%p: !part, %x: !cast) -> !cast {
   %large = commsched.compute "large"() : () -> tensor<1024xf32>
   %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
-  %g0 = commsched.all_gather %c0 on @dp dim(0) {commsched.name = "forward"}
-      : tensor<4xbf16> -> !future
-  %w0 = commsched.wait %g0 : !future
+  $run(%w0 = all_gather %c0 on @dp dim(0) {commsched.name = "forward"} : tensor<4xbf16> -> !cast)
   %y = commsched.compute "layer"(%x, %w0) : (!cast, !cast) -> !cast
   %c1 = commsched.compute "cast"(%p) {commsched.name = "again"}
       : (!part) -> tensor<4xbf16>
-  %g1 = commsched.all_gather %c1 on @dp dim(0)
-      {commsched.name = "backward", commsched.runtime_ns = 7 : i64}
-      : tensor<4xbf16> -> !future
-  %w1 = commsched.wait %g1 : !future
+  $run(%w1 = all_gather %c1 on @dp dim(0) {commsched.name = "backward", commsched.runtime_ns = 7 : i64}
+      : tensor<4xbf16> -> !cast)
   %d = commsched.compute "gradient"(%y, %w1) : (!cast, !cast) -> !cast
   return %d : !cast
 }

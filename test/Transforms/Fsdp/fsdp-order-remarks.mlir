@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-enforce-fsdp-order %remarks -o %t 2>&1 \
+// RUN: %rows %s | commsched-opt --commsched-enforce-fsdp-order %remarks -o %t 2>&1 \
 // RUN:   | FileCheck %s
 // RUN: %orders < %t | FileCheck %s --check-prefix=ORDER
 
@@ -76,9 +76,7 @@ func.func @order_kept(%p1: !part, %p2: !part) -> (!whole, !whole, !part) {
 // ORDER-LABEL: func.func @written(
 func.func @written(%p: !part) -> !whole {
   %s, %o = commsched.all_gather_copy_in %p on @dp : !part -> !part, !whole
-  %g = commsched.all_gather %s on @dp dim(0) into %o
-      : !part into !whole -> !future
-  %w = commsched.wait %g : !future
+  $run(%w = all_gather %s on @dp dim(0) into %o : !part into !whole -> !whole)
   %scaled = commsched.compute "scale"(%w)
       {alias = 0 : i64, mutates = array<i64: 0>} : (!whole) -> !whole
   %f = commsched.split_with_sizes_copy %scaled on @dp : !whole -> !whole
@@ -87,7 +85,6 @@ func.func @written(%p: !part) -> !whole {
 
 // No remark where nothing is FSDP.
 func.func @other(%x: !part) -> !whole {
-  %g = commsched.all_gather %x on @dp dim(0) : !part -> !future
-  %w = commsched.wait %g : !future
+  $run(%w = all_gather %x on @dp dim(0) : !part -> !whole)
   return %w : !whole
 }

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-reinplace-all-gather %remarks -o %t \
+// RUN: %rows %s | commsched-opt --commsched-reinplace-all-gather %remarks -o %t \
 // RUN:   2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
@@ -25,10 +25,8 @@ func.func @one(%a: tensor<2x3xf32>, %b: !part) -> (tensor<8x3xf32>, !whole) {
   %slice, %buffer = commsched.all_gather_copy_in %a, %b on @dp
       {commsched.name = "copy_in"}
       : tensor<2x3xf32>, !part -> tensor<10xf32>, tensor<40xf32>
-  %future = commsched.all_gather %slice on @dp dim(0)
-      {commsched.name = "ag", commsched.order = 7 : i64}
-      : tensor<10xf32> -> !commsched.future<tensor<40xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<40xf32>>
+  $run(%full = all_gather %slice on @dp dim(0) {commsched.name = "ag", commsched.order = 7 : i64}
+      : tensor<10xf32> -> tensor<40xf32>)
   %0:2 = commsched.split_with_sizes_copy %full on @dp
       : tensor<40xf32> -> tensor<8x3xf32>, !whole
   return %0#0, %0#1 : tensor<8x3xf32>, !whole
@@ -65,12 +63,8 @@ func.func @used_before(%a: !part) -> (!part, tensor<4x4xf32>) {
 func.func @second_of_two(%a: !part) -> (!whole, !whole) {
   %slice, %buffer = commsched.all_gather_copy_in %a on @dp
       : !part -> !part, !whole
-  %future0 = commsched.all_gather %slice on @dp dim(0)
-      {commsched.name = "first"} : !part -> !future
-  %full0 = commsched.wait %future0 : !future
-  %future1 = commsched.all_gather %slice on @dp dim(0)
-      {commsched.name = "second"} : !part -> !future
-  %full1 = commsched.wait %future1 : !future
+  $run(%full0 = all_gather %slice on @dp dim(0) {commsched.name = "first"} : !part -> !whole)
+  $run(%full1 = all_gather %slice on @dp dim(0) {commsched.name = "second"} : !part -> !whole)
   return %full0, %full1 : !whole, !whole
 }
 
@@ -79,8 +73,6 @@ func.func @second_of_two(%a: !part) -> (!whole, !whole) {
 func.func @dynamic(%a: tensor<?xf32>) -> tensor<?xf32> {
   %slice, %buffer = commsched.all_gather_copy_in %a on @dp
       : tensor<?xf32> -> tensor<?xf32>, tensor<?xf32>
-  %future = commsched.all_gather %slice on @dp dim(0)
-      : tensor<?xf32> -> !commsched.future<tensor<?xf32>>
-  %full = commsched.wait %future : !commsched.future<tensor<?xf32>>
+  $run(%full = all_gather %slice on @dp dim(0) : tensor<?xf32> -> tensor<?xf32>)
   return %full : tensor<?xf32>
 }

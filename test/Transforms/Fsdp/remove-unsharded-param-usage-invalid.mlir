@@ -43,9 +43,7 @@ func.func @filled(%p: memref<4xf32>, %full: tensor<4xf32>, %v: f32, %i: index) {
   commsched.compute "relu_"(%p) {mutates = array<i64: 0>} : (memref<4xf32>) -> ()
 
   // expected-error@below {{'commsched.all_reduce' op may write the unsharded parameter '%arg0'}}
-  %future = commsched.all_reduce %full on @dp reduction(sum) into %w
-      : tensor<4xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %sum = commsched.wait %future : !commsched.future<tensor<4xf32>>
+  $run(%sum = all_reduce %full on @dp reduction(sum) into %w : tensor<4xf32> into tensor<4xf32> -> tensor<4xf32>)
 
   %m = bufferization.to_buffer %w : tensor<4xf32> to memref<4xf32>
   // expected-error@below {{'memref.store' op may write the unsharded parameter '%arg0'}}

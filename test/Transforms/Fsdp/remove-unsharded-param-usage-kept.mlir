@@ -206,9 +206,7 @@ func.func @other_encoding(%p: memref<4xf32>, %full: tensor<4xf32, "rows">) {
 // One buffer for all gathers: the second writes what the first has delivered.
 func.func @buffer_gathered_into_again(
     %p: memref<4xf32>, %a: tensor<1xf32>, %buffer: tensor<4xf32>) {
-  %future0 = commsched.all_gather %a on @dp dim(0) into %buffer
-      : tensor<1xf32> into tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-  %full = commsched.wait %future0 : !commsched.future<tensor<4xf32>>
+  $run(%full = all_gather %a on @dp dim(0) into %buffer : tensor<1xf32> into tensor<4xf32> -> tensor<4xf32>)
   commsched.resize_storage %p bytes(16) : memref<4xf32>
   commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
   %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>

@@ -116,9 +116,7 @@ func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
       : !whole -> !future
   %w0 = commsched.wait %r0 : !future
   %w1 = commsched.wait %r1 : !future
-  %r2 = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
-      : !part -> !commsched.future<tensor<1xf32>>
-  %w2 = commsched.wait %r2 : !commsched.future<tensor<1xf32>>
+  $run(%w2 = reduce_scatter %c on @dp reduction(sum) dim(0) : !part -> tensor<1xf32>)
   %difference = arith.subf %w0, %w1 : !part
   %accumulated = arith.addf %w0, %old : !part
   %doubled = arith.addf %w0, %w0 : !part

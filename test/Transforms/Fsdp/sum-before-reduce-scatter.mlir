@@ -1,9 +1,10 @@
-// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter > %t
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-test-opt %t.mlir --test-sum-before-reduce-scatter > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-test-opt %t --test-sum-before-reduce-scatter | diff - %t
-// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter %remarks -o /dev/null \
+// RUN: commsched-test-opt %t.mlir --test-sum-before-reduce-scatter %remarks -o /dev/null \
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: commsched-test-opt %s --test-sum-before-reduce-scatter \
+// RUN: commsched-test-opt %t.mlir --test-sum-before-reduce-scatter \
 // RUN:   --mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
 
 // Reduce-scatters whose results are added become one of the sum.
@@ -73,9 +74,7 @@ func.func @tree(%a: tensor<2x4xf32>, %x: tensor<2x4xf32>, %c: tensor<2x4xf32>,
       : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
   %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(1)
       : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
-  %rd = commsched.reduce_scatter %d on @dp reduction(sum) dim(1)
-      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
-  %wd = commsched.wait %rd : !commsched.future<tensor<2x2xf32>>
+  $run(%wd = reduce_scatter %d on @dp reduction(sum) dim(1) : tensor<2x4xf32> -> tensor<2x2xf32>)
   %wc = commsched.wait %rc : !commsched.future<tensor<2x2xf32>>
   %wb = commsched.wait %rb : !commsched.future<tensor<2x2xf32>>
   %wa = commsched.wait %ra : !commsched.future<tensor<2x2xf32>>
@@ -128,9 +127,7 @@ func.func @region(%a: tensor<?x4xi32>, %b: tensor<?x4xi32>,
 // CHECK-NEXT: %[[ALL:.*]] = arith.addf %[[SHARD_AB]], %[[SHARD_C]]
 // CHECK-NEXT: return %[[ALL]]
 func.func @partly(%a: !whole, %b: !whole, %c: !whole) -> !part {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : !whole -> !future
-  %wa = commsched.wait %ra : !future
+  $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !part)
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
       : !whole -> !future
   %rc = commsched.reduce_scatter %c on @dp reduction(avg) dim(0)

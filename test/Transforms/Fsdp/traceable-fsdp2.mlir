@@ -73,11 +73,7 @@ func.func @three_groups(%a: !storage {commsched.role = "unsharded_param"},
   commsched.resize_storage %b bytes(64) : !storage
   %slice0, %buffer0 = commsched.all_gather_copy_in %a_shard, %b_shard on @dp
       {commsched.runtime_ns = 2} : !part, !part -> tensor<8xf32>, tensor<32xf32>
-  %future0 = commsched.all_gather %slice0 on @dp dim(0)
-      {commsched.runtime_ns = 100}
-      : tensor<8xf32> -> !commsched.future<tensor<32xf32>>
-  %gathered0 = commsched.wait %future0
-      : !commsched.future<tensor<32xf32>>
+  $run(%gathered0 = all_gather %slice0 on @dp dim(0) {commsched.runtime_ns = 100} : tensor<8xf32> -> tensor<32xf32>)
   %full0:2 = commsched.split_with_sizes_copy %gathered0 on @dp
       {commsched.runtime_ns = 4} : tensor<32xf32> -> !whole, !whole
   commsched.fsdp_copy %full0#0 into %a {commsched.runtime_ns = 3}

@@ -1,14 +1,15 @@
-// RUN: commsched-opt %s \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir \
 // RUN:   --commsched-interleave="first=@forward second=@backward name=both memory-budget=100%" \
 // RUN:   %remarks 2> %t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
-// RUN: commsched-opt %s -o - --commsched-interleave="first=forward \
+// RUN: commsched-opt %t.mlir -o - --commsched-interleave="first=forward \
 // RUN:   second=backward name=both share=none" \
 // RUN:   | FileCheck %s --check-prefix=NONE
-// RUN: commsched-opt %s -o - --commsched-interleave="first=@forward \
+// RUN: commsched-opt %t.mlir -o - --commsched-interleave="first=@forward \
 // RUN:   second=@backward name=both share=0:1" \
 // RUN:   | FileCheck %s --check-prefix=LIST
-// RUN: commsched-opt %s -o - --commsched-interleave="first=@forward \
+// RUN: commsched-opt %t.mlir -o - --commsched-interleave="first=@forward \
 // RUN:   second=@forward name=both" | FileCheck %s --check-prefix=TWICE
 
 !t = tensor<4xi8>
@@ -59,9 +60,7 @@ commsched.group @h size(2)
 
 func.func @forward(%w: !t {commsched.name = "w", commsched.role = "parameter"},
     %x: !t {commsched.role = "input"}) -> (!t {commsched.name = "loss"}) {
-  %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 100}
-      : !t -> !commsched.future<tensor<8xi8>>
-  %g = commsched.wait %f : !commsched.future<tensor<8xi8>>
+  $run(%g = all_gather %w on @g dim(0) {commsched.runtime_ns = 100} : !t -> tensor<8xi8>)
   %l = commsched.compute "product"(%x, %g)
       {commsched.name = "product", commsched.runtime_ns = 100}
       : (!t, tensor<8xi8>) -> !t
@@ -73,8 +72,6 @@ func.func @backward(%s: !t {commsched.role = "saved_activation"}, %w: !t
     -> !t {
   %p = commsched.compute "product_backward"(%s, %w)
       {commsched.name = "product", commsched.runtime_ns = 100} : (!t, !t) -> !t
-  %f = commsched.all_reduce %p on @h reduction(sum)
-      {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
-  %d = commsched.wait %f : !commsched.future<!t>
+  $run(%d = all_reduce %p on @h reduction(sum) {commsched.runtime_ns = 100} : !t -> !t)
   return %d : !t
 }

@@ -51,13 +51,11 @@ LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
 // FAR: "function":"far_apart"{{.*}}"saved":["n"],
 // AGGRESSIVE: "function":"far_apart"{{.*}}"saved":["n"],
 func.func @far_apart(%x: !m $in, %dy: !m $tangent) -> (!m, !m) $joint {
-  %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
-      : (!m, !m) -> !m
-  %n = commsched.compute "aten.sin"(%h) {commsched.name = "n"} : (!m) -> !m
-  %m = commsched.compute "aten.mm"(%n, %n) {commsched.name = "m"}
-      : (!m, !m) -> !m
+  $op(h = aten.mm %x, %x : (!m, !m) -> !m)
+  $op(n = aten.sin %h : (!m) -> !m)
+  $op(m = aten.mm %n, %n : (!m, !m) -> !m)
   %r = commsched.compute "aten.relu"(%m) : (!m) -> !m
-  %f = commsched.compute "aten.cos"(%n) {commsched.name = "f"} : (!m) -> !m
+  $op(f = aten.cos %n : (!m) -> !m)
   %y = commsched.compute "aten.mul"(%r, %f) : (!m, !m) -> !m
   %df = commsched.compute "aten.mul"(%dy, %f) : (!m, !m) -> !m
   %dm = commsched.compute "aten.mm"(%df, %n) : (!m, !m) -> !m
@@ -70,7 +68,7 @@ func.func @far_apart(%x: !m $in, %dy: !m $tangent) -> (!m, !m) $joint {
 // MATERIALIZED: "function":"materialized"{{.*}}"saved":["arg0"],
 // AGGRESSIVE: "function":"materialized"{{.*}}"saved":["arg0"],
 func.func @materialized(%x: !m $in, %dy: !m $tangent) -> (!m, !m) $joint {
-  %a = commsched.compute "aten.sin"(%x) {commsched.name = "a"} : (!m) -> !m
+  $op(a = aten.sin %x : (!m) -> !m)
   %v = commsched.compute "aten.view"(%a) {alias = 0} : (!m) -> !m
   %g = commsched.compute "aten.mm"(%dy, %v) : (!m, !m) -> !m
   return %a, %g : !m, !m
@@ -82,10 +80,8 @@ func.func @materialized(%x: !m $in, %dy: !m $tangent) -> (!m, !m) $joint {
 // ALLOW: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
 // AGGRESSIVE: "function":"not_allowed"{{.*}}"saved":["arg0","product"],
 func.func @not_allowed(%x: !m $in, %dy: !m $tangent) -> (!m, tensor<12x4xf32>) $joint {
-  %unknown = commsched.compute "vendor.op"(%x) {commsched.name = "unknown"}
-      : (!m) -> !m
-  %product = commsched.compute "aten.mm"(%x, %x) {commsched.name = "product"}
-      : (!m, !m) -> !m
+  $op(unknown = vendor.op %x : (!m) -> !m)
+  $op(product = aten.mm %x, %x : (!m, !m) -> !m)
   %y = commsched.compute "aten.mul"(%unknown, %product) : (!m, !m) -> !m
   %g = commsched.compute "aten.cat"(%dy, %unknown, %product)
       : (!m, !m, !m) -> tensor<12x4xf32>
@@ -98,10 +94,8 @@ func.func @not_allowed(%x: !m $in, %dy: !m $tangent) -> (!m, tensor<12x4xf32>) $
 // REDUCTION: "function":"reduction"{{.*}}"saved":["arg0","arg1"],
 // AGGRESSIVE: "function":"reduction"{{.*}}"saved":["arg1","tiny"],
 func.func @reduction(%x: !m $in, %z: !m $in, %dy: !u $tangent) -> (!u, !u) $joint {
-  %tiny = commsched.compute "aten.sum"(%x) {commsched.name = "tiny"}
-      : (!m) -> !u
-  %quarter = commsched.compute "aten.sum"(%z) {commsched.name = "quarter"}
-      : (!m) -> !t
+  $op(tiny = aten.sum %x : (!m) -> !u)
+  $op(quarter = aten.sum %z : (!m) -> !t)
   %y = commsched.compute "aten.mul"(%tiny, %quarter) : (!u, !t) -> !u
   %g = commsched.compute "aten.mul"(%dy, %tiny, %quarter) : (!u, !u, !t) -> !u
   return %y, %g : !u, !u
@@ -112,8 +106,7 @@ func.func @reduction(%x: !m $in, %z: !m $in, %dy: !u $tangent) -> (!u, !u) $join
 // BANNED: "function":"views"{{.*}}"saved":["arg1","h"],
 // VIEWS: "function":"views"{{.*}}"saved":["v"],
 func.func @views(%x: !m $in, %i: index $in, %dy: !part $tangent) -> (!part, !part) $joint {
-  %h = commsched.compute "aten.mm"(%x, %x) {commsched.name = "h"}
-      : (!m, !m) -> !m
+  $op(h = aten.mm %x, %x : (!m, !m) -> !m)
   %v = tensor.extract_slice %h[%i, 0] [2, 4] [1, 1] {commsched.name = "v"}
       : !m to !part
   %y = commsched.compute "aten.sin"(%v) : (!part) -> !part
@@ -126,8 +119,7 @@ func.func @views(%x: !m $in, %i: index $in, %dy: !part $tangent) -> (!part, !par
 // BANNED: "function":"parameters"{{.*}}"saved":["arg0"],
 // PARAMETERS: "function":"parameters"{{.*}}"saved":["half"],
 func.func @parameters(%w: !m {commsched.role = "parameter"}, %dy: !part $tangent) -> (!part, !part) $joint {
-  %half = commsched.compute "aten.index"(%w) {commsched.name = "half"}
-      : (!m) -> !part
+  $op(half = aten.index %w : (!m) -> !part)
   %y = commsched.compute "y"(%half) : (!part) -> !part
   %g = commsched.compute "aten.mul"(%dy, %half) : (!part, !part) -> !part
   return %y, %g : !part, !part
@@ -138,12 +130,9 @@ func.func @parameters(%w: !m {commsched.role = "parameter"}, %dy: !part $tangent
 // BANNED: "function":"distance"{{.*}}"saved":["arg0"],
 // DISTANCE: "function":"distance"{{.*}}"saved":["one"],
 func.func @distance(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
-  %three = commsched.compute "aten.sin"(%x) {commsched.name = "three"}
-      : (!t) -> !t
-  %two = commsched.compute "aten.sin"(%three) {commsched.name = "two"}
-      : (!t) -> !t
-  %one = commsched.compute "aten.sin"(%two) {commsched.name = "one"}
-      : (!t) -> !t
+  $op(three = aten.sin %x : (!t) -> !t)
+  $op(two = aten.sin %three : (!t) -> !t)
+  $op(one = aten.sin %two : (!t) -> !t)
   %g = commsched.compute "aten.mul"(%dy, %one) : (!t, !t) -> !t
   return %one, %g : !t, !t
 }

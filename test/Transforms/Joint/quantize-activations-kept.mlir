@@ -1,10 +1,11 @@
-// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0.0625 %remarks \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-quantize-activations=size-in-mb=0.0625 %remarks \
 // RUN:   -o %t 2> %t.remarks
 // RUN: FileCheck %s --implicit-check-not=remark: < %t.remarks
 // RUN: commsched-opt %t --test-commsched-verify-partition | FileCheck %s \
 // RUN:   --check-prefix=IR
 
-// RUN: commsched-opt %s --commsched-quantize-activations="size-in-mb=0 \
+// RUN: commsched-opt %t.mlir --commsched-quantize-activations="size-in-mb=0 \
 // RUN:   exclude-primals allowed-dtypes=f32,bf16 quantize-dynamic-shape" \
 // RUN:   | FileCheck %s --check-prefix=MORE
 
@@ -60,14 +61,10 @@ func.func @f_forward(%parameter: !t {commsched.role = "parameter"}, %input: !t
       : (!t) -> !flat
   %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to !t
   %cast = arith.truncf %shard : tensor<2x8192xf32> to tensor<2x8192xbf16>
-  %gather = commsched.all_gather %cast on @dp dim(0)
-      : tensor<2x8192xbf16> -> !commsched.future<!t>
-  %gathered = commsched.wait %gather : !commsched.future<!t>
+  $run(%gathered = all_gather %cast on @dp dim(0) : tensor<2x8192xbf16> -> !t)
   %gathered_view = commsched.compute "view"(%gathered) {alias = 0}
       : (!t) -> !flat
-  %input_gather = commsched.all_gather %small_input on @dp dim(0)
-      : tensor<2x8192xbf16> -> !commsched.future<!t>
-  %gathered_input = commsched.wait %input_gather : !commsched.future<!t>
+  $run(%gathered_input = all_gather %small_input on @dp dim(0) : tensor<2x8192xbf16> -> !t)
   %input_view = commsched.compute "view"(%input) {alias = 0} : (!t) -> !flat
   %input_cast = arith.truncf %wide_input : tensor<4x8192xf32> to !t
   %f32 = commsched.compute "f32"(%input) : (!t) -> tensor<4x8192xf32>

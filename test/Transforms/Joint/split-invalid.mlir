@@ -46,10 +46,7 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"})
       -> tensor<4xf32> attributes {commsched.num_forward_outputs = 1 : i64,
                                    commsched.saved_values = ["start"]} {
     // expected-note@+1 {{it is here}}
-    %start = commsched.all_reduce %x on @dp reduction(sum)
-        {commsched.name = "start"}
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
-    %sum = commsched.wait %start : !commsched.future<tensor<4xf32>>
+    $run(%sum = all_reduce %x on @dp reduction(sum) {commsched.name = "start"} : tensor<4xf32> -> tensor<4xf32>)
     return %sum : tensor<4xf32>
   }
 
@@ -61,7 +58,6 @@ func.func @f(%x: tensor<4xf32> {commsched.role = "input"}, %dy: tensor<4xf32>
   %h = commsched.compute "dropout"(%x) {commsched.name = "h", random}
       : (tensor<4xf32>) -> tensor<4xf32>
   // expected-note@+1 {{'dx' is in the backward and needs it}}
-  %dx = commsched.compute "back"(%dy, %h) {commsched.name = "dx"}
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  $op(dx = back %dy, %h : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>)
   return %h, %dx : tensor<4xf32>, tensor<4xf32>
 }

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
+// RUN: %rows %s | commsched-opt --split-input-file --verify-diagnostics \
 // RUN:   --test-commsched-verify-partition
 
 // What a forward saves on the host comes back, and is what it was.
@@ -14,8 +14,7 @@ func.func @a(%x: !u {commsched.role = "input"}) -> !t {
   return %h : !t
 }
 func.func @b(%h: !t {commsched.role = "saved_activation"}) -> !u {
-  %r = commsched.reload %h : !t -> !commsched.future<!u>
-  %y = commsched.wait %r : !commsched.future<!u>
+  $run(%y = reload %h : !t -> !u)
   return %y : !u
 }
 
@@ -49,8 +48,7 @@ func.func @f(%x0: !t {commsched.role = "parameter"}) {
 // expected-error@+1 {{'func.func' op saves result #0 for argument #0 of '@b', which is in the memory of the host, but '@b' never reloads it}}
 func.func @a(%x: tensor<4xf32> {commsched.role = "input"}) -> !t {
   // expected-note@+1 {{this 'commsched.offload' copies it to the host}}
-  %f = commsched.offload %x : tensor<4xf32> -> !commsched.future<!t>
-  %h = commsched.wait %f : !commsched.future<!t>
+  $run(%h = offload %x : tensor<4xf32> -> !t)
   return %h : !t
 }
 // expected-note@+1 {{the backward is here}}
@@ -73,8 +71,7 @@ func.func private @a() -> tensor<2xf32>
 func.func @b(%s: tensor<2xf32> {commsched.role = "saved_activation"}, %dy: !t
     {commsched.role = "tangent"}) -> tensor<4xf32> {
   // expected-note@+1 {{this 'commsched.reload' uses it}}
-  %r = commsched.reload %dy : !t -> !commsched.future<tensor<4xf32>>
-  %y = commsched.wait %r : !commsched.future<tensor<4xf32>>
+  $run(%y = reload %dy : !t -> tensor<4xf32>)
   return %y : tensor<4xf32>
 }
 

@@ -1,5 +1,6 @@
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
-// DEFINE: %{run} = commsched-opt %s --commsched-schedule="%{options}" \
+// DEFINE: %{run} = commsched-opt %t.mlir --commsched-schedule="%{options}" \
 // DEFINE:   --remark-policy=all --remark-format=emitRemark \
 // DEFINE:   --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s
 
@@ -43,26 +44,22 @@
 // RUN: %{run} --check-prefix=OVER
 // OVER: BudgetExceeded | Category:commsched | Function=step | BudgetBytes=22020096, PeakBytes=17301600,
 // OVER-SAME: the allocator reserves 23068672 bytes for the schedule that needs least, 1048576 over the budget of 22020096; 17301600 of them are live at the peak", ReservedBytes=23068672
-// RUN: not commsched-opt %s --commsched-schedule="memory-budget=21MiB budget-on=reserved buckets=off split=off strict" \
+// RUN: not commsched-opt %t.mlir --commsched-schedule="memory-budget=21MiB budget-on=reserved buckets=off split=off strict" \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
 // STRICT: error: cannot be scheduled: the allocator reserves 23068672 bytes
 
 // The pipeline has the options, too.
-// RUN: not commsched-opt %s --commsched-pipeline="memory-budget=1024MiB reserved-bytes=1003MiB budget-on=reserved allocator=pytorch buckets=off split=off strict" \
+// RUN: not commsched-opt %t.mlir --commsched-pipeline="memory-budget=1024MiB reserved-bytes=1003MiB budget-on=reserved allocator=pytorch buckets=off split=off strict" \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
 
 commsched.group @g size(4)
 
 func.func @step(%x: tensor<4xf64>, %a: tensor<2883584xi8>,
                 %b: tensor<2883584xi8>) -> tensor<4xf64> {
-  %ga = commsched.all_gather %a on @g dim(0) {commsched.runtime_ns = 100 : i64}
-      : tensor<2883584xi8> -> !commsched.future<tensor<11534336xi8>>
-  %fa = commsched.wait %ga : !commsched.future<tensor<11534336xi8>>
+  $run(%fa = all_gather %a on @g dim(0) {commsched.runtime_ns = 100 : i64} : tensor<2883584xi8> -> tensor<11534336xi8>)
   %y = commsched.compute "a"(%x, %fa) {commsched.runtime_ns = 100 : i64}
       : (tensor<4xf64>, tensor<11534336xi8>) -> tensor<4xf64>
-  %gb = commsched.all_gather %b on @g dim(0) {commsched.runtime_ns = 100 : i64}
-      : tensor<2883584xi8> -> !commsched.future<tensor<11534336xi8>>
-  %fb = commsched.wait %gb : !commsched.future<tensor<11534336xi8>>
+  $run(%fb = all_gather %b on @g dim(0) {commsched.runtime_ns = 100 : i64} : tensor<2883584xi8> -> tensor<11534336xi8>)
   %z = commsched.compute "b"(%y, %fb) {commsched.runtime_ns = 100 : i64}
       : (tensor<4xf64>, tensor<11534336xi8>) -> tensor<4xf64>
   return %z : tensor<4xf64>

@@ -1,24 +1,25 @@
+// RUN: %rows %s > %t.mlir
 // RUN: rm -rf %t && mkdir %t
-// RUN: commsched-opt %s > %t/input.mlir
-// RUN: commsched-opt %s --commsched-frontier=file=%t/out.csv \
+// RUN: commsched-opt %t.mlir > %t/input.mlir
+// RUN: commsched-opt %t.mlir --commsched-frontier=file=%t/out.csv \
 // RUN:   | diff %t/input.mlir -
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
 
 // Other formats hold the same, whether or not functions are scheduled at once.
-// RUN: commsched-opt %s --commsched-frontier=file=%t/out.json -o /dev/null
+// RUN: commsched-opt %t.mlir --commsched-frontier=file=%t/out.json -o /dev/null
 // RUN: %python %S/Inputs/compare_frontiers.py %t/out.csv %t/out.json
-// RUN: commsched-opt %s --commsched-frontier -o /dev/null \
+// RUN: commsched-opt %t.mlir --commsched-frontier -o /dev/null \
 // RUN:   | diff %t/out.csv -
-// RUN: commsched-opt %s --commsched-frontier=file=%t/out.csv \
+// RUN: commsched-opt %t.mlir --commsched-frontier=file=%t/out.csv \
 // RUN:   --mlir-disable-threading -o %t/out.mlir
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
 
 // The budget that is asked for is among those that are tried. The points are
 // what commsched-schedule makes of the budgets.
-// RUN: commsched-opt %s -o /dev/null \
+// RUN: commsched-opt %t.mlir -o /dev/null \
 // RUN:   --commsched-frontier="memory-budget=1101 file=%t/asked.csv"
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/asked.csv
-// RUN: commsched-opt %s -o %t/with.mlir \
+// RUN: commsched-opt %t.mlir -o %t/with.mlir \
 // RUN:   --commsched-schedule=memory-budget=1101
 // RUN: commsched-opt %t/with.mlir --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=SCHEDULED
@@ -56,12 +57,8 @@ func.func @step(%x: !t) -> (!t, !t, tensor<1xi8>) {
       : (!t) -> tensor<900xi8>
   %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50}
       : (tensor<900xi8>) -> tensor<1xi8>
-  %f0 = commsched.all_reduce %x on @g reduction(max)
-      {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
-  %w0 = commsched.wait %f0 : !commsched.future<!t>
-  %f1 = commsched.all_reduce %x on @g reduction(min)
-      {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
-  %w1 = commsched.wait %f1 : !commsched.future<!t>
+  $run(%w0 = all_reduce %x on @g reduction(max) {commsched.runtime_ns = 100} : !t -> !t)
+  $run(%w1 = all_reduce %x on @g reduction(min) {commsched.runtime_ns = 100} : !t -> !t)
   return %w0, %w1, %s : !t, !t, tensor<1xi8>
 }
 
@@ -70,8 +67,6 @@ func.func @no_collective(%x: tensor<1xi8>) -> tensor<1xi8> {
 }
 
 func.func @"with,comma and \22quotes\22"(%x: tensor<1xi8>) -> tensor<1xi8> {
-  %f = commsched.all_reduce %x on @g reduction(max) {commsched.runtime_ns = 10}
-      : tensor<1xi8> -> !commsched.future<tensor<1xi8>>
-  %w = commsched.wait %f : !commsched.future<tensor<1xi8>>
+  $run(%w = all_reduce %x on @g reduction(max) {commsched.runtime_ns = 10} : tensor<1xi8> -> tensor<1xi8>)
   return %w : tensor<1xi8>
 }

@@ -1,5 +1,6 @@
-// RUN: commsched-opt %s --commsched-split="chunks=2 extent=widest" --split-input-file | FileCheck %s --enable-var-scope
-// RUN: commsched-opt %s --commsched-split="chunks=2 extent=widest" --split-input-file --commsched-to-llvm -o /dev/null
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-split="chunks=2 extent=widest" --split-input-file | FileCheck %s --enable-var-scope
+// RUN: commsched-opt %t.mlir --commsched-split="chunks=2 extent=widest" --split-input-file --commsched-to-llvm -o /dev/null
 
 // What is returned is a view of the product's result: the product is written
 // whole, and the view is repeated on it.
@@ -16,9 +17,7 @@ commsched.group @tp size(4)
 // CHECK: return %[[V]]
 func.func @view(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>)
     -> tensor<64x4x16xf32> {
-  %f = commsched.all_gather %x on @tp dim(0) {commsched.name = "ag"}
-      : tensor<16x32xf32> -> !commsched.future<tensor<64x32xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<64x32xf32>>
+  $run(%g = all_gather %x on @tp dim(0) {commsched.name = "ag"} : tensor<16x32xf32> -> tensor<64x32xf32>)
   %h = commsched.compute "aten.mm"(%g, %w) {flops = 262144.0, split = "m k, k n -> m n", commsched.name = "mm"}
       : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
   %v = commsched.compute "aten.view"(%h) {alias = 0 : i64, split = "m (h d) -> m h d", commsched.name = "view"}
@@ -40,9 +39,8 @@ func.func @sent(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>)
     -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %h = commsched.compute "aten.mm"(%x, %w) {flops = 262144.0, split = "_ k, k n -> _ n", commsched.name = "mm"}
       : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>
-  %f = commsched.all_to_all %h on @tp split_dim(0) concat_dim(0) {commsched.name = "a2a"}
-      : tensor<64x64xf32> -> !commsched.future<tensor<64x64xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<64x64xf32>>
+  $run(%r = all_to_all %h on @tp split_dim(0) concat_dim(0) {commsched.name = "a2a"}
+      : tensor<64x64xf32> -> tensor<64x64xf32>)
   return %h, %r : tensor<64x64xf32>, tensor<64x64xf32>
 }
 
@@ -62,14 +60,12 @@ func.func @absorbed(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>)
     -> (tensor<64x64xf32>, tensor<64x64xf32>) {
   %n = commsched.compute "aten.neg"(%x) {split = "a b -> a b", commsched.name = "before"}
       : (tensor<64x64xf32>) -> tensor<64x64xf32>
-  %f = commsched.all_to_all %n on @tp split_dim(0) concat_dim(0) {commsched.name = "a2a"}
-      : tensor<64x64xf32> -> !commsched.future<tensor<64x64xf32>>
-  %r = commsched.wait %f : !commsched.future<tensor<64x64xf32>>
+  $run(%r = all_to_all %n on @tp split_dim(0) concat_dim(0) {commsched.name = "a2a"}
+      : tensor<64x64xf32> -> tensor<64x64xf32>)
   %y = commsched.compute "aten.mm"(%w, %r) {flops = 262144.0, split = "_ k, k n -> _ n", commsched.name = "mm"}
       : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %g = commsched.all_to_all %y on @tp split_dim(0) concat_dim(0) {commsched.name = "back"}
-      : tensor<64x64xf32> -> !commsched.future<tensor<64x64xf32>>
-  %s = commsched.wait %g : !commsched.future<tensor<64x64xf32>>
+  $run(%s = all_to_all %y on @tp split_dim(0) concat_dim(0) {commsched.name = "back"}
+      : tensor<64x64xf32> -> tensor<64x64xf32>)
   %t = commsched.compute "aten.neg"(%s) {split = "a b -> a b", commsched.name = "after"}
       : (tensor<64x64xf32>) -> tensor<64x64xf32>
   return %t, %y : tensor<64x64xf32>, tensor<64x64xf32>

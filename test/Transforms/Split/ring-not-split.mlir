@@ -1,6 +1,7 @@
 // What does not become a ring is left as it is, with a remark.
-// RUN: commsched-opt %s --split-input-file -o %t.input
-// RUN: commsched-opt %s --commsched-split=mode=ring --remarks-filter=commsched --split-input-file 2>%t.remarks | diff %t.input -
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --split-input-file -o %t.input
+// RUN: commsched-opt %t.mlir --commsched-split=mode=ring --remarks-filter=commsched --split-input-file 2>%t.remarks | diff %t.input -
 // RUN: FileCheck %s < %t.remarks
 
 commsched.group @one size(1)
@@ -8,9 +9,7 @@ commsched.group @one size(1)
 // CHECK: CollectiveNotSplit{{.*}}commsched.all_gather 'alone': not split: commsched.all_gather 'alone' ({{.*}}) gathers from one rank, or nothing
 func.func @one_rank(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>,
                     %init: tensor<16x64xf32>) -> tensor<16x64xf32> {
-  %f = commsched.all_gather %x on @one dim(0) {commsched.name = "alone"}
-      : tensor<16x32xf32> -> !commsched.future<tensor<16x32xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<16x32xf32>>
+  $run(%g = all_gather %x on @one dim(0) {commsched.name = "alone"} : tensor<16x32xf32> -> tensor<16x32xf32>)
   %h = linalg.matmul ins(%g, %w : tensor<16x32xf32>, tensor<32x64xf32>)
       outs(%init : tensor<16x64xf32>) -> tensor<16x64xf32>
   return %h : tensor<16x64xf32>
@@ -24,9 +23,7 @@ commsched.group @tp size(4)
 
 // CHECK: CollectiveNotSplit{{.*}}'batches': not split: 4 chunks do not divide the 2 elements along the axis of aten.view 'view'
 func.func @batches(%x: tensor<16x32xf32>, %w: tensor<2x32x64xf32>) -> tensor<2x32x64xf32> {
-  %f = commsched.all_gather %x on @tp dim(0) {commsched.name = "batches"}
-      : tensor<16x32xf32> -> !commsched.future<tensor<64x32xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<64x32xf32>>
+  $run(%g = all_gather %x on @tp dim(0) {commsched.name = "batches"} : tensor<16x32xf32> -> tensor<64x32xf32>)
   %v = commsched.compute "aten.view"(%g) {alias = 0 : i64, split = "(b s) d -> b s d", commsched.name = "view"}
       : (tensor<64x32xf32>) -> tensor<2x32x32xf32>
   %h = commsched.compute "aten.bmm"(%v, %w) {flops = 262144.0, split = "b m k, b k n -> b m n", commsched.name = "bmm"}
@@ -43,8 +40,7 @@ func.func @scatter(%x: tensor<64x32xf32>, %w: tensor<32x64xf32>,
                    %init: tensor<64x64xf32>) -> tensor<16x64xf32> {
   %h = linalg.matmul ins(%x, %w : tensor<64x32xf32>, tensor<32x64xf32>)
       outs(%init : tensor<64x64xf32>) -> tensor<64x64xf32>
-  %f = commsched.reduce_scatter %h on @tp reduction(sum) dim(0) {commsched.name = "scatter"}
-      : tensor<64x64xf32> -> !commsched.future<tensor<16x64xf32>>
-  %g = commsched.wait %f : !commsched.future<tensor<16x64xf32>>
+  $run(%g = reduce_scatter %h on @tp reduction(sum) dim(0) {commsched.name = "scatter"}
+      : tensor<64x64xf32> -> tensor<16x64xf32>)
   return %g : tensor<16x64xf32>
 }

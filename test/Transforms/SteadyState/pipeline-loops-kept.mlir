@@ -15,8 +15,7 @@ func.func @of_its_own_result(%x: !t, %n: index) -> !t {
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
   ROW
-    %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %r = commsched.wait %f : !future
+    $run(%r = all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !t)
     %b = commsched.compute "f"(%r) {commsched.runtime_ns = 50 : i64} : (!t) -> !t
     scf.yield %b : !t
   }
@@ -41,8 +40,7 @@ func.func @of_an_argument(%x: !t, %s: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   ROW
-    %f = commsched.all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %r = commsched.wait %f : !future
+    $run(%r = all_reduce %s on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !t)
     %b = commsched.compute "f"(%a, %r) {commsched.runtime_ns = 50 : i64} : (!t, !t) -> !t
     scf.yield %b : !t
   }
@@ -129,8 +127,7 @@ func.func @counter(%x: !t, %step: index) -> (index, !t) {
     scf.condition(%goes_on) %i, %a : index, !t
   } do {
   ^bb0(%i: index, %a: !t):
-    %f = commsched.all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %a on @dp reduction(sum) {commsched.runtime_ns = 30 : i64} : !t -> !t)
     %next = arith.addi %i, %by : index
     scf.yield %next, %w : index, !t
   }
@@ -170,8 +167,7 @@ func.func @until(%x: !t) -> !t {
     scf.condition(%goes_on) %a : !t
   } do {
   ^bb0(%a: !t):
-    %f = commsched.all_reduce %a on @dp reduction(min) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %a on @dp reduction(min) {commsched.runtime_ns = 30 : i64} : !t -> !t)
     scf.yield %w : !t
   }
   return %y : !t
@@ -180,8 +176,7 @@ func.func @until(%x: !t) -> !t {
 func.func @parallel(%x: !t) {
   // expected-remark@below {{: loops of this kind are not pipelined: scf.forall"}}
   scf.forall (%i) in (4) {
-    %f = commsched.all_reduce %x on @dp reduction(min) {commsched.runtime_ns = 30 : i64} : !t -> !future
-    %w = commsched.wait %f : !future
+    $run(%w = all_reduce %x on @dp reduction(min) {commsched.runtime_ns = 30 : i64} : !t -> !t)
   }
   return
 }
