@@ -275,7 +275,7 @@ void checkPlaced(const BucketedProblem &bucketed, const Order &placed) {
   // Nodes of both have the same order.
   Order fromPlaced, fromExpanded;
   for (NodeId node : placed)
-    if (bucketed.bucketOf(node) < 0)
+    if (bucketed.bucketOf(node) == -1)
       fromPlaced.push_back(bucketed.originalOf(node));
   for (NodeId node : expanded)
     if (bucketed.bucketOf(bucketed.nodeOf(node)) < 0)

@@ -297,10 +297,7 @@ Status BucketMerger::absorb() {
     for (NodeId node : cost.absorbed) {
       if (node < 0 || node >= problem.numNodes() ||
           problem.kind(node) != NodeKind::Compute)
-        return Error{name + " absorbs " +
-                     (node >= 0 && node < problem.numNodes()
-                          ? problem.describe(node)
-                          : "node " + std::to_string(node)) +
+        return Error{name + " absorbs " + problem.describe(node) +
                      ", which is not a compute operation"};
       if (absorberOf[node] >= 0)
         return Error{name + " absorbs " + problem.describe(node) +

@@ -59,19 +59,16 @@ Status CyclicProblem::check() const {
   auto isNode = [&](NodeId node) {
     return node >= 0 && node < program.numNodes();
   };
-  auto describe = [&](NodeId node) {
-    return isNode(node) ? program.describe(node)
-                        : "node " + std::to_string(node);
-  };
   std::string range = ", but distances are from 1 to " +
                       std::to_string(maxDistance - 1) + ", and nodes below " +
                       std::to_string(program.numNodes());
   for (const CarriedDependence &edge : dependences)
     if (!isNode(edge.from) || !isNode(edge.to) || !isDistance(edge.distance))
-      return Error{describe(edge.to) + " depends on " + describe(edge.from) +
+      return Error{program.describe(edge.to) + " depends on " +
+                   program.describe(edge.from) +
                    describeDistance(edge.distance) + range};
   for (const CarriedUse &use : uses) {
-    std::string text = describe(use.node) + " uses buffer " +
+    std::string text = program.describe(use.node) + " uses buffer " +
                        std::to_string(use.buffer) +
                        describeDistance(use.distance);
     if (use.buffer < 0 || use.buffer >= program.numBuffers())
