@@ -18,8 +18,14 @@ files know.
 import re
 import sys
 
-#: A collective with its wait, and a computation that is called as its result is.
+#: A collective with its wait, a computation that is called as its result is, roles
+#: of arguments, and a joint function whose first result is the forward's.
 COMMON = """
+LET $in {commsched.role = "input"}
+LET $parameter {commsched.role = "parameter"}
+LET $saved {commsched.role = "saved_activation"}
+LET $tangent {commsched.role = "tangent"}
+LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
 LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
   W = commsched.wait W.start : !commsched.future<T>
 LET $op(N = F X : T) %N = commsched.compute "F"(X) {commsched.name = "N"} : T

@@ -6,6 +6,8 @@
 // Several tensors in one launch: coalesced, or packed by a copy. All of them
 // have to be of FSDP.
 
+!t = tensor<12xbf16>
+
 commsched.group @g size(4)
 
 // CHECK-LABEL: func.func @coalesced(
@@ -18,11 +20,8 @@ commsched.group @g size(4)
 // REMARK: 'mixed': gathers argument 2, which is no parameter
 // REMARK: 'half': what it scatters goes to aten.add
 // REMARK-NOT: NotFsdp
-func.func @coalesced(%p: tensor<4xf32> {commsched.role = "parameter"},
-                     %q: tensor<4xf32> {commsched.role = "parameter"},
-                     %x: tensor<4xf32> {commsched.role = "input"},
-                     %a: tensor<16xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+func.func @coalesced(%p: tensor<4xf32> $parameter, %q: tensor<4xf32> $parameter, %x: tensor<4xf32> $in,
+    %a: tensor<16xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %cast = arith.truncf %q : tensor<4xf32> to tensor<4xbf16>
   %f0 = commsched.all_gather %p, %cast on @g dim(0)
       {commsched.name = "parameters"} : tensor<4xf32>, tensor<4xbf16>
@@ -60,29 +59,24 @@ func.func @coalesced(%p: tensor<4xf32> {commsched.role = "parameter"},
 // REMARK: 'two_buckets': gathers what aten.cat makes
 // REMARK: 'zeros': gathers constants
 // REMARK-NOT: NotFsdp
-func.func @copied(%p: tensor<4xf32> {commsched.role = "parameter"},
-                  %q: tensor<2x2xf32> {commsched.role = "parameter"},
-                  %x: tensor<4xf32> {commsched.role = "input"}) {
+func.func @copied(%p: tensor<4xf32> $parameter, %q: tensor<2x2xf32> $parameter, %x: tensor<4xf32> $in) {
   %zeros = arith.constant dense<0.0> : tensor<4xf32>
-  %s0, %b0 = commsched.all_gather_copy_in %p, %q, %zeros on @g
-      : tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>
-      -> tensor<12xbf16>, tensor<48xbf16>
+  %s0, %b0 = commsched.all_gather_copy_in %p, %q, %zeros on @g : tensor<4xf32>, tensor<2x2xf32>, tensor<4xf32>
+      -> !t, tensor<48xbf16>
   $run(%w0 = all_gather %s0 on @g dim(0) into %b0 {commsched.name = "bucket"} : tensor<12xbf16> into tensor<48xbf16> -> tensor<48xbf16>)
 
-  %view = commsched.compute "aten.view"(%s0) {alias = 0 : i64}
-      : (tensor<12xbf16>) -> tensor<2x6xbf16>
+  %view = commsched.compute "aten.view"(%s0) {alias = 0 : i64} : (!t) -> tensor<2x6xbf16>
   $run(%w1 = all_gather %view on @g dim(0) {commsched.name = "viewed"} : tensor<2x6xbf16> -> tensor<8x6xbf16>)
 
   %s2, %b2 = commsched.all_gather_copy_in %p, %x on @g
       : tensor<4xf32>, tensor<4xf32> -> tensor<8xf32>, tensor<32xf32>
   $run(%w2 = all_gather %s2 on @g dim(0) into %b2 {commsched.name = "with_input"} : tensor<8xf32> into tensor<32xf32> -> tensor<32xf32>)
 
-  %s3, %b3 = commsched.all_gather_copy_in %p, %s0 on @g
-      : tensor<4xf32>, tensor<12xbf16> -> tensor<16xbf16>, tensor<64xbf16>
+  %s3, %b3 = commsched.all_gather_copy_in %p, %s0 on @g : tensor<4xf32>, !t -> tensor<16xbf16>,
+      tensor<64xbf16>
   $run(%w3 = all_gather %s3 on @g dim(0) into %b3 {commsched.name = "nested"} : tensor<16xbf16> into tensor<64xbf16> -> tensor<64xbf16>)
 
-  %cat = commsched.compute "aten.cat"(%s0, %s0)
-      : (tensor<12xbf16>, tensor<12xbf16>) -> tensor<24xbf16>
+  %cat = commsched.compute "aten.cat"(%s0, %s0) : (!t, !t) -> tensor<24xbf16>
   $run(%w4 = all_gather %cat on @g dim(0) {commsched.name = "two_buckets"} : tensor<24xbf16> -> tensor<96xbf16>)
 
   %s5, %b5 = commsched.all_gather_copy_in %zeros on @g

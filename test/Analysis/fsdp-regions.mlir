@@ -21,8 +21,7 @@ commsched.group @g size(4)
 // REMARK: 'carried': gathers a value from outside of its block
 // REMARK: 'scattered': what it scatters goes to scf.yield
 // REMARK-NOT: NotFsdp
-func.func @loop(%p: tensor<3x4xf32> {commsched.role = "parameter"},
-                %a: !whole, %n: index) -> !part {
+func.func @loop(%p: tensor<3x4xf32> $parameter, %a: !whole, %n: index) -> !part {
   %zeros = arith.constant dense<0.0> : !part
   %cast = arith.truncf %p : tensor<3x4xf32> to tensor<3x4xbf16>
   %r = scf.for %i = %n to %n step %n iter_args(%it = %zeros) -> !part {
@@ -55,9 +54,8 @@ func.func @loop(%p: tensor<3x4xf32> {commsched.role = "parameter"},
 // REMARK: 'also_branched': what it scatters goes to scf.if
 // REMARK: 'dead': reduces what no gradient scatter gives
 // REMARK-NOT: NotFsdp
-func.func @held(%p: !part {commsched.role = "parameter"},
-                %q: !part {commsched.role = "parameter"},
-                %a: !whole, %c: i1, %n: index) -> (!part, !part, !part) {
+func.func @held(%p: !part $parameter, %q: !part $parameter, %a: !whole, %c: i1, %n: index) -> (!part, !part,
+    !part) {
   %carried = scf.for %i = %n to %n step %n iter_args(%it = %p) -> !part {
     scf.yield %it : !part
   }
@@ -113,8 +111,7 @@ func.func @held(%p: !part {commsched.role = "parameter"},
 // REMARK-LABEL: Function=blocks
 // REMARK: 'first': what it scatters goes to func.return
 // REMARK: 'passed_on': gathers a value from outside of its block
-func.func @blocks(%p: !part {commsched.role = "parameter"},
-                  %a: !whole) -> (!part, !part) {
+func.func @blocks(%p: !part $parameter, %a: !whole) -> (!part, !part) {
   $run(%w0 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "first"} : !whole -> !part)
   cf.br ^bb1(%p : !part)
 ^bb1(%b: !part):

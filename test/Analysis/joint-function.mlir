@@ -1,10 +1,11 @@
-// RUN: commsched-test-opt %s --allow-unregistered-dialect \
+// RUN: %rows %s | commsched-test-opt --allow-unregistered-dialect \
 // RUN:   --test-joint-function --mlir-disable-threading -o /dev/null | FileCheck %s
 
 // The graph that the partitioner sees. Costs are numbers of operands; policies
 // and tags are numbered from 1 in the order of their attributes' values.
 
 !t = tensor<4xf32>
+!u = memref<4xindex>
 commsched.group @dp size(4)
 
 // CHECK-LABEL: @values has 11 nodes
@@ -23,10 +24,8 @@ commsched.group @dp size(4)
 // CHECK-NEXT: 10 'arith.mulf.10' operation pointwise(5, 7) bytes 8 cost 2 storage 7 saveable{{$}}
 // CHECK-NEXT: forward 3, 10, 1
 // CHECK-NEXT: backward 9, 9{{$}}
-func.func @values(%w:
-    tensor<4x4xf32> {commsched.role = "parameter", commsched.name = "w"}, %x: !t
-    {commsched.freeable, commsched.role = "input"}, %t: !t
-    {commsched.role = "tangent"}) -> (!t, tensor<2xf32>, !t, !t, !t)
+func.func @values(%w: tensor<4x4xf32> {commsched.role = "parameter", commsched.name = "w"}, %x: !t
+    {commsched.freeable, commsched.role = "input"}, %t: !t $tangent) -> (!t, tensor<2xf32>, !t, !t, !t)
     attributes {commsched.num_forward_outputs = 3} {
   %y = commsched.compute "aten.mm"(%x, %w, %w) {commsched.name = "mm", commsched.recompute = "must_save", commsched.partition = "forward"}
       : (!t, tensor<4x4xf32>, tensor<4x4xf32>) -> !t
@@ -59,10 +58,8 @@ func.func @values(%w:
 // CHECK-NEXT: 12 'scf.if.12' operation other(6, 4) bytes 64 cost 1 storage 5 saveable{{$}}
 // CHECK-NEXT: forward 12, 5, 2
 // CHECK-NEXT: backward{{ *$}}
-func.func @kinds(%p: !t {commsched.role = "parameter"}, %i: index
-    {commsched.role = "input"}, %m: memref<16xf32>
-    {commsched.role = "unsharded_param"}) -> (tensor<16xf32>, index,
-    memref<16xf32>) attributes {commsched.num_forward_outputs = 3} {
+func.func @kinds(%p: !t $parameter, %i: index $in, %m: memref<16xf32> {commsched.role = "unsharded_param"})
+    -> (tensor<16xf32>, index, memref<16xf32>) attributes {commsched.num_forward_outputs = 3} {
   %f = commsched.all_gather %p on @dp dim(0) {commsched.name = "gather"}
       : !t -> !commsched.future<tensor<16xf32>>
   %g = commsched.wait %f : !commsched.future<tensor<16xf32>>
@@ -101,10 +98,8 @@ func.func @kinds(%p: !t {commsched.role = "parameter"}, %i: index
 // CHECK-NEXT: memory 6 -> 7
 // CHECK-NEXT: memory 10 -> 11
 // CHECK-NEXT: forward 8
-func.func @written(%x: !t {commsched.role = "input"}, %i: index
-    {commsched.role = "input"}, %n: memref<4xf32>
-    {commsched.role = "unsharded_param"}) -> !t
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @written(%x: !t $in, %i: index $in, %n: memref<4xf32> {commsched.role = "unsharded_param"}) -> !t
+    $joint {
   %a = commsched.compute "aten.exp"(%x) {commsched.name = "made"} : (!t) -> !t
   %v = commsched.compute "aten.view"(%a) {alias = 0 : i64, commsched.name = "shown"} : (!t) -> !t
   %b = commsched.compute "aten.neg"(%a) {commsched.name = "before"} : (!t) -> !t
@@ -112,11 +107,11 @@ func.func @written(%x: !t {commsched.role = "input"}, %i: index
       : (!t, !t) -> !t
   %r = commsched.compute "aten.neg"(%a) {commsched.name = "after"} : (!t) -> !t
   %y = commsched.compute "aten.neg"(%x) {commsched.name = "free"} : (!t) -> !t
-  %m = memref.alloc() {commsched.name = "memory"} : memref<4xindex>
-  memref.store %i, %m[%i] {commsched.name = "store"} : memref<4xindex>
-  %l = memref.load %m[%i] {commsched.name = "load"} : memref<4xindex>
+  %m = memref.alloc() {commsched.name = "memory"} : !u
+  memref.store %i, %m[%i] {commsched.name = "store"} : !u
+  %l = memref.load %m[%i] {commsched.name = "load"} : !u
   %e = memref.load %n[%i] {commsched.name = "elsewhere"} : memref<4xf32>
-  %u = memref.alloc() {commsched.name = "unused"} : memref<4xindex>
+  %u = memref.alloc() {commsched.name = "unused"} : !u
   return %y : !t
 }
 
@@ -127,11 +122,10 @@ func.func @written(%x: !t {commsched.role = "input"}, %i: index
 // CHECK-NEXT: 3 'load' {{.*}} saveable pinned{{$}}
 // CHECK-NEXT: 4 'free' {{.*}} saveable{{$}}
 // CHECK-NEXT: memory 1 -> 3
-func.func @unknown(%i: index {commsched.role = "input"}) -> index
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @unknown(%i: index $in) -> index $joint {
   "test.unknown"() {commsched.name = "unknown"} : () -> ()
-  %m = memref.alloc() {commsched.name = "memory"} : memref<4xindex>
-  %l = memref.load %m[%i] {commsched.name = "load"} : memref<4xindex>
+  %m = memref.alloc() {commsched.name = "memory"} : !u
+  %l = memref.load %m[%i] {commsched.name = "load"} : !u
   %t = tensor.empty() {commsched.name = "free"} : !t
   return %l : index
 }
@@ -147,9 +141,7 @@ func.func @unknown(%i: index {commsched.role = "input"}) -> index
 // CHECK-NEXT: 6 'second#1' result {{.*}} saveable{{$}}
 // CHECK-NEXT: memory 2 -> 4
 // CHECK-NEXT: forward 2
-func.func @random(%x: !t {commsched.role = "input"}, %s: tensor<2xi64>
-    {commsched.role = "rng_state"}) -> !t
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @random(%x: !t $in, %s: tensor<2xi64> {commsched.role = "rng_state"}) -> !t $joint {
   %a = commsched.compute "aten.rand_like"(%x) {random, commsched.name = "first"} : (!t) -> !t
   %b = commsched.compute "rngprims.philox_rand"(%s) {random, commsched.name = "given"} : (tensor<2xi64>) -> !t
   %c:2 = commsched.compute "aten.native_dropout"(%x) {random, commsched.name = "second"} : (!t) -> (!t, tensor<4xi1>)
@@ -172,9 +164,7 @@ func.func @random(%x: !t {commsched.role = "input"}, %s: tensor<2xi64>
 // CHECK-NEXT: 12 'if' operation collective(1) {{.*}} pinned{{$}}
 // CHECK-NEXT: memory 5 -> 6
 // CHECK-NEXT: forward 3
-func.func @communication(%x: !t {commsched.role = "input"}, %c: i1
-    {commsched.role = "input"}) -> !t
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @communication(%x: !t $in, %c: i1 $in) -> !t $joint {
   %0 = commsched.all_reduce %x on @dp reduction(sum) {commsched.name = "reduce"}
       : !t -> !commsched.future<!t>
   %r = commsched.wait %0 {commsched.name = "reduced"} : !commsched.future<!t>
@@ -198,12 +188,12 @@ func.func private @declared_forward()
 
 // Half of a partition is none: it has marks of one kind.
 // CHECK-LABEL: @forward is not a joint function
-func.func @forward(%x: !t {commsched.role = "input"}) -> !t {
+func.func @forward(%x: !t $in) -> !t {
   %y = commsched.compute "aten.neg"(%x) {commsched.partition = "forward"} : (!t) -> !t
   return %y : !t
 }
 
 // CHECK-LABEL: @plain is not a joint function
-func.func @plain(%x: !t {commsched.role = "input"}) {
+func.func @plain(%x: !t $in) {
   return
 }

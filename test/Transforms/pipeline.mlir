@@ -134,16 +134,10 @@ commsched.group @g size(2)
 // EXCEEDED-NOT: {{copy_in|chunk_cat}}
 // EXCEEDED: commsched.reduce_scatter
 // EXCEEDED-NOT: {{copy_in|chunk_cat}}
-func.func @step(%x: !x, %state: tensor<67108864xf32>,
-    %p00: !shard {commsched.role = "parameter"},
-    %p01: !shard {commsched.role = "parameter"},
-    %p02: !shard {commsched.role = "parameter"},
-    %p03: !shard {commsched.role = "parameter"},
-    %p10: !shard {commsched.role = "parameter"},
-    %p11: !shard {commsched.role = "parameter"},
-    %p12: !shard {commsched.role = "parameter"},
-    %p13: !shard {commsched.role = "parameter"})
-    -> (!shard, !shard, !shard, !shard, !shard, !shard, !shard, !shard) {
+func.func @step(%x: !x, %state: tensor<67108864xf32>, %p00: !shard $parameter, %p01: !shard $parameter,
+    %p02: !shard $parameter, %p03: !shard $parameter, %p10: !shard $parameter, %p11: !shard $parameter,
+    %p12: !shard $parameter, %p13: !shard $parameter) -> (!shard, !shard, !shard, !shard, !shard, !shard,
+    !shard, !shard) {
   $gather(w00 = p00 of 0)
   $gather(w01 = p01 of 0)
   $gather(w02 = p02 of 0)

@@ -1,6 +1,7 @@
-// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --match-full-lines
-// RUN: commsched-opt %s --commsched-report=format=table -o /dev/null \
+// RUN: commsched-opt %t.mlir --commsched-report=format=table -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=TABLE
 
 // A step that calls its halves is simulated with the operations of both.
@@ -11,8 +12,7 @@ commsched.group @dp size(4)
 
 // 140 bytes of arguments stay. "a" allocates 20, "b" 30, "loss" 4.
 // CHECK: {"function":"step_forward","num_ops":3,{{.*}}"step_time_ns":60,{{.*}}"peak_memory_bytes":194,{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
-func.func @step_forward(%w: !t {commsched.role = "parameter"}, %x: tensor<40xi8>
-    {commsched.role = "input"}) -> (tensor<4xi8>, !t, !u, tensor<30xi8>) {
+func.func @step_forward(%w: !t $parameter, %x: tensor<40xi8> $in) -> (tensor<4xi8>, !t, !u, tensor<30xi8>) {
   %a = commsched.compute "a"(%w, %x) {commsched.runtime_ns = 10}
       : (!t, tensor<40xi8>) -> !u
   %b = commsched.compute "b"(%a) {commsched.runtime_ns = 20}
@@ -25,10 +25,8 @@ func.func @step_forward(%w: !t {commsched.role = "parameter"}, %x: tensor<40xi8>
 // Alone it starts with 154 bytes; the peak is at the start, 100 + 4 that stay,
 // the 100 of "dw" and 25 that come.
 // CHECK-NEXT: {"function":"step_backward","num_ops":5,{{.*}}"step_time_ns":23,{{.*}}"peak_memory_bytes":229,{{.*}}"peak_position":3,"peak_values":[{{[^]]*}}],"target":{{.*}}}
-func.func @step_backward(%w: !t {commsched.role = "parameter"},
-    %a: !u {commsched.role = "saved_activation"}, %b: tensor<30xi8>
-    {commsched.role = "saved_activation"}, %tangent: tensor<4xi8>
-    {commsched.role = "tangent"}) -> tensor<25xi8> {
+func.func @step_backward(%w: !t $parameter, %a: !u $saved, %b: tensor<30xi8> $saved,
+    %tangent: tensor<4xi8> $tangent) -> tensor<25xi8> {
   %db = commsched.compute "db"(%tangent, %b) {commsched.runtime_ns = 5}
       : (tensor<4xi8>, tensor<30xi8>) -> tensor<30xi8>
   %da = commsched.compute "da"(%db, %a, %w) {commsched.runtime_ns = 5}
@@ -51,9 +49,8 @@ func.func @step_backward(%w: !t {commsched.role = "parameter"},
 // TABLE-NEXT:   operations 8
 //      TABLE:   step time 83 ns
 //      TABLE:   peak memory 273 B at operation 6, scatter
-func.func @step(%w: !t {commsched.role = "parameter"}, %x: tensor<40xi8>
-    {commsched.role = "input"}, %tangent: tensor<4xi8>
-    {commsched.role = "tangent"}) -> (tensor<4xi8>, tensor<25xi8>) {
+func.func @step(%w: !t $parameter, %x: tensor<40xi8> $in, %tangent: tensor<4xi8> $tangent) -> (tensor<4xi8>,
+    tensor<25xi8>) {
   %f:4 = call @step_forward(%w, %x) : (!t, tensor<40xi8>) -> (tensor<4xi8>, !t,
       !u, tensor<30xi8>)
   %shard = call @step_backward(%f#1, %f#2, %f#3, %tangent) : (!t, !u,

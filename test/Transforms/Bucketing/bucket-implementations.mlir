@@ -5,6 +5,8 @@
 // same as none; the bucket then keeps the name.
 
 !future = !commsched.future<tensor<1024xf32>>
+!t = tensor<1024xf32>
+!u = tensor<256xf32>
 
 module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   "GPU" = #dlti.target_device_spec<"commsched.implementations" = {
@@ -19,22 +21,15 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   // COALESCED: commsched.all_gather %arg0, %arg2 {{.*}}{commsched.implementation = "copy-engine"}
   // COALESCED: commsched.all_gather %arg1, %arg3 {{.*}}{commsched.implementation = "nccl"}
   // COALESCED-NOT: commsched.all_gather
-  func.func @bucket(%a: tensor<256xf32>, %b: tensor<256xf32>,
-                    %c: tensor<256xf32>, %d: tensor<256xf32>)
-      -> (tensor<1024xf32>, tensor<1024xf32>, tensor<1024xf32>,
-          tensor<1024xf32>) {
-    %0 = commsched.all_gather %a on @dp dim(0)
-        {commsched.implementation = "copy-engine"} : tensor<256xf32> -> !future
-    %1 = commsched.all_gather %b on @dp dim(0) : tensor<256xf32> -> !future
-    %2 = commsched.all_gather %c on @dp dim(0)
-        {commsched.implementation = "copy-engine"} : tensor<256xf32> -> !future
-    %3 = commsched.all_gather %d on @dp dim(0)
-        {commsched.implementation = "nccl"} : tensor<256xf32> -> !future
+  func.func @bucket(%a: !u, %b: !u, %c: !u, %d: !u) -> (!t, !t, !t, !t) {
+    %0 = commsched.all_gather %a on @dp dim(0) {commsched.implementation = "copy-engine"} : !u -> !future
+    %1 = commsched.all_gather %b on @dp dim(0) : !u -> !future
+    %2 = commsched.all_gather %c on @dp dim(0) {commsched.implementation = "copy-engine"} : !u -> !future
+    %3 = commsched.all_gather %d on @dp dim(0) {commsched.implementation = "nccl"} : !u -> !future
     %4 = commsched.wait %0 : !future
     %5 = commsched.wait %1 : !future
     %6 = commsched.wait %2 : !future
     %7 = commsched.wait %3 : !future
-    return %4, %5, %6, %7 : tensor<1024xf32>, tensor<1024xf32>,
-        tensor<1024xf32>, tensor<1024xf32>
+    return %4, %5, %6, %7 : !t, !t, !t, !t
   }
 }

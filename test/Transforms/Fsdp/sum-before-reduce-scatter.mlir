@@ -12,6 +12,9 @@
 !part = tensor<2xf32>
 !whole = tensor<4xf32>
 !future = !commsched.future<!part>
+!t = tensor<2x2xf32>
+!u = tensor<?x2xi32>
+!v = tensor<2x4xf32>
 commsched.group @dp size(2)
 
 // The addition and the start come where the later start was, the wait where the
@@ -65,25 +68,20 @@ func.func @operators(%x: !whole, %b: !whole) -> (!part, !whole) {
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[ALL]] on @dp reduction(sum) dim(1)
 // CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: return %[[SHARD]]
-func.func @tree(%a: tensor<2x4xf32>, %x: tensor<2x4xf32>, %c: tensor<2x4xf32>,
-                %d: tensor<2x4xf32>) -> tensor<2x2xf32> {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(1)
-      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
-  %b = commsched.compute "late"(%x) : (tensor<2x4xf32>) -> tensor<2x4xf32>
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
-      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
-  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(1)
-      : tensor<2x4xf32> -> !commsched.future<tensor<2x2xf32>>
+func.func @tree(%a: !v, %x: !v, %c: !v, %d: !v) -> !t {
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(1) : !v -> !commsched.future<!t>
+  %b = commsched.compute "late"(%x) : (!v) -> !v
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1) : !v -> !commsched.future<!t>
+  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(1) : !v -> !commsched.future<!t>
   $run(%wd = reduce_scatter %d on @dp reduction(sum) dim(1) : tensor<2x4xf32> -> tensor<2x2xf32>)
-  %wc = commsched.wait %rc : !commsched.future<tensor<2x2xf32>>
-  %wb = commsched.wait %rb : !commsched.future<tensor<2x2xf32>>
-  %wa = commsched.wait %ra : !commsched.future<tensor<2x2xf32>>
-  %ab = arith.addf %wb, %wa fastmath<contract> : tensor<2x2xf32>
-  %abc = arith.addf %ab, %wc : tensor<2x2xf32>
-  %empty = tensor.empty() : tensor<2x2xf32>
-  %all = linalg.add ins(%wd, %abc : tensor<2x2xf32>, tensor<2x2xf32>)
-                    outs(%empty : tensor<2x2xf32>) -> tensor<2x2xf32>
-  return %all : tensor<2x2xf32>
+  %wc = commsched.wait %rc : !commsched.future<!t>
+  %wb = commsched.wait %rb : !commsched.future<!t>
+  %wa = commsched.wait %ra : !commsched.future<!t>
+  %ab = arith.addf %wb, %wa fastmath<contract> : !t
+  %abc = arith.addf %ab, %wc : !t
+  %empty = tensor.empty() : !t
+  %all = linalg.add ins(%wd, %abc : !t, !t) outs(%empty : !t) -> !t
+  return %all : !t
 }
 
 // Sums of integers wrap around, whatever those of shards do. In a region, and
@@ -95,21 +93,18 @@ func.func @tree(%a: tensor<2x4xf32>, %x: tensor<2x4xf32>, %c: tensor<2x4xf32>,
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[SUM]]
 // CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: scf.yield %[[SHARD]]
-func.func @region(%a: tensor<?x4xi32>, %b: tensor<?x4xi32>,
-                  %old: tensor<?x2xi32>, %condition: i1) -> tensor<?x2xi32> {
-  %result = scf.if %condition -> tensor<?x2xi32> {
-    %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(1)
-        : tensor<?x4xi32> -> !commsched.future<tensor<?x2xi32>>
-    %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
-        : tensor<?x4xi32> -> !commsched.future<tensor<?x2xi32>>
-    %wa = commsched.wait %ra : !commsched.future<tensor<?x2xi32>>
-    %wb = commsched.wait %rb : !commsched.future<tensor<?x2xi32>>
-    %sum = arith.addi %wa, %wb overflow<nsw> : tensor<?x2xi32>
-    scf.yield %sum : tensor<?x2xi32>
+func.func @region(%a: tensor<?x4xi32>, %b: tensor<?x4xi32>, %old: !u, %condition: i1) -> !u {
+  %result = scf.if %condition -> !u {
+    %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(1) : tensor<?x4xi32> -> !commsched.future<!u>
+    %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1) : tensor<?x4xi32> -> !commsched.future<!u>
+    %wa = commsched.wait %ra : !commsched.future<!u>
+    %wb = commsched.wait %rb : !commsched.future<!u>
+    %sum = arith.addi %wa, %wb overflow<nsw> : !u
+    scf.yield %sum : !u
   } else {
-    scf.yield %old : tensor<?x2xi32>
+    scf.yield %old : !u
   }
-  return %result : tensor<?x2xi32>
+  return %result : !u
 }
 
 // A summand that does not fit is added afterwards.

@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-mimic-autograd-order -o /dev/null %remarks 2>&1 \
+// RUN: %rows %s | commsched-opt --commsched-mimic-autograd-order -o /dev/null %remarks 2>&1 \
 // RUN:   | FileCheck %s
 
 // Three checkpoints of 10 bytes, from each of which 100 are computed again; the
@@ -9,11 +9,8 @@
 // CHECK-SAME: Function=checkpointed
 // CHECK-SAME: Moved=2, PeakBytesAfter=131, PeakBytesBefore=311
 // CHECK-SAME: 2 of 3 operations in front of the backward moved to where they are needed
-func.func @checkpointed(
-    %c0: tensor<10xi8> {commsched.role = "saved_activation"},
-    %c1: tensor<10xi8> {commsched.role = "saved_activation"},
-    %c2: tensor<10xi8> {commsched.role = "saved_activation"},
-    %t: tensor<1xi8> {commsched.role = "tangent"}) -> tensor<1xi8> {
+func.func @checkpointed(%c0: tensor<10xi8> $saved, %c1: tensor<10xi8> $saved, %c2: tensor<10xi8> $saved,
+    %t: tensor<1xi8> $tangent) -> tensor<1xi8> {
   %a0 = commsched.compute "a0"(%c0) {commsched.runtime_ns = 1 : i64}
       : (tensor<10xi8>) -> tensor<100xi8>
   %a1 = commsched.compute "a1"(%c1) {commsched.runtime_ns = 1 : i64}

@@ -38,10 +38,6 @@
 // "f" could be computed in one kernel with "n", but what "n" is multiplied to is
 // used long before.
 
-LET $in {commsched.role = "input"}
-LET $tangent {commsched.role = "tangent"}
-LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
-
 !m = tensor<4x4xf32>
 !part = tensor<2x4xf32>
 !t = tensor<4xf32>

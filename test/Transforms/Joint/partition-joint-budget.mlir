@@ -1,8 +1,9 @@
 // A fraction of the bytes that the minimum cut saves: a knapsack decides which
 // products are computed again. The proposals list what is saved.
 
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
-// DEFINE: %{saved} = commsched-opt %s -o /dev/null \
+// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null \
 // DEFINE:   --commsched-partition-joint="propose=- %{options}"
 
 // RUN: %{saved} | FileCheck %s --check-prefix=ALL
@@ -24,7 +25,7 @@
 // REDEFINE: %{options} = activation-memory-budget=0.34 runtime-estimator=testing
 // RUN: %{saved} | FileCheck %s --check-prefix=TESTING
 
-// RUN: commsched-opt %s --commsched-partition-joint=activation-memory-budget=0.3 \
+// RUN: commsched-opt %t.mlir --commsched-partition-joint=activation-memory-budget=0.3 \
 // RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
@@ -39,9 +40,7 @@
 // DP: "function":"solvers"{{.*}}"saved":["arg0","b","c"],
 // GREEDY: "function":"solvers"{{.*}}"saved":["arg0","a"],
 // NONE: "function":"solvers"{{.*}}"saved":["arg0"],
-func.func @solvers(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @solvers(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
       commsched.runtime_ns = 1, flops = 60.0}
       : (!t) -> tensor<60xi8>
@@ -62,9 +61,7 @@ func.func @solvers(%x: !t {commsched.role = "input"},
 // FLOPS: "function":"estimators"{{.*}}"saved":["arg0","a"],
 // MODEL: "function":"estimators"{{.*}}"saved":["arg0","b"],
 // TESTING: "function":"estimators"{{.*}}"saved":["arg0","c","d"],
-func.func @estimators(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @estimators(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
       commsched.runtime_ns = 10, flops = 1000.0} : (!t) -> !b50
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
@@ -89,9 +86,7 @@ func.func @estimators(%x: !t {commsched.role = "input"},
 // REMARK: remark: [Passed] Partitioned
 // REMARK-SAME: Function=over
 // REMARK-SAME: SavedBytes=40, SavedValues=2
-func.func @over(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @over(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %a = commsched.compute "aten.mm"(%x) {commsched.name = "a",
       commsched.recompute = "must_save", commsched.runtime_ns = 1}
       : (!t) -> tensor<40xi8>

@@ -8,10 +8,6 @@
 // RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint=memory-budget=1000
 
-LET $in {commsched.role = "input"}
-LET $tangent {commsched.role = "tangent"}
-LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
-
 !t = tensor<4xf32>
 
 // expected-error@+1 {{'func.func' op has no 'commsched.num_forward_outputs' to say how many of its 2 results are the forward's}}

@@ -7,10 +7,6 @@
 // Marks that contradict each other: the error is at one operation, a note at
 // the other.
 
-LET $in {commsched.role = "input"}
-LET $tangent {commsched.role = "tangent"}
-LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
-
 !t = tensor<4xf32>
 
 func.func @saved_and_again(%x: !t $in,
@@ -79,7 +75,6 @@ func.func @reloaded_again( %x: tensor<4xf32, #commsched.host> $in, %dy: !t $tang
 
 !t = tensor<4xf32>
 !future = !commsched.future<!t>
-
 
 func.func @row(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   ROW

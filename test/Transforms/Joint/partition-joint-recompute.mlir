@@ -1,14 +1,15 @@
 // What the user says of operations holds for both strategies.
 
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
-// DEFINE: %{saved} = commsched-opt %s -o /dev/null \
+// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null \
 // DEFINE:   --commsched-partition-joint="propose=- %{options}"
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,CUT
 // REDEFINE: %{options} = strategy=default
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,EAGER
 // REDEFINE: %{options} = activation-memory-budget=0
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,LEAST
-// RUN: commsched-opt %s --commsched-partition-joint \
+// RUN: commsched-opt %t.mlir --commsched-partition-joint \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=CODE
 
 // What is preferred yields to the budget; what must be does not. "none" is what
@@ -24,9 +25,7 @@
 // CODE-NEXT: {commsched.name = "pr"
 // CODE-NEXT: {commsched.name = "mr"
 // CODE-NEXT: "back"
-func.func @policies(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @policies(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %none = commsched.compute "aten.sin"(%x) {commsched.name = "none"}
       : (!t) -> !t
   %ms = commsched.compute "aten.sin"(%x) {commsched.name = "ms",
@@ -51,9 +50,7 @@ func.func @policies(%x: !t {commsched.role = "input"},
 // EAGER: "function":"fused"{{.*}}"saved":["fused","fused_ps"],
 // CUT: "function":"fused"{{.*}}"saved":["arg0","fused_ps"],
 // LEAST: "function":"fused"{{.*}}"saved":["arg0"],
-func.func @fused(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @fused(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %fused = commsched.compute "aten.sin"(%x) {commsched.name = "fused"}
       : (!t) -> !t
   %fused_ps = commsched.compute "aten.sin"(%x) {commsched.name = "fused_ps",
@@ -71,9 +68,7 @@ func.func @fused(%x: !t {commsched.role = "input"},
 // CODE-LABEL: func.func private @must_save_backward(
 // CODE-NEXT: {alias = 0 : i64, commsched.name = "u"}
 // CODE-NEXT: "back"
-func.func @must_save(%x: !t {commsched.role = "input"},
-    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @must_save(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %h = commsched.compute "aten.mm"(%x) {commsched.name = "h",
       commsched.recompute = "must_save"} : (!t) -> !t
   %v = commsched.compute "aten.view"(%h) {commsched.name = "v", alias = 0,

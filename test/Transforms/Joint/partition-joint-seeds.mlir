@@ -2,17 +2,18 @@
 // arguments of the forward, and the forward's are saved where the backward reads
 // them. Both come last.
 
+// RUN: %rows %s > %t.mlir
 // DEFINE: %{options} =
-// DEFINE: %{split} = commsched-opt %s --test-commsched-verify-partition \
+// DEFINE: %{split} = commsched-opt %t.mlir --test-commsched-verify-partition \
 // DEFINE:   --commsched-partition-joint=%{options} --test-commsched-verify-partition
 // RUN: %{split} | FileCheck %s
 // REDEFINE: %{options} = strategy=default
 // RUN: %{split} | FileCheck %s
 // REDEFINE: %{options} = activation-memory-budget=0
 // RUN: %{split} | FileCheck %s
-// RUN: commsched-opt %s --test-commsched-fit-memory=memory-budget=1GiB \
+// RUN: commsched-opt %t.mlir --test-commsched-fit-memory=memory-budget=1GiB \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
-// RUN: commsched-opt %s --commsched-export-json -o /dev/null \
+// RUN: commsched-opt %t.mlir --commsched-export-json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=JSON
 
 // JSON: "name":"bwd_seed_0","type":{"kind":"tensor","shape":[1],"element":"i64"},"role":"bwd_rng_state"
@@ -33,15 +34,11 @@
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "bwd_seed_0", commsched.role = "rng_state"},
 // CHECK-SAME: %{{.+}}: tensor<1xi64> {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"})
-func.func @names(%bs:
-    !u {commsched.name = "bwd_seed_0", commsched.role = "rng_state"}, %fs: !u
+func.func @names(%bs: !u {commsched.name = "bwd_seed_0", commsched.role = "rng_state"}, %fs: !u
     {commsched.name = "fwd_seed_0", commsched.role = "rng_state"}, %fo: !u
-    {commsched.name = "fwd_base_offset_0", commsched.role = "rng_state"},
-    %bo: !u
-    {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"}, %x: !t
-    {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"}, %s: !u
-    {commsched.name = "philox", commsched.role = "rng_state"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+    {commsched.name = "fwd_base_offset_0", commsched.role = "rng_state"}, %bo: !u
+    {commsched.name = "bwd_base_offset_0", commsched.role = "rng_state"}, %x: !t $in, %dy: !t $tangent, %s: !u
+    {commsched.name = "philox", commsched.role = "rng_state"}) -> (!t, !t) $joint {
   %y = commsched.compute "dropout"(%x, %s, %fs, %fo) : (!t, !u, !u, !u) -> !t
   %g = commsched.compute "back"(%dy, %fs, %bs, %bo) : (!t, !u, !u, !u) -> !t
   return %y, %g : !t, !t
@@ -58,10 +55,8 @@ func.func @names(%bs:
 // CHECK-SAME: %{{.+}}: tensor<4xf32> {commsched.role = "tangent"},
 // CHECK-SAME: %{{.+}}: tensor<2xi64> {commsched.role = "bwd_rng_state"})
 // CHECK: "aten.sum"
-func.func @roles(%bs: tensor<2xi64> {commsched.role = "bwd_rng_state"},
-    %fs: tensor<2xi64> {commsched.role = "fwd_rng_state"}, %x: tensor<4x4xf32>
-    {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"}) -> (!t,
-    !t) attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @roles(%bs: tensor<2xi64> {commsched.role = "bwd_rng_state"}, %fs: tensor<2xi64>
+    {commsched.role = "fwd_rng_state"}, %x: tensor<4x4xf32> $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %y = commsched.compute "dropout"(%x, %fs)
       : (tensor<4x4xf32>, tensor<2xi64>) -> !t
   %noise = commsched.compute "aten.sum"(%x, %bs) {commsched.name = "noise"}

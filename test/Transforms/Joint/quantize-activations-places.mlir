@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --commsched-quantize-activations="size-in-mb=0 \
+// RUN: %rows %s | commsched-opt --commsched-quantize-activations="size-in-mb=0 \
 // RUN:   use-scaling=false" | FileCheck %s
 
 // Where tensors are converted: behind the last use of their storage in the
@@ -22,7 +22,7 @@ commsched.group @dp size(2)
 // CHECK-NEXT: %[[C:.*]] = commsched.compute "c"
 // CHECK-NEXT: arith.truncf %[[C]]
 // CHECK-NEXT: return
-func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t, !t, !t) {
+func.func @f_forward(%x: !t $in) -> (!t, !t, !t, !t) {
   %a = commsched.compute "a"(%x) : (!t) -> !t
   %view = commsched.compute "view"(%a) {alias = 0} : (!t) -> tensor<4x4xbf16>
   %b = commsched.compute "b"(%x) : (!t) -> !t
@@ -43,10 +43,7 @@ func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t, !t, !t, !t) {
 // CHECK-NEXT: commsched.compute "second"(%[[WIDE]], %[[WIDE]])
 // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[C]]
 // CHECK-NEXT: return %{{.*}}, %[[WIDE]]
-func.func @f_backward(%a: !t {commsched.role = "saved_activation"},
-                      %b: !t {commsched.role = "saved_activation"},
-                      %c: !t {commsched.role = "saved_activation"},
-                      %t: !t {commsched.role = "tangent"}) -> (!t, !t) {
+func.func @f_backward(%a: !t $saved, %b: !t $saved, %c: !t $saved, %t: !t $tangent) -> (!t, !t) {
   %first = commsched.compute "first"(%t) : (!t) -> !t
   %second = commsched.compute "second"(%a, %a) : (!t, !t) -> !t
   return %second, %c : !t, !t
@@ -58,29 +55,26 @@ func.func @f_backward(%a: !t {commsched.role = "saved_activation"},
 // CHECK-NEXT: %[[Y:.*]] = commsched.compute "y"(%[[X]])
 // CHECK-NEXT: %[[Q:.*]] = arith.truncf %[[X]]
 // CHECK-NEXT: return %[[Y]], %[[Q]]
-func.func @input_forward(%x: !t {commsched.role = "input"}) -> (!t, !t) {
+func.func @input_forward(%x: !t $in) -> (!t, !t) {
   %y = commsched.compute "y"(%x) : (!t) -> !t
   return %y, %x : !t, !t
 }
 
 // CHECK-LABEL: func.func @input_backward(
 // CHECK-SAME: tensor<16xf8E5M2> {commsched.role = "saved_activation"}
-func.func @input_backward(%x: !t {commsched.role = "input"},
-                          %t: !t {commsched.role = "tangent"}) -> !t {
+func.func @input_backward(%x: !t $in, %t: !t $tangent) -> !t {
   %z = commsched.compute "z"(%x, %t) : (!t, !t) -> !t
   return %z : !t
 }
 
-func.func @f(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
-    -> (!t, !t, !t) {
+func.func @f(%x0: !t $in, %x1: !t $tangent) -> (!t, !t, !t) {
   %f:4 = call @f_forward(%x0) : (!t) -> (!t, !t, !t, !t)
   %b:2 = call @f_backward(%f#1, %f#2, %f#3, %x1)
       : (!t, !t, !t, !t) -> (!t, !t)
   return %f#0, %b#0, %b#1 : !t, !t, !t
 }
 
-func.func @input(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
-    -> (!t, !t) {
+func.func @input(%x0: !t $in, %x1: !t $tangent) -> (!t, !t) {
   %f:2 = call @input_forward(%x0) : (!t) -> (!t, !t)
   %b = call @input_backward(%f#1, %x1)
       : (!t, !t) -> !t

@@ -1,9 +1,10 @@
-// RUN: commsched-opt %s --commsched-quantize-activations=size-in-mb=0 -o %t
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --commsched-quantize-activations=size-in-mb=0 -o %t
 // RUN: FileCheck %s --check-prefixes=CHECK,SCALED < %t
 // RUN: commsched-opt %t --test-commsched-verify-partition \
 // RUN:   --commsched-quantize-activations=size-in-mb=0 | diff %t -
 
-// RUN: commsched-opt %s --commsched-quantize-activations="size-in-mb=0 \
+// RUN: commsched-opt %t.mlir --commsched-quantize-activations="size-in-mb=0 \
 // RUN:   use-scaling=false quant-type=f8E4M3FN" -o %t.unscaled
 // RUN: FileCheck %s --check-prefixes=CHECK,UNSCALED < %t.unscaled
 // RUN: commsched-opt %t.unscaled --test-commsched-verify-partition \
@@ -54,8 +55,7 @@
 // CHECK: %[[Z:.*]] = arith.mulf %[[Y]], %[[Y]]
 // SCALED: return %[[Z]], %[[Q]], %{{.*}}, %[[SCALE]], %{{.*}} :
 // UNSCALED: return %[[Z]], %[[Q]], %{{.*}}, %{{.*}} :
-func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t,
-    !t {commsched.name = "h"}, tensor<3xi32>, index) {
+func.func @f_forward(%x: !t $in) -> (!t, !t {commsched.name = "h"}, tensor<3xi32>, index) {
   %shape = arith.constant dense<1> : tensor<3xi32>
   %size = arith.constant 3 : index
   %h = arith.addf %x, %x : !t
@@ -84,11 +84,8 @@ func.func @f_forward(%x: !t {commsched.role = "input"}) -> (!t,
 // CHECK-NEXT: arith.mulf %[[A]], %[[H]]
 // CHECK: arith.mulf %[[B]], %[[H]]
 // CHECK-NEXT: return
-func.func @f_backward(%h:
-    !t {commsched.name = "h", commsched.role = "saved_activation"},
-    %shape: tensor<3xi32> {commsched.role = "saved_activation"}, %size: index
-    {commsched.role = "saved_activation"}, %t: !t {commsched.role = "tangent"})
-    -> !t {
+func.func @f_backward(%h: !t {commsched.name = "h", commsched.role = "saved_activation"},
+    %shape: tensor<3xi32> $saved, %size: index $saved, %t: !t $tangent) -> !t {
   %zero = arith.constant 0 : index
   %c = arith.cmpi eq, %size, %zero : index
   %a = arith.mulf %t, %t : !t
@@ -102,8 +99,7 @@ func.func @f_backward(%h:
   return %d : !t
 }
 
-func.func @f(%x0: !t {commsched.role = "input"}, %x1: !t {commsched.role = "tangent"})
-    -> (!t, !t) {
+func.func @f(%x0: !t $in, %x1: !t $tangent) -> (!t, !t) {
   %f:4 = call @f_forward(%x0) : (!t) -> (!t, !t, tensor<3xi32>, index)
   %b = call @f_backward(%f#1, %f#2, %f#3, %x1)
       : (!t, tensor<3xi32>, index, !t) -> !t

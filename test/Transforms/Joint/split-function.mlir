@@ -1,9 +1,10 @@
-// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function \
 // RUN:   | FileCheck %s
-// RUN: commsched-test-opt %s --split-input-file --test-split-function \
+// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function \
 // RUN:   --test-commsched-verify-partition -o /dev/null
-// RUN: commsched-test-opt %s --split-input-file > %t.before
-// RUN: commsched-test-opt %s --split-input-file \
+// RUN: commsched-test-opt %t.mlir --split-input-file > %t.before
+// RUN: commsched-test-opt %t.mlir --split-input-file \
 // RUN:   --test-split-function=trial > %t.trial
 // RUN: diff %t.before %t.trial
 
@@ -46,15 +47,10 @@
 // CHECK-NEXT: %[[DW:.+]] = commsched.compute "mm"(%[[X]], %[[DH]])
 // CHECK-NEXT: %[[DX:.+]] = commsched.compute "mm"(%[[DH]], %[[W]])
 // CHECK-NEXT: return {test.end} %[[DW]], %[[DX]]
-func.func private @ports(
-    %w: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
-    %dy: !t {commsched.role = "tangent"},
-    %x: !t {commsched.role = "input"})
-    -> (!t {commsched.name = "y"},
-        tensor<4x4xf32> {commsched.name = "dw"}, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64,
-                commsched.saved_values = ["h"],
-                commsched.baseline_peak_bytes = 7 : i64, test.kept = 1 : i32} {
+func.func private @ports(%w: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
+    %dy: !t $tangent, %x: !t $in) -> (!t {commsched.name = "y"}, tensor<4x4xf32> {commsched.name = "dw"}, !t)
+    attributes {commsched.num_forward_outputs = 1 : i64, commsched.saved_values = ["h"],
+    commsched.baseline_peak_bytes = 7 : i64, test.kept = 1 : i32} {
   %h = commsched.compute "mm"(%x, %w) {commsched.name = "h"}
       : (!t, tensor<4x4xf32>) -> !t
   %y = commsched.compute "relu"(%h) : (!t) -> !t
@@ -93,11 +89,8 @@ commsched.group @dp size(4)
 // CHECK-NEXT: %[[SCATTER:.+]] = commsched.reduce_scatter %[[DX]] on @dp
 // CHECK-NEXT: %[[DW:.+]] = commsched.wait %[[SCATTER]]
 // CHECK-NEXT: return %[[DX]], %[[DW]]
-func.func @recomputed(%shard: tensor<2xf32> {commsched.role = "parameter"},
-    %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
-    -> (!t, !t, tensor<2xf32>)
-    attributes {commsched.num_forward_outputs = 1, commsched.saved_values = []}
-    {
+func.func @recomputed(%shard: tensor<2xf32> $parameter, %x: !t $in, %dy: !t $tangent) -> (!t, !t,
+    tensor<2xf32>) attributes {commsched.num_forward_outputs = 1, commsched.saved_values = []} {
   %two = arith.constant dense<2.0> : !t
   %start = commsched.all_gather %shard on @dp dim(0)
       {commsched.recompute = "must_recompute"}

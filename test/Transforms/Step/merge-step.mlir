@@ -1,4 +1,4 @@
-// RUN: commsched-opt %s --test-commsched-merge-step %remarks 2> %t.remarks \
+// RUN: %rows %s | commsched-opt --test-commsched-merge-step %remarks 2> %t.remarks \
 // RUN:   | FileCheck %s --implicit-check-not=func.func
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
@@ -28,18 +28,15 @@ commsched.group @g size(2)
 // CHECK: %[[V:.+]] = commsched.compute "update"(%[[W]], %[[N]])
 // CHECK: return %[[V]], %[[N]], %[[L]]
 
-func.func @step(%w: !t {commsched.carried = 0 : i64},
-    %m: !t {commsched.carried = 1 : i64}, %x: !t {commsched.role = "input"})
-    -> (!t {commsched.name = "new_w"}, !t, tensor<f32>) {
+func.func @step(%w: !t {commsched.carried = 0 : i64}, %m: !t {commsched.carried = 1 : i64}, %x: !t $in) -> (!t
+    {commsched.name = "new_w"}, !t, tensor<f32>) {
   %l, %a = call @forward(%w, %x) : (!t, !t) -> (tensor<f32>, !t)
   %d = call @backward(%w, %a) : (!t, !t) -> !t
   %v, %n = call @optimizer(%w, %d, %m) : (!t, !t, !t) -> (!t, !t)
   return %v, %n, %l : !t, !t, tensor<f32>
 }
 
-func.func private @forward(
-    %w: !t {commsched.name = "w", commsched.role = "parameter"},
-    %x: !t {commsched.role = "input"})
+func.func private @forward(%w: !t {commsched.name = "w", commsched.role = "parameter"}, %x: !t $in)
     -> (tensor<f32> {commsched.name = "loss"}, !t) {
   %a = commsched.compute "square"(%w, %x) {commsched.name = "product"}
       : (!t, !t) -> !t
@@ -47,8 +44,7 @@ func.func private @forward(
   return %l, %a : tensor<f32>, !t
 }
 
-func.func private @backward(%w: !t {commsched.role = "parameter"},
-    %a: !t {commsched.role = "saved_activation"}) -> !t {
+func.func private @backward(%w: !t $parameter, %a: !t $saved) -> !t {
   %d = commsched.compute "derivative"(%w, %a) {commsched.name = "product"}
       : (!t, !t) -> !t
   %f = commsched.all_reduce %d on @g reduction(sum) : !t -> !future
