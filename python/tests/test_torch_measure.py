@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 from commsched import native, opt
 from commsched.torch import Options, OptionsError, measure
-from commsched.torch.compiling import prices
+from commsched.torch.compiling import operator_times, prices
 from commsched.torch.measuring.collectives import _coalesced_sizes
 from commsched.torch.measuring.machine import slowest
 from commsched.torch.measuring.profile import signature
@@ -336,15 +336,17 @@ def test_groups_of_each_layout_are_priced_at_once():
 def _priced(rank, sizes):
     """Measures little, and trains a step by it."""
     prices.SIZES, prices.REPEATS, prices.MEASURING = sizes, 2, 0.2
+    if not sizes:
+        operator_times.time_calls = None  # They are known.
     said = explained(rank, 3, {"inner": "eager", "strict": True})
     found = Options().prices
-    return found.profile, Path(found.profile).read_text(), said
+    return found.profile, Path(found.profile).read_text(), found.operators.known, said
 
 
 def test_ranks_measure_once_before_the_first_compilation(folder):
     args = ((1024, 1 << 16),)
     first, other = run_ranks(_priced, 2, env=folder, args=args)
-    assert first[:2] == other[:2]
+    assert first[:3] == other[:3]
     table = json.loads(first[1])
     assert {row["ranks"] for row in table["rows"]} == {2}
     assert {"all_gather", "reduce_scatter", "all_reduce"} <= {
@@ -352,12 +354,14 @@ def test_ranks_measure_once_before_the_first_compilation(folder):
     }
     assert table["target"]["memory_gb_s"] > 0
     assert table["target"]["compute_slowdown"] >= 0
-    assert "times of this machine, measured just now" in first[2]
-    assert f"costs: profile {first[0]}" in first[2]
+    assert any(text.startswith("aten.mm.default(") for text in first[2])
+    assert "times of this machine, measured just now" in first[3]
+    assert f"costs: profile {first[0]}" in first[3]
+    assert "pins the times that" in first[3]
     # The next job finds the table, or it would measure with no size.
     again, _ = run_ranks(_priced, 2, env=folder, args=((),))
-    assert again[:2] == first[:2]
-    assert "times of this machine, as once measured" in again[2]
+    assert again[:3] == first[:3]
+    assert "times of this machine, as once measured" in again[3]
 
 
 def _found(rank, late, *files):

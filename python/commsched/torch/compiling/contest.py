@@ -12,7 +12,6 @@ does not.
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Callable, Collection
@@ -27,14 +26,10 @@ from commsched.torch.compiling.confirmation import (
     RanksSilent,
 )
 from commsched.torch.compiling.launches import Launches, digest_of
+from commsched.torch.compiling.meeting import RankAbsent, exchange
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.records import Record
-from commsched.torch.compiling.store import (
-    Job,
-    StoreSilent,
-    current_job,
-    poll,
-)
+from commsched.torch.compiling.store import Job, StoreSilent, current_job
 
 Run = Callable[[list], Any]
 
@@ -53,10 +48,7 @@ class Entrant:
         launches = Launches.of(gm.graph)
         self._options = options
         self._key = digest_of([launches.digest(kind), options.settings()])
-        known = [group.ranks for group in launches.groups]
-        self._peers = None
-        if None not in known:
-            self._peers = sorted({rank for ranks in known for rank in ranks})
+        self._peers = launches.peers
 
     def against(
         self, original: Optional[Run], scheduled: Run, record: Record
@@ -91,7 +83,7 @@ class _Contest:
         self,
         job: Optional[Job],
         key: str,
-        peers: Optional[Collection[int]],
+        peers: Collection[int],
         options: Options,
     ):
         self.runs = 0
@@ -166,35 +158,23 @@ class _Contest:
         job = self._job
         if job is None:
             return [own]
-        peers = self._peers
-        if peers is None:
-            peers = range(torch.distributed.get_world_size())
-        base = f"{self._base}{what}/"
-        deadline = time.monotonic() + job.limit(self._options.timeout)
+        seconds = job.limit(self._options.timeout)
+        deadline = time.monotonic() + seconds
         try:
-            job.set(base + str(job.rank), json.dumps([own, list(peers)]))
-            found, missing = {}, {job.rank}
-            while missing:
-                rank = min(missing)
-                found[rank], theirs = self._await(base, rank, deadline)
-                missing = (missing | set(theirs)) - set(found)
+            return exchange(
+                job, f"{self._base}{what}", own, self._peers, deadline
+            )
         except StoreSilent as error:
             raise RanksSilent(
                 "ranks cannot agree on whether a scheduled graph is faster than "
                 f"as it was: {error}"
             ) from error
-        return [found[rank] for rank in sorted(found)]
-
-    def _await(self, base: str, rank: int, deadline: float) -> list:
-        text = poll(lambda: self._job.get(base + str(rank)), deadline)
-        if text is None:
-            seconds = self._job.limit(self._options.timeout)
+        except RankAbsent as error:
             raise RanksSilent(
-                f"rank {self._job.rank} timed a graph as it was and as it was "
-                f"scheduled, but rank {rank} did not in {seconds:g} s (the option "
-                "'timeout')"
-            )
-        return json.loads(text)
+                f"rank {job.rank} timed a graph as it was and as it was "
+                f"scheduled, but rank {error.rank} did not in {seconds:g} s (the "
+                "option 'timeout')"
+            ) from error
 
 
 #: Of a process that has no other ranks.

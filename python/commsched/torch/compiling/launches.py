@@ -96,6 +96,15 @@ class Launches:
             if not _POINT_TO_POINT.isdisjoint(launch.target.split("."))
         ]
 
+    @property
+    def peers(self) -> list[int]:
+        """The ranks of the groups; all ranks of the job if those of one are
+        not known."""
+        known = [group.ranks for group in self.groups]
+        if None in known and torch.distributed.is_initialized():
+            return list(range(torch.distributed.get_world_size()))
+        return sorted({rank for ranks in known for rank in ranks or ()})
+
     def digest(self, kind: str) -> str:
         """Returns what is equal on all ranks that run the same graph, and on
         no others: `kind`, and all that is known of each launch."""

@@ -42,6 +42,7 @@ from commsched.torch.compiling.runs import partition_text
 from commsched.torch.compiling.schedule import (
     describe,
     import_options,
+    measure_operators,
     recorded,
 )
 from commsched.torch.importer.graphs import GraphSpec, import_graphs
@@ -216,7 +217,9 @@ def decide(
     spec = GraphSpec(
         _FUNCTION, gm, "joint", roles, num_fwd_outputs=num_fwd_outputs
     )
-    module = import_graphs([spec], import_options(options, gm))
+    measure_operators(options, gm, "joint")
+    settings = import_options(options, gm, "joint")
+    module = import_graphs([spec], settings)
     roles_of = [
         (value.ref, attributes["commsched.role"])
         for value, attributes in module.functions[0].arguments

@@ -12,7 +12,6 @@ have one table, or none.
 
 from __future__ import annotations
 
-import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
@@ -21,7 +20,7 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Optional
 
@@ -33,6 +32,8 @@ from commsched.output import replacing
 from commsched.torch import private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.launches import digest_of
+from commsched.torch.compiling.meeting import exchange, in_new_thread
+from commsched.torch.compiling.operator_times import OperatorTimes
 from commsched.torch.compiling.publishing import pack, unpack
 from commsched.torch.compiling.store import (
     Job,
@@ -42,7 +43,11 @@ from commsched.torch.compiling.store import (
 )
 from commsched.torch.measuring.collectives import measure_collectives
 from commsched.torch.measuring.machine import measure_target, slowest
-from commsched.torch.measuring.profile import write_profile
+from commsched.torch.measuring.profile import (
+    ProfileError,
+    operators_in,
+    write_profile,
+)
 from commsched.torch.private import gloo
 
 #: Values of the option `measure` that are no file.
@@ -74,11 +79,15 @@ _GO = "go"
 @dataclasses.dataclass(frozen=True)
 class Prices:
     """Where times come from: the preset `target` and the file `profile`, None
-    for what the passes take by default, and `note`, how they were found."""
+    for what the passes take by default, `note`, how they were found, and the
+    `operators` that were or are measured."""
 
     target: Optional[str] = None
     profile: Optional[str] = None
     note: str = ""
+    operators: Optional[OperatorTimes] = dataclasses.field(
+        default=None, compare=False
+    )
 
 
 def prices_at_hand(
@@ -119,6 +128,7 @@ class _Table:
         self._job = job
         self._groups = [g for g in gloo.ranks_of_groups() if len(g) > 1]
         self._node_size = node_size
+        self._timeout = timeout
         self._deadline = time.monotonic() + min(timeout, MEETING)
         self._exchanges = 0
         self._path = Path(measure)
@@ -133,7 +143,14 @@ class _Table:
         if "reason" in table:
             return self._without(table["reason"])
         text = unpack(table["text"])
-        return Prices(None, self._keep(text), table["note"])
+        members = json.loads(text)
+        try:
+            known = operators_in(members, self._path)
+        except ProfileError as error:
+            return self._without(str(error))
+        profile = self._keep(text, members)
+        operators = OperatorTimes(self._job, self._path, known, self._timeout)
+        return Prices(None, profile, table["note"], operators)
 
     def _without(self, reason: str) -> Prices:
         records.warn_once(
@@ -186,7 +203,7 @@ class _Table:
             return self._decline(job.decide("prices/go", late))
         self._deadline = time.monotonic() + MEETING
         try:
-            text = _in_new_thread(self._measure)
+            text = in_new_thread(self._measure)
         except Exception as error:  # Whatever gloo raises.
             lines = str(error).strip().splitlines() or [repr(error)]
             return self._decline(f"rank {job.rank}: {lines[0]}")
@@ -218,21 +235,16 @@ class _Table:
         return _text(rows, slowest(targets))
 
     def _exchange(self, mine: Any) -> list:
-        """Returns what all ranks give in this call, through the store."""
+        """Returns what all ranks give in this call."""
         self._exchanges += 1
-        base = f"prices/exchange/{self._exchanges}/"
-        self._job.set(base + str(self._job.rank), json.dumps(mine))
-        self._job.add(base + "count", 1)
-        size = distributed.get_world_size()
-
-        def all_gave() -> Optional[str]:
-            if self._job.add(base + "count", 0) >= size:
-                return _GO
-            return self._job.get("prices/table")  # A rank gave up.
-
-        if poll(all_gave, self._deadline) != _GO:
-            raise TimeoutError("another rank did not measure to the end")
-        return [json.loads(self._job.get(base + str(r))) for r in range(size)]
+        return exchange(
+            self._job,
+            f"prices/exchange/{self._exchanges}",
+            mine,
+            range(distributed.get_world_size()),
+            self._deadline,
+            lambda: self._job.get("prices/table"),  # A rank gave up.
+        )
 
     # -- keeping -------------------------------------------------------------
 
@@ -250,16 +262,20 @@ class _Table:
         ]
         return digest_of(facts)
 
-    def _keep(self, text: str) -> str:
+    def _keep(self, text: str, members: Any) -> str:
         """Writes the table where later jobs find it, and where this one reads
-        it, whatever those write; returns the latter."""
-        name = f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
+        it, whatever those write; returns the latter. It has no operators, which
+        become more with each job: what plans and caches are known by stays."""
+        if isinstance(members, dict):
+            members = {k: v for k, v in members.items() if k != "operators"}
+        read = json.dumps(members)
+        name = f"{hashlib.sha256(read.encode()).hexdigest()[:16]}.json"
         try:
             if not self._path.exists():
                 _write(self._path, text)
-            return _write(_folder() / name, text)
+            return _write(_folder() / name, read)
         except OSError:
-            return _write(Path(tempfile.mkdtemp()) / name, text)
+            return _write(Path(tempfile.mkdtemp()) / name, read)
 
 
 def _folder() -> Path:
@@ -310,9 +326,3 @@ def _text(rows: list, target: Mapping[str, float]) -> str:
         )
         return path.read_text("utf-8")
 
-
-def _in_new_thread(run: Callable[[], str]) -> str:
-    """Returns what `run` does in a thread of its own: what is compiled just
-    now runs under modes, of fake tensors for example, that are the thread's."""
-    with concurrent.futures.ThreadPoolExecutor(1) as executor:
-        return executor.submit(run).result()

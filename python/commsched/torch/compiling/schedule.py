@@ -26,6 +26,7 @@ from commsched.torch.compiling.launches import Launches
 from commsched.torch.compiling.memory import beside
 from commsched.torch.compiling.options import Options
 from commsched.torch.compiling.partition_facts import beside_bytes
+from commsched.torch.compiling.prices import Prices
 from commsched.torch.compiling.records import Record
 from commsched.torch.compiling.runs import schedule_text
 from commsched.torch.importer.errors import GraphImportError
@@ -155,14 +156,9 @@ def _plan(
     """Returns this rank's plan, or None and why it has none."""
     try:
         spec = GraphSpec(kind, gm, kind, roles or {}, forward)
-        settings = import_options(options, gm)
-        if options.prices.note:
-            record.notes.append(options.prices.note)
-        if settings.runtimes:
-            record.notes.append(
-                "pins the times that the profile has for "
-                f"{len(settings.runtimes)} operators"
-            )
+        measure_operators(options, gm, kind)
+        settings = import_options(options, gm, kind)
+        record.notes += _notes_of_prices(options.prices, settings)
         module = import_graphs([spec], settings)
         _report_unknown(gm, record)
         _identify(module)
@@ -317,14 +313,41 @@ def _check_torch() -> None:
 _UNKNOWN_SIZE = 8192
 
 
+def measure_operators(
+    options: Options, gm: torch.fx.GraphModule, kind: str
+) -> None:
+    """Measures the operators of `gm`, if that is how the machine at hand is
+    priced, with the other ranks, which all are about to schedule theirs."""
+    operators = options.prices.operators
+    if operators is not None:
+        operators.measure(gm, kind, _is_for_inductor(options, kind))
+
+
+def _is_for_inductor(options: Options, kind: str) -> bool:
+    """Whether Inductor compiles what is scheduled. A framework runs the graph
+    of a whole step itself."""
+    return options.inner == "inductor" and kind != "step"
+
+
+def _notes_of_prices(prices: Prices, settings: ImportOptions) -> list[str]:
+    notes = [prices.note] if prices.note else []
+    count = len(settings.runtimes)
+    if count and prices.operators is None:
+        notes.append(f"pins the times that the profile has for {count} operators")
+    elif count:
+        notes.append(f"pins the times that {count} operators took")
+    return notes
+
+
 def import_options(
-    options: Options, gm: torch.fx.GraphModule
+    options: Options, gm: torch.fx.GraphModule, kind: str = ""
 ) -> ImportOptions:
-    """Returns what the importer needs to know beside the graph `gm`."""
-    runtimes = {}
-    profile = options.prices.profile
-    if profile is not None:
-        runtimes = operator_runtimes(gm, read_operators(profile))
+    """Returns what the importer needs to know beside the graph `gm` of `kind`."""
+    prices, runtimes = options.prices, {}
+    if prices.operators is not None:
+        runtimes = prices.operators.of(gm, _is_for_inductor(options, kind))
+    elif prices.profile is not None:
+        runtimes = operator_runtimes(gm, read_operators(prices.profile))
     return ImportOptions(
         ranks_per_node=options.node_size(),
         hints=dict(options.hints),

@@ -8,6 +8,7 @@ their results are made up too. This takes no process group.
 
 from __future__ import annotations
 
+import contextlib
 import statistics
 import time
 from typing import Any, Callable, Iterable, Optional
@@ -27,6 +28,13 @@ from commsched.torch.private.names import tree_leaves, tree_map
 #: Calls between two events of an accelerator's stream: one call alone would
 #: time its launch.
 _CALLS = 10
+
+#: Namespaces of operators that do nothing but compute.
+_OWN = ("aten", "prims")
+
+#: What is written before each call: more than a core's own caches have room
+#: for. In a step, other operators have used them since.
+_FORGOTTEN_BYTES = 4 << 20
 
 
 def measure_operators(
@@ -68,6 +76,63 @@ def measure_operators(
         for text in sorted(times)
         if text not in failed
     ]
+
+
+def time_calls(
+    nodes: Iterable[fx.Node], seconds: float, repeats: int = 7
+) -> dict[str, int]:
+    """Times the calls of `nodes` on this processor one by one, in this order,
+    until `seconds` have passed; returns what each takes in nanoseconds, by its
+    signature.
+
+    Each is one that :func:`is_timed`, on arguments that are made up: no more
+    memory than it takes in a step. One that fails is left out.
+    """
+    deadline = time.perf_counter() + seconds
+    other = torch.zeros(_FORGOTTEN_BYTES // 4)
+    times: dict[str, int] = {}
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        for node in nodes:
+            if time.perf_counter() > deadline:
+                break
+            with contextlib.suppress(Exception):  # Whatever it raises.
+                elapsed = _time_call(node, other, deadline, repeats)
+                times[signature(node)] = elapsed
+    return times
+
+
+def is_timed(node: fx.Node) -> bool:
+    """Whether :func:`time_calls` may call what `node` does: an operator of
+    PyTorch's own, on processors. Others might do more than compute."""
+    if signature(node) is None or node.target.namespace not in _OWN:
+        return False
+    values = [raw_value(given) for given in (node, *node.all_input_nodes)]
+    return all(
+        leaf.device.type == "cpu"
+        for leaf in tree_leaves(values)
+        if isinstance(leaf, torch.Tensor)
+    )
+
+
+def _time_call(
+    node: fx.Node, other: torch.Tensor, deadline: float, repeats: int
+) -> int:
+    """Returns the lower quartile of `repeats` calls, after one that warms up, or
+    of fewer if these end after the `deadline`: what else the machine does only
+    makes a call longer."""
+    args, kwargs = fx.node.map_arg(
+        (node.args, dict(node.kwargs)), lambda given: _made_up(raw_value(given))
+    )
+    taken: list[int] = []
+    while len(taken) <= repeats:
+        other.add_(1)
+        start = time.perf_counter_ns()
+        node.target(*args, **kwargs)
+        taken.append(time.perf_counter_ns() - start)
+        if time.perf_counter() > deadline:
+            break
+    taken = sorted(taken[1:] or taken)
+    return max(1, taken[len(taken) // 4])
 
 
 class _Timer(fx.Interpreter):
@@ -143,12 +208,19 @@ class _Timer(fx.Interpreter):
         return result, round(milliseconds * 1e6 / _CALLS)
 
     def _make(self, node: fx.Node) -> Any:
-        def make(value: Any) -> Any:
-            if isinstance(value, torch.Tensor):
-                return make_tensor(value, self._device)
-            return hint_of(value)
+        return _made_up(raw_value(node), self._device)
 
-        return tree_map(make, raw_value(node))
+
+def _made_up(value: Any, device: Optional[torch.device] = None) -> Any:
+    """Replaces tensors of a value by real ones, and symbolic sizes by their
+    hints."""
+
+    def make(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return make_tensor(leaf, device)
+        return hint_of(leaf)
+
+    return tree_map(make, value)
 
 
 def make_tensor(

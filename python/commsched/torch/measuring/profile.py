@@ -88,6 +88,11 @@ def _read(path: str, _mtime: int, _size: int) -> dict[str, int]:
                 f"the profile '{path}' is not JSON ({error}); "
                 "python -m commsched.torch.measure writes one"
             ) from None
+    return operators_in(profile, path)
+
+
+def operators_in(profile: Any, path: Path) -> dict[str, int]:
+    """As `read_operators`, of what the file at `path` holds."""
     entries = profile.get("operators", []) if isinstance(profile, dict) else []
     if not isinstance(entries, list):
         raise ProfileError(f"the profile '{path}': 'operators' is not a list")
