@@ -1,20 +1,15 @@
-// DEFINE: %{options} =
-// DEFINE: %{dump} = commsched-opt %s --commsched-inductor-pipeline="%{options}" \
-// DEFINE:   --dump-pass-pipeline -o /dev/null 2>&1
+// DEFINE: %{dump} = commsched-opt %s --dump-pass-pipeline -o /dev/null 2>&1 --commsched-inductor-pipeline=
 
 // RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,PEAK,RECOMMENDED
-// REDEFINE: %{options} = order-collectives=false
-// RUN: %{dump} | FileCheck %s --check-prefixes=NO-ORDER,PEAK,RECOMMENDED
-// REDEFINE: %{options} = reorder_for_peak_memory=false
-// RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,NO-PEAK,RECOMMENDED
-// REDEFINE: %{options} = memory-budget=5%
-// RUN: %{dump} | FileCheck %s --check-prefixes=BUDGET
-// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket_reduce_scatters_fx=only_fsdp bucket_all_reduces_fx=all
-// RUN: %{dump} | FileCheck %s --check-prefixes=BUCKETS,PEAK,RECOMMENDED
-// REDEFINE: %{options} = bucket_all_reduces_fx=only_fsdp bucket-cap-mb=0.5
-// RUN: %{dump} | FileCheck %s --check-prefix=REDUCE-BUCKETS
-// REDEFINE: %{options} = passes=simple_overlap,sink_waits_iterative,sink_waits,raise_comms,reorder_compute_for_overlap,reorder_communication_preserving_peak_memory,sink_waits
-// RUN: %{dump} | FileCheck %s --check-prefixes=ORDER,PEAK,GIVEN
+// RUN: %{dump}order-collectives=false | FileCheck %s --check-prefixes=NO-ORDER,PEAK,RECOMMENDED
+// RUN: %{dump}reorder_for_peak_memory=false | FileCheck %s --check-prefixes=ORDER,NO-PEAK,RECOMMENDED
+// RUN: %{dump}memory-budget=5% | FileCheck %s --check-prefixes=BUDGET
+// RUN: %{dump}"bucket_all_gathers_fx=all bucket_reduce_scatters_fx=only_fsdp bucket_all_reduces_fx=all" \
+// RUN:   | FileCheck %s --check-prefixes=BUCKETS,PEAK,RECOMMENDED
+// RUN: %{dump}"bucket_all_reduces_fx=only_fsdp bucket-cap-mb=0.5" | FileCheck \
+// RUN:   %s --check-prefix=REDUCE-BUCKETS
+// RUN: %{dump}passes=simple_overlap,sink_waits_iterative,sink_waits,raise_comms,reorder_compute_for_overlap,reorder_communication_preserving_peak_memory,sink_waits \
+// RUN:   | FileCheck %s --check-prefixes=ORDER,PEAK,GIVEN
 
 // What the pipeline consists of.
 
@@ -75,20 +70,15 @@
 // RUN:   | diff %t -
 
 // Options that make no sense.
-// REDEFINE: %{options} = passes=sink_waits,bucket
-// RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-PASS
+// RUN: not %{dump}passes=sink_waits,bucket | FileCheck %s --check-prefix=UNKNOWN-PASS
 // UNKNOWN-PASS: 'bucket' is none of sink_waits, raise_comms, reorder_compute_for_overlap, reorder_communication_preserving_peak_memory, sink_waits_iterative, simple_overlap
-// REDEFINE: %{options} = bucket_all_gathers_fx=some
-// RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-BUCKETS
+// RUN: not %{dump}bucket_all_gathers_fx=some | FileCheck %s --check-prefix=UNKNOWN-BUCKETS
 // UNKNOWN-BUCKETS: bucket_all_gathers_fx option: Cannot find option named 'some'
-// REDEFINE: %{options} = bucket_all_gathers_fx=all bucket-cap-mb=0
-// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
+// RUN: not %{dump}"bucket_all_gathers_fx=all bucket-cap-mb=0" | FileCheck %s --check-prefix=BAD-CAP
 // BAD-CAP: error: option 'bucket-cap-mb' of pipeline 'commsched-inductor-pipeline' must be of sizes above 0 and up to 1e12, but has 0.0
 // Also where nothing is merged.
-// REDEFINE: %{options} = bucket-cap-mb=0
-// RUN: not %{dump} | FileCheck %s --check-prefix=BAD-CAP
-// REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0.2
-// RUN: not %{dump} | FileCheck %s --check-prefix=UNKNOWN-OPTION
+// RUN: not %{dump}bucket-cap-mb=0 | FileCheck %s --check-prefix=BAD-CAP
+// RUN: not %{dump}reorder_iterative_peak_memory_budget=0.2 | FileCheck %s --check-prefix=UNKNOWN-OPTION
 // UNKNOWN-OPTION: no such option reorder_iterative_peak_memory_budget
 
 !t = tensor<16xi8>

@@ -1,39 +1,23 @@
-// DEFINE: %{pass} =
-// DEFINE: %{moves} =
-// DEFINE: %{options} =
-// DEFINE: %{run} = commsched-opt %s \
-// DEFINE:   --commsched-%{pass}="memory-budget=1000000 %{options}" \
-// DEFINE:   --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s -DMOVES="%{moves}"
+// DEFINE: %{run} = commsched-opt %s %remarks -o /dev/null
+// DEFINE: %{raise} = %{run} --commsched-reorder-comms-preserving-peak-memory="memory-budget=1000000 "
+// DEFINE: %{sink} = %{run} --commsched-sink-waits-iterative="memory-budget=1000000 "
+// DEFINE: %{up} = 2>&1 | FileCheck %s -DMOVES="start moves up" --check-prefix
+// DEFINE: %{down} = 2>&1 | FileCheck %s -DMOVES="wait moves down" --check-prefix
 
 // When estimates stop a start on its way up, and a wait on its way down. Memory is
 // no matter here.
 
-// REDEFINE: %{pass} = reorder-comms-preserving-peak-memory
-// REDEFINE: %{moves} = start moves up
-// REDEFINE: %{options} =
-// RUN: %{run} --check-prefix=WITHOUT
-// REDEFINE: %{options} = reorder_iterative_use_runtime_estimations
-// RUN: %{run} --check-prefix=DEFAULT
-// REDEFINE: %{options} = reorder_iterative_use_runtime_estimations reorder_sink_runtime_estimations_non_comm_mult=2
-// RUN: %{run} --check-prefix=TWO
-// REDEFINE: %{options} = reorder_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1
-// RUN: %{run} --check-prefix=TWO
-// REDEFINE: %{options} = reorder_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1 reorder_iterative_extra_comm_comp_overlap=0
-// RUN: %{run} --check-prefix=TWO
+// RUN: %{raise} %{up} WITHOUT
+// RUN: %{raise}reorder_iterative_use_runtime_estimations %{up} DEFAULT
+// RUN: %{raise}"reorder_iterative_use_runtime_estimations reorder_sink_runtime_estimations_non_comm_mult=2" %{up} TWO
+// RUN: %{raise}"reorder_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1" %{up} TWO
+// RUN: %{raise}"reorder_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1 reorder_iterative_extra_comm_comp_overlap=0" %{up} TWO
 
-// REDEFINE: %{pass} = sink-waits-iterative
-// REDEFINE: %{moves} = wait moves down
-// REDEFINE: %{options} =
-// RUN: %{run} --check-prefix=WITHOUT
-// REDEFINE: %{options} = sink_iterative_use_runtime_estimations
-// RUN: %{run} --check-prefix=DEFAULT
-// REDEFINE: %{options} = sink_iterative_use_runtime_estimations reorder_sink_runtime_estimations_non_comm_mult=2
-// RUN: %{run} --check-prefix=TWO
-// REDEFINE: %{options} = sink_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1
-// RUN: %{run} --check-prefix=TWO
-// REDEFINE: %{options} = sink_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1 sink_iterative_extra_comm_comp_overlap=0
-// RUN: %{run} --check-prefix=TWO
+// RUN: %{sink} %{down} WITHOUT
+// RUN: %{sink}sink_iterative_use_runtime_estimations %{down} DEFAULT
+// RUN: %{sink}"sink_iterative_use_runtime_estimations reorder_sink_runtime_estimations_non_comm_mult=2" %{down} TWO
+// RUN: %{sink}"sink_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1" %{down} TWO
+// RUN: %{sink}"sink_iterative_use_runtime_estimations reorder_sink_runtime_estimations_comm_mult=1 sink_iterative_extra_comm_comp_overlap=0" %{down} TWO
 
 // 10 ns of communication, and 10 ns for each operation in the way. Hidden is
 // beside more than 1.5 times 20 ns by default, so that the fourth makes it so.

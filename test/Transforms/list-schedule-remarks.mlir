@@ -1,16 +1,9 @@
-// DEFINE: %{pass} =
-// DEFINE: %{run} = commsched-opt %s %{pass} --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched \
-// DEFINE:   -o /dev/null 2>&1
+// DEFINE: %{run} = commsched-opt %s %remarks -o /dev/null 2>&1
 
-// REDEFINE: %{pass} = --commsched-raise-comms
-// RUN: %{run} | FileCheck %s --check-prefix=RAISE
-// REDEFINE: %{pass} = --commsched-sink-waits
-// RUN: %{run} | FileCheck %s --check-prefix=SINK
-// REDEFINE: %{pass} = --commsched-order-collectives
-// RUN: %{run} | FileCheck %s --check-prefix=ORDER
-// REDEFINE: %{pass} = --commsched-reorder-compute-for-overlap
-// RUN: %{run} | FileCheck %s --check-prefix=OVERLAP
+// RUN: %{run} --commsched-raise-comms | FileCheck %s --check-prefix=RAISE
+// RUN: %{run} --commsched-sink-waits | FileCheck %s --check-prefix=SINK
+// RUN: %{run} --commsched-order-collectives | FileCheck %s --check-prefix=ORDER
+// RUN: %{run} --commsched-reorder-compute-for-overlap | FileCheck %s --check-prefix=OVERLAP
 
 // A remark for every collective: how far it moved, and what holds it. Raised,
 // the order is first, second, wait1, wait2, barrier, third, mm1, mm2, mm3, and

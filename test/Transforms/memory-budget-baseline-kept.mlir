@@ -1,16 +1,15 @@
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{passes} =
-// DEFINE: %{run} = commsched-opt %t.mlir \
-// DEFINE:   --pass-pipeline="builtin.module(func.func(%{passes}))"
+// DEFINE: %{run} = commsched-opt %t.mlir
 
-// REDEFINE: %{passes} = commsched-reorder-comms-preserving-peak-memory
-// RUN: %{run} | FileCheck %s --check-prefixes=CHECK,ITERATIVE
-// REDEFINE: %{passes} = commsched-reorder-comms-preserving-peak-memory{reorder_sink_verbose_logging=true}
-// RUN: %{run} | FileCheck %s --check-prefixes=CHECK,ITERATIVE
-// REDEFINE: %{passes} = commsched-simple-overlap
-// RUN: %{run} | FileCheck %s --check-prefixes=CHECK,SIMPLE
-// REDEFINE: %{passes} = commsched-reorder-for-peak-memory,commsched-reorder-comms-preserving-peak-memory
-// RUN: %{run} | FileCheck %s --check-prefix=AFTER
+// RUN: %{run} --commsched-reorder-comms-preserving-peak-memory | FileCheck %s \
+// RUN:   --check-prefixes=CHECK,ITERATIVE
+// RUN: %{run} \
+// RUN:   --commsched-reorder-comms-preserving-peak-memory=reorder_sink_verbose_logging=true \
+// RUN:   | FileCheck %s --check-prefixes=CHECK,ITERATIVE
+// RUN: %{run} --commsched-simple-overlap | FileCheck %s --check-prefixes=CHECK,SIMPLE
+// RUN: %{run} --commsched-reorder-for-peak-memory \
+// RUN:   --commsched-reorder-comms-preserving-peak-memory | FileCheck %s \
+// RUN:   --check-prefix=AFTER
 
 // Who moves something keeps the peak that the function had before on it, and
 // nobody else.

@@ -1,21 +1,19 @@
-// DEFINE: %{pass} =
-// DEFINE: %{run} = commsched-opt %s %{pass} --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched -o %t
+// DEFINE: %{run} = commsched-opt %s %remarks -o %t
 
 // A time that is not known is assumed, and a size counts as 0 bytes.
-// REDEFINE: %{pass} = --commsched-reorder-comms-preserving-peak-memory="reorder_iterative_use_runtime_estimations=true reorder_sink_verbose_logging=true"
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,COST,RAISE
-// REDEFINE: %{pass} = --commsched-sink-waits-iterative="sink_iterative_use_runtime_estimations=true reorder_sink_verbose_logging=true"
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,COST,SINK
+// RUN: %{run} \
+// RUN:   --commsched-reorder-comms-preserving-peak-memory="reorder_iterative_use_runtime_estimations=true reorder_sink_verbose_logging=true" \
+// RUN:   2>&1 | FileCheck %s --check-prefixes=SIZE,COST,RAISE
+// RUN: %{run} \
+// RUN:   --commsched-sink-waits-iterative="sink_iterative_use_runtime_estimations=true reorder_sink_verbose_logging=true" \
+// RUN:   2>&1 | FileCheck %s --check-prefixes=SIZE,COST,SINK
 
 // The same without estimates.
-// REDEFINE: %{pass} = --commsched-reorder-comms-preserving-peak-memory
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,RAISE
+// RUN: %{run} --commsched-reorder-comms-preserving-peak-memory 2>&1 | \
+// RUN:   FileCheck %s --check-prefixes=SIZE,RAISE
 // RUN: FileCheck %s --check-prefix=MOVED < %t
-// REDEFINE: %{pass} = --commsched-sink-waits-iterative
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,SINK
-// REDEFINE: %{pass} = --commsched-simple-overlap
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=SIZE,RAISE
+// RUN: %{run} --commsched-sink-waits-iterative 2>&1 | FileCheck %s --check-prefixes=SIZE,SINK
+// RUN: %{run} --commsched-simple-overlap 2>&1 | FileCheck %s --check-prefixes=SIZE,RAISE
 // RUN: FileCheck %s --check-prefix=MOVED < %t
 
 commsched.group @g size(2)

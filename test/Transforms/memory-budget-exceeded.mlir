@@ -1,6 +1,5 @@
 // DEFINE: %{pass} =
-// DEFINE: %{run} = commsched-opt %s %{pass} --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched -o %t
+// DEFINE: %{run} = commsched-opt %s %{pass} %remarks -o %t
 
 // REDEFINE: %{pass} = --commsched-reorder-comms-preserving-peak-memory=memory-budget=100
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,RAISE

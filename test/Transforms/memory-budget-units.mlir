@@ -1,26 +1,16 @@
-// DEFINE: %{budget} =
-// DEFINE: %{pass} = --commsched-reorder-comms-preserving-peak-memory=memory-budget=%{budget}
-// DEFINE: %{run} = commsched-opt %s %{pass} --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched \
-// DEFINE:   -o /dev/null 2>&1 | FileCheck %s --check-prefix
-
 // Passes and pipelines read the texts of budgets alike: a program that is over it
 // says how many bytes it is. unittests/CAPI has all units and errors.
 
-// REDEFINE: %{budget} = 7
-// RUN: %{run} NONE
+// DEFINE: %{run} = commsched-opt %s %remarks -o /dev/null
+// DEFINE: %{says} = 2>&1 | FileCheck %s --check-prefix
+// RUN: %{run} --commsched-reorder-comms-preserving-peak-memory=memory-budget=7 %{says} NONE
 // NONE: BudgetExceeded {{.*}} BudgetBytes=7,
-// REDEFINE: %{budget} = 7MiB
-// RUN: %{run} MIB
+// RUN: %{run} --commsched-reorder-comms-preserving-peak-memory=memory-budget=7MiB %{says} MIB
+// RUN: %{run} --commsched-sink-waits-iterative=memory-budget=7MiB %{says} MIB
+// RUN: %{run} --commsched-schedule=memory-budget=7MiB %{says} MIB
+// RUN: %{run} --commsched-pipeline=memory-budget=7MiB %{says} MIB
+// RUN: %{run} --commsched-inductor-pipeline=memory-budget=7MiB %{says} MIB
 // MIB: BudgetExceeded {{.*}} BudgetBytes=7340032,
-// REDEFINE: %{pass} = --commsched-sink-waits-iterative=memory-budget=%{budget}
-// RUN: %{run} MIB
-// REDEFINE: %{pass} = --commsched-schedule=memory-budget=%{budget}
-// RUN: %{run} MIB
-// REDEFINE: %{pass} = --commsched-pipeline=memory-budget=%{budget}
-// RUN: %{run} MIB
-// REDEFINE: %{pass} = --commsched-inductor-pipeline=memory-budget=%{budget}
-// RUN: %{run} MIB
 
 commsched.group @g size(2)
 

@@ -1,12 +1,6 @@
-// DEFINE: %{options} =
-// DEFINE: %{remarks} = --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched
-// DEFINE: %{raise} = commsched-opt %s \
-// DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" \
-// DEFINE:   %{remarks} -o /dev/null 2>&1
-// DEFINE: %{sink} = commsched-opt %s \
-// DEFINE:   --commsched-sink-waits-iterative="%{options}" \
-// DEFINE:   %{remarks} -o /dev/null 2>&1
+// DEFINE: %{raise} = commsched-opt %s %remarks -o /dev/null 2>&1 \
+// DEFINE:   --commsched-reorder-comms-preserving-peak-memory=
+// DEFINE: %{sink} = commsched-opt %s %remarks -o /dev/null 2>&1 --commsched-sink-waits-iterative=
 
 // What a budget comes to, told by a collective that takes more. Each program has
 // a peak of 1,600 bytes, of which 400 are arguments that stay.
@@ -15,49 +9,37 @@
 // RUN: %{sink} | FileCheck %s --check-prefix=SINK -DLIMIT=1920
 
 // As a fraction on top of the peak, by the option of the reference.
-// REDEFINE: %{options} = reorder_iterative_peak_memory_budget=0.05
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
-// REDEFINE: %{options} = sink_iterative_peak_memory_budget=0.05
-// RUN: %{sink} | FileCheck %s --check-prefix=SINK -DLIMIT=1680
+// RUN: %{raise}reorder_iterative_peak_memory_budget=0.05 | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
+// RUN: %{sink}sink_iterative_peak_memory_budget=0.05 | FileCheck %s --check-prefix=SINK -DLIMIT=1680
 
 // As a percentage, rounded down to a byte. It counts, not the fraction.
-// REDEFINE: %{options} = memory-budget=5%
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
-// RUN: %{sink} | FileCheck %s --check-prefix=SINK -DLIMIT=1680
-// REDEFINE: %{options} = memory-budget=0.999%
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=1615
-// REDEFINE: %{options} = memory-budget=5% reorder_iterative_peak_memory_budget=1e300
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
+// RUN: %{raise}memory-budget=5% | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
+// RUN: %{sink}memory-budget=5% | FileCheck %s --check-prefix=SINK -DLIMIT=1680
+// RUN: %{raise}memory-budget=0.999% | FileCheck %s --check-prefix=RAISE -DLIMIT=1615
+// RUN: %{raise}"memory-budget=5% reorder_iterative_peak_memory_budget=1e300" \
+// RUN:   | FileCheck %s --check-prefix=RAISE -DLIMIT=1680
 
 // As bytes.
-// REDEFINE: %{options} = memory-budget=1601
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=1601
-// RUN: %{sink} | FileCheck %s --check-prefix=SINK -DLIMIT=1601
+// RUN: %{raise}memory-budget=1601 | FileCheck %s --check-prefix=RAISE -DLIMIT=1601
+// RUN: %{sink}memory-budget=1601 | FileCheck %s --check-prefix=SINK -DLIMIT=1601
 
 // All that it takes, and one byte less.
-// REDEFINE: %{options} = memory-budget=2399
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=2399
-// REDEFINE: %{options} = memory-budget=2400
-// RUN: %{raise} | FileCheck %s --check-prefix=FREE
-// REDEFINE: %{options} = memory-budget=1999
-// RUN: %{sink} | FileCheck %s --check-prefix=SINK -DLIMIT=1999
-// REDEFINE: %{options} = memory-budget=2000
-// RUN: %{sink} | FileCheck %s --check-prefix=SUNK
+// RUN: %{raise}memory-budget=2399 | FileCheck %s --check-prefix=RAISE -DLIMIT=2399
+// RUN: %{raise}memory-budget=2400 | FileCheck %s --check-prefix=FREE
+// RUN: %{sink}memory-budget=1999 | FileCheck %s --check-prefix=SINK -DLIMIT=1999
+// RUN: %{sink}memory-budget=2000 | FileCheck %s --check-prefix=SUNK
 
 // As a fraction of what the reference counts, still on top of the whole.
-// REDEFINE: %{options} = reference-memory-model=true
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=1840
-// RUN: %{sink} | FileCheck %s --check-prefix=SINK -DLIMIT=1840
+// RUN: %{raise}reference-memory-model=true | FileCheck %s --check-prefix=RAISE -DLIMIT=1840
+// RUN: %{sink}reference-memory-model=true | FileCheck %s --check-prefix=SINK -DLIMIT=1840
 
 // Bytes are bytes, whatever the reference counts.
-// REDEFINE: %{options} = reference-memory-model=true memory-budget=1700
-// RUN: %{raise} | FileCheck %s --check-prefix=RAISE -DLIMIT=1700
+// RUN: %{raise}"reference-memory-model=true memory-budget=1700" | FileCheck \
+// RUN:   %s --check-prefix=RAISE -DLIMIT=1700
 
 // More than there is.
-// REDEFINE: %{options} = memory-budget=1e300%
-// RUN: %{raise} | FileCheck %s --check-prefix=FREE
-// REDEFINE: %{options} = reorder_iterative_peak_memory_budget=inf
-// RUN: %{raise} | FileCheck %s --check-prefix=FREE
+// RUN: %{raise}memory-budget=1e300% | FileCheck %s --check-prefix=FREE
+// RUN: %{raise}reorder_iterative_peak_memory_budget=inf | FileCheck %s --check-prefix=FREE
 
 commsched.group @g size(2)
 

@@ -1,39 +1,22 @@
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{pass} =
-// DEFINE: %{check} = commsched-opt %t.mlir --pass-pipeline="builtin.module(%{pass})" \
-// DEFINE:   | FileCheck %s
 
 // Sends and receives keep their order in every pass that moves or merges
 // collectives, and no collective of their group crosses them.
 
-// REDEFINE: %{pass} = func.func(commsched-bucket{kinds=permute mode=copy})
-// RUN: %{check} --check-prefixes=CHECK,ALL,LAST
-// REDEFINE: %{pass} = func.func(commsched-bucket{kinds=permute mode=coalesced})
-// RUN: %{check} --check-prefixes=CHECK,ALL,LAST
-// REDEFINE: %{pass} = commsched-pipeline{memory-budget=100%}
-// RUN: %{check} --check-prefixes=CHECK,LAST
-// REDEFINE: %{pass} = func.func(commsched-schedule{memory-budget=100%})
-// RUN: %{check} --check-prefixes=CHECK,LAST
-// REDEFINE: %{pass} = func.func(commsched-schedule{buckets=off memory-budget=1})
-// RUN: %{check}
-// REDEFINE: %{pass} = commsched-inductor-pipeline
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-simple-overlap)
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-raise-comms)
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-raise-comms,commsched-sink-waits)
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-reorder-compute-for-overlap)
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-reorder-for-peak-memory)
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-reorder-comms-preserving-peak-memory)
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-sink-waits-iterative)
-// RUN: %{check}
-// REDEFINE: %{pass} = func.func(commsched-reorder-comms-preserving-peak-memory{reorder_iterative_unsafe_collectives_reorder})
-// RUN: %{check}
+// RUN: commsched-opt %t.mlir --commsched-bucket="kinds=permute mode=copy" | FileCheck %s --check-prefixes=CHECK,ALL,LAST
+// RUN: commsched-opt %t.mlir --commsched-bucket="kinds=permute mode=coalesced" | FileCheck %s --check-prefixes=CHECK,ALL,LAST
+// RUN: commsched-opt %t.mlir --commsched-pipeline=memory-budget=100%% | FileCheck %s --check-prefixes=CHECK,LAST
+// RUN: commsched-opt %t.mlir --commsched-schedule=memory-budget=100%% | FileCheck %s --check-prefixes=CHECK,LAST
+// RUN: commsched-opt %t.mlir --commsched-schedule="buckets=off memory-budget=1" | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-inductor-pipeline | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-simple-overlap | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-raise-comms | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-raise-comms --commsched-sink-waits | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-reorder-compute-for-overlap | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-reorder-for-peak-memory | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-reorder-comms-preserving-peak-memory | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-sink-waits-iterative | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-reorder-comms-preserving-peak-memory=reorder_iterative_unsafe_collectives_reorder | FileCheck %s
 
 !t = tensor<64x64xf32>
 

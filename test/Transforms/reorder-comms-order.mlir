@@ -2,8 +2,7 @@
 // DEFINE: %{options} = memory-budget=1000000
 // DEFINE: %{run} = commsched-test-opt %t.mlir \
 // DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" \
-// DEFINE:   --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched -o %t
+// DEFINE:   %remarks -o %t
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,FREE
 // RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,FREE-IR

@@ -1,6 +1,4 @@
-// DEFINE: %{options} =
-// DEFINE: %{report} = commsched-opt %s --commsched-report="%{options}" \
-// DEFINE:   -o /dev/null | FileCheck %s
+// DEFINE: %{report} = commsched-opt %s -o /dev/null --commsched-report=
 
 // What PyTorch's caching allocator reserves for a step. Without the options
 // there is none of it.
@@ -9,14 +7,11 @@
 // NONE-NOT: reserved_bytes
 // NONE-NOT: total_bytes
 
-// REDEFINE: %{options} = format=json allocator=pytorch
-// RUN: %{report} --check-prefix=FIXED --implicit-check-not=total_bytes
-// REDEFINE: %{options} = format=json allocator=pytorch-expandable
-// RUN: %{report} --check-prefix=EXPANDABLE
-// REDEFINE: %{options} = format=table allocator=pytorch reserved-bytes=12GiB
-// RUN: %{report} --check-prefix=TABLE
-// REDEFINE: %{options} = format=json allocator=pytorch reserved-bytes=1KiB
-// RUN: %{report} --check-prefix=BOTH
+// RUN: %{report}"format=json allocator=pytorch" | FileCheck %s \
+// RUN:   --check-prefix=FIXED --implicit-check-not=total_bytes
+// RUN: %{report}"format=json allocator=pytorch-expandable" | FileCheck %s --check-prefix=EXPANDABLE
+// RUN: %{report}"format=table allocator=pytorch reserved-bytes=12GiB" | FileCheck %s --check-prefix=TABLE
+// RUN: %{report}"format=json allocator=pytorch reserved-bytes=1KiB" | FileCheck %s --check-prefix=BOTH
 // RUN: not commsched-opt %s --commsched-report=reserved-bytes=5gb \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=ERROR
 

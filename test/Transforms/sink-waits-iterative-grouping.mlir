@@ -1,8 +1,5 @@
 // DEFINE: %{options} = memory-budget=1000000
-// DEFINE: %{run} = commsched-opt %s \
-// DEFINE:   --commsched-sink-waits-iterative="%{options}" \
-// DEFINE:   --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched -o %t
+// DEFINE: %{run} = commsched-opt %s --commsched-sink-waits-iterative="%{options}" %remarks -o %t
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,STOP
 // RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,STOP-IR

@@ -1,6 +1,5 @@
 // DEFINE: %{plan} =
-// DEFINE: %{merge} = commsched-opt %s --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched \
+// DEFINE: %{merge} = commsched-opt %s %remarks \
 // DEFINE:   --commsched-bucket-all-gather="plan='%{plan}'" \
 // DEFINE:   --commsched-bucket-reduce-scatter="plan='%{plan}'" 2>%t.remarks
 

@@ -1,17 +1,12 @@
-// DEFINE: %{options} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=%{options}
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=
 
 // 256 bytes for the first bucket, 512 for all others.
-// REDEFINE: %{options} = cap-mb=0.000244140625,0.00048828125
-// RUN: %{merge} | FileCheck %s --check-prefix=LARGER
+// RUN: %{merge}cap-mb=0.000244140625,0.00048828125 | FileCheck %s --check-prefix=LARGER
 
 // Numbers of members, alone and with sizes.
-// REDEFINE: %{options} = max-count=3
-// RUN: %{merge} | FileCheck %s --check-prefix=COUNT
-// REDEFINE: %{options} = max-count=0
-// RUN: %{merge} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{options} = "max-count=3 cap-mb=0.0003,0.0004"
-// RUN: %{merge} | FileCheck %s --check-prefix=SIZE
+// RUN: %{merge}max-count=3 | FileCheck %s --check-prefix=COUNT
+// RUN: %{merge}max-count=0 | FileCheck %s --check-prefix=ALL
+// RUN: %{merge}"max-count=3 cap-mb=0.0003,0.0004" | FileCheck %s --check-prefix=SIZE
 
 // Ten members of 128 bytes. The last cap stands for all further ones, and each
 // key counts its own buckets.

@@ -1,14 +1,10 @@
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{options} =
-// DEFINE: %{merge} = commsched-opt %t.mlir --commsched-bucket-all-gather="%{options}"
+// DEFINE: %{merge} = commsched-opt %t.mlir --commsched-bucket-all-gather=
 
-// REDEFINE: %{options} = deduplicate
-// RUN: %{merge} > %t
+// RUN: %{merge}deduplicate > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --commsched-bucket-all-gather=deduplicate | diff %t -
-// REDEFINE: %{options} = deduplicate max-count=1
-// RUN: %{merge} | FileCheck %s --check-prefix=UNMERGED
-// REDEFINE: %{options} =
+// RUN: %{merge}"deduplicate max-count=1" | FileCheck %s --check-prefix=UNMERGED
 // RUN: %{merge} | FileCheck %s --check-prefix=ALL
 
 // A parameter that is gathered again is gathered once, before buckets are made

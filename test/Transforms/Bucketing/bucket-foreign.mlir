@@ -1,10 +1,7 @@
-// DEFINE: %{mode} =
-// DEFINE: %{merge} = commsched-test-opt %s --commsched-bucket-all-reduce=mode=%{mode}
+// DEFINE: %{merge} = commsched-test-opt %s --commsched-bucket-all-reduce=mode=
 
-// REDEFINE: %{mode} = coalesced
-// RUN: %{merge} | FileCheck %s
-// REDEFINE: %{mode} = copy
-// RUN: %{merge} | FileCheck %s --check-prefix=COPY
+// RUN: %{merge}coalesced | FileCheck %s
+// RUN: %{merge}copy | FileCheck %s --check-prefix=COPY
 
 // Collectives of another dialect are merged by the key that they give: by
 // default group, reduction and element type, but they may tell apart more.

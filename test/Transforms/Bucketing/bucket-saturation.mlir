@@ -1,13 +1,9 @@
-// DEFINE: %{options} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=%{options}
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-reduce=
 
-// REDEFINE: %{options} = saturation
-// RUN: %{merge} | FileCheck %s --check-prefix=SATURATED
+// RUN: %{merge}saturation | FileCheck %s --check-prefix=SATURATED
 // The smaller limit counts: 95 bytes for the first bucket, then saturation.
-// REDEFINE: %{options} = "saturation cap-mb=0.00009,1"
-// RUN: %{merge} | FileCheck %s --check-prefix=CAPPED
-// REDEFINE: %{options} = cap-mb=1
-// RUN: %{merge} | FileCheck %s --check-prefix=FULL
+// RUN: %{merge}"saturation cap-mb=0.00009,1" | FileCheck %s --check-prefix=CAPPED
+// RUN: %{merge}cap-mb=1 | FileCheck %s --check-prefix=FULL
 
 // No bucket is larger than what saturates its group. The links are so slow that
 // some 136 bytes do.

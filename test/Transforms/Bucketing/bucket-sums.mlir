@@ -1,13 +1,9 @@
-// DEFINE: %{options} =
-// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-reduce-scatter="%{options}"
+// DEFINE: %{merge} = commsched-opt %s --commsched-bucket-reduce-scatter=
 
-// REDEFINE: %{options} = sum-first
-// RUN: %{merge} > %t
+// RUN: %{merge}sum-first > %t
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --commsched-bucket-reduce-scatter=sum-first | diff %t -
-// REDEFINE: %{options} = sum-first max-count=1
-// RUN: %{merge} | FileCheck %s --check-prefix=UNMERGED
-// REDEFINE: %{options} =
+// RUN: %{merge}"sum-first max-count=1" | FileCheck %s --check-prefix=UNMERGED
 // RUN: %{merge} | FileCheck %s --check-prefix=ALL
 
 // Two gradients of one parameter are added before they are reduced, and buckets

@@ -1,7 +1,5 @@
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{options} =
-// DEFINE: %{schedule} = commsched-opt %t.mlir \
-// DEFINE:   --commsched-schedule="%{options}" --commsched-report=format=json -o /dev/null
+// DEFINE: %{schedule} = commsched-opt %t.mlir -o /dev/null --commsched-schedule=
 
 // Gloo copies what it gathers and what it scatters, and the tensors that it
 // reduces in one launch, until the wait.
@@ -9,14 +7,14 @@
 
 // Merged collectives have their copies at the same time: more than one byte less
 // holds.
-// REDEFINE: %{options} = memory-budget=5120B mode=copy
-// RUN: %{schedule} | FileCheck %s --check-prefix=MERGED
-// REDEFINE: %{options} = memory-budget=5119B mode=copy
-// RUN: %{schedule} | FileCheck %s --check-prefix=ALONE
-// REDEFINE: %{options} = memory-budget=5120B mode=coalesced
-// RUN: %{schedule} | FileCheck %s --check-prefix=MERGED
-// REDEFINE: %{options} = memory-budget=5119B mode=coalesced
-// RUN: %{schedule} | FileCheck %s --check-prefix=ALONE
+// RUN: %{schedule}"memory-budget=5120B mode=copy" \
+// RUN:   --commsched-report=format=json | FileCheck %s --check-prefix=MERGED
+// RUN: %{schedule}"memory-budget=5119B mode=copy" \
+// RUN:   --commsched-report=format=json | FileCheck %s --check-prefix=ALONE
+// RUN: %{schedule}"memory-budget=5120B mode=coalesced" \
+// RUN:   --commsched-report=format=json | FileCheck %s --check-prefix=MERGED
+// RUN: %{schedule}"memory-budget=5119B mode=coalesced" \
+// RUN:   --commsched-report=format=json | FileCheck %s --check-prefix=ALONE
 
 commsched.group @gloo size(4) {commsched.backend = "gloo"}
 commsched.group @nccl size(4) {commsched.backend = "nccl"}

@@ -2,47 +2,40 @@
 // saved 136 MiB are live and 158 MiB are reserved; with %a computed again, 90
 // MiB and 118 MiB: blocks of the backward do not fit those of the forward.
 
-// DEFINE: %{memory} =
-// DEFINE: %{fit} = commsched-opt %s -o /dev/null \
-// DEFINE:   --commsched-pipeline=%{memory} \
-// DEFINE:   --remarks-filter=commsched \
-// DEFINE:   --commsched-report="format=json allocator=pytorch" 2>&1
+// DEFINE: %{fit} = commsched-opt %s -o /dev/null --remarks-filter=commsched 2>&1 --commsched-pipeline=
+// DEFINE: %{report} = --commsched-report="format=json allocator=pytorch"
 
-// REDEFINE: %{memory} = memory-budget=140MiB
-// RUN: %{fit} | FileCheck %s --check-prefix=LIVE
+// RUN: %{fit}memory-budget=140MiB %{report} | FileCheck %s --check-prefix=LIVE
 // LIVE: MemoryFitted
 // LIVE-NOT: ReservedBytes
 // LIVE: "function":"step",{{.*}}"step_time_ns":70,{{.*}}"peak_memory_bytes":142606366,{{.*}}"reserved_bytes":165675008,
 
-// REDEFINE: %{memory} = "memory-budget=140MiB budget-on=reserved strict"
-// RUN: %{fit} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{memory} = "memory-budget=126MiB reserved-bytes=8MiB budget-on=reserved strict"
-// RUN: %{fit} | FileCheck %s --check-prefix=LESS
+// RUN: %{fit}"memory-budget=140MiB budget-on=reserved strict" %{report} | FileCheck %s --check-prefix=LESS
+// RUN: %{fit}"memory-budget=126MiB reserved-bytes=8MiB budget-on=reserved strict" %{report} \
+// RUN:   | FileCheck %s --check-prefix=LESS
 // LESS: MemoryFitted
 // LESS-SAME: Remark="the step takes 80 ns and 94371880 bytes of {{[0-9]+}}, for which the allocator reserves 123731968 bytes: {{.*}}ReservedBytes=123731968
 // LESS: "function":"step",{{.*}}"step_time_ns":80,{{.*}}"peak_memory_bytes":94371880,{{.*}}"reserved_bytes":123731968,
 
-// REDEFINE: %{memory} = "memory-budget=158MiB budget-on=reserved strict"
-// RUN: %{fit} | FileCheck %s --check-prefix=ROOM
+// RUN: %{fit}"memory-budget=158MiB budget-on=reserved strict" %{report} | FileCheck %s --check-prefix=ROOM
 // ROOM: "function":"step",{{.*}}"step_time_ns":70,{{.*}}"reserved_bytes":165675008,
 
 // Expandable segments grow by 20 MiB, to 122 MiB in all.
-// REDEFINE: %{memory} = "memory-budget=158MiB budget-on=reserved allocator=pytorch-expandable strict"
-// RUN: %{fit} | FileCheck %s --check-prefix=EXPANDABLE
+// RUN: %{fit}"memory-budget=158MiB budget-on=reserved allocator=pytorch-expandable strict" %{report} \
+// RUN:   | FileCheck %s --check-prefix=EXPANDABLE
 // EXPANDABLE: for which the allocator reserves 127926272 bytes
 
 // What is over the budget.
-// REDEFINE: %{memory} = "memory-budget=117MiB budget-on=reserved"
-// RUN: %{fit} | FileCheck %s --check-prefix=OVER
+// RUN: %{fit}"memory-budget=117MiB budget-on=reserved" %{report} | FileCheck %s --check-prefix=OVER
 // OVER: remark: [Analysis] MemoryFitted
 // OVER: remark: [Missed] MemoryExceeded
 // OVER-SAME: AllowedBytes=122683392, LeastBytes=123731968, Remark="the allocator reserves at least 123731968 bytes, 1048576 over the 122683392 of the device that are left; the largest values at its peak are 'aten.mm' (67108864 bytes,
-// REDEFINE: %{memory} = "memory-budget=117MiB budget-on=reserved strict"
-// RUN: not %{fit} | FileCheck %s --check-prefix=STRICT
+// RUN: not %{fit}"memory-budget=117MiB budget-on=reserved strict" %{report} \
+// RUN:   | FileCheck %s --check-prefix=STRICT
 // STRICT: error: cannot be fitted: the allocator reserves at least 123731968 bytes
 
-// REDEFINE: %{memory} = "memory-budget=1GiB budget-on=reserved allocator=none"
-// RUN: not %{fit} | FileCheck %s --check-prefix=NONE
+// RUN: not %{fit}"memory-budget=1GiB budget-on=reserved allocator=none" \
+// RUN:   %{report} | FileCheck %s --check-prefix=NONE
 // NONE: error: option 'allocator' of pass 'test-commsched-fit-memory' is 'none', but option 'budget-on' is 'reserved'
 func.func @step(%x: tensor<10xi8> {commsched.role = "input"}, %dy: tensor<10xi8>
     {commsched.role = "tangent"}) -> (tensor<10xi8>, tensor<10xi8>)

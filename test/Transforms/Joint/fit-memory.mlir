@@ -1,39 +1,27 @@
 // One budget for both halves: what is saved and how both are scheduled are
 // chosen together.
 
-// DEFINE: %{memory} =
-// DEFINE: %{fit} = commsched-opt %s -o /dev/null \
-// DEFINE:   --test-commsched-fit-memory=%{memory} --test-commsched-verify-partition \
-// DEFINE:   --remarks-filter=commsched --commsched-report=format=json 2>&1
+// DEFINE: %{fit} = commsched-opt %s -o /dev/null --remarks-filter=commsched 2>&1 --test-commsched-fit-memory=
+// DEFINE: %{check} = --test-commsched-verify-partition --commsched-report=format=json
 
-// REDEFINE: %{memory} = memory-budget=2130
-// RUN: %{fit} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{memory} = "memory-budget=3KB reserved-bytes=871"
-// RUN: %{fit} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{memory} = memory-budget=2129
-// RUN: %{fit} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{memory} = memory-budget=1439
-// RUN: %{fit} | FileCheck %s --check-prefixes=OVER
-// REDEFINE: %{memory} = "memory-budget=1439 strict"
-// RUN: not %{fit} | FileCheck %s --check-prefixes=STRICT
+// RUN: %{fit}memory-budget=2130 %{check} | FileCheck %s --check-prefix=ALL
+// RUN: %{fit}"memory-budget=3KB reserved-bytes=871" %{check} | FileCheck %s --check-prefix=LESS
+// RUN: %{fit}memory-budget=2129 %{check} | FileCheck %s --check-prefix=LESS
+// RUN: %{fit}memory-budget=1439 %{check} | FileCheck %s --check-prefixes=OVER
+// RUN: not %{fit}"memory-budget=1439 strict" %{check} | FileCheck %s --check-prefixes=STRICT
 
 // The partition alone keeps to a budget in bytes as well, which is one for the
 // peak of the step, forward and backward together: saving less is of no use where
 // computing it again takes as much.
 
-// DEFINE: %{budget} =
 // DEFINE: %{partition} = commsched-opt %s -o /dev/null \
-// DEFINE:   --commsched-partition-joint=%{budget} \
-// DEFINE:   --remarks-filter=commsched --commsched-report=format=json 2>&1
+// DEFINE:   --remarks-filter=commsched 2>&1 --commsched-partition-joint=
 
-// REDEFINE: %{budget} = memory-budget=2130
-// RUN: %{partition} | FileCheck %s --check-prefix=MOST
-// REDEFINE: %{budget} = memory-budget=2129
-// RUN: %{partition} | FileCheck %s --check-prefix=LEAST
-// REDEFINE: %{budget} = memory-budget=1439
-// RUN: %{partition} | FileCheck %s --check-prefixes=NO-LESS
-// REDEFINE: %{budget} = activation-memory-budget=0.0
-// RUN: %{partition} | FileCheck %s --check-prefix=MOST
+// RUN: %{partition}memory-budget=2130 --commsched-report=format=json | FileCheck %s --check-prefix=MOST
+// RUN: %{partition}memory-budget=2129 --commsched-report=format=json | FileCheck %s --check-prefix=LEAST
+// RUN: %{partition}memory-budget=1439 --commsched-report=format=json | FileCheck %s --check-prefixes=NO-LESS
+// RUN: %{partition}activation-memory-budget=0.0 \
+// RUN:   --commsched-report=format=json | FileCheck %s --check-prefix=MOST
 
 // MOST-NOT: PartitionOverBudget
 // MOST: "function":"step",{{.*}}"peak_memory_bytes":2130,

@@ -2,38 +2,17 @@
 // proposals list what is saved.
 
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{options} =
-// DEFINE: %{prefix} =
-// DEFINE: %{check} = commsched-opt %t.mlir -o /dev/null \
-// DEFINE:   --commsched-partition-joint="propose=- %{options}" \
-// DEFINE:   | FileCheck %s --check-prefix=%{prefix}
+// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null --commsched-partition-joint="propose=- "
 
-// REDEFINE: %{prefix} = BANNED
-// RUN: %{check}
-// REDEFINE: %{prefix} = FAR
-// REDEFINE: %{options} = ban-recompute-used-far-apart=false
-// RUN: %{check}
-// REDEFINE: %{prefix} = MATERIALIZED
-// REDEFINE: %{options} = ban-recompute-materialized-backward=false
-// RUN: %{check}
-// REDEFINE: %{prefix} = ALLOW
-// REDEFINE: %{options} = ban-recompute-not-in-allowlist=false
-// RUN: %{check}
-// REDEFINE: %{prefix} = REDUCTION
-// REDEFINE: %{options} = ban-recompute-reductions=false
-// RUN: %{check}
-// REDEFINE: %{prefix} = VIEWS
-// REDEFINE: %{options} = recompute-views=false
-// RUN: %{check}
-// REDEFINE: %{prefix} = PARAMETERS
-// REDEFINE: %{options} = treat-parameters-as-free-to-save=false
-// RUN: %{check}
-// REDEFINE: %{prefix} = DISTANCE
-// REDEFINE: %{options} = max-dist-from-bw=1
-// RUN: %{check}
-// REDEFINE: %{prefix} = AGGRESSIVE
-// REDEFINE: %{options} = aggressive-recomputation
-// RUN: %{check}
+// RUN: %{saved} | FileCheck %s --check-prefix=BANNED
+// RUN: %{saved}ban-recompute-used-far-apart=false | FileCheck %s --check-prefix=FAR
+// RUN: %{saved}ban-recompute-materialized-backward=false | FileCheck %s --check-prefix=MATERIALIZED
+// RUN: %{saved}ban-recompute-not-in-allowlist=false | FileCheck %s --check-prefix=ALLOW
+// RUN: %{saved}ban-recompute-reductions=false | FileCheck %s --check-prefix=REDUCTION
+// RUN: %{saved}recompute-views=false | FileCheck %s --check-prefix=VIEWS
+// RUN: %{saved}treat-parameters-as-free-to-save=false | FileCheck %s --check-prefix=PARAMETERS
+// RUN: %{saved}max-dist-from-bw=1 | FileCheck %s --check-prefix=DISTANCE
+// RUN: %{saved}aggressive-recomputation | FileCheck %s --check-prefix=AGGRESSIVE
 
 // "f" could be computed in one kernel with "n", but what "n" is multiplied to is
 // used long before.

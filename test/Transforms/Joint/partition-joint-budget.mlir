@@ -2,28 +2,18 @@
 // products are computed again. The proposals list what is saved.
 
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{options} =
-// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null \
-// DEFINE:   --commsched-partition-joint="propose=- %{options}"
+// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null --commsched-partition-joint="propose=- "
 
 // RUN: %{saved} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{options} = activation-memory-budget=1
-// RUN: %{saved} | FileCheck %s --check-prefix=ALL
-// REDEFINE: %{options} = activation-memory-budget=0.999
-// RUN: %{saved} | FileCheck %s --check-prefix=LESS
-// REDEFINE: %{options} = activation-memory-budget=0.625
-// RUN: %{saved} | FileCheck %s --check-prefix=DP
-// REDEFINE: %{options} = activation-memory-budget=0.625 memory-budget-solver=greedy
-// RUN: %{saved} | FileCheck %s --check-prefix=GREEDY
-// REDEFINE: %{options} = activation-memory-budget=0
-// RUN: %{saved} | FileCheck %s --check-prefix=NONE
+// RUN: %{saved}activation-memory-budget=1 | FileCheck %s --check-prefix=ALL
+// RUN: %{saved}activation-memory-budget=0.999 | FileCheck %s --check-prefix=LESS
+// RUN: %{saved}activation-memory-budget=0.625 | FileCheck %s --check-prefix=DP
+// RUN: %{saved}"activation-memory-budget=0.625 memory-budget-solver=greedy" | FileCheck %s --check-prefix=GREEDY
+// RUN: %{saved}activation-memory-budget=0 | FileCheck %s --check-prefix=NONE
 
-// REDEFINE: %{options} = activation-memory-budget=0.34
-// RUN: %{saved} | FileCheck %s --check-prefix=FLOPS
-// REDEFINE: %{options} = activation-memory-budget=0.34 runtime-estimator=model
-// RUN: %{saved} | FileCheck %s --check-prefix=MODEL
-// REDEFINE: %{options} = activation-memory-budget=0.34 runtime-estimator=testing
-// RUN: %{saved} | FileCheck %s --check-prefix=TESTING
+// RUN: %{saved}activation-memory-budget=0.34 | FileCheck %s --check-prefix=FLOPS
+// RUN: %{saved}"activation-memory-budget=0.34 runtime-estimator=model" | FileCheck %s --check-prefix=MODEL
+// RUN: %{saved}"activation-memory-budget=0.34 runtime-estimator=testing" | FileCheck %s --check-prefix=TESTING
 
 // RUN: commsched-opt %t.mlir --commsched-partition-joint=activation-memory-budget=0.3 \
 // RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \

@@ -1,14 +1,10 @@
 // Parameters that are gathered are kept, gathered again, or whichever is worth
 // it. The proposals list what is saved.
 
-// DEFINE: %{options} =
-// DEFINE: %{saved} = commsched-opt %s -o /dev/null \
-// DEFINE:   --commsched-partition-joint="propose=- %{options}"
+// DEFINE: %{saved} = commsched-opt %s -o /dev/null --commsched-partition-joint="propose=- "
 // RUN: %{saved} | FileCheck %s --check-prefix=SAVE
-// REDEFINE: %{options} = collectives=recompute
-// RUN: %{saved} | FileCheck %s --check-prefix=AGAIN
-// REDEFINE: %{options} = collectives=cost
-// RUN: %{saved} | FileCheck %s --check-prefix=COST
+// RUN: %{saved}collectives=recompute | FileCheck %s --check-prefix=AGAIN
+// RUN: %{saved}collectives=cost | FileCheck %s --check-prefix=COST
 
 // RUN: commsched-opt %s --commsched-partition-joint=collectives=recompute \
 // RUN:   --test-commsched-verify-partition | FileCheck %s

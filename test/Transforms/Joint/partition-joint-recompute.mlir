@@ -1,14 +1,10 @@
 // What the user says of operations holds for both strategies.
 
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{options} =
-// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null \
-// DEFINE:   --commsched-partition-joint="propose=- %{options}"
+// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null --commsched-partition-joint="propose=- "
 // RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,CUT
-// REDEFINE: %{options} = strategy=default
-// RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,EAGER
-// REDEFINE: %{options} = activation-memory-budget=0
-// RUN: %{saved} | FileCheck %s --check-prefixes=CHECK,LEAST
+// RUN: %{saved}strategy=default | FileCheck %s --check-prefixes=CHECK,EAGER
+// RUN: %{saved}activation-memory-budget=0 | FileCheck %s --check-prefixes=CHECK,LEAST
 // RUN: commsched-opt %t.mlir --commsched-partition-joint \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=CODE
 

@@ -3,14 +3,10 @@
 // them. Both come last.
 
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{options} =
-// DEFINE: %{split} = commsched-opt %t.mlir --test-commsched-verify-partition \
-// DEFINE:   --commsched-partition-joint=%{options} --test-commsched-verify-partition
-// RUN: %{split} | FileCheck %s
-// REDEFINE: %{options} = strategy=default
-// RUN: %{split} | FileCheck %s
-// REDEFINE: %{options} = activation-memory-budget=0
-// RUN: %{split} | FileCheck %s
+// DEFINE: %{split} = commsched-opt %t.mlir --test-commsched-verify-partition --commsched-partition-joint=
+// RUN: %{split} --test-commsched-verify-partition | FileCheck %s
+// RUN: %{split}strategy=default --test-commsched-verify-partition | FileCheck %s
+// RUN: %{split}activation-memory-budget=0 --test-commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %t.mlir --test-commsched-fit-memory=memory-budget=1GiB \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
 // RUN: commsched-opt %t.mlir --commsched-export-json -o /dev/null \

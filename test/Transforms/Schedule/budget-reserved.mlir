@@ -1,8 +1,5 @@
 // RUN: %rows %s > %t.mlir
-// DEFINE: %{options} =
-// DEFINE: %{run} = commsched-opt %t.mlir --commsched-schedule="%{options}" \
-// DEFINE:   --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s
+// DEFINE: %{run} = commsched-opt %t.mlir %remarks -o /dev/null 2>&1 --commsched-schedule=
 
 // A budget on what the allocator reserves. The arguments of 2.75 MiB and one
 // gather of 11 MiB share a segment of 20 MiB, the small tensors take one of 2
@@ -10,38 +7,37 @@
 // live and 34 MiB are reserved.
 //
 // 30 MiB hold the live bytes, so that the second gather is hidden.
-// REDEFINE: %{options} = memory-budget=30MiB buckets=off split=off
-// RUN: %{run} --check-prefix=LIVE
+// RUN: %{run}"memory-budget=30MiB buckets=off split=off" | FileCheck %s --check-prefix=LIVE
 // LIVE: BlockScheduled
 // LIVE-NOT: ReservedBytes
 // LIVE-SAME: the step takes 300 ns instead of 400, and 28835904 bytes instead of 17301600, for a budget of 31457280 (constructed)
 
 // They do not hold what is reserved: the second gather starts when the result
 // of the first one is free. The bytes beside the program come on top.
-// REDEFINE: %{options} = memory-budget=30MiB budget-on=reserved buckets=off split=off strict
-// RUN: %{run} --check-prefix=RESERVED
-// REDEFINE: %{options} = memory-budget=1054MiB reserved-bytes=1GiB budget-on=reserved buckets=off split=off strict
-// RUN: %{run} --check-prefix=RESERVED
+// RUN: %{run}"memory-budget=30MiB budget-on=reserved buckets=off split=off strict" \
+// RUN:   | FileCheck %s --check-prefix=RESERVED
+// RUN: %{run}"memory-budget=1054MiB reserved-bytes=1GiB budget-on=reserved buckets=off split=off strict" \
+// RUN:   | FileCheck %s --check-prefix=RESERVED
 // RESERVED-NOT: BudgetExceeded
 // RESERVED: BlockKept | Category:commsched | Function=step | BudgetBytes=31457280,
 // RESERVED-SAME: which takes 400 ns and 17301600 bytes, for a budget of 31457280, of which the allocator reserves 23068672", ReservedBytes=23068672,
 
 // With 34 MiB there is room for both.
-// REDEFINE: %{options} = memory-budget=34MiB budget-on=reserved buckets=off split=off strict
-// RUN: %{run} --check-prefix=ROOM
+// RUN: %{run}"memory-budget=34MiB budget-on=reserved buckets=off split=off strict" \
+// RUN:   | FileCheck %s --check-prefix=ROOM
 // ROOM: the step takes 300 ns instead of 400, and 28835904 bytes instead of 17301600, for a budget of 35651584, of which the allocator reserves 35651584 (constructed)
 
 // Expandable segments take two pages of 20 MiB for both gathers.
-// REDEFINE: %{options} = memory-budget=42MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict
-// RUN: %{run} --check-prefix=EXPANDABLE
+// RUN: %{run}"memory-budget=42MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict" \
+// RUN:   | FileCheck %s --check-prefix=EXPANDABLE
 // EXPANDABLE: the step takes 300 ns{{.*}} for a budget of 44040192, of which the allocator reserves 44040192 (constructed)
-// REDEFINE: %{options} = memory-budget=41MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict
-// RUN: %{run} --check-prefix=PAGE
+// RUN: %{run}"memory-budget=41MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict" \
+// RUN:   | FileCheck %s --check-prefix=PAGE
 // PAGE: which takes 400 ns{{.*}} of which the allocator reserves 23068672
 
 // Over the budget: the schedule that reserves least, and both figures.
-// REDEFINE: %{options} = memory-budget=21MiB budget-on=reserved buckets=off split=off
-// RUN: %{run} --check-prefix=OVER
+// RUN: %{run}"memory-budget=21MiB budget-on=reserved buckets=off split=off" | \
+// RUN:   FileCheck %s --check-prefix=OVER
 // OVER: BudgetExceeded | Category:commsched | Function=step | BudgetBytes=22020096, PeakBytes=17301600,
 // OVER-SAME: the allocator reserves 23068672 bytes for the schedule that needs least, 1048576 over the budget of 22020096; 17301600 of them are live at the peak", ReservedBytes=23068672
 // RUN: not commsched-opt %t.mlir --commsched-schedule="memory-budget=21MiB budget-on=reserved buckets=off split=off strict" \

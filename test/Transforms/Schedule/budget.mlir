@@ -1,21 +1,14 @@
-// DEFINE: %{options} = memory-budget=0%%
-// DEFINE: %{run} = commsched-opt %s --commsched-schedule="%{options}" \
-// DEFINE:   --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched -o %t
+// DEFINE: %{run} = commsched-opt %s %remarks -o %t --commsched-schedule=
 
 // The program takes 1,001 bytes. What is in flight beside "large" takes 100 more.
 
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=KEPT
+// RUN: %{run}memory-budget=0%% 2>&1 | FileCheck %s --check-prefix=KEPT
 // RUN: FileCheck %s --check-prefix=PROGRAM < %t
-// REDEFINE: %{options} = memory-budget=1100
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=KEPT
-// REDEFINE: %{options} = memory-budget=9%%
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=KEPT
-// REDEFINE: %{options} = memory-budget=10%%
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=HIDDEN
+// RUN: %{run}memory-budget=1100 2>&1 | FileCheck %s --check-prefix=KEPT
+// RUN: %{run}memory-budget=9%% 2>&1 | FileCheck %s --check-prefix=KEPT
+// RUN: %{run}memory-budget=10%% 2>&1 | FileCheck %s --check-prefix=HIDDEN
 // RUN: FileCheck %s --check-prefix=OVERLAP < %t
-// REDEFINE: %{options} = memory-budget=1101 strict
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=HIDDEN
+// RUN: %{run}"memory-budget=1101 strict" 2>&1 | FileCheck %s --check-prefix=HIDDEN
 
 // The baseline is that of the first input, so that a second run with the same
 // percentage is held to the same budget, and one with a smaller percentage to

@@ -1,15 +1,9 @@
-// DEFINE: %{options} =
-// DEFINE: %{run} = commsched-opt %s --commsched-set-costs="%{options}" --commsched-schedule \
-// DEFINE:   --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched -o /dev/null
+// DEFINE: %{run} = commsched-opt %s %remarks -o /dev/null --commsched-set-costs=
 
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=FREE
-// REDEFINE: %{options} = exclusive-groups
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=EXCLUSIVE
-// REDEFINE: %{options} = link-sharing
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=LINK
-// REDEFINE: %{options} = compute-slowdown=0.5
-// RUN: %{run} 2>&1 | FileCheck %s --check-prefix=SLOWDOWN
+// RUN: %{run} --commsched-schedule 2>&1 | FileCheck %s --check-prefix=FREE
+// RUN: %{run}exclusive-groups --commsched-schedule 2>&1 | FileCheck %s --check-prefix=EXCLUSIVE
+// RUN: %{run}link-sharing --commsched-schedule 2>&1 | FileCheck %s --check-prefix=LINK
+// RUN: %{run}compute-slowdown=0.5 --commsched-schedule 2>&1 | FileCheck %s --check-prefix=SLOWDOWN
 
 // What runs at once takes from each other, as the module says: computation beside
 // a collective gets two thirds of its time done.

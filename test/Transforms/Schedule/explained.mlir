@@ -2,9 +2,8 @@
 // DEFINE: %{file} =
 // DEFINE: %{options} =
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
-// DEFINE:   --commsched-schedule="%{options}" --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
-// DEFINE:   | FileCheck %s --implicit-check-not=CollectiveExposed \
+// DEFINE:   --commsched-schedule="%{options}" %remarks 2>&1 | FileCheck %s \
+// DEFINE:   --implicit-check-not=CollectiveExposed \
 // DEFINE:   --implicit-check-not=CollectiveAlone \
 // DEFINE:   --implicit-check-not=CollectivesNotMerged --check-prefix
 

@@ -1,9 +1,8 @@
 // RUN: split-file %s %t
 // DEFINE: %{profile} =
 // DEFINE: %{run} = commsched-opt %t/step.mlir -o %t/scheduled.mlir \
-// DEFINE:   --commsched-pipeline=profile=%t/%{profile}.json \
-// DEFINE:   --remark-policy=all --remark-format=emitRemark \
-// DEFINE:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix
+// DEFINE:   --commsched-pipeline=profile=%t/%{profile}.json %remarks 2>&1 | \
+// DEFINE:   FileCheck %s --check-prefix
 
 // Measured times price collectives as they stand and what they become.
 

@@ -4,9 +4,8 @@
 // DEFINE: %{options} =
 // DEFINE: %{file} = program
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/split.mlir \
-// DEFINE:   --commsched-split="%{options}" --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
-// DEFINE:   | FileCheck %s --check-prefix
+// DEFINE:   --commsched-split="%{options}" %remarks 2>&1 | FileCheck %s \
+// DEFINE:   --check-prefix
 
 // The decision is that of commsched-schedule, and a second run changes nothing.
 // RUN: %{run} SPLIT --implicit-check-not=CollectiveNotSplit

@@ -2,9 +2,8 @@
 // DEFINE: %{options} =
 // DEFINE: %{file} = program
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
-// DEFINE:   --commsched-schedule="%{options}" --remark-policy=all \
-// DEFINE:   --remark-format=emitRemark --remarks-filter=commsched 2>&1 \
-// DEFINE:   | FileCheck %s --check-prefix
+// DEFINE:   --commsched-schedule="%{options}" %remarks 2>&1 | FileCheck %s \
+// DEFINE:   --check-prefix
 
 // A gather, two products and a scatter are divided, because that makes the step
 // shorter. The remark says what the report says of the result, and a second run
