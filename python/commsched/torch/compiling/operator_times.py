@@ -35,7 +35,7 @@ from commsched.torch.private.names import tree_leaves
 
 #: Seconds that a rank waits for others at one graph, and that it measures
 #: operators for in one job.
-MEETING, MEASURING = 20.0, 5.0
+MEETING, MEASURING = 30.0, 5.0
 
 #: Operators that Inductor calls as they are, beside attention.
 _CALLED = frozenset(

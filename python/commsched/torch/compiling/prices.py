@@ -230,7 +230,7 @@ class _Table:
                 exchange=self._exchange,
             )
             # The last group is that of all ranks.
-            target = measure_target(device, REPEATS // 2, mine[-1])
+            target = measure_target(device, REPEATS, mine[-1])
             targets = self._exchange(target)
         return _text(rows, slowest(targets))
 

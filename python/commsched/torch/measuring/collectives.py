@@ -55,9 +55,9 @@ MEASURE_COMMAND = (
 #: Rows of a matrix whose square takes a processor about a millisecond.
 _MATRIX_SIZE = 256
 
-#: The full buffer of the collective beside which computation is timed, and the
-#: most of its time that computation is taken to lose to it.
-_BESIDE_BYTES = 4 << 20
+#: The full buffers of collectives beside which computation is timed, and the
+#: most of their time that computation is taken to lose to them.
+_BESIDE_BYTES = (1 << 16, 1 << 19, 1 << 22)
 _MOST_LOST = 0.9
 
 
@@ -259,20 +259,39 @@ def measure_slowdown(
 ) -> float:
     """Returns by which part of its time computation takes longer beside a
     collective of `group`, whose ranks all call this: the field
-    `compute_slowdown` of a target."""
+    `compute_slowdown` of a target.
+
+    What launching the collective takes is in it. It is the median over
+    `repeats` runs of each of some sizes, for on a busy machine single runs say
+    little.
+    """
+    lost = [
+        part
+        for size in _BESIDE_BYTES
+        for part in _parts_lost(group, size, device, repeats)
+    ]
+    part = statistics.median(lost)
+    return part / (1 - part)
+
+
+def _parts_lost(
+    group: dist.ProcessGroup, size: int, device: torch.device, repeats: int
+) -> list[float]:
+    """Returns which part of the time of a collective with a full buffer of
+    `size` bytes computation loses beside it, of several runs."""
     ops, name = torch.ops._c10d_functional, group.group_name
-    elements = _BESIDE_BYTES // _ELEMENT.itemsize
-    full = torch.ones(elements, dtype=_ELEMENT, device=device)
+    full = torch.ones(size // _ELEMENT.itemsize, dtype=_ELEMENT, device=device)
     matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
 
-    def seconds(run: Callable[[], Any]) -> int:
-        return _time(run, group, repeats, device)[0]
+    def seconds(run: Callable[[], Any], calls: int = 1, ignored: int = 0) -> int:
+        return _time(run, group, calls, device, ignored=ignored)[0]
 
     collective = seconds(
-        lambda: ops.wait_tensor(ops.all_reduce(full, "sum", name))
+        lambda: ops.wait_tensor(ops.all_reduce(full, "sum", name)), repeats, 2
     )
+    product = seconds(lambda: matrix @ matrix, repeats, 2)
     # Twice as long, so that the collective ends first, slowed down or not.
-    calls = math.ceil(2 * collective / seconds(lambda: matrix @ matrix))
+    calls = math.ceil(2 * collective / product)
 
     def compute() -> None:
         for _ in range(calls):
@@ -283,9 +302,12 @@ def measure_slowdown(
         compute()
         ops.wait_tensor(started)
 
-    lost = (seconds(compute_beside) - seconds(compute)) / collective
-    lost = min(max(lost, 0.0), _MOST_LOST)
-    return lost / (1 - lost)
+    parts = []
+    for _ in range(repeats):
+        alone = seconds(compute)
+        lost = (seconds(compute_beside) - alone) / collective
+        parts.append(min(max(lost, 0.0), _MOST_LOST))
+    return parts
 
 
 def _call(
@@ -364,19 +386,21 @@ def _time(
     repeats: int,
     device: torch.device,
     started: float = 0.0,
+    ignored: int = 2,
 ) -> tuple[int, float]:
     """Returns the largest over the group's ranks of the median time of `run`
-    on each, in nanoseconds, and of the seconds since each has `started`."""
+    on each, in nanoseconds, and of the seconds since each has `started`. The
+    first calls, which connect the ranks, are `ignored`."""
     times = []
     matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
-    for index in range(repeats + 2):
+    for index in range(repeats + ignored):
         dist.barrier(group)
         matrix @ matrix
         _synchronize(device)
         start = time.perf_counter_ns()
         run()
         _synchronize(device)
-        if index >= 2:  # The first calls connect the ranks.
+        if index >= ignored:
             times.append(time.perf_counter_ns() - start)
     found = [statistics.median(times), time.monotonic() - started]
     result = torch.tensor(found, dtype=torch.float64, device=device)
