@@ -38,6 +38,8 @@ config.substitutions += [
     ("%errors", f"{config.python_executable} "
      f"{os.path.join(config.commsched_src_root, 'test', 'check_errors.py')}"),
     ("%examples", os.path.join(config.commsched_src_root, "examples")),
+    ("%fails", f"{config.python_executable} "
+     f"{os.path.join(config.commsched_src_root, 'test', 'check_errors.py')} --says"),
     ("%generator", config.generator),
     ("%llvm_bin", config.llvm_tools_dir),
     ("%llvm_include", config.llvm_include_dir),

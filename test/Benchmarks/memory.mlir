@@ -58,9 +58,7 @@
 // AFTER-NEXT:  all_gather {{.*}}"w1.start"
 // AFTER-LABEL: func.func private @step_backward(
 
-// RUN: not commsched-peers %t/halves.mlir --output=%t/x 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=ALONE
-// ALONE: the option 'output' takes one peer
+// RUN: %fails commsched-peers %t/halves.mlir --output=%t/x "the option 'output' takes one peer"
 
 !b8 = tensor<8xi8>
 !b10 = tensor<10xi8>

@@ -6,12 +6,8 @@
 // CHECK:      | noise | input | {{.*}} | 1.0497 | 1.1127 |
 // CHECK-NEXT: | noise | buckets by block | {{.*}} | 1.0497 | 1.1127 |
 
-// RUN: not %python %src/benchmarks/noise/run.py %s --draws=0 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NONE
-// NONE: --draws: {{.*}}0
-// RUN: not %python %src/benchmarks/noise/run.py %t.mlir --opt commsched-opt 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=FILE
-// FILE: error: cannot open input file {{.*}}.mlir
+// RUN: %fails %python %src/benchmarks/noise/run.py %s --draws=0 '--draws: {{.*}}0'
+// RUN: %fails %python %src/benchmarks/noise/run.py %t.mlir --opt commsched-opt 'error: cannot open input file {{.*}}.mlir'
 
 commsched.group @dp size(4)
 

@@ -12,9 +12,8 @@
 // RUN: commsched-opt %t.mlirbc | diff - %t.mlir
 
 // Only the generic form can be read.
-// RUN: not commsched-opt %S/Inputs/custom-form.mlir 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=CUSTOM
-// CUSTOM: custom-form.mlir:2:8: error: custom op 'stablehlo.add' is in the custom form, which can be read only where the dialect 'stablehlo' is linked; convert it first: python -m commsched.jax.convert {{.*}}custom-form.mlir -o {{.*}}custom-form.generic.mlir
+// RUN: %fails commsched-opt %S/Inputs/custom-form.mlir \
+// RUN:   "custom-form.mlir:2:8: error: custom op 'stablehlo.add' is in the custom form, which can be read only where the dialect 'stablehlo' is linked; convert it first: python -m commsched.jax.convert {{.*}}custom-form.mlir -o {{.*}}custom-form.generic.mlir"
 
 // Operations of the tables have traits and effects, so that MLIR's passes
 // optimize them: constants stay in the region that uses them.

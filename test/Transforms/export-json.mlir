@@ -16,19 +16,11 @@
 // RUN: %python %src/test/Tools/Inputs/check_report_keys.py \
 // RUN:   %src/docs/reference/program-json.md %t/a.json
 
-// RUN: not commsched-opt %s --allow-unregistered-dialect -o %t/out.mlir \
-// RUN:   --commsched-export-json=file=%t/missing/a.json 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=MISSING
+// RUN: %fails commsched-opt %s --allow-unregistered-dialect -o %t/out.mlir --commsched-export-json=file=%t/missing/a.json "error: cannot write the program to '{{.*}}a.json': {{N|n}}o such file or directory"
 // RUN: not ls %t/out.mlir
-// RUN: not commsched-opt %s --allow-unregistered-dialect \
-// RUN:   --commsched-export-json=file=%t 2>&1 | FileCheck %s --check-prefix=FOLDER
-// RUN: not commsched-opt %s --allow-unregistered-dialect \
-// RUN:   --commsched-export-json=format=xml 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=OPTION
+// RUN: %fails commsched-opt %s --allow-unregistered-dialect --commsched-export-json=file=%t "error: cannot write the program to '{{.*}}': {{I|i}}s a directory"
+// RUN: %fails commsched-opt %s --allow-unregistered-dialect --commsched-export-json=format=xml 'no such option format'
 
-// MISSING: error: cannot write the program to '{{.*}}a.json': {{N|n}}o such file or directory
-// FOLDER: error: cannot write the program to '{{.*}}': {{I|i}}s a directory
-// OPTION: no such option format
 
 // IR: func.func @forward
 // IR-NOT: version

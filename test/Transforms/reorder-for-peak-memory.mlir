@@ -9,12 +9,10 @@
 // RUN:   | %orders | FileCheck %s --check-prefix=BFS
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs,lpmf \
 // RUN:   | %orders | FileCheck %s --check-prefix=DFS
-// RUN: not commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs,fast \
-// RUN:   2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: %fails commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs,fast "for the --methods option: 'fast' is none of lpmf, bfs, dfs"
 
 // The best order is taken, each time another method's.
 
-// BAD: for the --methods option: 'fast' is none of lpmf, bfs, dfs
 
 // Least peak memory first. Depth first is as good, but comes after it.
 // BEFORE: "function":"lpmf"

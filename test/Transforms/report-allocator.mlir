@@ -12,8 +12,7 @@
 // RUN: %{report}"format=json allocator=pytorch-expandable" | FileCheck %s --check-prefix=EXPANDABLE
 // RUN: %{report}"format=table allocator=pytorch reserved-bytes=12GiB" | FileCheck %s --check-prefix=TABLE
 // RUN: %{report}"format=json allocator=pytorch reserved-bytes=1KiB" | FileCheck %s --check-prefix=BOTH
-// RUN: not commsched-opt %s --commsched-report=reserved-bytes=5gb \
-// RUN:   -o /dev/null 2>&1 | FileCheck %s --check-prefix=ERROR
+// RUN: %fails commsched-opt %s --commsched-report=reserved-bytes=5gb -o /dev/null "error: option 'reserved-bytes' of pass 'commsched-report' must be bytes such as 68719476736, 64GiB or 640MB, but is '5gb'"
 
 // The argument takes a segment of 2 MiB, "a" one of 12 MiB for 11, "b" one of
 // 20 MiB for 3. "c" takes that of "a", since it leaves less than 1 MiB there.
@@ -29,7 +28,6 @@
 // TABLE-NEXT:   total memory 12.03 GiB
 //
 // BOTH: "function":"step",{{.*}}"reserved_bytes":35651584,"fragmentation_bytes":20967424,"other_bytes":1024,"total_bytes":35652608,
-// ERROR: error: option 'reserved-bytes' of pass 'commsched-report' must be bytes such as 68719476736, 64GiB or 640MB, but is '5gb'
 func.func @step(%x: tensor<4096xi8>) -> tensor<3145728xi8> {
   %a = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64}
       : (tensor<4096xi8>) -> tensor<11534336xi8>

@@ -15,28 +15,21 @@
 // RUN:   --commsched-report="format=html before=%s output=%t/other.html"
 // RUN: %python %S/Inputs/read_page.py %t/other.html | FileCheck %s --check-prefix=OTHER
 
-// RUN: not commsched-opt %s --commsched-report="before=%s" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=FORMAT
-// RUN: not commsched-opt %s --commsched-report="format=html before=%t/none.mlir" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=MISSING
+// RUN: %fails commsched-opt %s --commsched-report="before=%s" "error: option 'before' of pass 'commsched-report' requires format=html"
+// RUN: %fails commsched-opt %s --commsched-report="format=html before=%t/none.mlir" "error: cannot simulate the module before, of '{{.*}}none.mlir': could not open input file"
 // RUN: echo 'func.func @f(' > %t/broken.mlir
-// RUN: not commsched-opt %s --commsched-report="format=html before=%t/broken.mlir" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=BROKEN
-// RUN: not commsched-opt %s --commsched-report="format=html frontier=%t/none.csv" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NO-FRONTIER
+// RUN: %fails commsched-opt %s --commsched-report="format=html before=%t/broken.mlir" "error: cannot simulate the module before, of '{{.*}}broken.mlir': line 1, column 14: expected"
+// RUN: %fails commsched-opt %s --commsched-report="format=html frontier=%t/none.csv" "error: cannot read the frontier: cannot read '{{.*}}none.csv': {{N|n}}o such file"
 // RUN: echo 'function,peak_bytes' > %t/columns.csv
 // RUN: echo 'f,1,2' >> %t/columns.csv
-// RUN: not commsched-opt %s --commsched-report="format=html frontier=%t/columns.csv" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=COLUMNS
+// RUN: %fails commsched-opt %s --commsched-report="format=html frontier=%t/columns.csv" 'error: cannot read the frontier: {{.*}}columns.csv, row 1 has 3 values, but there are 2 columns'
 // RUN: echo '[{"function": "f", "peak_bytes": -1}]' > %t/negative.json
-// RUN: not commsched-opt %s --commsched-report="format=html frontier=%t/negative.json" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NEGATIVE
+// RUN: %fails commsched-opt %s --commsched-report="format=html frontier=%t/negative.json" "error: cannot read the frontier: {{.*}}negative.json, entry 0: 'peak_bytes' is not a number of at least 0, but '-1'"
 
 // A page that cannot be written leaves nothing behind.
 // RUN: mkdir %t/out
 // RUN: not commsched-opt %s --commsched-report="format=html before=%t/none.mlir output=%t/out/page.html"
-// RUN: not commsched-opt %s --commsched-report="format=html output=%t/none/page.html" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=NO-FOLDER
+// RUN: %fails commsched-opt %s --commsched-report="format=html output=%t/none/page.html" "error: cannot write the page to '{{.*}}none/page.html': {{N|n}}o such file or directory"
 // RUN: ls -A %t/out | count 0
 
 // Nothing that a module names ends the element with the data.
@@ -62,14 +55,7 @@
 // OTHER: function other versions after
 // OTHER: function 'a,"<b' versions before
 
-// FORMAT: error: option 'before' of pass 'commsched-report' requires format=html
-// MISSING: error: cannot simulate the module before, of '{{.*}}none.mlir': could not open input file
-// BROKEN: error: cannot simulate the module before, of '{{.*}}broken.mlir': line 1, column 14: expected
-// NO-FRONTIER: error: cannot read the frontier: cannot read '{{.*}}none.csv': {{N|n}}o such file
-// COLUMNS: error: cannot read the frontier: {{.*}}columns.csv, row 1 has 3 values, but there are 2 columns
-// NEGATIVE: error: cannot read the frontier: {{.*}}negative.json, entry 0: 'peak_bytes' is not a number of at least 0, but '-1'
 
-// NO-FOLDER: error: cannot write the page to '{{.*}}none/page.html': {{N|n}}o such file or directory
 
 commsched.group @dp size(4)
 

@@ -1,4 +1,4 @@
-// RUN: %rows %s | commsched-opt --commsched-partition-joint=strategy=default \
+// RUN: commsched-opt %s --commsched-partition-joint=strategy=default \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
 
 // A value of the forward that the backward uses is saved, however cheap it is.
@@ -24,7 +24,9 @@
 // CHECK-NEXT: %[[V:.+]] = commsched.compute "aten.view"(%[[B]])
 // CHECK-NEXT: %[[C:.+]] = arith.constant
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[A]], %[[V]], %[[C]])
-func.func @activations(%w: !m $parameter, %x: !m $in, %dy: !m $tangent) -> (!m, !m) $joint {
+func.func @activations(%w: !m {commsched.role = "parameter"},
+    %x: !m {commsched.role = "input"}, %dy: !m {commsched.role = "tangent"})
+    -> (!m, !m) attributes {commsched.num_forward_outputs = 1} {
   %h = commsched.compute "aten.mm"(%x, %w) {commsched.name = "h"}
       : (!m, !m) -> !m
   %a = commsched.compute "aten.sin"(%h) {commsched.name = "a"} : (!m) -> !m
@@ -47,7 +49,9 @@ func.func @activations(%w: !m $parameter, %x: !m $in, %dy: !m $tangent) -> (!m, 
 // CHECK-SAME: %[[MASK:[^:]+]]: tensor<4xi1> {commsched.name = "drop#1"
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[MASK]], %[[SCALE]])
-func.func @several(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
+func.func @several(%x: !t {commsched.role = "input"},
+    %dy: !t {commsched.role = "tangent"}) -> (!t, !t)
+    attributes {commsched.num_forward_outputs = 1} {
   %norm:3 = commsched.compute "aten.native_layer_norm"(%x)
       {commsched.name = "norm"} : (!t) -> (!t, tensor<1xf32>, tensor<1xf32>)
   %drop:2 = commsched.compute "aten.native_dropout"(%norm#0)
@@ -71,7 +75,9 @@ func.func @several(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
 // CHECK-SAME: %[[OLD:[^:]+]]: f32 {commsched.name = "old", commsched.role = "saved_activation"},
 // CHECK-SAME: %[[T:[^:]+]]: tensor<4xf32> {commsched.role = "tangent"})
 // CHECK-NEXT: commsched.compute "back"(%[[T]], %[[OLD]])
-func.func @written(%m: memref<4xf32> $in, %x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
+func.func @written(%m: memref<4xf32> {commsched.role = "input"},
+    %x: !t {commsched.role = "input"}, %dy: !t {commsched.role = "tangent"})
+    -> (!t, !t) attributes {commsched.num_forward_outputs = 1} {
   %c0 = arith.constant 0 : index
   %old = memref.load %m[%c0] {commsched.name = "old"} : memref<4xf32>
   %new = arith.negf %old : f32

@@ -1,12 +1,9 @@
 // RUN: commsched-opt %s --commsched-pipeline-loops --remarks-filter=commsched \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s --implicit-check-not=AssumedTime
-// RUN: not commsched-opt %s --commsched-pipeline-loops=max-depth=0 2>&1 | FileCheck %s --check-prefix=DEPTH
-// RUN: not commsched-opt %s --commsched-pipeline-loops=memory-budget=x 2>&1 | FileCheck %s --check-prefix=BUDGET
-// RUN: not commsched-opt %s --commsched-pipeline-loops=unroll=1025 2>&1 | FileCheck %s --check-prefix=UNROLL
+// RUN: %fails commsched-opt %s --commsched-pipeline-loops=max-depth=0 "option 'max-depth' of pass 'commsched-pipeline-loops' must be from 1 to 8, but is 0"
+// RUN: %fails commsched-opt %s --commsched-pipeline-loops=memory-budget=x "option 'memory-budget' of pass 'commsched-pipeline-loops'"
+// RUN: %fails commsched-opt %s --commsched-pipeline-loops=unroll=1025 "option 'unroll' of pass 'commsched-pipeline-loops' must be from 0 to 1024, but is 1025"
 
-// UNROLL: option 'unroll' of pass 'commsched-pipeline-loops' must be from 0 to 1024, but is 1025
-// DEPTH: option 'max-depth' of pass 'commsched-pipeline-loops' must be from 1 to 8, but is 0
-// BUDGET: option 'memory-budget' of pass 'commsched-pipeline-loops'
 
 commsched.group @dp size(8)
 

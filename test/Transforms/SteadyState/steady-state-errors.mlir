@@ -1,13 +1,11 @@
 // RUN: commsched-opt %s --test-commsched-steady-state --remarks-filter=commsched \
 // RUN:   -o /dev/null 2>&1 | FileCheck %s
-// RUN: not commsched-opt %s --test-commsched-steady-state=max-depth=9 2>&1 | FileCheck %s --check-prefix=DEPTH
+// RUN: %fails commsched-opt %s --test-commsched-steady-state=max-depth=9 "option 'max-depth' of pass 'test-commsched-steady-state' must be from 1 to 8, but is 9"
 // RUN: not commsched-opt %s --test-commsched-steady-state=budget-on=reserved 2>&1 | FileCheck %s --check-prefix=BYTES
-// RUN: not commsched-opt %s --test-commsched-steady-state="budget-on=reserved memory-budget=1GiB allocator=none" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=ALLOCATOR
+// RUN: %fails commsched-opt %s --test-commsched-steady-state="budget-on=reserved memory-budget=1GiB allocator=none" \
+// RUN:   "option 'allocator' of pass 'test-commsched-steady-state' is 'none', but option 'budget-on' is 'reserved'"
 
 // BYTES: option 'budget-on' of pass 'test-commsched-steady-state' is 'reserved', which needs a memory budget in bytes, but option 'memory-budget' is '5%'
-// ALLOCATOR: option 'allocator' of pass 'test-commsched-steady-state' is 'none', but option 'budget-on' is 'reserved'
-// DEPTH: option 'max-depth' of pass 'test-commsched-steady-state' must be from 1 to 8, but is 9
 
 func.func @unpriced(
     %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {

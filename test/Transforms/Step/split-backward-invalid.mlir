@@ -1,5 +1,4 @@
-// RUN: not commsched-opt %s --test-commsched-split-backward 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=UNKNOWN
+// RUN: %fails commsched-opt %s --test-commsched-split-backward "error: option 'function' of pass 'test-commsched-split-backward' names '@backward', but there is no such function"
 // RUN: not commsched-opt %s --test-commsched-split-backward=function=@g 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=GROUP
 // RUN: not commsched-opt %s --test-commsched-split-backward=function=external 2>&1 \
@@ -11,7 +10,6 @@
 // RUN:   --test-commsched-split-backward="function=f input-gradients=0" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TAKEN
 
-// UNKNOWN: error: option 'function' of pass 'test-commsched-split-backward' names '@backward', but there is no such function
 // GROUP: error: option 'function' of pass 'test-commsched-split-backward' names '@g', but there is no such function
 // GROUP: split-backward-invalid.mlir:[[@LINE+3]]:1: note: the symbol is here
 // EXTERNAL: error: option 'function' of pass 'test-commsched-split-backward' names '@external', which has no body
