@@ -2,12 +2,13 @@
 """Runs a command with each option of a table and compares what goes wrong.
 
     check_errors.py TABLE COMMAND ...
-    check_errors.py --says COMMAND ... TEXT
+    check_errors.py --fails|--prints COMMAND ... TEXT
 
 A line of TABLE stands for `{}` in COMMAND. The indented lines below it are what
 the command says then, `{{...}}` a regular expression as FileCheck has them;
 options one below the other share them. The command fails, has no other errors,
-and writes no `out.mlir`. With --says one command fails, and TEXT is in its output.
+and writes no `out.mlir`. With --fails one command fails, with --prints it succeeds,
+and TEXT is in its output.
 """
 
 import re
@@ -48,18 +49,19 @@ def check(command, option, texts):
                  f"{said}")
 
 
-def check_one(command, text):
+def check_one(statuses, command, text):
     result = subprocess.run(command, stdout=subprocess.PIPE, text=True,
                             stderr=subprocess.STDOUT, check=False)
-    if result.returncode not in (1, 2) or not re.search(
+    if result.returncode not in statuses or not re.search(
             make_pattern(text), result.stdout, re.M):
         sys.exit(f"exit code {result.returncode}, not: {text}\n{result.stdout}")
 
 
 def main():
     table, *command = sys.argv[1:]
-    if table == "--says":
-        return check_one(command[:-1], command[-1])
+    if table in ("--fails", "--prints"):
+        statuses = (1, 2) if table == "--fails" else (0,)
+        return check_one(statuses, command[:-1], command[-1])
     count = 0
     for options, texts in read(Path(table).read_text(encoding="utf-8")):
         for option in options:

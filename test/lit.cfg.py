@@ -39,7 +39,7 @@ config.substitutions += [
      f"{os.path.join(config.commsched_src_root, 'test', 'check_errors.py')}"),
     ("%examples", os.path.join(config.commsched_src_root, "examples")),
     ("%fails", f"{config.python_executable} "
-     f"{os.path.join(config.commsched_src_root, 'test', 'check_errors.py')} --says"),
+     f"{os.path.join(config.commsched_src_root, 'test', 'check_errors.py')} --fails"),
     ("%generator", config.generator),
     ("%llvm_bin", config.llvm_tools_dir),
     ("%llvm_include", config.llvm_include_dir),
@@ -49,6 +49,8 @@ config.substitutions += [
     ("%plugin", os.path.join(config.commsched_obj_root, "lib",
                              "CommSchedPlugin" + config.shlib_ext)),
     ("%obj", config.commsched_obj_root),
+    ("%prints", f"{config.python_executable} "
+     f"{os.path.join(config.commsched_src_root, 'test', 'check_errors.py')} --prints"),
     ("%python", config.python_executable),
     # Every remark of the passes, on the error stream.
     ("%remarks", "--remark-policy=all --remark-format=emitRemark "

@@ -18,21 +18,15 @@
 // CHECK-NEXT: {{^}}  weights {{ *}}all_gather  all {{ *}}0 ns {{ *}}0 ns {{ *}}10.000 ms  10.000 ms {{ *}}0 ns {{ *}}0 ns
 // CHECK-NEXT: {{^}}  all_reduce_1  all_reduce  halves {{ *}}30.000 ms  30.000 ms {{ *}}20.000 ms  20.000 ms {{ *}}20.000 ms  20.000 ms
 
-// RUN: %python %S/Inputs/check_run.py timeline %t/trace.json 4 \
-// RUN:   | FileCheck %s --check-prefix=TIMELINE
-// TIMELINE: 5 processes, threads compute @all @halves
+// RUN: %prints %python %S/Inputs/check_run.py timeline %t/trace.json 4 '5 processes, threads compute @all @halves'
 
 // RUN: commsched-opt %s -o /dev/null \
 // RUN:   --commsched-report="format=json output=%t/report.json"
 // RUN: commsched-run %s --ranks 4 --repeat=3 --modelled-times --format=json \
 // RUN:   --output=%t/run.json | count 0
-// RUN: %python %S/Inputs/check_run.py measurements %t/run.json \
-// RUN:   %t/report.json --modelled | FileCheck %s --check-prefix=JSON
-// JSON: 2 collectives, repeat 3, 4 ranks, backend local
+// RUN: %prints %python %S/Inputs/check_run.py measurements %t/run.json %t/report.json --modelled '2 collectives, repeat 3, 4 ranks, backend local'
 // RUN: commsched-run %s --ranks 4 --format=json -o %t/run.json
-// RUN: %python %S/Inputs/check_run.py measurements %t/run.json \
-// RUN:   %t/report.json | FileCheck %s --check-prefix=ONCE
-// ONCE: 2 collectives, repeat 0, 4 ranks, backend local
+// RUN: %prints %python %S/Inputs/check_run.py measurements %t/run.json %t/report.json '2 collectives, repeat 0, 4 ranks, backend local'
 
 // Progress is printed on request, and not on standard output.
 // RUN: commsched-run %s --ranks 4 --repeat=1 --progress 2>&1 -o /dev/null \

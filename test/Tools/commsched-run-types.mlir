@@ -53,9 +53,7 @@ func.func @all(
 // A single number is returned in a register, a complex one in memory.
 // RUN: %python %S/Inputs/npy.py make %t/x.npy '<f8' - 0.1
 // RUN: commsched-run %s --entry=one --input=0=%t/x.npy --output-dir=%t/one
-// RUN: %python %S/Inputs/npy.py show %t/one/rank0/result0.npy \
-// RUN:   | FileCheck %s --check-prefix=ONE
-// ONE: result0.npy <f8 () 0.2{{$}}
+// RUN: %prints %python %S/Inputs/npy.py show %t/one/rank0/result0.npy 'result0.npy <f8 () 0.2{{$}}'
 func.func @one(%x: f64) -> f64 {
   %sum = arith.addf %x, %x : f64
   return %sum : f64
@@ -63,9 +61,7 @@ func.func @one(%x: f64) -> f64 {
 
 // RUN: %python %S/Inputs/npy.py make %t/c.npy '<c16' - 1 -2
 // RUN: commsched-run %s --entry=pair --input=0=%t/c.npy --output-dir=%t/pair
-// RUN: %python %S/Inputs/npy.py show %t/pair/rank0/result0.npy \
-// RUN:   | FileCheck %s --check-prefix=PAIR
-// PAIR: result0.npy <c16 () (1-2j){{$}}
+// RUN: %prints %python %S/Inputs/npy.py show %t/pair/rank0/result0.npy 'result0.npy <c16 () (1-2j){{$}}'
 func.func @pair(%x: complex<f64>) -> complex<f64> {
   return %x : complex<f64>
 }

@@ -23,17 +23,13 @@
 // RESERVED-SAME: which takes 400 ns and 17301600 bytes, for a budget of 31457280, of which the allocator reserves 23068672", ReservedBytes=23068672,
 
 // With 34 MiB there is room for both.
-// RUN: %{run}"memory-budget=34MiB budget-on=reserved buckets=off split=off strict" \
-// RUN:   | FileCheck %s --check-prefix=ROOM
-// ROOM: the step takes 300 ns instead of 400, and 28835904 bytes instead of 17301600, for a budget of 35651584, of which the allocator reserves 35651584 (constructed)
+// RUN: %prints %{run}"memory-budget=34MiB budget-on=reserved buckets=off split=off strict" \
+// RUN:   'the step takes 300 ns instead of 400, and 28835904 bytes instead of 17301600, for a budget of 35651584, of which the allocator reserves 35651584 (constructed)'
 
 // Expandable segments take two pages of 20 MiB for both gathers.
-// RUN: %{run}"memory-budget=42MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict" \
-// RUN:   | FileCheck %s --check-prefix=EXPANDABLE
-// EXPANDABLE: the step takes 300 ns{{.*}} for a budget of 44040192, of which the allocator reserves 44040192 (constructed)
-// RUN: %{run}"memory-budget=41MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict" \
-// RUN:   | FileCheck %s --check-prefix=PAGE
-// PAGE: which takes 400 ns{{.*}} of which the allocator reserves 23068672
+// RUN: %prints %{run}"memory-budget=42MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict" \
+// RUN:   'the step takes 300 ns{{.*}} for a budget of 44040192, of which the allocator reserves 44040192 (constructed)'
+// RUN: %prints %{run}"memory-budget=41MiB budget-on=reserved allocator=pytorch-expandable buckets=off split=off strict" 'which takes 400 ns{{.*}} of which the allocator reserves 23068672'
 
 // Over the budget: the schedule that reserves least, and both figures.
 // RUN: %{run}"memory-budget=21MiB budget-on=reserved buckets=off split=off" | \
