@@ -32,9 +32,9 @@ _CALLS = 10
 #: Namespaces of operators that do nothing but compute.
 _OWN = ("aten", "prims")
 
-#: What is written before each call: more than a core's own caches have room
-#: for. In a step, other operators have used them since.
-_FORGOTTEN_BYTES = 4 << 20
+#: What is read before each call: more than caches keep for a core. In a step,
+#: other operators have used them since the tensors of this one were made.
+_FORGOTTEN_BYTES = 16 << 20
 
 
 def measure_operators(
@@ -79,7 +79,7 @@ def measure_operators(
 
 
 def time_calls(
-    nodes: Iterable[fx.Node], seconds: float, repeats: int = 7
+    nodes: Iterable[fx.Node], seconds: float, repeats: int = 5
 ) -> dict[str, int]:
     """Times the calls of `nodes` on this processor one by one, in this order,
     until `seconds` have passed; returns what each takes in nanoseconds, by its
@@ -117,22 +117,26 @@ def is_timed(node: fx.Node) -> bool:
 def _time_call(
     node: fx.Node, other: torch.Tensor, deadline: float, repeats: int
 ) -> int:
-    """Returns the lower quartile of `repeats` calls, after one that warms up, or
-    of fewer if these end after the `deadline`: what else the machine does only
-    makes a call longer."""
+    """Returns the median over `repeats` calls, after one that warms up; over
+    fewer if these end after the `deadline`.
+
+    One thread's own time counts, which is the same whatever else the machine
+    does; that of several has to be the wall's.
+    """
+    alone = torch.get_num_threads() == 1
+    clock = time.thread_time_ns if alone else time.perf_counter_ns
     args, kwargs = fx.node.map_arg(
         (node.args, dict(node.kwargs)), lambda given: _made_up(raw_value(given))
     )
     taken: list[int] = []
     while len(taken) <= repeats:
-        other.add_(1)
-        start = time.perf_counter_ns()
+        other.sum()
+        start = clock()
         node.target(*args, **kwargs)
-        taken.append(time.perf_counter_ns() - start)
+        taken.append(clock() - start)
         if time.perf_counter() > deadline:
             break
-    taken = sorted(taken[1:] or taken)
-    return max(1, taken[len(taken) // 4])
+    return max(1, round(statistics.median(taken[1:] or taken)))
 
 
 class _Timer(fx.Interpreter):
