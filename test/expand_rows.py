@@ -18,8 +18,9 @@ files know.
 import re
 import sys
 
-#: A collective with its wait, a computation that is called as its result is, roles
-#: of arguments, and a joint function whose first result is the forward's.
+#: A collective with its wait, a computation that is called as its result is, one
+#: with its time, roles of arguments, and a joint function whose first result is the
+#: forward's.
 COMMON = """
 LET $in {commsched.role = "input"}
 LET $parameter {commsched.role = "parameter"}
@@ -28,6 +29,7 @@ LET $tangent {commsched.role = "tangent"}
 LET $joint attributes {commsched.num_forward_outputs = 1 : i64}
 LET $run(W = OP -> T) W.start = commsched.OP -> !commsched.future<T>
   W = commsched.wait W.start : !commsched.future<T>
+LET $take(R = F X in TIME ns : T) R = commsched.compute "F"(X) {commsched.runtime_ns = TIME} : T
 LET $op(N = F X : T) %N = commsched.compute "F"(X) {commsched.name = "N"} : T
 """
 FRAME = re.compile(r"^ *ROW\n", re.M)

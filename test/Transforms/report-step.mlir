@@ -13,12 +13,9 @@ commsched.group @dp size(4)
 // 140 bytes of arguments stay. "a" allocates 20, "b" 30, "loss" 4.
 // CHECK: {"function":"step_forward","num_ops":3,{{.*}}"step_time_ns":60,{{.*}}"peak_memory_bytes":194,{{.*}}"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @step_forward(%w: !t $parameter, %x: tensor<40xi8> $in) -> (tensor<4xi8>, !t, !u, tensor<30xi8>) {
-  %a = commsched.compute "a"(%w, %x) {commsched.runtime_ns = 10}
-      : (!t, tensor<40xi8>) -> !u
-  %b = commsched.compute "b"(%a) {commsched.runtime_ns = 20}
-      : (!u) -> tensor<30xi8>
-  %loss = commsched.compute "loss"(%b) {commsched.runtime_ns = 30}
-      : (tensor<30xi8>) -> tensor<4xi8>
+  $take(%a = a %w, %x in 10 ns : (!t, tensor<40xi8>) -> !u)
+  $take(%b = b %a in 20 ns : (!u) -> tensor<30xi8>)
+  $take(%loss = loss %b in 30 ns : (tensor<30xi8>) -> tensor<4xi8>)
   return %loss, %w, %a, %b : tensor<4xi8>, !t, !u, tensor<30xi8>
 }
 
@@ -27,10 +24,8 @@ func.func @step_forward(%w: !t $parameter, %x: tensor<40xi8> $in) -> (tensor<4xi
 // CHECK-NEXT: {"function":"step_backward","num_ops":5,{{.*}}"step_time_ns":23,{{.*}}"peak_memory_bytes":229,{{.*}}"peak_position":3,"peak_values":[{{[^]]*}}],"target":{{.*}}}
 func.func @step_backward(%w: !t $parameter, %a: !u $saved, %b: tensor<30xi8> $saved,
     %tangent: tensor<4xi8> $tangent) -> tensor<25xi8> {
-  %db = commsched.compute "db"(%tangent, %b) {commsched.runtime_ns = 5}
-      : (tensor<4xi8>, tensor<30xi8>) -> tensor<30xi8>
-  %da = commsched.compute "da"(%db, %a, %w) {commsched.runtime_ns = 5}
-      : (tensor<30xi8>, !u, !t) -> !u
+  $take(%db = db %tangent, %b in 5 ns : (tensor<4xi8>, tensor<30xi8>) -> tensor<30xi8>)
+  $take(%da = da %db, %a, %w in 5 ns : (tensor<30xi8>, !u, !t) -> !u)
   %dw = commsched.compute "dw"(%da) {commsched.runtime_ns = 5} : (!u) -> !t
   %start = commsched.reduce_scatter %dw on @dp reduction(sum) dim(0)
       {commsched.name = "scatter", commsched.runtime_ns = 8}

@@ -1,24 +1,25 @@
 // Saved activations become 8-bit where the casts take less than everything else
 // that fits, and only if that is allowed: it changes results.
 
-// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=15MiB quantize=auto" \
+// RUN: %rows %s > %t.mlir
+// RUN: commsched-opt %t.mlir --test-commsched-fit-memory="memory-budget=15MiB quantize=auto" \
 // RUN:   --test-commsched-verify-partition --remarks-filter=commsched.* 2>&1 \
 // RUN:   | FileCheck %s
-// RUN: commsched-opt %s --commsched-pipeline="memory-budget=15MiB quantize=auto" \
+// RUN: commsched-opt %t.mlir --commsched-pipeline="memory-budget=15MiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=EIGHT
-// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=15MiB" \
+// RUN: commsched-opt %t.mlir --test-commsched-fit-memory="memory-budget=15MiB" \
 // RUN:   | FileCheck %s --check-prefix=SAME
-// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=1GiB quantize=auto" \
+// RUN: commsched-opt %t.mlir --test-commsched-fit-memory="memory-budget=1GiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=SAME
 // SAME-NOT: f8E5M2
 
 // Where the host has no room for the value, it has for its 8 bits.
-// RUN: commsched-opt %s --test-commsched-fit-memory="memory-budget=13MiB quantize=auto host-memory=6MiB" \
+// RUN: commsched-opt %t.mlir --test-commsched-fit-memory="memory-budget=13MiB quantize=auto host-memory=6MiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=HOST
 // HOST-LABEL: func.func private @step_forward(
 // HOST-SAME: tensor<1024x4096xf8E5M2, #commsched.host>
 
-// RUN: %fails commsched-opt %s --commsched-pipeline="quantize=auto" "option 'quantize' of pipeline 'commsched-pipeline' needs a 'memory-budget' in bytes such as 64GiB, but that is '5%%'"
+// RUN: %fails commsched-opt %t.mlir --commsched-pipeline="quantize=auto" "option 'quantize' of pipeline 'commsched-pipeline' needs a 'memory-budget' in bytes such as 64GiB, but that is '5%%'"
 
 !t = tensor<10xbf16>
 !u = tensor<1024x4096xbf16>
@@ -31,22 +32,15 @@
 // CHECK-SAME: tensor<1024x4096xf8E5M2> {commsched.name = "a"
 // CHECK-SAME: tensor<1024x1xf32> {commsched.name = "a.scale"
 // EIGHT: func.func private @step_backward({{.*}}f8E5M2
-func.func @step(%x: !t {commsched.role = "input"}, %dy: !t
-    {commsched.role = "tangent"}) -> (!t, !t)
-    attributes {commsched.num_forward_outputs = 1 : i64} {
+func.func @step(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %a = commsched.compute "aten.mm"(%x)
       {commsched.name = "a", commsched.runtime_ns = 900000 : i64} : (!t) -> !u
   %b = commsched.compute "aten.mm"(%a)
       {commsched.name = "b", commsched.runtime_ns = 900000 : i64} : (!u) -> !t
-  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 900000 : i64}
-      : (!t) -> !t
-  %t = commsched.compute "aten.mm"(%c) {commsched.runtime_ns = 900000 : i64}
-      : (!t) -> tensor<2048x2560xbf16>
-  %y = commsched.compute "y"(%t) {commsched.runtime_ns = 900000 : i64}
-      : (tensor<2048x2560xbf16>) -> !t
-  %dt = commsched.compute "back"(%dy) {commsched.runtime_ns = 900000 : i64}
-      : (!t) -> !t
-  %da = commsched.compute "back"(%dt, %a) {commsched.runtime_ns = 900000 : i64}
-      : (!t, !u) -> !t
+  $take(%c = aten.mm %b in 900000 ns : (!t) -> !t)
+  $take(%t = aten.mm %c in 900000 ns : (!t) -> tensor<2048x2560xbf16>)
+  $take(%y = y %t in 900000 ns : (tensor<2048x2560xbf16>) -> !t)
+  $take(%dt = back %dy in 900000 ns : (!t) -> !t)
+  $take(%da = back %dt, %a in 900000 ns : (!t, !u) -> !t)
   return %y, %da : !t, !t
 }

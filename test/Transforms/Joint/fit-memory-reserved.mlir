@@ -2,7 +2,8 @@
 // saved 136 MiB are live and 158 MiB are reserved; with %a computed again, 90
 // MiB and 118 MiB: blocks of the backward do not fit those of the forward.
 
-// DEFINE: %{fit} = commsched-opt %s -o /dev/null --remarks-filter=commsched 2>&1 --commsched-pipeline=
+// RUN: %rows %s > %t.mlir
+// DEFINE: %{fit} = commsched-opt %t.mlir -o /dev/null --remarks-filter=commsched 2>&1 --commsched-pipeline=
 // DEFINE: %{report} = --commsched-report="format=json allocator=pytorch"
 
 // RUN: %{fit}memory-budget=140MiB %{report} | FileCheck %s --check-prefix=LIVE
@@ -34,22 +35,13 @@
 // RUN: not %{fit}"memory-budget=1GiB budget-on=reserved allocator=none" \
 // RUN:   %{report} | FileCheck %s --check-prefix=NONE
 // NONE: error: option 'allocator' of pass 'test-commsched-fit-memory' is 'none', but option 'budget-on' is 'reserved'
-func.func @step(%x: tensor<10xi8> {commsched.role = "input"}, %dy: tensor<10xi8>
-    {commsched.role = "tangent"}) -> (tensor<10xi8>, tensor<10xi8>)
-    attributes {commsched.num_forward_outputs = 1} {
-  %a = commsched.compute "aten.mm"(%x) {commsched.runtime_ns = 10}
-      : (tensor<10xi8>) -> tensor<67108864xi8>
-  %b = commsched.compute "aten.mm"(%a) {commsched.runtime_ns = 10}
-      : (tensor<67108864xi8>) -> tensor<27262976xi8>
-  %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10}
-      : (tensor<27262976xi8>) -> tensor<20971520xi8>
-  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10}
-      : (tensor<20971520xi8>) -> tensor<10xi8>
-  %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10}
-      : (tensor<10xi8>, tensor<20971520xi8>) -> tensor<20971520xi8>
-  %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10}
-      : (tensor<20971520xi8>, tensor<27262976xi8>) -> tensor<27262976xi8>
-  %da = commsched.compute "back"(%db, %a) {commsched.runtime_ns = 10}
-      : (tensor<27262976xi8>, tensor<67108864xi8>) -> tensor<10xi8>
+func.func @step(%x: tensor<10xi8> $in, %dy: tensor<10xi8> $tangent) -> (tensor<10xi8>, tensor<10xi8>) $joint {
+  $take(%a = aten.mm %x in 10 ns : (tensor<10xi8>) -> tensor<67108864xi8>)
+  $take(%b = aten.mm %a in 10 ns : (tensor<67108864xi8>) -> tensor<27262976xi8>)
+  $take(%c = aten.mm %b in 10 ns : (tensor<27262976xi8>) -> tensor<20971520xi8>)
+  $take(%y = y %c in 10 ns : (tensor<20971520xi8>) -> tensor<10xi8>)
+  $take(%dc = back %dy, %c in 10 ns : (tensor<10xi8>, tensor<20971520xi8>) -> tensor<20971520xi8>)
+  $take(%db = back %dc, %b in 10 ns : (tensor<20971520xi8>, tensor<27262976xi8>) -> tensor<27262976xi8>)
+  $take(%da = back %db, %a in 10 ns : (tensor<27262976xi8>, tensor<67108864xi8>) -> tensor<10xi8>)
   return %y, %da : tensor<10xi8>, tensor<10xi8>
 }

@@ -11,17 +11,11 @@
 // CHECK-SAME: 2 of 3 operations in front of the backward moved to where they are needed
 func.func @checkpointed(%c0: tensor<10xi8> $saved, %c1: tensor<10xi8> $saved, %c2: tensor<10xi8> $saved,
     %t: tensor<1xi8> $tangent) -> tensor<1xi8> {
-  %a0 = commsched.compute "a0"(%c0) {commsched.runtime_ns = 1 : i64}
-      : (tensor<10xi8>) -> tensor<100xi8>
-  %a1 = commsched.compute "a1"(%c1) {commsched.runtime_ns = 1 : i64}
-      : (tensor<10xi8>) -> tensor<100xi8>
-  %a2 = commsched.compute "a2"(%c2) {commsched.runtime_ns = 1 : i64}
-      : (tensor<10xi8>) -> tensor<100xi8>
-  %g2 = commsched.compute "g2"(%t, %a2) {commsched.runtime_ns = 1 : i64}
-      : (tensor<1xi8>, tensor<100xi8>) -> tensor<1xi8>
-  %g1 = commsched.compute "g1"(%g2, %a1) {commsched.runtime_ns = 1 : i64}
-      : (tensor<1xi8>, tensor<100xi8>) -> tensor<1xi8>
-  %g0 = commsched.compute "g0"(%g1, %a0) {commsched.runtime_ns = 1 : i64}
-      : (tensor<1xi8>, tensor<100xi8>) -> tensor<1xi8>
+  $take(%a0 = a0 %c0 in 1 ns : (tensor<10xi8>) -> tensor<100xi8>)
+  $take(%a1 = a1 %c1 in 1 ns : (tensor<10xi8>) -> tensor<100xi8>)
+  $take(%a2 = a2 %c2 in 1 ns : (tensor<10xi8>) -> tensor<100xi8>)
+  $take(%g2 = g2 %t, %a2 in 1 ns : (tensor<1xi8>, tensor<100xi8>) -> tensor<1xi8>)
+  $take(%g1 = g1 %g2, %a1 in 1 ns : (tensor<1xi8>, tensor<100xi8>) -> tensor<1xi8>)
+  $take(%g0 = g0 %g1, %a0 in 1 ns : (tensor<1xi8>, tensor<100xi8>) -> tensor<1xi8>)
   return %g0 : tensor<1xi8>
 }

@@ -38,10 +38,8 @@ func.func @solvers(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
       commsched.runtime_ns = 1, flops = 49.0} : (!t) -> !b50
   %c = commsched.compute "aten.mm"(%x) {commsched.name = "c",
       commsched.runtime_ns = 1, flops = 49.0} : (!t) -> !b50
-  %y = commsched.compute "y"(%a, %b, %c) {commsched.runtime_ns = 1}
-      : (tensor<60xi8>, !b50, !b50) -> !t
-  %g = commsched.compute "back"(%dy, %x, %a, %b, %c) {commsched.runtime_ns = 1}
-      : (!t, !t, tensor<60xi8>, !b50, !b50) -> !t
+  $take(%y = y %a, %b, %c in 1 ns : (tensor<60xi8>, !b50, !b50) -> !t)
+  $take(%g = back %dy, %x, %a, %b, %c in 1 ns : (!t, !t, tensor<60xi8>, !b50, !b50) -> !t)
   return %y, %g : !t, !t
 }
 
@@ -60,11 +58,8 @@ func.func @estimators(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
       commsched.runtime_ns = 5, flops = 5.0} : (!t) -> tensor<25xi8>
   %d = commsched.compute "aten.mm"(%x) {commsched.name = "d",
       commsched.runtime_ns = 5, flops = 5.0} : (!t) -> tensor<25xi8>
-  %y = commsched.compute "y"(%a, %b, %c, %d) {commsched.runtime_ns = 1}
-      : (!b50, !b50, tensor<25xi8>, tensor<25xi8>) -> !t
-  %g = commsched.compute "back"(%dy, %x, %a, %b, %c, %d)
-      {commsched.runtime_ns = 1} : (!t, !t, !b50, !b50,
-         tensor<25xi8>, tensor<25xi8>) -> !t
+  $take(%y = y %a, %b, %c, %d in 1 ns : (!b50, !b50, tensor<25xi8>, tensor<25xi8>) -> !t)
+  $take(%g = back %dy, %x, %a, %b, %c, %d in 1 ns : (!t, !t, !b50, !b50, tensor<25xi8>, tensor<25xi8>) -> !t)
   return %y, %g : !t, !t
 }
 
@@ -82,9 +77,7 @@ func.func @over(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
       : (!t) -> tensor<40xi8>
   %b = commsched.compute "aten.mm"(%x) {commsched.name = "b",
       commsched.runtime_ns = 1} : (!t) -> tensor<60xi8>
-  %y = commsched.compute "y"(%a, %b) {commsched.runtime_ns = 1}
-      : (tensor<40xi8>, tensor<60xi8>) -> !t
-  %g = commsched.compute "back"(%dy, %x, %a, %b) {commsched.runtime_ns = 1}
-      : (!t, !t, tensor<40xi8>, tensor<60xi8>) -> !t
+  $take(%y = y %a, %b in 1 ns : (tensor<40xi8>, tensor<60xi8>) -> !t)
+  $take(%g = back %dy, %x, %a, %b in 1 ns : (!t, !t, tensor<40xi8>, tensor<60xi8>) -> !t)
   return %y, %g : !t, !t
 }

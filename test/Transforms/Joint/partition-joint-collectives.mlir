@@ -1,12 +1,13 @@
 // Parameters that are gathered are kept, gathered again, or whichever is worth
 // it. The proposals list what is saved.
 
-// DEFINE: %{saved} = commsched-opt %s -o /dev/null --commsched-partition-joint="propose=- "
+// RUN: %rows %s > %t.mlir
+// DEFINE: %{saved} = commsched-opt %t.mlir -o /dev/null --commsched-partition-joint="propose=- "
 // RUN: %{saved} | FileCheck %s --check-prefix=SAVE
 // RUN: %{saved}collectives=recompute | FileCheck %s --check-prefix=AGAIN
 // RUN: %{saved}collectives=cost | FileCheck %s --check-prefix=COST
 
-// RUN: commsched-opt %s --commsched-partition-joint=collectives=recompute \
+// RUN: commsched-opt %t.mlir --commsched-partition-joint=collectives=recompute \
 // RUN:   --test-commsched-verify-partition | FileCheck %s
 
 !b4 = tensor<4xi8>
@@ -34,10 +35,8 @@ commsched.group @dp size(4)
 // CHECK-NEXT: all_gather {{.*}}"more.start"
 // CHECK-NEXT: wait {{.*}}"more"
 // CHECK-NEXT: "g3"
-func.func @step(%w0: !b10 {commsched.role = "parameter"}, %w1: !b10
-    {commsched.role = "parameter"}, %w2: !b10 {commsched.role = "parameter"},
-    %dy: !b4 {commsched.role = "tangent"}) -> (!b4, !b4)
-    attributes {commsched.num_forward_outputs = 1} {
+func.func @step(%w0: !b10 $parameter, %w1: !b10 $parameter, %w2: !b10 $parameter, %dy: !b4 $tangent) -> (!b4,
+    !b4) $joint {
   %s0 = commsched.all_gather %w0 on @dp dim(0) {commsched.name = "early.start",
       commsched.runtime_ns = 60} : !b10 -> !f40
   %early = commsched.wait %s0 {commsched.name = "early"} : !f40
@@ -47,14 +46,10 @@ func.func @step(%w0: !b10 {commsched.role = "parameter"}, %w1: !b10
   %s2 = commsched.all_gather %w2 on @dp dim(0) {commsched.name = "late.start",
       commsched.runtime_ns = 50} : !b10 -> !f40
   %late = commsched.wait %s2 {commsched.name = "late"} : !f40
-  %y = commsched.compute "y"(%early, %more, %late)
-      {commsched.runtime_ns = 10} : (!b40, !b40, !b40) -> !b4
-  %g1 = commsched.compute "g1"(%dy, %early) {commsched.runtime_ns = 100}
-      : (!b4, !b40) -> !b4
-  %g2 = commsched.compute "g2"(%g1, %late) {commsched.runtime_ns = 0}
-      : (!b4, !b40) -> !b4
-  %g3 = commsched.compute "g3"(%g2, %more) {commsched.runtime_ns = 10}
-      : (!b4, !b40) -> !b4
+  $take(%y = y %early, %more, %late in 10 ns : (!b40, !b40, !b40) -> !b4)
+  $take(%g1 = g1 %dy, %early in 100 ns : (!b4, !b40) -> !b4)
+  $take(%g2 = g2 %g1, %late in 0 ns : (!b4, !b40) -> !b4)
+  $take(%g3 = g3 %g2, %more in 10 ns : (!b4, !b40) -> !b4)
   return %y, %g3 : !b4, !b4
 }
 
