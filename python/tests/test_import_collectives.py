@@ -56,22 +56,6 @@ def test_reductions(fake_world, imported, torch_name, name):
     assert "!commsched.future<tensor<2x4xf32>>" in text
 
 
-def test_in_place_all_reduce_writes_its_operand(fake_world, imported):
-    group = fake_world(8)
-
-    def uses(g, x):
-        start = g.add("ar", c10d.all_reduce_, (x, "sum", group), x)
-        g.add("w", c10d.wait_tensor, (start,), x)
-        # Reads the buffer and not the wait: has to see what was reduced.
-        return g.add("y", torch.ops.aten.neg, (x,), x)
-
-    start, wait, neg = lines(imported(build([("x", (8, 2))], uses)))
-    assert "into %x {" in start
-    assert "tensor<8x2xf32> into tensor<8x2xf32> -> " in start
-    assert wait.startswith("%w = commsched.wait %ar ")
-    assert '"aten.neg"(%w)' in neg
-
-
 def test_results_in_a_given_buffer(fake_world, imported):
     group = fake_world(4)
 
@@ -140,23 +124,6 @@ def test_wait_of_a_coalesced_start_is_at_the_first_wait(fake_world, imported):
     assert '{commsched.name = "wait_tensor"}' in text
 
 
-def test_in_place_coalesced(fake_world, imported):
-    group = fake_world(4)
-    aten = torch.ops.aten
-
-    def uses(g, a, b):
-        both = g.add("ar", c10d.all_reduce_coalesced_, ([a, b], "sum", group),
-                     [a, b])
-        first = g.item("i0", both, 0)
-        g.add("w", c10d.wait_tensor, (first,), a)
-        return g.add("n", aten.neg, (b,), b)
-
-    text = imported(build([("a", (4,)), ("b", (8,))], uses))
-    assert "into %a, %b {" in text
-    assert "%w, %ar_wait = commsched.wait %ar" in text
-    assert '"aten.neg"(%ar_wait)' in text
-
-
 def test_all_to_all_even_and_uneven(fake_world, imported):
     group = fake_world(2)
 
@@ -172,106 +139,104 @@ def test_all_to_all_even_and_uneven(fake_world, imported):
     assert "!commsched.future<tensor<12x16xf32>>" in uneven
 
 
-def test_shard_dim_all_to_all(fake_world, imported):
-    group = fake_world(4)
-
-    def uses(g, x):
-        y = g.like(x, (2, 16))
-        return g.add("s", torch.ops._dtensor.shard_dim_alltoall,
-                     (x, 1, 0, group), y)
-
-    text = imported(build([("x", (8, 4))], uses))
-    assert "split_dim(0) concat_dim(1)" in text
-    assert "!commsched.future<tensor<2x16xf32>>" in text
-    # Nothing waits for it in the graph.
-    assert '%s_wait = commsched.wait %s {commsched.name = "s.wait", ' in text
+aten = torch.ops.aten
+GROUPS = {"groups": {"g": 4}}
+#: Graphs, and texts that are in the function of each, in this order.
+GRAPHS = []
 
 
-def test_broadcast_and_its_in_place_form(fake_world, imported):
-    group = fake_world(4)
-
-    def uses(g, x):
-        a = g.add("b", c10d.broadcast, (x, 3, group), g.like(x))
-        a = g.add("w", c10d.wait_tensor, (a,), g.like(x))
-        b = g.add("c", c10d.broadcast_, (x, 0, group), x)
-        return a, g.add("w2", c10d.wait_tensor, (b,), x)
-
-    text = imported(build([("x", (8, 4))], uses))
-    assert "commsched.broadcast %x on @pg_0 root(3) {" in text
-    assert "commsched.broadcast %x on @pg_0 root(0) into %x {" in text
+def graph(*texts, **shapes):
+    """Adds the graph of a function of tensors of these shapes."""
+    return lambda uses: GRAPHS.append((uses, shapes, texts))
 
 
-def test_send_and_receive(fake_world, imported):
-    group = fake_world(4)
-
-    def uses(g, x):
-        buffer = g.add("buf", torch.ops.aten.empty_like, (x,), g.like(x))
-        s = g.add("s", c10d.isend, (x, 1, 7, group), g.like(x, (0,)))
-        r = g.add("r", c10d.irecv, (buffer, 2, 8, group), buffer)
-        g.add("ws", c10d.wait_tensor, (s,), g.like(x))
-        return g.add("wr", c10d.wait_tensor, (r,), g.like(x))
-
-    text = imported(build([("x", (8, 4))], uses))
-    assert "commsched.send %x on @pg_0 to(1) tag(7) {" in text
-    assert "-> !commsched.future\n" in text
-    assert "commsched.recv on @pg_0 from(2) tag(8) into %buf {" in text
-    assert "commsched.wait %s {" in text
-    assert "%wr = commsched.wait %r {" in text
+@graph("into %x {", "tensor<8x2xf32> into tensor<8x2xf32> -> ",
+       "%w = commsched.wait %ar ", '"aten.neg"(%w)', x=(8, 2))
+def in_place_all_reduce(g, x):
+    start = g.add("ar", c10d.all_reduce_, (x, "sum", "g"), x)
+    g.add("w", c10d.wait_tensor, (start,), x)
+    # Reads the buffer and not the wait: has to see what was reduced.
+    return g.add("y", aten.neg, (x,), x)
 
 
-def test_batched_point_to_point(fake_world, imported):
-    group = fake_world(4)
-
-    def uses(g, x, y):
-        ops = g.add(
-            "p2p",
-            c10d.batch_p2p_ops,
-            (["isend", "irecv"], [1, 3], [0, 0], [x, y], group),
-            [g.like(x, (0,)), y],
-        )
-        g.add("w0", c10d.wait_tensor, (g.item("i0", ops, 0),), x)
-        return g.add("w1", c10d.wait_tensor, (g.item("i1", ops, 1),), y)
-
-    text = imported(build([("x", (8,)), ("y", (8,))], uses))
-    assert "commsched.send %x on @pg_0 to(1) tag(0) " in text
-    assert "commsched.recv on @pg_0 from(3) tag(0) into %y " in text
-    assert 'commsched.name = "p2p.1"' in text
-    assert "return %w1" in text
+@graph("into %a, %b {", "%w, %ar_wait = commsched.wait %ar", '"aten.neg"(%ar_wait)',
+       a=(4,), b=(8,))
+def in_place_coalesced(g, a, b):
+    both = g.add("ar", c10d.all_reduce_coalesced_, ([a, b], "sum", "g"), [a, b])
+    g.add("w", c10d.wait_tensor, (g.item("i0", both, 0),), a)
+    return g.add("n", aten.neg, (b,), b)
 
 
-def test_legacy_collectives_name_their_ranks(imported):
-    legacy = torch.ops.c10d_functional
-
-    def uses(g, x):
-        a = g.add("ar", legacy.all_reduce, (x, "sum", "", [0, 8, 16, 24], 4),
-                  g.like(x))
-        a = g.add("w", legacy.wait_tensor, (a,), g.like(x))
-        b = g.add("ag", legacy.all_gather_into_tensor, (a, "", [0, 1, 5], 3),
-                  g.like(x, (12,)))
-        return g.add("w2", legacy.wait_tensor, (b,), g.like(x, (12,)))
-
-    text = imported(build([("x", (4,))], uses))
-    assert (
-        "commsched.group @pg_ranks_0_to_24_by_8 size(4) ranks_per_node(1) "
-        "stride(8)" in text
-    )
-    assert "size(3) ranks_per_node(3) ranks(dense<[[0, 1, 5]]>" in text
+# Nothing waits for it in the graph.
+@graph("split_dim(0) concat_dim(1)", "!commsched.future<tensor<2x16xf32>>",
+       '%s_wait = commsched.wait %s {commsched.name = "s.wait", ', x=(8, 4))
+def shard_dim_all_to_all(g, x):
+    return g.add("s", torch.ops._dtensor.shard_dim_alltoall, (x, 1, 0, "g"),
+                 g.like(x, (2, 16)))
 
 
-def test_autograd_forms(fake_world, imported):
-    group = fake_world(4)
-    ops = torch.ops._c10d_functional_autograd
+@graph("commsched.broadcast %x on @pg_g root(3) {",
+       "commsched.broadcast %x on @pg_g root(0) into %x {", x=(8, 4))
+def broadcast_and_its_in_place_form(g, x):
+    a = g.add("b", c10d.broadcast, (x, 3, "g"), g.like(x))
+    a = g.add("w", c10d.wait_tensor, (a,), g.like(x))
+    b = g.add("c", c10d.broadcast_, (x, 0, "g"), x)
+    return a, g.add("w2", c10d.wait_tensor, (b,), x)
 
-    def uses(g, x):
-        a = g.add("ag", ops.all_gather_into_tensor, (x, 4, group),
-                  g.like(x, (32,)))
-        a = g.add("wrap", c10d._wrap_tensor_autograd, (a,), g.like(x, (32,)))
-        return g.add("w", c10d.wait_tensor, (a,), g.like(x, (32,)))
 
-    start, wait = lines(imported(build([("x", (8,))], uses)))
-    assert start.startswith("%ag = commsched.all_gather %x on @pg_0")
-    # The wait is of a wrapper of the start.
-    assert "= commsched.wait %ag" in wait
+@graph("commsched.send %x on @pg_g to(1) tag(7) {", "-> !commsched.future\n",
+       "commsched.recv on @pg_g from(2) tag(8) into %buf {", "commsched.wait %s {",
+       "%wr = commsched.wait %r {", x=(8, 4))
+def send_and_receive(g, x):
+    buffer = g.add("buf", aten.empty_like, (x,), g.like(x))
+    s = g.add("s", c10d.isend, (x, 1, 7, "g"), g.like(x, (0,)))
+    r = g.add("r", c10d.irecv, (buffer, 2, 8, "g"), buffer)
+    g.add("ws", c10d.wait_tensor, (s,), g.like(x))
+    return g.add("wr", c10d.wait_tensor, (r,), g.like(x))
+
+
+@graph("commsched.send %x on @pg_g to(1) tag(0) ",
+       "commsched.recv on @pg_g from(3) tag(0) into %y ", 'commsched.name = "p2p.1"',
+       "return %w1", x=(8,), y=(8,))
+def batched_point_to_point(g, x, y):
+    ops = (["isend", "irecv"], [1, 3], [0, 0], [x, y], "g")
+    ops = g.add("p2p", c10d.batch_p2p_ops, ops, [g.like(x, (0,)), y])
+    g.add("w0", c10d.wait_tensor, (g.item("i0", ops, 0),), x)
+    return g.add("w1", c10d.wait_tensor, (g.item("i1", ops, 1),), y)
+
+
+@graph("@pg_ranks_0_to_24_by_8 size(4) ranks_per_node(1) stride(8)",
+       "size(3) ranks_per_node(3) ranks(dense<[[0, 1, 5]]>", x=(4,))
+def legacy_collectives_name_their_ranks(g, x):
+    legacy, whole = torch.ops.c10d_functional, g.like(x, (12,))
+    a = g.add("ar", legacy.all_reduce, (x, "sum", "", [0, 8, 16, 24], 4), g.like(x))
+    a = g.add("w", legacy.wait_tensor, (a,), g.like(x))
+    b = g.add("ag", legacy.all_gather_into_tensor, (a, "", [0, 1, 5], 3), whole)
+    return g.add("w2", legacy.wait_tensor, (b,), whole)
+
+
+# The wait is of a wrapper of the start.
+@graph("%ag = commsched.all_gather %x on @pg_g", "= commsched.wait %ag", x=(8,))
+def autograd_forms(g, x):
+    gather = torch.ops._c10d_functional_autograd.all_gather_into_tensor
+    a = g.add("ag", gather, (x, 4, "g"), g.like(x, (32,)))
+    a = g.add("wrap", c10d._wrap_tensor_autograd, (a,), g.like(x, (32,)))
+    return g.add("w", c10d.wait_tensor, (a,), g.like(x, (32,)))
+
+
+@graph("alias = 0", "tensor<1xf32>", ": tensor<1xf32> -> !commsched.future<tensor<4xf32>>",
+       x=())
+def gather_of_a_scalar(g, x):
+    a = g.add("ag", c10d.all_gather_into_tensor, (x, 4, "g"), g.like(x, (4,)))
+    return g.add("w", c10d.wait_tensor, (a,), g.like(x, (4,)))
+
+
+@pytest.mark.parametrize("uses, shapes, texts", GRAPHS, ids=[u.__name__ for u, *_ in GRAPHS])
+def test_graphs(imported, uses, shapes, texts):
+    text, place = imported(build([*shapes.items()], uses), **GROUPS), 0
+    for part in texts:
+        assert part in text[place:], text
+        place = text.index(part, place) + len(part)
 
 
 @pytest.mark.parametrize(
@@ -345,24 +310,7 @@ def test_malformed_collectives_name_the_node(imported, op, arguments, message):
     assert caught.value.node_name == "odd"
 
 
-def test_gather_of_a_scalar(fake_world, imported):
-    group = fake_world(4)
-
-    def uses(g, x):
-        a = g.add("ag", c10d.all_gather_into_tensor, (x, 4, group),
-                  g.like(x, (4,)))
-        return g.add("w", c10d.wait_tensor, (a,), g.like(x, (4,)))
-
-    reshape, start, _ = lines(imported(build([("x", ())], uses)))
-    assert "alias = 0" in reshape and "tensor<1xf32>" in reshape
-    assert ": tensor<1xf32> -> !commsched.future<tensor<4xf32>>" in start
-
-
 # -- Where waits go, also in graphs that wait oddly.
-
-
-aten = torch.ops.aten
-GROUPS = {"groups": {"g": 4}}
 
 
 def reduce(g, x, name="ar"):
