@@ -7,7 +7,6 @@ import pathlib
 import time
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -291,17 +290,16 @@ def folder(tmp_path):
     return {**ONCE, "COMMSCHED_CACHE_DIR": str(tmp_path / "cache")}
 
 
-def test_computation_loses_the_median_over_runs_and_sizes(monkeypatch):
-    one_size = [100, 10]  # A collective, and a product.
-    for lost in (50, 50, 1000, 0, -300, 50, 50, 80, 90):
-        one_size += [200, 200 + lost]
-    times = [*one_size[:8], 100, 10, *one_size[8:14], 100, 10, *one_size[14:]]
-    given = iter([(time, 0.0) for time in times])
-    monkeypatch.setattr(collectives, "_time", lambda *_, **__: next(given))
-    group = SimpleNamespace(group_name="none")
-    # Half of the collective's time, so that computation takes twice as long.
-    assert collectives.measure_slowdown(group, torch.device("cpu"), 3) == 1.0
-    assert next(given, None) is None
+@pytest.mark.parametrize(
+    "cores, threads, shortage", [(2, 1, 1.0), (3, 1, 0.5), (4, 1, 0.0), (8, 4, 1.0)]
+)
+def test_threads_that_find_no_core_take_time_from_computation(
+    monkeypatch, cores, threads, shortage
+):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(cores)))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    assert collectives.core_shortage() == shortage
 
 
 @pytest.mark.parametrize(

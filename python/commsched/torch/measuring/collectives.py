@@ -55,9 +55,11 @@ MEASURE_COMMAND = (
 #: Rows of a matrix whose square takes a processor about a millisecond.
 _MATRIX_SIZE = 256
 
-#: The full buffers of collectives beside which computation is timed, and the
-#: most of their time that computation is taken to lose to them.
+#: The full buffers of collectives whose processor time is measured, how many
+#: of each in a row, and the most of their time that computation is taken to
+#: lose to them.
 _BESIDE_BYTES = (1 << 16, 1 << 19, 1 << 22)
+_IN_A_ROW = 4
 _MOST_LOST = 0.9
 
 
@@ -254,60 +256,40 @@ def _elements(size: int, ranks: int) -> int:
     return math.ceil(elements / ranks) * ranks
 
 
-def measure_slowdown(
-    group: dist.ProcessGroup, device: torch.device, repeats: int = 5
-) -> float:
-    """Returns by which part of its time computation takes longer beside a
-    collective of `group`, whose ranks all call this: the field
+def measure_slowdown(group: dist.ProcessGroup, repeats: int = 5) -> float:
+    """Returns by which part of its time computation on processors takes longer
+    beside a collective of `group`, whose ranks all call this: the field
     `compute_slowdown` of a target.
 
-    What launching the collective takes is in it. It is the median over
-    `repeats` runs of each of some sizes, for on a busy machine single runs say
-    little.
+    It is the processor time that a collective takes from computation: all of
+    its thread that launches and waits, and of gloo's own threads as much as
+    finds no core free while all ranks compute. To time computation beside
+    collectives says little on a machine that does other things, too.
     """
-    lost = [
-        part
-        for size in _BESIDE_BYTES
-        for part in _parts_lost(group, size, device, repeats)
-    ]
-    part = statistics.median(lost)
+    ops, name = torch.ops._c10d_functional, group.group_name
+    crowding, parts = core_shortage(), []
+    for size in _BESIDE_BYTES:
+        full = torch.ones(size // _ELEMENT.itemsize, dtype=_ELEMENT)
+        for index in range(repeats + 2):
+            dist.barrier(group)
+            wall, own = time.perf_counter(), time.thread_time()
+            process = time.process_time()
+            for _ in range(_IN_A_ROW):
+                ops.wait_tensor(ops.all_reduce(full, "sum", name))
+            wall, own = time.perf_counter() - wall, time.thread_time() - own
+            others = time.process_time() - process - own
+            if index >= 2:  # The first calls connect the ranks.
+                parts.append((own + crowding * max(others, 0.0)) / wall)
+    part = min(statistics.median(parts), _MOST_LOST)
     return part / (1 - part)
 
 
-def _parts_lost(
-    group: dist.ProcessGroup, size: int, device: torch.device, repeats: int
-) -> list[float]:
-    """Returns which part of the time of a collective with a full buffer of
-    `size` bytes computation loses beside it, of several runs."""
-    ops, name = torch.ops._c10d_functional, group.group_name
-    full = torch.ones(size // _ELEMENT.itemsize, dtype=_ELEMENT, device=device)
-    matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
-
-    def seconds(run: Callable[[], Any], calls: int = 1, ignored: int = 0) -> int:
-        return _time(run, group, calls, device, ignored=ignored)[0]
-
-    collective = seconds(
-        lambda: ops.wait_tensor(ops.all_reduce(full, "sum", name)), repeats, 2
-    )
-    product = seconds(lambda: matrix @ matrix, repeats, 2)
-    # Twice as long, so that the collective ends first, slowed down or not.
-    calls = math.ceil(2 * collective / product)
-
-    def compute() -> None:
-        for _ in range(calls):
-            matrix @ matrix
-
-    def compute_beside() -> None:
-        started = ops.all_reduce(full, "sum", name)
-        compute()
-        ops.wait_tensor(started)
-
-    parts = []
-    for _ in range(repeats):
-        alone = seconds(compute)
-        lost = (seconds(compute_beside) - alone) / collective
-        parts.append(min(max(lost, 0.0), _MOST_LOST))
-    return parts
+def core_shortage() -> float:
+    """Returns which part of one further thread of each rank has no core for
+    itself while all ranks of this machine compute."""
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE") or dist.get_world_size())
+    cores = len(os.sched_getaffinity(0)) - ranks * torch.get_num_threads()
+    return min(max(1 - cores / ranks, 0.0), 1.0)
 
 
 def _call(
@@ -386,21 +368,19 @@ def _time(
     repeats: int,
     device: torch.device,
     started: float = 0.0,
-    ignored: int = 2,
 ) -> tuple[int, float]:
     """Returns the largest over the group's ranks of the median time of `run`
-    on each, in nanoseconds, and of the seconds since each has `started`. The
-    first calls, which connect the ranks, are `ignored`."""
+    on each, in nanoseconds, and of the seconds since each has `started`."""
     times = []
     matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
-    for index in range(repeats + ignored):
+    for index in range(repeats + 2):
         dist.barrier(group)
         matrix @ matrix
         _synchronize(device)
         start = time.perf_counter_ns()
         run()
         _synchronize(device)
-        if index >= ignored:
+        if index >= 2:  # The first calls connect the ranks.
             times.append(time.perf_counter_ns() - start)
     found = [statistics.median(times), time.monotonic() - started]
     result = torch.tensor(found, dtype=torch.float64, device=device)

@@ -65,9 +65,7 @@ def measure_target(
         product = _seconds(lambda: torch.mm(matrix, matrix), repeats)
         fields[field] = 2 * _MATRIX_SIZE**3 / product / 1e12
     if group is not None:
-        fields["compute_slowdown"] = measure_slowdown(
-            group, torch.device("cpu"), repeats
-        )
+        fields["compute_slowdown"] = measure_slowdown(group, repeats)
     return {field: float(f"{fields[field]:.4g}") for field in sorted(fields)}
 
 
