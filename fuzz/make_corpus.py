@@ -70,13 +70,10 @@ PROFILE = {
     "target": {"memory_gb_s": 12.5, "kernel_launch_ns": 4000},
     "products": [{"m": 8, "n": 4, "k": 2, "batch": 1, "type": "bf16",
                   "time_ns": 171000},
-                 {"m": 16, "n": 4, "k": 2, "type": "bf16",
-                  "time_ns": 271000}],
-    "operators": [{"operator": "aten.neg.default(f32[64,8])",
-                   "time_ns": 8100}],
+                 {"m": 16, "n": 4, "k": 2, "type": "bf16", "time_ns": 271000}],
+    "operators": [{"operator": "aten.neg.default(f32[64,8])", "time_ns": 8100}],
     "operations": [
-        {"operator": "aten.mm", "name": "mm_3", "function": "step",
-         "time_ns": 8100},
+        {"operator": "aten.mm", "name": "mm_3", "function": "step", "time_ns": 8100},
         {"operator": "aten.mm", "types": "(tensor<8x4xf32>) -> tensor<8xf32>",
          "time_ns": 8000}],
     "slack_percent": 12,
@@ -160,8 +157,7 @@ def list_json():
 FILE = "// ----- file\n"
 #: The options that read a file, and the flags that write such a one.
 WRITTEN = [
-    ("--commsched-align-runtimes=ranks=a.json",
-     "--commsched-align-runtimes=output={}"),
+    ("--commsched-align-runtimes=ranks=a.json", "--commsched-align-runtimes=output={}"),
     ("--commsched-report=format=html output=a.html frontier=a.json",
      "--commsched-schedule=frontier={}"),
     ("--commsched-sync-partition=proposals=a.json",

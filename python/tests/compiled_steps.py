@@ -13,12 +13,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.tensor import (
-    DTensor,
-    Partial,
-    Replicate,
-    distribute_tensor,
-)
+from torch.distributed.tensor import DTensor, Partial, Replicate, distribute_tensor
 
 WIDTH, ROWS, STEPS = 64, 8, 3
 

@@ -123,9 +123,7 @@ def fake_world():
     def start(size, rank=0):
         if dist.is_initialized():
             dist.destroy_process_group()
-        dist.init_process_group(
-            "fake", store=FakeStore(), rank=rank, world_size=size
-        )
+        dist.init_process_group("fake", store=FakeStore(), rank=rank, world_size=size)
         return dist.group.WORLD.group_name
 
     yield start

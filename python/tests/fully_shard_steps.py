@@ -363,9 +363,7 @@ def compare(rank: int, case: str, inner: str):
                     differing.append("a saved state")
                 train(rank, CASES[case], other, other_optimizer, other, 1, seed=1)
             assert cs.release(model) is model
-        found.append(
-            train(rank, CASES[case], model, optimizer, model, steps=1, seed=1)
-        )
+        found.append(train(rank, CASES[case], model, optimizer, model, steps=1, seed=1))
         if adopted and case == "plain" and differs(other, model):
             differing.append("what was trained after it was saved")
         assert names == [name for name, _ in model.named_parameters()]

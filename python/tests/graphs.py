@@ -70,9 +70,7 @@ class Builder:
         node = self.graph.create_node(
             "call_function", target, args, kwargs or {}, name=name
         )
-        node.meta["val"] = torch.fx.node.map_arg(
-            value, lambda n: n.meta["val"]
-        )
+        node.meta["val"] = torch.fx.node.map_arg(value, lambda n: n.meta["val"])
         return node
 
     def item(self, name, source, index):

@@ -46,9 +46,7 @@ class Model:
         if not hasattr(function, "trace"):
             function = jax.jit(function)
         traced = function.trace(*arguments)
-        lowered = traced.lower(
-            lowering_platforms=(platform or self.platforms[0],)
-        )
+        lowered = traced.lower(lowering_platforms=(platform or self.platforms[0],))
         return lowered.compiler_ir("stablehlo")
 
 
@@ -116,9 +114,7 @@ def fsdp_step(forward):
         return lax.pmean(value, "fsdp"), gradients
 
     mesh = mesh_of(fsdp=8)
-    return lambda sharded: per_device(
-        step, mesh, (sharded, P("fsdp")), (P(), sharded)
-    )
+    return lambda sharded: per_device(step, mesh, (sharded, P("fsdp")), (P(), sharded))
 
 
 @model(all_gather=8, reduce_scatter=8, all_reduce=1)
@@ -159,12 +155,7 @@ def mixture_of_experts():
         balance = lax.psum(onehot.sum(0), "ep")
         return jnp.einsum("te,eth->th", onehot, back), balance
 
-    layer = per_device(
-        layer,
-        mesh_of(ep=8),
-        (P(), P("ep"), P("ep")),
-        (P("ep"), P()),
-    )
+    layer = per_device(layer, mesh_of(ep=8), (P(), P("ep"), P("ep")), (P("ep"), P()))
     return layer, array(16, 8), array(8, 16, 16), array(32, 16)
 
 
@@ -190,12 +181,7 @@ def pipeline():
 @model(all_reduce=3, all_gather=1, collective_permute=1)
 def conditional_collectives():
     def forward(choice, x):
-        y = lax.cond(
-            choice > 1,
-            lambda x: lax.psum(x, "dp"),
-            lambda x: x * 2.0,
-            x,
-        )
+        y = lax.cond(choice > 1, lambda x: lax.psum(x, "dp"), lambda x: x * 2.0, x)
         branches = [
             lambda x: lax.pmax(x, "dp"),
             lambda x: lax.ppermute(x, "dp", shifted(8, 3)),
@@ -203,9 +189,7 @@ def conditional_collectives():
         ]
         return lax.switch(choice, branches, y), lax.pmin(y, "dp")
 
-    forward = per_device(
-        forward, mesh_of(dp=8), (P(), P("dp")), (P("dp"), P())
-    )
+    forward = per_device(forward, mesh_of(dp=8), (P(), P("dp")), (P("dp"), P()))
     return forward, array(dtype=jnp.int32), array(16, 4)
 
 
@@ -325,9 +309,7 @@ def several_axes():
         everywhere = lax.all_gather(y, ("dp", "tp"))
         return total, highest, everywhere, lax.psum(x.sum(), mesh.axis_names)
 
-    forward = per_device(
-        forward, mesh, (P("dp"), P("fsdp")), (P(), P(), P(), P())
-    )
+    forward = per_device(forward, mesh, (P("dp"), P("fsdp")), (P(), P(), P(), P()))
     return forward, array(8, 4), array(8)
 
 
@@ -376,9 +358,7 @@ def manual_in_automatic():
             axis_names={"dp"},
             check_vma=False,
         )(weight, x)
-        total = per_device(
-            lambda y: lax.psum(y.sum(), "tp"), mesh, P(None, "tp"), P()
-        )
+        total = per_device(lambda y: lax.psum(y.sum(), "tp"), mesh, P(None, "tp"), P())
         return total(jnp.sin(first)), first
 
     return forward, array(16, 16), array(16, 16)

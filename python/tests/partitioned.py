@@ -168,9 +168,7 @@ class Trained:
             partition_fn=partitioned,
         )
         torch._dynamo.reset()
-        step = torch.compile(
-            model, backend=backend, fullgraph=True, dynamic=dynamic
-        )
+        step = torch.compile(model, backend=backend, fullgraph=True, dynamic=dynamic)
         self.values = train(step, model, inputs)
         self.forward, self.backward = graphs[:2]
 

@@ -48,10 +48,7 @@ CASES = {
     "by cost": steps.Case(MODEL, compiled={"collectives": "cost"}),
     "resharded within a budget": steps.Case(
         {"dropout": 0.3, "norm": True, **MODEL},
-        compiled={
-            "reshard_after_forward": True,
-            "activation_memory_budget": 0.0,
-        },
+        compiled={"reshard_after_forward": True, "activation_memory_budget": 0.0},
     ),
     "mixed precision": steps.Case(
         MODEL,

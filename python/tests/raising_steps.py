@@ -40,9 +40,7 @@ def sum_ranks(x: torch.Tensor, group_name: str) -> torch.Tensor:
 sum_ranks.register_fake(lambda x, group_name: torch.empty_like(x))
 sum_ranks.register_autograd(
     lambda ctx, gradient: (sum_ranks(gradient, ctx.group_name), None),
-    setup_context=lambda ctx, inputs, output: setattr(
-        ctx, "group_name", inputs[1]
-    ),
+    setup_context=lambda ctx, inputs, output: setattr(ctx, "group_name", inputs[1]),
 )
 
 

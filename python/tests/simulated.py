@@ -101,9 +101,7 @@ class RandomGraph:
         self._b.graph.output(self._random.sample(self._values, 3))
         self.gm = torch.fx.GraphModule(torch.nn.Module(), self._b.graph)
         generator = torch.Generator().manual_seed(seed)
-        self.inputs = [
-            torch.rand(4, 6, generator=generator) for _ in names
-        ]
+        self.inputs = [torch.rand(4, 6, generator=generator) for _ in names]
 
     def _add_node(self, target, *args):
         self._count += 1
@@ -151,9 +149,7 @@ class RandomGraph:
         if kind == "gather":
             node = self._add_node(c10d.all_gather_into_tensor, x, RANKS, "g")
         elif kind == "scatter":
-            node = self._add_node(
-                c10d.reduce_scatter_tensor, x, "sum", RANKS, "g"
-            )
+            node = self._add_node(c10d.reduce_scatter_tensor, x, "sum", RANKS, "g")
         else:
             node = self._add_node(c10d.all_reduce, x, "sum", "g")
         storage = x.meta["val"].untyped_storage()._cdata

@@ -176,11 +176,7 @@ def test_buckets_are_part_of_what_is_launched(ranks, mode):
 
 def test_what_ranks_have_in_common():
     digest = Launches.of(_graph().graph).digest("forward")
-    for same in (
-        _graph(rows=3),
-        _graph(group="another"),
-        _graph(padded=True),
-    ):
+    for same in (_graph(rows=3), _graph(group="another"), _graph(padded=True)):
         assert Launches.of(same.graph).digest("forward") == digest
     assert Launches.of(_graph(count=2).graph).digest("forward") != digest
     assert Launches.of(_graph().graph).digest("backward") != digest
@@ -206,9 +202,7 @@ def test_launches_in_graphs_that_a_graph_calls_count():
 def test_sends_keep_their_order(ranks):
     def body(b, x):
         one = b.add("isend", c10d.isend, (x, 1, 0, "g"), b.like(x))
-        other = b.add(
-            "gather", c10d.all_gather_into_tensor, (x, 2, "g"), b.like(x)
-        )
+        other = b.add("gather", c10d.all_gather_into_tensor, (x, 2, "g"), b.like(x))
         return one, other
 
     if not hasattr(c10d, "isend"):
@@ -222,9 +216,7 @@ def test_sends_keep_their_order(ranks):
 
 def test_every_start_of_a_job_is_a_job_of_its_own(monkeypatch):
     def start():
-        dist.init_process_group(
-            "gloo", store=dist.HashStore(), rank=0, world_size=1
-        )
+        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 
     monkeypatch.setattr(store.distributed, "get_world_size", lambda: 2)
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "0")

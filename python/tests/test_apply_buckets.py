@@ -177,12 +177,7 @@ CASES = [
     (scatters_of_casts, [SCATTER + "mode=coalesced"], 1, 1),
     (reduces, [REDUCE + "mode=copy"], 1, 1),
     (reduces, [REDUCE + "mode=coalesced"], 1, 1),
-    (
-        scatters_then_reduces,
-        [SCATTER + "mode=copy", REDUCE + "mode=copy"],
-        2,
-        2,
-    ),
+    (scatters_then_reduces, [SCATTER + "mode=copy", REDUCE + "mode=copy"], 2, 2),
     (
         scatters_then_reduces,
         [SCATTER + "mode=coalesced", REDUCE + "mode=coalesced"],
@@ -227,9 +222,7 @@ def _run_case(make, passes, group):
     gm = fake_trace(function, *inputs)
     if make is gathers_of_a_mesh:
         _name_groups_by_mesh(gm)
-    roles = {
-        node.name: "parameter" for node in gm.graph.find_nodes(op="placeholder")
-    }
+    roles = {node.name: "parameter" for node in gm.graph.find_nodes(op="placeholder")}
     module = import_graph_module(gm, roles=roles)
     before, after, _ = opt.run_programs(module, *passes)
     plan = make_plan(before, after, "main")
@@ -246,9 +239,7 @@ def _run_case(make, passes, group):
 def _run_cases(rank):
     torch.manual_seed(rank)
     group = dist.group.WORLD.group_name
-    return [
-        _run_case(make, passes, group) for make, passes, _, _ in CASES
-    ]
+    return [_run_case(make, passes, group) for make, passes, _, _ in CASES]
 
 
 def test_buckets_compute_the_same(opt_program):

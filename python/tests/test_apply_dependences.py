@@ -163,10 +163,7 @@ def test_graphs_that_write_inside():
 
 def test_chains_of_effects():
     def body(b, x, y):
-        draws = [
-            b.add(f"draw_{i}", aten.bernoulli, (x,), b.like(x))
-            for i in range(3)
-        ]
+        draws = [b.add(f"draw_{i}", aten.bernoulli, (x,), b.like(x)) for i in range(3)]
         for i in range(2):
             b.add(f"check_{i}", aten._assert_async.msg, (x, "no"))
         sends = [

@@ -42,8 +42,7 @@ def collectives(kind="all_gather"):
             b.add(name, c10d.wait_tensor, (source,), like(source))
             for name, source in zip(WAITS, starts)
         ]
-        sums = [b.add(f"sin{i}", aten.sin, (w,), like(w))
-                for i, w in enumerate(waits)]
+        sums = [b.add(f"sin{i}", aten.sin, (w,), like(w)) for i, w in enumerate(waits)]
         draws = [b.add(f"draw{i}", aten.bernoulli, (w,), like(w))
                  for i, w in enumerate(waits[:2])]
         b.add("write", aten.copy_, (x, y), x)
@@ -71,9 +70,7 @@ def refused(gm, plan, match):
     order = [(node.name, list(node.users)) for node in gm.graph.nodes]
     with pytest.raises(RewriteError, match=match):
         apply_plan(gm, plan)
-    assert all(
-        a[:4] == b[:4] and a[4] is b[4] for a, b in zip(before, described(gm))
-    )
+    assert all(a[:4] == b[:4] and a[4] is b[4] for a, b in zip(before, described(gm)))
     assert [(n.name, list(n.users)) for n in gm.graph.nodes] == order
     gm.graph.lint()
     gm.recompile()

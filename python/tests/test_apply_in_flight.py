@@ -66,13 +66,9 @@ def limited(gm, order, *limits, buckets=()):
 
 
 def test_a_start_moves_behind_the_wait_for_an_earlier_one():
-    order, moved = limited(
-        step("ggg"), "s0 s1 s2 w0 c0 w1 c1 w2 c2", gathers(1)
-    )
+    order, moved = limited(step("ggg"), "s0 s1 s2 w0 c0 w1 c1 w2 c2", gathers(1))
     assert order == "s0 w0 s1 c0 w1 s2 c1 w2 c2" and moved == 2
-    order, moved = limited(
-        step("ggg"), "s0 s1 s2 w0 c0 w1 c1 w2 c2", gathers(2)
-    )
+    order, moved = limited(step("ggg"), "s0 s1 s2 w0 c0 w1 c1 w2 c2", gathers(2))
     assert order == "s0 s1 w0 s2 c0 w1 c1 w2 c2" and moved == 1
 
 
@@ -111,9 +107,7 @@ def test_a_bucket_is_one_launch():
         Plan(order, (bucket,)), gm.graph, [gathers(1)]
     )
     assert moved == 1
-    assert plan.order == (
-        (0, "copy_in"), (0, "start"), "c0", (0, "wait"), "s2", "w2"
-    )
+    assert plan.order == ((0, "copy_in"), (0, "start"), "c0", (0, "wait"), "s2", "w2")
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -104,9 +104,7 @@ def test_what_the_order_does_not_name_holds_no_memory():
 
 def test_later_waits_come_behind_the_first():
     def body(b, x, y):
-        both = b.add(
-            "both", c10d.all_gather_into_tensor_coalesced, ([x, y], 2, "dp")
-        )
+        both = b.add("both", c10d.all_gather_into_tensor_coalesced, ([x, y], 2, "dp"))
         both.meta["val"] = [b.tensor((8,)), b.tensor((8,))]
         items = [b.item(f"item_{i}", both, i) for i in range(2)]
         waits = [wait(b, f"wait_{i}", item) for i, item in enumerate(items)]

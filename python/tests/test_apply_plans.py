@@ -75,9 +75,7 @@ def padded(rows, width=5):
                 f"start_{name}", c10d.all_gather_into_tensor, (sent, 2, "g"),
                 b.like(sent, (6, width)),
             )
-            wait = b.add(
-                f"wait_{name}", c10d.wait_tensor, (start,), b.like(start)
-            )
+            wait = b.add(f"wait_{name}", c10d.wait_tensor, (start,), b.like(start))
             outs.append(b.add(f"sin_{name}", aten.sin, (wait,), b.like(wait)))
         return outs
 
@@ -86,9 +84,7 @@ def padded(rows, width=5):
 
 @pytest.mark.parametrize("mode", ["copy", "coalesced"])
 @pytest.mark.parametrize("own, other", [(3, 2), (2, 3)])
-def test_plans_of_ranks_with_other_padding_and_sizes(
-    opt_program, mode, own, other
-):
+def test_plans_of_ranks_with_other_padding_and_sizes(opt_program, mode, own, other):
     plan = make_plan(*programs(padded(own), *merging(mode))[:2], "main")
     assert len(plan.buckets) == 1
     gm = padded(other, width=7)
@@ -96,9 +92,7 @@ def test_plans_of_ranks_with_other_padding_and_sizes(
     wanted = simulate(gm, inputs)
     apply_plan(gm, Plan.from_json(plan.to_json()))
     assert all(map(torch.equal, wanted, simulate(gm, inputs)))
-    starts = [
-        n for n in gm.graph.nodes if "all_gather" in str(n.target)
-    ]
+    starts = [n for n in gm.graph.nodes if "all_gather" in str(n.target)]
     assert len(starts) == 1
     if other < 3:
         # Directly before what needs it, or what packs that.

@@ -50,9 +50,7 @@ WAYS = {
 @pytest.fixture(scope="module")
 def step():
     """Sharded, with a replica: scattered gradients are all-reduced, too."""
-    return trace_step(
-        StepOptions("llama3-tiny", shards=4, replicas=2, layers=2)
-    )
+    return trace_step(StepOptions("llama3-tiny", shards=4, replicas=2, layers=2))
 
 
 def imported(step, graphs):
@@ -92,9 +90,7 @@ def test_what_is_made_takes_what_was_promised(opt_program, step, way):
     again = opt.run_programs(imported(step, made), reports=True).reports.after
     for kind, promised in run.reports.after.items():
         for key in ("step_time_ns", "peak_memory_bytes"):
-            assert again[kind][key] == pytest.approx(
-                promised[key], rel=TOLERANCE
-            )
+            assert again[kind][key] == pytest.approx(promised[key], rel=TOLERANCE)
 
 
 def test_what_is_compiled_is_imported_so(step):

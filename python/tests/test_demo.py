@@ -172,9 +172,7 @@ def test_a_step_has_the_frontier_of_what_runs_one_after_the_other():
 def report_of(*collectives, **numbers):
     """A report of collectives, given by name and bytes."""
     entry = {"group": "g", "kind": "all_gather", "exposed_ns": 0}
-    listed = [
-        {**entry, "name": name, "bytes": size} for name, size in collectives
-    ]
+    listed = [{**entry, "name": name, "bytes": size} for name, size in collectives]
     return {"collectives": listed, **numbers}
 
 

@@ -208,9 +208,7 @@ def commands_that_run():
 @pytest.mark.parametrize("part", seeds.turns(range(4), 2))
 def test_the_page_shows_what_the_commands_print(part, folder, opt_program):
     command, block = commands_that_run()[part]
-    printed = doc_blocks.run_shell(
-        command, folder, doc_blocks.environment(opt_program)
-    )
+    printed = doc_blocks.run_shell(command, folder, doc_blocks.environment(opt_program))
     shown, output = map(without_measured_times, (block.text, printed))
     assert doc_blocks.is_shown(shown, output), (
         f"docs/demo.md:{block.line}: the command prints\n{printed}"

@@ -71,9 +71,7 @@ def traced_graph(namespace):
     return measure.record_graphs(step)[0]
 
 
-def test_python_blocks_run_in_order(
-    installed, opt_program, fake_world, monkeypatch
-):
+def test_python_blocks_run_in_order(installed, opt_program, fake_world, monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "8")
     fake_world(64)
     namespace, scheduled = {"__name__": "page"}, ""

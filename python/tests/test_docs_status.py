@@ -329,9 +329,7 @@ def test_every_setting_has_one_row(sources):
     for file, tree in sources.items():
         own = FUNCTORCH if file == PARTITIONERS else INDUCTOR
         expected |= set(settings_read(tree, own))
-    found = [
-        (row.section, row.name) for row in page_rows() if row.section not in FILES
-    ]
+    found = [(row.section, row.name) for row in page_rows() if row.section not in FILES]
     check_names(expected, found)
 
 

@@ -111,9 +111,7 @@ def test_bad_commands_say_what_is_wrong(gpu_script, tmp_path, arguments, message
     assert done.stdout == "" and not output.exists()
 
 
-def test_a_failure_leaves_the_results_of_the_other_commands(
-    gpu_script, tmp_path
-):
+def test_a_failure_leaves_the_results_of_the_other_commands(gpu_script, tmp_path):
     runtime, output = tmp_path / "gpu" / "runtime", tmp_path / "results.json"
     # Without a GPU these tests are skipped, and their program succeeds.
     make_program(
@@ -167,8 +165,7 @@ def test_every_end_of_a_command_is_an_entry(module, tmp_path):
     # A command that writes nothing does not get the data of the one before.
     assert run("true", "--json", str(data)) == 0
     entries = results.read(output)["entries"]
-    assert [e["status"] for e in entries] == [
-        "passed", "failed", "timed out", "passed"]
+    assert [e["status"] for e in entries] == ["passed", "failed", "timed out", "passed"]
     assert [e.get("data") for e in entries] == [[1], None, None, None]
     assert entries[1]["reason"] == "exit status 3; error: no memory"
     assert entries[1]["output"][-1] == "bye"
@@ -220,8 +217,7 @@ def test_measurements_run(module):
     products = measure.measure_products(cpu, True)
     found = {(p["m"], p["n"], p["k"], p["type"]) for p in products["products"]}
     # A layer of 16 rows, the gradients of its input and of its weight.
-    assert {(16, 48, 32, "bf16"), (16, 32, 48, "bf16"),
-            (48, 32, 16, "bf16")} <= found
+    assert {(16, 48, 32, "bf16"), (16, 32, 48, "bf16"), (48, 32, 16, "bf16")} <= found
     assert {(64, 64, 64, kind) for kind in ("f64", "f32", "f16", "bf16")} <= found
     named = {e["operator"] for e in products["operators"]}
     assert "aten.mm.default(bf16[16,32], bf16[32,48]:(1,32))" in named
@@ -235,8 +231,7 @@ def test_measurements_run(module):
     assert {r["collective"] for r in transfers} == {"offload", "reload"}
     tax = measure.measure_tax(cpu, True)["tax"]
     assert {r["beside"] for r in tax} <= {"copy", "offload", "reload"}
-    for row in (*products["products"], *attention, *copies["copies"],
-                *transfers):
+    for row in (*products["products"], *attention, *copies["copies"], *transfers):
         assert row["time_ns"] > 0
     for row in tax:
         ratio = row["beside_ns"] / row["alone_ns"] - 1
@@ -315,8 +310,7 @@ def entry(step, part, data=None, status="passed", **more):
 
 
 def product(m, time_ns, kind="bf16"):
-    return {"m": m, "n": 1000, "k": 1000, "batch": 1, "type": kind,
-            "time_ns": time_ns}
+    return {"m": m, "n": 1000, "k": 1000, "batch": 1, "type": kind, "time_ns": time_ns}
 
 
 def collective(kind, ranks, time_ns):
@@ -357,8 +351,7 @@ def synthetic():
             "copies": [{"bytes": 1 << 30, "time_ns": 1_000_000}],
             "smallest_operator_ns": 2500}),
         entry("measure", "transfers", {
-            "rows": [collective("offload", 1, 20_000),
-                     collective("reload", 1, 25_000)],
+            "rows": [collective("offload", 1, 20_000), collective("reload", 1, 25_000)],
             "both_ways": [{"bytes": 1 << 20, "time_ns": 30_000}]}),
         entry("measure", "collectives shared",
               {"rows": [collective("all_gather", 2, 777_000)]}),
@@ -380,8 +373,7 @@ def synthetic():
 
 
 def make_report(module, folder, entries):
-    results = {"format": "commsched-gpu-results", "version": 1,
-               "entries": entries}
+    results = {"format": "commsched-gpu-results", "version": 1, "entries": entries}
     (folder / "results.json").write_text(json.dumps(results))
     page = folder / "gpu.md"
     assert module("report").main([
@@ -414,8 +406,7 @@ def test_results_become_a_cost_table(module, tmp_path, opt_program):
         (1000, "bf16", 5_000_000), (2000, "bf16", 7_000_000),
         (1000, "f32", 40_000_000)]
     # Ranks that share a GPU are no machine to schedule for.
-    assert {row["collective"] for row in table["rows"]} == {
-        "offload", "reload"}
+    assert {row["collective"] for row in table["rows"]} == {"offload", "reload"}
     assert "implementations" not in table
     target = table["target"]
     assert target["peak_tflops_bf16"] == 0.5714  # 4e9 flops in 7 ms.

@@ -46,9 +46,7 @@ def test_reductions(fake_world, imported, torch_name, name):
 
     def f(x):
         y = c10d.wait_tensor(c10d.all_reduce(x, torch_name, group))
-        return c10d.wait_tensor(
-            c10d.reduce_scatter_tensor(y, torch_name, 8, group)
-        )
+        return c10d.wait_tensor(c10d.reduce_scatter_tensor(y, torch_name, 8, group))
 
     text = imported(trace_collective(f, (16, 4)))
     assert f"all_reduce %x_1 on @pg_0 reduction({name}) {{" in text
@@ -82,9 +80,7 @@ def test_results_in_a_given_buffer(fake_world, imported):
         ("reduce_scatter_tensor_coalesced", ("avg", 4), ("1x2xf32", "2xf32")),
     ],
 )
-def test_coalesced_is_one_start_and_one_wait(
-    fake_world, imported, op, extra, result
-):
+def test_coalesced_is_one_start_and_one_wait(fake_world, imported, op, extra, result):
     group = fake_world(4)
 
     def f(a, b):
@@ -264,14 +260,12 @@ def test_reduction_that_the_type_has(imported, reduction, dtype):
         (c10d.all_to_all_single, ("x", [2, 2, 2, 2], [3, 1, 1, 1], "g"),
          r"\[3, 1, 1, 1\].*8"),
         (c10d.all_gather_into_tensor_out, ("x", 4, "g"), "into.*bf16.*32xf32"),
-        (c10d.reduce_scatter_tensor, ("uneven", "sum", 4, "g"),
-         "size 10 dim.*size 4"),
+        (c10d.reduce_scatter_tensor, ("uneven", "sum", 4, "g"), "size 10 dim.*size 4"),
         (c10d.batch_p2p_ops,
          (["isend", "irecv"], [1], [0, 0], ["x", "x"], "g"),
          "2 operations, 1 peers"),
         (c10d.wait_tensor, (None,), "waits for None"),
-        (torch.ops._dtensor.shard_dim_alltoall, ("x", 5, 0, "g"),
-         "no dimension 5"),
+        (torch.ops._dtensor.shard_dim_alltoall, ("x", 5, 0, "g"), "no dimension 5"),
         (c10d.broadcast, ("x",), "lacks its argument 'src'"),
         (c10d.broadcast, ("x", 4, "g"), "rank 4.*size 4"),
         (c10d.all_reduce, ("x", "sum", "g", 4), "more than its arguments input"),
@@ -280,8 +274,7 @@ def test_reduction_that_the_type_has(imported, reduction, dtype):
         (c10d.all_reduce, ("ints", "avg", "g"), "'avg' is not.*type i32"),
         (c10d.all_reduce, ("bytes", "avg", "g"), "'avg' is not.*type ui8"),
         (c10d.all_reduce, ("x", "band", "g"), "'band' is not.*type f32"),
-        (c10d.all_reduce, ("complex", "max", "g"),
-         "'max' is not.*type complex<f32>"),
+        (c10d.all_reduce, ("complex", "max", "g"), "'max' is not.*type complex<f32>"),
         (torch.ops.symm_mem.one_shot_all_reduce, ("x", "sum", "g"),
          "unknown collective 'symm_mem"),
     ],
@@ -303,9 +296,7 @@ def test_malformed_collectives_name_the_node(imported, op, arguments, message):
         value = g.like(known[first], (32,) if is_out else (8,))
         return g.add("odd", op, args, value, kwargs)
 
-    with pytest.raises(
-        GraphImportError, match=f"node 'odd'.*{message}"
-    ) as caught:
+    with pytest.raises(GraphImportError, match=f"node 'odd'.*{message}") as caught:
         imported(build(inputs, uses), groups={"g": 4})
     assert caught.value.node_name == "odd"
 

@@ -112,9 +112,7 @@ def test_all_reduces_of_compiled_autograd(parallelisms, imported):
     assert read(imported, capture).count("commsched.all_reduce") == 1
 
 
-def test_collectives_of_fully_shard_are_not_in_its_graphs(
-    parallelisms, imported
-):
+def test_collectives_of_fully_shard_are_not_in_its_graphs(parallelisms, imported):
     import adopted_parallelisms
 
     step = adopted_parallelisms.fsdp2()
@@ -180,18 +178,10 @@ def test_buckets_of_inductor(group, imported):
     into their buffer."""
     def f(x, y):
         g, h = (funcol.all_gather_tensor(t, 0, group) for t in (x, y))
-        return [
-            funcol.reduce_scatter_tensor(t * 2, "sum", 0, group)
-            for t in (g, h)
-        ]
+        return [funcol.reduce_scatter_tensor(t * 2, "sum", 0, group) for t in (g, h)]
 
-    config = {
-        "bucket_all_gathers_fx": "all",
-        "bucket_reduce_scatters_fx": "all",
-    }
-    custom = {
-        key.replace("_fx", "_bucket_mode"): "custom_ops" for key in config
-    }
+    config = {"bucket_all_gathers_fx": "all", "bucket_reduce_scatters_fx": "all"}
+    custom = {key.replace("_fx", "_bucket_mode"): "custom_ops" for key in config}
     for settings in (config, {**config, **custom}):
         capture = captures.graphs_of(
             f, torch.randn(4, 6), torch.randn(4, 6),
@@ -268,9 +258,7 @@ def test_loops_and_branches_are_left_whole(group, imported, backend):
 
     def loop(x):
         start = (torch.tensor(0), x)
-        return while_loop(
-            lambda i, x: i < 3, lambda i, x: (i + 1, x.sin()), start
-        )[1]
+        return while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x.sin()), start)[1]
 
     def sums(x):
         return scan(lambda c, x: (c + x, c * x), x[0], x)[1]
@@ -281,9 +269,7 @@ def test_loops_and_branches_are_left_whole(group, imported, backend):
         (loop, ["while_loop"]),
         (sums, ["scan", "while_loop"]),
     ):
-        capture = captures.graphs_of(
-            function, x, backend=backend, fullgraph=True
-        )
+        capture = captures.graphs_of(function, x, backend=backend, fullgraph=True)
         text = read(imported, capture)
         assert any(f'"higher_order.{name}"' in text for name in operators)
         assert "future" not in text
@@ -296,13 +282,9 @@ def test_numbers_of_eight_bits(group, imported, backend):
         small = x.to(torch.float8_e4m3fn)
         one = torch.ones(())
         whole = funcol.all_gather_tensor(small, 0, group)
-        return torch._scaled_mm(
-            whole, small.t(), one, one, out_dtype=torch.bfloat16
-        )
+        return torch._scaled_mm(whole, small.t(), one, one, out_dtype=torch.bfloat16)
 
-    text = read(
-        imported, captures.graphs_of(f, torch.randn(16, 16), backend=backend)
-    )
+    text = read(imported, captures.graphs_of(f, torch.randn(16, 16), backend=backend))
     assert "!commsched.future<tensor<32x16xf8E4M3FN>>" in text
     assert f"flops = {2.0 * 32 * 16 * 16} : f64" in text
 

@@ -305,9 +305,7 @@ def test_results_that_are_none_take_no_place(imported):
     def uses(g, x):
         op = aten.native_layer_norm_backward
         norm = g.add("norm", op, (x,), (g.like(x), None, g.like(x, (8,))))
-        return g.item("dx", norm, 0), g.item("none", norm, 1), g.item(
-            "db", norm, 2
-        )
+        return g.item("dx", norm, 0), g.item("none", norm, 1), g.item("db", norm, 2)
 
     text = imported(build([("x", (4, 8))], uses))
     assert "%norm:2 = " in text

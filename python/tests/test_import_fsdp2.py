@@ -334,8 +334,7 @@ def write_of_what_was_computed(step, p, x):
 
 def write_of_an_element(step, p, x):
     step.grow("grow", p)
-    parts = step.g.add("parts", aten.split.Tensor, (p, 8),
-                       list(p.meta["val"].split(8)))
+    parts = step.g.add("parts", aten.split.Tensor, (p, 8), list(p.meta["val"].split(8)))
     second = step.g.item("second", parts, 1)
     step.g.add("add", aten.add_.Tensor, (second, 1), second)
     return step.linear("y", x, p)
@@ -351,8 +350,7 @@ def write_through_a_view(step, p, x):
 
 def copy_out_into_the_parameter(step, p, x):
     step.grow("grow", p)
-    step.g.add("copy_out", fsdp.split_with_sizes_copy, (x, [64]), None,
-               {"out": [p]})
+    step.g.add("copy_out", fsdp.split_with_sizes_copy, (x, [64]), None, {"out": [p]})
     return step.linear("y", x, p)
 
 
@@ -469,11 +467,9 @@ def test_copy_out_into_a_parameter_is_a_computation(fake_world, imported):
     group = fake_world(4)
 
     def uses(g, x, p):
-        y = g.add("ag", c10d.all_gather_into_tensor, (x, 4, group),
-                  g.like(x, (32,)))
+        y = g.add("ag", c10d.all_gather_into_tensor, (x, 4, group), g.like(x, (32,)))
         y = g.add("w", c10d.wait_tensor, (y,), g.like(x, (32,)))
-        g.add("out", fsdp.split_with_sizes_copy, (y, [32]), None,
-              {"out": [p]})
+        g.add("out", fsdp.split_with_sizes_copy, (y, [32]), None, {"out": [p]})
         return p
 
     text = imported(build([("x", (8,)), ("p", (32,))], uses))

@@ -99,9 +99,7 @@ def test_group_object_and_group_from_a_node(fake_world, imported):
     root = torch.nn.Module()
     root.world = world
     text = imported(build([("x", (4,))], uses, root))
-    assert declarations(text) == [
-        "commsched.group @pg_0 size(8) ranks_per_node(8)"
-    ]
+    assert declarations(text) == ["commsched.group @pg_0 size(8) ranks_per_node(8)"]
 
 
 def test_devices_of_two_types_share_no_launch(fake_world, imported):
@@ -164,8 +162,7 @@ def test_two_graphs_of_one_name(imported):
 
     graph = reduction("g")
     with pytest.raises(GraphImportError, match="two graphs.*'step'"):
-        imported(GraphSpec("step", graph), GraphSpec("step", graph),
-                 groups={"g": 2})
+        imported(GraphSpec("step", graph), GraphSpec("step", graph), groups={"g": 2})
 
 
 @pytest.mark.parametrize("described", [True, False])

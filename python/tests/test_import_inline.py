@@ -156,9 +156,7 @@ def test_exported_module_with_its_checks(imported):
 
 def test_operators_that_a_scheduler_has_tied(imported):
     """The ties name what is in flight; that is no reason to wait for it."""
-    from torch._inductor.fx_passes.control_dependencies import (
-        preserve_node_ordering,
-    )
+    from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
     from torch.utils._ordered_set import OrderedSet
 
     def uses(g, x):
@@ -187,8 +185,7 @@ def test_operators_that_a_scheduler_has_tied(imported):
 
 def test_region_of_which_nothing_is_known_stays_one_operator(imported):
     inner = torch.fx.Graph()
-    inner.output((inner.call_function(aten.neg.default,
-                                      (inner.placeholder("a"),)),))
+    inner.output((inner.call_function(aten.neg.default, (inner.placeholder("a"),)),))
     root = torch.nn.Module()
     root.region = torch.fx.GraphModule(torch.nn.Module(), inner)
 

@@ -115,8 +115,7 @@ def test_settings_of_inductor_form_a_region_and_are_named(caplog, opt_program):
         "the setting why = [1, 2] of the region without a name",
     ]
     run = subprocess.run(
-        [opt_program, "--commsched-compile-regions",
-         "--remarks-filter=commsched"],
+        [opt_program, "--commsched-compile-regions", "--remarks-filter=commsched"],
         input=text, capture_output=True, text=True, check=True,
     )
     assert run.stdout.count("call @__marked_region_") == 2

@@ -37,9 +37,7 @@ def compiled(model, *inputs):
 
 
 def roles(text, function):
-    head = next(
-        line for line in text.splitlines() if f"func.func @{function}(" in line
-    )
+    head = next(line for line in text.splitlines() if f"func.func @{function}(" in line)
     return dict(re.findall(r'%(\w+): [^{,]*\{commsched.role = "(\w+)"\}', head))
 
 
@@ -113,9 +111,7 @@ def test_annotated_paths(imported):
         return x.neg().exp().sin().cos()
 
     graph = make_fx(step, tracing_mode="fake")(torch.ones(4))
-    neg, exp, sin, cos = (
-        n for n in graph.graph.nodes if n.op == "call_function"
-    )
+    neg, exp, sin, cos = (n for n in graph.graph.nodes if n.op == "call_function")
     neg.meta["custom"] = {"module_fqn": "layers.0._orig_mod.attention"}
     exp.meta["custom"] = {"compile_with_inductor": {}}
     # A backward node, and one that the tracer knows better.
@@ -124,9 +120,7 @@ def test_annotated_paths(imported):
     cos.meta["nn_module_stack"] = {"0": ("L['self'].a", nn.ReLU)}
     lines = imported(graph).splitlines()
     path = 'commsched.module = "layers.0.attention"'
-    for name, expected in (
-        ("neg", path), ("exp", None), ("sin", path), ("cos", '"a"')
-    ):
+    for name, expected in (("neg", path), ("exp", None), ("sin", path), ("cos", '"a"')):
         (line,) = (k for k in lines if f'commsched.name = "{name}"' in k)
         if expected is None:
             assert "commsched.module" not in line
@@ -144,8 +138,7 @@ def test_annotated_paths(imported):
         ("getattr(L['self'].layers, '0').mlp", "layers.0.mlp"),
         ("self.layers[0]", "layers.0"),
         ("selfish.layer", "selfish.layer"),
-        ("L['self']._orig_mod.layers.1._fsdp_wrapped_module.ff",
-         "layers.1.ff"),
+        ("L['self']._orig_mod.layers.1._fsdp_wrapped_module.ff", "layers.1.ff"),
         ("layers.0._checkpoint_wrapped_module.norm", "layers.0.norm"),
         ("L__self___layers.0", "layers.0"),
         ("L['self'].layers.0.forward.__self__.up", "layers.0.up"),
@@ -177,9 +170,7 @@ class Model(nn.Module):
 
 def joint_of(model, *inputs):
     with ExitStack() as stack:
-        return aot_export_joint_with_descriptors(
-            stack, model, inputs
-        ).graph_module
+        return aot_export_joint_with_descriptors(stack, model, inputs).graph_module
 
 
 def head_of(text):
@@ -188,9 +179,7 @@ def head_of(text):
 
 def roles_of(text):
     return dict(
-        re.findall(
-            r'%(\w+): [^{,]*\{[^}]*commsched.role = "(\w+)"', head_of(text)
-        )
+        re.findall(r'%(\w+): [^{,]*\{[^}]*commsched.role = "(\w+)"', head_of(text))
     )
 
 
@@ -205,9 +194,7 @@ def test_described_outputs_are_counted(imported):
     is None has no description."""
     gm = joint_of(Model(), torch.randn(4, 8, requires_grad=True), torch.ones(8))
     text = imported(GraphSpec("joint", gm, "joint"))
-    kinds = [
-        type(d).__name__ for d in gm.graph.output_node().meta["desc"]
-    ]
+    kinds = [type(d).__name__ for d in gm.graph.output_node().meta["desc"]]
     assert kinds.count("InputMutationAOTOutput") >= 2
     assert kinds[-1] == "NoneType"
     expected = len(kinds) - sum(k in ("GradAOTOutput", "NoneType") for k in kinds)

@@ -15,9 +15,7 @@ def test_symbolic_sizes_become_their_hints(imported):
         n = x.shape[0] * 2
         return torch.mm(x, w).view(n, -1), x.new_zeros(n + 1)
 
-    graph = fake_trace(
-        f, torch.empty(6, 8), torch.empty(8, 4), tracing_mode="symbolic"
-    )
+    graph = fake_trace(f, torch.empty(6, 8), torch.empty(8, 4), tracing_mode="symbolic")
     assert any("sym_size" in node.name for node in graph.graph.nodes)
     text = imported(graph)
     assert "sym_size" not in text and "mul" not in text
@@ -77,9 +75,7 @@ def scalar_graph(function, size=()):
 def test_item_that_nobody_uses_is_kept(imported):
     graph = scalar_graph(lambda x, y: (x.item(), y + 1)[1])
     item, add = lines(imported(graph))
-    assert "_local_scalar_dense" in item and item.endswith(
-        ": (tensor<i64>) -> ()"
-    )
+    assert "_local_scalar_dense" in item and item.endswith(": (tensor<i64>) -> ()")
     assert '"aten.add.Tensor"(%y_1)' in add
 
 
@@ -105,9 +101,7 @@ def test_exchange_after_its_splits_are_known(fake_world, imported):
     c10d = torch.ops._c10d_functional
 
     def f(x, y):
-        counts = c10d.wait_tensor(
-            c10d.all_to_all_single(x, [1, 1], [1, 1], group)
-        )
+        counts = c10d.wait_tensor(c10d.all_to_all_single(x, [1, 1], [1, 1], group))
         received = counts.tolist()
         for n in received:
             torch._check(n >= 0)
@@ -131,21 +125,15 @@ def test_splits_that_are_symbolic(fake_world, imported):
 
     def f(x, y):
         sizes = [y.shape[0], x.shape[0] - y.shape[0]]
-        out = torch.ops._c10d_functional.all_to_all_single(
-            x, sizes, sizes, group
-        )
+        out = torch.ops._c10d_functional.all_to_all_single(x, sizes, sizes, group)
         return torch.ops._c10d_functional.wait_tensor(out)
 
-    graph = fake_trace(
-        f, torch.empty(10, 4), torch.empty(3), tracing_mode="symbolic"
-    )
+    graph = fake_trace(f, torch.empty(10, 4), torch.empty(3), tracing_mode="symbolic")
     text = imported(graph)
     assert "input_splits([3, 7]) output_splits([3, 7])" in text
 
 
-def test_splits_from_a_list_of_a_tensor_as_dynamo_has_them(
-    fake_world, imported
-):
+def test_splits_from_a_list_of_a_tensor_as_dynamo_has_them(fake_world, imported):
     """Dynamo does not describe the elements of which it takes the items."""
     import torch.distributed._functional_collectives as funcol
 

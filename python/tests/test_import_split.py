@@ -37,9 +37,7 @@ def test_reshapes_keep_the_row_major_order(operand, result, text):
 
 def attention(dropout):
     def run(q, k, v):
-        found = torch.ops.aten._scaled_dot_product_flash_attention(
-            q, k, v, dropout
-        )
+        found = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, dropout)
         return found[0], found[1], found[6]
 
     return fake_trace(run, *[torch.empty(2, 4, 16, 8).bfloat16()] * 3)
@@ -198,9 +196,7 @@ CASES = {
     "ne": (call(aten.ne.Scalar, 2), [I(4, 4, 8)], "pp"),
     "bitwise_or": (aten.bitwise_or.Tensor, [R(4, 8) > 0, R(4, 8) < 1], "pp"),
     "where": (aten.where.self, [R(4, 8) > 0, R(8), R()], "pp"),
-    "masked_fill": (
-        call(aten.masked_fill.Scalar, 0.0), [R(4, 8), R(4, 8) > 0], "pp"
-    ),
+    "masked_fill": (call(aten.masked_fill.Scalar, 0.0), [R(4, 8), R(4, 8) > 0], "pp"),
     "sum": (call(aten.sum.dim_IntList, [0], True), [W(4, 8)], "ps"),
     "sum_all": (aten.sum, [W(4, 8)], "ss"),
     "mean": (call(aten.mean.dim, [-1], True), [R(4, 8)], "p"),

@@ -40,9 +40,7 @@ def traced(settings):
                 node.meta["should_offload"] = True
                 node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
         with config.patch(settings):
-            found.extend(
-                partitioners.default_partition(joint, inputs, **given)
-            )
+            found.extend(partitioners.default_partition(joint, inputs, **given))
         raise _Traced
 
     def step(x, w):
@@ -77,9 +75,7 @@ def test_halves_of_pytorch(imported, sink):
         '{commsched.name = "async_cpu_offload_tanh"} : '
         f"{tensor} -> !commsched.future<{host}>"
     ) in ahead
-    assert (
-        "%cpu_offload_tanh = commsched.wait %async_cpu_offload_tanh "
-    ) in ahead
+    assert "%cpu_offload_tanh = commsched.wait %async_cpu_offload_tanh " in ahead
     assert (
         f'%cpu_offload_tanh: {host} {{commsched.role = "saved_activation"}}'
         in back
@@ -93,10 +89,7 @@ def test_halves_of_pytorch(imported, sink):
 
 
 def test_what_is_not_waited_for_is_waited_for_at_the_end(imported):
-    gm = build(
-        [("x", (4, 8))],
-        lambda b, x: (b.add("o", ao.offload, (x,), x), x),
-    )
+    gm = build([("x", (4, 8))], lambda b, x: (b.add("o", ao.offload, (x,), x), x))
     found = lines(imported(gm))
     assert found[-1].startswith("%o_wait = commsched.wait %o ")
 

@@ -39,9 +39,7 @@ def codegen(monkeypatch):
     from torch._inductor.graph import GraphLowering
 
     codes = []
-    monkeypatch.setattr(
-        GraphLowering, "save_output_code", staticmethod(codes.append)
-    )
+    monkeypatch.setattr(GraphLowering, "save_output_code", staticmethod(codes.append))
 
     def run(step, *inputs):
         codes.clear()
@@ -239,9 +237,7 @@ library.impl(
     lambda text: seen.append(f"ran {text}"),
     "CompositeExplicitAutograd",
 )
-torch.library.register_fake(
-    "commsched_test::note", lambda text: None, lib=library
-)
+torch.library.register_fake("commsched_test::note", lambda text: None, lib=library)
 note = torch.ops.commsched_test.note.default
 torch.fx.node.has_side_effect(note)
 
@@ -342,9 +338,7 @@ def estimated(gm, **costs):
     """Milliseconds by node name, as commsched-opt writes them."""
     text = str(import_graph_module(gm))
     flags = [opt.flag("commsched-set-costs", costs)] if costs else []
-    program = opt.run_programs(
-        text, *flags, "--commsched-estimate-runtime"
-    ).after
+    program = opt.run_programs(text, *flags, "--commsched-estimate-runtime").after
     return {
         op.name: op.attributes["commsched.runtime_ns"] / 1e6
         for op in program.function("main").operations
@@ -396,9 +390,7 @@ def test_another_size_scales_what_exceeds_the_latency(layers):
     latency, own = estimator(gather, 0), estimator(gather)
     assert 0 < latency < own
     assert estimator(gather, size) == pytest.approx(own)
-    assert estimator(gather, 3 * size) == pytest.approx(
-        latency + 3 * (own - latency)
-    )
+    assert estimator(gather, 3 * size) == pytest.approx(latency + 3 * (own - latency))
 
 
 def test_inductor_compiles_with_it(fake_world, no_roofline):
@@ -450,9 +442,7 @@ def test_an_estimator_is_part_of_cache_keys_by_its_options(tmp_path):
     assert copy.deepcopy(restored) is restored
 
 
-def test_a_graph_that_cannot_be_estimated_is_left_to_inductor(
-    layers, monkeypatch
-):
+def test_a_graph_that_cannot_be_estimated_is_left_to_inductor(layers, monkeypatch):
     from commsched.torch import CommSchedWarning
 
     monkeypatch.setenv("COMMSCHED_OPT", "/nowhere/commsched-opt")

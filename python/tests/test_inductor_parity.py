@@ -190,9 +190,7 @@ def pytorch():
         pytest.skip("other versions align other operations")
 
 
-def test_all_ranks_take_the_lower_median_of_every_operation(
-    opt_program, tmp_path
-):
+def test_all_ranks_take_the_lower_median_of_every_operation(opt_program, tmp_path):
     theirs = run_ranks(aligned, 4, args=(TIMES,))
     product, gather, addition = theirs[0]
     assert theirs[1:] == theirs[:1] * 3

@@ -102,9 +102,7 @@ def test_results_have_equal_bits(opt_program, options):
     has_pairs = "stablehlo.async_start" in scheduled.as_text()
     # One bucket of all may have nothing to hide it, and then blocks.
     assert merges or has_pairs == ("version" not in options)
-    assert_equal_bits(
-        scheduled.compile()(*arguments), lowered.compile()(*arguments)
-    )
+    assert_equal_bits(scheduled.compile()(*arguments), lowered.compile()(*arguments))
 
 
 def test_a_step_with_a_loop_trains_alike(opt_program):
@@ -113,9 +111,7 @@ def test_a_step_with_a_loop_trains_alike(opt_program):
     )
     mesh = jax.make_mesh((2,), (AXIS,), devices=jax.devices()[:2],
                          axis_types=(jax.sharding.AxisType.Auto,))
-    lowered = step.make_step(options, mesh).lower(
-        *step.random_arguments(options, mesh)
-    )
+    lowered = step.make_step(options, mesh).lower(*step.random_arguments(options, mesh))
     scheduled = cs.schedule(lowered, memory_budget="20%")
     assert scheduled.as_text() != lowered.as_text()
     results = []
@@ -150,9 +146,7 @@ def test_calls_and_loops_are_scheduled(opt_program):
     lowered = sharded(body, (P(None, AXIS), P(AXIS))).lower(*arguments)
     scheduled = cs.schedule(lowered)
     assert scheduled.report.after
-    assert_equal_bits(
-        scheduled.compile()(*arguments), lowered.compile()(*arguments)
-    )
+    assert_equal_bits(scheduled.compile()(*arguments), lowered.compile()(*arguments))
 
 
 # -- Order -----------------------------------------------------------------

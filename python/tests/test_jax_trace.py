@@ -52,9 +52,7 @@ def test_sharding_changes_only_how_sums_are_rounded():
     """Gradients on four devices are those on one."""
     results = []
     for devices, batch in ((1, 4), (4, 1)):
-        options = StepOptions(
-            devices=devices, batch=batch, optimizer="none", **TINY
-        )
+        options = StepOptions(devices=devices, batch=batch, optimizer="none", **TINY)
         mesh = mesh_of(devices)
         arguments = step.random_arguments(options, mesh)
         gradients, loss = step.make_step(options, mesh)(*arguments)
@@ -66,9 +64,7 @@ def test_sharding_changes_only_how_sums_are_rounded():
 
 
 def test_scan_makes_the_module_no_longer_with_more_layers():
-    texts = [
-        step.trace_text(StepOptions(layers=n, scan=True)) for n in (2, 32)
-    ]
+    texts = [step.trace_text(StepOptions(layers=n, scan=True)) for n in (2, 32)]
     loops = [text.count('"stablehlo.while"(') for text in texts]
     assert loops == [2, 2]
     assert texts[0].count("\n") == texts[1].count("\n")
@@ -78,9 +74,7 @@ def test_the_command_writes_what_the_function_returns(tmp_path, capsys):
     path = tmp_path / "step.mlir"
     flags = ["--model", "llama3-tiny", "--devices", "8", "--seq", "64"]
     assert step.main([*flags, "--optimizer", "sgd", "-o", str(path)]) == 0
-    options = StepOptions(
-        model="llama3-tiny", devices=8, sequence=64, optimizer="sgd"
-    )
+    options = StepOptions(model="llama3-tiny", devices=8, sequence=64, optimizer="sgd")
     assert path.read_text() == step.trace_text(options) + "\n"
     assert step.main([*flags, "--locations", "--layers", "1"]) == 0
     assert "llama.py" in capsys.readouterr().out

@@ -10,9 +10,7 @@ import pytest
 
 pytest.importorskip("jax")
 
-sys.path.append(
-    str(pathlib.Path(__file__).parents[2] / "test/Conversion/Forms/Inputs")
-)
+sys.path.append(str(pathlib.Path(__file__).parents[2] / "test/Conversion/Forms/Inputs"))
 
 import jax  # noqa: E402
 import jax_models  # noqa: E402  Makes eight devices of the processor.
@@ -139,9 +137,7 @@ def compile_text(text, replicas, partitions):
     )
     used = tuple(jax.devices()[: devices.size])
     client = used[0].client
-    return client.compile_and_load(
-        module, xla_client.DeviceList(used), options
-    )
+    return client.compile_and_load(module, xla_client.DeviceList(used), options)
 
 
 def run(executable, count):

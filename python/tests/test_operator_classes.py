@@ -108,16 +108,12 @@ def test_random(classes, lists):
 
 
 def test_compute_intensive(classes, lists):
-    assert _with(classes, '"compute_intensive"') == _names(
-        lists.compute_intensive_ops
-    )
+    assert _with(classes, '"compute_intensive"') == _names(lists.compute_intensive_ops)
 
 
 def test_views(classes, lists):
     """Without an `alias`, one more than the reference's is known as a view."""
-    assert _with(classes, '"view"') == _names(lists.view_ops) | {
-        "aten._unsafe_view"
-    }
+    assert _with(classes, '"view"') == _names(lists.view_ops) | {"aten._unsafe_view"}
 
 
 def test_concatenation(classes):
@@ -144,9 +140,7 @@ def test_pointwise_table(packets, lists):
 # says about them.
 
 
-TORCH_TABLE = (
-    pathlib.Path(__file__).parents[2] / "data" / "operations" / "torch.json"
-)
+TORCH_TABLE = pathlib.Path(__file__).parents[2] / "data" / "operations" / "torch.json"
 
 
 def operators():

@@ -176,9 +176,7 @@ def test_several_threads(no_program):
     def work(i):
         found[i] = outcome(modules[i], flags)
 
-    threads = [
-        threading.Thread(target=work, args=(i,)) for i in range(len(modules))
-    ]
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(len(modules))]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -46,9 +46,7 @@ def captured(name):
 
 
 CUT = ("takes transposes for no views",)
-BUDGET = (
-    *CUT, "uses more of the budget", "is over the budget", "keeps the budget"
-)
+BUDGET = (*CUT, "uses more of the budget", "is over the budget", "keeps the budget")
 SEEDS = ("saves what needs a seed of the backward, and fails",)
 MARKS = (
     *SEEDS,

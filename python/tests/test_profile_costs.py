@@ -89,8 +89,7 @@ def test_costs(program, tmp_path, capsys):
     trace = write(tmp_path / "t.json", [
         *host_step(0), *host_step(1, slower=20), *host_step(2, slower=50)])
     output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", program, "-o", output,
-                 "--format=json"]) == 0
+    assert main([trace, "--program", program, "-o", output, "--format=json"]) == 0
     costs, by_name = times(output)
     assert by_name == {"mm": 10_000, "relu": 5_000, "sum": 120_000,
                        "mm_1": 12_000, "gather": 50_000, "mm_2": 30_000}
@@ -114,8 +113,7 @@ def test_costs(program, tmp_path, capsys):
 
 def test_scheduling_gain(program, tmp_path, capsys):
     trace = write(tmp_path / "t.json", host_step(0))
-    assert main([trace, "--program", program, "--exposure",
-                 "--format=json"]) == 0
+    assert main([trace, "--program", program, "--exposure", "--format=json"]) == 0
     report = json.loads(capsys.readouterr().out)
     predicted = report["predicted"]
     assert predicted["step_ns"] == 207_000
@@ -150,8 +148,7 @@ func.func @step(%x: tensor<32x64xf32>)
         complete("gloo:all_reduce", "user_annotation", 100 * i, 10 + i, **{
             "Input Dims": [[32, 64]], "Input type": ["float"]})
         for i in range(3)]
-    trace = write(tmp_path / "t.json", [
-        complete("aten::sin", "cpu_op", 0, 1), *events])
+    trace = write(tmp_path / "t.json", [complete("aten::sin", "cpu_op", 0, 1), *events])
     output = str(tmp_path / "costs.json")
     assert main([trace, "--program", str(program), "-o", output]) == 0
     assert times(output)[1] == {"reduce": 10_000, "scatter": 11_000}
@@ -173,8 +170,7 @@ def test_trace_without_shapes(program, tmp_path, capsys):
 
 
 def test_other_model(program, tmp_path, capsys):
-    trace = write(tmp_path / "t.json", [
-        operator("aten::mm", 0, 10, (8, 8), (8, 8))])
+    trace = write(tmp_path / "t.json", [operator("aten::mm", 0, 10, (8, 8), (8, 8))])
     output = tmp_path / "costs.json"
     assert main([trace, "--program", program, "-o", str(output)]) == 1
     error = capsys.readouterr().err
@@ -276,10 +272,8 @@ func.func @step(%x: tensor<8x4xf32>, %w: tensor<4x8xf32>, %s: tensor<16xf32>)
   return %y, %o : tensor<8x8xf32>, tensor<32xf32>
 }""")
     events = gpu_events()
-    events.append(complete("cuLaunchKernel", "cuda_driver", 1050, 1,
-                           correlation=7))
-    events.append(complete("void fused_kernel()", "kernel", 1970, 1, 7,
-                           correlation=7))
+    events.append(complete("cuLaunchKernel", "cuda_driver", 1050, 1, correlation=7))
+    events.append(complete("void fused_kernel()", "kernel", 1970, 1, 7, correlation=7))
     # Launched in no step.
     events.append(complete("memset", "gpu_memset", 5000, 1, 7))
     traces = [
@@ -338,8 +332,7 @@ def test_synthetic_step(tmp_path, capsys):
         complete("triton_poi_fused_2", "cpu_op", 90, 3),
     ])
     output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", str(program), "-o", output,
-                 "--format=json"]) == 0
+    assert main([trace, "--program", str(program), "-o", output, "--format=json"]) == 0
     costs, by_name = times(output)
     assert by_name == {"neg": 2_000, "mm": 10_000, "exp": 6_000,
                        "add": 2_000, "mm_1": 20_000}
@@ -350,8 +343,7 @@ def test_synthetic_step(tmp_path, capsys):
     assert report["matched"] == {"operations": 5, "activities": 4}
     assert report["fused"] == {"operations": 3, "kernels": 2}
     assert report["not_in_trace"] == []
-    assert report["not_in_program"] == {
-        "aten._fused_adamw": 1, "triton_poi_fused_2": 1}
+    assert report["not_in_program"] == {"aten._fused_adamw": 1, "triton_poi_fused_2": 1}
     assert main([trace, "--program", str(program)]) == 0
     assert "3 of these operations by 2 fused kernels" in \
         capsys.readouterr().out
@@ -365,11 +357,9 @@ def test_compiled_step(tmp_path, capsys):
     from ranks import run_ranks
 
     run_ranks(record, 1, args=(str(tmp_path),))
-    trace, program = (str(tmp_path / name)
-                      for name in ("step.json.gz", "step.mlir"))
+    trace, program = (str(tmp_path / name) for name in ("step.json.gz", "step.mlir"))
     output = str(tmp_path / "costs.json")
-    assert main([trace, "--program", program, "-o", output,
-                 "--format=json"]) == 0
+    assert main([trace, "--program", program, "-o", output, "--format=json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["not_in_trace"] == []
     assert not any("fused" in name for name in report["not_in_program"])
@@ -397,11 +387,9 @@ def test_gpu_kernels(tmp_path):
     trace = write(tmp_path / "t.json", [
         complete("CompiledFunction", "cpu_op", 1, 90, **{"External id": 1}),
         complete("aten::mm", "cpu_op", 10, 5, **{"External id": 2, **product}),
-        complete("triton_poi_fused_add_exp_1", "cpu_op", 20, 5,
-                 **{"External id": 3}),
+        complete("triton_poi_fused_add_exp_1", "cpu_op", 20, 5, **{"External id": 3}),
         complete("aten::mm", "cpu_op", 30, 5, **{"External id": 4, **product}),
-        *(complete(name, "kernel", 100 * number, length, 7,
-                   **{"External id": number})
+        *(complete(name, "kernel", 100 * number, length, 7, **{"External id": number})
           for name, number, length in launched)])
     output = str(tmp_path / "costs.json")
     assert main([trace, "--program", str(program), "-o", output]) == 0
@@ -424,8 +412,7 @@ def groups(program, trace, free=""):
     activities = [
         computation("cpp_fused_0" if name == "+" else name, index)
         for index, name in enumerate(trace)]
-    found = [program.index(name) if name.isupper() else None
-             for name in trace]
+    found = [program.index(name) if name.isupper() else None for name in trace]
     return group_fused(targets(program, free), activities, found)
 
 

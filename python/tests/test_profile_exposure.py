@@ -158,11 +158,9 @@ def test_reason_of_most_of_the_time(tmp_path):
     for step, launch, end in ((0, 160, 900), (1000, 40, 345)):
         rank.host(f"ProfilerStep#{step}", step, step + 999, "user_annotation")
         rank.kernel(step, step + 100, step)
-        rank.collective("allreduce", step + launch + 5, step + end,
-                        step + launch)
+        rank.collective("allreduce", step + launch + 5, step + end, step + launch)
         rank.kernel(step + end + 2, step + end + 50, step + 170)
-    collective, = median_exposures(
-        exposures(rank.write(tmp_path))).collectives
+    collective, = median_exposures(exposures(rank.write(tmp_path))).collectives
     assert collective.exposed_ns == 245_000
     assert collective.reason.code == "launched_late"
     assert collective.reason.text.endswith(
@@ -194,8 +192,7 @@ def test_made_up_names_are_no_operations(tmp_path):
     """Only what was matched has the reason of the operation of its name."""
     rank = Rank().kernel(0, 100, 0).collective("allreduce", 50, 300, 40)
     exposure, = exposures(rank.write(tmp_path))
-    target = SimpleNamespace(kind="all_reduce", label="all_reduce_0",
-                             function="step")
+    target = SimpleNamespace(kind="all_reduce", label="all_reduce_0", function="step")
     prediction = SimpleNamespace(
         step_ns=1, scheduled_ns=1, exposed_ns=1,
         collectives={("step", "all_reduce_0"): {"limited_by": "program"}})
@@ -222,8 +219,7 @@ WAITS = ["cudaStreamSynchronize", "cudaDeviceSynchronize",
 
 @pytest.mark.parametrize("rank, expected", [
     (resumed(begun()), {"host": 61, "rest": 9}),
-    (begun().copy(100, 140, 5).kernel(150, 200, 10),
-     {"copies": 40, "rest": 10}),
+    (begun().copy(100, 140, 5).kernel(150, 200, 10), {"copies": 40, "rest": 10}),
     # Beside a kernel.
     (begun().copy(20, 60, 5).kernel(100, 200, 10), {}),
     # The host waits until the device has nothing left, and then has nothing
@@ -363,8 +359,7 @@ def test_kind_that_the_kernel_does_not_say(tmp_path):
     activity = kind_in(tmp_path, rank)
     assert activity.kind == "all_to_all" and activity.elements == 32
     # The argument is more precise than the name.
-    rank = Rank().kernel(10, 20, 5, SEND_RECV, 20,
-                         **{"Collective name": "all_to_allv"})
+    rank = Rank().kernel(10, 20, 5, SEND_RECV, 20, **{"Collective name": "all_to_allv"})
     assert kind_in(tmp_path, rank).kind == "all_to_all"
 
 

@@ -169,8 +169,7 @@ class Run:
                     "compute": (OPERATORS.get(key, [""])[0], "compute"),
                 }[what]
                 thread = 2 if what == "gather" else 1
-                events.append(complete(name, category, begin, end - begin,
-                                       thread))
+                events.append(complete(name, category, begin, end - begin, thread))
         return events
 
 
@@ -185,8 +184,7 @@ class Profiled:
     def __init__(self, folder, capsys, step, *traces):
         self.module = folder / "step.mlir"
         self.module.write_text(program(step))
-        paths = [write(folder / f"{rank}.json", events,
-                       distributedInfo={"rank": rank})
+        paths = [write(folder / f"{rank}.json", events, distributedInfo={"rank": rank})
                  for rank, events in enumerate(traces)]
         self.path = folder / "costs.json"
         command = [*paths, "--program", str(self.module)]
@@ -227,8 +225,7 @@ class Profiled:
 
     def check_step(self):
         step = self.report["step"]
-        assert step["predicted_ns"] == pytest.approx(
-            step["measured_ns"], rel=0.02)
+        assert step["predicted_ns"] == pytest.approx(step["measured_ns"], rel=0.02)
 
     def check_none(self):
         assert "implementations" not in self.costs
@@ -278,10 +275,8 @@ def test_outliers(tmp_path, capsys, seed):
 
 def test_two_ranks(tmp_path, capsys):
     """The second rank is slower."""
-    runs = [Run(MIXED, TAX, slower=slower, seed=slower)
-            for slower in (1.0, 1.2)]
-    profiled = Profiled(tmp_path, capsys, MIXED,
-                        *(run.kineto(4) for run in runs))
+    runs = [Run(MIXED, TAX, slower=slower, seed=slower) for slower in (1.0, 1.2)]
+    profiled = Profiled(tmp_path, capsys, MIXED, *(run.kineto(4) for run in runs))
     profiled.check_tax()
     assert profiled.report["ranks"] == 2
 
@@ -328,8 +323,7 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 def test_overlap():
     """Only the kernels of a computation count, and collectives once."""
     def activity(begin, end, kind="", kernels=()):
-        return Activity("a", begin, end, end - begin, kind=kind,
-                        kernels=kernels)
+        return Activity("a", begin, end, end - begin, kind=kind, kernels=kernels)
 
     in_flight = InFlight([
         activity(10, 20, "all_gather"), activity(15, 30, "all_reduce"),
@@ -337,5 +331,4 @@ def test_overlap():
         activity(60, 70)])
     assert [in_flight.overlap(activity(begin, end)) for begin, end in (
         (0, 10), (0, 11), (12, 18), (25, 45), (0, 100))] == [0, 1, 6, 10, 30]
-    assert in_flight.overlap(
-        activity(0, 45, kernels=((0, 12), (35, 45)))) == 2 + 5
+    assert in_flight.overlap(activity(0, 45, kernels=((0, 12), (35, 45)))) == 2 + 5

@@ -61,8 +61,7 @@ def write(path, events, **header):
 
 
 def test_gpu_trace(tmp_path):
-    path = write(tmp_path / "t.json", gpu_events(),
-                 distributedInfo={"rank": 3})
+    path = write(tmp_path / "t.json", gpu_events(), distributedInfo={"rank": 3})
     trace = read_trace(path, {"aten.mm"})
     assert [step.rank for step in trace.steps] == ["rank 3"] * 2
     product, gather = trace.steps[1].activities

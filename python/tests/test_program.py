@@ -45,9 +45,7 @@ def test_run_programs(opt_program):
     )
     forward = before.function("forward")
     assert names(forward) == ["gather", "gather.wait", "neg", "", ""]
-    assert names(after.function("forward")) == [
-        "gather", "neg", "", "", "gather.wait",
-    ]
+    assert names(after.function("forward")) == ["gather", "neg", "", "", "gather.wait"]
     assert set(reports.before) == {"forward", "dynamic"}
     assert reports.before["forward"]["step_time_ns"] == 1180
     assert reports.after["forward"]["step_time_ns"] == 1080

@@ -41,9 +41,7 @@ def test_small_step():
     assert list(before.order) == [0, 1, 2, 3]
     after = commsched.schedule(problem)
     assert after.step_ns == 160 == commsched.lower_bound(problem)
-    assert (after.compute_ns, after.comm_ns, after.exposed_comm_ns) == (
-        120, 100, 40,
-    )
+    assert (after.compute_ns, after.comm_ns, after.exposed_comm_ns) == (120, 100, 40)
     assert after.peak_bytes == 72
     assert list(after.order) == [1, 0, 2, 3]
     assert list(after.begin_ns) == [0, 0, 60, 100]
@@ -74,9 +72,7 @@ def test_dumps_are_scheduled_as_by_the_pass(built, tmp_path, budget):
         assert found.step_ns == report["step_time_ns"]
         assert found.exposed_comm_ns == report["exposed_comm_ns"]
         assert found.peak_bytes == report["peak_memory_bytes"]
-        assert commsched.lower_bound(problem) == (
-            report["tight_lower_bound_ns"]
-        )
+        assert commsched.lower_bound(problem) == report["tight_lower_bound_ns"]
 
 
 def test_numbers_near_the_limit_of_integers():
@@ -266,9 +262,7 @@ def test_other_threads_run_meanwhile():
     problem = large_problem()
     results = []
     workers = [
-        threading.Thread(
-            target=lambda: results.append(commsched.schedule(problem))
-        )
+        threading.Thread(target=lambda: results.append(commsched.schedule(problem)))
         for _ in range(2)
     ]
     for worker in workers:

@@ -241,9 +241,7 @@ BUCKETS = {
         MULTI, ("all_gather", "all", "dim(0)"),
         "2x4xf32 3xbf16 5xi1 3x2xcomplex<f32> 4xui8 3xi32",
     ),
-    "small floats": (
-        MULTI, ("all_gather", "pairs", "dim(1)"), "2x4xf8E4M3FN 3x2xf32"
-    ),
+    "small floats": (MULTI, ("all_gather", "pairs", "dim(1)"), "2x4xf8E4M3FN 3x2xf32"),
     "gathers": (
         "commsched-bucket-all-gather" + COPY, ("all_gather", "odd", "dim(1)"),
         "2x4xf32 1x5xf32 3x2x2xf32",

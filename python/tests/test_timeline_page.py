@@ -191,9 +191,7 @@ def press(browser, *keys):
 
 
 def shown_times(browser):
-    return browser.execute_script(
-        "return [timeline.view.from, timeline.view.to];"
-    )
+    return browser.execute_script("return [timeline.view.from, timeline.view.to];")
 
 
 def test_summary_is_that_of_the_json_report(open_page, opt_program):
@@ -228,9 +226,7 @@ def test_summary_is_that_of_the_json_report(open_page, opt_program):
 }}"""
     browser = open_page(after, before)
     partly = "simulated: target b200; costs: model (3 of 4 operations pinned)"
-    assert text_of(browser, "header #evidence") == (
-        f"before {partly} · after {pinned}"
-    )
+    assert text_of(browser, "header #evidence") == f"before {partly} · after {pinned}"
     live_values(open_page(AFTER, BEFORE), report_on(opt_program, AFTER)["step"])
 
 
@@ -314,9 +310,7 @@ def test_zoom_and_move(open_page):
     assert shown_times(browser) == [0, 290]
 
     place = browser.execute_script(PLACE, "reduction")
-    at = browser.execute_script(
-        "return timeline.view.ns(arguments[0]);", place["x"]
-    )
+    at = browser.execute_script("return timeline.view.ns(arguments[0]);", place["x"])
     canvas = find(browser, "#canvas")[0]
     move_to(browser, place).perform()
     from selenium.webdriver.common.actions.wheel_input import ScrollOrigin
@@ -470,9 +464,7 @@ def test_steady_state(open_page, opt_program, tmp_path):
 def test_large_step(open_page):
     make = ROOT / "testsupport" / "steps" / "make_step.py"
     command = [sys.executable, make, "--model=70b", "--layers=160"]
-    text = subprocess.run(
-        command, check=True, capture_output=True, text=True
-    ).stdout
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     browser = open_page(text)
     milliseconds = browser.execute_script(
         "return Number(document.documentElement.dataset.drawn);"

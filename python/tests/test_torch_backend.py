@@ -69,9 +69,7 @@ def compare(rank: int) -> Compared:
 
     _prepare()
     plain = train(CASE, SETTINGS, dynamic=True)
-    ordered = train(
-        CASE, cs.inductor_options(SETTINGS, buckets="off"), dynamic=True
-    )
+    ordered = train(CASE, cs.inductor_options(SETTINGS, buckets="off"), dynamic=True)
     merged = train(CASE, cs.inductor_options(SETTINGS), dynamic=True)
     found = records.records()
     return Compared(

@@ -76,8 +76,7 @@ def test_explain_names_the_target_and_the_profile(fake_world, tmp_path):
              "bytes": size, "time_ns": size // 10}
             for size in (1024, 2**24)
         ],
-        [{"operator": f"aten.mm.default({', '.join(products)})",
-          "time_ns": 100_000}],
+        [{"operator": f"aten.mm.default({', '.join(products)})", "time_ns": 100_000}],
         name="", source="", device="",
     )
     torch._dynamo.reset()
@@ -104,9 +103,7 @@ def test_explain_shows_the_graphs_of_one_step(step):
     def other(x):
         return x + 1
 
-    compiled = torch.compile(
-        other, backend=commsched, options={"inner": "eager"}
-    )
+    compiled = torch.compile(other, backend=commsched, options={"inner": "eager"})
     compiled(torch.randn(3))
     (record,) = cs.explain(compiled).records
     assert record.reason == "no collectives"
@@ -128,9 +125,7 @@ def test_explain_of_a_module_has_the_graphs_of_its_blocks(fake_world):
     assert len(cs.explain(model).records) >= 1
     assert not cs.explain(torch.nn.ReLU()).records
     model = torch.nn.Sequential(Block(), Block())
-    whole = torch.compile(
-        model, backend=commsched, options={"inner": "eager"}
-    )
+    whole = torch.compile(model, backend=commsched, options={"inner": "eager"})
     whole(torch.randn(3))
     titles = [str(record) for record in cs.explain(whole).records]
     assert any("of forward (container.py:" in title for title in titles)

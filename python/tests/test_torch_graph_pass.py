@@ -76,9 +76,7 @@ def run_steps(rank):
         for module in (plain, gm):
             torch.manual_seed(rank)
             own = [s.detach().clone() for s in shards]
-            losses = [
-                module(torch.randn(8, WIDTH), *own) for _ in range(STEPS)
-            ]
+            losses = [module(torch.randn(8, WIDTH), *own) for _ in range(STEPS)]
             states.append([*losses, *own])
     (record,) = records.records()
     equal = all(torch.equal(a, b) for a, b in zip(*states))
@@ -167,9 +165,7 @@ def test_inductor_keeps_the_order_of_a_whole_step():
 @pytest.fixture
 def traced(fake_world):
     group = fake_world(8)
-    shards = [
-        nn.Parameter(torch.randn(WIDTH // 8, WIDTH)) for _ in range(LAYERS)
-    ]
+    shards = [nn.Parameter(torch.randn(WIDTH // 8, WIDTH)) for _ in range(LAYERS)]
     inputs = [torch.randn(8, WIDTH), *shards]
     with torch.no_grad():
         return make_fx(whole_step(group, 8))(*inputs), inputs

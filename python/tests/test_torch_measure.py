@@ -48,9 +48,7 @@ def graphs():
 
 
 def test_graphs_of_a_step_are_forward_and_backward(graphs):
-    targets = [
-        {str(node.target) for node in gm.graph.nodes} for gm in graphs
-    ]
+    targets = [{str(node.target) for node in gm.graph.nodes} for gm in graphs]
     assert len(graphs) == 2
     assert "aten.addmm.default" in targets[0]
     assert "aten.mm.default" in targets[1]
@@ -144,9 +142,7 @@ def test_groups_that_move_no_data_are_refused(tmp_path, backend, size, reason):
 
 
 def test_coalesced_sizes_lie_between_measured_ones():
-    assert _coalesced_sizes([1024, 4096, 16384, 65536], 2) == [
-        1024, 4096, 16384
-    ]
+    assert _coalesced_sizes([1024, 4096, 16384, 65536], 2) == [1024, 4096, 16384]
     # Each of 8 tensors of 32-bit elements is divided by 64 ranks.
     assert _coalesced_sizes([256, 1024, 4096], 64) == [2048, 4096]
     assert _coalesced_sizes([256], 64) == []
@@ -250,9 +246,7 @@ def test_two_ranks_write_one_profile(tmp_path):
     assert {row["bytes"] for row in profile["rows"]} == {0, 1024, 4096, 16384}
     assert measure.read_operators(tmp_path / "profile.json")
     assert profile["target"]["memory_gb_s"] > 0
-    coalesced = {
-        row["collective"] for row in profile["rows"] if "tensors" in row
-    }
+    coalesced = {row["collective"] for row in profile["rows"] if "tensors" in row}
     assert coalesced == {"all_gather", "reduce_scatter", "all_reduce"}
     assert not list(tmp_path.glob("*.tmp"))
 
@@ -265,9 +259,7 @@ def test_two_ranks_write_one_profile(tmp_path):
         (["-o", "x", "--kinds", "gather"], 2, "gather"),
     ],
 )
-def test_bad_commands_say_what_is_wrong(
-    monkeypatch, capsys, arguments, status, error
-):
+def test_bad_commands_say_what_is_wrong(monkeypatch, capsys, arguments, status, error):
     monkeypatch.delenv("RANK", raising=False)
     try:
         ended = measure.main(arguments)
@@ -341,9 +333,7 @@ def test_groups_of_each_layout_are_priced_at_once():
     mesh = [[0, 1, 2, 3], [0, 1], [0, 2]], [[0, 1, 2, 3], [2, 3], [1, 3]]
     assert prices._chosen(mesh, 4) == [(0, 1), (2, 3), (0, 1, 2, 3)]
     # Over two nodes the groups of two have two layouts.
-    assert prices._chosen(mesh, 2) == [
-        (0, 1), (2, 3), (0, 2), (1, 3), (0, 1, 2, 3)
-    ]
+    assert prices._chosen(mesh, 2) == [(0, 1), (2, 3), (0, 2), (1, 3), (0, 1, 2, 3)]
 
 
 def _priced(rank, sizes):

@@ -58,9 +58,7 @@ class Offloading:
         partition = decide(joint, (), num_fwd_outputs, options)
         partition = dataclasses.replace(
             partition,
-            quantized=tuple(
-                Quantized(name, "f8E4M3FN", True) for name in self._narrow
-            ),
+            quantized=tuple(Quantized(name, "f8E4M3FN", True) for name in self._narrow),
             offloaded=partition.saved,
         )
         return split_joint(joint, partition, num_fwd_outputs)
@@ -131,14 +129,10 @@ def test_what_lives_on_stays_on_the_device():
     found = Trained(Shown(), inputs, Offloading())
     own = found.forward.graph.output_node().args[0][: found.outputs]
     given = found.forward.graph.find_nodes(op="placeholder")
-    kept = {
-        node.meta["val"].untyped_storage()._cdata for node in (*own, *given)
-    }
+    kept = {node.meta["val"].untyped_storage()._cdata for node in (*own, *given)}
     sent = [n.args[0] for n in called(found.forward, ao.offload.default)]
     assert {node.name for node in sent} == {"exp"}
-    assert not kept & {
-        node.meta["val"].untyped_storage()._cdata for node in sent
-    }
+    assert not kept & {node.meta["val"].untyped_storage()._cdata for node in sent}
     torch.manual_seed(0)
     wanted = Trained(Shown(), inputs, default_partition)
     assert are_equal(found.values, wanted.values)
@@ -181,9 +175,7 @@ def test_transfers_are_where_they_hide():
 
 
 def test_a_cpu_keeps_what_it_saves(monkeypatch):
-    monkeypatch.setattr(
-        transfers, "is_on_accelerator", host_kernels.is_on_accelerator
-    )
+    monkeypatch.setattr(transfers, "is_on_accelerator", host_kernels.is_on_accelerator)
     found = trained("deep", Offloading())
     assert not called(found.forward, ao.offload.default)
     assert not transfers.has_transfers(found.forward.graph)

@@ -125,10 +125,7 @@ def test_of_what_inductor_compiles_products_are_measured(table):
 
 
 def test_a_rank_that_knows_its_operators_does_not_wait(table):
-    known = {
-        "aten.neg.default(f32[8,8])": 7,
-        "aten.mm.default(f32[8,8], f32[8,8])": 7,
-    }
+    known = {"aten.neg.default(f32[8,8])": 7, "aten.mm.default(f32[8,8], f32[8,8])": 7}
     (first, *_), (other, warned, seconds) = _run(table, ({}, known), (0.5, 0))
     assert set(first.values()) == {100}
     assert set(other.values()) == {7} and not warned

@@ -144,9 +144,7 @@ def test_the_fingerprint_has_every_option():
         assert Options(**changed).fingerprint() != Options().fingerprint()
 
 
-def test_the_fingerprint_has_the_bytes_of_the_program(
-    tmp_path, monkeypatch, script
-):
+def test_the_fingerprint_has_the_bytes_of_the_program(tmp_path, monkeypatch, script):
     script("")
     before = Options().fingerprint()
     script("exit 1")

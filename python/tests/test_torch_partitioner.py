@@ -51,10 +51,7 @@ def sizes_from_values():
 @pytest.mark.parametrize("name", MODELS)
 def test_steps_are_equal(opt_program, name):
     wanted = trained(name, default_partition)
-    for options in (
-        {"partition": "default"},
-        {"activation_memory_budget": 0.0},
-    ):
+    for options in ({"partition": "default"}, {"activation_memory_budget": 0.0}):
         found = trained(name, **options)
         assert are_equal(found.values, wanted.values), options
         if name not in ("dynamic", "outputs"):
@@ -131,9 +128,7 @@ def test_operators_are_counted_as_pytorch_does(opt_program, monkeypatch):
 
 def test_views_are_taken_again(opt_program):
     found = trained("attention", partition="default")
-    storages = [
-        node.meta["val"].untyped_storage()._cdata for node in found.saved
-    ]
+    storages = [node.meta["val"].untyped_storage()._cdata for node in found.saved]
     assert len(storages) == len(set(storages))
     assert not any("view" in str(node.target) for node in found.saved)
 
@@ -159,10 +154,7 @@ def test_sizes_of_the_device_are_computed_once(opt_program):
 
 
 def test_effects_happen_once(opt_program):
-    from torch._higher_order_ops.effects import (
-        _EffectType,
-        _register_effectful_op,
-    )
+    from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
 
     calls = []
 
@@ -173,9 +165,7 @@ def test_effects_happen_once(opt_program):
 
     note.register_fake(torch.empty_like)
     note.register_autograd(lambda _, gradient: gradient)
-    _register_effectful_op(
-        torch.ops.commsched_tests.note.default, _EffectType.ORDERED
-    )
+    _register_effectful_op(torch.ops.commsched_tests.note.default, _EffectType.ORDERED)
 
     class Noted(torch.nn.Linear):
         def forward(self, x):
@@ -186,9 +176,7 @@ def test_effects_happen_once(opt_program):
     options = Options(strict=True, activation_memory_budget=0.0)
     found = Trained(model, inputs, Partitioner(options))
     assert len(calls) == len(inputs)
-    assert are_equal(
-        found.values, partitioned.train(model, model, inputs)
-    )
+    assert are_equal(found.values, partitioned.train(model, model, inputs))
 
 
 def test_what_is_repeated_comes_right_before_its_use(opt_program):
@@ -248,9 +236,7 @@ def test_a_graph_that_fails_is_left_to_pytorch(monkeypatch):
     assert isinstance(raised.value.inner_exception, ScheduleError)
 
 
-def test_a_setting_of_pytorch_that_is_not_known_is_respected(
-    opt_program,
-):
+def test_a_setting_of_pytorch_that_is_not_known_is_respected(opt_program):
     from torch._functorch import config
 
     with (
@@ -399,9 +385,7 @@ def graph_with(value):
 
 def test_the_state_of_a_backward_hook_is_left_to_pytorch():
     gm, _ = graph_with(BackwardState())
-    assert "'given' is the state of a compiled backward hook" in (
-        private.refusal(gm)
-    )
+    assert "'given' is the state of a compiled backward hook" in private.refusal(gm)
     gm, _ = graph_with(torch.empty(2))
     assert private.refusal(gm) is None
 
@@ -414,8 +398,6 @@ def test_numbers_that_only_assertions_read_are_not_handed_over():
         graph = fx.Graph()
         node = graph.placeholder("given")
         node.meta["val"] = size > 3
-        graph.call_function(
-            torch.ops.aten._assert_scalar.default, (node, "too small")
-        )
+        graph.call_function(torch.ops.aten._assert_scalar.default, (node, "too small"))
         graph.output((node,) if read else ())
         assert private.is_number(node) == read

@@ -79,9 +79,7 @@ def test_results_are_those_of_eager_and_of_pytorch():
     assert any(name.startswith("all_gather") for name in least.backward)
     assert saved(ample) != saved(least)
     assert ample.warning == ""
-    assert least.warning.startswith(
-        "CommSched knows no step that fits: the least is "
-    )
+    assert least.warning.startswith("CommSched knows no step that fits: the least is ")
 
 
 def test_saved_values_go_to_the_host_and_come_back():
@@ -106,7 +104,4 @@ def test_unlike_ranks_fit_alike():
     first, second = run_ranks(ranks.train_unlike, 2, timeout=400)
     assert first.difference is None and second.difference is None
     assert first.backwards == second.backwards
-    assert sorted(d for _, d in first.joints + second.joints) == [
-        "agreed",
-        "followed",
-    ]
+    assert sorted(d for _, d in first.joints + second.joints) == ["agreed", "followed"]

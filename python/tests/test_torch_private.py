@@ -85,13 +85,9 @@ def names_defined(tree):
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found.add(node.name)
-        elif isinstance(node, ast.Attribute) and isinstance(
-            node.ctx, ast.Store
-        ):
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             found.add(node.attr)
-        elif isinstance(node, ast.AnnAssign) and isinstance(
-            node.target, ast.Name
-        ):
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             found.add(node.target.id)
     return found
 
@@ -113,9 +109,7 @@ def test_the_check_sees(text, found):
     assert uses(text) == found
 
 
-@pytest.mark.parametrize(
-    "path", SOURCES, ids=lambda path: str(path.relative_to(ROOT))
-)
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_private_names_are_declared(path):
     """Modules in private/ import them from `names`, too."""
     found = uses(path.read_text(encoding="utf-8"))
@@ -145,15 +139,11 @@ def test_every_name_is_used():
 
 
 def test_a_missing_name_says_so_when_it_is_used(monkeypatch):
-    monkeypatch.setitem(
-        names.IMPORTED, "test", {"Gone": "torch._ops.NoSuchName"}
-    )
+    monkeypatch.setitem(names.IMPORTED, "test", {"Gone": "torch._ops.NoSuchName"})
     missing = names.__getattr__("Gone")
     assert not isinstance(3, missing)
     assert not names.has("Gone")
     for use in (missing, lambda: missing.attribute, type("A", (missing,), {})):
         with pytest.raises(names.MissingName, match="_ops.NoSuchName"):
             use()
-    assert names.missing("graphs", "test") == (
-        "PyTorch has no torch._ops.NoSuchName"
-    )
+    assert names.missing("graphs", "test") == "PyTorch has no torch._ops.NoSuchName"

@@ -88,9 +88,7 @@ def test_numbers_are_within_their_bound(element, dtype):
         and node.meta["val"].dim() > 1
     ]
     assert len(names) >= 4
-    changed = halves(
-        joint, count, [Quantized(name, element, True) for name in names]
-    )
+    changed = halves(joint, count, [Quantized(name, element, True) for name in names])
     saved, found = run_pair(*changed, count, inputs, tangents)
     bits, smallest = FACTS[element]
     back = {}
@@ -141,9 +139,7 @@ def test_without_scales_numbers_are_rounded():
 
 def test_conversions_are_where_they_save_most():
     joint, count = joint_graph("perceptron")
-    forward, backward = halves(
-        joint, count, [Quantized("addmm", "f8E5M2", True)]
-    )
+    forward, backward = halves(joint, count, [Quantized("addmm", "f8E5M2", True)])
     nodes = [n.name for n in forward.graph.nodes]
     output = list(forward.graph.output_node().args[0])
     place = [n.name for n in output[count:]].index("addmm_f8")
@@ -159,9 +155,7 @@ def test_conversions_are_where_they_save_most():
     for node in (*forward.graph.nodes, *backward.graph.nodes):
         assert node.op == "output" or "val" in node.meta
     scale = [getattr(n, "name", "") for n in output].index("addmm_scale")
-    assert all(
-        isinstance(n.meta["val"], torch.Tensor) for n in output[count:scale]
-    )
+    assert all(isinstance(n.meta["val"], torch.Tensor) for n in output[count:scale])
 
 
 def test_only_floating_point_is_converted():
@@ -174,9 +168,7 @@ def test_only_floating_point_is_converted():
         and node.meta["val"].dtype == torch.bool
     )
     with pytest.raises(RewriteError, match="of type torch.bool cannot"):
-        plan = Partition(
-            ("addmm", mask), (Quantized(mask, "f8E5M2", True),)
-        )
+        plan = Partition(("addmm", mask), (Quantized(mask, "f8E5M2", True),))
         split_joint(joint, plan, count)
 
 
@@ -186,9 +178,7 @@ def test_steps_run_with_fewer_bytes(opt_program, name):
     settings = {"size_in_mb": 0, "allowed_dtypes": "f32"}
 
     def trained(**options):
-        partition = Partitioner(
-            Options(strict=True, partition="default", **options)
-        )
+        partition = Partitioner(Options(strict=True, partition="default", **options))
         return Trained(copy.deepcopy(model), inputs, partition, dynamic)
 
     exact = trained()

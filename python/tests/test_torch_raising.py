@@ -169,9 +169,7 @@ def sides(gm):
 def test_import_between_fences(gm):
     text = str(import_graphs([GraphSpec("f", gm)], ImportOptions(fences=True)))
     assert text.count("func.func private @commsched.fence()") == 1
-    enter, call, leave = (
-        line for line in text.splitlines() if f'"{NAME}' in line
-    )
+    enter, call, leave = (line for line in text.splitlines() if f'"{NAME}' in line)
     assert "func.call" in enter and "func.call" in leave
     assert 'compute "commsched_test.sum_ranks"' in call and "random" in call
 
@@ -245,9 +243,7 @@ def test_dependences_hold_all_communication(gm):
     found = dependences.memory_dependences(nodes)
     by_name = {node.name: node for node in nodes}
     unknown = by_name[NAME]
-    assert {n.name for n in found[unknown]} == {
-        "all_gather_into_tensor", "wait_tensor"
-    }
+    assert {n.name for n in found[unknown]} == {"all_gather_into_tensor", "wait_tensor"}
     for name in ("all_gather_into_tensor_2", "wait_tensor_3"):
         assert unknown in found[by_name[name]]
 

@@ -69,9 +69,7 @@ def compiled_graphs(model, *inputs, partitioner=None):
     def partition(joint, joint_inputs, **settings):
         found["static"] = settings["static_lifetime_input_indices"]
         found["joint"] = joint
-        given = partitioner(found["parameters"]) if partitioner else (
-            default_partition
-        )
+        given = partitioner(found["parameters"]) if partitioner else default_partition
         return given(joint, joint_inputs, **settings)
 
     def backend(gm, example_inputs):
@@ -182,9 +180,7 @@ def test_marks_of_checkpointing_stay(fake_world):
 
     model = sharded(fake_world)
     compiled_graphs(model, torch.randn(4, 8), partitioner=first_with(change))
-    assert seen == {
-        "count": 6, "first": CheckpointPolicy.MUST_SAVE, "regions": {8}
-    }
+    assert seen == {"count": 6, "first": CheckpointPolicy.MUST_SAVE, "regions": {8}}
 
 
 def test_gathered_parameters_can_be_kept(fake_world):

@@ -356,9 +356,7 @@ def test_a_program_that_fails(gathers, script, body, match):
     ("{times: 3}", "profile '{path}' is not JSON"),
     ('[{"collectives": 3}]', "profile"),
 ])
-def test_a_profile_that_cannot_be_read(
-    gathers, opt_program, tmp_path, text, match
-):
+def test_a_profile_that_cannot_be_read(gathers, opt_program, tmp_path, text, match):
     path = tmp_path / "profile.json"
     if text is not None:
         path.write_text(text)
@@ -370,9 +368,7 @@ def test_a_graph_that_cannot_be_imported(fake_world, opt_program):
     group = fake_world(8)
     graph = torch.fx.Graph()
     x = graph.placeholder("x")
-    start = graph.call_function(
-        c10d.all_gather_into_tensor.default, (x, 8, group)
-    )
+    start = graph.call_function(c10d.all_gather_into_tensor.default, (x, 8, group))
     graph.output(graph.call_function(c10d.wait_tensor.default, (start,)))
     gm = torch.fx.GraphModule(torch.nn.Module(), graph)
     left_alone(gm, "node '.*'")

@@ -167,9 +167,7 @@ def _trained(rank, inner, seconds):
 def test_ranks_keep_one_graph_and_all_bits(inner, kept):
     # Rank 1 alone would decide otherwise.
     seconds = [(4.0, 9.0), (2.0, 1.0)] if kept else [(9.0, 4.0), (1.0, 2.0)]
-    for said, held in run_ranks(
-        _trained, 2, timeout=500, args=(inner, seconds)
-    ):
+    for said, held in run_ranks(_trained, 2, timeout=500, args=(inner, seconds)):
         assert held == [(kept, 4)] * 2
         what = "schedule" if kept else "original order"
         assert said.count(f"the {what} is kept: a run took ") == 2

@@ -209,9 +209,7 @@ MODELS = {
     "deepseek_v3": (2, {"model": "deepseek_v3", "parallelism": EXPERTS}),
 }
 if TORCH:
-    MODELS["llama3 in two ways"] = (
-        4, {"model": "llama3", "parallelism": TENSORS}
-    )
+    MODELS["llama3 in two ways"] = (4, {"model": "llama3", "parallelism": TENSORS})
     MODELS["deepseek_v3 in two ways"] = (
         4, {"model": "deepseek_v3", "parallelism": EXPERTS}
     )
@@ -288,9 +286,7 @@ def test_an_artifact_trains_in_the_order_of_its_schedule(path, tmp_path):
         "model": "llama3", "layers": LAYERS, "steps": 5, "compile": compile,
         "parallelism": {"data_parallel_shard_degree": 2},
     }
-    said = run_script(
-        path, "titan_artifact.py", json.dumps(settings), timeout=SECONDS
-    )
+    said = run_script(path, "titan_artifact.py", json.dumps(settings), timeout=SECONDS)
     own = train(path, tmp_path, "llama3", **compile)
     plain = train(path, tmp_path, "llama3", enable_passes=False)
     check_equal(own, plain)

@@ -56,9 +56,7 @@ def test_a_file_gets_what_standard_output_gets(tmp_path, capsys):
 
 def test_large_activations_are_sent_to_the_host():
     text = str(
-        trace.trace_module(
-            StepOptions("llama3-tiny", 4, sequence=8192, offload=1)
-        )
+        trace.trace_module(StepOptions("llama3-tiny", 4, sequence=8192, offload=1))
     )
     if opt.find() is not None:
         opt.run(text)
@@ -199,8 +197,7 @@ VARIANTS = [
         "--partitioner default",
         "--batch 3 --seq 17",
     ]),
-    ([*DENSE, "--tp", "2"], 1,
-     ["--dp 1", "--dp 3 --replicas 2", "--joint --batch 3"]),
+    ([*DENSE, "--tp", "2"], 1, ["--dp 1", "--dp 3 --replicas 2", "--joint --batch 3"]),
     (EXPERTS, 1, ["--ep 4", "--ep 2 --dp 3 --joint", "--dp 2"]),
 ]
 

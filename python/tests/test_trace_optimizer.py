@@ -84,9 +84,7 @@ def test_shards_are_updated_as_the_whole_parameters_are(max_norm):
         if max_norm is not None:
             torch.nn.utils.clip_grad_norm_(expected, max_norm)
         optimizer.step()
-        results = lockstep.run(
-            graph_module, values, {"dp": [list(range(RANKS))]}
-        )
+        results = lockstep.run(graph_module, values, {"dp": [list(range(RANKS))]})
         for own, result in zip(values, results):
             own.update(zip(names, result, strict=True))
     for p, want in zip(parameters, expected):
@@ -194,9 +192,7 @@ def arguments(text, function):
 
 def operands(text, function):
     """What the step calls `function` with."""
-    return re.findall(
-        r"%([\w#]+)", re.search(rf"call @{function}\((.*?)\) :", text)[1]
-    )
+    return re.findall(r"%([\w#]+)", re.search(rf"call @{function}\((.*?)\) :", text)[1])
 
 
 def returned(text):
@@ -225,9 +221,7 @@ def test_the_step_calls_its_parts(imported_step):
     assert saved == [f"forward#{1 + i}" for i in range(len(saved))]
     assert tangent in step
     assert optimizer[:count] == carried[:count]
-    assert optimizer[count : 2 * count] == [
-        f"backward#{i}" for i in range(count)
-    ]
+    assert optimizer[count : 2 * count] == [f"backward#{i}" for i in range(count)]
     assert optimizer[2 * count :] == carried[count:]
     for name, attributes in arguments(text, "optimizer").items():
         assert "commsched.freeable" in attributes
@@ -263,19 +257,14 @@ def imported_step():
         ({"shards": 1, "layers": 1}, []),
         ({"shards": 2, "replicas": 2, "layers": 1}, ["dp"]),
         ({"shards": 2, "tensor": 2, "layers": 1}, ["tp", "dp"]),
-        (
-            {"model": "experts-tiny", "shards": 2, "experts": 2},
-            ["ep", "dp", "all"],
-        ),
+        ({"model": "experts-tiny", "shards": 2, "experts": 2}, ["ep", "dp", "all"]),
     ],
     ids=["one-rank", "replicas", "tensor", "experts"],
 )
 def test_the_norm_is_reduced_once_over_each_group(others, groups):
     step = traces.step(options(clip_grad_norm=1.0, **others))
     graph = step.graphs["optimizer"].graph
-    reductions = graph.find_nodes(
-        op="call_function", target=c10d.all_reduce.default
-    )
+    reductions = graph.find_nodes(op="call_function", target=c10d.all_reduce.default)
     assert [node.args[-1] for node in reductions] == groups
     assert all(node.meta["val"].shape == () for node in reductions)
     assert set(groups) <= set(step.groups)
@@ -293,8 +282,6 @@ def test_sources_that_are_not_there_are_errors(source, message):
     graph_module = torch.fx.symbolic_trace(torch.nn.Identity())
     for node in graph_module.graph.nodes:
         node.meta["val"] = torch.empty(2)
-    (name,) = (
-        node.name for node in graph_module.graph.find_nodes(op="placeholder")
-    )
+    (name,) = (node.name for node in graph_module.graph.find_nodes(op="placeholder"))
     with pytest.raises(GraphImportError, match=message):
         import_graphs([GraphSpec("f", graph_module, sources={name: source})])

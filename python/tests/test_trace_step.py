@@ -109,10 +109,7 @@ def test_replicas_reduce_shards_only():
         wait = node.args[0]
         assert wait.args[0].target is SCATTER
         assert node.args[1:] == ("avg", "replicate")
-    assert step.groups == {
-        "replicate": [[0, 2], [1, 3]],
-        "dp": [[0, 1], [2, 3]],
-    }
+    assert step.groups == {"replicate": [[0, 2], [1, 3]], "dp": [[0, 1], [2, 3]]}
 
 
 def test_one_rank_has_no_collectives():

@@ -17,9 +17,7 @@ np = pytest.importorskip("numpy")
 torch = pytest.importorskip("torch")
 functional = torch.nn.functional
 
-sys.path.append(
-    str(Path(__file__).parents[2] / "test" / "Equivalence" / "Inputs")
-)
+sys.path.append(str(Path(__file__).parents[2] / "test" / "Equivalence" / "Inputs"))
 import transformer_step as generator  # noqa: E402
 
 RANKS = 4
@@ -47,9 +45,7 @@ def attention(params, prefix, x):
         .transpose(0, 1)
         for name in ("wq", "wk", "wv")
     )
-    heads = functional.scaled_dot_product_attention(
-        query, key, value, is_causal=True
-    )
+    heads = functional.scaled_dot_product_attention(query, key, value, is_causal=True)
     joined = heads.transpose(0, 1).reshape(len(x), -1)
     return joined @ params[f"{prefix}.attention.wo"].T
 

@@ -50,9 +50,7 @@ class TensorParallel(torch.nn.Module):
     """Attention and a multilayer perceptron, each with half of the heads."""
 
     def forward(self, x, q, k, v, out, up, down):
-        heads = [
-            (x @ w).view(2, 16, 2, 32).transpose(1, 2) for w in (q, k, v)
-        ]
+        heads = [(x @ w).view(2, 16, 2, 32).transpose(1, 2) for w in (q, k, v)]
         attended = functional.scaled_dot_product_attention(*heads)
         attended = attended.transpose(1, 2).reshape(2, 16, 64)
         x = x + reduce(attended @ out)
@@ -68,9 +66,7 @@ class AllKinds(torch.nn.Module):
         wait = c10d.wait_tensor
         gathered = c10d.all_gather_into_tensor_coalesced([x, y], WORLD, "0")
         reduced = c10d.all_reduce_coalesced([x, y], "max", "0")
-        scattered = c10d.reduce_scatter_tensor_coalesced(
-            [x, y], "sum", WORLD, "0"
-        )
+        scattered = c10d.reduce_scatter_tensor_coalesced([x, y], "sum", WORLD, "0")
         exchanged = c10d.all_to_all_single(x, [2] * WORLD, [2] * WORLD, "0")
         sent = c10d.broadcast(y, 0, "0")
         product = torch.addmm(y, x, torch.bmm(x[None], x[None].mT)[0].mT @ x)
@@ -92,13 +88,7 @@ MODULES = {
     "torch-fsdp": (Fsdp(), shapes((256, 512), (128, 512), (128, 512))),
     "torch-tensor-parallel": (
         TensorParallel(),
-        shapes(
-            (2, 16, 128),
-            *[(128, 64)] * 3,
-            (64, 128),
-            (128, 256),
-            (256, 128),
-        ),
+        shapes((2, 16, 128), *[(128, 64)] * 3, (64, 128), (128, 256), (256, 128)),
     ),
     "torch-all-kinds": (AllKinds(), shapes((8, 8), (8, 8))),
 }
@@ -110,14 +100,10 @@ def text_of(name):
     from torch_mlir import fx
 
     if not dist.is_initialized():
-        dist.init_process_group(
-            "fake", store=FakeStore(), rank=0, world_size=WORLD
-        )
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=WORLD)
     module, arguments = MODULES[name]
     exported = torch.export.export(module, arguments)
-    imported = fx.export_and_import(
-        exported, output_type="raw", decomposition_table=[]
-    )
+    imported = fx.export_and_import(exported, output_type="raw", decomposition_table=[])
     return imported.operation.get_asm(print_generic_op_form=True)
 
 
