@@ -40,8 +40,7 @@ def check(command, option, texts):
         [word.replace("{}", option) for word in command],
         capture_output=True, text=True, check=False)
     said = result.stdout + result.stderr
-    missing = [text for text in texts
-               if not re.search(make_pattern(text), said, re.M)]
+    missing = [text for text in texts if not re.search(make_pattern(text), said, re.M)]
     count = sum("note: " not in text for text in texts)
     if (missing or said.count("error:") > count or result.returncode != 1
             or Path("out.mlir").exists()):

@@ -33,8 +33,7 @@ LET $take(R = F X in TIME ns : T) R = commsched.compute "F"(X) {commsched.runtim
 LET $op(N = F X : T) %N = commsched.compute "F"(X) {commsched.name = "N"} : T
 """
 FRAME = re.compile(r"^ *ROW\n", re.M)
-LET = re.compile(
-    r"^ *LET \$(\w+)(?:\((.*?)\))?(?: (.*\n)|\n)((?:  .*\n)*)", re.M)
+LET = re.compile(r"^ *LET \$(\w+)(?:\((.*?)\))?(?: (.*\n)|\n)((?:  .*\n)*)", re.M)
 NAME = re.compile(r"\$(\w+)")
 ERROR = re.compile(r"\$error\((.*)\)$", re.M)
 PARAMETER = re.compile(r"\b[A-Z]\w*\b")

@@ -75,8 +75,7 @@ if shutil.which("ccache"):
 
 if shutil.which("clang-format-22"):
     config.available_features.add("clang-format")
-if os.path.exists(os.path.join(config.commsched_obj_root, "bin",
-                               "commsched-peers")):
+if os.path.exists(os.path.join(config.commsched_obj_root, "bin", "commsched-peers")):
     config.available_features.add("benchmarks")
 if config.chakra:
     config.available_features.add("chakra")
@@ -93,11 +92,9 @@ if os.path.exists(os.path.join(config.commsched_obj_root, "lib",
                                "libCommSchedRuntimeNccl.so")):
     config.available_features.add("nccl")
     if (shutil.which("nvidia-smi") and
-            b"GPU" in subprocess.run(["nvidia-smi", "-L"],
-                                     capture_output=True).stdout):
+            b"GPU" in subprocess.run(["nvidia-smi", "-L"], capture_output=True).stdout):
         config.available_features.add("gpu")
-if os.path.exists(os.path.join(config.commsched_obj_root, "python",
-                               "commsched")):
+if os.path.exists(os.path.join(config.commsched_obj_root, "python", "commsched")):
     config.available_features.add("python-extension")
 # Tests that compute on arrays want the package; there are builds without it.
 if subprocess.run([config.python_executable, "-c", "import numpy"],

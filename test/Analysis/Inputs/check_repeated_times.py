@@ -59,8 +59,7 @@ def make_case(draw, number):
         return f"{last}_{run}"
 
     def write(run, value):
-        text = re.sub(r"%n\d+", lambda name: f"{name[0]}_{run}",
-                      "\n".join(body))
+        text = re.sub(r"%n\d+", lambda name: f"{name[0]}_{run}", "\n".join(body))
         return re.sub(r"%v\b", value, text)
 
     flat, value = "", "%x"
@@ -103,8 +102,7 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     options = parser.parse_args()
     draw = random.Random(options.seed)
-    text = GROUPS + "".join(
-        make_case(draw, number) for number in range(options.cases))
+    text = GROUPS + "".join(make_case(draw, number) for number in range(options.cases))
     slowed, times = 0, set()
     for facts in itertools.chain.from_iterable(
             itertools.combinations(FACTS, length)

@@ -40,8 +40,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--opt", required=True)
     parser.add_argument("--folder", required=True)
-    parser.add_argument("--turn", type=int,
-                        help="a number: the programs take turns")
+    parser.add_argument("--turn", type=int, help="a number: the programs take turns")
     parser.add_argument("programs", nargs="+")
     args = parser.parse_args()
     Path(args.folder).mkdir(parents=True, exist_ok=True)
@@ -56,8 +55,7 @@ def main():
                 continue
             text = text.replace("%folder", args.folder)
             text = text.replace("%src", str(SOURCE))
-            result = run([args.opt, program,
-                          f"--pass-pipeline=builtin.module({text})"])
+            result = run([args.opt, program, f"--pass-pipeline=builtin.module({text})"])
             if result.returncode or any(name in text for name in LOWERING):
                 continue
             kept += 1

@@ -97,12 +97,10 @@ class Checker:
 
     def compare(self, name, before, after, *options):
         """Exits if the two compute different results."""
-        files = [self.folder / f"{name}.{side}.mlir"
-                 for side in ("before", "after")]
+        files = [self.folder / f"{name}.{side}.mlir" for side in ("before", "after")]
         for file, text in zip(files, (before, after)):
             file.write_text(text)
-        self.call([*self.run_command, files[1], f"--compare={files[0]}",
-                   *options])
+        self.call([*self.run_command, files[1], f"--compare={files[0]}", *options])
         self.compared += 1
 
     def compare_again(self, name, before, after):
@@ -142,8 +140,7 @@ class Checker:
                 self.check_both(f"{name}.{index}", before, after)
                 continue
             if run.rounds or self.is_mpi and run.moves_sums:
-                self.compare(f"{name}.{index}", before, after,
-                             "--tolerance=1e-4")
+                self.compare(f"{name}.{index}", before, after, "--tolerance=1e-4")
             else:
                 self.compare_again(f"{name}.{index}", before, after)
 
@@ -189,8 +186,7 @@ class Checker:
             sequence += rng.choices(runs, k=rng.randint(0, 4))
             if len(sequence) > 40:
                 sys.exit(f"nothing changes random program {seed}")
-            after = self.transform(before,
-                                   ",".join(run.text for run in sequence))
+            after = self.transform(before, ",".join(run.text for run in sequence))
         self.compare(f"random.{seed}", before, after, f"--seed={seed}")
 
 

@@ -40,8 +40,7 @@ class Communication:
             f"{name}:2 = commsched.all_gather_copy_in {list_texts(inputs)} "
             f"on @{group} {{{self.marks('all_gather_copy_in')}}} : "
             f"{list_types(inputs)} -> {types[0]}, {types[1]}")
-        return [Value(f"{name}#{place}", type)
-                for place, type in enumerate(types)]
+        return [Value(f"{name}#{place}", type) for place, type in enumerate(types)]
 
     def copy_out(self, buffer, group, types):
         name, count = self.fresh(), len(types)
@@ -49,8 +48,7 @@ class Communication:
             f"{name}:{count} = commsched.split_with_sizes_copy {buffer.text} "
             f"on @{group} {{{self.marks('split_with_sizes_copy')}}} : "
             f"{buffer.type} -> {', '.join(map(str, types))}")
-        return [Value(f"{name}#{place}", type)
-                for place, type in enumerate(types)]
+        return [Value(f"{name}#{place}", type) for place, type in enumerate(types)]
 
     def chunk_cat(self, inputs, group, size, element):
         """Packs gradients by rank, padded along dimension 0."""

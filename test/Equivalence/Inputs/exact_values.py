@@ -30,8 +30,7 @@ class Exact(Value):
 
 
 def fits(element, most, grain=0):
-    return not is_float(element) or (
-        most < 1 << BITS[element] and grain <= 10)
+    return not is_float(element) or (most < 1 << BITS[element] and grain <= 10)
 
 
 def exact(value, most=0, grain=0):
@@ -40,8 +39,7 @@ def exact(value, most=0, grain=0):
 
 
 def letters_of(value, first="a"):
-    return "".join(chr(ord(first) + dim)
-                   for dim in range(len(value.type.shape)))
+    return "".join(chr(ord(first) + dim) for dim in range(len(value.type.shape)))
 
 
 def shrink(function, value):
@@ -56,5 +54,4 @@ def shrink(function, value):
         number = (x.cast(wide) * 2.0**value.grain).cast("i64")
         return number.remainder(limit + 1).cast(wide).cast(x.element)
 
-    return exact(function.map("wrap", f"{letters}->{letters}", [value], wrap),
-                 limit)
+    return exact(function.map("wrap", f"{letters}->{letters}", [value], wrap), limit)

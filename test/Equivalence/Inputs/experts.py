@@ -75,8 +75,7 @@ class Experts:
                              [places, g, parts],
                              lambda _, p, a, b, total: total + p * a * b)
             return [f.reshape(made, [[0, 1], [2]], x.type.shape),
-                    f.map("mul", "se,s->se", [chosen, slope],
-                          lambda _, c, k: c * k)]
+                    f.map("mul", "se,s->se", [chosen, slope], lambda _, c, k: c * k)]
 
         return self.tape.record(y, [x, shares], pull)
 

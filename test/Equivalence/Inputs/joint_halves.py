@@ -77,8 +77,7 @@ def parse_functions(module):
 def call(text, results, function, arguments):
     """Results are called `%results#0`, ..."""
     count = len(function.results)
-    names = [f"%{results}#{i}" if count > 1 else f"%{results}"
-             for i in range(count)]
+    names = [f"%{results}#{i}" if count > 1 else f"%{results}" for i in range(count)]
     left = f"%{results}{f':{count}' if count > 1 else ''} = " if count else ""
     text.append(f"{left}func.call @{function.name}({', '.join(arguments)}) : "
                 f"({', '.join(function.arguments)}) -> "
@@ -86,8 +85,7 @@ def call(text, results, function, arguments):
     return names
 
 
-def write_function(name, arguments, roles, lines, results, types,
-                   carried=()):
+def write_function(name, arguments, roles, lines, results, types, carried=()):
     """`arguments`, `roles` and `carried`, which are results of the function in
     the repetition before, by name of the argument."""
     ports = []
@@ -95,8 +93,7 @@ def write_function(name, arguments, roles, lines, results, types,
         marks = [f'commsched.role = "{role}"'] * bool(role)
         if result is not None:
             marks.append(f"commsched.carried = {result} : i64")
-        ports.append(f"{value}: {type}"
-                     + f" {{{', '.join(marks)}}}" * bool(marks))
+        ports.append(f"{value}: {type}" + f" {{{', '.join(marks)}}}" * bool(marks))
     ports = ", ".join(ports)
     types = ", ".join(types)
     body = "\n  ".join(lines)

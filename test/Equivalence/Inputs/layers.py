@@ -33,8 +33,7 @@ class Layers:
         y = f.matmul("mm", x, weight)
 
         def pull(g):
-            self.tape.accumulate(
-                name, f.matmul("mm", f.transpose("t", g, [1, 0]), x))
+            self.tape.accumulate(name, f.matmul("mm", f.transpose("t", g, [1, 0]), x))
             return [f.matmul("mm", g, self.params.full(name))]
 
         return self.tape.record(y, [x], pull)
@@ -65,12 +64,9 @@ class Layers:
     def rms_norm(self, x, name):
         f, size = self.f, x.type.shape[1]
         weight = self.params.full(name)
-        mean = f.reduce("mean", "sd->s", [x],
-                        lambda _, e, total: total + e * e / size)
-        scale = f.map("rsqrt", "s->s", [mean],
-                      lambda _, e: (e + EPSILON).math("rsqrt"))
-        y = f.map("mul", "sd,s,d->sd", [x, scale, weight],
-                  lambda _, e, r, w: e * r * w)
+        mean = f.reduce("mean", "sd->s", [x], lambda _, e, total: total + e * e / size)
+        scale = f.map("rsqrt", "s->s", [mean], lambda _, e: (e + EPSILON).math("rsqrt"))
+        y = f.map("mul", "sd,s,d->sd", [x, scale, weight], lambda _, e, r, w: e * r * w)
 
         def pull(g):
             weight = self.params.full(name)
@@ -90,8 +86,7 @@ class Layers:
 
     def swiglu(self, a, b):
         f = self.f
-        y = f.map("silu", "sd,sd->sd", [a, b],
-                  lambda _, u, v: u * sigmoid(u) * v)
+        y = f.map("silu", "sd,sd->sd", [a, b], lambda _, u, v: u * sigmoid(u) * v)
 
         def slope(_, p, u, v):
             s = sigmoid(u)
@@ -158,8 +153,7 @@ class Layers:
                         lambda _, e, m: e.max(m), init=NEGATIVE)
         powers = f.map("exp", f"{letters},{rest}->{letters}", [x, most],
                        lambda _, e, m: (e - m).math("exp"))
-        total = f.reduce("sum", f"{letters}->{rest}", [powers],
-                         lambda _, e, t: e + t)
+        total = f.reduce("sum", f"{letters}->{rest}", [powers], lambda _, e, t: e + t)
         return f.map("div", f"{letters},{rest}->{letters}", [powers, total],
                      lambda _, e, t: e / t)
 
@@ -188,8 +182,7 @@ class Layers:
             hit = body.extract(logits, body.index(0), target.cast("index"))
             return loss + (height - hit) / tokens
 
-        loss = f.reduce("nll_loss", "s,s->", [targets, level], miss,
-                        element="f32")
+        loss = f.reduce("nll_loss", "s,s->", [targets, level], miss, element="f32")
 
         def slope(body, e, height, target):
             share = (e - height).math("exp")
@@ -200,8 +193,7 @@ class Layers:
             part = f.map("nll_loss_backward", "sv,s,s->sv",
                          [logits, level, targets], slope)
             if g is not loss:
-                part = f.map("mul", "sv,->sv", [part, g],
-                             lambda _, e, p: e * p)
+                part = f.map("mul", "sv,->sv", [part, g], lambda _, e, p: e * p)
             return [part]
 
         return self.tape.record(loss, [logits], pull)

@@ -14,8 +14,7 @@ from scalars import Body, Scalar, cast_name
 
 def attribute_text(value):
     if isinstance(value, dict):
-        entries = (f"{key} = {attribute_text(entry)}"
-                   for key, entry in value.items())
+        entries = (f"{key} = {attribute_text(entry)}" for key, entry in value.items())
         return f"{{{', '.join(entries)}}}"
     return f"{value} : i64" if isinstance(value, int) else f'"{value}"'
 
@@ -124,12 +123,10 @@ class Function(Communication):
         kinds = ", ".join('"parallel"' if letter in target else '"reduction"'
                           for letter in order)
         body = Body(self)
-        scalars = [Scalar(body, self.fresh(), v.type.element)
-                   for v in [*inputs, out]]
+        scalars = [Scalar(body, self.fresh(), v.type.element) for v in [*inputs, out]]
         result = make(body, *(scalars if reads_out else scalars[:-1]))
         header = ", ".join(f"{s.text}: {s.element}" for s in scalars)
-        ins = (f"ins({list_texts(inputs)} : {list_types(inputs)}) "
-               if inputs else "")
+        ins = f"ins({list_texts(inputs)} : {list_types(inputs)}) " if inputs else ""
         lines = "\n    ".join([*body.lines,
                                f"linalg.yield {result.text} : "
                                f"{result.element}"])
@@ -150,14 +147,12 @@ class Function(Communication):
 
     def map(self, name, letters, inputs, make, element=None):
         """Element by element; inputs may lack dimensions."""
-        type = Type(self.sizes(letters, inputs),
-                    element or inputs[0].type.element)
+        type = Type(self.sizes(letters, inputs), element or inputs[0].type.element)
         return self.structured(name, letters, inputs, self.empty(type), make)
 
     def reduce(self, name, letters, inputs, make, init=0, element=None):
         """`make` gets the elements and what has been accumulated."""
-        type = Type(self.sizes(letters, inputs),
-                    element or inputs[0].type.element)
+        type = Type(self.sizes(letters, inputs), element or inputs[0].type.element)
         return self.structured(name, letters, inputs, self.full(init, type),
                                make, reads_out=True)
 
@@ -179,8 +174,7 @@ class Function(Communication):
                           name, [a, b], out)
 
     def transpose(self, name, value, order):
-        type = Type(tuple(value.type.shape[dim] for dim in order),
-                    value.type.element)
+        type = Type(tuple(value.type.shape[dim] for dim in order), value.type.element)
         return self.add(
             f"linalg.transpose ins({value.text} : {value.type}) "
             f"outs({self.empty(type).text} : {type}) permutation = "
@@ -221,7 +215,6 @@ class Function(Communication):
             f"{value.type} into {target.type}", target.type)
 
     def concat(self, values, dim):
-        type = values[0].type.resized(
-            dim, sum(v.type.shape[dim] for v in values))
+        type = values[0].type.resized(dim, sum(v.type.shape[dim] for v in values))
         return self.add(f"tensor.concat dim({dim}) {list_texts(values)} : "
                         f"({list_types(values)}) -> {type}", type)

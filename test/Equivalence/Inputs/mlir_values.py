@@ -47,8 +47,7 @@ def list_texts(values):
 
 
 def future_type(types):
-    return "!commsched.future" + (
-        f"<{', '.join(map(str, types))}>" if types else "")
+    return "!commsched.future" + (f"<{', '.join(map(str, types))}>" if types else "")
 
 
 def literal(number, element):

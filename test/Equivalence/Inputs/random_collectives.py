@@ -17,8 +17,7 @@ GROUPS = {"world": (4, "ranks_per_node(2)"), "rows": (2, ""),
           "one": (1, "")}
 RANKS = 4
 FLOAT_REDUCTIONS = ["sum", "sum", "avg", "avg", "max", "min", "prod"]
-INTEGER_REDUCTIONS = ["sum", "sum", "prod", "max", "min", "band", "bor",
-                      "bxor"]
+INTEGER_REDUCTIONS = ["sum", "sum", "prod", "max", "min", "band", "bor", "bxor"]
 PATTERNS = {1: [[[0, 0]]], 2: [[[0, 1], [1, 0]], [[1, 0]], [[0, 0], [1, 1]]],
             4: [[[0, 1], [1, 2], [2, 3], [3, 0]], [[0, 3], [2, 1]],
                 [[1, 0], [0, 1], [3, 3]], [[2, 0]]]}
@@ -58,8 +57,7 @@ class Collectives:
         delivers are the operands' by default."""
         into = []
         if kind in ("all_reduce", "broadcast", "permute", "all_gather",
-                    "reduce_scatter", "all_to_all") and (
-                        self.rng.random() < 0.15):
+                    "reduce_scatter", "all_to_all") and (self.rng.random() < 0.15):
             into = [self.buffer(type) for type in types]
         future = self.f.start(kind, inputs, group, clause, types, into)
         pending.append(Flight(future, most or [v.most for v in inputs],
@@ -75,8 +73,7 @@ class Collectives:
         return self.program.resample(self.program.pick(), type)
 
     def wait(self, pending, last=False):
-        flight = pending.pop(-1 if last else
-                             self.rng.randrange(len(pending)))
+        flight = pending.pop(-1 if last else self.rng.randrange(len(pending)))
         return [exact(value, most, grain) for value, most, grain in zip(
             self.f.wait(flight.future), flight.most, flight.grain)]
 
@@ -151,8 +148,7 @@ class Collectives:
                   for v in values]
         self.launch(pending, "reduce_scatter", values, name,
                     f"reduction({reduction}) dim({dim})",
-                    [v.type.resized(dim, v.type.shape[dim] // size)
-                     for v in values],
+                    [v.type.resized(dim, v.type.shape[dim] // size) for v in values],
                     *self.reduced(values, size, reduction))
 
     def all_to_all(self, pending):
@@ -178,8 +174,7 @@ class Collectives:
         other numbers, which depend on the rank and are values."""
         rows = self.rng.randint(0, 3)
         splits = [rows] * size
-        values = [self.program.obtain(v.type.resized(dim, rows * size))
-                  for v in values]
+        values = [self.program.obtain(v.type.resized(dim, rows * size)) for v in values]
         lists = [f"{side}_splits({splits})" for side in ("input", "output")
                  if self.rng.random() < 0.7]
         if dim == 0 and len(lists) == 2:

@@ -16,8 +16,7 @@ class Computation:
         if letters and self.rng.random() < 0.3:
             dim = self.rng.randrange(len(letters))
             part = letters[:dim] + letters[dim + 1:]
-        shape = tuple(n for n, letter in zip(a.type.shape, letters)
-                      if letter in part)
+        shape = tuple(n for n, letter in zip(a.type.shape, letters) if letter in part)
         b = self.obtain(Type(shape, a.element))
         name = self.rng.choice(["add", "sub", "mul", "max", "min"])
         bodies = {"add": lambda _, x, y: x + y, "sub": lambda _, x, y: x - y,
@@ -78,8 +77,7 @@ class Computation:
             self.keep(f.reshape(a, [range(len(a.type.shape))],
                                 (a.type.count,)), a.most, a.grain)
         else:
-            self.keep(f.reshape(a, [[0, 1]], (1, a.type.count)),
-                      a.most, a.grain)
+            self.keep(f.reshape(a, [[0, 1]], (1, a.type.count)), a.most, a.grain)
 
     def join(self):
         a = self.small(self.pick())
@@ -98,8 +96,7 @@ class Computation:
         offsets = [self.rng.randint(0, n - size)
                    for n, size in zip(target.type.shape, sizes)]
         part = self.obtain(Type(sizes, target.element))
-        self.keep(self.f.insert(part, target, offsets),
-                  max(part.most, target.most))
+        self.keep(self.f.insert(part, target, offsets), max(part.most, target.most))
 
     def accumulate(self):
         """A destination that others may still use."""

@@ -9,8 +9,7 @@ from random_collectives import PATTERNS, RANKS, Collectives
 class Patterns(Collectives):
     def burst(self, pending):
         """Collectives that may travel together."""
-        kind = self.rng.choice([self.all_gather, self.reduce_scatter,
-                                self.all_reduce])
+        kind = self.rng.choice([self.all_gather, self.reduce_scatter, self.all_reduce])
         group, element = self.group(), self.program.element()
         shape = self.program.shape() or (4,)
         dim = self.rng.randrange(len(shape))
@@ -33,8 +32,7 @@ class Patterns(Collectives):
         """Small messages with one of two sets of pairs, or from one root, or
         of experts, and at times a message from rank to rank between them."""
         name, size = self.group()
-        kind = self.rng.choice(["permute", "permute", "broadcast",
-                                "all_to_all"])
+        kind = self.rng.choice(["permute", "permute", "broadcast", "all_to_all"])
         clauses = {
             "permute": [f"pairs(dense<{pairs}> : tensor<{len(pairs)}x2xi64>)"
                         for pairs in PATTERNS[size][:2]],
@@ -56,12 +54,10 @@ class Patterns(Collectives):
         element = self.rng.choice(["f32", "bf16", "i32"])
         shapes = [(self.rng.randint(1, 3), *self.program.shape()[:1])
                   for _ in range(self.rng.randint(1, 3))]
-        shards = [self.program.obtain(Type(shape, element))
-                  for shape in shapes]
+        shards = [self.program.obtain(Type(shape, element)) for shape in shapes]
         part, buffer = self.f.copy_in(shards, name, size, element)
         into = [buffer] if self.rng.random() < 0.5 else []
-        future = self.f.start("all_gather", [part], name, "dim(0)",
-                              [buffer.type], into)
+        future = self.f.start("all_gather", [part], name, "dim(0)", [buffer.type], into)
         whole, = self.f.wait(future)
         self.program.values += [
             exact(value, shard.most) for value, shard in zip(
@@ -103,15 +99,13 @@ class Patterns(Collectives):
         result = self.f.add(
             f"arith.{add} {parts[0].text}, {parts[1].text} : "
             f"{parts[0].type}", parts[0].type)
-        self.program.values.append(
-            exact(result, sum(part.most for part in parts)))
+        self.program.values.append(exact(result, sum(part.most for part in parts)))
 
     def message(self, _):
         """From one rank to another; the others go on."""
         f = self.f
         source, target = self.rng.sample(range(RANKS), 2)
-        value = self.program.obtain(Type(self.program.shape(),
-                                         self.program.element()))
+        value = self.program.obtain(Type(self.program.shape(), self.program.element()))
         f.lines += [f"scf.if {self.is_rank(source, target)} {{"]
         f.wait(f.start("send", [value], "world", f"to({target})", []))
         f.lines += ["}"]
@@ -125,8 +119,7 @@ class Patterns(Collectives):
         received, = f.wait((future, (value.type,)))
         f.lines += [f"scf.yield {received.text} : {value.type}", "} else {",
                     f"scf.yield {value.text} : {value.type}", "}"]
-        self.program.values.append(
-            Exact(result, value.type, value.most, value.grain))
+        self.program.values.append(Exact(result, value.type, value.most, value.grain))
 
     def is_rank(self, rank, other):
         """Distinguishes `rank` by a value that it alone receives from

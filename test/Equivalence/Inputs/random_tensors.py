@@ -21,8 +21,7 @@ from seeds import parse_seeds
 ELEMENTS = ["f32", "f32", "bf16", "f16", "f64", "i32", "i64", "i8"]
 SHAPES = [(4,), (8,), (3,), (2, 4), (1, 4), (4, 1), (1, 1, 4), (2, 3, 2),
           (12,), (6, 2), (8, 4), (), (0, 4)]
-MODULES = ["head", "layers.0", "layers.0.mlp", "layers.1.attention",
-           "layers.1.mlp"]
+MODULES = ["head", "layers.0", "layers.0.mlp", "layers.1.attention", "layers.1.mlp"]
 TIMES = [0, 3000, 30000, 200000]
 
 
@@ -45,8 +44,7 @@ class Program(Computation):
         role = rng.choice(["parameter", None])
         for index in range(rng.randint(2, 5)):
             argument = self.f.argument(
-                f"a{index}", Type(self.shape() if index else (4,),
-                                  self.element()),
+                f"a{index}", Type(self.shape() if index else (4,), self.element()),
                 role if rng.random() < 0.7 else "input")
             # Six bits behind the point of what comes from outside.
             self.values.append(shrink(self.f, Exact(
@@ -79,8 +77,7 @@ class Program(Computation):
             if pending and rng.random() < self.wait_chance:
                 self.values += communication.wait(pending)
             table = starts if rng.random() < 0.45 else makers
-            maker, = rng.choices([m for m, _ in table],
-                                 [w for _, w in table])
+            maker, = rng.choices([m for m, _ in table], [w for _, w in table])
             with self.f.within(**self.attributes()):
                 if table is starts:
                     maker(pending)
@@ -151,8 +148,7 @@ class Program(Computation):
             return number.cast(type.element)
 
         letters = "abcd"[:len(type.shape)]
-        return exact(f.structured("resample", f"->{letters}", [],
-                                  f.empty(type), read),
+        return exact(f.structured("resample", f"->{letters}", [], f.empty(type), read),
                      SMALL.get(type.element, 0))
 
     def keep(self, value, most=0, grain=0):

@@ -28,13 +28,11 @@ class RandomFunction(Program):
 
     def declare(self):
         for index in range(self.rng.randint(2, 5)):
-            self.types.append(Type(self.shape() if index else (4,),
-                                   self.element()))
+            self.types.append(Type(self.shape() if index else (4,), self.element()))
             role = self.rng.choice(["input", "input", "parameter", None])
             self.roles.append(role)
             value = self.f.argument(f"a{index}", self.types[-1], role)
-            self.values.append(shrink(self.f, Exact(value.text, value.type,
-                                                    grain=6)))
+            self.values.append(shrink(self.f, Exact(value.text, value.type, grain=6)))
 
     def write_body(self, length, depth=0):
         self.fill(length, depth)
@@ -47,8 +45,7 @@ class RandomFunction(Program):
         known = [i for i, v in enumerate(self.results) if v.type == type]
         if known and self.rng.random() < 0.3:
             return self.rng.choice(known)
-        passed = [Exact(f"%a{i}", t) for i, t in enumerate(self.types)
-                  if t == type]
+        passed = [Exact(f"%a{i}", t) for i, t in enumerate(self.types) if t == type]
         if passed and self.rng.random() < 0.2:
             self.results.append(self.rng.choice(passed))
         else:
@@ -107,8 +104,7 @@ class LinkedStep:
         links = self.carried
         if earlier and (not index or self.rng.random() < 0.5):
             links = self.passed
-        source = self.rng.choice(earlier if links is self.passed
-                                 else self.functions)
+        source = self.rng.choice(earlier if links is self.passed else self.functions)
         links[self.functions[place], index] = source, source.give(type)
 
     def write(self):
@@ -162,13 +158,11 @@ class LoopProgram(Program):
 
     def write(self):
         rng, f = self.rng, self.f
-        stack = f.argument("stack", Type((MOST_ROUNDS + 1, 4), "f32"),
-                           "parameter")
+        stack = f.argument("stack", Type((MOST_ROUNDS + 1, 4), "f32"), "parameter")
         for index in range(2):
             value = f.argument(f"a{index}", Type(
                 self.shape() if index else (4,), self.element()))
-            self.values.append(shrink(f, Exact(value.text, value.type,
-                                               grain=6)))
+            self.values.append(shrink(f, Exact(value.text, value.type, grain=6)))
         upper = "%rounds"
         if self.rounds is None:
             f.arguments.append(f"{upper}: index")

@@ -24,8 +24,7 @@ class Scalar:
                              element or self.element)
 
     def arith(self, name, other, signed=False):
-        suffix = ("f" if is_float(self.element) else
-                  "si" if signed else "i")
+        suffix = "f" if is_float(self.element) else "si" if signed else "i"
         return self.make(f"arith.{name}{suffix}", other)
 
     def __add__(self, other):
@@ -90,8 +89,7 @@ def cast_name(source, target):
         return "arith.index_cast"
     if is_float(source) and is_float(target):
         assert FLOATS[source] != FLOATS[target], (source, target)
-        return ("arith.extf" if FLOATS[source] < FLOATS[target]
-                else "arith.truncf")
+        return "arith.extf" if FLOATS[source] < FLOATS[target] else "arith.truncf"
     if is_float(source) or is_float(target):
         return "arith.fptosi" if is_float(source) else "arith.sitofp"
     is_wider = int(source[1:]) < int(target[1:])

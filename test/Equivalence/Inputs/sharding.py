@@ -80,16 +80,14 @@ class Sharding:
     def reduce(self, names):
         for name in reversed(names):
             with self.f.within(module=name):
-                gradient = self.restore(
-                    self.prepare(self.tape.gradients.pop(name)))
+                gradient = self.restore(self.prepare(self.tape.gradients.pop(name)))
                 self.accumulate(name, self.replicate(self.scatter(
                     gradient, self.shards[name].type)))
 
     def accumulate(self, name, shard):
         """Of several microbatches, the sum."""
         known = self.reduced.get(name)
-        self.reduced[name] = shard if known is None else self.f.sum(
-            known, shard)
+        self.reduced[name] = shard if known is None else self.f.sum(known, shard)
 
     def scatter(self, gradient, type):
         result, = self.f.wait(self.f.start(
@@ -147,8 +145,7 @@ class PackedSharding(MixedSharding):
     and gradients in f32."""
 
     def gather(self, names):
-        self.gathered.update(zip(names, map(self.restore,
-                                            self.gather_packed(names))))
+        self.gathered.update(zip(names, map(self.restore, self.gather_packed(names))))
 
     def gather_packed(self, names):
         f = self.f
@@ -187,8 +184,7 @@ class StoredSharding(PackedSharding):
     def storage(self, name):
         """The memref of a parameter, and its type."""
         if name not in self.storages:
-            type = str(self.types[name].cast("bf16")).replace(
-                "tensor", "memref", 1)
+            type = str(self.types[name].cast("bf16")).replace("tensor", "memref", 1)
             text = f"%{name}.unsharded"
             self.storages[name] = text, type
             self.f.arguments.append(f'{text}: {type} {{commsched.role = '

@@ -34,8 +34,7 @@ class Region:
         self.f = Function(name)
         numbers = numbers or self.rng.choice(["exact", "any"])
         self.is_exact = numbers == "exact"
-        self.element = self.rng.choice(["i32", "f32"] if self.is_exact
-                                       else ["f32"])
+        self.element = self.rng.choice(["i32", "f32"] if self.is_exact else ["f32"])
         self.kind = kind
         self.group, self.size = self.rng.choice(
             [("tp", RANKS), ("tp", RANKS), ("pair", 2)])
@@ -51,8 +50,7 @@ class Region:
 
     def input(self, *shape):
         self.count += 1
-        value = self.f.argument(f"a{self.count}", Type(shape, self.element),
-                                "input")
+        value = self.f.argument(f"a{self.count}", Type(shape, self.element), "input")
         if self.is_exact and self.element == "f32":
             return shrink(self.f, Exact(value.text, value.type, grain=6))
         return value
@@ -94,8 +92,7 @@ class Region:
             total = f.reduce("sum", "sd->s", [value], lambda _, e, t: t + e)
             return f.map("center", "sd,s->sd", [value, total],
                          lambda _, e, t: e * size - t)
-        mean = f.reduce("mean", "sd->s", [value],
-                        lambda _, e, t: t + e * e / size)
+        mean = f.reduce("mean", "sd->s", [value], lambda _, e, t: t + e * e / size)
         return f.map("norm", "sd,s->sd", [value, mean],
                      lambda _, e, t: e * (t + 1e-5).math("rsqrt"))
 
@@ -132,16 +129,12 @@ class Region:
         local, places = self.rng.randint(1, 2), self.rows()
         rows = self.size * local * places
         sent = self.exchange(self.input(rows, d))
-        parts = f.reshape(sent, [[0, 1, 2], [3]],
-                          (self.size, local, places, d))
+        parts = f.reshape(sent, [[0, 1, 2], [3]], (self.size, local, places, d))
         turned = f.transpose("permute", parts, [1, 0, 2, 3])
-        tokens = f.reshape(turned, [[0], [1, 2], [3]],
-                           (local, self.size * places, d))
-        hidden = self.activate(f.matmul("bmm", tokens,
-                                        self.input(local, d, h)))
+        tokens = f.reshape(turned, [[0], [1, 2], [3]], (local, self.size * places, d))
+        hidden = self.activate(f.matmul("bmm", tokens, self.input(local, d, h)))
         made = f.matmul("bmm", hidden, self.input(local, h, d))
-        parts = f.reshape(made, [[0], [1, 2], [3]],
-                          (local, self.size, places, d))
+        parts = f.reshape(made, [[0], [1, 2], [3]], (local, self.size, places, d))
         turned = f.transpose("permute", parts, [1, 0, 2, 3])
         back = self.exchange(f.reshape(turned, [[0, 1, 2], [3]], (rows, d)))
         return [back, *self.maybe(sent)]
@@ -171,8 +164,7 @@ class Region:
         key = self.project(shard, d)
         scores = f.matmul("bmm", query, f.transpose("t", key, [0, 2, 1]))
         mixed = self.narrow(f.matmul("bmm", self.activate(scores), shard))
-        parts = f.reshape(mixed, [[0], [1, 2], [3]],
-                          (batch, experts, places, d))
+        parts = f.reshape(mixed, [[0], [1, 2], [3]], (batch, experts, places, d))
         sent = self.exchange(f.transpose("permute", parts, [1, 0, 2, 3]))
         parts = f.reshape(sent, [[0, 1], [2], [3], [4]],
                           (self.size, local, batch, places, d))
@@ -186,8 +178,7 @@ class Region:
         back = self.exchange(f.reshape(turned, [[0, 1], [2], [3], [4]],
                                        (experts, batch, places, d)))
         turned = f.transpose("permute", back, [1, 0, 2, 3])
-        whole = f.reshape(turned, [[0], [1, 2], [3]],
-                          (batch, experts * places, d))
+        whole = f.reshape(turned, [[0], [1, 2], [3]], (batch, experts * places, d))
         return [f.sum(whole, shard), *self.maybe(mixed, sent)]
 
     def narrow(self, value):
@@ -209,8 +200,7 @@ class Region:
         whole = self.gather(self.input(batch, rows, d), 1)
         made = self.activate(self.project(whole, self.small()))
         part = self.scatter(made, 1)
-        flat = f.reshape(part, [[0, 1], [2]],
-                         (batch * rows, made.type.shape[2]))
+        flat = f.reshape(part, [[0, 1], [2]], (batch * rows, made.type.shape[2]))
         return [flat, *self.maybe(whole)]
 
     def columns(self):
@@ -225,8 +215,7 @@ class Region:
         """The gathered dimension is summed over."""
         f, rows = self.f, self.small()
         whole = self.gather(self.input(rows, self.rows()), 1)
-        product = f.matmul("mm", whole,
-                           self.input(whole.type.shape[1], self.small()))
+        product = f.matmul("mm", whole, self.input(whole.type.shape[1], self.small()))
         return [self.activate(product), *self.maybe(product)]
 
     def uneven_columns(self):

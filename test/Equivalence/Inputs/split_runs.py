@@ -32,17 +32,14 @@ def make_runs(counts, forced="", decided="", **rest):
              for count in counts for extent in ("nearest", "widest")]
     return [
         *(RegionRun(text, **rest) for text in texts),
-        RegionRun(f"{texts[-1]},commsched-pipeline{{memory-budget=1GiB}}",
-                  **rest),
-        RegionRun(f"commsched-pipeline{{memory-budget=1GiB{decided}}}",
-                  **rest),
+        RegionRun(f"{texts[-1]},commsched-pipeline{{memory-budget=1GiB}}", **rest),
+        RegionRun(f"commsched-pipeline{{memory-budget=1GiB{decided}}}", **rest),
     ]
 
 
 def make_rings(divides=True):
     """As rings, also before a pipeline."""
-    texts = [split(f"mode=ring extent={extent}")
-             for extent in ("nearest", "widest")]
+    texts = [split(f"mode=ring extent={extent}") for extent in ("nearest", "widest")]
     return [
         *(RegionRun(text, divides=divides) for text in texts),
         RegionRun(f"{texts[1]},commsched-pipeline{{memory-budget=1GiB}}",
@@ -59,7 +56,6 @@ REGION_RUNS = {
     "dual_batch": make_runs((2,)),
     "outer_layout": make_runs((2, 3, 6)) + make_rings(),
     "columns": make_runs((2, 4)) + make_rings(),
-    "partial_sums": make_runs((2, 3), " bitwise=false", " split=sums",
-                              rounds=True),
+    "partial_sums": make_runs((2, 3), " bitwise=false", " split=sums", rounds=True),
     "uneven_columns": make_runs((2, 3, 4)),
 }

@@ -17,8 +17,7 @@ class Tape:
             gradient = self.gradients.get(output)
             if gradient is None:
                 return
-            with self.function.within(
-                    **attributes | {"partition": "backward"}):
+            with self.function.within(**attributes | {"partition": "backward"}):
                 for value, part in zip(inputs, pull(gradient), strict=True):
                     if part is not None:
                         self.accumulate(value, part)
@@ -33,8 +32,7 @@ class Tape:
     def accumulate(self, value, part):
         """Also for parameters, which are known by name."""
         known = self.gradients.get(value)
-        self.gradients[value] = part if known is None else self.add(
-            known, part)
+        self.gradients[value] = part if known is None else self.add(known, part)
 
     def add(self, a, b):
         return self.function.sum(a, b)

@@ -101,8 +101,7 @@ class Step:
             value = f.argument(name, Type(shape, "f32"), role="parameter")
             self.params.gathered[name] = value
         self.updated = {**self.params.shards,
-                        **{name: self.params.full(name)
-                           for name in self.local}}
+                        **{name: self.params.full(name) for name in self.local}}
         self.moments = {}
         if self.optimizer == "adamw":
             for name, value in self.updated.items():
@@ -164,8 +163,7 @@ class Step:
     def region(self, name, pipeline):
         """Has what is written meanwhile compiled by itself, if at all."""
         mark = {"pipeline": pipeline, "region": name}
-        return self.f.within(**{"compile_with": mark} if self.has_regions
-                             else {})
+        return self.f.within(**{"compile_with": mark} if self.has_regions else {})
 
     def groups(self):
         experts = f"commsched.group @ep size({self.ranks})\n"

@@ -91,20 +91,17 @@ class Run:
             os.killpg(process.pid, 9)
             process.communicate()
             raise
-        return subprocess.CompletedProcess(command, process.returncode, out,
-                                           err)
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
     def check_end(self, done):
-        crashed = (done.returncode < 0 or
-                   CRASHES.search(done.stdout + done.stderr))
+        crashed = done.returncode < 0 or CRASHES.search(done.stdout + done.stderr)
         self.check(not crashed, f"crashes: {done.returncode} {done.stderr}")
         self.final = bool(crashed)
         # A launcher that keeps the others alive does not say how they ended.
         if self.arguments.launcher and not self.arguments.plain:
             return
         fails = bool(self.expected.errors)
-        self.check(bool(done.returncode) == fails,
-                   f"exits with {done.returncode}")
+        self.check(bool(done.returncode) == fails, f"exits with {done.returncode}")
         killed = "exited on signal 9" in done.stdout + done.stderr
         self.check(not fails or done.returncode == 1 or killed,
                    f"exits with {done.returncode}")
@@ -186,8 +183,7 @@ def main():
     parser.add_argument("--program", required=True)
     parser.add_argument("--backend", required=True)
     parser.add_argument("--launcher", help="such as 'mpirun --oversubscribe'")
-    parser.add_argument("--standins",
-                        help="folder of libraries that stand for CUDA's")
+    parser.add_argument("--standins", help="folder of libraries that stand for CUDA's")
     parser.add_argument("--plain", action="store_true",
                         help="let the launcher end the other ranks")
     parser.add_argument("--deadline-ms", type=int, default=600)

@@ -57,13 +57,11 @@ SCENARIOS = {
     "late-to-step": Expected(RANK_1 + TIMED_OUT, [r"rank [02]"]),
     # Programs that differ.
     "other-order": Expected(["'gather'", "'reduce'", "rank 0", "rank 1"]),
-    "other-shape": Expected(["'gather'", r"\b256\b", r"\b257\b", "rank 0",
-                             "rank 1"]),
+    "other-shape": Expected(["'gather'", r"\b256\b", r"\b257\b", "rank 0", "rank 1"]),
     "other-type": Expected(["'reduce'", "f32", "i32", "rank 0", "rank 1"]),
     "fewer-sites": Expected(["'reduce'", "rank 0", "rank 1"]),
     "other-groups": Expected(["'dp'", "'tp'", "rank 0", "rank 1"]),
-    "one-cannot-load": Expected(["rank 1", "all_guess"],
-                                ["'gather'", "all_guess"]),
+    "one-cannot-load": Expected(["rank 1", "all_guess"], ["'gather'", "all_guess"]),
     # Ranks that run the same program in another way, where NCCL would hang.
     "runs-in-another-order": Expected(
         ["'gather'", "'reduce'", "'dp'", "rank [012]", "in its place"],

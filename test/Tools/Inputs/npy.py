@@ -29,8 +29,7 @@ def read(path):
     shape = header["shape"]
     code = CODES[header["descr"][1:]]
     numbers = math.prod(shape) * len(code)
-    assert len(data) - 10 - size == struct.calcsize("<" + code) * math.prod(
-        shape), path
+    assert len(data) - 10 - size == struct.calcsize("<" + code) * math.prod(shape), path
     values = struct.unpack(f"<{numbers}{code[0]}", data[10 + size:])
     if len(code) == 2:
         values = [complex(*pair) for pair in zip(values[::2], values[1::2])]

@@ -101,8 +101,7 @@ SIMPLE = {
 CASES = {
     **{name: Case(functions(passes), None, "stream")
        for name, passes in SIMPLE.items()},
-    "raise and waits": Case(functions(",".join(SIMPLE.values())), None,
-                            "stream"),
+    "raise and waits": Case(functions(",".join(SIMPLE.values())), None, "stream"),
     "peak": Case(functions(PEAK), percent(0), "stream", remarks=True),
     "overlap": Case(functions(OVERLAP), percent(0), "all",
                     is_slower_allowed=False, remarks=True),
@@ -113,8 +112,7 @@ CASES = {
     "comms, estimates": Case(
         functions(f"{COMMS}{{memory-budget=300% {ESTIMATE} "
                   "reorder_iterative_group_with_collectives}"), percent(300)),
-    "comms, any": Case(functions(f"{COMMS}{{memory-budget={UNLIMITED}}}"),
-                       None),
+    "comms, any": Case(functions(f"{COMMS}{{memory-budget={UNLIMITED}}}"), None),
     "sink": Case(functions(f"{SINK}{{reference-memory-model}}"), by_reference,
                  "waits", remarks=True),
     "sink, 0 %": Case(
@@ -135,8 +133,7 @@ CASES = {
     "moves, much slack": schedule_all(2.5, f"{MOVES} slack=100"),
     "all, 5 %": schedule_all(5, "", merges=True),
     "all, coalesced": schedule_all(20, "mode=coalesced", merges=True),
-    "inductor": Case("commsched-inductor-pipeline", percent(20), "all",
-                     numbers=True),
+    "inductor": Case("commsched-inductor-pipeline", percent(20), "all", numbers=True),
     "inductor, free": Case(
         "commsched-inductor-pipeline{order-collectives=false "
         "memory-budget=5%}", percent(5)),
@@ -230,8 +227,7 @@ class Checker:
 
     def check_costs(self, step, case, costs, output):
         for index, (before, after) in enumerate(zip(step.costs, costs)):
-            allowed = (max(before[0], case.limit(step)) if case.limit
-                       else UNLIMITED)
+            allowed = max(before[0], case.limit(step)) if case.limit else UNLIMITED
             # The peak of the body counts those of the blocks inside, which may
             # take what is left.
             if index == 0 and after[0] > allowed:
@@ -244,8 +240,7 @@ class Checker:
         report = output.reports[step.function.name]
         actual = report["peak_memory_bytes"], report["step_time_ns"]
         if actual != costs:
-            self.fail(f"the report says {actual} instead of {costs}", step,
-                      output)
+            self.fail(f"the report says {actual} instead of {costs}", step, output)
 
     def check_unmoved(self, case, output):
         """What no remark speaks of is as it was."""
@@ -268,8 +263,7 @@ class Checker:
         rng = random.Random(1)
         noisy = TIME.sub(lambda m: m[1] + str(
             round(int(m[2]) * rng.uniform(0.8, 1.2))), self.text)
-        runs = [("inductor", "as text", self.text,
-                 CASES["inductor"].pipeline),
+        runs = [("inductor", "as text", self.text, CASES["inductor"].pipeline),
                 *((name, "on its own result", self.bytecode,
                    functions(f"{passes},{passes}"))
                   for name, passes in {**SIMPLE, "overlap": OVERLAP}.items()),

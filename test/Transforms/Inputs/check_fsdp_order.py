@@ -39,8 +39,7 @@ class FsdpGenerator(Generator):
         self.values = values
         super().coalesced(block, lines, values, pending)
 
-    def launch(self, block, lines, pending, group, kind, clause, operands,
-               types, into):
+    def launch(self, block, lines, pending, group, kind, clause, operands, types, into):
         has_copy_in = lines and COPY_IN.match(lines[-1])
         copy_in = block.ops[-1] if has_copy_in else None
         if copy_in and self.rng.random() < 0.5:

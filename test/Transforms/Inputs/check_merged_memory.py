@@ -22,8 +22,7 @@ class MergingGenerator(Generator):
 
     def start(self, block, lines, values, pending, operands=None):
         for _ in range(self.rng.randint(1, 4)):
-            sent = operands or self.pick(
-                self.readable(values, pending), 1, least=1)
+            sent = operands or self.pick(self.readable(values, pending), 1, least=1)
             if sent and self.rng.random() < 0.5:
                 sent = [self.cast(block, lines, value) for value in sent]
             super().start(block, lines, values, pending, sent)

@@ -19,8 +19,7 @@ from printed_steps import Tool
 from random_steps import PROLOGUE, generate
 
 TIME = re.compile(r"(commsched\.runtime_ns = )(\d+)")
-NAMED_TIME = re.compile(
-    r'commsched\.name = "(\w+)"[^}]*?commsched\.runtime_ns = (\d+)')
+NAMED_TIME = re.compile(r'commsched\.name = "(\w+)"[^}]*?commsched\.runtime_ns = (\d+)')
 COMMS = "commsched-reorder-comms-preserving-peak-memory"
 SINK = "commsched-sink-waits-iterative"
 TIMED = [
@@ -86,8 +85,7 @@ def main():
     parser.add_argument("--functions", type=int, default=200)
     parser.add_argument("--ranks", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--folder", required=True,
-                        help="where the ranks' files go")
+    parser.add_argument("--folder", required=True, help="where the ranks' files go")
     arguments = parser.parse_args()
     # Small times hardly change when rounded.
     source = TIME.sub(r"\g<1>\g<2>000", PROLOGUE + "".join(

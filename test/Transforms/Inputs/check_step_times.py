@@ -9,8 +9,7 @@ import sys
 def read(path):
     with open(path, encoding="utf-8") as file:
         reports = map(json.loads, file)
-        return {report["function"]: report["step_time_ns"]
-                for report in reports}
+        return {report["function"]: report["step_time_ns"] for report in reports}
 
 
 def main():

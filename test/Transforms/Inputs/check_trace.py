@@ -33,8 +33,7 @@ def main():
                   event["args"]["bytes"])
         else:
             assert event["ph"] in "sf", f"unknown phase: {event}"
-            flows.setdefault(event["id"], []).append(
-                (event["ph"], ns(event, "ts")))
+            flows.setdefault(event["id"], []).append((event["ph"], ns(event, "ts")))
     for track, entries in sorted(slices.items()):
         assert ("thread_name", *track) in tracks, f"track {track} has no name"
         end = 0

@@ -33,8 +33,7 @@ def main():
         for key in SAME:
             if old[key] != new[key]:
                 failures.append((old["function"], key, old[key], new[key]))
-        for key, factor in [("peak_memory_bytes", args.peak),
-                            ("exposed_comm_ns", 1)]:
+        for key, factor in [("peak_memory_bytes", args.peak), ("exposed_comm_ns", 1)]:
             if new[key] > old[key] * factor:
                 failures.append((old["function"], key, old[key], new[key]))
     exposed = [sum(function["exposed_comm_ns"] for function in report)

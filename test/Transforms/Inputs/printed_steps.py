@@ -55,8 +55,7 @@ class Step:
                 places[line] = (indices[op.body] if is_end else
                                 indices[op.block], -1 if is_end else op.index,
                                 indices[op.block] if is_end else -1)
-        assert len(places) == sum(
-            len(b.ops) for b in blocks) + len(blocks) - 1, printed
+        assert len(places) == sum(len(b.ops) for b in blocks) + len(blocks) - 1, printed
         return places
 
     def read(self, printed, is_numberless):
@@ -142,8 +141,7 @@ class Tool:
         report, _, text = printed.decode().partition("module ")
         text = text.partition("\n")[2]
         reports = map(json.loads, report.splitlines())
-        output = Output(text, {}, {}, {}, {r["function"]: r for r in reports},
-                        messages)
+        output = Output(text, {}, {}, {}, {r["function"]: r for r in reports}, messages)
         for part in SECOND.sub(r"\1", text).split("  func.func @")[1:]:
             lines, _, _ = part.rpartition("\n  }\n")
             head, _, lines = lines.partition("\n")

@@ -127,8 +127,7 @@ class Generator:
             if pending and self.rng.random() < 0.3:
                 self.wait(block, lines, values, pending)
                 continue
-            maker = self.rng.choices([m for m, _ in makers],
-                                     [w for _, w in makers])[0]
+            maker = self.rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
             maker(block, lines, values, pending)
         while pending:
             self.wait(block, lines, values, pending)
@@ -181,16 +180,14 @@ class Generator:
     def writable(self, values, pending):
         """What no collective in flight touches."""
         busy = {v.place for start in pending for v in start.sent}
-        return [v for v in self.readable(values, pending)
-                if v.place not in busy]
+        return [v for v in self.readable(values, pending) if v.place not in busy]
 
     def pick(self, values, most, least=0):
         """Some of the latest values, each once."""
         values = values[-max(self.reach, least):]
         if len(values) < least:
             return []
-        return self.rng.sample(
-            values, self.rng.randint(least, min(most, len(values))))
+        return self.rng.sample(values, self.rng.randint(least, min(most, len(values))))
 
     @staticmethod
     def read(op, values):
@@ -298,8 +295,7 @@ class Generator:
         for _ in range(self.rng.randint(2, 3)):
             branch = list(heads)
             for _ in range(self.rng.randint(1, 2)):
-                branch += self.compute(block, lines, values, pending,
-                                       branch[-1:])
+                branch += self.compute(block, lines, values, pending, branch[-1:])
             if self.rng.random() < 0.4:
                 self.start(block, lines, values, pending, branch[-1:])
                 self.wait(block, lines, branch, pending, last=True)
@@ -326,8 +322,7 @@ class Generator:
         size = GROUPS[group]
         dims = {int(v.type.rows > 0) for v in operands}
         dim = f"dim({min(dims)})"
-        kind, clause, types = "all_reduce", "reduction(sum)", [
-            v.type for v in operands]
+        kind, clause, types = "all_reduce", "reduction(sum)", [v.type for v in operands]
         if self.rng.random() < 0.4 and len(dims) == 1 and all(
                 v.type.bytes * size <= LARGEST for v in operands):
             kind, clause = "all_gather", dim
@@ -335,12 +330,9 @@ class Generator:
         elif self.rng.random() < 0.5 and len(dims) == 1 and all(
                 v.type.columns % size == 0 for v in operands):
             kind, clause = "reduce_scatter", f"reduction(sum) {dim}"
-            types = [replace(v.type, count=v.type.count // size)
-                     for v in operands]
-        into = self.find_buffers(block, lines, values, pending, operands,
-                                 types)
-        self.launch(block, lines, pending, group, kind, clause, operands,
-                    types, into)
+            types = [replace(v.type, count=v.type.count // size) for v in operands]
+        into = self.find_buffers(block, lines, values, pending, operands, types)
+        self.launch(block, lines, pending, group, kind, clause, operands, types, into)
 
     def find_buffers(self, block, lines, values, pending, operands, types):
         """What to write the collective's results into; maybe nothing."""
@@ -360,8 +352,7 @@ class Generator:
             taken.add(into[-1].place)
         return into
 
-    def launch(self, block, lines, pending, group, kind, clause, operands,
-               types, into):
+    def launch(self, block, lines, pending, group, kind, clause, operands, types, into):
         op = self.add_collective(block, "start", group)
         op.sent, op.into = operands, into
         self.read(op, operands + into)
@@ -405,8 +396,7 @@ class Generator:
         operands = self.pick(self.readable(values, pending), 2, least=1)
         if not operands:
             return
-        op = self.add_collective(
-            block, "start", self.rng.choice(POINT_TO_POINT))
+        op = self.add_collective(block, "start", self.rng.choice(POINT_TO_POINT))
         op.is_point_to_point = True
         op.sent = operands
         self.read(op, operands)
@@ -417,8 +407,7 @@ class Generator:
         pending.append(op)
 
     def receive(self, block, lines, values, pending):
-        op = self.add_collective(
-            block, "start", self.rng.choice(POINT_TO_POINT))
+        op = self.add_collective(block, "start", self.rng.choice(POINT_TO_POINT))
         op.is_point_to_point = True
         type = self.rng.choice(self.types)
         op.delivers = [(type, block.allocate(type.bytes, op), object())]
@@ -449,8 +438,7 @@ class Generator:
             f"!commsched.future{'<' + types + '>' if types else ''}"))
 
     def barrier(self, block, lines, values, pending):
-        op = self.add_collective(
-            block, "blocking", self.rng.choice(list(GROUPS)))
+        op = self.add_collective(block, "blocking", self.rng.choice(list(GROUPS)))
         self.emit(lines, op, (
             f"commsched.barrier on @{op.stream} {self.attributes(op)}"))
 
@@ -505,8 +493,7 @@ class Generator:
         if carried:
             buffer = body.allocate(type.bytes)
             inner_values.append(
-                Value("%it", type, None, body, buffer, carried.place,
-                      is_fresh=False))
+                Value("%it", type, None, body, buffer, carried.place, is_fresh=False))
         self.fill(body, lines, inner_values, self.rng.randint(1, 7))
         passed = self.rng.choice([v for v in inner_values if v.type == type])
         passed.uses += 1
@@ -520,5 +507,4 @@ class Generator:
 
 def generate(count, seed):
     """`count` functions, the same for the same seed."""
-    return [Generator(f"f{i}", seed * 100003 + i).generate()
-            for i in range(count)]
+    return [Generator(f"f{i}", seed * 100003 + i).generate() for i in range(count)]

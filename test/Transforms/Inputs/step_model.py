@@ -93,8 +93,7 @@ class Block:
 
     def dependences(self):
         """What every pass keeps, but for collectives on one stream."""
-        pairs = {(owner.index, op.index)
-                 for op in self.ops for owner in op.needs}
+        pairs = {(owner.index, op.index) for op in self.ops for owner in op.needs}
         accesses = {}
         for op in self.ops:
             for place in op.reads:

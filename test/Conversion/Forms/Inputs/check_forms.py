@@ -156,8 +156,7 @@ def describe(becomes):
 def read_forms():
     """The modules by name."""
     modules = expand((HERE / "forms.mlir").read_text())
-    return {match[1]: module for module in modules
-            if (match := MODULE.search(module))}
+    return {match[1]: module for module in modules if (match := MODULE.search(module))}
 
 
 def make_page(sources):

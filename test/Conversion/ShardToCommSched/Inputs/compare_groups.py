@@ -43,8 +43,7 @@ def expected_groups(shape, axes):
         outside = [device[i] for i in range(len(shape)) if i not in axes]
         inside = [device[i] for i in axes]
         groups.setdefault(tuple(outside), []).append((inside, rank))
-    return sorted([rank for _, rank in sorted(group)]
-                  for group in groups.values())
+    return sorted([rank for _, rank in sorted(group)] for group in groups.values())
 
 
 def declared_groups(size, stride, ranks, total):

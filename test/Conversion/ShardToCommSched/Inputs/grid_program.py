@@ -73,8 +73,7 @@ def at_root(axes, root, define):
 
 
 def reduce_scatter(axes, dim):
-    return lambda x, device: part(reduce(axes, np.add)(x, device), device,
-                                  axes, dim)
+    return lambda x, device: part(reduce(axes, np.add)(x, device), device, axes, dim)
 
 
 def all_to_all(axes, split, concat):
@@ -95,8 +94,7 @@ def broadcast(axes, root):
 
 
 def scatter(axes, dim, root):
-    return lambda x, device: part(x[root_of(device, axes, root)], device, axes,
-                                  dim)
+    return lambda x, device: part(x[root_of(device, axes, root)], device, axes, dim)
 
 
 def shift(axis, offset, rotate):
@@ -120,13 +118,11 @@ def update_halo(x, device):
             continue
         owner_row = i // 3, i % 3 + 1
         if 0 <= j < 12:
-            result[row, column] = x[owner_row[0], j // 4][owner_row[1],
-                                                          j % 4 + 1]
+            result[row, column] = x[owner_row[0], j // 4][owner_row[1], j % 4 + 1]
         else:
             # At the border, columns keep what they have, and rows of a
             # neighbour bring its border along.
-            result[row, column] = x[owner_row[0], device[1]][owner_row[1],
-                                                             column]
+            result[row, column] = x[owner_row[0], device[1]][owner_row[1], column]
     return result
 
 
@@ -181,23 +177,20 @@ def collective(name, axes, attributes, result, functional=False):
 
 def cases():
     def add(name, axes, attributes, result, define, functional=False):
-        return (collective(name, axes, attributes, result, functional), result,
-                define)
+        return (collective(name, axes, attributes, result, functional), result, define)
 
     same = "tensor<6x6xi32>"
     yield add("all_gather", [1], "gather_axis = 1", "tensor<6x18xi32>",
               all_gather([1], 1))
     yield add("all_gather", [1, 0], "gather_axis = 0", "tensor<36x6xi32>",
               all_gather([1, 0], 0))
-    yield add("all_reduce", [0], "", "tensor<6x6xf64>",
-              reduce([0], np.add, np.float64))
+    yield add("all_reduce", [0], "", "tensor<6x6xf64>", reduce([0], np.add, np.float64))
     yield add("all_reduce", [0, 1], "reduction = bitwise_xor", same,
               reduce([0, 1], np.bitwise_xor))
     for kind, combine in (("product", np.multiply), ("min", np.minimum),
                           ("bitwise_and", np.bitwise_and),
                           ("bitwise_or", np.bitwise_or)):
-        yield add("all_reduce", [1], f"reduction = {kind}", same,
-                  reduce([1], combine))
+        yield add("all_reduce", [1], f"reduction = {kind}", same, reduce([1], combine))
     yield add("all_reduce", [0], "reduction = average", "tensor<6x6xf64>",
               lambda x, device: reduce([0], np.add, np.float64)(x, device) / 2)
     yield add("reduce", [1], "reduction = max root = [2]", same,
@@ -220,10 +213,8 @@ def cases():
               lambda x, device: part(x[device], device, [1, 0], 1))
     yield add("shift", [0, 1], "shift_axis = 1 offset = 1 rotate", same,
               shift(1, 1, True))
-    yield add("shift", [1, 0], "shift_axis = 1 offset = -2", same,
-              shift(1, -2, False))
-    yield add("shift", [0, 1], "shift_axis = 0 offset = 1", same,
-              shift(0, 1, False))
+    yield add("shift", [1, 0], "shift_axis = 1 offset = -2", same, shift(1, -2, False))
+    yield add("shift", [0, 1], "shift_axis = 0 offset = 1", same, shift(0, 1, False))
     yield add("shift", [1], "shift_axis = 1 offset = -4 rotate", same,
               shift(1, -4, True))
     yield ("  {} = shard.update_halo %x on @grid split_axes = [[0], [1]] "
@@ -257,8 +248,7 @@ def compare(directory):
             expected = define(inputs(), device)
             if expected is None:
                 continue
-            actual = np.load(directory / "out" / f"rank{rank}" /
-                             f"result{number}.npy")
+            actual = np.load(directory / "out" / f"rank{rank}" / f"result{number}.npy")
             np.testing.assert_array_equal(
                 actual, expected, strict=True,
                 err_msg=f"device {device}: {text.strip()}")
