@@ -22,8 +22,7 @@ func.func private @layer(%x: !t) -> !t {
       : !t -> !commsched.future<!t>
   %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40 : i64} : (!t) -> !t
   %w = commsched.wait %f : !commsched.future<!t>
-  %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 10 : i64}
-      : (!t, !t) -> !t
+  %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 10 : i64} : (!t, !t) -> !t
   return %y : !t
 }
 
@@ -60,10 +59,8 @@ func.func @step(%x: !t) -> !t {
 // CHECK-SAME: "peak_memory_bytes":1536,
 // CHECK-SAME: "@scratch (inside)","bytes":1024
 func.func private @scratch(%x: !t) -> !t {
-  %t = commsched.compute "wide"(%x) {commsched.runtime_ns = 1 : i64}
-      : (!t) -> tensor<256xf32>
-  %y = commsched.compute "narrow"(%t) {commsched.runtime_ns = 1 : i64}
-      : (tensor<256xf32>) -> !t
+  %t = commsched.compute "wide"(%x) {commsched.runtime_ns = 1 : i64} : (!t) -> tensor<256xf32>
+  %y = commsched.compute "narrow"(%t) {commsched.runtime_ns = 1 : i64} : (tensor<256xf32>) -> !t
   return %y : !t
 }
 func.func @inside(%x: !t) -> !t {
@@ -75,14 +72,12 @@ func.func @inside(%x: !t) -> !t {
 // come in, and 768 are the most.
 // CHECK: "function":"update"
 // CHECK-SAME: "peak_memory_bytes":768,
-func.func private @optimizer(%w: !t {commsched.freeable}, %m: !t
-    {commsched.freeable}) -> (!t, !t) {
+func.func private @optimizer(%w: !t {commsched.freeable}, %m: !t {commsched.freeable}) -> (!t, !t) {
   %w1 = commsched.compute "w"(%w) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
   %m1 = commsched.compute "m"(%m) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
   return %w1, %m1 : !t, !t
 }
-func.func @update(%w: !t {commsched.freeable}, %m: !t {commsched.freeable})
-    -> (!t, !t) {
+func.func @update(%w: !t {commsched.freeable}, %m: !t {commsched.freeable}) -> (!t, !t) {
   %r:2 = func.call @optimizer(%w, %m) : (!t, !t) -> (!t, !t)
   return %r#0, %r#1 : !t, !t
 }

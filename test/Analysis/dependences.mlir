@@ -241,8 +241,7 @@ func.func @results_of_loops_are_written(%x: !t, %y: !t, %n: index) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "reader"(%x) : (!t) -> !t
   %s = scf.for %i = %n to %n step %n iter_args(%it = %x) -> !t {
-    %t = commsched.compute "add_"(%it) {alias = 0 : i64, mutates = array<i64: 0>}
-        : (!t) -> !t
+    %t = commsched.compute "add_"(%it) {alias = 0 : i64, mutates = array<i64: 0>} : (!t) -> !t
     scf.yield %t : !t
   }
   %r2 = commsched.compute "reader2"(%x) : (!t) -> !t
@@ -260,8 +259,7 @@ func.func @loops_take_over_storage(%y: !t, %n: index) -> (!t, !t) {
   %free = commsched.compute "free"(%y) : (!t) -> !t
   %free2 = commsched.compute "free"(%y) : (!t) -> !t
   %r = commsched.compute "reader"(%x) : (!t) -> !t
-  %s:2 = scf.for %i = %n to %n step %n iter_args(%it = %x, %on = %y)
-      -> (!t, !t) {
+  %s:2 = scf.for %i = %n to %n step %n iter_args(%it = %x, %on = %y) -> (!t, !t) {
     %t = commsched.compute "t"(%it, %on) : (!t, !t) -> !t
     scf.yield %t, %on : !t, !t
   }

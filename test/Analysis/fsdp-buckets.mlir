@@ -26,13 +26,11 @@ func.func @coalesced(%p: tensor<4xf32> $parameter, %q: tensor<4xf32> $parameter,
   %f0 = commsched.all_gather %p, %cast on @g dim(0)
       {commsched.name = "parameters"} : tensor<4xf32>, tensor<4xbf16>
       -> !commsched.future<tensor<16xf32>, tensor<16xbf16>>
-  %w0:2 = commsched.wait %f0
-      : !commsched.future<tensor<16xf32>, tensor<16xbf16>>
+  %w0:2 = commsched.wait %f0 : !commsched.future<tensor<16xf32>, tensor<16xbf16>>
   %f1 = commsched.all_gather %p, %x on @g dim(0) {commsched.name = "mixed"}
       : tensor<4xf32>, tensor<4xf32>
       -> !commsched.future<tensor<16xf32>, tensor<16xf32>>
-  %w1:2 = commsched.wait %f1
-      : !commsched.future<tensor<16xf32>, tensor<16xf32>>
+  %w1:2 = commsched.wait %f1 : !commsched.future<tensor<16xf32>, tensor<16xf32>>
   %f2 = commsched.reduce_scatter %a, %a on @g reduction(avg) dim(0)
       {commsched.name = "gradients"} : tensor<16xf32>, tensor<16xf32>
       -> !commsched.future<tensor<4xf32>, tensor<4xf32>>
@@ -41,10 +39,8 @@ func.func @coalesced(%p: tensor<4xf32> $parameter, %q: tensor<4xf32> $parameter,
       {commsched.name = "half"} : tensor<16xf32>, tensor<16xf32>
       -> !commsched.future<tensor<4xf32>, tensor<4xf32>>
   %w3:2 = commsched.wait %f3 : !commsched.future<tensor<4xf32>, tensor<4xf32>>
-  %sum = commsched.compute "aten.add"(%x, %w3#1)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %w2#0, %w2#1, %w3#0, %sum
-      : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  %sum = commsched.compute "aten.add"(%x, %w3#1) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %w2#0, %w2#1, %w3#0, %sum : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
 
 // The slice that a copy-in packs, as it is and viewed; a bucket may hold zeros.
@@ -89,8 +85,7 @@ func.func @copied(%p: tensor<4xf32> $parameter, %q: tensor<2x2xf32> $parameter, 
 // CHECK: reduce_scatter {{.*}}fsdp = "gradient_scatter"
 func.func @chunked(%a: tensor<4x2xbf16>, %b: tensor<7x1xbf16>)
     -> (tensor<1x2xf32>, tensor<2x1xf32>) {
-  %buffer = commsched.chunk_cat %a, %b on @g
-      : tensor<4x2xbf16>, tensor<7x1xbf16> -> tensor<16xf32>
+  %buffer = commsched.chunk_cat %a, %b on @g : tensor<4x2xbf16>, tensor<7x1xbf16> -> tensor<16xf32>
   $run(%w = reduce_scatter %buffer on @g reduction(avg) dim(0) : tensor<16xf32> -> tensor<4xf32>)
   %0 = commsched.compute "aten.as_strided"(%w) {alias = 0 : i64}
       : (tensor<4xf32>) -> tensor<1x2xf32>

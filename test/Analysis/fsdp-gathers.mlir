@@ -38,8 +38,7 @@ func.func @gathered(%p: !u $parameter, %rows: index) {
   // CHECK: fsdp = "parameter_gather", commsched.name = "mapped"
 
   %view = commsched.compute "aten.view"(%copy) {alias = 0 : i64} : (!p) -> tensor<32xbf16>
-  %slice = tensor.extract_slice %view[%rows] [16] [1]
-      : tensor<32xbf16> to tensor<16xbf16>
+  %slice = tensor.extract_slice %view[%rows] [16] [1] : tensor<32xbf16> to tensor<16xbf16>
   %shape = tensor.expand_shape %slice [[0, 1]] output_shape [4, 4]
       : tensor<16xbf16> into tensor<4x4xbf16>
   $run(%w4 = all_gather %shape on @g dim(0) {commsched.name = "views"} : tensor<4x4xbf16> -> tensor<16x4xbf16>)
@@ -198,14 +197,12 @@ func.func @dynamic(%p: tensor<?xf32> $parameter, %n: index)
   %cast = arith.truncf %p : tensor<?xf32> to tensor<?xbf16>
   $run(%w0 = all_gather %cast on @g dim(0) {commsched.name = "cast"} : tensor<?xbf16> -> tensor<?xbf16>)
   %empty = tensor.empty(%n) : tensor<?xf32>
-  %map = linalg.map ins(%p : tensor<?xf32>) outs(%empty : tensor<?xf32>)
-      (%in: f32, %out: f32) {
+  %map = linalg.map ins(%p : tensor<?xf32>) outs(%empty : tensor<?xf32>) (%in: f32, %out: f32) {
         %t = arith.addf %in, %in : f32
         linalg.yield %t : f32
       }
   $run(%w1 = all_gather %map on @g dim(0) {commsched.name = "region"} : tensor<?xf32> -> tensor<?xf32>)
-  %concat = tensor.concat dim(0) %p, %empty
-      : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  %concat = tensor.concat dim(0) %p, %empty : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
   $run(%w2 = all_gather %concat on @g dim(0) {commsched.name = "concat"} : tensor<?xf32> -> tensor<?xf32>)
   return
 }

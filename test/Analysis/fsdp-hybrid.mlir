@@ -22,8 +22,7 @@ func.func @hybrid(%a: !whole) -> tensor<2x2xf32> {
   $run(%w = reduce_scatter %a on @shard reduction(avg) dim(0) : !whole -> !part)
   %half = commsched.compute "aten.div.Scalar"(%w) : (!part) -> !part
   $run(%w1 = all_reduce %half on @replicate reduction(sum) : !part -> !part)
-  %view = commsched.compute "aten.view"(%w1) {alias = 0 : i64}
-      : (!part) -> tensor<2x2xf32>
+  %view = commsched.compute "aten.view"(%w1) {alias = 0 : i64} : (!part) -> tensor<2x2xf32>
   return %view : tensor<2x2xf32>
 }
 

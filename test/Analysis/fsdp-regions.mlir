@@ -25,11 +25,9 @@ func.func @loop(%p: tensor<3x4xf32> $parameter, %a: !whole, %n: index) -> !part 
   %zeros = arith.constant dense<0.0> : !part
   %cast = arith.truncf %p : tensor<3x4xf32> to tensor<3x4xbf16>
   %r = scf.for %i = %n to %n step %n iter_args(%it = %zeros) -> !part {
-    %layer = tensor.extract_slice %p[%i, 0] [1, 4] [1, 1]
-        : tensor<3x4xf32> to !part
+    %layer = tensor.extract_slice %p[%i, 0] [1, 4] [1, 1] : tensor<3x4xf32> to !part
     $run(%w0 = all_gather %layer on @g dim(0) {commsched.name = "layer"} : !part -> !whole)
-    %padded = tensor.concat dim(0) %layer, %zeros
-        : (!part, !part) -> tensor<8xf32>
+    %padded = tensor.concat dim(0) %layer, %zeros : (!part, !part) -> tensor<8xf32>
     $run(%w1 = all_gather %padded on @g dim(0) {commsched.name = "padded"} : tensor<8xf32> -> tensor<32xf32>)
     $run(%w2 = all_gather %cast on @g dim(0) {commsched.name = "outside"} : tensor<3x4xbf16> -> tensor<12x4xbf16>)
     $run(%w3 = all_gather %it on @g dim(0) {commsched.name = "carried"} : !part -> !whole)

@@ -83,8 +83,7 @@ func.func @others(%p: !t, %a: !gradient, %old: !t, %memory: memref<4xf32>)
   // REMARK: 'expensive': what it scatters goes to long
 
   $run(%w5 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "stored"} : !gradient -> !t)
-  bufferization.materialize_in_destination %w5 in writable %memory
-      : (!t, memref<4xf32>) -> ()
+  bufferization.materialize_in_destination %w5 in writable %memory : (!t, memref<4xf32>) -> ()
   // REMARK: 'stored': what it scatters goes to bufferization.materialize_in_destination
 
   $run(%w6 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "unknown"} : !gradient -> !t)
@@ -98,10 +97,8 @@ func.func @others(%p: !t, %a: !gradient, %old: !t, %memory: memref<4xf32>)
   $run(%w8 = reduce_scatter %a on @g reduction(avg) dim(0) {commsched.name = "parts"} : !gradient -> !t)
   %parts:2 = commsched.compute "aten.split"(%w8) {alias = 0 : i64}
       : (!t) -> (tensor<2xf32>, tensor<2xf32>)
-  %first = commsched.compute "first"(%parts#0, %old)
-      : (tensor<2xf32>, !t) -> tensor<2xf32>
-  %second = commsched.compute "second"(%parts#1, %old)
-      : (tensor<2xf32>, !t) -> tensor<2xf32>
+  %first = commsched.compute "first"(%parts#0, %old) : (tensor<2xf32>, !t) -> tensor<2xf32>
+  %second = commsched.compute "second"(%parts#1, %old) : (tensor<2xf32>, !t) -> tensor<2xf32>
   // REMARK: 'parts': what it scatters goes to first
 
   // REMARK-NOT: NotFsdp

@@ -61,8 +61,7 @@ func.func @tensor_views(%x: !T) -> !u {
 // CHECK: "function":"sizes",{{.*}}"peak_memory_bytes":9216,
 func.func @sizes(%x: !T, %i: i64) -> tensor<512xcomplex<f32>> {
   %e = commsched.compute "empty"(%i) : (i64) -> tensor<0x1024xf32>
-  %a = commsched.compute "a"(%x, %e)
-      : (!T, tensor<0x1024xf32>) -> tensor<1024xi4>
+  %a = commsched.compute "a"(%x, %e) : (!T, tensor<0x1024xf32>) -> tensor<1024xi4>
   %b = commsched.compute "b"(%a) : (tensor<1024xi4>) -> tensor<512xcomplex<f32>>
   return %b : tensor<512xcomplex<f32>>
 }
@@ -140,8 +139,7 @@ func.func @destination_is_read_later(%x: !T) -> (!T, !T) {
 // CHECK: "function":"mutated_in_place",{{.*}}"peak_memory_bytes":9216,
 func.func @mutated_in_place(%x: !T) -> !u {
   %a = commsched.compute "a"(%x) : (!T) -> !T
-  %b = commsched.compute "add_"(%a) {alias = 0 : i64, mutates = array<i64: 0>}
-      : (!T) -> !T
+  %b = commsched.compute "add_"(%a) {alias = 0 : i64, mutates = array<i64: 0>} : (!T) -> !T
   %c = commsched.compute "c"(%b) : (!T) -> !u
   return %c : !u
 }
@@ -206,8 +204,7 @@ func.func @freeable_parameter_never_freed(%p:
 
 // Growing what is there already changes nothing: at z x, p, y and the small z.
 // CHECK: "function":"grown_twice",{{.*}}"peak_memory_bytes":13312,
-func.func @grown_twice(%p: !m {commsched.role = "unsharded_param"}, %x: !T)
-    -> !u {
+func.func @grown_twice(%p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !u {
   commsched.resize_storage %p bytes(4096) : !m
   %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
@@ -222,8 +219,7 @@ func.func @grown_twice(%p: !m {commsched.role = "unsharded_param"}, %x: !T)
 // CHECK: "function":"grown_through_a_view",{{.*}}"peak_memory_bytes":12288,
 func.func @grown_through_a_view(%p: !m {commsched.role = "unsharded_param"},
     %x: !T) -> !u {
-  %v = memref.expand_shape %p [[0, 1]] output_shape [32, 32]
-      : !m into memref<32x32xf32>
+  %v = memref.expand_shape %p [[0, 1]] output_shape [32, 32] : !m into memref<32x32xf32>
   commsched.resize_storage %v bytes(4096) : memref<32x32xf32>
   %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
@@ -296,8 +292,7 @@ func.func @loop_keeps_what_its_body_reads(%x: !T, %n: index) -> !T {
 // It copies an argument that nobody lets go, and not one that may be freed: x,
 // y, r, w; y and s have one storage, and t is there when w is copied to r.
 // CHECK: "function":"loop_over_arguments",{{.*}}"peak_memory_bytes":16384,
-func.func @loop_over_arguments(%x: !T, %y: !T {commsched.freeable}, %n: index)
-    -> (!T, !T) {
+func.func @loop_over_arguments(%x: !T, %y: !T {commsched.freeable}, %n: index) -> (!T, !T) {
   %r:2 = scf.for %i = %n to %n step %n iter_args(%v = %x, %u = %y) -> (!T, !T) {
     %w = commsched.compute "w"(%v) : (!T) -> !T
     %t = commsched.compute "t"(%u) : (!T) -> !T
@@ -384,8 +379,7 @@ func.func @stablehlo_while(%x: !T, %y: !T) -> (!T, !T) {
 // Updates take over the value before, which was read, also that of an argument
 // that may be freed: x, a, b, u and the index.
 // CHECK: "function":"updates_take_over",{{.*}}"peak_memory_bytes":12548,
-func.func @updates_take_over(%x: !T {commsched.freeable}, %u: !v, %i: !w)
-    -> (!T, !T, !T) {
+func.func @updates_take_over(%x: !T {commsched.freeable}, %u: !v, %i: !w) -> (!T, !T, !T) {
   %a = commsched.compute "a"(%x) : (!T) -> !T
   %b = commsched.compute "b"(%a) : (!T) -> !T
   %r = "stablehlo.dynamic_update_slice"(%x, %u, %i) : (!T, !v, !w) -> !T

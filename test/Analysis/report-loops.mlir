@@ -28,15 +28,12 @@ func.func @loop(%x: !t, %a: !u) -> !u {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c4 = arith.constant 4 : index
-  %before = commsched.compute "before"(%a) {commsched.runtime_ns = 5}
-      : (!u) -> !u
+  %before = commsched.compute "before"(%a) {commsched.runtime_ns = 5} : (!u) -> !u
   %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%v = %before) -> (!u) {
-    %s = commsched.compute "slice"(%x, %i) {commsched.runtime_ns = 10}
-        : (!t, index) -> !t
+    %s = commsched.compute "slice"(%x, %i) {commsched.runtime_ns = 10} : (!t, index) -> !t
     $run(%w = all_gather %s on @g dim(0) {commsched.name = "gather", commsched.runtime_ns = 100} : !t -> !u)
     %m = commsched.compute "mm"(%v) {commsched.runtime_ns = 50} : (!u) -> !u
-    %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0}
-        : (!u, !u) -> !u
+    %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0} : (!u, !u) -> !u
     scf.yield %y : !u
   }
   %q = commsched.compute "after"(%r) {commsched.runtime_ns = 0} : (!u) -> !u

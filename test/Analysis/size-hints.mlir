@@ -18,8 +18,7 @@ func.func @static(%x: tensor<1024xf32>, %m: tensor<64x32xf32>,
   %p = linalg.matmul ins(%m, %n : tensor<64x32xf32>, tensor<32x16xf32>)
       outs(%e : tensor<64x16xf32>) -> tensor<64x16xf32>
   %w = commsched.wait %f : !commsched.future<tensor<1024xf32>>
-  %a = commsched.compute "a"(%w, %p)
-      : (tensor<1024xf32>, tensor<64x16xf32>) -> tensor<1024xf32>
+  %a = commsched.compute "a"(%w, %p) : (tensor<1024xf32>, tensor<64x16xf32>) -> tensor<1024xf32>
   return %a : tensor<1024xf32>
 }
 
@@ -61,8 +60,7 @@ func.func @results(%x: tensor<?xf32> {commsched.size_hints = array<i64: 256>})
 // What a loop carries is as large as its result.
 // CHECK: {"function":"loop"
 // CHECK-SAME: "step_time_ns":{{[1-9]}}
-func.func @loop(%x: tensor<?xf32> {commsched.size_hints = array<i64: 256>})
-    -> tensor<?xf32> {
+func.func @loop(%x: tensor<?xf32> {commsched.size_hints = array<i64: 256>}) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c3 = arith.constant 3 : index

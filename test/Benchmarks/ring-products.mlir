@@ -27,8 +27,7 @@ commsched.group @dp size(4) ranks_per_node(1)
 func.func @gather(%x: !w, %w: tensor<16x64xf32> {commsched.role = "parameter"},
     %v: tensor<64x32xf32>, %g: tensor<1024x32xf32>) -> (!t, tensor<1024x32xf32>,
     tensor<32x64xf32>) {
-  %v0 = commsched.all_gather %w on @dp dim(0)
-      : tensor<16x64xf32> -> !commsched.future<!u>
+  %v0 = commsched.all_gather %w on @dp dim(0) : tensor<16x64xf32> -> !commsched.future<!u>
   %v1 = commsched.all_gather %x on @tp dim(0) : !w -> !commsched.future<!v>
   %v2 = commsched.wait %v0 : !commsched.future<!u>
   %v3 = commsched.wait %v1 : !commsched.future<!v>

@@ -4,8 +4,7 @@ func.func @compute(%x: tensor<4xf32>, %m: memref<4xf32>, %s: i64) {
   %0:2 = commsched.compute "aten.var_mean"(%x, %s) {
       flops = 0.0 : f64, bytes = 0 : i64}
       : (tensor<4xf32>, i64) -> (tensor<f32>, tensor<f32>)
-  %1 = commsched.compute "aten.view"(%x) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<2x2xf32>
+  %1 = commsched.compute "aten.view"(%x) {alias = 0 : i64} : (tensor<4xf32>) -> tensor<2x2xf32>
   commsched.compute "aten.copy_"(%m, %x) {mutates = array<i64: 0, 1>}
       : (memref<4xf32>, tensor<4xf32>) -> ()
   %2 = commsched.compute "aten.rand"() {random} : () -> tensor<4xf32>
@@ -92,8 +91,7 @@ func.func @compute_split(%x: tensor<6x4xf32>, %w: tensor<4x2xf32>, %s: i64,
       : (tensor<6x4xf32>, i64) -> tensor<6x4xf32>
   %3 = commsched.compute "aten.softmax"(%x, %w) {split = "m _, -> m _"}
       : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x4xf32>
-  %4 = commsched.compute "aten.ones"() {split = "-> a b"}
-      : () -> tensor<6x4xf32>
+  %4 = commsched.compute "aten.ones"() {split = "-> a b"} : () -> tensor<6x4xf32>
   %5 = commsched.compute "aten.sin"(%d) {split = "_ a -> _ a"}
       : (tensor<?x4xf32>) -> tensor<?x4xf32>
   return

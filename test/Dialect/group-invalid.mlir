@@ -2,8 +2,7 @@
 
 commsched.group @one size(1)
 commsched.group "private" @grid size(4) ranks_per_node(2) stride(4)
-commsched.group @listed size(2) ranks_per_node(1)
-    ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
+commsched.group @listed size(2) ranks_per_node(1) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)
 
 func.func @barrier() {
   commsched.barrier on @one

@@ -18,8 +18,7 @@ func.func @loop(%x: !t, %n: index) -> !t {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %first = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
-  %last = scf.for %i = %c0 to %n step %c1 iter_args(%reducing = %first)
-      -> !future {
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%reducing = %first) -> !future {
     %sum = commsched.wait %reducing : !future
     %next = commsched.all_reduce %sum on @dp reduction(sum) : !t -> !future
     scf.yield %next : !future

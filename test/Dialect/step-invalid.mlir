@@ -5,14 +5,12 @@ func.func @step(%w: tensor<4xf32> {
       commsched.role = "parameter", commsched.carried = 2 : i64},
     %m: tensor<4xf32> {commsched.carried = 0 : i64}, %x: tensor<4xf32>)
     -> (tensor<4xf32>, tensor<f32>, tensor<4xf32>) {
-  %loss = commsched.compute "loss"(%w, %x)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
+  %loss = commsched.compute "loss"(%w, %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<f32>
   return %w, %loss, %w : tensor<4xf32>, tensor<f32>, tensor<4xf32>
 }
 
 // A declaration.
-func.func private @declared(tensor<4xf32> {commsched.carried = 0 : i64})
-    -> tensor<4xf32>
+func.func private @declared(tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32>
 
 // -----
 

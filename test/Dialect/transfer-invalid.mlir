@@ -8,8 +8,7 @@ func.func private @callee(!host) -> !host
 func.func @legal(%x: !t, %y: tensor<?xi8>, %h: !host, %c: i1) -> (!host, !t) {
   %v0 = commsched.offload %x, %y : !t, tensor<?xi8>
       -> !commsched.future<!host, tensor<?xi8, #commsched.host>>
-  %v1:2 = commsched.wait %v0
-      : !commsched.future<!host, tensor<?xi8, #commsched.host>>
+  %v1:2 = commsched.wait %v0 : !commsched.future<!host, tensor<?xi8, #commsched.host>>
   %v2 = func.call @callee(%v1#0) : (!host) -> !host
   %v3 = scf.if %c -> !host {
     scf.yield %v1#0 : !host

@@ -40,8 +40,7 @@ func.func @step(%p: tensor<4xf32> {commsched.role = "parameter"},
   %w6 = commsched_test.finish %h6 : tensor<16xf32>
   %h4 = commsched_test.exchange %p over "ring" ranks(4) : tensor<4xf32>
   %w4 = commsched_test.finish %h4 : tensor<4xf32>
-  %h5 = commsched_test.total %x over "shard" ranks(4)
-      {commsched.name = "loss"} : tensor<4xf32>
+  %h5 = commsched_test.total %x over "shard" ranks(4) {commsched.name = "loss"} : tensor<4xf32>
   %w5 = commsched_test.finish %h5 : tensor<4xf32>
   return %w2 : tensor<4xf32>
 }

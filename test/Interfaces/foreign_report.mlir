@@ -15,8 +15,7 @@
 // CHECK-SAME: "name":"ring_exchange"
 // CHECK-SAME: "kind":"all_to_all"
 // CHECK-SAME: "group":"ring"
-func.func @step(%x: tensor<4xf32>, %y: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @step(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = commsched_test.work 20(%y) : (tensor<4xf32>) -> tensor<4xf32>
   %handle = commsched_test.exchange %x over "ring" ranks(4) {
       commsched.name = "ring_exchange", commsched.runtime_ns = 40 : i64}

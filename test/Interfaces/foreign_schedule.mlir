@@ -17,8 +17,7 @@
 // OVERLAP-NEXT: // order: commsched_test.exchange before behind commsched_test.finish{{$}}
 func.func @independent_work(%x: !t, %y: !t) -> (!t, !t) {
   %0 = commsched_test.work 20(%y) {commsched.name = "before"} : (!t) -> !t
-  %handle = commsched_test.exchange %x over "ring" ranks(4) {
-      commsched.runtime_ns = 40} : !t
+  %handle = commsched_test.exchange %x over "ring" ranks(4) { commsched.runtime_ns = 40} : !t
   %1 = commsched_test.finish %handle : !t
   %2 = commsched_test.work 30(%0) {commsched.name = "behind"} : (!t) -> !t
   return %1, %2 : !t, !t
@@ -35,8 +34,7 @@ func.func @independent_work(%x: !t, %y: !t) -> (!t, !t) {
 func.func @unknown_communication(%x: !t, %y: !t) -> (!t, !t) {
   %0 = commsched_test.work 20(%y) {commsched.name = "before"} : (!t) -> !t
   commsched_test.probe
-  %handle = commsched_test.exchange %x over "ring" ranks(4) {
-      commsched.runtime_ns = 40} : !t
+  %handle = commsched_test.exchange %x over "ring" ranks(4) { commsched.runtime_ns = 40} : !t
   %1 = commsched_test.finish %handle : !t
   commsched_test.probe
   %2 = commsched_test.work 30(%0) {commsched.name = "behind"} : (!t) -> !t

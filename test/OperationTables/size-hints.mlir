@@ -7,8 +7,7 @@
 // CHECK: {"function":"static"
 // CHECK-SAME: "step_time_ns":[[STEP:[0-9]+]],
 // CHECK-SAME: "peak_memory_bytes":[[PEAK:[0-9]+]],
-func.func @static(%x: tensor<4096x4096xf32>, %w: tensor<4096x2048xf32>)
-    -> tensor<4096x2048xf32> {
+func.func @static(%x: tensor<4096x4096xf32>, %w: tensor<4096x2048xf32>) -> tensor<4096x2048xf32> {
   %0 = "stablehlo.dot_general"(%x, %w) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}>
       : (tensor<4096x4096xf32>, tensor<4096x2048xf32>) -> tensor<4096x2048xf32>
   %1 = "stablehlo.tanh"(%0) : (tensor<4096x2048xf32>) -> tensor<4096x2048xf32>

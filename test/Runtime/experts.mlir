@@ -28,8 +28,7 @@ func.func @main(%x: tensor<8x3xf32>) -> tensor<8x3xf32> {
   %me = commsched.rank on @ep : index
   %table = arith.constant dense<[[2, 0, 1, 3], [1, 1, 0, 0], [0, 4, 2, 1], [3, 0, 0, 2]]> : tensor<4x4xi64>
   %transposed = arith.constant dense<[[2, 1, 0, 3], [0, 1, 4, 0], [1, 0, 2, 0], [3, 0, 1, 2]]> : tensor<4x4xi64>
-  %sent = tensor.extract_slice %table[%me, 0] [1, 4] [1, 1]
-      : tensor<4x4xi64> to tensor<4xi64>
+  %sent = tensor.extract_slice %table[%me, 0] [1, 4] [1, 1] : tensor<4x4xi64> to tensor<4xi64>
   %received = tensor.extract_slice %transposed[%me, 0] [1, 4] [1, 1]
       : tensor<4x4xi64> to tensor<4xi64>
   %s0 = tensor.extract %sent[%zero] : tensor<4xi64>
@@ -86,8 +85,7 @@ func.func @main(%x: tensor<8x3xf32>) -> tensor<8x3xf32> {
           [1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
           [2.0, 2.0, 2.0, 2.0, 3.0, 3.0, 4.0, 0.0],
           [1.0, 1.0, 1.0, 4.0, 4.0, 0.0, 0.0, 0.0]]> : tensor<4x8xf32>
-  %mine = tensor.extract_slice %numbers[%me, 0] [1, 8] [1, 1]
-      : tensor<4x8xf32> to tensor<8xf32>
+  %mine = tensor.extract_slice %numbers[%me, 0] [1, 8] [1, 1] : tensor<4x8xf32> to tensor<8xf32>
   %empty = tensor.empty() : tensor<8x3xf32>
   %result = linalg.generic {
       indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,

@@ -53,8 +53,7 @@ func.func @main(%x: !t, %w: !u {commsched.freeable}) -> (!t, tensor<64x8xf32>) {
   // What is in flight is not overwritten: these write to copies.
   %y2 = linalg.add ins(%y, %x : !t, !t) outs(%y : !t) -> !t
   %w2 = linalg.mul ins(%w, %w : !u, !u) outs(%w : !u) -> !u
-  %f = commsched.all_gather %y2 on @all dim(0)
-      : !t -> !commsched.future<tensor<64x8xf32>>
+  %f = commsched.all_gather %y2 on @all dim(0) : !t -> !commsched.future<tensor<64x8xf32>>
   %hy = commsched.wait %out0 : !commsched.future<tensor<16x8xf32, #commsched.host>>
   %hx, %hw = commsched.wait %out1
       : !commsched.future<tensor<16x8xf32, #commsched.host>, tensor<8x8xf32, #commsched.host>>
@@ -84,8 +83,7 @@ func.func @main(%x: !t, %w: !u {commsched.freeable}) -> (!t, tensor<64x8xf32>) {
   %y2 = linalg.add ins(%y, %x : !t, !t) outs(%empty : !t) -> !t
   %empty2 = tensor.empty() : !u
   %w2 = linalg.mul ins(%w, %w : !u, !u) outs(%empty2 : !u) -> !u
-  %f = commsched.all_gather %y2 on @all dim(0)
-      : !t -> !commsched.future<tensor<64x8xf32>>
+  %f = commsched.all_gather %y2 on @all dim(0) : !t -> !commsched.future<tensor<64x8xf32>>
   %all = commsched.wait %f : !commsched.future<tensor<64x8xf32>>
   %z = linalg.matmul ins(%x, %w : !t, !u) outs(%y : !t) -> !t
   %z2 = linalg.matmul ins(%x, %w2 : !t, !u) outs(%z : !t) -> !t

@@ -15,8 +15,7 @@ func.func @main(%x: tensor<8x12xf32>) -> (tensor<8x12xf32>, tensor<8x12xf32>) {
   %me = commsched.rank on @ring : index
   %size = arith.constant 3 : index
   %at = arith.muli %me, %size : index
-  %part = tensor.extract_slice %x[0, %at] [8, 3] [1, 1]
-      : tensor<8x12xf32> to tensor<8x3xf32>
+  %part = tensor.extract_slice %x[0, %at] [8, 3] [1, 1] : tensor<8x12xf32> to tensor<8x3xf32>
   %f = commsched.all_reduce %part on @ring reduction(max) into %part
       : tensor<8x3xf32> into tensor<8x3xf32>
         -> !commsched.future<tensor<8x3xf32>>
@@ -49,7 +48,6 @@ func.func @main(%x: tensor<8x12xf32>) -> (tensor<8x12xf32>, tensor<8x12xf32>) {
   %m = linalg.max ins(%a, %b : !t, !t) outs(%init : !t) -> !t
   %n = linalg.max ins(%c, %d : !t, !t) outs(%init : !t) -> !t
   %max = linalg.max ins(%m, %n : !t, !t) outs(%init : !t) -> !t
-  %y = tensor.insert_slice %max into %x[0, %at] [8, 3] [1, 1]
-      : !t into tensor<8x12xf32>
+  %y = tensor.insert_slice %max into %x[0, %at] [8, 3] [1, 1] : !t into tensor<8x12xf32>
   return %x, %y : tensor<8x12xf32>, tensor<8x12xf32>
 }

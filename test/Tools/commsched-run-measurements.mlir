@@ -55,8 +55,7 @@ func.func @step(%shard: tensor<1x4xf32>, %x: !t) -> (!t, tensor<16xf32>) {
   %gather = commsched.all_gather %shard on @all dim(0)
       {commsched.name = "weights", commsched.runtime_ns = 10000000 : i64}
       : tensor<1x4xf32> -> !commsched.future<!t>
-  %y = commsched.compute "aten.mm"(%x, %x)
-      {commsched.runtime_ns = 30000000 : i64} : (!t, !t) -> !t
+  %y = commsched.compute "aten.mm"(%x, %x) {commsched.runtime_ns = 30000000 : i64} : (!t, !t) -> !t
   %w = commsched.wait %gather : !commsched.future<!t>
   %reduce = commsched.all_reduce %y on @halves reduction(sum)
       {commsched.runtime_ns = 20000000 : i64} : !t -> !commsched.future<!t>

@@ -3,8 +3,7 @@
 
 // Conversions for which processors have no instruction.
 
-func.func @main(%x: tensor<4xf64>)
-    -> (tensor<4xbf16>, tensor<4xf16>, tensor<4xf64>) {
+func.func @main(%x: tensor<4xf64>) -> (tensor<4xbf16>, tensor<4xf16>, tensor<4xf64>) {
   %a = arith.truncf %x : tensor<4xf64> to tensor<4xbf16>
   %b = arith.truncf %x : tensor<4xf64> to tensor<4xf16>
   %c = arith.extf %a : tensor<4xbf16> to tensor<4xf64>

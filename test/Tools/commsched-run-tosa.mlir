@@ -27,14 +27,11 @@ commsched.group @all size(2)
 func.func @step(%x: !t, %c: tensor<i1>) -> (!t, !u, tensor<1x2x1xf32>, !t) {
   %zero = "tosa.const"() {values = dense<0.0> : !v} : () -> !v
   %product = tosa.matmul %x, %x, %zero, %zero : (!t, !t, !v, !v) -> !t
-  %f = commsched.all_reduce %product on @all reduction(sum)
-      : !t -> !commsched.future<!t>
+  %f = commsched.all_reduce %product on @all reduction(sum) : !t -> !commsched.future<!t>
   %one = "tosa.const"() {values = dense<1.0> : tensor<1x1x1xf32>}
       : () -> tensor<1x1x1xf32>
-  %begin = tosa.const_shape {values = dense<[0, 0, 0]> : tensor<3xindex>}
-      : () -> !tosa.shape<3>
-  %size = tosa.const_shape {values = dense<[1, 2, 1]> : tensor<3xindex>}
-      : () -> !tosa.shape<3>
+  %begin = tosa.const_shape {values = dense<[0, 0, 0]> : tensor<3xindex>} : () -> !tosa.shape<3>
+  %size = tosa.const_shape {values = dense<[1, 2, 1]> : tensor<3xindex>} : () -> !tosa.shape<3>
   %column = tosa.slice %product, %begin, %size : (!t, !tosa.shape<3>,
       !tosa.shape<3>) -> tensor<1x2x1xf32>
   %doubled = tosa.cond_if %c : tensor<i1> -> !t {
@@ -45,11 +42,9 @@ func.func @step(%x: !t, %c: tensor<i1>) -> (!t, !u, tensor<1x2x1xf32>, !t) {
   }
   %reduced = commsched.wait %f : !commsched.future<!t>
   %more = tosa.add %reduced, %one : (!t, tensor<1x1x1xf32>) -> !t
-  %clamped = tosa.clamp %more {min_val = 1.0 : f32, max_val = 99.0 : f32}
-      : (!t) -> !t
+  %clamped = tosa.clamp %more {min_val = 1.0 : f32, max_val = 99.0 : f32} : (!t) -> !t
   %top = tosa.reduce_max %reduced {axis = 1 : i32} : (!t) -> tensor<1x1x2xf32>
-  %flat = tosa.const_shape {values = dense<[1, 2]> : tensor<2xindex>}
-      : () -> !tosa.shape<2>
+  %flat = tosa.const_shape {values = dense<[1, 2]> : tensor<2xindex>} : () -> !tosa.shape<2>
   %row = tosa.reshape %top, %flat : (tensor<1x1x2xf32>, !tosa.shape<2>) -> !u
   return %clamped, %row, %column, %doubled : !t, !u, tensor<1x2x1xf32>, !t
 }

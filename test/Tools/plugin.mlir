@@ -34,8 +34,7 @@ commsched.group @dp size(4)
 // RAISE-LABEL: func.func @step(
 // RAISE-NEXT: commsched.all_gather
 // RAISE-NEXT: commsched.compute "aten.sin"
-func.func @step(%x: tensor<256xf32>, %shard: tensor<64xf32>)
-    -> (tensor<256xf32>, tensor<256xf32>) {
+func.func @step(%x: tensor<256xf32>, %shard: tensor<64xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
   %y = commsched.compute "aten.sin"(%x) : (tensor<256xf32>) -> tensor<256xf32>
   $run(%full = all_gather %shard on @dp dim(0) : tensor<64xf32> -> tensor<256xf32>)
   return %y, %full : tensor<256xf32>, tensor<256xf32>

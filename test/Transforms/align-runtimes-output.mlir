@@ -37,8 +37,7 @@ func.func private @declared(tensor<4xf32>)
 func.func @"a \22quoted\22 name\FD"(%x: tensor<4xf32>) {
   %y = commsched.compute "bytes\FE" (%x) {commsched.runtime_ns = 3 : i64}
       : (tensor<4xf32>) -> tensor<4xf32>
-  commsched.barrier on @"dp\FF"
-      {commsched.name = "back\\slash\FE", commsched.runtime_ns = 1 : i64}
+  commsched.barrier on @"dp\FF" {commsched.name = "back\\slash\FE", commsched.runtime_ns = 1 : i64}
   return
 }
 

@@ -41,7 +41,6 @@ func.func private @pure(%x: !t) -> !t {
 func.func private @layer(%x: !t) -> !t {
   $run(%w = all_reduce %x on @g reduction(sum) {commsched.name = "reduce", commsched.runtime_ns = 30} : !t -> !t)
   %m = commsched.compute "mm"(%x) {commsched.runtime_ns = 40} : (!t) -> !t
-  %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0}
-      : (!t, !t) -> !t
+  %y = commsched.compute "add"(%m, %w) {commsched.runtime_ns = 0} : (!t, !t) -> !t
   return %y : !t
 }

@@ -21,8 +21,7 @@ func.func @empty() {
 }
 
 func.func @no_collectives(%x: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
-  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 9 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 9 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   "foreign.op"() : () -> ()
   scf.if %c {
     %b = commsched.compute "b"(%x) : (tensor<4xf32>) -> tensor<4xf32>
@@ -36,7 +35,6 @@ func.func @in_order(%x: tensor<4xf32>) -> tensor<4xf32> {
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   %a = commsched.compute "a"(%x) : (tensor<4xf32>) -> tensor<4xf32>
   %w = commsched.wait %f : !commsched.future<tensor<4xf32>>
-  %b = commsched.compute "b"(%a, %w)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %b = commsched.compute "b"(%a, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %b : tensor<4xf32>
 }

@@ -101,8 +101,7 @@ func.func @region(%x: !t, %c: i1) {
 // AFTER-NEXT: "c"
 // AFTER-NEXT: "b"
 // AFTER-NEXT: "d"
-func.func @lowered_before(%x: tensor<20xi8>)
-    -> (tensor<1xi8>, tensor<1xi8>, tensor<20xi8>) {
+func.func @lowered_before(%x: tensor<20xi8>) -> (tensor<1xi8>, tensor<1xi8>, tensor<20xi8>) {
   %a = commsched.compute "a"() : () -> tensor<16xi8>
   %b = commsched.compute "b"() : () -> tensor<16xi8>
   %c = commsched.compute "c"(%a) : (tensor<16xi8>) -> tensor<1xi8>

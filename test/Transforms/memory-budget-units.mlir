@@ -14,8 +14,7 @@
 
 commsched.group @g size(2)
 
-func.func @step(%x: tensor<9000000000000xi8>)
-    -> tensor<9000000000000xi8> {
+func.func @step(%x: tensor<9000000000000xi8>) -> tensor<9000000000000xi8> {
   %f = commsched.all_reduce %x on @g reduction(max)
       : tensor<9000000000000xi8> -> !commsched.future<tensor<9000000000000xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<9000000000000xi8>>

@@ -54,8 +54,7 @@ func.func @one_stream(%x: !b16) -> (!b16, !b16) {
 // CHECK-LABEL: func.func @point_to_point(
 // CHECK-NEXT: // order: send recv wait wait{{$}}
 func.func @point_to_point(%x: !b16) -> !b16 {
-  %f = commsched.send %x on @g to(1) {commsched.name = "send"}
-      : !b16 -> !commsched.future
+  %f = commsched.send %x on @g to(1) {commsched.name = "send"} : !b16 -> !commsched.future
   commsched.wait %f : !commsched.future
   %f1 = commsched.recv on @g from(1) {commsched.name = "recv"} : !f16
   %w1 = commsched.wait %f1 : !f16

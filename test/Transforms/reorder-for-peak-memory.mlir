@@ -25,19 +25,14 @@
 // BFS-NEXT: // order: wide1 narrow1 narrow2 wide2 sum1 sum2 add{{$}}
 // DFS-LABEL: func.func @lpmf(
 // DFS-NEXT: // order: wide1 narrow2 sum1 narrow1 wide2 sum2 add{{$}}
-func.func @lpmf(%x: tensor<2048xf32>)
-    -> (tensor<2048x10xf32>, tensor<2048xf32>, tensor<f32>) {
-  %0 = commsched.compute "wide1"(%x)
-      : (tensor<2048xf32>) -> tensor<2048x10xf32>
+func.func @lpmf(%x: tensor<2048xf32>) -> (tensor<2048x10xf32>, tensor<2048xf32>, tensor<f32>) {
+  %0 = commsched.compute "wide1"(%x) : (tensor<2048xf32>) -> tensor<2048x10xf32>
   %1 = commsched.compute "narrow1"(%x) : (tensor<2048xf32>) -> tensor<2048xf32>
-  %2 = commsched.compute "narrow2"(%0)
-      : (tensor<2048x10xf32>) -> tensor<2048xf32>
-  %3 = commsched.compute "wide2"(%1)
-      : (tensor<2048xf32>) -> tensor<2048x10xf32>
+  %2 = commsched.compute "narrow2"(%0) : (tensor<2048x10xf32>) -> tensor<2048xf32>
+  %3 = commsched.compute "wide2"(%1) : (tensor<2048xf32>) -> tensor<2048x10xf32>
   %4 = commsched.compute "sum1"(%2) : (tensor<2048xf32>) -> tensor<f32>
   %5 = commsched.compute "sum2"(%3) : (tensor<2048x10xf32>) -> tensor<10xf32>
-  %6 = commsched.compute "add"(%4, %5)
-      : (tensor<f32>, tensor<10xf32>) -> tensor<f32>
+  %6 = commsched.compute "add"(%4, %5) : (tensor<f32>, tensor<10xf32>) -> tensor<f32>
   return %0, %1, %6 : tensor<2048x10xf32>, tensor<2048xf32>, tensor<f32>
 }
 

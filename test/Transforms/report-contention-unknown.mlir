@@ -25,10 +25,8 @@ commsched.group @dp size(8)
 // PLACED-SAME: "group":"alone",{{[^}]*}}"start_ns":0,"end_ns":25,
 // PLACED-SAME: "group":"dp",{{[^}]*}}"start_ns":0,"end_ns":60,
 func.func @f(%x: tensor<16xi8>) {
-  %h = commsched_test.exchange %x over "c" ranks(2)
-      {commsched.runtime_ns = 30} : tensor<16xi8>
-  %i = commsched_test.exchange %x over "alone" ranks(1)
-      {commsched.runtime_ns = 25} : tensor<16xi8>
+  %h = commsched_test.exchange %x over "c" ranks(2) {commsched.runtime_ns = 30} : tensor<16xi8>
+  %i = commsched_test.exchange %x over "alone" ranks(1) {commsched.runtime_ns = 25} : tensor<16xi8>
   %j = commsched.all_reduce %x on @dp reduction(sum) {commsched.runtime_ns = 30}
       : tensor<16xi8> -> !commsched.future<tensor<16xi8>>
   %a = commsched_test.finish %h : tensor<16xi8>

@@ -19,8 +19,7 @@
 commsched.group @g size(4)
 func.func @step(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<4096x4096xf32>)
     -> (tensor<256xf32>, tensor<256xf32>, tensor<4096x4096xf32>) {
-  %f1 = commsched.all_gather %a on @g dim(0)
-      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %f1 = commsched.all_gather %a on @g dim(0) : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>
   %f2 = commsched.all_gather %b on @g dim(0) {commsched.runtime_ns = 7500 : i64}
       : tensor<64xf32> -> !commsched.future<tensor<256xf32>>

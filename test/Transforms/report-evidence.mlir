@@ -76,30 +76,24 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
     %low = arith.constant 0 : index
     %high = arith.constant 3 : index
     %one = arith.constant 1 : index
-    %f = commsched.all_gather %a on @g dim(0)
-        : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+    %f = commsched.all_gather %a on @g dim(0) : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
     %w = commsched.wait %f : !commsched.future<tensor<256xf32>>
     %n = commsched.compute "mm"(%m, %m) {commsched.name = "mm"} : (!t, !t) -> !t
     %p = linalg.matmul ins(%m, %m : !t, !t) outs(%n : !t) -> !t
     %r = scf.for %i = %low to %high step %one iter_args(%v = %p) -> !t {
-      %next = commsched.compute "looped"(%v) {commsched.name = "looped"}
-          : (!t) -> !t
+      %next = commsched.compute "looped"(%v) {commsched.name = "looped"} : (!t) -> !t
       scf.yield %next : !t
     }
     %b = scf.if %c -> !t {
-      %t = commsched.compute "short"(%r) {commsched.runtime_ns = 2000}
-          : (!t) -> !t
+      %t = commsched.compute "short"(%r) {commsched.runtime_ns = 2000} : (!t) -> !t
       scf.yield %t : !t
     } else {
-      %e = commsched.compute "long"(%r) {commsched.runtime_ns = 3000}
-          : (!t) -> !t
+      %e = commsched.compute "long"(%r) {commsched.runtime_ns = 3000} : (!t) -> !t
       scf.yield %e : !t
     }
     %view = tensor.collapse_shape %b [[0, 1]] : !t into tensor<4096xf32>
-    %back = tensor.expand_shape %view [[0, 1]] output_shape [64, 64]
-        : tensor<4096xf32> into !t
-    %q = commsched.compute "relu"(%back) {commsched.runtime_ns = 1000}
-        : (!t) -> !t
+    %back = tensor.expand_shape %view [[0, 1]] output_shape [64, 64] : tensor<4096xf32> into !t
+    %q = commsched.compute "relu"(%back) {commsched.runtime_ns = 1000} : (!t) -> !t
     %y = commsched.compute "copy"(%x) : (tensor<500xi8>) -> tensor<500xi8>
     return %w, %q, %y : tensor<256xf32>, !t, tensor<500xi8>
   }

@@ -19,12 +19,10 @@ commsched.group @g size(4)
 // TABLE: most exposed  limited by               exposed
 // TABLE-NEXT: all_reduce_1  nothing is in its way    50 ns
 // TABLE-EMPTY:
-func.func @in_no_way(%x: !t) -> (!t, !t)
-    attributes {commsched.baseline_peak_bytes = 20} {
+func.func @in_no_way(%x: !t) -> (!t, !t) attributes {commsched.baseline_peak_bytes = 20} {
   %f = commsched.all_reduce %x on @g reduction(max)
       {commsched.runtime_ns = 20} : !t -> !commsched.future<!t>
-  %p = commsched.compute "product"(%x)
-      {flops = 1.0e12, commsched.runtime_ns = 30} : (!t) -> !t
+  %p = commsched.compute "product"(%x) {flops = 1.0e12, commsched.runtime_ns = 30} : (!t) -> !t
   %v = commsched.wait %f : !commsched.future<!t>
   %c = commsched.compute "cast"(%x) {commsched.runtime_ns = 0} : (!t) -> !t
   $run(%w = all_reduce %c on @g reduction(max) {commsched.runtime_ns = 50} : !t -> !t)
@@ -40,8 +38,7 @@ func.func @in_no_way(%x: !t) -> (!t, !t)
 func.func @memory(%x: tensor<20xi8>) -> tensor<80xi8> {
   %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30}
       : (tensor<20xi8>) -> tensor<40xi8>
-  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0}
-      : (tensor<40xi8>) -> tensor<20xi8>
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0} : (tensor<40xi8>) -> tensor<20xi8>
   $run(%w = all_gather %x on @g dim(0) {commsched.runtime_ns = 50} : tensor<20xi8> -> tensor<80xi8>)
   return %w : tensor<80xi8>
 }
@@ -49,8 +46,7 @@ func.func @enough_in_the_baseline(%x: tensor<20xi8>) -> tensor<80xi8>
     attributes {commsched.baseline_peak_bytes = 160} {
   %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30}
       : (tensor<20xi8>) -> tensor<40xi8>
-  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0}
-      : (tensor<40xi8>) -> tensor<20xi8>
+  %u = commsched.compute "use"(%p) {commsched.runtime_ns = 0} : (tensor<40xi8>) -> tensor<20xi8>
   $run(%w = all_gather %x on @g dim(0) {commsched.runtime_ns = 50} : tensor<20xi8> -> tensor<80xi8>)
   return %w : tensor<80xi8>
 }

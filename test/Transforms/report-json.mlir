@@ -71,13 +71,10 @@ func.func @timeline(%a: tensor<256xf32>, %b: tensor<256xf32>, %x: !t) -> !t {
       {commsched.name = "gather_b", commsched.runtime_ns = 50}
       : tensor<256xf32> -> !commsched.future<!t>
   // The time of a collective belongs to its start: a wait's is not looked at.
-  %full_a = commsched.wait %gather_a {commsched.runtime_ns = 1000}
-      : !commsched.future<!t>
-  %z = commsched.compute "aten.add"(%y, %full_a) {commsched.runtime_ns = 30}
-      : (!t, !t) -> !t
+  %full_a = commsched.wait %gather_a {commsched.runtime_ns = 1000} : !commsched.future<!t>
+  %z = commsched.compute "aten.add"(%y, %full_a) {commsched.runtime_ns = 30} : (!t, !t) -> !t
   %full_b = commsched.wait %gather_b : !commsched.future<!t>
-  %r = commsched.compute "aten.add"(%z, %full_b) {commsched.runtime_ns = 20}
-      : (!t, !t) -> !t
+  %r = commsched.compute "aten.add"(%z, %full_b) {commsched.runtime_ns = 20} : (!t, !t) -> !t
   return %r : !t
 }
 
@@ -95,8 +92,7 @@ func.func @empty(%x: tensor<4xf32>) {
 // + 16 + 40.
 // CHECK-NEXT:{"function":"two_groups","num_ops":7,"num_collectives":3,"comm_bytes":96,"step_time_ns":37,"compute_time_ns":32,"comm_time_ns":40,"exposed_comm_ns":5,"lower_bound_ns":32,"tight_lower_bound_ns":37,"merging_lower_bound_ns":37,"peak_memory_bytes":168,"collectives":[{"name":"all_gather_0","kind":"all_gather","group":"dp","bytes":64,"start_ns":10,"end_ns":30,"wait_ns":32,"exposed_ns":0},{"name":"reduce_scatter_1","kind":"reduce_scatter","group":"tp","bytes":32,"start_ns":10,"end_ns":25,"wait_ns":32,"exposed_ns":0},{"name":"barrier_2","kind":"barrier","group":"tp","bytes":0,"start_ns":32,"end_ns":37,"wait_ns":32,"exposed_ns":5,"limited_by":"it is blocking: computation stands still for it","remedy":"a start and a wait of its own"}],"peak_position":3,"peak_values":[{"name":"all_gather_0","bytes":64,"producer":1,"rule":"collective"},{"name":"second","bytes":40,"producer":3,"rule":"result"},{"name":"first","bytes":32,"producer":0,"rule":"result"},{"name":"%arg0","bytes":16,"rule":"argument"},{"name":"reduce_scatter_1","bytes":16,"producer":2,"rule":"collective"}],"target":"h100","costs":{"source":"pinned","ops":5,"measured_ops":0,"pinned_ops":5,"assumed_ops":0,"measured_percent":0},"unsized_values":0,"evidence":"simulated: costs pinned in the program (commsched.runtime_ns)"}
 func.func @two_groups(%x: tensor<4xf32>) -> (tensor<16xf32>, tensor<4xf32>) {
-  %y = commsched.compute "first"(%x) {commsched.runtime_ns = 10}
-      : (tensor<4xf32>) -> tensor<8xf32>
+  %y = commsched.compute "first"(%x) {commsched.runtime_ns = 10} : (tensor<4xf32>) -> tensor<8xf32>
   %f = commsched.all_gather %x on @dp dim(0) {commsched.runtime_ns = 20}
       : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
   %g = commsched.reduce_scatter %y on @tp reduction(sum) dim(0)

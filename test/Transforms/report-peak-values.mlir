@@ -41,8 +41,7 @@ func.func @more_than_ten(%x: !b16, %small: !b4, %y: !b40) -> !b40 {
 func.func @names(%w: !b16 {commsched.name = "weight"}, %i: i64,
                  %x: !b8 {commsched.name = ""}, %none: tensor<0xf32>) -> !b32 {
   %e = commsched.compute "empty"(%i) : (i64) -> tensor<0xf32>
-  %y = commsched.compute "aten.mm"(%w, %x) {commsched.name = "layers.0.mm"}
-      : (!b16, !b8) -> !b32
+  %y = commsched.compute "aten.mm"(%w, %x) {commsched.name = "layers.0.mm"} : (!b16, !b8) -> !b32
   %r = arith.negf %y : !b32
   return %r : !b32
 }
@@ -51,8 +50,7 @@ func.func @names(%w: !b16 {commsched.name = "weight"}, %i: i64,
 // CHECK: "function":"several_results"
 // CHECK-SAME: "peak_position":0,"peak_values":[{"name":"split#2","bytes":48,"producer":0,"rule":"result"},{"name":"split#1","bytes":32,"producer":0,"rule":"result"},{"name":"split","bytes":16,"producer":0,"rule":"result"},{"name":"%arg0","bytes":4,"rule":"argument"}],
 func.func @several_results(%x: !b4) -> (!b16, !b48) {
-  %s:3 = commsched.compute "aten.split"(%x) {commsched.name = "split"}
-      : (!b4) -> (!b16, !b32, !b48)
+  %s:3 = commsched.compute "aten.split"(%x) {commsched.name = "split"} : (!b4) -> (!b16, !b32, !b48)
   return %s#0, %s#2 : !b16, !b48
 }
 
@@ -66,8 +64,7 @@ func.func @in_flight(%x: !b16) -> (!b64, !b32, !b64) {
   %f = commsched.all_gather %a, %x on @g dim(0) {commsched.name = "gather"}
       : !b8, !b16 -> !commsched.future<!b32, !b64>
   %b = commsched.compute "b"(%x) : (!b16) -> !b64
-  %r:2 = commsched.wait %f {commsched.name = "wait"}
-      : !commsched.future<!b32, !b64>
+  %r:2 = commsched.wait %f {commsched.name = "wait"} : !commsched.future<!b32, !b64>
   return %b, %r#0, %r#1 : !b64, !b32, !b64
 }
 
@@ -106,8 +103,7 @@ func.func @rules(%x: !b32 {commsched.name = "free", commsched.freeable}, %n: ind
   %c = "stablehlo.dynamic_update_slice"(%b, %x, %at)
       : (!b64, !b32, tensor<i32>) -> !b64
   %r = scf.for %i = %n to %n step %n iter_args(%v = %a) -> !b64 {
-    %w = commsched.compute "w"(%v, %x) {commsched.runtime_ns = 1 : i64}
-        : (!b64, !b32) -> !b64
+    %w = commsched.compute "w"(%v, %x) {commsched.runtime_ns = 1 : i64} : (!b64, !b32) -> !b64
     scf.yield %w : !b64
   }
   return %r, %c : !b64, !b64

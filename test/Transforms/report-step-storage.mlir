@@ -20,8 +20,7 @@ func.func @f(%x: !u) -> (!t, tensor<4x5xi8>) {
 }
 func.func @b(%s: !t {commsched.role = "saved_activation"}, %v: tensor<4x5xi8>
     {commsched.role = "saved_activation"}) -> tensor<6xi8> {
-  %g1 = commsched.compute "g1"(%s) {commsched.runtime_ns = 1 : i64}
-      : (!t) -> tensor<5xi8>
+  %g1 = commsched.compute "g1"(%s) {commsched.runtime_ns = 1 : i64} : (!t) -> tensor<5xi8>
   %g2 = commsched.compute "g2"(%v) {commsched.runtime_ns = 1 : i64}
       : (tensor<4x5xi8>) -> tensor<5xi8>
   %g3 = commsched.compute "g3"(%g1, %g2) {commsched.runtime_ns = 1 : i64}
@@ -54,15 +53,13 @@ func.func @f(%w: tensor<10xi8> {commsched.role = "parameter"}) -> (!u, !t, !u) {
 }
 func.func @b(%t: !t {commsched.role = "saved_activation"}, %r: !u
     {commsched.role = "saved_activation"}) -> tensor<40xi8> {
-  %g1 = commsched.compute "g1"(%t, %r) {commsched.runtime_ns = 1 : i64}
-      : (!t, !u) -> tensor<30xi8>
+  %g1 = commsched.compute "g1"(%t, %r) {commsched.runtime_ns = 1 : i64} : (!t, !u) -> tensor<30xi8>
   %g2 = commsched.compute "g2"(%g1) {commsched.runtime_ns = 1 : i64}
       : (tensor<30xi8>) -> tensor<40xi8>
   return %g2 : tensor<40xi8>
 }
 
-func.func @joint(%x0: tensor<10xi8> {commsched.role = "parameter"})
-    -> (!u, tensor<40xi8>) {
+func.func @joint(%x0: tensor<10xi8> {commsched.role = "parameter"}) -> (!u, tensor<40xi8>) {
   %f:3 = call @f(%x0) : (tensor<10xi8>) -> (!u, !t, !u)
   %b = call @b(%f#1, %f#2) : (!t, !u) -> tensor<40xi8>
   return %f#0, %b : !u, tensor<40xi8>

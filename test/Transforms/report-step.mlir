@@ -46,8 +46,7 @@ func.func @step_backward(%w: !t $parameter, %a: !u $saved, %b: tensor<30xi8> $sa
 //      TABLE:   peak memory 273 B at operation 6, scatter
 func.func @step(%w: !t $parameter, %x: tensor<40xi8> $in, %tangent: tensor<4xi8> $tangent) -> (tensor<4xi8>,
     tensor<25xi8>) {
-  %f:4 = call @step_forward(%w, %x) : (!t, tensor<40xi8>) -> (tensor<4xi8>, !t,
-      !u, tensor<30xi8>)
+  %f:4 = call @step_forward(%w, %x) : (!t, tensor<40xi8>) -> (tensor<4xi8>, !t, !u, tensor<30xi8>)
   %shard = call @step_backward(%f#1, %f#2, %f#3, %tangent) : (!t, !u,
       tensor<30xi8>, tensor<4xi8>) -> tensor<25xi8>
   return %f#0, %shard : tensor<4xi8>, tensor<25xi8>

@@ -97,8 +97,7 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
 
 //--- parts.mlir
 func.func private @first(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = commsched.compute "copy"(%x) {commsched.name = "work"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+  %y = commsched.compute "copy"(%x) {commsched.name = "work"} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -107,8 +106,7 @@ func.func @whole(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %z : tensor<4xf32>
 }
 func.func private @second(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %y = commsched.compute "copy"(%x) {commsched.name = "work"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+  %y = commsched.compute "copy"(%x) {commsched.name = "work"} : (tensor<4xf32>) -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
 

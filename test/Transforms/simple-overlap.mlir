@@ -76,8 +76,7 @@ func.func @blocks(%x: !t, %c: i1) -> !t {
   } else {
     %large = commsched.compute "large"() : () -> tensor<64xi8>
     %small = commsched.compute "small"() : () -> !t
-    %f = commsched.all_reduce %x on @g reduction(max) into %x
-        : !t into !t -> !future
+    %f = commsched.all_reduce %x on @g reduction(max) into %x : !t into !t -> !future
     %w = commsched.wait %f : !future
     scf.yield %w : !t
   }

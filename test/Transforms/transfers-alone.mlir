@@ -22,13 +22,10 @@ func.func @apart(%x: tensor<8xi8>, %y: tensor<8xi8>) -> (!t, !t) {
 
 // CHECK: commsched.offload {{.*}} {commsched.size_hints = array<i64: 5>}
 // CHECK: commsched.reload {{.*}} {commsched.size_hints = array<i64: 5>}
-func.func @hints(%x: tensor<?xi8> {commsched.size_hints = array<i64: 5>})
-    -> tensor<?xi8> {
-  %0 = commsched.offload %x
-      : tensor<?xi8> -> !commsched.future<tensor<?xi8, #commsched.host>>
+func.func @hints(%x: tensor<?xi8> {commsched.size_hints = array<i64: 5>}) -> tensor<?xi8> {
+  %0 = commsched.offload %x : tensor<?xi8> -> !commsched.future<tensor<?xi8, #commsched.host>>
   %1 = commsched.wait %0 : !commsched.future<tensor<?xi8, #commsched.host>>
-  %2 = commsched.reload %1
-      : tensor<?xi8, #commsched.host> -> !commsched.future<tensor<?xi8>>
+  %2 = commsched.reload %1 : tensor<?xi8, #commsched.host> -> !commsched.future<tensor<?xi8>>
   %3 = commsched.wait %2 : !commsched.future<tensor<?xi8>>
   return %3 : tensor<?xi8>
 }
@@ -43,7 +40,6 @@ func.func @written(%x: tensor<8xi8>) -> !t {
   %0 = commsched.offload %x : tensor<8xi8> -> !commsched.future<!t>
   %1 = commsched.wait %0 : !commsched.future<!t>
   commsched.compute "reads"(%x) : (tensor<8xi8>) -> ()
-  commsched.compute "writes"(%x) {mutates = array<i64: 0>}
-      : (tensor<8xi8>) -> ()
+  commsched.compute "writes"(%x) {mutates = array<i64: 0>} : (tensor<8xi8>) -> ()
   return %1 : !t
 }

@@ -39,12 +39,10 @@ commsched.group @dp size(2)
 // ORDER: commsched.all_reduce {{.*}} {commsched.order = 0 : i64
 // ORDER: commsched.reload %{{[0-9a-z#]+}} {commsched.name = "in", commsched.runtime_ns
 func.func @step(%x: tensor<8xi8>) -> (tensor<8xi8>, tensor<1xi8>) {
-  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64}
-      : (tensor<8xi8>) -> tensor<20xi8>
+  %a = commsched.compute "a"(%x) {commsched.runtime_ns = 10 : i64} : (tensor<8xi8>) -> tensor<20xi8>
   %f = commsched.offload %a {commsched.name = "out", commsched.runtime_ns = 60 : i64}
       : tensor<20xi8> -> !commsched.future<tensor<20xi8, #commsched.host>>
-  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 50 : i64}
-      : (tensor<8xi8>) -> tensor<8xi8>
+  %b = commsched.compute "b"(%x) {commsched.runtime_ns = 50 : i64} : (tensor<8xi8>) -> tensor<8xi8>
   %h = commsched.wait %f : !commsched.future<tensor<20xi8, #commsched.host>>
   %s = commsched.all_reduce %b on @dp reduction(sum) {commsched.runtime_ns = 40 : i64}
       : tensor<8xi8> -> !commsched.future<tensor<8xi8>>

@@ -29,8 +29,7 @@ commsched.group @g size(4)
 // CHECK: return
 func.func @own_work(%x: !t, %n: index) -> (!t, !t) {
   %e = tensor.empty() : !t
-  %y = linalg.add {commsched.runtime_ns = 9} ins(%x, %x : !t, !t) outs(%e
-      : !t) -> !t
+  %y = linalg.add {commsched.runtime_ns = 9} ins(%x, %x : !t, !t) outs(%e : !t) -> !t
   %m = commsched.compute "mm"(%y) {commsched.runtime_ns = 500} : (!t) -> !t
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index

@@ -83,12 +83,9 @@ module attributes {dlti.target_system_spec = #dlti.target_system_spec<
   // REQUESTS: commsched_rt.start "all_gather"
   // REQUESTS-SAME: implementation = #commsched_rt.implementation<"nccl", "nccl", channels = 8, stream = "all">
   // REQUESTS-NOT: implementation
-  func.func @all(%a: tensor<4xf32>)
-      -> (tensor<16xf32>, tensor<4xf32, #commsched.host>) {
-    %0 = commsched.all_gather %a on @dp dim(0)
-        : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
-    %1 = commsched.offload %a
-        : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
+  func.func @all(%a: tensor<4xf32>) -> (tensor<16xf32>, tensor<4xf32, #commsched.host>) {
+    %0 = commsched.all_gather %a on @dp dim(0) : tensor<4xf32> -> !commsched.future<tensor<16xf32>>
+    %1 = commsched.offload %a : tensor<4xf32> -> !commsched.future<tensor<4xf32, #commsched.host>>
     %2 = commsched.wait %0 : !commsched.future<tensor<16xf32>>
     %3 = commsched.wait %1 : !commsched.future<tensor<4xf32, #commsched.host>>
     return %2, %3 : tensor<16xf32>, tensor<4xf32, #commsched.host>

@@ -48,8 +48,7 @@ func.func @write_after_wait() -> (!t, !t) {
 func.func @read_destination() -> (!t, !t) {
   %x = call @fill() : () -> !t
   %old = call @fill() : () -> !t
-  %f = commsched.all_reduce %x on @g reduction(sum) into %old
-      : !t into !t -> !future
+  %f = commsched.all_reduce %x on @g reduction(sum) into %old : !t into !t -> !future
   %e = tensor.empty() : !t
   %y = linalg.add ins(%old, %x : !t, !t) outs(%e : !t) -> !t
   %r = commsched.wait %f : !future
@@ -80,10 +79,8 @@ func.func @write_destination() -> !t {
 // CHECK: commsched_rt.start {{.*}} outs(%{{.*}} : memref
 func.func @shared_destination(%x: !t) -> (!t, !t) {
   %e = tensor.empty() : !t
-  %f = commsched.all_reduce %x on @g reduction(sum) into %e
-      : !t into !t -> !future
-  %h = commsched.all_reduce %x on @g reduction(max) into %e
-      : !t into !t -> !future
+  %f = commsched.all_reduce %x on @g reduction(sum) into %e : !t into !t -> !future
+  %h = commsched.all_reduce %x on @g reduction(max) into %e : !t into !t -> !future
   %r = commsched.wait %f : !future
   %s = commsched.wait %h : !future
   return %r, %s : !t, !t
@@ -160,8 +157,7 @@ func.func @arguments(%x: !t, %y: !t {commsched.freeable},
 // CHECK: commsched_rt.start "all_gather" {{.*}} on @g outs(%[[BUFFER:.*]] : memref<48xf32>) {in_place
 // CHECK-NEXT: commsched_rt.wait %{{.*}} outs(%[[BUFFER]]
 // CHECK-NEXT: return %[[BUFFER]]
-func.func @gather_in_place(%a: tensor<2x4xf32>, %b: tensor<4xf32>)
-    -> tensor<48xf32> {
+func.func @gather_in_place(%a: tensor<2x4xf32>, %b: tensor<4xf32>) -> tensor<48xf32> {
   %slice, %buffer = commsched.all_gather_copy_in %a, %b on @g
       : tensor<2x4xf32>, tensor<4xf32> -> tensor<12xf32>, tensor<48xf32>
   $run(%r = all_gather %slice on @g dim(0) into %buffer : tensor<12xf32> into tensor<48xf32> -> tensor<48xf32>)

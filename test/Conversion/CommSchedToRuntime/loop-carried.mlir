@@ -12,8 +12,7 @@ commsched.group @dp size(2)
 func.func @sums(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
   %zero = arith.constant 0 : index
   %one = arith.constant 1 : index
-  %last = scf.for %i = %zero to %n step %one iter_args(%carried = %x)
-      -> (tensor<4xf32>) {
+  %last = scf.for %i = %zero to %n step %one iter_args(%carried = %x) -> (tensor<4xf32>) {
     %future = commsched.all_reduce %carried on @dp reduction(sum)
         : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
     %sum = commsched.wait %future : !commsched.future<tensor<4xf32>>

@@ -85,8 +85,7 @@ func.func @uneven_columns(%x: tensor<2x6xi8>) -> tensor<2x4xi8> {
 // CHECK: commsched_rt.start "recv" "recv_3" on @g outs(%{{[a-z0-9]+}} : tensor<4xf32>) {peer = 0
 // CHECK: commsched_rt.wait
 // CHECK: commsched_rt.barrier "barrier_4" on @g
-func.func @others(%x: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+func.func @others(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   $run(%r = broadcast %x on @g root(2) : tensor<4xf32> -> tensor<4xf32>)
   $run(%q = permute %x on @g pairs(dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>) : tensor<4xf32> -> tensor<4xf32>)
   %s = commsched.send %x on @g to(1) tag(7) : tensor<4xf32> -> !commsched.future
@@ -121,10 +120,8 @@ func.func @copy_out(%b: tensor<48xf32>) -> (tensor<8x4xf32>, tensor<16xf32>) {
 // CHECK-SAME: row_elements = 3 : i64, rows = 1 : i64, source = array<i64: 24, 12, 0>, source_type = bf16, target = array<i64: 56, 28, 0>
 // CHECK: commsched_rt.copy ins(%{{.*}} : tensor<4xbf16>) outs(%[[B]] : tensor<28xf32>)
 // CHECK-SAME: row_elements = 1 : i64, rows = 4 : i64, source = array<i64: 0, 2, 0>, source_type = bf16, target = array<i64: 24, 28, 0>
-func.func @chunk_cat(%a: tensor<5x3xbf16>, %b: tensor<4xbf16>)
-    -> tensor<28xf32> {
-  %r = commsched.chunk_cat %a, %b on @g
-      : tensor<5x3xbf16>, tensor<4xbf16> -> tensor<28xf32>
+func.func @chunk_cat(%a: tensor<5x3xbf16>, %b: tensor<4xbf16>) -> tensor<28xf32> {
+  %r = commsched.chunk_cat %a, %b on @g : tensor<5x3xbf16>, tensor<4xbf16> -> tensor<28xf32>
   return %r : tensor<28xf32>
 }
 
@@ -135,8 +132,7 @@ func.func @chunk_cat(%a: tensor<5x3xbf16>, %b: tensor<4xbf16>)
 // CHECK: commsched_rt.copy ins(%{{.*}} : tensor<2xf32>) {{.*}} offset(%[[OFFSET]]) {{.*}}source_type = f32{{.*}}target_type = bf16
 // CHECK: %[[B:.*]] = commsched_rt.copy ins(%{{.*}} : tensor<3xf32>) {{.*}} offset(%[[OFFSET]]) {{.*}}row_elements = 12 : i64{{.*}}target = array<i64: 4, 0, 0>
 // CHECK: tensor.extract_slice %[[B]][%{{.*}}] [16] [1] : tensor<64xi8> to tensor<16xi8>
-func.func @packed(%a: tensor<2xf32>, %b: tensor<3xf32>)
-    -> (tensor<16xi8>, tensor<64xi8>) {
+func.func @packed(%a: tensor<2xf32>, %b: tensor<3xf32>) -> (tensor<16xi8>, tensor<64xi8>) {
   %slice, %buffer = commsched.all_gather_copy_in %a, %b on @g packed([bf16, f32])
       : tensor<2xf32>, tensor<3xf32> -> tensor<16xi8>, tensor<64xi8>
   return %slice, %buffer : tensor<16xi8>, tensor<64xi8>
@@ -150,8 +146,7 @@ func.func @packed(%a: tensor<2xf32>, %b: tensor<3xf32>)
 // CHECK: bufferization.to_tensor %[[P]] restrict
 // CHECK-NOT: alloc_tensor
 // CHECK: return
-func.func @storage(%p: memref<4xf32>, %x: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @storage(%p: memref<4xf32>, %x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   commsched.resize_storage %p bytes(16) : memref<4xf32>
   %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
   commsched.fsdp_copy %x into %p : tensor<4xf32>, memref<4xf32>
@@ -174,10 +169,8 @@ func.func @operators(%x: tensor<4x2xf32>, %w: tensor<2xf32>)
     -> (tensor<6xf32>, tensor<3x2xf32>, tensor<16xf32>) {
   %y = commsched.compute "mm"(%x, %w) {commsched.runtime_ns = 500 : i64}
       : (tensor<4x2xf32>, tensor<2xf32>) -> tensor<6xf32>
-  %v = commsched.compute "view"(%x) {alias = 0 : i64}
-      : (tensor<4x2xf32>) -> tensor<3x2xf32>
-  %e = commsched.compute "expand"(%x) {alias = 0 : i64}
-      : (tensor<4x2xf32>) -> tensor<16xf32>
+  %v = commsched.compute "view"(%x) {alias = 0 : i64} : (tensor<4x2xf32>) -> tensor<3x2xf32>
+  %e = commsched.compute "expand"(%x) {alias = 0 : i64} : (tensor<4x2xf32>) -> tensor<16xf32>
   return %y, %v, %e : tensor<6xf32>, tensor<3x2xf32>, tensor<16xf32>
 }
 

@@ -28,14 +28,12 @@ func.func @there_and_back(%x: memref<2x4xf32>) -> memref<2x4xf32> {
   %r = commsched_rt.start "offload" "out" ins(%x : memref<2x4xf32>)
       outs(%h : memref<2x4xf32, #commsched.host>)
       {received = array<i64: 8>, sent = array<i64: 8>} : !commsched_rt.request
-  commsched_rt.wait %r ins(%x : memref<2x4xf32>)
-      outs(%h : memref<2x4xf32, #commsched.host>)
+  commsched_rt.wait %r ins(%x : memref<2x4xf32>) outs(%h : memref<2x4xf32, #commsched.host>)
   %y = memref.alloc() : memref<2x4xf32>
   %s = commsched_rt.start "reload" "in"
       ins(%h : memref<2x4xf32, #commsched.host>) outs(%y : memref<2x4xf32>)
       {received = array<i64: 8>, sent = array<i64: 8>} : !commsched_rt.request
-  commsched_rt.wait %s ins(%h : memref<2x4xf32, #commsched.host>)
-      outs(%y : memref<2x4xf32>)
+  commsched_rt.wait %s ins(%h : memref<2x4xf32, #commsched.host>) outs(%y : memref<2x4xf32>)
   memref.dealloc %h : memref<2x4xf32, #commsched.host>
   return %y : memref<2x4xf32>
 }
@@ -46,11 +44,9 @@ func.func @there_and_back(%x: memref<2x4xf32>) -> memref<2x4xf32> {
 // CHECK: call @commsched_allocate_host
 // CHECK: call @commsched_copy
 // CHECK: scf.if {{.*}} -> (memref<f32>)
-func.func @others(%h: memref<f32, #commsched.host>, %c: i1)
-    -> memref<f32, #commsched.host> {
+func.func @others(%h: memref<f32, #commsched.host>, %c: i1) -> memref<f32, #commsched.host> {
   %g = memref.alloc() : memref<f32, #commsched.host>
-  memref.copy %h, %g
-      : memref<f32, #commsched.host> to memref<f32, #commsched.host>
+  memref.copy %h, %g : memref<f32, #commsched.host> to memref<f32, #commsched.host>
   %r = scf.if %c -> (memref<f32, #commsched.host>) {
     scf.yield %h : memref<f32, #commsched.host>
   } else {

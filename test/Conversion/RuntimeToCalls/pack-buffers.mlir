@@ -22,8 +22,7 @@ func.func @launch(%x: memref<8xf32>, %y: memref<8xf32>) {
       {received = array<i64: 4>, sent = array<i64: 4>, reduction = 0 : i32}
       : !commsched_rt.request
   call @work() : () -> ()
-  commsched_rt.wait %r ins(%a : memref<4xf32, strided<[2]>>)
-      outs(%b : memref<4xf32, strided<[2]>>)
+  commsched_rt.wait %r ins(%a : memref<4xf32, strided<[2]>>) outs(%b : memref<4xf32, strided<[2]>>)
   return
 }
 
@@ -49,8 +48,7 @@ func.func @in_place(%y: memref<8xf32>) {
 // CHECK-NOT: memref.alloc
 // CHECK: return
 func.func @packed(%y: memref<8xf32>, %i: index) {
-  %b = memref.subview %y[%i] [4] [1]
-      : memref<8xf32> to memref<4xf32, strided<[1], offset: ?>>
+  %b = memref.subview %y[%i] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: ?>>
   %r = commsched_rt.start "all_reduce" "m" on @g
       outs(%b : memref<4xf32, strided<[1], offset: ?>>)
       {in_place, received = array<i64: 4>, sent = array<i64: 4>,

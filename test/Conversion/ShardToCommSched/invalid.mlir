@@ -6,8 +6,7 @@ shard.grid @grid(shape = 2x?)
 
 func.func @dynamic_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: axis 1 of @grid has a dynamic size, and groups have constant members}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0]
-      : tensor<8xf32> -> tensor<8xf32>
+  %0 = shard.all_reduce %x on @grid grid_axes = [0] : tensor<8xf32> -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
@@ -21,8 +20,7 @@ ROW
 shard.grid @grid(shape = 2x0)
 func.func @empty_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: axis 1 of @grid has size 0, so there are no devices}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0]
-      : tensor<8xf32> -> tensor<8xf32>
+  %0 = shard.all_reduce %x on @grid grid_axes = [0] : tensor<8xf32> -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
@@ -30,8 +28,7 @@ func.func @empty_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
 shard.grid @grid(shape = 65536x65536x65536x65536)
 func.func @huge_grid(%x: tensor<8xf32>) -> tensor<8xf32> {
   // expected-error@below {{'shard.all_reduce' op cannot be converted: @grid has more devices than ranks can be numbered, 2147483647}}
-  %0 = shard.all_reduce %x on @grid grid_axes = [0]
-      : tensor<8xf32> -> tensor<8xf32>
+  %0 = shard.all_reduce %x on @grid grid_axes = [0] : tensor<8xf32> -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
@@ -61,42 +58,32 @@ ROW
 
 func.func @halo(%x: tensor<4xf32>, %m: memref<4xf32>, %h: i64) {
   // expected-error@below {{'shard.update_halo' op cannot be converted: a halo size is known at run time only, and must be constant}}
-  %0 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [1, %h]
-      : tensor<4xf32>
+  %0 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [1, %h] : tensor<4xf32>
   // expected-error@below {{'shard.update_halo' op cannot be converted: 'memref<4xf32>' is a buffer}}
-  %1 = shard.update_halo %m on @grid split_axes = [[0]] halo_sizes = [1, 1]
-      : memref<4xf32>
+  %1 = shard.update_halo %m on @grid split_axes = [[0]] halo_sizes = [1, 1] : memref<4xf32>
   // expected-error@below {{'shard.update_halo' op has split_axes for 2 dimensions of 'tensor<4xf32>'}}
   %2 = shard.update_halo %x on @grid split_axes = [[0], [1]]
       halo_sizes = [1, 1, 1, 1] : tensor<4xf32>
   // expected-error@below {{'shard.update_halo' op has 1 halo sizes for 1 split dimensions, which have two each}}
-  %3 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [1]
-      : tensor<4xf32>
+  %3 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [1] : tensor<4xf32>
   // expected-error@below {{'shard.update_halo' op has a negative halo in dimension 0}}
-  %4 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [1, -1]
-      : tensor<4xf32>
+  %4 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [1, -1] : tensor<4xf32>
   // expected-error@below {{'shard.update_halo' op has halos of 3 and 2 elements in dimension 0 of size 4}}
-  %5 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [3, 2]
-      : tensor<4xf32>
+  %5 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [3, 2] : tensor<4xf32>
   // expected-error@below {{'shard.update_halo' op has a halo of 2 elements in dimension 0, but a neighbour has only 1 of its own to send}}
-  %6 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [2, 1]
-      : tensor<4xf32>
+  %6 = shard.update_halo %x on @grid split_axes = [[0]] halo_sizes = [2, 1] : tensor<4xf32>
   // expected-error@below {{'shard.update_halo' op names axis 2, but @grid has 2 axes}}
-  %7 = shard.update_halo %x on @grid split_axes = [[2]] halo_sizes = [1, 1]
-      : tensor<4xf32>
+  %7 = shard.update_halo %x on @grid split_axes = [[2]] halo_sizes = [1, 1] : tensor<4xf32>
   // expected-error@below {{'shard.update_halo' op names axis 1 twice}}
-  %8 = shard.update_halo %x on @grid split_axes = [[1, 1]] halo_sizes = [1, 1]
-      : tensor<4xf32>
+  %8 = shard.update_halo %x on @grid split_axes = [[1, 1]] halo_sizes = [1, 1] : tensor<4xf32>
   return
 }
 
 func.func @neighbours(%i: index) {
   // expected-error@below {{'shard.neighbors_linear_indices' op has 1 coordinates of a device of @grid, which has 2 axes}}
-  %0:2 = shard.neighbors_linear_indices on @grid[%i] split_axes = [0]
-      : index, index
+  %0:2 = shard.neighbors_linear_indices on @grid[%i] split_axes = [0] : index, index
   // expected-error@below {{'shard.neighbors_linear_indices' op cannot be converted: it has 2 split axes, and neighbours are those along one}}
-  %1:2 = shard.neighbors_linear_indices on @grid[%i, %i] split_axes = [0, 1]
-      : index, index
+  %1:2 = shard.neighbors_linear_indices on @grid[%i, %i] split_axes = [0, 1] : index, index
   return
 }
 
@@ -156,5 +143,4 @@ $error('shard.all_reduce' op cannot be converted: a generic reduction does not s
       : (tensor<8xf32>, index) -> tensor<8xf32>
 
   // expected-error@below {{'shard.recv' op cannot be converted: it receives from any device, and 'commsched.recv' from one that it names}}
-  %0 = shard.recv %x on @grid grid_axes = [0]
-      : (tensor<8xf32>) -> tensor<8xf32>
+  %0 = shard.recv %x on @grid grid_axes = [0] : (tensor<8xf32>) -> tensor<8xf32>

@@ -22,8 +22,7 @@ func.func @vectors(%a: vector<4xf32>) -> vector<4xf32> {
 // CHECK-NEXT: arith.truncf %{{.*}} : f32 to f16
 // CHECK-NEXT: arith.extf %{{.*}} : f8E4M3 to f32
 // CHECK-NEXT: return
-func.func @others(%a: f32, %b: f80, %c: f8E4M3)
-    -> (f8E5M2, f8E5M2, f8E4M3, f16, f32) {
+func.func @others(%a: f32, %b: f80, %c: f8E4M3) -> (f8E5M2, f8E5M2, f8E4M3, f16, f32) {
   %x = arith.truncf %a upward : f32 to f8E5M2
   %y = arith.truncf %b : f80 to f8E5M2
   %z = arith.truncf %a : f32 to f8E4M3

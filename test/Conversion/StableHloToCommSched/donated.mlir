@@ -13,16 +13,14 @@ module attributes {mhlo.input_output_alias = [
 
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %{{[^:]*}}: tensor<8xf32>, %{{[^:]*}}: tensor<8xf32> {commsched.freeable}, %{{[^:]*}}: tensor<8xf32>)
-func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>)
-    -> tensor<8xf32> {
+func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> tensor<8xf32> {
   %0 = "stablehlo.add"(%x, %y) : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
 
 // CHECK-LABEL: func.func private @other(
 // CHECK-SAME: %{{[^:]*}}: tensor<8xf32>, %{{[^:]*}}: tensor<8xf32>)
-func.func private @other(%x: tensor<8xf32>, %y: tensor<8xf32>)
-    -> tensor<8xf32> {
+func.func private @other(%x: tensor<8xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
   return %y : tensor<8xf32>
 }
 

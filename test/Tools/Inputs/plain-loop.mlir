@@ -15,8 +15,7 @@ func.func @step(%shards: tensor<6x2x4xf32> {commsched.role = "parameter"},
         : tensor<6x2x4xf32> to tensor<2x4xf32>
     %scattering = commsched.reduce_scatter %a on @all reduction(sum) dim(0)
         : tensor<8x4xf32> -> !commsched.future<tensor<2x4xf32>>
-    %reduced = commsched.wait %scattering
-        : !commsched.future<tensor<2x4xf32>>
+    %reduced = commsched.wait %scattering : !commsched.future<tensor<2x4xf32>>
     %s1 = arith.addf %s, %reduced : tensor<2x4xf32>
     %gathering = commsched.all_gather %shard on @all dim(0)
         : tensor<2x4xf32> -> !commsched.future<tensor<8x4xf32>>

@@ -10,8 +10,7 @@ func.func @step(%sum: !t {
     %x: !t {commsched.role = "input"})
     -> (tensor<8x4xf32>, tensor<8x4xf32>) {
   %product = arith.mulf %x, %weights : !t
-  %reducing = commsched.all_reduce %product on @all reduction(sum)
-      : !t -> !commsched.future<!t>
+  %reducing = commsched.all_reduce %product on @all reduction(sum) : !t -> !commsched.future<!t>
   %reduced = commsched.wait %reducing : !commsched.future<!t>
   %next = arith.addf %sum, %reduced : !t
   %loss = arith.addf %x, %product : !t
@@ -27,8 +26,7 @@ func.func @step_prologue(
     attributes {commsched.steady_state = {step = @step, role = "prologue",
                                           depth = 2 : i64}} {
   %product = arith.mulf %x, %weights : !t
-  %reducing = commsched.all_reduce %product on @all reduction(sum)
-      : !t -> !commsched.future<!t>
+  %reducing = commsched.all_reduce %product on @all reduction(sum) : !t -> !commsched.future<!t>
   %loss = arith.addf %x, %product : !t
   return %sum, %reducing, %loss : !t, !commsched.future<!t>, !t
 }
@@ -45,8 +43,7 @@ func.func @step_steady(
     attributes {commsched.steady_state = {step = @step, role = "steady",
                                           depth = 2 : i64}} {
   %product = arith.mulf %x, %weights : !t
-  %entering = commsched.all_reduce %product on @all reduction(sum)
-      : !t -> !commsched.future<!t>
+  %entering = commsched.all_reduce %product on @all reduction(sum) : !t -> !commsched.future<!t>
   %loss = arith.addf %x, %product : !t
   %reduced = commsched.wait %reducing : !commsched.future<!t>
   %next = arith.addf %sum, %reduced : !t

@@ -17,8 +17,7 @@ func.func @step(%shards: !u {commsched.role = "parameter"}, %x: tensor<8x4xf32>
     scf.condition(%goes_on) %i, %a, %s, %stack : index, tensor<8x4xf32>, !t, !u
   } do {
   ^bb0(%i: index, %a: tensor<8x4xf32>, %s: tensor<2x4xf32>, %stack: tensor<6x2x4xf32>):
-    %shard = tensor.extract_slice %stack[%i, 0, 0] [1, 2, 4] [1, 1, 1]
-        : !u to !t
+    %shard = tensor.extract_slice %stack[%i, 0, 0] [1, 2, 4] [1, 1, 1] : !u to !t
     %scattering = commsched.reduce_scatter %a on @all reduction(sum) dim(0)
         : tensor<8x4xf32> -> !commsched.future<!t>
     %reduced = commsched.wait %scattering : !commsched.future<!t>

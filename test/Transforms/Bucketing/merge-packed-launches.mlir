@@ -19,16 +19,14 @@ commsched.group @dp size(4)
 // GATHERS-SAME: commsched.kernels = 2 : i64
 // SCHEDULED-LABEL: @gathers
 // SCHEDULED: commsched.all_gather_copy_in
-func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>)
-    -> (tensor<16xf32>, tensor<32xf32>) {
+func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>) -> (tensor<16xf32>, tensor<32xf32>) {
   $run(%v0 = all_gather %a on @dp dim(0) : tensor<4xf32> -> tensor<16xf32>)
   $run(%v1 = all_gather %b on @dp dim(0) : tensor<8xf32> -> tensor<32xf32>)
   return %v0, %v1 : tensor<16xf32>, tensor<32xf32>
 }
 
 // BITWISE: all tensors of a launch are packed into one message, in which elements have other places
-func.func @reduces(%a: tensor<4xf32>, %b: tensor<8xf32>)
-    -> (tensor<4xf32>, tensor<8xf32>) {
+func.func @reduces(%a: tensor<4xf32>, %b: tensor<8xf32>) -> (tensor<4xf32>, tensor<8xf32>) {
   $run(%v0 = all_reduce %a on @dp reduction(sum) : tensor<4xf32> -> tensor<4xf32>)
   $run(%v1 = all_reduce %b on @dp reduction(sum) : tensor<8xf32> -> tensor<8xf32>)
   return %v0, %v1 : tensor<4xf32>, tensor<8xf32>

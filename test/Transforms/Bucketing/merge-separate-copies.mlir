@@ -14,8 +14,7 @@ commsched.group @dp size(4)
 // CHECK-NOT: commsched.kernels
 // CHECK: commsched.split_with_sizes_copy
 // CHECK-SAME: commsched.kernels = 2 : i64
-func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>)
-    -> (tensor<16xbf16>, tensor<32xbf16>) {
+func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>) -> (tensor<16xbf16>, tensor<32xbf16>) {
   %x = arith.truncf %a : tensor<4xf32> to tensor<4xbf16>
   $run(%v0 = all_gather %x on @dp dim(0) : tensor<4xbf16> -> tensor<16xbf16>)
   %y = arith.truncf %b : tensor<8xf32> to tensor<8xbf16>
@@ -28,8 +27,7 @@ func.func @gathers(%a: tensor<4xf32>, %b: tensor<8xf32>)
 // CHECK-NOT: arith.extf
 // CHECK: commsched.chunk_cat %[[A]], %[[B]] on @dp
 // CHECK-SAME: commsched.kernels = 2 : i64
-func.func @scatters(%a: tensor<4xbf16>, %b: tensor<8xbf16>)
-    -> (tensor<1xf32>, tensor<2xf32>) {
+func.func @scatters(%a: tensor<4xbf16>, %b: tensor<8xbf16>) -> (tensor<1xf32>, tensor<2xf32>) {
   %x = arith.extf %a : tensor<4xbf16> to tensor<4xf32>
   $run(%v0 = reduce_scatter %x on @dp reduction(sum) dim(0) : tensor<4xf32> -> tensor<1xf32>)
   %y = arith.extf %b : tensor<8xbf16> to tensor<8xf32>

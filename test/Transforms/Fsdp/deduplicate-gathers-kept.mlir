@@ -17,13 +17,11 @@ commsched.group @dp size(2)
 // LIMIT-SAME: PeakBytesAfter=144, PeakBytesBefore=112
 func.func @memory(%p: tensor<4xf32>, %x: tensor<8xbf16>) -> tensor<8xbf16> {
   $run(%w0 = all_gather %p on @dp dim(0) {commsched.name = "forward"} : tensor<4xf32> -> tensor<8xf32>)
-  %y = commsched.compute "layer"(%x, %w0)
-      : (tensor<8xbf16>, tensor<8xf32>) -> tensor<8xbf16>
+  %y = commsched.compute "layer"(%x, %w0) : (tensor<8xbf16>, tensor<8xf32>) -> tensor<8xbf16>
   %peak = commsched.compute "peak"(%x) : (tensor<8xbf16>) -> tensor<16xf32>
   // expected-remark-re@below {{[Missed] DuplicateGatherKept | Category:commsched | Function=memory | {{.*}}commsched.all_gather 'backward' gathers again what commsched.all_gather 'forward' has gathered: keeping it takes 144 bytes at peak, 32 over the limit of 112}}
   $run(%w1 = all_gather %p on @dp dim(0) {commsched.name = "backward"} : tensor<4xf32> -> tensor<8xf32>)
-  %d = commsched.compute "gradient"(%y, %w1)
-      : (tensor<8xbf16>, tensor<8xf32>) -> tensor<8xbf16>
+  %d = commsched.compute "gradient"(%y, %w1) : (tensor<8xbf16>, tensor<8xf32>) -> tensor<8xbf16>
   return %d : tensor<8xbf16>
 }
 

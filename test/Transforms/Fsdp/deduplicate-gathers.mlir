@@ -53,8 +53,7 @@ func.func @forward_and_backward(%p: !part, %x: !cast) -> !cast {
   %c0 = commsched.compute "cast"(%p) : (!part) -> tensor<4xbf16>
   $run(%w0 = all_gather %c0 on @dp dim(0) {commsched.name = "forward"} : tensor<4xbf16> -> !cast)
   %y = commsched.compute "layer"(%x, %w0) : (!cast, !cast) -> !cast
-  %c1 = commsched.compute "cast"(%p) {commsched.name = "again"}
-      : (!part) -> tensor<4xbf16>
+  %c1 = commsched.compute "cast"(%p) {commsched.name = "again"} : (!part) -> tensor<4xbf16>
   $run(%w1 = all_gather %c1 on @dp dim(0) {commsched.name = "backward", commsched.runtime_ns = 7 : i64}
       : tensor<4xbf16> -> !cast)
   %d = commsched.compute "gradient"(%y, %w1) : (!cast, !cast) -> !cast
@@ -116,14 +115,11 @@ func.func @written_afterwards(%p: tensor<3xf32>, %old: !whole,
   %zeros = arith.constant dense<0.0> : !part
   %result = scf.if %condition -> !whole {
     %large = commsched.compute "large"() : () -> tensor<1024xf32>
-    %s0 = tensor.insert_slice %p into %zeros[0] [3] [1]
-        : tensor<3xf32> into !part
+    %s0 = tensor.insert_slice %p into %zeros[0] [3] [1] : tensor<3xf32> into !part
     %c0 = commsched.compute "copy"(%s0) : (!part) -> !part
     $gather(w0 = c0 as 0)
-    %scale = commsched.compute "scale"(%c0) {mutates = array<i64: 0>}
-        : (!part) -> !part
-    %s1 = tensor.insert_slice %p into %zeros[0] [3] [1]
-        : tensor<3xf32> into !part
+    %scale = commsched.compute "scale"(%c0) {mutates = array<i64: 0>} : (!part) -> !part
+    %s1 = tensor.insert_slice %p into %zeros[0] [3] [1] : tensor<3xf32> into !part
     %c1 = commsched.compute "copy"(%s1) : (!part) -> !part
     $gather(w1 = c1 as 1)
     %step = commsched.compute "step"(%p) {mutates = array<i64: 0>}

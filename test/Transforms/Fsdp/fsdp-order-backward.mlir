@@ -25,8 +25,7 @@ LET $layer(K behind NEXT)
   %full.K = commsched.split_with_sizes_copy %w.K on @dp
       {commsched.name = "copy_out.K"} : !whole -> !whole
   %d.K = commsched.compute "layer.K"(%d.NEXT, %full.K) : (!whole, !whole) -> !whole
-  %c.K = commsched.chunk_cat %d.K on @rs {commsched.name = "chunk_cat.K"}
-      : !whole -> tensor<8xf32>
+  %c.K = commsched.chunk_cat %d.K on @rs {commsched.name = "chunk_cat.K"} : !whole -> tensor<8xf32>
   %r.K = commsched.reduce_scatter %c.K on @rs reduction(avg) dim(0)
       {commsched.name = "scatter.K"} : tensor<8xf32> -> !future_u
   %v.K = commsched.wait %r.K {commsched.name = "scattered.K"} : !future_u

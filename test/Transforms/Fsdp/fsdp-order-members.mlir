@@ -27,8 +27,7 @@ commsched.group @dp size(2)
 // does what makes a shard out of two tensors.
 // CHECK-LABEL: func.func @start_of_a_gather(
 // CHECK-NEXT: // order: needed sum other cast tensor.empty tensor.insert_slice view copy_in slice gather between wait{{$}}
-func.func @start_of_a_gather(%p: tensor<3xf32>, %q: !t)
-    -> (tensor<24xbf16>, !part, !part) {
+func.func @start_of_a_gather(%p: tensor<3xf32>, %q: !t) -> (tensor<24xbf16>, !part, !part) {
   %cast = commsched.compute "cast"(%p) : (tensor<3xf32>) -> !w
   %before = commsched.compute "needed"(%q) : (!t) -> !part
   %empty = tensor.empty() : !part
@@ -65,8 +64,7 @@ func.func @written_before_the_copy_in(%p: tensor<3xf32>, %x: !whole)
 // makes of it before.
 // CHECK-LABEL: func.func @made_of_one_cast(
 // CHECK-NEXT: // order: other cast copy_in.1 gather.1 wait.1 flatten copy_in.2 gather.2 wait.2{{$}}
-func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: !whole)
-    -> (!whole, !whole, !whole) {
+func.func @made_of_one_cast(%p: tensor<2x2xf32>, %x: !whole) -> (!whole, !whole, !whole) {
   %cast = commsched.compute "cast"(%p) : (tensor<2x2xf32>) -> tensor<2x2xbf16>
   %flat = commsched.compute "flatten"(%cast) : (tensor<2x2xbf16>) -> !part
   %other = commsched.compute "other"(%x) : (!whole) -> !whole
@@ -114,8 +112,7 @@ func.func @wait_for_a_gather(%p: !part, %x: !whole,
 // wait; what else they are added to, and an expensive operation, stay.
 // CHECK-LABEL: func.func @reduce_scatter(
 // CHECK-NEXT: // order: widen before chunk_cat scatter between wait first second cast after product accumulate{{$}}
-func.func @reduce_scatter(%g: !part, %h: !t, %old: !u) -> (tensor<2xbf16>, !u,
-    !t, !t, !t, !u) {
+func.func @reduce_scatter(%g: !part, %h: !t, %old: !u) -> (tensor<2xbf16>, !u, !t, !t, !t, !u) {
   %widen = commsched.compute "widen"(%g) : (!part) -> !t
   %before = commsched.compute "before"(%h) : (!t) -> !t
   %packed = commsched.chunk_cat %widen, %h on @dp {commsched.name = "chunk_cat"} : !t, !t -> !v
@@ -169,8 +166,7 @@ func.func @shared_copy_in(%p: !t, %condition: i1) -> (!v, !v, !t) {
 // Without a copy of its own, a collective stays.
 // CHECK-LABEL: func.func @other_collectives(
 // CHECK-NEXT: // order: copy_in between coalesced cast again gather scatter wait_gather last wait_coalesced wait_scatter{{$}}
-func.func @other_collectives(%p: !t, %q: !part)
-    -> (!whole, !whole, !whole, !u, !part, !part) {
+func.func @other_collectives(%p: !t, %q: !part) -> (!whole, !whole, !whole, !u, !part, !part) {
   $copy_in(slice, buffer = %q : !part -> !part, !whole)
   %between = commsched.compute "between"(%q) : (!part) -> !part
   %coalesced = commsched.all_gather %slice, %q on @dp dim(0) {commsched.name = "coalesced"} : !part, !part -> !commsched.future<!whole, !whole>

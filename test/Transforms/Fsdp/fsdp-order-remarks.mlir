@@ -25,8 +25,7 @@ commsched.group @dp size(2)
 func.func @split(%p1: !part, %p2: tensor<4xf32>) -> (!whole, !whole) {
   %s1, %o1 = commsched.all_gather_copy_in %p1 on @dp
       {commsched.name = "copy_in1"} : !part -> !part, !whole
-  %filled = commsched.compute "fill1"(%o1) {mutates = array<i64: 0>}
-      : (!whole) -> tensor<1xi1>
+  %filled = commsched.compute "fill1"(%o1) {mutates = array<i64: 0>} : (!whole) -> tensor<1xi1>
   %g1 = commsched.all_gather %s1 on @dp dim(0) into %o1
       {commsched.name = "gather1"} : !part into !whole -> !future
   %c2 = commsched.compute "cast2"(%p2) : (tensor<4xf32>) -> !part
@@ -37,8 +36,7 @@ func.func @split(%p1: !part, %p2: tensor<4xf32>) -> (!whole, !whole) {
   %w1 = commsched.wait %g1 {commsched.name = "wait1"} : !future
   %scaled = commsched.compute "scale1"(%w1)
       {alias = 0 : i64, mutates = array<i64: 0>} : (!whole) -> !whole
-  %f1 = commsched.split_with_sizes_copy %w1 on @dp
-      {commsched.name = "copy_out1"} : !whole -> !whole
+  %f1 = commsched.split_with_sizes_copy %w1 on @dp {commsched.name = "copy_out1"} : !whole -> !whole
   %w2 = commsched.wait %g2 {commsched.name = "wait2"} : !future
   return %f1, %w2 : !whole, !whole
 }

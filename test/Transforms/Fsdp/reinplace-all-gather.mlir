@@ -27,8 +27,7 @@ func.func @one(%a: tensor<2x3xf32>, %b: !part) -> (tensor<8x3xf32>, !whole) {
       : tensor<2x3xf32>, !part -> tensor<10xf32>, tensor<40xf32>
   $run(%full = all_gather %slice on @dp dim(0) {commsched.name = "ag", commsched.order = 7 : i64}
       : tensor<10xf32> -> tensor<40xf32>)
-  %0:2 = commsched.split_with_sizes_copy %full on @dp
-      : tensor<40xf32> -> tensor<8x3xf32>, !whole
+  %0:2 = commsched.split_with_sizes_copy %full on @dp : tensor<40xf32> -> tensor<8x3xf32>, !whole
   return %0#0, %0#1 : tensor<8x3xf32>, !whole
 }
 
@@ -45,8 +44,7 @@ func.func @used_before(%a: !part) -> (!part, tensor<4x4xf32>) {
   %future = commsched.all_gather %slice on @dp dim(0) : !part -> !future
   %other = commsched.compute "sin"(%early) : (!part) -> !part
   %full = commsched.wait %future : !future
-  %view = tensor.expand_shape %full [[0, 1]] output_shape [4, 4]
-      : !whole into tensor<4x4xf32>
+  %view = tensor.expand_shape %full [[0, 1]] output_shape [4, 4] : !whole into tensor<4x4xf32>
   return %other, %view : !part, tensor<4x4xf32>
 }
 

@@ -35,13 +35,11 @@ func.func @memref_returned(%p: memref<4xf32>, %full: tensor<4xf32>) -> memref<4x
   return %p : memref<4xf32>
 }
 
-func.func @view_of_the_tensor_returned(%p: memref<4xf32>, %full: tensor<4xf32>)
-    -> tensor<2x2xf32> {
+func.func @view_of_the_tensor_returned(%p: memref<4xf32>, %full: tensor<4xf32>) -> tensor<2x2xf32> {
   commsched.resize_storage %p bytes(16) : memref<4xf32>
   commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
   %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %view = commsched.compute "view"(%w) {alias = 0 : i64}
-      : (tensor<4xf32>) -> tensor<2x2xf32>
+  %view = commsched.compute "view"(%w) {alias = 0 : i64} : (tensor<4xf32>) -> tensor<2x2xf32>
   commsched.resize_storage %p bytes(0) : memref<4xf32>
   // expected-remark@below {{func.return may pass it on}}
   return %view : tensor<2x2xf32>
@@ -155,8 +153,7 @@ func.func @freed(%p: memref<4xf32>, %full: tensor<4xf32>) {
   commsched.resize_storage %p bytes(16) : memref<4xf32>
   commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
   %w = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>
-  %view = tensor.expand_shape %w [[0, 1]] output_shape [2, 2]
-      : tensor<4xf32> into tensor<2x2xf32>
+  %view = tensor.expand_shape %w [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
   %future = commsched.all_reduce %full on @dp reduction(sum)
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>
   commsched.resize_storage %p bytes(0) {commsched.name = "free"} : memref<4xf32>

@@ -78,8 +78,7 @@ func.func @views_and_regions(%p: !storage, %full: !t, %c: i1) -> (!u, !t, !t) {
   %w = bufferization.to_tensor %p : !storage to !t
   %view = tensor.expand_shape %w [[0, 1]] output_shape [2, 2] : !t into !u
   %y = commsched.compute "y"(%view) : (!u) -> !u
-  %future = commsched.all_reduce %w on @dp reduction(sum)
-      : !t -> !commsched.future<!t>
+  %future = commsched.all_reduce %w on @dp reduction(sum) : !t -> !commsched.future<!t>
   %r = scf.if %c -> !t {
     %nested = bufferization.to_tensor %p : !storage to !t
     %z = commsched.compute "nested"(%nested) : (!t) -> !t

@@ -93,8 +93,7 @@ func.func @types(%a: tensor<4x2xf32>, %b: tensor<2x4xf32>) -> tensor<2x2xf32> {
   return %sum : tensor<2x2xf32>
 }
 
-func.func @dimensions(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>)
-    -> tensor<?x?xf32> {
+func.func @dimensions(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>) -> tensor<?x?xf32> {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
       : tensor<?x?xf32> -> !commsched.future<tensor<?x?xf32>>
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(1)
@@ -110,10 +109,8 @@ func.func @dimensions(%a: tensor<?x?xf32>, %b: tensor<?x?xf32>)
 // addition without users stays as well.
 func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
     -> (!part, !part, !part, !part, !part, !part, !part) {
-  %r0 = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : !whole -> !future
-  %r1 = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : !whole -> !future
+  %r0 = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
+  %r1 = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
   %w0 = commsched.wait %r0 : !future
   %w1 = commsched.wait %r1 : !future
   $run(%w2 = reduce_scatter %c on @dp reduction(sum) dim(0) : !part -> tensor<1xf32>)
@@ -125,8 +122,7 @@ func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
   %three = commsched.compute "aten.addcmul"(%w0, %w1) : (!part, !part) -> !part
   %out = commsched.compute "aten.add.out"(%w0, %w1)
       {alias = 0, mutates = array<i64: 0>} : (!part, !part) -> !part
-  %broadcast = commsched.compute "aten.add.Tensor"(%w2, %w1)
-      : (tensor<1xf32>, !part) -> !part
+  %broadcast = commsched.compute "aten.add.Tensor"(%w2, %w1) : (tensor<1xf32>, !part) -> !part
   %unused = arith.addf %w0, %w1 : !part
   return %difference, %accumulated, %doubled, %in_place, %three, %out, %broadcast
       : !part, !part, !part, !part, !part, !part, !part
@@ -134,10 +130,8 @@ func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
 
 func.func @in_a_region(%a: !whole, %b: !whole,
                        %old: !part, %condition: i1) -> !part {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : !whole -> !future
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
   %wa = commsched.wait %ra : !future
   %wb = commsched.wait %rb : !future
   %result = scf.if %condition -> !part {

@@ -123,8 +123,7 @@ func.func @region(%a: tensor<?x4xi32>, %b: tensor<?x4xi32>, %old: !u, %condition
 // CHECK-NEXT: return %[[ALL]]
 func.func @partly(%a: !whole, %b: !whole, %c: !whole) -> !part {
   $run(%wa = reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !part)
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : !whole -> !future
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
   %rc = commsched.reduce_scatter %c on @dp reduction(avg) dim(0)
       {commsched.name = "rc"} : !whole -> !future
   %wb = commsched.wait %rb : !future
@@ -145,19 +144,14 @@ func.func @partly(%a: !whole, %b: !whole, %c: !whole) -> !part {
 // CHECK-NEXT: %[[FUTURE:.*]] = commsched.reduce_scatter %[[ALL]]
 // CHECK-NEXT: %[[SHARD:.*]] = commsched.wait %[[FUTURE]]
 // CHECK-NEXT: return %[[SHARD]]
-func.func @written_after_the_sum(%a: !whole, %b: !whole, %c: !whole, %d: !whole)
-    -> !part {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : !whole -> !future
+func.func @written_after_the_sum(%a: !whole, %b: !whole, %c: !whole, %d: !whole) -> !part {
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
   %wa = commsched.wait %ra : !future
   %wb = commsched.wait %rb : !future
   commsched.compute "zero"(%a) {mutates = array<i64: 0>} : (!whole) -> ()
-  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
-      : !whole -> !future
-  %rd = commsched.reduce_scatter %d on @dp reduction(sum) dim(0)
-      : !whole -> !future
+  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0) : !whole -> !future
+  %rd = commsched.reduce_scatter %d on @dp reduction(sum) dim(0) : !whole -> !future
   %wc = commsched.wait %rc : !future
   %wd = commsched.wait %rd : !future
   %ab = arith.addf %wa, %wb : !part
@@ -177,12 +171,9 @@ func.func @written_after_the_sum(%a: !whole, %b: !whole, %c: !whole, %d: !whole)
 // CHECK-NEXT: %[[ABC:.*]] = arith.addf %[[SHARD_AB]], %[[SHARD_C]]
 // CHECK-NEXT: return %[[ABC]], %[[SHARD_AB]]
 func.func @used_twice(%a: !whole, %b: !whole, %c: !whole) -> (!part, !part) {
-  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0)
-      : !whole -> !future
-  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0)
-      : !whole -> !future
-  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0)
-      : !whole -> !future
+  %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
+  %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
+  %rc = commsched.reduce_scatter %c on @dp reduction(sum) dim(0) : !whole -> !future
   %wa = commsched.wait %ra : !future
   %wb = commsched.wait %rb : !future
   %wc = commsched.wait %rc : !future

@@ -24,8 +24,7 @@ LET $layer(K behind BEFORE)
   %gathered.K = commsched.wait %future.K : !future
   %full.K:1 = commsched.split_with_sizes_copy %gathered.K on @dp
       {commsched.runtime_ns = 4} : !whole -> !whole
-  commsched.fsdp_copy %full.K#0 into %p.K {commsched.runtime_ns = 3}
-      : !whole, !storage
+  commsched.fsdp_copy %full.K#0 into %p.K {commsched.runtime_ns = 3} : !whole, !storage
   %w.K = bufferization.to_tensor %p.K : !storage to !whole
   %y.K = commsched.compute "layer.K"(%y.BEFORE, %w.K) {commsched.runtime_ns = 80}
       : (!whole, !whole) -> !whole
@@ -76,10 +75,8 @@ func.func @three_groups(%a: !storage {commsched.role = "unsharded_param"},
   $run(%gathered0 = all_gather %slice0 on @dp dim(0) {commsched.runtime_ns = 100} : tensor<8xf32> -> tensor<32xf32>)
   %full0:2 = commsched.split_with_sizes_copy %gathered0 on @dp
       {commsched.runtime_ns = 4} : tensor<32xf32> -> !whole, !whole
-  commsched.fsdp_copy %full0#0 into %a {commsched.runtime_ns = 3}
-      : !whole, !storage
-  commsched.fsdp_copy %full0#1 into %b {commsched.runtime_ns = 3}
-      : !whole, !storage
+  commsched.fsdp_copy %full0#0 into %a {commsched.runtime_ns = 3} : !whole, !storage
+  commsched.fsdp_copy %full0#1 into %b {commsched.runtime_ns = 3} : !whole, !storage
   %w0_0 = bufferization.to_tensor %a : !storage to !whole
   %w0_1 = bufferization.to_tensor %b : !storage to !whole
   %y.0 = commsched.compute "layer0"(%x, %w0_0, %w0_1)

@@ -49,8 +49,7 @@ func.func @step(%x: tensor<10xi8> {commsched.role = "input"}, %dy: tensor<10xi8>
       : (tensor<1000xi8>) -> tensor<400xi8>
   %c = commsched.compute "aten.mm"(%b) {commsched.runtime_ns = 10}
       : (tensor<400xi8>) -> tensor<300xi8>
-  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10}
-      : (tensor<300xi8>) -> tensor<10xi8>
+  %y = commsched.compute "y"(%c) {commsched.runtime_ns = 10} : (tensor<300xi8>) -> tensor<10xi8>
   %dc = commsched.compute "back"(%dy, %c) {commsched.runtime_ns = 10}
       : (tensor<10xi8>, tensor<300xi8>) -> tensor<300xi8>
   %db = commsched.compute "back"(%dc, %b) {commsched.runtime_ns = 10}

@@ -16,8 +16,7 @@ func.func @chains(%a: !part {commsched.role = "saved_activation"},
   %b1 = commsched.compute "recompute_b"(%b) : (!part) -> !part
   %g1 = commsched.compute "grad_b"(%t, %b1) : (!part, !part) -> !part
   %g2 = commsched.compute "grad_both"(%g1) : (!part) -> !part
-  %g3 = commsched.compute "grad_a"(%g2, %a1, %a2)
-      : (!part, !part, !part) -> !part
+  %g3 = commsched.compute "grad_a"(%g2, %a1, %a2) : (!part, !part, !part) -> !part
   return %g3 : !part
 }
 
@@ -36,8 +35,7 @@ func.func @writes(%mean: !part {commsched.role = "parameter"},
       {alias = 0 : i64, mutates = array<i64: 0>} : (!part, !part) -> !part
   %g1 = commsched.compute "first_grad"(%t) : (!part) -> !part
   %g2 = commsched.compute "reads_rand2"(%g1, %rand2) : (!part, !part) -> !part
-  %g3 = commsched.compute "grad"(%g2, %late, %rand1)
-      : (!part, !part, !part) -> !part
+  %g3 = commsched.compute "grad"(%g2, %late, %rand1) : (!part, !part, !part) -> !part
   return %g3 : !part
 }
 
@@ -54,7 +52,6 @@ func.func @unknown(%x: !part {commsched.role = "saved_activation"},
   %rand = commsched.compute "rand"() {random} : () -> !part
   func.call @callee() : () -> ()
   %g1 = commsched.compute "first_grad"(%t) : (!part) -> !part
-  %g2 = commsched.compute "grad"(%g1, %late, %rand)
-      : (!part, !part, !part) -> !part
+  %g2 = commsched.compute "grad"(%g1, %late, %rand) : (!part, !part, !part) -> !part
   return %g2 : !part
 }

@@ -53,7 +53,6 @@ func.func private @joint(%back: i64 {commsched.role = "bwd_rng_state"}, %w: !t
 }
 
 func.func private @optimizer(%w: !t, %g: !t) -> !t {
-  %new = commsched.compute "aten.sub"(%w, %g) {commsched.runtime_ns = 10}
-      : (!t, !t) -> !t
+  %new = commsched.compute "aten.sub"(%w, %g) {commsched.runtime_ns = 10} : (!t, !t) -> !t
   return %new : !t
 }

@@ -58,8 +58,7 @@ func.func @not_allowed(%x: !m $in, %dy: !m $tangent) -> (!m, tensor<12x4xf32>) $
   $op(unknown = vendor.op %x : (!m) -> !m)
   $op(product = aten.mm %x, %x : (!m, !m) -> !m)
   %y = commsched.compute "aten.mul"(%unknown, %product) : (!m, !m) -> !m
-  %g = commsched.compute "aten.cat"(%dy, %unknown, %product)
-      : (!m, !m, !m) -> tensor<12x4xf32>
+  %g = commsched.compute "aten.cat"(%dy, %unknown, %product) : (!m, !m, !m) -> tensor<12x4xf32>
   return %y, %g : !m, tensor<12x4xf32>
 }
 
@@ -82,8 +81,7 @@ func.func @reduction(%x: !m $in, %z: !m $in, %dy: !u $tangent) -> (!u, !u) $join
 // VIEWS: "function":"views"{{.*}}"saved":["v"],
 func.func @views(%x: !m $in, %i: index $in, %dy: !part $tangent) -> (!part, !part) $joint {
   $op(h = aten.mm %x, %x : (!m, !m) -> !m)
-  %v = tensor.extract_slice %h[%i, 0] [2, 4] [1, 1] {commsched.name = "v"}
-      : !m to !part
+  %v = tensor.extract_slice %h[%i, 0] [2, 4] [1, 1] {commsched.name = "v"} : !m to !part
   %y = commsched.compute "aten.sin"(%v) : (!part) -> !part
   %g = commsched.compute "aten.mul"(%dy, %v) : (!part, !part) -> !part
   return %y, %g : !part, !part

@@ -21,8 +21,7 @@ func.func @f(%x: !u $in, %v: !t $parameter, %x2: tensor<1024x64xf32> $in, %v2: t
   %y = commsched.compute "aten.mm"(%big, %v) : (!u, !t) -> !t
   %y2 = commsched.compute "aten.mm"(%x2, %v2)
       : (tensor<1024x64xf32>, tensor<64x32xf32>) -> tensor<1024x32xf32>
-  %r = commsched.compute "aten.mm"(%t, %y)
-      : (tensor<16x1024xf32>, !t) -> tensor<16x16xf32>
+  %r = commsched.compute "aten.mm"(%t, %y) : (tensor<16x1024xf32>, !t) -> tensor<16x16xf32>
   %r2 = commsched.compute "aten.mm"(%t2, %y2)
       : (tensor<32x1024xf32>, tensor<1024x32xf32>) -> tensor<32x32xf32>
   return %s, %y, %y2, %r, %r2 : !u, !t, tensor<1024x32xf32>, tensor<16x16xf32>, tensor<32x32xf32>

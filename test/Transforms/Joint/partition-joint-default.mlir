@@ -27,12 +27,10 @@
 func.func @activations(%w: !m {commsched.role = "parameter"},
     %x: !m {commsched.role = "input"}, %dy: !m {commsched.role = "tangent"})
     -> (!m, !m) attributes {commsched.num_forward_outputs = 1} {
-  %h = commsched.compute "aten.mm"(%x, %w) {commsched.name = "h"}
-      : (!m, !m) -> !m
+  %h = commsched.compute "aten.mm"(%x, %w) {commsched.name = "h"} : (!m, !m) -> !m
   %a = commsched.compute "aten.sin"(%h) {commsched.name = "a"} : (!m) -> !m
   %b = commsched.compute "aten.cos"(%a) {commsched.name = "b"} : (!m) -> !m
-  %v = commsched.compute "aten.view"(%b) {alias = 0, commsched.name = "v"}
-      : (!m) -> !u
+  %v = commsched.compute "aten.view"(%b) {alias = 0, commsched.name = "v"} : (!m) -> !u
   %y = commsched.compute "aten.exp"(%v) {commsched.name = "y"} : (!u) -> !m
   %c = arith.constant {commsched.name = "c"} dense<2.0> : !m
   %g = commsched.compute "back"(%dy, %a, %v, %c) : (!m, !m, !u, !m) -> !m
@@ -56,8 +54,7 @@ func.func @several(%x: !t {commsched.role = "input"},
       {commsched.name = "norm"} : (!t) -> (!t, tensor<1xf32>, tensor<1xf32>)
   %drop:2 = commsched.compute "aten.native_dropout"(%norm#0)
       {random, commsched.name = "drop"} : (!t) -> (!t, tensor<4xi1>)
-  %g = commsched.compute "back"(%dy, %drop#1, %norm#2)
-      : (!t, tensor<4xi1>, tensor<1xf32>) -> !t
+  %g = commsched.compute "back"(%dy, %drop#1, %norm#2) : (!t, tensor<4xi1>, tensor<1xf32>) -> !t
   return %drop#0, %g : !t, !t
 }
 

@@ -18,8 +18,7 @@ func.func @start_forward_wait_backward(%x: !t {commsched.role = "input"},
   %s = commsched.all_reduce %x on @dp reduction(sum)
       {commsched.name = "s", commsched.partition = "must_be_forward"}
       : !t -> !future
-  %a = commsched.wait %s
-      {commsched.name = "a", commsched.partition = "must_be_backward"} : !future
+  %a = commsched.wait %s {commsched.name = "a", commsched.partition = "must_be_backward"} : !future
   %g = commsched.compute "g"(%dy, %a) : (!t, !t) -> !t
   return %x, %g : !t, !t
 }

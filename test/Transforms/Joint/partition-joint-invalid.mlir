@@ -67,8 +67,7 @@ func.func @needs_backward_seed(%x: !t $in,
     -> (!t, !t)
     $joint {
   // expected-note@+1 {{'drop' reads it}}
-  %a = commsched.compute "dropout"(%x, %s) {commsched.name = "drop"}
-      : (!t, tensor<1xi64>) -> !t
+  %a = commsched.compute "dropout"(%x, %s) {commsched.name = "drop"} : (!t, tensor<1xi64>) -> !t
   %b = commsched.compute "aten.exp"(%a) : (!t) -> !t
   // expected-error@+1 {{'y' is a result of the forward, but needs what only the backward has}}
   %y = commsched.compute "y"(%x, %b) {commsched.name = "y"} : (!t, !t) -> !t

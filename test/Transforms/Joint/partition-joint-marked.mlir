@@ -45,8 +45,7 @@ func.func @unused(
   %c = commsched.compute "aten.sin"(%y) {
       commsched.recompute = "prefer_recompute"}
       : (tensor<4xf32>) -> tensor<4xf32>
-  %g = commsched.compute "aten.mul"(%dy, %b)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %g = commsched.compute "aten.mul"(%dy, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %y, %g : tensor<4xf32>, tensor<4xf32>
 }
 
@@ -63,8 +62,7 @@ func.func @saved(
   %a = commsched.compute "aten.sin"(%x) {commsched.recompute = "must_save"}
       : (tensor<4xf32>) -> tensor<4xf32>
   %b = commsched.compute "aten.cos"(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %y = commsched.compute "aten.exp"(%b, %a)
-      : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %y = commsched.compute "aten.exp"(%b, %a) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   %g = commsched.compute "aten.mul"(%dy, %b, %a)
       : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %y, %g : tensor<4xf32>, tensor<4xf32>

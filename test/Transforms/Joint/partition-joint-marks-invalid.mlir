@@ -35,8 +35,7 @@ func.func @start_saved_wait_again(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joi
   %s = commsched.all_reduce %x on @dp reduction(sum)
       {commsched.name = "s", commsched.recompute = "must_save"} : !t -> !future
   // expected-note@+1 {{'a' has to be computed again}}
-  %a = commsched.wait %s
-      {commsched.name = "a", commsched.recompute = "must_recompute"} : !future
+  %a = commsched.wait %s {commsched.name = "a", commsched.recompute = "must_recompute"} : !future
   %g = commsched.compute "g"(%dy, %a) {commsched.name = "g"} : (!t, !t) -> !t
   return %a, %g : !t, !t
 }
@@ -46,12 +45,10 @@ func.func @offloaded_and_written(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $join
   %a = commsched.compute "a"(%x) : (!t) -> !t
   %v = commsched.compute "v"(%a) {alias = 0 : i64} : (!t) -> !t
   // expected-error@+1 {{'commsched.offload' op copies operand 0 to the host, but its storage is written later, so the copy differs from the value}}
-  %f = commsched.offload %a : !t
-      -> !commsched.future<tensor<4xf32, #commsched.host>>
+  %f = commsched.offload %a : !t -> !commsched.future<tensor<4xf32, #commsched.host>>
   %h = commsched.wait %f : !commsched.future<tensor<4xf32, #commsched.host>>
   // expected-note@+1 {{this 'commsched.compute' writes it}}
-  %m = commsched.compute "add_"(%v) {alias = 0 : i64, mutates = array<i64: 0>}
-      : (!t) -> !t
+  %m = commsched.compute "add_"(%v) {alias = 0 : i64, mutates = array<i64: 0>} : (!t) -> !t
   %r = commsched.reload %h {commsched.partition = "must_be_backward"}
       : tensor<4xf32, #commsched.host> -> !future
   %b = commsched.wait %r {commsched.partition = "must_be_backward"} : !future
@@ -62,10 +59,8 @@ func.func @offloaded_and_written(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $join
 // What is copied once is not copied again.
 func.func @reloaded_again( %x: tensor<4xf32, #commsched.host> $in, %dy: !t $tangent) -> (!t, !t) $joint {
   // expected-error@+1 {{'r' has to be computed again, but must run exactly once}}
-  %r = commsched.reload %x {commsched.name = "r"}
-      : tensor<4xf32, #commsched.host> -> !future
-  %b = commsched.wait %r {commsched.name = "b",
-      commsched.recompute = "must_recompute"} : !future
+  %r = commsched.reload %x {commsched.name = "r"} : tensor<4xf32, #commsched.host> -> !future
+  %b = commsched.wait %r {commsched.name = "b", commsched.recompute = "must_recompute"} : !future
   // expected-note@+1 {{'g' is in the backward and needs it}}
   %g = commsched.compute "g"(%dy, %b) {commsched.name = "g"} : (!t, !t) -> !t
   return %b, %g : !t, !t

@@ -47,10 +47,8 @@ func.func @first(%x: !t {commsched.role = "parameter"},
   %a = commsched.compute "aten.sin"(%x) {commsched.name = "a",
       commsched.recompute = "must_recompute"} : (!t) -> !t
   %b = commsched.compute "aten.mm"(%a) {commsched.name = "b"} : (!t) -> !t
-  %g2 = commsched.compute "two"(%dy, %b) {commsched.name = "g2"}
-      : (!t, !t) -> !t
-  %s = commsched.all_reduce %g2 on @dp reduction(sum) {commsched.name = "s"}
-      : !t -> !future
+  %g2 = commsched.compute "two"(%dy, %b) {commsched.name = "g2"} : (!t, !t) -> !t
+  %s = commsched.all_reduce %g2 on @dp reduction(sum) {commsched.name = "s"} : !t -> !future
   %r = commsched.wait %s : !future
   %g1 = commsched.compute "one"(%r, %a) {commsched.name = "g1"} : (!t, !t) -> !t
   return %b, %g1 : !t, !t

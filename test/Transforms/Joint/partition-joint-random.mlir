@@ -45,13 +45,11 @@ func.func @random(%x: !t {commsched.role = "parameter"}, %dy: !t
       commsched.module = "layers.0", commsched.name = "again",
       commsched.partition = "forward", commsched.recompute = "must_recompute"}
       : (!t) -> !t
-  %never = commsched.compute "aten.rand_like"(%x)
-      {random, commsched.name = "never"} : (!t) -> !t
+  %never = commsched.compute "aten.rand_like"(%x) {random, commsched.name = "never"} : (!t) -> !t
   %rather:2 = commsched.compute "aten.native_dropout"(%x) {random,
       commsched.name = "rather", commsched.recompute = "prefer_recompute"}
       : (!t) -> (!t, tensor<4xi1>)
   %y = commsched.compute "y"(%again, %never, %rather#0) : (!t, !t, !t) -> !t
-  %g = commsched.compute "back"(%dy, %again, %never, %rather#1) : (!t, !t, !t,
-      tensor<4xi1>) -> !t
+  %g = commsched.compute "back"(%dy, %again, %never, %rather#1) : (!t, !t, !t, tensor<4xi1>) -> !t
   return %y, %g : !t, !t
 }

@@ -22,8 +22,7 @@
 // CODE-NEXT: {commsched.name = "mr"
 // CODE-NEXT: "back"
 func.func @policies(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
-  %none = commsched.compute "aten.sin"(%x) {commsched.name = "none"}
-      : (!t) -> !t
+  %none = commsched.compute "aten.sin"(%x) {commsched.name = "none"} : (!t) -> !t
   %ms = commsched.compute "aten.sin"(%x) {commsched.name = "ms",
       commsched.recompute = "must_save"} : (!t) -> !t
   %ps = commsched.compute "aten.sin"(%x) {commsched.name = "ps",
@@ -33,8 +32,7 @@ func.func @policies(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
   %mr = commsched.compute "aten.mm"(%x) {commsched.name = "mr",
       commsched.recompute = "must_recompute"} : (!t) -> !t
   %mm = commsched.compute "aten.mm"(%x) {commsched.name = "mm"} : (!t) -> !t
-  %y = commsched.compute "y"(%none, %ms, %ps, %pr, %mr, %mm) : (!t, !t, !t, !t,
-         !t, !t) -> !t
+  %y = commsched.compute "y"(%none, %ms, %ps, %pr, %mr, %mm) : (!t, !t, !t, !t, !t, !t) -> !t
   %g = commsched.compute "back"(%dy, %none, %ms, %ps, %pr, %mr, %mm)
       : (!t, !t, !t, !t, !t, !t, !t) -> !t
   return %y, %g : !t, !t
@@ -47,8 +45,7 @@ func.func @policies(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
 // CUT: "function":"fused"{{.*}}"saved":["arg0","fused_ps"],
 // LEAST: "function":"fused"{{.*}}"saved":["arg0"],
 func.func @fused(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
-  %fused = commsched.compute "aten.sin"(%x) {commsched.name = "fused"}
-      : (!t) -> !t
+  %fused = commsched.compute "aten.sin"(%x) {commsched.name = "fused"} : (!t) -> !t
   %fused_ps = commsched.compute "aten.sin"(%x) {commsched.name = "fused_ps",
       commsched.recompute = "prefer_save"} : (!t) -> !t
   %y = commsched.compute "aten.add"(%fused, %fused_ps) : (!t, !t) -> !t
@@ -69,12 +66,10 @@ func.func @must_save(%x: !t $in, %dy: !t $tangent) -> (!t, !t) $joint {
       commsched.recompute = "must_save"} : (!t) -> !t
   %v = commsched.compute "aten.view"(%h) {commsched.name = "v", alias = 0,
       commsched.recompute = "must_save"} : (!t) -> tensor<2x2xf32>
-  %u = commsched.compute "aten.view"(%h) {commsched.name = "u", alias = 0}
-      : (!t) -> tensor<1x4xf32>
+  %u = commsched.compute "aten.view"(%h) {commsched.name = "u", alias = 0} : (!t) -> tensor<1x4xf32>
   %c = commsched.compute "aten.full"() {commsched.name = "c",
       commsched.recompute = "must_save"} : () -> !t
   %y = commsched.compute "y"(%v, %c) : (tensor<2x2xf32>, !t) -> !t
-  %g = commsched.compute "back"(%dy, %v, %c, %u)
-      : (!t, tensor<2x2xf32>, !t, tensor<1x4xf32>) -> !t
+  %g = commsched.compute "back"(%dy, %v, %c, %u) : (!t, tensor<2x2xf32>, !t, tensor<1x4xf32>) -> !t
   return %y, %g : !t, !t
 }

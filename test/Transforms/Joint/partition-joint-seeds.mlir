@@ -53,8 +53,7 @@ func.func @names(%bs: !u {commsched.name = "bwd_seed_0", commsched.role = "rng_s
 // CHECK: "aten.sum"
 func.func @roles(%bs: tensor<2xi64> {commsched.role = "bwd_rng_state"}, %fs: tensor<2xi64>
     {commsched.role = "fwd_rng_state"}, %x: tensor<4x4xf32> $in, %dy: !t $tangent) -> (!t, !t) $joint {
-  %y = commsched.compute "dropout"(%x, %fs)
-      : (tensor<4x4xf32>, tensor<2xi64>) -> !t
+  %y = commsched.compute "dropout"(%x, %fs) : (tensor<4x4xf32>, tensor<2xi64>) -> !t
   %noise = commsched.compute "aten.sum"(%x, %bs) {commsched.name = "noise"}
       : (tensor<4x4xf32>, tensor<2xi64>) -> !t
   %g = commsched.compute "aten.mul"(%dy, %noise) : (!t, !t) -> !t

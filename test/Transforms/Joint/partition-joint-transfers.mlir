@@ -36,7 +36,6 @@ func.func @step(%w: !t {commsched.role = "parameter"}, %dy: tensor<4xbf16>
   %again = commsched.wait %r
       {commsched.name = "a.again", commsched.partition = "must_be_backward"}
       : !commsched.future<!u>
-  %dw = commsched.compute "dw"(%again, %dy) {commsched.name = "dw"}
-      : (!u, tensor<4xbf16>) -> !t
+  %dw = commsched.compute "dw"(%again, %dy) {commsched.name = "dw"} : (!u, tensor<4xbf16>) -> !t
   return %y, %dw : tensor<4xbf16>, !t
 }

@@ -22,8 +22,7 @@ ROW
 
 $forward
   // expected-error@below {{'func.func' op is half of a partition, but its body has 0 blocks}}
-func.func private @f_backward(
-    tensor<16xbf16> {commsched.role = "saved_activation"})
+func.func private @f_backward(tensor<16xbf16> {commsched.role = "saved_activation"})
 
 // expected-error@below {{'func.func' op is half of a partition, but its body has 2 blocks}}
 func.func @f_forward(%x: tensor<16xbf16>) -> tensor<16xbf16> {

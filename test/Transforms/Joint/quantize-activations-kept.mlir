@@ -57,13 +57,11 @@ func.func @f_forward(%parameter: !t {commsched.role = "parameter"}, %input: !t
     tensor<4x8192xi16>, tensor<8x8192xf8E5M2>, tensor<1x32767xbf16>,
     tensor<1x32768xbf16>, tensor<bf16>, tensor<8192x4xbf16>,
     tensor<8192x5xbf16>, tensor<0x16xbf16>, tensor<?x16xbf16>, !u, index) {
-  %parameter_view = commsched.compute "view"(%parameter) {alias = 0}
-      : (!t) -> !flat
+  %parameter_view = commsched.compute "view"(%parameter) {alias = 0} : (!t) -> !flat
   %parameter_cast = arith.truncf %wide : tensor<4x8192xf32> to !t
   %cast = arith.truncf %shard : tensor<2x8192xf32> to tensor<2x8192xbf16>
   $run(%gathered = all_gather %cast on @dp dim(0) : tensor<2x8192xbf16> -> !t)
-  %gathered_view = commsched.compute "view"(%gathered) {alias = 0}
-      : (!t) -> !flat
+  %gathered_view = commsched.compute "view"(%gathered) {alias = 0} : (!t) -> !flat
   $run(%gathered_input = all_gather %small_input on @dp dim(0) : tensor<2x8192xbf16> -> !t)
   %input_view = commsched.compute "view"(%input) {alias = 0} : (!t) -> !flat
   %input_cast = arith.truncf %wide_input : tensor<4x8192xf32> to !t
@@ -71,13 +69,10 @@ func.func @f_forward(%parameter: !t {commsched.role = "parameter"}, %input: !t
   %i16 = commsched.compute "i16"(%input) : (!t) -> tensor<4x8192xi16>
   %f8 = commsched.compute "f8"(%input) : (!t) -> tensor<8x8192xf8E5M2>
   %small = commsched.compute "small"(%input) : (!t) -> tensor<1x32767xbf16>
-  %computed = commsched.compute "computed"(%input)
-      : (!t) -> tensor<1x32768xbf16>
+  %computed = commsched.compute "computed"(%input) : (!t) -> tensor<1x32768xbf16>
   %number = commsched.compute "number"(%input) : (!t) -> tensor<bf16>
-  %short_rows = commsched.compute "short_rows"(%input)
-      : (!t) -> tensor<8192x4xbf16>
-  %longer_rows = commsched.compute "longer_rows"(%input)
-      : (!t) -> tensor<8192x5xbf16>
+  %short_rows = commsched.compute "short_rows"(%input) : (!t) -> tensor<8192x4xbf16>
+  %longer_rows = commsched.compute "longer_rows"(%input) : (!t) -> tensor<8192x5xbf16>
   %empty = commsched.compute "empty"(%input) : (!t) -> tensor<0x16xbf16>
   %dynamic = commsched.compute "dynamic"(%input) : (!t) -> tensor<?x16xbf16>
   %encoded = commsched.compute "encoded"(%input) : (!t) -> !u

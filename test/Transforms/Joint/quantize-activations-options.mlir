@@ -43,7 +43,6 @@ func.func @f_backward(%a: !t {commsched.role = "saved_activation"},
 
 func.func @f(%x0: tensor<8xbf16> {commsched.role = "input"}) {
   %f:3 = call @f_forward(%x0) : (tensor<8xbf16>) -> (!t, tensor<1x52428800xbf16>, tensor<1x52428800xf32>)
-  call @f_backward(%f#0, %f#1, %f#2)
-      : (!t, tensor<1x52428800xbf16>, tensor<1x52428800xf32>) -> ()
+  call @f_backward(%f#0, %f#1, %f#2) : (!t, tensor<1x52428800xbf16>, tensor<1x52428800xf32>) -> ()
   return
 }

@@ -69,14 +69,12 @@ func.func @input_backward(%x: !t $in, %t: !t $tangent) -> !t {
 
 func.func @f(%x0: !t $in, %x1: !t $tangent) -> (!t, !t, !t) {
   %f:4 = call @f_forward(%x0) : (!t) -> (!t, !t, !t, !t)
-  %b:2 = call @f_backward(%f#1, %f#2, %f#3, %x1)
-      : (!t, !t, !t, !t) -> (!t, !t)
+  %b:2 = call @f_backward(%f#1, %f#2, %f#3, %x1) : (!t, !t, !t, !t) -> (!t, !t)
   return %f#0, %b#0, %b#1 : !t, !t, !t
 }
 
 func.func @input(%x0: !t $in, %x1: !t $tangent) -> (!t, !t) {
   %f:2 = call @input_forward(%x0) : (!t) -> (!t, !t)
-  %b = call @input_backward(%f#1, %x1)
-      : (!t, !t) -> !t
+  %b = call @input_backward(%f#1, %x1) : (!t, !t) -> !t
   return %f#0, %b : !t, !t
 }

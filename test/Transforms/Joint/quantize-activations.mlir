@@ -101,7 +101,6 @@ func.func @f_backward(%h: !t {commsched.name = "h", commsched.role = "saved_acti
 
 func.func @f(%x0: !t $in, %x1: !t $tangent) -> (!t, !t) {
   %f:4 = call @f_forward(%x0) : (!t) -> (!t, !t, tensor<3xi32>, index)
-  %b = call @f_backward(%f#1, %f#2, %f#3, %x1)
-      : (!t, tensor<3xi32>, index, !t) -> !t
+  %b = call @f_backward(%f#1, %f#2, %f#3, %x1) : (!t, tensor<3xi32>, index, !t) -> !t
   return %f#0, %b : !t, !t
 }

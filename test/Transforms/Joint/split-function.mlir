@@ -51,8 +51,7 @@ func.func private @ports(%w: tensor<4x4xf32> {commsched.name = "w", commsched.ro
     %dy: !t $tangent, %x: !t $in) -> (!t {commsched.name = "y"}, tensor<4x4xf32> {commsched.name = "dw"}, !t)
     attributes {commsched.num_forward_outputs = 1 : i64, commsched.saved_values = ["h"],
     commsched.baseline_peak_bytes = 7 : i64, test.kept = 1 : i32} {
-  %h = commsched.compute "mm"(%x, %w) {commsched.name = "h"}
-      : (!t, tensor<4x4xf32>) -> !t
+  %h = commsched.compute "mm"(%x, %w) {commsched.name = "h"} : (!t, tensor<4x4xf32>) -> !t
   %y = commsched.compute "relu"(%h) : (!t) -> !t
   %dh = commsched.compute "relu_backward"(%dy, %h) : (!t, !t) -> !t
   %dw = commsched.compute "mm"(%x, %dh) : (!t, !t) -> tensor<4x4xf32>
@@ -95,8 +94,7 @@ func.func @recomputed(%shard: tensor<2xf32> $parameter, %x: !t $in, %dy: !t $tan
   %start = commsched.all_gather %shard on @dp dim(0)
       {commsched.recompute = "must_recompute"}
       : tensor<2xf32> -> !commsched.future<!t>
-  %w = commsched.wait %start {commsched.recompute = "must_recompute"}
-      : !commsched.future<!t>
+  %w = commsched.wait %start {commsched.recompute = "must_recompute"} : !commsched.future<!t>
   %m = commsched.compute "mul"(%x, %w, %two) : (!t, !t, !t) -> !t
   %y = commsched.compute "gelu"(%m) : (!t) -> !t
   %dx = commsched.compute "gelu_backward"(%dy, %m) : (!t, !t) -> !t

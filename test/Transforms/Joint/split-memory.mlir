@@ -36,24 +36,17 @@ func.func @fsdp(%shard: tensor<2xf32> {commsched.role = "parameter"},
                 commsched.saved_values = ["full", "sum"]} {
   %start = commsched.all_gather %shard on @dp dim(0) : tensor<2xf32> -> !future
   %full = commsched.wait %start {commsched.name = "full"} : !future
-  commsched.resize_storage %p bytes(32)
-      {commsched.partition = "must_be_forward"} : memref<8xf32>
-  commsched.fsdp_copy %full into %p {commsched.partition = "must_be_forward"}
-      : !t, memref<8xf32>
+  commsched.resize_storage %p bytes(32) {commsched.partition = "must_be_forward"} : memref<8xf32>
+  commsched.fsdp_copy %full into %p {commsched.partition = "must_be_forward"} : !t, memref<8xf32>
   %w = bufferization.to_tensor %p : memref<8xf32> to !t
   %y = commsched.compute "mm"(%x, %w) : (!t, !t) -> !t
-  commsched.resize_storage %p bytes(0)
-      {commsched.partition = "must_be_forward"} : memref<8xf32>
+  commsched.resize_storage %p bytes(0) {commsched.partition = "must_be_forward"} : memref<8xf32>
   %reduce = commsched.all_reduce %x on @dp reduction(sum) : !t -> !future
   %sum = commsched.wait %reduce {commsched.name = "sum"} : !future
-  commsched.resize_storage %p bytes(32)
-      {commsched.partition = "must_be_backward"} : memref<8xf32>
-  commsched.fsdp_copy %full into %p {commsched.partition = "must_be_backward"}
-      : !t, memref<8xf32>
-  %v = bufferization.to_tensor %p {commsched.partition = "backward"}
-      : memref<8xf32> to !t
+  commsched.resize_storage %p bytes(32) {commsched.partition = "must_be_backward"} : memref<8xf32>
+  commsched.fsdp_copy %full into %p {commsched.partition = "must_be_backward"} : !t, memref<8xf32>
+  %v = bufferization.to_tensor %p {commsched.partition = "backward"} : memref<8xf32> to !t
   %dx = commsched.compute "back"(%dy, %v, %sum) : (!t, !t, !t) -> !t
-  commsched.resize_storage %p bytes(0)
-      {commsched.partition = "must_be_backward"} : memref<8xf32>
+  commsched.resize_storage %p bytes(0) {commsched.partition = "must_be_backward"} : memref<8xf32>
   return %y, %dx : !t, !t
 }

@@ -25,18 +25,15 @@ func.func @views(
     -> (!t, !t)
     attributes {commsched.num_forward_outputs = 1,
                 commsched.saved_values = ["xv", "halves#1", "v1"]} {
-  %xv = commsched.compute "view"(%x) {alias = 0, commsched.name = "xv"}
-      : (tensor<2x2xf32>) -> !t
+  %xv = commsched.compute "view"(%x) {alias = 0, commsched.name = "xv"} : (tensor<2x2xf32>) -> !t
   %h = commsched.compute "mm"(%xv) {commsched.name = "h"} : (!t) -> !t
-  %v0 = commsched.compute "view"(%h) {alias = 0, commsched.name = "v0"}
-      : (!t) -> tensor<2x2xf32>
+  %v0 = commsched.compute "view"(%h) {alias = 0, commsched.name = "v0"} : (!t) -> tensor<2x2xf32>
   %halves:2 = commsched.compute "unbind"(%v0)
       {alias = 0, commsched.name = "halves"} : (tensor<2x2xf32>) -> (!u, !u)
   %v1 = commsched.compute "t"(%v0) {alias = 0, commsched.name = "v1"}
       : (tensor<2x2xf32>) -> tensor<2x2xf32>
   %y = commsched.compute "sin"(%v1, %halves#0) : (tensor<2x2xf32>, !u) -> !t
-  %dx = commsched.compute "back"(%dy, %xv, %halves#1, %v1) : (!t, !t, !u,
-      tensor<2x2xf32>) -> !t
+  %dx = commsched.compute "back"(%dy, %xv, %halves#1, %v1) : (!t, !t, !u, tensor<2x2xf32>) -> !t
   return %y, %dx : !t, !t
 }
 
@@ -66,15 +63,13 @@ func.func @dimensions(
     -> (tensor<4xf32>, index, tensor<4xf32>)
     attributes {commsched.num_forward_outputs = 2 : i64,
                 commsched.saved_values = ["h", "kept"]} {
-  %h = commsched.compute "mm"(%x) {commsched.name = "h"}
-      : (tensor<4x4xf32>) -> tensor<4x8xf32>
+  %h = commsched.compute "mm"(%x) {commsched.name = "h"} : (tensor<4x4xf32>) -> tensor<4x8xf32>
   %kept = commsched.compute "mm"(%x) {commsched.name = "kept"}
       : (tensor<4x4xf32>) -> tensor<4x8xf32>
   %dim = tensor.dim {commsched.name = "dim"} %h, %i : tensor<4x8xf32>
   %zero = arith.constant 0 : index
   %rows = tensor.dim {commsched.name = "rows"} %dy, %zero : tensor<4xf32>
-  %y = commsched.compute "sum"(%h, %kept)
-      : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>
+  %y = commsched.compute "sum"(%h, %kept) : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<4xf32>
   %one = arith.constant 1 : index
   %columns = tensor.dim %h, %one : tensor<4x8xf32>
   %other = tensor.dim %kept, %dim : tensor<4x8xf32>

@@ -3,8 +3,7 @@
 
 func.func @f() {
   %s:2 = call @a() : () -> (tensor<4xf32>, tensor<2xf32>)
-  call @b(%s#0, %s#1)
-      : (tensor<4xf32>, tensor<2xf32>) -> ()
+  call @b(%s#0, %s#1) : (tensor<4xf32>, tensor<2xf32>) -> ()
   return
 }
 // expected-error@+1 {{'func.func' op saves result #1 for argument #1 of '@b', but they are called "h" and "g"}}
@@ -16,8 +15,7 @@ func.func private @b(tensor<4xf32> {commsched.role = "saved_activation"}, tensor
 
 func.func @f() {
   %s = call @a() : () -> !commsched.future<tensor<4xf32>>
-  call @b(%s)
-      : (!commsched.future<tensor<4xf32>>) -> ()
+  call @b(%s) : (!commsched.future<tensor<4xf32>>) -> ()
   return
 }
 // expected-error@+1 {{'func.func' op saves result #0 for argument #0 of '@b', but that is a collective in flight, '!commsched.future<tensor<4xf32>>'}}
@@ -29,8 +27,7 @@ func.func private @b(!commsched.future<tensor<4xf32>> {commsched.role = "saved_a
 
 func.func @f() {
   %s = call @a() : () -> tensor<4xf32>
-  call @b(%s)
-      : (tensor<4xf32>) -> ()
+  call @b(%s) : (tensor<4xf32>) -> ()
   return
 }
 // expected-error@+1 {{'func.func' op saves result #0 for argument #0 of '@b', which is a tangent: nobody but the caller has one}}
@@ -62,8 +59,7 @@ func.func private @b(!t {commsched.role = "saved_activation"}, !t)
 
 func.func @f() {
   %s:2 = call @a() : () -> (tensor<4xf32>, tensor<4xf32>)
-  call @b(%s#0, %s#1)
-      : (tensor<4xf32>, tensor<4xf32>) -> ()
+  call @b(%s#0, %s#1) : (tensor<4xf32>, tensor<4xf32>) -> ()
   return
 }
 // expected-error@+2 {{'func.func' op saves result #0 for argument #0 of '@b', which is a random state of the backward: nobody but the caller has one}}

@@ -89,8 +89,7 @@ func.func @argument_views(%x: tensor<4x4xf32>)
 // CHECK-NEXT: %[[V:.*]] = tensor.collapse_shape %[[A]]
 // CHECK-NEXT: %[[B:.*]] = math.exp %[[V]]
 // CHECK-NEXT: return %[[A]], %[[B]]
-func.func @shared_views(%x: tensor<4x4xf32>)
-    -> (tensor<4x4xf32>, tensor<16xf32>, tensor<16xf32>) {
+func.func @shared_views(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<16xf32>, tensor<16xf32>) {
   %0 = math.exp %x {commsched.compile_with = {pipeline = "cse"}} : tensor<4x4xf32>
   %1 = tensor.collapse_shape %0 [[0, 1]] {commsched.compile_with = {pipeline = "cse"}}
       : tensor<4x4xf32> into tensor<16xf32>

@@ -49,8 +49,7 @@ func.func @together(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: %[[B:.*]] = commsched.wait %[[G]]
 // CHECK-NEXT: return %[[Y]]#0, %[[Y]]#1, %[[B]]
 commsched.group @dp size(4)
-func.func @alone(%x: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<16xf32>) {
+func.func @alone(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<16xf32>) {
   %f = commsched.all_reduce %x on @dp reduction(sum)
       {commsched.compile_with = {pipeline = "cse"}}
       : tensor<4xf32> -> !commsched.future<tensor<4xf32>>

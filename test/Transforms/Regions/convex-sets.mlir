@@ -20,8 +20,7 @@
 // CHECK-NEXT: %[[B:.*]] = arith.addf %[[A]], %[[A]] : tensor<4xf32>
 // CHECK-NEXT: %[[C:.*]] = math.sqrt %[[B]] : tensor<4xf32>
 // CHECK-NEXT: return %[[B]], %[[C]]
-func.func @chain(%x: tensor<4xf32>)
-    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+func.func @chain(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   %0 = math.exp %x {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
   %1 = math.exp %x {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>
   %2 = arith.addf %0, %1 {commsched.compile_with = {pipeline = "cse", region = "a"}} : tensor<4xf32>

@@ -26,8 +26,7 @@ func.func @nested(%c: i1, %x: !t) {
         {commsched.runtime_ns = 100} : !t -> !commsched.future<!t>
     %w = commsched.wait %f : !commsched.future<!t>
     %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100} : (!t) -> !t
-    %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1}
-        : (!t, !t) -> !t
+    %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1} : (!t, !t) -> !t
     commsched.compute "write"(%x, %s)
         {commsched.runtime_ns = 1, mutates = array<i64: 0>} : (!t, !t) -> !t
   }
@@ -48,7 +47,6 @@ func.func @several(%x: !t) -> !t {
       : !t -> !commsched.future<!t>
   %w = commsched.wait %f : !commsched.future<!t>
   %l = commsched.compute "long"(%x) {commsched.runtime_ns = 100} : (!t) -> !t
-  %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1}
-      : (!t, !t) -> !t
+  %s = commsched.compute "sum"(%w, %l) {commsched.runtime_ns = 1} : (!t, !t) -> !t
   return %s : !t
 }

@@ -32,8 +32,7 @@ commsched.group @g size(2)
 func.func @step(%x: tensor<100xi8>) -> (tensor<100xi8>, tensor<1xi8>) {
   %l = commsched.compute "large"(%x) {commsched.runtime_ns = 100}
       : (tensor<100xi8>) -> tensor<900xi8>
-  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50}
-      : (tensor<900xi8>) -> tensor<1xi8>
+  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50} : (tensor<900xi8>) -> tensor<1xi8>
   %f = commsched.all_reduce %x on @g reduction(max) {commsched.runtime_ns = 100}
       : tensor<100xi8> -> !commsched.future<tensor<100xi8>>
   %w = commsched.wait %f : !commsched.future<tensor<100xi8>>

@@ -55,8 +55,7 @@ commsched.group @g size(4)
 func.func @merged(%a: tensor<64xf32>, %b: tensor<64xf32>, %c: tensor<64xf32>)
     -> (tensor<256xf32>, tensor<64xf32>) {
 // MERGED: BlockScheduled
-  %f1 = commsched.all_gather %a on @g dim(0)
-      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %f1 = commsched.all_gather %a on @g dim(0) : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>
   %f2 = commsched.all_gather %b on @g dim(0) {commsched.name = "second"}
       : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
@@ -90,13 +89,11 @@ commsched.group @g size(4)
 // REJECTED-SAME: merging by {{.*}} would make a step of {{[0-9]+}} ns and {{[0-9]+}} bytes, without merging it is {{[0-9]+}} ns and {{[0-9]+}} bytes, for a budget of
 // REJECTED-COUNT-2: CollectiveExposed
 func.func @rejected(%a: tensor<64xf32>, %b: tensor<64xf32>) -> tensor<1xf32> {
-  %f1 = commsched.all_gather %a on @g dim(0)
-      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %f1 = commsched.all_gather %a on @g dim(0) : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>
   %s1 = commsched.compute "sum"(%w1) {commsched.runtime_ns = 10 : i64}
       : (tensor<256xf32>) -> tensor<1xf32>
-  %f2 = commsched.all_gather %b on @g dim(0)
-      : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
+  %f2 = commsched.all_gather %b on @g dim(0) : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
   %w2 = commsched.wait %f2 : !commsched.future<tensor<256xf32>>
   %s2 = commsched.compute "sum"(%w2, %s1) {commsched.runtime_ns = 10 : i64}
       : (tensor<256xf32>, tensor<1xf32>) -> tensor<1xf32>

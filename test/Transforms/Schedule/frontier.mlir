@@ -48,10 +48,8 @@ commsched.group @g size(2)
 func.func private @declared(tensor<1xi8>)
 
 func.func @step(%x: !t) -> (!t, !t, tensor<1xi8>) {
-  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 200}
-      : (!t) -> tensor<900xi8>
-  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50}
-      : (tensor<900xi8>) -> tensor<1xi8>
+  %l = commsched.compute "large"(%x) {commsched.runtime_ns = 200} : (!t) -> tensor<900xi8>
+  %s = commsched.compute "small"(%l) {commsched.runtime_ns = 50} : (tensor<900xi8>) -> tensor<1xi8>
   $run(%w0 = all_reduce %x on @g reduction(max) {commsched.runtime_ns = 100} : !t -> !t)
   $run(%w1 = all_reduce %x on @g reduction(min) {commsched.runtime_ns = 100} : !t -> !t)
   return %w0, %w1, %s : !t, !t, tensor<1xi8>

@@ -24,8 +24,7 @@
 
 //--- step.mlir
 commsched.group @g size(4)
-func.func @step(%a: tensor<64xf32>, %b: tensor<64xf32>)
-    -> (tensor<256xf32>, tensor<256xf32>) {
+func.func @step(%a: tensor<64xf32>, %b: tensor<64xf32>) -> (tensor<256xf32>, tensor<256xf32>) {
   %f1 = commsched.all_gather %a on @g dim(0) {commsched.name = "first"}
       : tensor<64xf32> -> !commsched.future<tensor<256xf32>>
   %w1 = commsched.wait %f1 : !commsched.future<tensor<256xf32>>

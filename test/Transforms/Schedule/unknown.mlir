@@ -22,8 +22,7 @@ func.func @row(%x: tensor<4xi8>) {
 // expected-error @below {{cannot be scheduled without its size: the size of a tensor<?xi8> is not known; 'commsched.size_hints' may give it}}
 %a = commsched.compute "aten.foo"(%x) {commsched.runtime_ns = 1 : i64}
     : (tensor<4xi8>) -> tensor<?xi8>
-%f = commsched.all_reduce %x on @g reduction(max)
-    : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
+%f = commsched.all_reduce %x on @g reduction(max) : tensor<4xi8> -> !commsched.future<tensor<4xi8>>
 %w = commsched.wait %f : !commsched.future<tensor<4xi8>>
 
   %a = commsched.compute "a"(%x) {commsched.runtime_ns = 9223372036854775807}

@@ -15,8 +15,7 @@ commsched.group @tp size(4)
 // CHECK: %[[V:.+]] = commsched.compute "aten.view"(%[[H]]) {alias = 0 : i64, {{.*}}part = "whole"{{.*}} : (tensor<64x64xf32>) -> tensor<64x4x16xf32>
 // CHECK-NOT: tensor.concat
 // CHECK: return %[[V]]
-func.func @view(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>)
-    -> tensor<64x4x16xf32> {
+func.func @view(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<64x4x16xf32> {
   $run(%g = all_gather %x on @tp dim(0) {commsched.name = "ag"} : tensor<16x32xf32> -> tensor<64x32xf32>)
   %h = commsched.compute "aten.mm"(%g, %w) {flops = 262144.0, split = "m k, k n -> m n", commsched.name = "mm"}
       : (tensor<64x32xf32>, tensor<32x64xf32>) -> tensor<64x64xf32>

@@ -18,8 +18,7 @@ func.func @f(%x: tensor<16x8xf32>, %w: tensor<8x32xf32>) -> tensor<64x32xf32> {
       : tensor<16x8xf32> -> !commsched.future<tensor<64x8xf32>>
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<64x32xf32>
-  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x32xf32>)
-      -> tensor<64x32xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x32xf32>) -> tensor<64x32xf32>
   %g = commsched.wait %f : !commsched.future<tensor<64x8xf32>>
   %y = linalg.matmul ins(%g, %w : tensor<64x8xf32>, tensor<8x32xf32>)
       outs(%zeros : tensor<64x32xf32>) -> tensor<64x32xf32>

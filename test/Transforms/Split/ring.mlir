@@ -29,8 +29,7 @@ commsched.group @tp size(4)
 // CHECK: tensor.empty() {{.*}}part = "whole"
 // CHECK-COUNT-4: tensor.insert_slice
 // CHECK-NOT: all_gather
-func.func @product(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>)
-    -> tensor<64x64xf32> {
+func.func @product(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<64x64xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<64x64xf32>
   %init = linalg.fill ins(%zero : f32) outs(%empty : tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -53,8 +52,7 @@ commsched.group @tp size(4)
 // CHECK: commsched.permute %[[W0]]
 // CHECK: linalg.matmul {{.*}} : tensor<16x32xf32>, tensor<32x2xf32>)
 // CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, %{{.*}}] [16, 2] [1, 1]
-func.func @columns(%x: tensor<16x32xf32>, %w: tensor<32x2xf32>)
-    -> tensor<16x8xf32> {
+func.func @columns(%x: tensor<16x32xf32>, %w: tensor<32x2xf32>) -> tensor<16x8xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<16x8xf32>
   %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x8xf32>) -> tensor<16x8xf32>
@@ -77,8 +75,7 @@ commsched.group @tp size(4)
 // CHECK: %[[D:.+]] = tensor.extract_slice %[[B]][%{{.*}}, 0] [16, 64] [1, 1]
 // CHECK: commsched.compute "aten.mm"(%{{.*}}, %{{.*}}, %[[D]]) {{.*}}commsched.name = "mm.chunk0"
 // CHECK: commsched.compute "commsched.join"(%[[B]],
-func.func @written(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>)
-    -> tensor<64x64xf32> {
+func.func @written(%x: tensor<16x32xf32>, %w: tensor<32x64xf32>) -> tensor<64x64xf32> {
   %f = commsched.all_gather %x on @tp dim(0) {commsched.name = "ag"}
       : tensor<16x32xf32> -> !commsched.future<tensor<64x32xf32>>
   %g = commsched.wait %f {commsched.name = "w"} : !commsched.future<tensor<64x32xf32>>

@@ -26,8 +26,7 @@ commsched.group @dp size(8)
 // CHECK:         }
 // CHECK:         %[[LAST:.+]] = commsched.compute "mm"(%[[LOOP]]#0, %[[LOOP]]#1)
 // CHECK:         return %[[LAST]]
-func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>)
-    -> tensor<128x256xf32> {
+func.func @gather(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xf32>) -> tensor<128x256xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index
@@ -59,8 +58,7 @@ commsched.group @dp size(8)
 // CHECK:           %[[OWN:.+]] = commsched.compute "cast"(%[[KEPT]])
 // CHECK:           %[[B:.+]] = commsched.compute "mm"(%[[A]], %[[W]], %[[OWN]])
 // CHECK:           scf.yield %[[B]], %[[SHARD]], %{{.+}}
-func.func @fused(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xbf16>)
-    -> tensor<128x256xf32> {
+func.func @fused(%x: tensor<128x256xf32>, %stacked: tensor<32x32x256xbf16>) -> tensor<128x256xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c32 = arith.constant 32 : index

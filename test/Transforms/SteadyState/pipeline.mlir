@@ -67,16 +67,14 @@ func.func private @forward(%w: !t {commsched.role = "parameter"},
   return %b : tensor<256x256xf32>
 }
 
-func.func private @backward(%a:
-    tensor<256x256xf32> {commsched.role = "saved_activation"}) -> !t {
+func.func private @backward(%a: tensor<256x256xf32> {commsched.role = "saved_activation"}) -> !t {
   %b = commsched.compute "mm"(%a, %a) {commsched.runtime_ns = 50 : i64} : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>
   %r = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) {commsched.runtime_ns = 15 : i64} : tensor<256x256xf32> -> !commsched.future<!t>
   %d = commsched.wait %r : !commsched.future<!t>
   return %d : !t
 }
 
-func.func private @optimizer(%w: !t {commsched.freeable}, %d: !t
-    {commsched.freeable}) -> !t {
+func.func private @optimizer(%w: !t {commsched.freeable}, %d: !t {commsched.freeable}) -> !t {
   %n = commsched.compute "adam"(%w, %d) {commsched.runtime_ns = 5 : i64} : (!t, !t) -> !t
   return %n : !t
 }

@@ -43,8 +43,7 @@ func.func @step(
   %c3 = arith.constant 24576 : index
   %d, %l = scf.for %i = %c0 to %c3 step %c1
       iter_args(%sum = %zero, %last = %none) -> (!t, !u) {
-    %b = tensor.extract_slice %x[%i, 0] [8192, 2048] [1, 1]
-        : tensor<24576x2048xf32> to !u
+    %b = tensor.extract_slice %x[%i, 0] [8192, 2048] [1, 1] : tensor<24576x2048xf32> to !u
     %g, %loss = func.call @joint(%w, %b) : (!t, !u) -> (!t, !u)
     %more = arith.addf %sum, %g : !t
     scf.yield %more, %loss : !t, !u
@@ -56,8 +55,7 @@ func.func private @joint(%w: !t, %x: !u) -> (!t, !u) {
   %f = commsched.all_gather %w on @dp dim(0) : !t -> !commsched.future<!u>
   %p = commsched.wait %f : !commsched.future<!u>
   %y = arith.mulf %x, %p : !u
-  %r = commsched.reduce_scatter %y on @dp reduction(sum) dim(0)
-      : !u -> !commsched.future<!t>
+  %r = commsched.reduce_scatter %y on @dp reduction(sum) dim(0) : !u -> !commsched.future<!t>
   %g = commsched.wait %r : !commsched.future<!t>
   return %g, %y : !t, !u
 }

@@ -35,14 +35,12 @@ func.func @other() -> ((tensor<4xf32>) -> tensor<4xf32>) {
 }
 func.func private @outer(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = call @inner(%x) : (tensor<4xf32>) -> tensor<4xf32>
-  %b = commsched.compute "two"(%a) {commsched.name = "b"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+  %b = commsched.compute "two"(%a) {commsched.name = "b"} : (tensor<4xf32>) -> tensor<4xf32>
   %c = call @inner(%b) : (tensor<4xf32>) -> tensor<4xf32>
   return %c : tensor<4xf32>
 }
 func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %a = commsched.compute "one"(%x) {commsched.name = "a"}
-      : (tensor<4xf32>) -> tensor<4xf32>
+  %a = commsched.compute "one"(%x) {commsched.name = "a"} : (tensor<4xf32>) -> tensor<4xf32>
   return %a : tensor<4xf32>
 }
 
@@ -57,8 +55,7 @@ func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK-NEXT: call @kernel
 func.func @operators(%x: tensor<4xf32>) -> tensor<4xf32> {
   %a = call @kernel(%x) {commsched.pure} : (tensor<4xf32>) -> tensor<4xf32>
-  %b = call @kernel(%a) {commsched.runtime_ns = 5 : i64}
-      : (tensor<4xf32>) -> tensor<4xf32>
+  %b = call @kernel(%a) {commsched.runtime_ns = 5 : i64} : (tensor<4xf32>) -> tensor<4xf32>
   return %b : tensor<4xf32>
 }
 func.func private @kernel(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -38,15 +38,13 @@ func.func @step(%w: !t {commsched.carried = 0 : i64}, %m: !t {commsched.carried 
 
 func.func private @forward(%w: !t {commsched.name = "w", commsched.role = "parameter"}, %x: !t $in)
     -> (tensor<f32> {commsched.name = "loss"}, !t) {
-  %a = commsched.compute "square"(%w, %x) {commsched.name = "product"}
-      : (!t, !t) -> !t
+  %a = commsched.compute "square"(%w, %x) {commsched.name = "product"} : (!t, !t) -> !t
   %l = commsched.compute "loss"(%a) : (!t) -> tensor<f32>
   return %l, %a : tensor<f32>, !t
 }
 
 func.func private @backward(%w: !t $parameter, %a: !t $saved) -> !t {
-  %d = commsched.compute "derivative"(%w, %a) {commsched.name = "product"}
-      : (!t, !t) -> !t
+  %d = commsched.compute "derivative"(%w, %a) {commsched.name = "product"} : (!t, !t) -> !t
   %f = commsched.all_reduce %d on @g reduction(sum) : !t -> !future
   %r = commsched.wait %f : !future
   return %r : !t

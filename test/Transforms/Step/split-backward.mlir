@@ -97,8 +97,7 @@ func.func private @backward(%w: !half {
   %g = commsched.wait %f : !commsched.future<!t>
   %h = commsched.compute "activation_backward"(%v) : (!t) -> !t
   %p = commsched.compute "product_of_weight"(%h, %s) : (!t, !t) -> !t
-  %f2 = commsched.reduce_scatter %p on @g reduction(sum) dim(0)
-      : !t -> !commsched.future<!half>
+  %f2 = commsched.reduce_scatter %p on @g reduction(sum) dim(0) : !t -> !commsched.future<!half>
   %d = commsched.compute "product_of_input"(%h, %g) : (!t, !t) -> !t
   %r = commsched.wait %f2 : !commsched.future<!half>
   %b = commsched.compute "bias"(%v) : (!t) -> !t

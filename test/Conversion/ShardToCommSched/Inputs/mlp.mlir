@@ -26,8 +26,7 @@ func.func @mlp(%x: !t, %up: tensor<16x64xf32>, %down: tensor<64x16xf32>) -> !t {
   %h = linalg.matmul ins(%x1, %up1 : !t, tensor<16x64xf32>) outs(%h1 : !u) -> !u
   %y0 = tensor.empty() : !t
   %y1 = linalg.fill ins(%zero : f32) outs(%y0 : !t) -> !t
-  %y = linalg.matmul ins(%h, %down1 : !u, tensor<64x16xf32>)
-      outs(%y1 : !t) -> !t
+  %y = linalg.matmul ins(%h, %down1 : !u, tensor<64x16xf32>) outs(%y1 : !t) -> !t
 
   %r0 = shard.shard %y to %everywhere : !t
   %r1 = shard.shard %r0 to %everywhere annotate_for_users : !t
