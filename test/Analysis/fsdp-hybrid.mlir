@@ -1,6 +1,5 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp %remarks 2>%t.remarks \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %t.mlir --test-commsched-annotate-fsdp %remarks 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // Hybrid sharding: gradients are scattered over the shards and then reduced

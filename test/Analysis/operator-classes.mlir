@@ -1,5 +1,4 @@
-// RUN: commsched-test-opt %s --allow-unregistered-dialect \
-// RUN:   --test-operator-classes | FileCheck %s
+// RUN: commsched-test-opt %s --allow-unregistered-dialect --test-operator-classes | FileCheck %s
 
 // What computing an operation again means: by its name, its own interface, an
 // external model, or what its traits and interfaces tell.

@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --commsched-report -o /dev/null \
-// RUN:   | FileCheck %s --check-prefix=TABLE
+// RUN: commsched-opt %s --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=JSON
 

@@ -1,6 +1,5 @@
 // RUN: commsched-opt %s --allow-unregistered-dialect -split-input-file \
-// RUN:   -verify-diagnostics --commsched-pipeline --commsched-report \
-// RUN:   -o %t.mlir > %t.report
+// RUN:   -verify-diagnostics --commsched-pipeline --commsched-report -o %t.mlir > %t.report
 // RUN: commsched-opt %t.mlir --allow-unregistered-dialect -split-input-file \
 // RUN:   -verify-diagnostics | FileCheck %s
 

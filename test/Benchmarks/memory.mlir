@@ -35,8 +35,7 @@
 
 // What is in the file is not made again, but for what --again names. Reserved
 // bytes are on top of the memory.
-// RUN: sed -i \
-// RUN:   's/\("today", "setting": "1.0", "peak_bytes": 100, "step_time_ns": \)600/\1599/' \
+// RUN: sed -i 's/\("today", "setting": "1.0", "peak_bytes": 100, "step_time_ns": \)600/\1599/' \
 // RUN:   %t/memory.json
 // RUN: %python %src/benchmarks/memory/run.py %s --opt commsched-opt \
 // RUN:   --tool commsched-peers --fractions 1.0 0.0 --data %t \

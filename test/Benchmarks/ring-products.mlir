@@ -4,8 +4,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-peers %t.mlir \
 // RUN:   --windowed-einsum='window=func.func(commsched-schedule{buckets=off})' \
-// RUN:   --micro-pipeline='micro=func.func(commsched-schedule{buckets=off})' \
-// RUN:   | FileCheck %s
+// RUN:   --micro-pipeline='micro=func.func(commsched-schedule{buckets=off})' | FileCheck %s
 
 !t = tensor<1024x64xf32>
 !u = tensor<64x64xf32>

@@ -1,5 +1,4 @@
-// RUN: commsched-test-opt %s --test-commsched-annotate-fsdp %remarks 2>%t.remarks \
-// RUN:   | FileCheck %s
+// RUN: commsched-test-opt %s --test-commsched-annotate-fsdp %remarks 2>%t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // Collectives of any dialect shard parameters: the interfaces say their kind,

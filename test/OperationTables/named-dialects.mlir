@@ -17,8 +17,7 @@
 
 // Operations of the tables have traits and effects, so that MLIR's passes
 // optimize them: constants stay in the region that uses them.
-// RUN: commsched-opt %s --inline --canonicalize --cse \
-// RUN:   | FileCheck %s --check-prefix=OPT
+// RUN: commsched-opt %s --inline --canonicalize --cse | FileCheck %s --check-prefix=OPT
 
 module @step attributes {mhlo.num_partitions = 8 : i32} {
   // CHECK: "sdy.mesh"() <{mesh = #sdy.mesh<["dp"=8]>, sym_name = "mesh"}> {stablehlo.mesh = {axes = [{name = "dp", size = 8 : i64}]}} : () -> ()

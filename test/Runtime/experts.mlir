@@ -2,15 +2,13 @@
 // them in chunks of columns.
 //
 // RUN: rm -rf %t && split-file %s %t && cd %t
-// RUN: commsched-run experts.mlir --ranks=4 --compare=local.mlir -o /dev/null \
-// RUN:   | FileCheck %s
+// RUN: commsched-run experts.mlir --ranks=4 --compare=local.mlir -o /dev/null | FileCheck %s
 // CHECK: {{^}}equal: all {{[0-9]+}} elements on 4 ranks{{$}}
 //
 // The schedule moves them, with the sizes that hints state.
 // RUN: commsched-opt experts.mlir --test-commsched-infer-size-hints \
 // RUN:   --commsched-pipeline -o scheduled.mlir
-// RUN: commsched-run scheduled.mlir --ranks=4 --compare=local.mlir -o /dev/null \
-// RUN:   | FileCheck %s
+// RUN: commsched-run scheduled.mlir --ranks=4 --compare=local.mlir -o /dev/null | FileCheck %s
 //
 // RUN: %fails commsched-run disagree.mlir --ranks=2 -o /dev/null "rank 0: all_to_all 'x' ({{.*}}disagree.mlir:{{[0-9:]+}}) on group 'ep', launch 0: rank 0 sends 1 rows to rank 0, which expects 2"
 

@@ -5,8 +5,7 @@
 // RUN: rm -rf %t && split-file %s %t && cd %t
 // RUN: sed 's/commsched.implementation = [^,}]*, //' chosen.mlir > plain.mlir
 // RUN: not grep -q 'commsched.implementation =' plain.mlir
-// RUN: commsched-run chosen.mlir --ranks=4 --compare=plain.mlir -o /dev/null \
-// RUN:   | FileCheck %s
+// RUN: commsched-run chosen.mlir --ranks=4 --compare=plain.mlir -o /dev/null | FileCheck %s
 // CHECK: {{^}}equal: all 704 elements on 4 ranks{{$}}
 //
 // Each has a stream of its own: with modelled times, the gathers of 50, 60 and

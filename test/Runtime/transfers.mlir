@@ -2,8 +2,7 @@
 // that are threads; see transfers-mpi.test for processes.
 //
 // RUN: rm -rf %t && split-file %s %t && cd %t
-// RUN: commsched-run offloaded.mlir --ranks=4 --compare=kept.mlir -o /dev/null \
-// RUN:   | FileCheck %s
+// RUN: commsched-run offloaded.mlir --ranks=4 --compare=kept.mlir -o /dev/null | FileCheck %s
 // With modelled times, threads write the outputs while the program goes on.
 // RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times \
 // RUN:   --compare=kept.mlir -o /dev/null | FileCheck %s
@@ -12,8 +11,7 @@
 // RUN: %prints commsched-run host.mlir --ranks=2 --compare=host-twice.mlir -o /dev/null '{{^}}equal: all 256 elements on 2 ranks{{$}}'
 //
 // Memory of the host is measured, too.
-// RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times \
-// RUN:   | FileCheck %s --check-prefix=TABLE
+// RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times | FileCheck %s --check-prefix=TABLE
 // TABLE: peak memory
 // TABLE-NEXT: peak host memory 1.25 KiB 1.25 KiB +0.0 %
 // TABLE: offload_0 offload d2h 2.001 us {{.*}} 2.000 ms {{.*}}
@@ -21,8 +19,7 @@
 // RUN: %prints commsched-run offloaded.mlir --ranks=4 --format=json '"host_peak_bytes":{"predicted":1280,"measured":1280}'
 //
 // The streams of transfers are tracks of the timeline.
-// RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times -o /dev/null \
-// RUN:   --timeline=trace.json
+// RUN: commsched-run offloaded.mlir --ranks=4 --modelled-times -o /dev/null --timeline=trace.json
 // RUN: FileCheck %s --check-prefix=TRACE --input-file=trace.json
 // TRACE-DAG: "name":"rank 3 measured"
 // TRACE-DAG: "pid":1,"tid":2,"args":{"name":"d2h"}

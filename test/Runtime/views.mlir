@@ -1,8 +1,7 @@
 // Collectives take and fill parts of tensors at offsets that depend on the rank.
 //
 // RUN: rm -rf %t && split-file %s %t && cd %t
-// RUN: commsched-run views.mlir --ranks=4 --compare=whole.mlir -o /dev/null \
-// RUN:   | FileCheck %s
+// RUN: commsched-run views.mlir --ranks=4 --compare=whole.mlir -o /dev/null | FileCheck %s
 // CHECK: {{^}}equal: all 768 elements on 4 ranks{{$}}
 
 //--- views.mlir

@@ -21,14 +21,12 @@
 // RUN:   --input=0=x.npy -o /dev/null | FileCheck %s --check-prefix=OTHER
 // OTHER: {{^}}different: result 1[1, 0] on rank 0 is 4 in 'base.mlir', but 5 in 'other.mlir'; 4 of 48 elements differ{{$}}
 // RUN: not commsched-run same-on-rank0.mlir --compare=tripled.mlir \
-// RUN:   --ranks 2 --input=0=y%%r.npy -o /dev/null \
-// RUN:   | FileCheck %s --check-prefix=RANK1
+// RUN:   --ranks 2 --input=0=y%%r.npy -o /dev/null | FileCheck %s --check-prefix=RANK1
 // RANK1: {{^}}different: argument 0[2] on rank 1 is 3 in 'tripled.mlir', but 2 in 'same-on-rank0.mlir'; 1 of 6 elements differ{{$}}
 
 // Within the tolerance, relative and absolute.
 // RUN: not commsched-run other.mlir --compare=base.mlir --ranks 4 \
-// RUN:   --input=0=x.npy -o /dev/null --tolerance=0.1666 \
-// RUN:   | FileCheck %s --check-prefix=OTHER
+// RUN:   --input=0=x.npy -o /dev/null --tolerance=0.1666 | FileCheck %s --check-prefix=OTHER
 // RUN: %prints commsched-run other.mlir --compare=base.mlir --ranks 4 --input=0=x.npy -o /dev/null --tolerance=0.1667 '{{^}}equal: all 48 elements on 4 ranks{{$}}'
 
 // Not a number equals itself in whatever bits; zeros have a sign.

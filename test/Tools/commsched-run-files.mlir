@@ -5,8 +5,7 @@
 // RUN: %python %S/Inputs/npy.py make %t/in/rank1/arg0.npy '<f4' 1x2 10 20
 // RUN: %python %S/Inputs/npy.py make %t/in/arg1.npy '<f8' 2 0.5 0.25
 // RUN: commsched-run %s --ranks 2 --inputs-dir=%t/in --output-dir=%t/out
-// RUN: %python %S/Inputs/npy.py show %t/out/rank0/*.npy %t/out/rank1/*.npy \
-// RUN:   | FileCheck %s
+// RUN: %python %S/Inputs/npy.py show %t/out/rank0/*.npy %t/out/rank1/*.npy | FileCheck %s
 
 // Memref arguments are outputs too, as long as their content means something.
 // CHECK: rank0/arg1.npy <f8 (2,) 0.5 0.5{{$}}
@@ -18,8 +17,7 @@
 // CHECK: rank1/result1.npy <f4 (1, 2) 11.0 22.0{{$}}
 
 // The first run's results count.
-// RUN: commsched-run %s --ranks 2 --inputs-dir=%t/in --output-dir=%t/again \
-// RUN:   --repeat=3
+// RUN: commsched-run %s --ranks 2 --inputs-dir=%t/in --output-dir=%t/again --repeat=3
 // RUN: diff -r %t/out %t/again
 
 // A file for one argument comes before the directory.

@@ -20,8 +20,7 @@
 
 // RUN: %prints %python %S/Inputs/check_run.py timeline %t/trace.json 4 '5 processes, threads compute @all @halves'
 
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=json output=%t/report.json"
+// RUN: commsched-opt %s -o /dev/null --commsched-report="format=json output=%t/report.json"
 // RUN: commsched-run %s --ranks 4 --repeat=3 --modelled-times --format=json \
 // RUN:   --output=%t/run.json | count 0
 // RUN: %prints %python %S/Inputs/check_run.py measurements %t/run.json %t/report.json --modelled '2 collectives, repeat 3, 4 ranks, backend local'

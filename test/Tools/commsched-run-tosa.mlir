@@ -9,8 +9,7 @@
 
 // Before scheduling and after.
 // RUN: commsched-opt %s --commsched-pipeline -o %t/scheduled.mlir
-// RUN: commsched-run %t/scheduled.mlir --ranks=2 --inputs-dir=%t/in \
-// RUN:   --output-dir=%t/scheduled
+// RUN: commsched-run %t/scheduled.mlir --ranks=2 --inputs-dir=%t/in --output-dir=%t/scheduled
 // RUN: %python %S/Inputs/npy.py show %t/scheduled/rank1/*.npy | FileCheck %s
 
 // The square of [[1, 2], [3, -4]] is [[7, -6], [-9, 22]].

@@ -2,8 +2,7 @@
 // RUN: commsched-opt %s --allow-unregistered-dialect \
 // RUN:     --commsched-align-runtimes=output=- -o /dev/null \
 // RUN:   | %python -m json.tool --compact | FileCheck %s --check-prefix=JSON --implicit-check-not=declared
-// RUN: commsched-opt %s --allow-unregistered-dialect \
-// RUN:     --remarks-filter=commsched \
+// RUN: commsched-opt %s --allow-unregistered-dialect --remarks-filter=commsched \
 // RUN:     --commsched-align-runtimes=output=%t/times.json -o %t/kept.mlir 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=REMARK
 
@@ -16,8 +15,7 @@
 // RUN:     --pass-pipeline='builtin.module(func.func(commsched-estimate-runtime))' \
 // RUN:     -o %t/estimated.mlir
 // RUN: commsched-opt %s --allow-unregistered-dialect \
-// RUN:     --commsched-align-runtimes=ranks=%t/times.json \
-// RUN:   | diff %t/estimated.mlir -
+// RUN:     --commsched-align-runtimes=ranks=%t/times.json | diff %t/estimated.mlir -
 
 // RUN: %fails commsched-opt %s --allow-unregistered-dialect -o %t/none.mlir --commsched-align-runtimes=output=%t/missing/times.json \
 // RUN:   "error: cannot write the times to '{{.*}}times.json': {{N|n}}o such file or directory"

@@ -3,8 +3,7 @@
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %t --test-commsched-annotate-fsdp | diff %t -
 // RUN: commsched-opt %t.mlir \
-// RUN:   --pass-pipeline='builtin.module(func.func(test-commsched-annotate-fsdp))' \
-// RUN:   | diff %t -
+// RUN:   --pass-pipeline='builtin.module(func.func(test-commsched-annotate-fsdp))' | diff %t -
 
 // What an earlier run or somebody else wrote is made right, or removed, on
 // whatever operation it is; nothing else changes.

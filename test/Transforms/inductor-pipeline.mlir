@@ -54,8 +54,7 @@
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory \
 // RUN:   --commsched-reorder-comms-preserving-peak-memory=memory-budget=10% \
 // RUN:   --commsched-sink-waits-iterative=memory-budget=10% \
-// RUN:   --commsched-reorder-comms-preserving-peak-memory=memory-budget=10% \
-// RUN:   | diff - %t
+// RUN:   --commsched-reorder-comms-preserving-peak-memory=memory-budget=10% | diff - %t
 
 // What it makes of a step, with the order of collectives fixed and without.
 // RUN: commsched-opt %s --commsched-inductor-pipeline=memory-budget=1000% \

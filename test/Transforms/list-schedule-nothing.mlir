@@ -1,13 +1,11 @@
 // RUN: commsched-opt %s --allow-unregistered-dialect > %t
 // RUN: commsched-opt %s --allow-unregistered-dialect \
 // RUN:   --commsched-order-collectives --commsched-raise-comms \
-// RUN:   --commsched-sink-waits --commsched-reorder-compute-for-overlap \
-// RUN:   | diff - %t
+// RUN:   --commsched-sink-waits --commsched-reorder-compute-for-overlap | diff - %t
 // RUN: commsched-opt %s --allow-unregistered-dialect \
 // RUN:   --commsched-reorder-comms-preserving-peak-memory \
 // RUN:   --commsched-sink-waits-iterative --commsched-simple-overlap \
-// RUN:   --commsched-inductor-pipeline=reorder_for_peak_memory=false \
-// RUN:   | diff - %t
+// RUN:   --commsched-inductor-pipeline=reorder_for_peak_memory=false | diff - %t
 
 // Nothing to do: no collectives, an order that is as good as any, costs that
 // nobody can tell, no body.

@@ -3,13 +3,11 @@
 
 // RUN: %{run} --commsched-reorder-comms-preserving-peak-memory | FileCheck %s \
 // RUN:   --check-prefixes=CHECK,ITERATIVE
-// RUN: %{run} \
-// RUN:   --commsched-reorder-comms-preserving-peak-memory=reorder_sink_verbose_logging=true \
+// RUN: %{run} --commsched-reorder-comms-preserving-peak-memory=reorder_sink_verbose_logging=true \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,ITERATIVE
 // RUN: %{run} --commsched-simple-overlap | FileCheck %s --check-prefixes=CHECK,SIMPLE
 // RUN: %{run} --commsched-reorder-for-peak-memory \
-// RUN:   --commsched-reorder-comms-preserving-peak-memory | FileCheck %s \
-// RUN:   --check-prefix=AFTER
+// RUN:   --commsched-reorder-comms-preserving-peak-memory | FileCheck %s --check-prefix=AFTER
 
 // Who moves something keeps the peak that the function had before on it, and
 // nobody else.

@@ -3,12 +3,9 @@
 // DEFINE: %{options} =
 // DEFINE: %{dump} = commsched-opt %t.mlir --commsched-pipeline="%{options}" \
 // DEFINE:   --dump-pass-pipeline -o /dev/null 2>&1
-// DEFINE: %{schedule} = commsched-opt %t.mlir \
-// DEFINE:   --commsched-report="format=json output=%t.before" \
-// DEFINE:   --commsched-pipeline="%{options}" \
-// DEFINE:   --commsched-report="format=json output=%t.after"
-// DEFINE: %{check-steps} = \
-// DEFINE:   %python %S/Inputs/check_step_times.py %t.before %t.after
+// DEFINE: %{schedule} = commsched-opt %t.mlir --commsched-report="format=json output=%t.before" \
+// DEFINE:   --commsched-pipeline="%{options}" --commsched-report="format=json output=%t.after"
+// DEFINE: %{check-steps} = %python %S/Inputs/check_step_times.py %t.before %t.after
 
 // RUN: %{dump} | FileCheck %s --check-prefixes=PASSES,DEFAULTS
 // RUN: %{schedule} > %t

@@ -9,8 +9,7 @@
 
 // Without the knob nothing is written.
 // RUN: commsched-opt %s --commsched-reorder-comms-preserving-peak-memory=memory-budget=209 \
-// RUN:   --commsched-sink-waits-iterative=memory-budget=209 \
-// RUN:   | FileCheck %s --check-prefix=QUIET
+// RUN:   --commsched-sink-waits-iterative=memory-budget=209 | FileCheck %s --check-prefix=QUIET
 // QUIET-NOT: reorder_info
 
 // The remarks say the same, wherever the collectives are.

@@ -1,8 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // DEFINE: %{options} = memory-budget=1000000
 // DEFINE: %{run} = commsched-opt %t.mlir \
-// DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" \
-// DEFINE:   %remarks -o %t
+// DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" %remarks -o %t
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,ALONE
 // RUN: %orders < %t | FileCheck %s

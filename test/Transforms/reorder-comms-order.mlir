@@ -1,17 +1,14 @@
 // RUN: %rows %s > %t.mlir
 // DEFINE: %{options} = memory-budget=1000000
 // DEFINE: %{run} = commsched-test-opt %t.mlir \
-// DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" \
-// DEFINE:   %remarks -o %t
+// DEFINE:   --commsched-reorder-comms-preserving-peak-memory="%{options}" %remarks -o %t
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,FREE
 // RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,FREE-IR
-// REDEFINE: %{options} = memory-budget=1000000 \
-// REDEFINE:   reorder_iterative_unsafe_collectives_reorder=false
+// REDEFINE: %{options} = memory-budget=1000000 reorder_iterative_unsafe_collectives_reorder=false
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,KEPT
 // RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,KEPT-IR
-// REDEFINE: %{options} = memory-budget=1000000 \
-// REDEFINE:   reorder_iterative_group_with_collectives=true
+// REDEFINE: %{options} = memory-budget=1000000 reorder_iterative_group_with_collectives=true
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,GROUP
 // RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,FREE-IR
 

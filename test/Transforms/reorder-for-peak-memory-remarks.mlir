@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --commsched-reorder-for-peak-memory %remarks -o %t 2>&1 \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %s --commsched-reorder-for-peak-memory %remarks -o %t 2>&1 | FileCheck %s
 // RUN: %orders < %t | FileCheck %s --check-prefix=IR
 // RUN: commsched-opt %s --commsched-reorder-for-peak-memory=methods=dfs %remarks -o \
 // RUN:   /dev/null 2>&1 | FileCheck %s --check-prefix=DFS

@@ -1,15 +1,10 @@
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-set-costs="exclusive-groups" \
-// RUN:   --commsched-report="format=json" \
-// RUN:   | FileCheck %s --check-prefix=EXCLUSIVE
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-set-costs="link-sharing" \
-// RUN:   --commsched-report="format=json" \
-// RUN:   | FileCheck %s --check-prefix=LINKS
+// RUN: commsched-opt %s -o /dev/null --commsched-set-costs="exclusive-groups" \
+// RUN:   --commsched-report="format=json" | FileCheck %s --check-prefix=EXCLUSIVE
+// RUN: commsched-opt %s -o /dev/null --commsched-set-costs="link-sharing" \
+// RUN:   --commsched-report="format=json" | FileCheck %s --check-prefix=LINKS
 // RUN: commsched-opt %s -o /dev/null \
 // RUN:   --commsched-set-costs="exclusive-groups link-sharing compute-slowdown=0.25" \
-// RUN:   --commsched-report \
-// RUN:   | FileCheck %s --check-prefix=TABLE --strict-whitespace
+// RUN:   --commsched-report | FileCheck %s --check-prefix=TABLE --strict-whitespace
 
 // The same program with and without what operations that run at once take from
 // each other. All collectives of @step are issued at 0, and 400 ns of

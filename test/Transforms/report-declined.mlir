@@ -1,7 +1,6 @@
 // RUN: commsched-opt %s --allow-unregistered-dialect --commsched-report=format=json \
 // RUN:   -o /dev/null %remarks 2>&1 | FileCheck %s
-// RUN: commsched-opt %s --allow-unregistered-dialect \
-// RUN:   --commsched-report=format=json -o /dev/null \
+// RUN: commsched-opt %s --allow-unregistered-dialect --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=JSON
 
 // A function that cannot be simulated has no line, but a remark that says why;

@@ -22,8 +22,7 @@
 // RUN: commsched-opt %t/plain.mlir -o /dev/null --commsched-set-costs=target=b200 --commsched-report \
 // RUN:   | FileCheck %s --check-prefix=B200
 // RUN: commsched-opt %t/plain.mlir -o /dev/null \
-// RUN:   --commsched-pipeline=target=b200 --commsched-report \
-// RUN:   | FileCheck %s --check-prefix=B200
+// RUN:   --commsched-pipeline=target=b200 --commsched-report | FileCheck %s --check-prefix=B200
 // B200: simulated: target b200; costs: model{{$}}
 
 // Times that a pass has written are pinned: of which target is not known.

@@ -1,8 +1,6 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --commsched-report=format=json -o /dev/null \
-// RUN:   | FileCheck %s
-// RUN: commsched-opt %t.mlir --commsched-report -o /dev/null \
-// RUN:   | FileCheck %s --check-prefix=TABLE
+// RUN: commsched-opt %t.mlir --commsched-report=format=json -o /dev/null | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-report -o /dev/null | FileCheck %s --check-prefix=TABLE
 
 // What limits each exposed collective, and what would change it.
 

@@ -1,6 +1,5 @@
 // RUN: rm -rf %t && mkdir %t
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-report="format=html output=%t/alone.html"
+// RUN: commsched-opt %s -o /dev/null --commsched-report="format=html output=%t/alone.html"
 // RUN: FileCheck %s --check-prefix=PAGE < %t/alone.html
 // RUN: %python %S/Inputs/read_page.py %t/alone.html | FileCheck %s --check-prefix=ALONE
 

@@ -4,13 +4,11 @@
 // One object a line and function, with these keys in this order. A function
 // without body has none, and so has a module without functions.
 //
-// RUN: echo "module {}" | commsched-opt --commsched-report=format=json \
-// RUN:   -o /dev/null | count 0
+// RUN: echo "module {}" | commsched-opt --commsched-report=format=json -o /dev/null | count 0
 
 // The report runs after other passes on what they left.
 // RUN: commsched-opt %s --commsched-sink-waits --commsched-raise-comms \
-// RUN:   --commsched-report=format=json -o /dev/null \
-// RUN:   | FileCheck %s --check-prefix=SCHEDULED
+// RUN:   --commsched-report=format=json -o /dev/null | FileCheck %s --check-prefix=SCHEDULED
 // SCHEDULED: "function":"timeline",
 // SCHEDULED-SAME: "step_time_ns":170,
 // SCHEDULED-SAME: "name":"gather_b",{{.*}}"start_ns":100,"end_ns":150,"wait_ns":130,"exposed_ns":20

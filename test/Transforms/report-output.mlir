@@ -13,8 +13,7 @@
 // a reader of the old file keeps it, and nothing else is left in the folder.
 // RUN: mkdir %t/new && echo old > %t/new/target && ln %t/new/target %t/new/reader
 // RUN: ln -s target %t/new/report
-// RUN: commsched-opt %s --commsched-report="format=json output=%t/new/report" \
-// RUN:   -o /dev/null
+// RUN: commsched-opt %s --commsched-report="format=json output=%t/new/report" -o /dev/null
 // RUN: ls -F %t/new | FileCheck %s --check-prefix=NEW
 // RUN: FileCheck %s --check-prefix=FILE < %t/new/target
 // RUN: FileCheck %s --check-prefix=OLD < %t/new/reader

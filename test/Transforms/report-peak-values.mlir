@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %s --commsched-report=format=json -o /dev/null | FileCheck %s
 
 // The ten largest of what is live at the peak, by name; one rule of the memory
 // model a function. test/Analysis/peak-memory.mlir checks the sums.

@@ -1,9 +1,7 @@
 // RUN: %rows %s | commsched-test-opt --allow-unregistered-dialect \
-// RUN:   --commsched-simple-overlap %remarks -o %t 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN:   --commsched-simple-overlap %remarks -o %t 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: %orders < %t | FileCheck %s
-// RUN: commsched-test-opt %t --allow-unregistered-dialect --commsched-simple-overlap \
-// RUN:   | diff %t -
+// RUN: commsched-test-opt %t --allow-unregistered-dialect --commsched-simple-overlap | diff %t -
 
 // Starts rise and waits sink where that costs nothing: neither memory, nor time,
 // nor the order of collectives. A second run finds nothing to do.

@@ -3,8 +3,7 @@
 
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,STOP
 // RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,STOP-IR
-// REDEFINE: %{options} = memory-budget=1000000 \
-// REDEFINE:   sink_waits_iterative_swap_with_collectives=true
+// REDEFINE: %{options} = memory-budget=1000000 sink_waits_iterative_swap_with_collectives=true
 // RUN: %{run} 2>&1 | FileCheck %s --check-prefixes=REMARK,SWAP
 // RUN: %orders < %t | FileCheck %s --check-prefixes=CHECK,SWAP-IR
 // REDEFINE: %{options} = memory-budget=1000000 max-group-size=1

@@ -1,7 +1,6 @@
 // RUN: commsched-opt %s --test-commsched-infer-size-hints \
 // RUN:   --commsched-bucket-all-reduce --commsched-split \
-// RUN:   --commsched-reinplace-all-gather --commsched-simple-overlap \
-// RUN:   | FileCheck %s
+// RUN:   --commsched-reinplace-all-gather --commsched-simple-overlap | FileCheck %s
 // RUN: commsched-opt %s --commsched-sink-waits | FileCheck %s --check-prefix=SINK
 
 // Passes that merge, split or quantize leave transfers as they are.

@@ -1,18 +1,11 @@
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-set-costs="link-sharing" \
-// RUN:   --commsched-report="format=json" \
-// RUN:   | FileCheck %s --check-prefix=GROUPS
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-set-costs="link-sharing=d2h" \
-// RUN:   --commsched-report="format=json" \
-// RUN:   | FileCheck %s --check-prefix=OUT
-// RUN: commsched-opt %s -o /dev/null \
-// RUN:   --commsched-set-costs="link-sharing=d2h,h2d" \
-// RUN:   --commsched-report="format=json" \
-// RUN:   | FileCheck %s --check-prefix=BOTH
+// RUN: commsched-opt %s -o /dev/null --commsched-set-costs="link-sharing" \
+// RUN:   --commsched-report="format=json" | FileCheck %s --check-prefix=GROUPS
+// RUN: commsched-opt %s -o /dev/null --commsched-set-costs="link-sharing=d2h" \
+// RUN:   --commsched-report="format=json" | FileCheck %s --check-prefix=OUT
+// RUN: commsched-opt %s -o /dev/null --commsched-set-costs="link-sharing=d2h,h2d" \
+// RUN:   --commsched-report="format=json" | FileCheck %s --check-prefix=BOTH
 // RUN: commsched-opt %s -o /dev/null --dump-pass-pipeline \
-// RUN:   --commsched-pipeline="link-sharing=h2d,d2h" 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=PIPELINE
+// RUN:   --commsched-pipeline="link-sharing=h2d,d2h" 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // RUN: %fails commsched-opt %s -o /dev/null --commsched-set-costs="link-sharing=d2d" --commsched-report "--link-sharing option: Cannot find option named 'd2d'!"
 // RUN: %fails commsched-opt %s -o /dev/null --commsched-set-costs="link-sharing=d2h,d2h" --commsched-report "--link-sharing option: Cannot find option named 'd2h,d2h'!"
 

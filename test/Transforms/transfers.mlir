@@ -7,12 +7,10 @@
 // RUN: commsched-opt %s --commsched-set-costs="exclusive-groups link-sharing" \
 // RUN:   --commsched-report="format=json" -o /dev/null \
 // RUN:   --verify-diagnostics | FileCheck %s --match-full-lines
-// RUN: commsched-opt %s --commsched-estimate-runtime \
-// RUN:   | FileCheck %s --check-prefix=COST
+// RUN: commsched-opt %s --commsched-estimate-runtime | FileCheck %s --check-prefix=COST
 // RUN: commsched-opt %s --commsched-set-costs=target=gh200 --commsched-estimate-runtime \
 // RUN:   | FileCheck %s --check-prefix=C2C
-// RUN: commsched-opt %s --commsched-order-collectives \
-// RUN:   | FileCheck %s --check-prefix=ORDER
+// RUN: commsched-opt %s --commsched-order-collectives | FileCheck %s --check-prefix=ORDER
 
 // Transfers to and from the host in reports, costs and fixed orders.
 

@@ -1,6 +1,5 @@
 // RUN: commsched-opt %s --test-convert-commsched-to-requests | FileCheck %s
-// RUN: commsched-opt %s --convert-commsched-to-runtime \
-// RUN:   | FileCheck %s --check-prefix=CALLS
+// RUN: commsched-opt %s --convert-commsched-to-runtime | FileCheck %s --check-prefix=CALLS
 
 // What the program does itself is accounted for with what it is predicted to
 // take: once where it stands, in loops too, and not for what is free.

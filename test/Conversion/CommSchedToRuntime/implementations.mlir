@@ -1,7 +1,6 @@
 // RUN: commsched-opt %s --split-input-file --test-convert-commsched-to-requests \
 // RUN:   | FileCheck %s --check-prefix=REQUESTS
-// RUN: commsched-opt %s --split-input-file --convert-commsched-to-runtime \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %s --split-input-file --convert-commsched-to-runtime | FileCheck %s
 
 // The implementation of a collective becomes one of the request, and a group of
 // its own in the description. What names none is on the plain group.

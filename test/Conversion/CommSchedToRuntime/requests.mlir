@@ -1,6 +1,5 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --split-input-file --test-convert-commsched-to-requests \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %t.mlir --split-input-file --test-convert-commsched-to-requests | FileCheck %s
 
 // What each collective becomes. Where parts along a dimension other than the
 // first are cut or joined, copies make them contiguous.

@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --test-convert-requests-to-calls
+// RUN: commsched-opt %s --split-input-file --verify-diagnostics --test-convert-requests-to-calls
 
 commsched.group @g size(2)
 func.func @tensors(%x: tensor<4xf32>) -> tensor<4xf32> {

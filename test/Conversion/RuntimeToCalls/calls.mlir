@@ -1,6 +1,5 @@
 // RUN: commsched-opt %s --test-convert-requests-to-calls | FileCheck %s
-// RUN: commsched-opt %s --test-convert-requests-to-calls \
-// RUN:   | FileCheck %s --check-prefix=PROGRAM
+// RUN: commsched-opt %s --test-convert-requests-to-calls | FileCheck %s --check-prefix=PROGRAM
 
 commsched.group @rows size(2)
 commsched.group @odd size(2) ranks(dense<[[0, 3], [1, 2]]> : tensor<2x2xi64>)

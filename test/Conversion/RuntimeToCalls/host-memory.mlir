@@ -1,6 +1,5 @@
 // RUN: commsched-opt %s --test-convert-requests-to-calls | FileCheck %s
-// RUN: commsched-opt %s --test-convert-requests-to-calls \
-// RUN:   | FileCheck %s --check-prefix=PROGRAM
+// RUN: commsched-opt %s --test-convert-requests-to-calls | FileCheck %s --check-prefix=PROGRAM
 
 // A transfer is a site without a group.
 // PROGRAM: {\22kind\22:\22offload\22,{{[^}]*}}\22name\22:\22out\22,\22tensors\22:[{\22inputs\22:8,\22outputs\22:8,\22type\22:\22f32\22}]}

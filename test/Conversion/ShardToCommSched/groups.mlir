@@ -1,7 +1,5 @@
-// RUN: commsched-opt %s -split-input-file --convert-shard-to-commsched \
-// RUN:   | FileCheck %s
-// RUN: commsched-opt %s -split-input-file \
-// RUN:   --convert-shard-to-commsched=ranks-per-node=4 \
+// RUN: commsched-opt %s -split-input-file --convert-shard-to-commsched | FileCheck %s
+// RUN: commsched-opt %s -split-input-file --convert-shard-to-commsched=ranks-per-node=4 \
 // RUN:   | FileCheck %s --check-prefix=FOUR
 // RUN: %fails commsched-opt %s -split-input-file --convert-shard-to-commsched=ranks-per-node=0 "error: the option 'ranks-per-node' is 0, and a node has at least one rank"
 

@@ -1,5 +1,4 @@
-// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics \
-// RUN:   --convert-shard-to-commsched
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics --convert-shard-to-commsched
 
 // expected-note@below {{grid @grid is declared here}}
 shard.grid @grid(shape = 2x?)

@@ -1,8 +1,7 @@
 // Collectives and asynchronous operations that are no StableHLO.
 // Nothing is changed after an error.
 // RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics \
-// RUN:   --convert-stablehlo-to-commsched --commsched-pipeline \
-// RUN:   --convert-commsched-to-stablehlo
+// RUN:   --convert-stablehlo-to-commsched --commsched-pipeline --convert-commsched-to-stablehlo
 
 LET $groups channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, use_global_device_ids
 LET $gather(X) "stablehlo.all_gather"(X) <{all_gather_dim = 0 : i64, $groups}> : (tensor<4x4xf32>) -> tensor<16x4xf32>

@@ -1,7 +1,6 @@
 // RUN: %rows %s > %t.mlir
 // DEFINE: %{merge} = --commsched-bucket-all-gather=plan=auto \
-// DEFINE:   --commsched-report="format=json output=%t.after" %remarks -o \
-// DEFINE:   %t.merged 2> %t.remarks
+// DEFINE:   --commsched-report="format=json output=%t.after" %remarks -o %t.merged 2> %t.remarks
 // DEFINE: %{check-steps} = %python %S/../Inputs/check_step_times.py %t.before %t.after
 
 // RUN: commsched-opt %t.mlir --commsched-report="format=json output=%t.before" %{merge}

@@ -1,6 +1,5 @@
 // DEFINE: %{plan} =
-// DEFINE: %{merge} = commsched-opt %s %remarks \
-// DEFINE:   --commsched-bucket-all-gather="plan='%{plan}'" \
+// DEFINE: %{merge} = commsched-opt %s %remarks --commsched-bucket-all-gather="plan='%{plan}'" \
 // DEFINE:   --commsched-bucket-reduce-scatter="plan='%{plan}'" 2>%t.remarks
 
 // Each entry of a plan is a bucket. Gathers start one bucket ahead, and what is

@@ -1,6 +1,5 @@
 // RUN: commsched-opt %s --commsched-bucket-all-gather \
-// RUN:   --commsched-bucket-reduce-scatter --commsched-bucket-all-reduce \
-// RUN:   | FileCheck %s
+// RUN:   --commsched-bucket-reduce-scatter --commsched-bucket-all-reduce | FileCheck %s
 // RUN: commsched-opt %s --commsched-inductor-pipeline="passes=simple_overlap \
 // RUN:   bucket_all_gathers_fx=all bucket_reduce_scatters_fx=all \
 // RUN:   bucket_all_reduces_fx=all" | FileCheck %s

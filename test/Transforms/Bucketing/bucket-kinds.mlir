@@ -1,9 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir --commsched-bucket-all-gather \
-// RUN:   --commsched-bucket-reduce-scatter --commsched-bucket-all-reduce \
-// RUN:   | FileCheck %s
-// RUN: commsched-opt %t.mlir \
-// RUN:   --commsched-bucket=kinds=all-gather,reduce-scatter,all-reduce \
+// RUN:   --commsched-bucket-reduce-scatter --commsched-bucket-all-reduce | FileCheck %s
+// RUN: commsched-opt %t.mlir --commsched-bucket=kinds=all-gather,reduce-scatter,all-reduce \
 // RUN:   | FileCheck %s
 // RUN: commsched-opt %t.mlir --commsched-bucket | FileCheck %s
 

@@ -1,6 +1,5 @@
 // DEFINE: %{merge} = commsched-opt %s --commsched-bucket-all-gather=fsdp-only \
-// DEFINE:   --commsched-bucket-reduce-scatter=fsdp-only \
-// DEFINE:   --commsched-bucket-all-reduce=fsdp-only
+// DEFINE:   --commsched-bucket-reduce-scatter=fsdp-only --commsched-bucket-all-reduce=fsdp-only
 // RUN: %{merge} | FileCheck %s
 // RUN: %{merge} %remarks -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 

@@ -1,5 +1,4 @@
-// RUN: %rows %s | commsched-opt --commsched-enforce-fsdp-order %remarks -o %t 2>&1 \
-// RUN:   | FileCheck %s
+// RUN: %rows %s | commsched-opt --commsched-enforce-fsdp-order %remarks -o %t 2>&1 | FileCheck %s
 // RUN: %orders < %t | FileCheck %s --check-prefix=ORDER
 
 // A remark for every group, and one for what could not be had, which leaves the

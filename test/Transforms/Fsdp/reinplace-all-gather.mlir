@@ -1,5 +1,4 @@
-// RUN: %rows %s | commsched-opt --commsched-reinplace-all-gather %remarks -o %t \
-// RUN:   2> %t.remarks
+// RUN: %rows %s | commsched-opt --commsched-reinplace-all-gather %remarks -o %t 2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t --commsched-reinplace-all-gather -o %t.again

@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --commsched-remove-unsharded-param-usage %remarks -o %t \
-// RUN:   2> %t.remarks
+// RUN: commsched-opt %s --commsched-remove-unsharded-param-usage %remarks -o %t 2> %t.remarks
 // RUN: FileCheck %s --implicit-check-not=resize_storage \
 // RUN:   --implicit-check-not=fsdp_copy --implicit-check-not=to_tensor < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks

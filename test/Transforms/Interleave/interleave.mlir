@@ -4,11 +4,9 @@
 // RUN:   %remarks 2> %t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t.mlir -o - --commsched-interleave="first=forward \
-// RUN:   second=backward name=both share=none" \
-// RUN:   | FileCheck %s --check-prefix=NONE
+// RUN:   second=backward name=both share=none" | FileCheck %s --check-prefix=NONE
 // RUN: commsched-opt %t.mlir -o - --commsched-interleave="first=@forward \
-// RUN:   second=@backward name=both share=0:1" \
-// RUN:   | FileCheck %s --check-prefix=LIST
+// RUN:   second=@backward name=both share=0:1" | FileCheck %s --check-prefix=LIST
 // RUN: commsched-opt %t.mlir -o - --commsched-interleave="first=@forward \
 // RUN:   second=@forward name=both" | FileCheck %s --check-prefix=TWICE
 

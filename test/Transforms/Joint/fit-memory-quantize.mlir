@@ -3,8 +3,7 @@
 
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir --test-commsched-fit-memory="memory-budget=15MiB quantize=auto" \
-// RUN:   --test-commsched-verify-partition --remarks-filter=commsched.* 2>&1 \
-// RUN:   | FileCheck %s
+// RUN:   --test-commsched-verify-partition --remarks-filter=commsched.* 2>&1 | FileCheck %s
 // RUN: commsched-opt %t.mlir --commsched-pipeline="memory-budget=15MiB quantize=auto" \
 // RUN:   | FileCheck %s --check-prefix=EIGHT
 // RUN: commsched-opt %t.mlir --test-commsched-fit-memory="memory-budget=15MiB" \

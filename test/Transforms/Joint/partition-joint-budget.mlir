@@ -16,8 +16,7 @@
 // RUN: %{saved}"activation-memory-budget=0.34 runtime-estimator=testing" | FileCheck %s --check-prefix=TESTING
 
 // RUN: commsched-opt %t.mlir --commsched-partition-joint=activation-memory-budget=0.3 \
-// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=REMARK
+// RUN:   --remarks-filter=commsched -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
 // Both solvers have 100 bytes. A product's worth is its floating-point
 // operations: "b" and "c" are worth more than "a", but "a" more per byte.

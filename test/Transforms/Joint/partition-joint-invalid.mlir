@@ -1,8 +1,7 @@
 // RUN: %rows %s > %t.mlir
 // RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint=strategy=default
-// RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
-// RUN:   --commsched-partition-joint
+// RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics --commsched-partition-joint
 // RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
 // RUN:   --commsched-partition-joint="activation-memory-budget=0.3 collectives=recompute"
 // RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \

@@ -5,8 +5,7 @@
 // DEFINE: %{split} = commsched-opt %s --remarks-filter=commsched
 // RUN: %{split} --commsched-partition-joint=strategy=default -o %t.default \
 // RUN:   2>&1 | FileCheck %s --check-prefix=REMARK
-// RUN: %{split} --commsched-partition-joint -o %t.cut 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=SILENT
+// RUN: %{split} --commsched-partition-joint -o %t.cut 2>&1 | FileCheck %s --check-prefix=SILENT
 // RUN: FileCheck %s --input-file=%t.default
 
 // SILENT-NOT: DefaultIsMinCut

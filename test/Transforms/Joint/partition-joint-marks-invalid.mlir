@@ -1,6 +1,5 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
-// RUN:   --commsched-partition-joint
+// RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics --commsched-partition-joint
 // RUN: commsched-opt %t.mlir --split-input-file --verify-diagnostics \
 // RUN:   --test-commsched-fit-memory=memory-budget=1GiB
 

@@ -2,13 +2,11 @@
 
 // RUN: commsched-opt %s --commsched-partition-joint -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
-// RUN: commsched-opt %s --commsched-partition-joint=mimic-autograd-order=false \
-// RUN:   -o %t.in-front.mlir
+// RUN: commsched-opt %s --commsched-partition-joint=mimic-autograd-order=false -o %t.in-front.mlir
 // RUN: FileCheck %s --check-prefix=FRONT < %t.in-front.mlir
 
 // The pass by itself makes of the one what the option makes at once.
-// RUN: commsched-opt %t.in-front.mlir --commsched-mimic-autograd-order \
-// RUN:   | diff %t.mlir -
+// RUN: commsched-opt %t.in-front.mlir --commsched-mimic-autograd-order | diff %t.mlir -
 
 // The same partition, from what one rank proposed: agreed on, or by hand.
 // RUN: commsched-opt %s --commsched-partition-joint=propose=%t.json -o /dev/null

@@ -2,8 +2,7 @@
 // RUN: commsched-opt %t.mlir --commsched-quantize-activations=size-in-mb=0.0625 %remarks \
 // RUN:   -o %t 2> %t.remarks
 // RUN: FileCheck %s --implicit-check-not=remark: < %t.remarks
-// RUN: commsched-opt %t --test-commsched-verify-partition | FileCheck %s \
-// RUN:   --check-prefix=IR
+// RUN: commsched-opt %t --test-commsched-verify-partition | FileCheck %s --check-prefix=IR
 
 // RUN: commsched-opt %t.mlir --commsched-quantize-activations="size-in-mb=0 \
 // RUN:   exclude-primals allowed-dtypes=f32,bf16 quantize-dynamic-shape" \

@@ -1,7 +1,6 @@
 // Options that cannot be, and defaults.
 
-// RUN: not commsched-opt %s -o /dev/null 2>&1 \
-// RUN:   --commsched-quantize-activations=quant-type=f8E4M3 \
+// RUN: not commsched-opt %s -o /dev/null 2>&1 --commsched-quantize-activations=quant-type=f8E4M3 \
 // RUN:   | FileCheck %s --check-prefix=QUANT
 // QUANT: for the --quant-type option: Cannot find option named 'f8E4M3'!
 
@@ -10,20 +9,17 @@
 // RUN:   | FileCheck %s --check-prefix=ALLOWED
 // ALLOWED: for the --allowed-dtypes option: 'f8E5M2' is none of bf16, f16, f32, f64
 
-// RUN: not commsched-opt %s -o /dev/null 2>&1 \
-// RUN:   --commsched-quantize-activations=size-in-mb=-1 \
+// RUN: not commsched-opt %s -o /dev/null 2>&1 --commsched-quantize-activations=size-in-mb=-1 \
 // RUN:   | FileCheck %s --check-prefix=SIZE
 // SIZE: error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is -1
 
-// RUN: not commsched-opt %s -o /dev/null 2>&1 \
-// RUN:   --commsched-quantize-activations=size-in-mb=nan \
+// RUN: not commsched-opt %s -o /dev/null 2>&1 --commsched-quantize-activations=size-in-mb=nan \
 // RUN:   | FileCheck %s --check-prefix=NAN
 // NAN: error: option 'size-in-mb' of pass 'commsched-quantize-activations' must be finite and not negative, but is nan
 
 // By default bf16 of 100 MiB and more.
 
-// RUN: commsched-opt %s \
-// RUN:   --commsched-quantize-activations | FileCheck %s --check-prefix=DEFAULT
+// RUN: commsched-opt %s --commsched-quantize-activations | FileCheck %s --check-prefix=DEFAULT
 !t = tensor<1x52428799xbf16>
 
 // DEFAULT: return

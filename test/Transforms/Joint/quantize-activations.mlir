@@ -8,8 +8,7 @@
 // RUN:   use-scaling=false quant-type=f8E4M3FN" -o %t.unscaled
 // RUN: FileCheck %s --check-prefixes=CHECK,UNSCALED < %t.unscaled
 // RUN: commsched-opt %t.unscaled --test-commsched-verify-partition \
-// RUN:   --commsched-quantize-activations="size-in-mb=0 use-scaling=false" \
-// RUN:   | diff %t.unscaled -
+// RUN:   --commsched-quantize-activations="size-in-mb=0 use-scaling=false" | diff %t.unscaled -
 
 // What a saved activation becomes on both sides; a second run changes nothing.
 // quantize-activations-run.test compares what comes of it.

@@ -9,8 +9,7 @@
 // RUN: %prints commsched-opt %t.mlir -o /dev/null --test-commsched-fit-memory="memory-budget=7MiB host-memory=1GiB" --commsched-report=format=json \
 // RUN:   '"function":"step",{{.*}}"transfer_bytes":8388608'
 
-// RUN: commsched-opt %t.mlir \
-// RUN:   --test-commsched-fit-memory="memory-budget=7MiB host-memory=1GiB" \
+// RUN: commsched-opt %t.mlir --test-commsched-fit-memory="memory-budget=7MiB host-memory=1GiB" \
 // RUN:   --test-commsched-verify-partition | FileCheck %s --check-prefix=HOST
 // HOST: commsched.offload {{.*}}commsched.size_hints = array<i64: 1048576>
 // HOST: func.func private @step_backward(

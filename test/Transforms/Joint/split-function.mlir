@@ -1,11 +1,9 @@
 // RUN: %rows %s > %t.mlir
-// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function \
-// RUN:   | FileCheck %s
+// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function | FileCheck %s
 // RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function \
 // RUN:   --test-commsched-verify-partition -o /dev/null
 // RUN: commsched-test-opt %t.mlir --split-input-file > %t.before
-// RUN: commsched-test-opt %t.mlir --split-input-file \
-// RUN:   --test-split-function=trial > %t.trial
+// RUN: commsched-test-opt %t.mlir --split-input-file --test-split-function=trial > %t.trial
 // RUN: diff %t.before %t.trial
 
 // What nothing calls is the function that calls its halves. Primals go to the

@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --verify-diagnostics \
-// RUN:   --test-commsched-verify-partition
+// RUN: commsched-opt %s --split-input-file --verify-diagnostics --test-commsched-verify-partition
 
 func.func @f() {
   %s:2 = call @a() : () -> (tensor<4xf32>, tensor<2xf32>)

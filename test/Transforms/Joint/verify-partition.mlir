@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s --split-input-file --test-commsched-verify-partition \
-// RUN:   > %t.after
+// RUN: commsched-opt %s --split-input-file --test-commsched-verify-partition > %t.after
 // RUN: commsched-opt %s --split-input-file | diff - %t.after
 
 // Other functions, pairs that save nothing, and declarations are all right.

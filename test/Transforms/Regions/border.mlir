@@ -1,8 +1,6 @@
-// RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
-// RUN:   > %t.once
+// RUN: commsched-opt %s -split-input-file --commsched-compile-regions > %t.once
 // RUN: FileCheck %s < %t.once
-// RUN: commsched-opt %t.once -split-input-file --commsched-compile-regions \
-// RUN:   | diff %t.once -
+// RUN: commsched-opt %t.once -split-input-file --commsched-compile-regions | diff %t.once -
 
 // Constants are copied, marked or not; those that nobody else uses move.
 

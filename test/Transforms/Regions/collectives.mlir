@@ -1,6 +1,5 @@
 // RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
-// RUN:   --allow-unregistered-dialect --remarks-filter=commsched 2> %t.remarks \
-// RUN:   | FileCheck %s
+// RUN:   --allow-unregistered-dialect --remarks-filter=commsched 2> %t.remarks | FileCheck %s
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 
 // A start and its wait go together, and the pipeline schedules them.

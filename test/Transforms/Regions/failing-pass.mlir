@@ -1,8 +1,7 @@
 // A pass that fails is an error at the operations whose pipeline has it; all
 // others run, and the errors come in the order of the regions.
 // RUN: not commsched-opt %s --commsched-compile-regions 2> %t.threads
-// RUN: not commsched-opt %s --commsched-compile-regions \
-// RUN:   --mlir-disable-threading 2> %t.one
+// RUN: not commsched-opt %s --commsched-compile-regions --mlir-disable-threading 2> %t.one
 // RUN: diff %t.threads %t.one
 // RUN: FileCheck %s < %t.one
 

@@ -1,5 +1,4 @@
-// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics \
-// RUN:   --commsched-compile-regions
+// RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics --commsched-compile-regions
 
 func.func @first(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-note@below {{the other operation is here}}

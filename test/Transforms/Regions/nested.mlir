@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s -split-input-file --commsched-compile-regions \
-// RUN:   | FileCheck %s
+// RUN: commsched-opt %s -split-input-file --commsched-compile-regions | FileCheck %s
 
 // Marks in the body of an unmarked loop are sets of that block. What the body
 // has from outside is an argument, but for constants.

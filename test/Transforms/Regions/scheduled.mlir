@@ -1,6 +1,5 @@
 // What calls say of functions lets later passes schedule around them.
-// RUN: commsched-opt %s --commsched-compile-regions \
-// RUN:   | FileCheck %s --check-prefixes=CHECK,OUTLINED
+// RUN: commsched-opt %s --commsched-compile-regions | FileCheck %s --check-prefixes=CHECK,OUTLINED
 // RUN: commsched-opt %s \
 // RUN:   --pass-pipeline='builtin.module(commsched-compile-regions,func.func(commsched-sink-waits))' \
 // RUN:   | FileCheck %s --check-prefixes=CHECK,SUNK

@@ -1,8 +1,7 @@
 // A mark without a pipeline forms a region all the same. What marks ask of
 // other compilers is named, each value of a setting once: at the first
 // operation that has it, in the function that the user wrote.
-// RUN: commsched-opt %s --commsched-compile-regions \
-// RUN:   --remarks-filter=commsched 2>&1 \
+// RUN: commsched-opt %s --commsched-compile-regions --remarks-filter=commsched 2>&1 \
 // RUN:   | FileCheck %s --implicit-check-not=RegionSettingIgnored
 
 // CHECK: settings.mlir:[[#@LINE+17]]:{{.*}}RegionSettingIgnored {{.*}}Function=settings {{.*}}the setting inductor_configs.max_autotune = True of the region 'a' is left out: a region is compiled by its 'pipeline'

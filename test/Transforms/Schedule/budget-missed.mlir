@@ -3,8 +3,7 @@
 // RUN:   | FileCheck %s --check-prefix=WARNING
 // RUN: FileCheck %s --check-prefix=REPORT < %t.json
 // RUN: FileCheck %s --check-prefix=IR < %t
-// RUN: commsched-opt %t --commsched-schedule=memory-budget=101 \
-// RUN:   --commsched-report -o %t.met 2>&1 \
+// RUN: commsched-opt %t --commsched-schedule=memory-budget=101 --commsched-report -o %t.met 2>&1 \
 // RUN:   | FileCheck %s --check-prefixes=MET,TABLE
 // RUN: FileCheck %s --check-prefix=MET-IR < %t.met
 // RUN: commsched-opt %s --commsched-pipeline=memory-budget=101 -o /dev/null \

@@ -3,8 +3,7 @@
 // DEFINE: %{options} =
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
 // DEFINE:   --commsched-schedule="%{options}" %remarks 2>&1 | FileCheck %s \
-// DEFINE:   --implicit-check-not=CollectiveExposed \
-// DEFINE:   --implicit-check-not=CollectiveAlone \
+// DEFINE:   --implicit-check-not=CollectiveExposed --implicit-check-not=CollectiveAlone \
 // DEFINE:   --implicit-check-not=CollectivesNotMerged --check-prefix
 
 // Why collectives are not hidden, and why they are not merged.

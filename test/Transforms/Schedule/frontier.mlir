@@ -1,15 +1,13 @@
 // RUN: %rows %s > %t.mlir
 // RUN: rm -rf %t && mkdir %t
 // RUN: commsched-opt %t.mlir > %t/input.mlir
-// RUN: commsched-opt %t.mlir --commsched-frontier=file=%t/out.csv \
-// RUN:   | diff %t/input.mlir -
+// RUN: commsched-opt %t.mlir --commsched-frontier=file=%t/out.csv | diff %t/input.mlir -
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
 
 // Other formats hold the same, whether or not functions are scheduled at once.
 // RUN: commsched-opt %t.mlir --commsched-frontier=file=%t/out.json -o /dev/null
 // RUN: %python %S/Inputs/compare_frontiers.py %t/out.csv %t/out.json
-// RUN: commsched-opt %t.mlir --commsched-frontier -o /dev/null \
-// RUN:   | diff %t/out.csv -
+// RUN: commsched-opt %t.mlir --commsched-frontier -o /dev/null | diff %t/out.csv -
 // RUN: commsched-opt %t.mlir --commsched-frontier=file=%t/out.csv \
 // RUN:   --mlir-disable-threading -o %t/out.mlir
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/out.csv
@@ -19,13 +17,11 @@
 // RUN: commsched-opt %t.mlir -o /dev/null \
 // RUN:   --commsched-frontier="memory-budget=1101 file=%t/asked.csv"
 // RUN: FileCheck %s --check-prefix=CSV --match-full-lines < %t/asked.csv
-// RUN: commsched-opt %t.mlir -o %t/with.mlir \
-// RUN:   --commsched-schedule=memory-budget=1101
+// RUN: commsched-opt %t.mlir -o %t/with.mlir --commsched-schedule=memory-budget=1101
 // RUN: %prints commsched-opt %t/with.mlir --commsched-report=format=json -o /dev/null '"function":"step"{{.*}}"step_time_ns":350,{{.*}}"peak_memory_bytes":1101,'
 
 // Percentages stay those of the first input.
-// RUN: commsched-opt %t/with.mlir -o /dev/null \
-// RUN:   --commsched-frontier=file=%t/again.csv
+// RUN: commsched-opt %t/with.mlir -o /dev/null --commsched-frontier=file=%t/again.csv
 // RUN: FileCheck %s --check-prefix=AGAIN --match-full-lines < %t/again.csv
 
 // A function that fails keeps the file from being written.

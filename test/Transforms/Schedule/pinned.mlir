@@ -3,8 +3,7 @@
 // launches share. The merged collective is pinned, so that the report finds the
 // time that the schedule was chosen for.
 // RUN: split-file %s %t
-// RUN: commsched-opt %t/step.mlir -o %t/scheduled.mlir \
-// RUN:   --commsched-pipeline=memory-budget=100%% \
+// RUN: commsched-opt %t/step.mlir -o %t/scheduled.mlir --commsched-pipeline=memory-budget=100%% \
 // RUN:   --commsched-report="format=json output=%t/report.json" \
 // RUN:   --remarks-filter=commsched 2>&1 | FileCheck %s --check-prefix=REMARK
 // RUN: FileCheck %s --check-prefix=IR < %t/scheduled.mlir
@@ -29,15 +28,13 @@
 // IR: commsched.all_gather {{.*}}commsched.runtime_ns
 
 // Bucketing passes pin as well.
-// RUN: commsched-opt %t/step.mlir --commsched-bucket-all-gather \
-// RUN:   | FileCheck %s --check-prefix=IR
+// RUN: commsched-opt %t/step.mlir --commsched-bucket-all-gather | FileCheck %s --check-prefix=IR
 
 // A profile prices what is not pinned, merged or not, also for groups of other
 // sizes and backends, and with measured fields of the target.
 // RUN: commsched-opt %t/profiled.mlir -o %t/scheduled.mlir \
 // RUN:   --commsched-pipeline="memory-budget=100%% mode=coalesced profile=%t/gloo.json" \
-// RUN:   --commsched-report=format=json \
-// RUN:   | FileCheck %s --check-prefix=PROFILED
+// RUN:   --commsched-report=format=json | FileCheck %s --check-prefix=PROFILED
 // PROFILED: "function":"of_two",{{.*}}"step_time_ns":2200000,
 // PROFILED: "function":"of_four",{{.*}}"step_time_ns":3300000,
 // PROFILED: "function":"compute",{{.*}}"step_time_ns":1005000,

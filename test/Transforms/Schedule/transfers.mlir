@@ -1,14 +1,12 @@
 // RUN: commsched-opt %s --commsched-schedule=memory-budget=0%% -o %t %remarks 2>&1 \
-// RUN:   | FileCheck %s --check-prefix=REMARK \
-// RUN:   --implicit-check-not=CollectiveNotSplit
+// RUN:   | FileCheck %s --check-prefix=REMARK --implicit-check-not=CollectiveNotSplit
 // RUN: FileCheck %s < %t
 // RUN: commsched-opt %s --commsched-pipeline | FileCheck %s
 // RUN: commsched-opt %s --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=BEFORE
 // RUN: commsched-opt %t --commsched-report=format=json -o /dev/null \
 // RUN:   | FileCheck %s --check-prefix=AFTER
-// RUN: commsched-opt %s --commsched-frontier -o /dev/null \
-// RUN:   | FileCheck %s --check-prefix=FRONTIER
+// RUN: commsched-opt %s --commsched-frontier -o /dev/null | FileCheck %s --check-prefix=FRONTIER
 
 // Both transfers hide. The wait for the offload comes before "wide", since "a"
 // and "wide" do not fit the memory together; the reload, which allocates as

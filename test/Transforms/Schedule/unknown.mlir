@@ -1,6 +1,5 @@
 // RUN: %rows %s | commsched-opt -split-input-file -verify-diagnostics \
-// RUN:   --mlir-print-op-on-diagnostic=false --commsched-schedule=strict \
-// RUN:   -o /dev/null
+// RUN:   --mlir-print-op-on-diagnostic=false --commsched-schedule=strict -o /dev/null
 
 // With `strict`, a time or a size that is not known is an error.
 

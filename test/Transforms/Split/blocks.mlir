@@ -4,8 +4,7 @@
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t.mlir --commsched-schedule -o - | diff %t.mlir -
-// RUN: commsched-opt %s --commsched-split -o - \
-// RUN:   | FileCheck %s --check-prefix=SPLIT
+// RUN: commsched-opt %s --commsched-split -o - | FileCheck %s --check-prefix=SPLIT
 
 commsched.group @tp size(8) ranks_per_node(8)
 

@@ -3,8 +3,7 @@
 // DEFINE: %{options} =
 // DEFINE: %{file} = needs-whole
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o /dev/null \
-// DEFINE:   --commsched-schedule="%{options}" %remarks 2>&1 | FileCheck %s \
-// DEFINE:   --check-prefix
+// DEFINE:   --commsched-schedule="%{options}" %remarks 2>&1 | FileCheck %s --check-prefix
 
 // In chunks, 'large' is there twice where the program needs most anyway: it is
 // left in one piece, and 'small' is not.

@@ -4,15 +4,13 @@
 // DEFINE: %{options} =
 // DEFINE: %{file} = program
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/split.mlir \
-// DEFINE:   --commsched-split="%{options}" %remarks 2>&1 | FileCheck %s \
-// DEFINE:   --check-prefix
+// DEFINE:   --commsched-split="%{options}" %remarks 2>&1 | FileCheck %s --check-prefix
 
 // The decision is that of commsched-schedule, and a second run changes nothing.
 // RUN: %{run} SPLIT --implicit-check-not=CollectiveNotSplit
 // RUN: commsched-opt %t/program.mlir --commsched-schedule -o - \
 // RUN:   | grep -o "count = [0-9]*.*of = \"[a-z]*\"" | sort > %t/scheduled
-// RUN: grep -o "count = [0-9]*.*of = \"[a-z]*\"" %t/split.mlir | sort \
-// RUN:   | diff %t/scheduled -
+// RUN: grep -o "count = [0-9]*.*of = \"[a-z]*\"" %t/split.mlir | sort | diff %t/scheduled -
 // RUN: commsched-opt %t/split.mlir --commsched-split -o - | diff %t/split.mlir -
 // SPLIT: CollectiveSplit | {{.*}}Chunks=8, RegionNsAfter={{.*}}commsched.all_gather 'gather': split into 8 chunks together with 1 operations
 // SPLIT: CollectiveSplit | {{.*}}commsched.reduce_scatter 'scatter': split into 8 chunks together with 1 operations

@@ -2,8 +2,7 @@
 // DEFINE: %{options} =
 // DEFINE: %{file} = program
 // DEFINE: %{run} = commsched-opt %t/%{file}.mlir -o %t/scheduled.mlir \
-// DEFINE:   --commsched-schedule="%{options}" %remarks 2>&1 | FileCheck %s \
-// DEFINE:   --check-prefix
+// DEFINE:   --commsched-schedule="%{options}" %remarks 2>&1 | FileCheck %s --check-prefix
 
 // A gather, two products and a scatter are divided, because that makes the step
 // shorter. The remark says what the report says of the result, and a second run
@@ -15,8 +14,7 @@
 // RUN:   --commsched-schedule=memory-budget=100%% -o /dev/null 2>&1 \
 // RUN:   | grep -o "PeakBytesAfter=[0-9]*\|StepNsAfter=[0-9]*" \
 // RUN:   | sed "s/.*=//" | sort > %t/predicted
-// RUN: commsched-opt %t/scheduled.mlir --commsched-report=format=json \
-// RUN:   -o /dev/null \
+// RUN: commsched-opt %t/scheduled.mlir --commsched-report=format=json -o /dev/null \
 // RUN:   | grep -oE "\"(step_time_ns|peak_memory_bytes)\":[0-9]*" \
 // RUN:   | sed "s/.*://" | sort | diff %t/predicted -
 // RUN: commsched-opt %t/scheduled.mlir -o - \

@@ -1,5 +1,4 @@
-// RUN: commsched-opt %s -split-input-file %remarks --test-commsched-merge-step -o \
-// RUN:   %t 2> %t.remarks
+// RUN: commsched-opt %s -split-input-file %remarks --test-commsched-merge-step -o %t 2> %t.remarks
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: FileCheck %s < %t
 

@@ -3,11 +3,9 @@
 // RUN:   | FileCheck %s --check-prefix=GROUP
 // RUN: not commsched-opt %s --test-commsched-split-backward=function=external 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=EXTERNAL
-// RUN: not commsched-opt %s \
-// RUN:   --test-commsched-split-backward="function=f input-gradients=0,2" 2>&1 \
+// RUN: not commsched-opt %s --test-commsched-split-backward="function=f input-gradients=0,2" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=RESULT
-// RUN: not commsched-opt %s \
-// RUN:   --test-commsched-split-backward="function=f input-gradients=0" 2>&1 \
+// RUN: not commsched-opt %s --test-commsched-split-backward="function=f input-gradients=0" 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TAKEN
 
 // GROUP: error: option 'function' of pass 'test-commsched-split-backward' names '@g', but there is no such function

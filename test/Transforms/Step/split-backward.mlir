@@ -1,10 +1,8 @@
-// RUN: commsched-opt %s %remarks --test-commsched-split-backward -o %t \
-// RUN:   2> %t.remarks
+// RUN: commsched-opt %s %remarks --test-commsched-split-backward -o %t 2> %t.remarks
 // RUN: FileCheck %s < %t
 // RUN: FileCheck %s --check-prefix=REMARK < %t.remarks
 // RUN: commsched-opt %t --test-commsched-merge-step | FileCheck %s --check-prefix=WHOLE
-// RUN: commsched-opt %s \
-// RUN:   --test-commsched-split-backward="function=@backward input-gradients=1" \
+// RUN: commsched-opt %s --test-commsched-split-backward="function=@backward input-gradients=1" \
 // RUN:   | FileCheck %s --check-prefix=GIVEN
 
 !t = tensor<8xf32>
