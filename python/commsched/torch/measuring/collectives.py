@@ -2,10 +2,10 @@
 """Times of the collectives of process groups.
 
 Every call is isolated: the ranks of the group meet in a barrier, each computes
-for about a millisecond, starts the collective and waits for it, and takes the
+for two milliseconds, starts the collective and waits for it, and takes the
 time on its own clock. The computation is what a step does between collectives:
-ranks come out of it at slightly different times, and threads of gloo that have
-slept meanwhile answer later than right after a barrier. The median over the
+ranks come out of it at slightly different times, and threads that have slept or
+computed meanwhile get a core later than right after a barrier. The median over the
 repeats is a rank's time, and the largest over the ranks is the time of the
 collective, for it ends when the last rank has its result.
 """
@@ -52,7 +52,9 @@ MEASURE_COMMAND = (
     "torchrun --nproc-per-node {} -m commsched.torch.measure -o profile.json"
 )
 
-#: Rows of a matrix whose square takes a processor about a millisecond.
+#: Seconds of computation before each call, and the rows of the matrices that
+#: are multiplied meanwhile.
+_COMPUTED = 2e-3
 _MATRIX_SIZE = 256
 
 #: The full buffers of collectives whose processor time is measured, how many
@@ -375,7 +377,9 @@ def _time(
     matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
     for index in range(repeats + 2):
         dist.barrier(group)
-        matrix @ matrix
+        end = time.perf_counter() + _COMPUTED
+        while time.perf_counter() < end:
+            matrix @ matrix
         _synchronize(device)
         start = time.perf_counter_ns()
         run()
