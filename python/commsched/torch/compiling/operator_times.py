@@ -76,16 +76,17 @@ class OperatorTimes:
     def measure(self, gm: fx.GraphModule, kind: str, inductor: bool) -> None:
         """Measures what is not known of `gm`, with the other ranks that run the
         graph, which call this alike. Never raises."""
-        launches = Launches.of(gm.graph)
-        if self._off or not launches.items or launches.asymmetric:
+        if self._off:
             return
-        calls = self._unknown(gm, inductor)
-        digest = launches.digest(kind)
-        self._compiled[digest] += 1
-        key = f"operators/{digest}/{self._compiled[digest]}/"
         try:
-            self._measure(key, launches.peers, calls)
-        except Exception as error:  # Whatever the store or an operator raises.
+            launches = Launches.of(gm.graph)
+            if not launches.items or launches.asymmetric:
+                return
+            digest = launches.digest(kind)
+            self._compiled[digest] += 1
+            key = f"operators/{digest}/{self._compiled[digest]}/"
+            self._measure(key, launches.peers, self._unknown(gm, inductor))
+        except Exception as error:  # Whatever the store or the graph raises.
             self._give_up(str(error) or repr(error))
 
     def _measure(self, key: str, peers, calls: Mapping[str, fx.Node]) -> None:

@@ -75,8 +75,9 @@ class Options(ScheduleOptions):
                    without waiting; `math.inf` for no limit.
     measure:       where the times of a processor with gloo come from, without
                    a `target` and a `profile`: "once" measures the ranks before
-                   the first graph is compiled, unless that was done on this
-                   machine before; a path does and keeps the times there;
+                   the first graph is compiled, and each graph's operators with
+                   it, unless that was done on this machine before; a path does
+                   and keeps the times there;
                    "never" takes those of the default target. By default what
                    COMMSCHED_MEASURE says, else "once".
     verify_gain:   runs in which each graph and its schedule take turns, timed;
