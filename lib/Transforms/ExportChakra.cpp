@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Analysis/Costs/GroupContention.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/OptionErrors.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
@@ -101,33 +102,74 @@ static LogicalResult inlineAll(func::FuncOp function,
   return result;
 }
 
-/// Replaces the loops of `function` that communicate by their iterations. Emits
-/// an error if their number is not known, or if that are too many operations.
-static LogicalResult unrollAll(func::FuncOp function) {
+/// How often `loop` runs, which is unrolled. Emits an error if that is not
+/// known, or makes too many operations.
+static FailureOr<int64_t> getUnrolledCount(Operation *loop) {
   constexpr int64_t mostOperations = 1 << 20;
+  TripCount count = getTripCount(loop);
+  if (count.source == TripCount::Source::Assumed)
+    return loop->emitError("cannot be exported: it communicates, and how many "
+                           "iterations it has is known neither by constant "
+                           "bounds nor by '")
+           << tripCountAttrName << "'";
+  int64_t numOps = -1;
+  loop->walk([&](Operation *) { ++numOps; });
+  if (numOps > mostOperations / std::max<int64_t>(count.count, 1))
+    return loop->emitError("cannot be exported: it communicates, and its ")
+           << count.count << " iterations of " << numOps
+           << " operations are more than the " << mostOperations
+           << " operations that are unrolled";
+  return count.count;
+}
+
+/// Replaces a branch by the block of it that costs most, as the model does, if
+/// that gives its results.
+static void chooseBranch(Operation *branch, OperationCosts &costs) {
+  std::optional<SmallVector<Block *>> blocks = costs.findRuns(branch);
+  if (!blocks || blocks->size() != 1)
+    return;
+  Block *block = blocks->front();
+  if (block->getNumArguments() != 0 || !block->mightHaveTerminator() ||
+      !llvm::equal(block->getTerminator()->getOperandTypes(),
+                   branch->getResultTypes()))
+    return;
+  Operation *terminator = block->getTerminator();
+  branch->replaceAllUsesWith(terminator->getOperands());
+  terminator->erase();
+  branch->getBlock()->getOperations().splice(branch->getIterator(),
+                                             block->getOperations());
+  branch->erase();
+}
+
+/// Replaces the operations of `function` in whose regions something
+/// communicates by what they run. Emits an error if it is not known how often.
+static LogicalResult flattenRegions(func::FuncOp function,
+                                    OperationCosts &costs) {
   // The inner ones come first.
-  SmallVector<scf::ForOp> loops;
-  function.walk([&](scf::ForOp loop) {
-    if (findCollective(loop))
-      loops.push_back(loop);
+  SmallVector<Operation *> holders;
+  function.walk([&](Operation *op) {
+    if (op != function && op->getNumRegions() > 0 &&
+        !isa<CollectiveOpInterface>(op) && findCollective(op))
+      holders.push_back(op);
   });
-  for (scf::ForOp loop : loops) {
-    TripCount count = getTripCount(loop);
-    if (count.source == TripCount::Source::Assumed)
-      return loop.emitError("cannot be exported: it communicates, and how many "
-                            "iterations it has is known neither by constant "
-                            "bounds nor by '")
-             << tripCountAttrName << "'";
-    int64_t numOps = 0;
-    loop.getBody()->walk([&](Operation *) { ++numOps; });
-    if (numOps > mostOperations / std::max<int64_t>(count.count, 1))
-      return loop.emitError("cannot be exported: it communicates, and its ")
-             << count.count << " iterations of " << numOps
-             << " operations are more than the " << mostOperations
-             << " operations that are unrolled";
+  for (Operation *op : holders) {
+    if (!isa<scf::ForOp, scf::WhileOp>(op)) {
+      if (isa<RegionBranchOpInterface>(op) && !isa<LoopLikeOpInterface>(op))
+        chooseBranch(op, costs);
+      continue;
+    }
+    FailureOr<int64_t> count = getUnrolledCount(op);
+    if (failed(count))
+      return failure();
     // What they compute with is of no account.
-    unrollFully(loop, count.count,
-                [&](int64_t) { return loop.getLowerBound(); });
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      unrollFully(loop, *count, [&](int64_t) { return loop.getLowerBound(); });
+    else if (*count > 0)
+      unrollFully(cast<scf::WhileOp>(op), *count);
+    else
+      return op->emitError("cannot be exported: it communicates, and with "
+                           "no iteration, by '")
+             << tripCountAttrName << "', it has no results";
   }
   return success();
 }
@@ -142,7 +184,7 @@ LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function,
   OpBuilder builder(&getContext());
   builder.setInsertionPointAfter(function);
   OwningOpRef<func::FuncOp> flat = cast<func::FuncOp>(builder.clone(*function));
-  if (failed(inlineAll(*flat, symbols)) || failed(unrollAll(*flat)))
+  if (failed(inlineAll(*flat, symbols)) || failed(flattenRegions(*flat, costs)))
     return failure();
   FailureOr<BlockProblem> problem = priceBlock(flat->getBody().front(), costs);
   if (failed(problem))
@@ -152,8 +194,15 @@ LogicalResult ExportChakra::write(ChakraWriter &writer, func::FuncOp function,
   if (Operation *half = problem->getHalfOfPair())
     return half->emitError("cannot be exported: ")
            << getObstacle(*problem)->reason;
+  ScanningSymbolTables symbolTables;
+  FailureOr<GroupContention> groups =
+      computeContention(*problem, costs.getTarget(), symbolTables);
+  if (failed(groups))
+    return failure();
+  remarkUnknownGroups(function.getLoc(), function.getSymName(),
+                      groups->unknownGroups);
   FailureOr<int64_t> numIdle = writer.write(
-      function, *problem,
+      function, *problem, groups->contention,
       [&](StringRef name, function_ref<void(raw_ostream &)> print) {
         return writeFile(function.getLoc(), name, print);
       });

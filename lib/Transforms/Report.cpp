@@ -89,16 +89,6 @@ LogicalResult Report::initialize(MLIRContext *context) {
   return success();
 }
 
-/// A copy of `step` behind it, with the operations of its parts.
-static OwningOpRef<func::FuncOp> mergeCopy(func::FuncOp step,
-                                           const SymbolTable &symbols) {
-  OpBuilder builder(step.getContext());
-  builder.setInsertionPointAfter(step);
-  OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(builder.clone(*step));
-  inlineCalls(*copy, symbols, [](auto...) {});
-  return copy;
-}
-
 LogicalResult ModuleSimulator::simulate(FunctionOpInterface function,
                                         const SymbolTable &symbols) {
   OwningOpRef<func::FuncOp> merged;

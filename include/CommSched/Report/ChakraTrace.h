@@ -16,6 +16,7 @@
 #define COMMSCHED_REPORT_CHAKRATRACE_H
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include <memory>
@@ -42,11 +43,13 @@ public:
       function_ref<LogicalResult(StringRef, function_ref<void(raw_ostream &)>)>;
 
   /// Writes NAME.RANK.et for each rank and NAME.groups.json; NAME is that of
-  /// the function, whose body `block` describes with all times and sizes. Emits
-  /// an error for what a trace cannot contain. Returns the number of ranks that
+  /// the function, whose body `block` describes with all times and sizes, which
+  /// is simulated with `contention`. Emits an error for what a trace cannot
+  /// contain. Returns the number of ranks that
   /// do not run the function, because it sends to them or receives from them.
   /// O(ranks * (operations + dependences)).
   FailureOr<int64_t> write(func::FuncOp function, const BlockProblem &block,
+                           const schedule::Contention &contention,
                            FileWriter writeFile);
 
 private:

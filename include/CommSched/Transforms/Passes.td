@@ -104,18 +104,19 @@ def ExportChakra : Pass<"commsched-export-chakra", "::mlir::ModuleOp"> {
     issue them in the order of the program. `NAME.groups.json` lists the ranks of
     each process group by its number. docs/guide/chakra.md describes the traces.
 
-    Costs are those of `commsched-schedule`, in whole microseconds. On the
-    command line, `--commsched-export-chakra=DIR` is short for
+    Times are those of the simulation that `commsched-report` prints, with
+    contention, in whole microseconds. On the command line,
+    `--commsched-export-chakra=DIR` is short for
     `--commsched-export-chakra=output=DIR`. The directory is made if it does not
     exist, and each file is written whole or not at all. The module stays as it
     is.
 
-    Calls are exported as what they call, and each `scf.for` that communicates as
-    its iterations, up to 1,048,576 operations. Errors are an operation of unknown
-    time, a collective of unknown size or on a group that the module does not
-    declare by `commsched.group`, a call that cannot be inlined and might
-    communicate, a loop with more operations or unknown bounds, and any other
-    region that communicates. Remarks name each function with several blocks,
+    What communicates is exported by what it runs: a call by what it calls, an
+    `scf.for` or `scf.while` by its iterations, up to 1,048,576 operations, and a
+    branch by its costliest alternative. Errors are an operation of unknown time, a
+    collective of unknown size or on a group that the module does not declare by
+    `commsched.group`, a call that cannot be inlined and might communicate, a loop
+    with more operations or unknown bounds, and any other region that communicates. Remarks name each function with several blocks,
     which is left out, and count the ranks that a function sends to or receives
     from, which run another program and have no trace.
   }];

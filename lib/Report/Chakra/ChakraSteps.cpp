@@ -11,7 +11,6 @@
 #include "../ReportParts.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Problem/CommunicationEffects.h"
-#include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/Support/JSON.h"
 
@@ -47,6 +46,10 @@ private:
                          std::optional<int64_t> tag, ChakraStep &step);
   void readPairs(PermuteOp op, ChakraStep &step);
   void add(NodeId node, ChakraStep step);
+  /// How long the operation runs beside what is in flight with it.
+  int64_t getTakenNs(NodeId node) const {
+    return timeline.endNs[node] - timeline.beginNs[node];
+  }
 
   const BlockProblem &block;
   const schedule::Problem &problem;
@@ -68,7 +71,7 @@ void StepReader::add(NodeId node, ChakraStep step) {
   step.name = llvm::json::fixUTF8(names.getOperationName(node));
   step.message.id = 2 * static_cast<uint64_t>(node);
   step.message.startMicros = roundToMicros(timeline.beginNs[node]);
-  step.message.runtimeNs = problem.costNs(node);
+  step.message.runtimeNs = getTakenNs(node);
   stepOf[node] = steps.size();
   steps.push_back(std::move(step));
 }
@@ -80,17 +83,18 @@ LogicalResult StepReader::addComputation(NodeId node) {
     return op->emitError("cannot be exported: which function it calls is not "
                          "known, and that might communicate");
   if (Operation *inner = findCollective(op)) {
-    auto error = op->emitError("cannot be exported: it has a region that "
-                               "communicates and is no scf.for, of which "
-                               "alone the iterations are unrolled");
+    auto error = op->emitError("cannot be exported: a region of it "
+                               "communicates, and how often that runs, and "
+                               "what results from it, is known of branches, "
+                               "scf.for and scf.while alone");
     error.attachNote(inner->getLoc()) << "the first collective in it";
     return error;
   }
-  if (problem.costNs(node) == 0)
+  if (getTakenNs(node) == 0)
     return success();
   // The ends are rounded, so that errors do not add up.
   uint64_t begin = roundToMicros(computeNs);
-  computeNs += problem.costNs(node);
+  computeNs += getTakenNs(node);
   ChakraStep step;
   step.kind = ChakraStep::Kind::Computation;
   step.message.type = chakra::NodeType::Comp;
@@ -213,7 +217,7 @@ LogicalResult StepReader::addCollective(NodeId node) {
     return op.emitError("cannot be exported without its size in bytes");
   step.message.bytes = *bytes;
   // A duration of 0 stands for one that is not known.
-  if (int64_t ns = problem.costNs(node))
+  if (int64_t ns = getTakenNs(node))
     step.message.durationMicros = std::max<uint64_t>(1, roundToMicros(ns));
   add(node, std::move(step));
   return success();
@@ -241,10 +245,11 @@ FailureOr<std::vector<ChakraStep>> StepReader::read() {
 
 FailureOr<std::vector<ChakraStep>>
 mlir::commsched::readChakraSteps(const BlockProblem &block,
+                                 const schedule::Contention &contention,
                                  const ChakraRanks &ranks) {
   const schedule::Problem &problem = block.getProblem();
   Result<schedule::Timeline> timeline =
-      schedule::simulate(problem, problem.programOrder());
+      schedule::simulate(problem, problem.programOrder(), contention);
   if (!timeline)
     return emitError(block.getOperation(0)->getLoc(),
                      "the function cannot be simulated: ")

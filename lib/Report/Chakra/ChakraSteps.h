@@ -26,6 +26,7 @@
 
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
+#include "CommSched/Schedule/Model/Simulator.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -221,10 +222,12 @@ struct ChakraStep {
   std::vector<int64_t> targetOf, sourceOf;
 };
 
-/// Reads the steps of the body of a function. Emits an error for what a trace
-/// cannot contain. O(operations).
-FailureOr<std::vector<ChakraStep>> readChakraSteps(const BlockProblem &block,
-                                                   const ChakraRanks &ranks);
+/// Reads the steps of the body of a function, simulated with `contention`.
+/// Emits an error for what a trace cannot contain. Linear in what is simulated.
+FailureOr<std::vector<ChakraStep>>
+readChakraSteps(const BlockProblem &block,
+                const schedule::Contention &contention,
+                const ChakraRanks &ranks);
 
 } // namespace mlir::commsched
 

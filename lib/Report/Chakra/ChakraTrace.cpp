@@ -38,14 +38,21 @@ struct Piece {
 /// Follows the order of issue on one rank. A node depends on what has to end
 /// before it begins:
 ///   - a computation on the one before it and on all that has been waited for,
-///   - a collective on these, and on the one before it on its stream.
+///   - a collective on these, and on the one before it on its stream and on
+///     each stream that is exclusive with that.
 class IssueOrder {
 public:
-  explicit IssueOrder(size_t numStreams)
-      : last(numStreams), awaited(numStreams) {}
+  IssueOrder(size_t numStreams, const schedule::Contention &contention)
+      : last(numStreams), awaited(numStreams), exclusive(numStreams) {
+    for (auto [one, other] : contention.exclusive) {
+      exclusive[one].push_back(other);
+      exclusive[other].push_back(one);
+    }
+  }
 
   /// What a node on `stream` depends on that begins now; noStream is that of
-  /// computation. O(streams with a collective that was waited for).
+  /// computation. O(streams with a collective that was waited for, and streams
+  /// that are exclusive with its own).
   std::vector<uint64_t> getDependences(StreamId stream) const;
 
   void addComputation(uint64_t id);
@@ -62,6 +69,8 @@ private:
   std::vector<NodeIds> awaited;
   /// The streams for which there are some.
   SmallVector<StreamId> streamsAwaited;
+  /// By stream: those that are exclusive with it.
+  std::vector<SmallVector<StreamId>> exclusive;
 };
 
 } // namespace
@@ -73,9 +82,13 @@ std::vector<uint64_t> IssueOrder::getDependences(StreamId stream) const {
   for (StreamId other : streamsAwaited)
     if (other != stream)
       llvm::append_range(ids, awaited[other]);
-  if (stream != schedule::noStream)
+  if (stream != schedule::noStream) {
     llvm::append_range(ids, last[stream]);
+    for (StreamId other : exclusive[stream])
+      llvm::append_range(ids, last[other]);
+  }
   llvm::sort(ids);
+  ids.erase(llvm::unique(ids), ids.end());
   return ids;
 }
 
@@ -108,8 +121,9 @@ namespace {
 class TraceBuilder {
 public:
   TraceBuilder(const ChakraRanks &ranks, const std::vector<ChakraStep> &steps,
-               size_t numStreams)
-      : ranks(ranks), steps(steps), numStreams(numStreams) {
+               size_t numStreams, const schedule::Contention &contention)
+      : ranks(ranks), steps(steps), numStreams(numStreams),
+        contention(contention) {
     findGroups();
   }
 
@@ -129,6 +143,7 @@ private:
   const ChakraRanks &ranks;
   const std::vector<ChakraStep> &steps;
   size_t numStreams;
+  const schedule::Contention &contention;
   /// The declarations that the steps use, ascending, and whether ranks of a
   /// group differ by their index in it.
   std::map<unsigned, bool> groups;
@@ -212,7 +227,7 @@ SmallVector<chakra::Node, 2> TraceBuilder::getNodes(const ChakraStep &step,
 std::vector<Piece> TraceBuilder::build(int64_t rank) const {
   std::vector<Piece> pieces(1);
   chakra::appendMessage(pieces.back().bytes, chakra::encodeMetadata());
-  IssueOrder order(numStreams);
+  IssueOrder order(numStreams, contention);
   /// By step that starts a collective: its nodes.
   std::vector<NodeIds> idsOf(steps.size());
   for (auto [index, step] : llvm::enumerate(steps)) {
@@ -279,16 +294,18 @@ static bool isFileName(StringRef name) {
 
 FailureOr<int64_t> ChakraWriter::write(func::FuncOp function,
                                        const BlockProblem &block,
+                                       const schedule::Contention &contention,
                                        FileWriter writeFile) {
   StringRef name = function.getSymName();
   if (!isFileName(name))
     return function.emitOpError("cannot be exported: its name must be that of "
                                 "a file, of letters, digits, '_', '-', '.' and "
                                 "'$'");
-  FailureOr<std::vector<ChakraStep>> steps = readChakraSteps(block, *ranks);
+  FailureOr<std::vector<ChakraStep>> steps =
+      readChakraSteps(block, contention, *ranks);
   if (failed(steps))
     return failure();
-  TraceBuilder builder(*ranks, *steps, block.getStreams().size());
+  TraceBuilder builder(*ranks, *steps, block.getStreams().size(), contention);
   std::map<Role, std::vector<int64_t>> ranksOf;
   int64_t numIdle = 0;
   for (int64_t rank = 0; rank < ranks->getNumRanks(); ++rank) {

@@ -219,9 +219,50 @@ SmallVector<func::FuncOp> mlir::commsched::inlineCalls(
   return StepMerger(step, symbols).merge(explainKept);
 }
 
+OwningOpRef<func::FuncOp>
+mlir::commsched::mergeCopy(func::FuncOp step, const SymbolTable &symbols) {
+  OpBuilder builder(step.getContext());
+  builder.setInsertionPointAfter(step);
+  OwningOpRef<func::FuncOp> copy = cast<func::FuncOp>(builder.clone(*step));
+  inlineCalls(*copy, symbols, [](auto...) {});
+  return copy;
+}
+
 //===----------------------------------------------------------------------===//
 // Loops
 //===----------------------------------------------------------------------===//
+
+/// Clones the operations of `block` for an iteration, and returns what `passed`
+/// are there.
+static SmallVector<Value> cloneIteration(Block &block, int64_t iteration,
+                                         ValueRange passed, IRMapping &values,
+                                         OpBuilder &builder) {
+  for (Operation &op : block.without_terminator()) {
+    Operation *clone = builder.clone(op, values);
+    if (StringRef name = getStableName(&op); !name.empty())
+      clone->setDiscardableAttr(
+          nameAttrName,
+          builder.getStringAttr(name + ".iteration." + Twine(iteration)));
+  }
+  return llvm::map_to_vector(
+      passed, [&](Value value) { return values.lookupOrDefault(value); });
+}
+
+void mlir::commsched::unrollFully(scf::WhileOp loop, int64_t count) {
+  OpBuilder builder(loop);
+  SmallVector<Value> carried(loop.getInits()), results;
+  for (int64_t iteration = 0; iteration < count; ++iteration) {
+    IRMapping values;
+    values.map(loop.getBeforeArguments(), carried);
+    results = cloneIteration(*loop.getBeforeBody(), iteration,
+                             loop.getConditionOp().getArgs(), values, builder);
+    values.map(loop.getAfterArguments(), results);
+    carried = cloneIteration(*loop.getAfterBody(), iteration,
+                             loop.getYieldOp().getOperands(), values, builder);
+  }
+  loop.replaceAllUsesWith(results);
+  loop.erase();
+}
 
 void mlir::commsched::unrollFully(scf::ForOp loop, int64_t count,
                                   function_ref<Value(int64_t)> getCounter) {
@@ -231,16 +272,8 @@ void mlir::commsched::unrollFully(scf::ForOp loop, int64_t count,
     IRMapping values;
     values.map(loop.getInductionVar(), getCounter(iteration));
     values.map(loop.getRegionIterArgs(), carried);
-    for (Operation &op : loop.getBody()->without_terminator()) {
-      Operation *clone = builder.clone(op, values);
-      if (StringRef name = getStableName(&op); !name.empty())
-        clone->setDiscardableAttr(
-            nameAttrName,
-            builder.getStringAttr(name + ".iteration." + Twine(iteration)));
-    }
-    carried = llvm::map_to_vector(loop.getYieldedValues(), [&](Value value) {
-      return values.lookupOrDefault(value);
-    });
+    carried = cloneIteration(*loop.getBody(), iteration,
+                             loop.getYieldedValues(), values, builder);
   }
   loop.replaceAllUsesWith(carried);
   loop.erase();

@@ -96,12 +96,21 @@ SmallVector<func::FuncOp> inlineCalls(
     func::FuncOp step, const SymbolTable &symbols,
     function_ref<void(func::CallOp, func::FuncOp, StringRef)> explainKept);
 
+/// A copy of `step` behind it, with the operations of its parts. Linear in the
+/// operations.
+OwningOpRef<func::FuncOp> mergeCopy(func::FuncOp step,
+                                    const SymbolTable &symbols);
+
 /// Replaces `loop` by `count` iterations, whose counters `getCounter` returns.
 /// Names (`commsched.name`) end with the iteration. For loops whose bounds are
 /// no constants, too, which loopUnrollFull() of MLIR does not take. Linear in
 /// the result.
 void unrollFully(scf::ForOp loop, int64_t count,
                  function_ref<Value(int64_t)> getCounter);
+
+/// The same of a loop of at least one iteration, without the condition that
+/// ends it.
+void unrollFully(scf::WhileOp loop, int64_t count);
 
 /// Whether `call` is an operation of its own, and not a part of a step: it is
 /// `commsched.pure`, or its time is known.
