@@ -28,7 +28,7 @@
 // 45 ns of communication take 15 from the computation beside them.
 // SLOW: StepRepeated | {{.*}}Depth=2, {{.*}}PeriodBoundNs=160, PeriodNsAfter=175, PeriodNsBefore=185
 // ROOM: StepRepeated | {{.*}}BudgetBytes=2097152, Depth=2, {{.*}}PeriodNsAfter=160,
-// LESS: StepKept | {{.*}}no order fits: the one that needs least takes 819200 bytes, of 589824"
+// LESS: StepKept | {{.*}}no order fits: the one that needs least takes 1081344 bytes, of 589824"
 // The allocator has one segment of 2 MiB for all.
 // SEGMENTS: StepRepeated | {{.*}}BudgetBytes=4194304, Depth=2, {{.*}}, for a budget of 4194304, and 2097152 reserved"
 // NONE: StepKept | {{.*}}no order fits: the one that needs least takes 2097152 bytes, of 1048576"
