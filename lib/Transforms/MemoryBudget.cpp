@@ -38,6 +38,17 @@ bool mlir::commsched::isBody(func::FuncOp function, Block &block) {
          &function.getBody().front() == &block;
 }
 
+/// What is live around `block`, which is in a region, while it runs, without
+/// what is counted in it.
+static int64_t computeBytesAround(Block &block,
+                                  const schedule::MemoryTimeline &around) {
+  Operation *holder = block.getParentOp();
+  auto place =
+      std::distance(holder->getBlock()->begin(), holder->getIterator());
+  return around.allocatedBytes[static_cast<size_t>(place)] -
+         computeCountedBytes(block) - computeScratchBytes(holder);
+}
+
 /// getLimitBytes() for a block that is not the only one of the function's body.
 static int64_t getLimitInside(func::FuncOp function, Block &block,
                               int64_t peakBytes, const MemoryBudget &budget) {
@@ -50,10 +61,7 @@ static int64_t getLimitInside(func::FuncOp function, Block &block,
       getLimitBytes(function, *outer, Problem(), around.peakBytes, budget);
   if (outerLimit == unlimited)
     return unlimited;
-  auto place = std::distance(outer->begin(), holder->getIterator());
-  int64_t spareBytes =
-      outerLimit - around.allocatedBytes[static_cast<size_t>(place)];
-  return computeCountedBytes(block) + computeScratchBytes(holder) + spareBytes;
+  return outerLimit - computeBytesAround(block, around);
 }
 
 int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
@@ -71,6 +79,62 @@ int64_t mlir::commsched::getLimitBytes(func::FuncOp function, Block &block,
     return limitBytes;
   return std::max<int64_t>(limitBytes - getBesideBytes(function).value_or(0),
                            0);
+}
+
+//===----------------------------------------------------------------------===//
+// What callers hold
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+class CallerBytes {
+public:
+  explicit CallerBytes(const SymbolUserMap &users) : users(users) {}
+
+  int64_t compute(func::FuncOp function);
+
+private:
+  int64_t computeBeside(Operation *call);
+
+  const SymbolUserMap &users;
+  /// By function; 0 while it is computed, for one that calls itself.
+  DenseMap<Operation *, int64_t> known;
+};
+
+} // namespace
+
+int64_t CallerBytes::compute(func::FuncOp function) {
+  auto [it, isNew] = known.try_emplace(function, 0);
+  if (!isNew || !function.getBody().hasOneBlock())
+    return it->second;
+  int64_t ownBytes = simulateBlockMemory(function.front()).peakBytes;
+  int64_t mostBytes = 0;
+  for (Operation *user : users.getUsers(function))
+    if (isa<CallOpInterface>(user))
+      mostBytes = std::max(mostBytes, computeBeside(user) - ownBytes);
+  return known[function] = mostBytes;
+}
+
+/// What is live while `call` runs.
+int64_t CallerBytes::computeBeside(Operation *call) {
+  Block *block = call->getBlock();
+  schedule::MemoryTimeline memory = simulateBlockMemory(*block);
+  auto place = std::distance(block->begin(), call->getIterator());
+  int64_t bytes = memory.allocatedBytes[static_cast<size_t>(place)];
+  while (!isa<FunctionOpInterface>(block->getParentOp())) {
+    Block *outer = block->getParentOp()->getBlock();
+    if (!outer)
+      return bytes;
+    bytes += computeBytesAround(*block, simulateBlockMemory(*outer));
+    block = outer;
+  }
+  auto caller = dyn_cast<func::FuncOp>(block->getParentOp());
+  return caller ? bytes + compute(caller) : bytes;
+}
+
+int64_t mlir::commsched::computeCallerBytes(func::FuncOp function,
+                                            const SymbolUserMap &users) {
+  return CallerBytes(users).compute(function);
 }
 
 void mlir::commsched::keepBaselineBytes(func::FuncOp function, Block &block,

@@ -19,6 +19,7 @@
 #include "CommSched/Analysis/Problem/BlockProblem.h"
 #include "CommSched/Schedule/Model/MemoryBudget.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/SymbolTable.h"
 
 namespace mlir::commsched {
 
@@ -35,6 +36,11 @@ bool isBody(func::FuncOp function, Block &block);
 int64_t getLimitBytes(func::FuncOp function, Block &block,
                       const schedule::Problem &problem, int64_t peakBytes,
                       const MemoryBudget &budget);
+
+/// The most bytes that callers of `function`, and theirs, hold beside what it
+/// takes itself, in the order of each: what is live at a call of it, without
+/// the peak of its body. Calls have to say what their callees take (Callees).
+int64_t computeCallerBytes(func::FuncOp function, const SymbolUserMap &users);
 
 /// Keeps the peak of `function` as its baseline before `block`, whose peak is
 /// `peakBytes`, changes, unless a baseline is known or there are several

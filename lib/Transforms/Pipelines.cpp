@@ -349,6 +349,15 @@ void Pipeline::build(OpPassManager &manager) const {
     functions.addPass(createChooseImplementations(std::move(choice)));
   }
   addCalleesFirst(manager, std::move(functions));
+  if (hasBytes()) {
+    CheckBudgetOptions check;
+    check.memoryBudget = memoryBudget;
+    check.reservedBytes = reservedBytes;
+    check.budgetOn = budgetOn;
+    check.allocator = allocator;
+    check.strict = strict;
+    manager.addPass(createCheckBudget(std::move(check)));
+  }
   if (steadyState) {
     SteadyStateOptions steady;
     steady.memoryBudget = getProgramBudget();

@@ -6,8 +6,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../MemoryBudget.h"
 #include "../PassSupport.h"
 #include "../Schedule/SchedulingPass.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
 #include "CommSched/Dialect/CommSchedDialect.h"
 #include "CommSched/Transforms/Passes.h"
 #include "MemorySearch.h"
@@ -43,16 +45,22 @@ private:
   struct Replacement {
     func::FuncOp joint;
     FittedHalves fitted;
+    /// What its callers hold beside it.
+    int64_t callerBytes;
   };
 
   std::optional<std::string> findBadBytes();
   FailureOr<Replacement> fit(func::FuncOp joint, const PartitionNames &names,
-                             OperationCosts &costs);
+                             int64_t callerBytes, OperationCosts &costs);
   FailureOr<PartitionList> listPartitions(const JointFunction &working) const;
   LogicalResult prepare(PartitionHalves halves);
   LogicalResult writeOtherFrontiers();
-  LogicalResult checkPeak(func::FuncOp joint, PartitionHalves halves,
-                          OperationCosts &costs);
+  LogicalResult checkPeak(const Replacement &replacement,
+                          PartitionHalves halves, OperationCosts &costs);
+  /// Of a joint function.
+  int64_t getLimitBytes(int64_t callerBytes) const {
+    return std::max<int64_t>(limitBytes - callerBytes, 0);
+  }
 
   /// What the program may take of the device, and its saved values of the host.
   int64_t limitBytes = 0;
@@ -163,6 +171,7 @@ static LogicalResult remarkHalves(const JointFunction &working,
 
 FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
                                                  const PartitionNames &names,
+                                                 int64_t callerBytes,
                                                  OperationCosts &costs) {
   RandomStates states(joint);
   FailureOr<JointFunction> working =
@@ -178,7 +187,7 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
     return failure();
   auto prepareHalves = [&](PartitionHalves halves) { return prepare(halves); };
   MemorySearch::Options options;
-  options.limitBytes = limitBytes;
+  options.limitBytes = getLimitBytes(callerBytes);
   options.mayQuantize = quantize == QuantizeChoice::Auto;
   options.hostBytes = hostBytes;
   MemorySearch search(*working, *list, scheduling, costs, prepareHalves,
@@ -189,14 +198,21 @@ FailureOr<FitMemory::Replacement> FitMemory::fit(func::FuncOp joint,
   const FittedHalves &best = search.getBest();
   std::vector<const PartitionTrial *> measured = search.getMeasured();
   remarkTrials(joint, measured);
-  remarkFitted(*working, best.point, limitBytes, measured.size());
+  remarkFitted(*working, best.point, options.limitBytes, measured.size());
   if (!frontier.empty())
     frontiers.push_back(search.makeFrontier(joint.getName()));
   if (areRemarksEnabled(joint) &&
       failed(
           remarkHalves(*working, *best.point.trial, names, hostBytes, costs)))
     return failure();
-  return Replacement{joint, best};
+  return Replacement{joint, best, callerBytes};
+}
+
+/// Adds to what is held beside `half`.
+static void addBesideBytes(func::FuncOp half, int64_t bytes) {
+  bytes += getBesideBytes(half).value_or(0);
+  half->setDiscardableAttr(besideBytesAttrName,
+                           Builder(half.getContext()).getI64IntegerAttr(bytes));
 }
 
 void FitMemory::runOnOperation() {
@@ -229,7 +245,7 @@ void FitMemory::runOnOperation() {
     PartitionNames names = getPartitionNames(joint);
     FailureOr<Replacement> replacement = failure();
     if (succeeded(checkPartitionSymbols(joint, names, symbols, users)))
-      replacement = fit(joint, names, costs);
+      replacement = fit(joint, names, computeCallerBytes(joint, users), costs);
     failedAny = failed(replacement);
     if (failedAny)
       break;
@@ -244,7 +260,9 @@ void FitMemory::runOnOperation() {
     auto &[point, scheduler, decision] = replacement.fitted;
     PartitionHalves halves = scheduler->release();
     failedAny = failed(scheduler->apply(std::move(decision))) ||
-                failed(checkPeak(joint, halves, costs));
+                failed(checkPeak(replacement, halves, costs));
+    for (func::FuncOp half : {halves.forward, halves.backward})
+      addBesideBytes(half, replacement.callerBytes);
     replaceJoint(joint, users.getUsers(joint), halves);
   }
   if (failedAny ||
@@ -314,8 +332,11 @@ static std::string explainPeak(const StepReport &report) {
 }
 
 /// Reports that the step takes more than there is, if it does.
-LogicalResult FitMemory::checkPeak(func::FuncOp joint, PartitionHalves halves,
+LogicalResult FitMemory::checkPeak(const Replacement &replacement,
+                                   PartitionHalves halves,
                                    OperationCosts &costs) {
+  func::FuncOp joint = replacement.joint;
+  int64_t leftBytes = getLimitBytes(replacement.callerBytes);
   FailureOr<StepReport> report =
       simulateHalves(joint, halves, costs, {scheduling.budgetAllocator});
   if (failed(report))
@@ -323,13 +344,13 @@ LogicalResult FitMemory::checkPeak(func::FuncOp joint, PartitionHalves halves,
   const std::optional<schedule::ReservedMemory> &reserved = report->reserved;
   int64_t leastBytes =
       reserved ? reserved->reservedBytes : report->peakMemoryBytes;
-  if (leastBytes <= limitBytes)
+  if (leastBytes <= leftBytes)
     return success();
   std::string text =
       ((reserved ? "the allocator reserves at least "
                  : "the step that needs least takes ") +
-       Twine(leastBytes) + " bytes, " + Twine(leastBytes - limitBytes) +
-       " over the " + Twine(limitBytes) +
+       Twine(leastBytes) + " bytes, " + Twine(leastBytes - leftBytes) +
+       " over the " + Twine(leftBytes) +
        " of the device that are left; the largest values at its peak are " +
        explainPeak(*report))
           .str();
@@ -337,6 +358,6 @@ LogicalResult FitMemory::checkPeak(func::FuncOp joint, PartitionHalves halves,
     return emitError(joint.getLoc(), "cannot be fitted: ") << text;
   remark::missed(joint.getLoc(), makeRemark("MemoryExceeded", joint.getName()))
       << text << remark::metric("LeastBytes", leastBytes)
-      << remark::metric("AllowedBytes", limitBytes);
+      << remark::metric("AllowedBytes", leftBytes);
   return success();
 }

@@ -59,30 +59,9 @@ private:
 
 } // namespace
 
-/// Reads what the budget limits, and takes off what is held beside the program.
 std::optional<std::string> Schedule::readOwnOptions() {
   scheduling.refusesAssumptions = strict;
-  int64_t otherBytes = 0;
-  if (std::optional<std::string> error =
-          parseByteCount(reservedBytes, otherBytes))
-    return makeOptionError(*this, reservedBytes, *error);
-  std::optional<int64_t> &bytes = scheduling.budget.bytes;
-  std::string needsBytes = "needs a memory budget in bytes, but option "
-                           "'memory-budget' is '" +
-                           memoryBudget.getValue() + "'";
-  if (otherBytes > 0 && !bytes)
-    return makeOptionError(*this, reservedBytes, needsBytes);
-  if (bytes && otherBytes > *bytes)
-    return makeOptionError(*this, reservedBytes,
-                           "is " + Twine(otherBytes) +
-                               " bytes, more than the memory budget of " +
-                               Twine(*bytes));
-  if (bytes)
-    *bytes -= otherBytes;
-  if (budgetOn == BudgetOn::Reserved && !bytes)
-    return makeOptionError(*this, budgetOn,
-                           "is 'reserved', which " + needsBytes);
-  return readAllocatorOptions();
+  return readReservedOptions();
 }
 
 FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {

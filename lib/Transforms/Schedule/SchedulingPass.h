@@ -53,6 +53,32 @@ protected:
                            "is 'none', but option 'budget-on' is 'reserved'");
   }
 
+  /// Reads what the budget limits, and takes off what is held beside the
+  /// program. Returns an error message if that makes no sense.
+  std::optional<std::string> readReservedOptions() {
+    int64_t otherBytes = 0;
+    if (std::optional<std::string> error =
+            parseByteCount(this->reservedBytes, otherBytes))
+      return makeOptionError(*this, this->reservedBytes, *error);
+    std::optional<int64_t> &bytes = scheduling.budget.bytes;
+    std::string needsBytes = "needs a memory budget in bytes, but option "
+                             "'memory-budget' is '" +
+                             this->memoryBudget.getValue() + "'";
+    if (otherBytes > 0 && !bytes)
+      return makeOptionError(*this, this->reservedBytes, needsBytes);
+    if (bytes && otherBytes > *bytes)
+      return makeOptionError(*this, this->reservedBytes,
+                             "is " + Twine(otherBytes) +
+                                 " bytes, more than the memory budget of " +
+                                 Twine(*bytes));
+    if (bytes)
+      *bytes -= otherBytes;
+    if (this->budgetOn == BudgetOn::Reserved && !bytes)
+      return makeOptionError(*this, this->budgetOn,
+                             "is 'reserved', which " + needsBytes);
+    return readAllocatorOptions();
+  }
+
   SchedulingOptions scheduling;
   /// For emitOptionError().
   std::optional<std::string> optionError;

@@ -96,7 +96,7 @@ MODULE_PASSES = {"commsched-accumulate-gradients", "commsched-set-costs", "comms
                  "commsched-export-json",
                  "test-commsched-callees-first", "test-commsched-fit-memory",
                  "commsched-frontier", "commsched-interleave",
-                 "test-commsched-merge-step", "commsched-partition-joint",
+                 "test-commsched-check-budget", "test-commsched-merge-step", "commsched-partition-joint",
                  "test-commsched-split-backward",
                  "test-commsched-verify-partition", "commsched-sync-partition",
                  "commsched-quantize-activations", "test-commsched-steady-state"}
@@ -188,6 +188,9 @@ RUNS = [
     *make_runs("commsched-mimic-autograd-order", "", steps=("joint",),
                after=f"{IN_FRONT},test-commsched-verify-partition"),
     *make_runs("test-commsched-verify-partition", "", steps=()),
+    *make_runs("test-commsched-check-budget",
+               "memory-budget=1GiB reserved-bytes=1MiB budget-on=reserved "
+               "allocator=pytorch strict", steps=()),
     Run("commsched-sync-partition", "proposals=%folder/proposal", ("joint",),
         after="commsched-partition-joint{propose=%folder/proposal}",
         marks=True),

@@ -83,6 +83,21 @@ def MergeStep : Pass<"test-commsched-merge-step", "::mlir::ModuleOp"> {
   }];
 }
 
+def CheckBudget : Pass<"test-commsched-check-budget", "::mlir::ModuleOp"> {
+  let summary = "warn of functions that are over a budget with what they call";
+  let description = [{
+    Simulates each function that calls others, and each public one without
+    collectives, as `commsched-report` does, and warns if it takes more than a
+    budget in bytes; with `strict` that is an error. `commsched-schedule`, which
+    sees one function at a time, checks all others. A budget in percent limits
+    each function alone.
+  }];
+  let options = !listconcat([
+    BudgetOption<"the baseline">,
+    ReservedBytes<"What of it is not the program's, such as 12GiB">,
+  ], allocatorOptions);
+}
+
 def SplitBackward : Pass<"test-commsched-split-backward", "::mlir::ModuleOp"> {
   let summary = "split a backward into gradients of inputs and of weights";
   let description = [{

@@ -1,0 +1,111 @@
+//===- CheckBudget.cpp - Pass that checks a budget of whole steps --------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "../Joint/SplitFunction.h"
+#include "../MemoryBudget.h"
+#include "../PassSupport.h"
+#include "../Schedule/SchedulingPass.h"
+#include "CommSched/Analysis/Costs/Callees.h"
+#include "CommSched/Analysis/Costs/CostAnalysis.h"
+#include "CommSched/Dialect/BudgetAttribute.h"
+#include "CommSched/Report/StepReport.h"
+#include "CommSched/Transforms/Passes.h"
+#include "InlinedCalls.h"
+
+namespace mlir::commsched {
+#define GEN_PASS_DEF_CHECKBUDGET
+#include "CommSched/Transforms/Passes.h.inc"
+} // namespace mlir::commsched
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+namespace {
+
+struct CheckBudget
+    : SchedulingPass<mlir::commsched::impl::CheckBudgetBase<CheckBudget>,
+                     /*hasBudget=*/true, /*hasRewriting=*/false> {
+  using SchedulingPass::SchedulingPass;
+
+  void runOnOperation() override;
+
+protected:
+  std::optional<std::string> readOwnOptions() override {
+    return readReservedOptions();
+  }
+
+private:
+  LogicalResult check(func::FuncOp function, func::FuncOp simulated,
+                      OperationCosts &costs);
+};
+
+} // namespace
+
+/// Whether commsched-schedule has not checked the function, or not with the
+/// memory of its parts.
+static bool isUnchecked(func::FuncOp function, const SymbolTable &symbols) {
+  WalkResult parts = function.walk([&](func::CallOp call) {
+    return getPart(call, symbols) ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+  });
+  return parts.wasInterrupted() ||
+         (function.isPublic() && getBlocksWithCollectives(function).empty());
+}
+
+/// Checks the peak of `function` by the operations of `simulated`.
+LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
+                                 OperationCosts &costs) {
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report = simulateFunction(
+      simulated, costs, reason, {scheduling.budgetAllocator});
+  // What is not simulated is said by the report.
+  if (failed(report) || !*report)
+    return LogicalResult(report);
+  int64_t bytes = (*report)->reserved ? (*report)->reserved->reservedBytes
+                                      : (*report)->peakMemoryBytes;
+  int64_t limitBytes = *scheduling.budget.bytes;
+  if (bytes <= limitBytes)
+    return success();
+  std::string excess = explainExcess(bytes, limitBytes);
+  if (strict)
+    return emitError(function.getLoc(), "cannot be scheduled: ") << excess;
+  emitWarning(function.getLoc())
+      << "'" << function.getSymName() << "': memory-budget=" << memoryBudget
+      << " cannot be met: " << excess;
+  function->setDiscardableAttr(
+      overBudgetBytesAttrName,
+      Builder(&getContext()).getI64IntegerAttr(bytes - limitBytes));
+  return success();
+}
+
+void CheckBudget::runOnOperation() {
+  ModuleOp module = getOperation();
+  if (failed(emitOptionError(module, optionError)))
+    return signalPassFailure();
+  OperationCosts *costs = getAnalysis<CostAnalysis>().getCosts();
+  if (!costs)
+    return signalPassFailure();
+  if (!scheduling.budget.bytes)
+    return markAllAnalysesPreserved();
+  Callees callees(module, *costs);
+  SymbolTable symbols(module);
+  llvm::SmallPtrSet<Operation *, 4> steps;
+  for (const CalledHalves &called : findCalledHalves(module))
+    for (auto [forward, backward] : called.calls)
+      steps.insert(forward->getParentOfType<func::FuncOp>());
+  for (auto function : llvm::to_vector(module.getOps<func::FuncOp>())) {
+    if (function.isExternal() || getOverBudgetBytes(function) ||
+        !isUnchecked(function, symbols))
+      continue;
+    OwningOpRef<func::FuncOp> merged;
+    if (steps.contains(function))
+      merged = mergeCopy(function, symbols);
+    if (failed(check(function, merged ? *merged : function, *costs)))
+      return signalPassFailure();
+  }
+}

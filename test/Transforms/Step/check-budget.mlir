@@ -1,0 +1,27 @@
+// RUN: commsched-opt %s --commsched-pipeline=memory-budget=500 -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXCEEDED
+// RUN: not commsched-opt %s --commsched-pipeline="memory-budget=500 strict" -o /dev/null 2>&1 | FileCheck %s --check-prefix=STRICT
+// RUN: commsched-opt %s --commsched-pipeline=memory-budget=512 -o %t 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
+// RUN: commsched-opt %s --commsched-pipeline="memory-budget=1012 reserved-bytes=512" -o /dev/null 2>&1 | FileCheck %s --check-prefix=RESERVED
+// RUN: commsched-opt %s --commsched-pipeline=memory-budget=50% -o /dev/null 2>&1 | FileCheck %s --check-prefix=FITS --allow-empty
+
+// STRICT: error: cannot be scheduled: the schedule that needs least takes 512 bytes, 12 over the budget of 500
+// EXCEEDED-NOT: warning
+// EXCEEDED: warning: 'step': memory-budget=500 cannot be met: the schedule that needs least takes 512 bytes, 12 over the budget of 500
+// EXCEEDED-NOT: warning
+// FITS-NOT: warning
+// RESERVED: warning: 'step': memory-budget=1012 cannot be met: the schedule that needs least takes 512 bytes, 12 over the budget of 500
+
+// A step with what its parts do not know of: 64 bytes for each argument, 256 for
+// what the part gathers, and 64 for its result.
+commsched.group @g size(4)
+func.func @step(%w: tensor<16xf32>, %m: tensor<16xf32>, %n: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %a = call @part(%w) : (tensor<16xf32>) -> tensor<16xf32>
+  %b = commsched.compute "add"(%m, %n) {commsched.runtime_ns = 1 : i64} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %a, %b : tensor<16xf32>, tensor<16xf32>
+}
+func.func private @part(%w: tensor<16xf32>) -> tensor<16xf32> {
+  %f = commsched.all_gather %w on @g dim(0) {commsched.runtime_ns = 1 : i64} : tensor<16xf32> -> !commsched.future<tensor<64xf32>>
+  %x = commsched.wait %f : !commsched.future<tensor<64xf32>>
+  %y = commsched.compute "mm"(%x) {commsched.runtime_ns = 1 : i64} : (tensor<64xf32>) -> tensor<16xf32>
+  return %y : tensor<16xf32>
+}
