@@ -247,12 +247,14 @@ static void remarkRepeated(func::FuncOp step, const ScheduledStep &scheduled,
       << remark::metric("BudgetBytes", scheduled.limitBytes);
 }
 
-/// Why the schedule is not taken, or nothing.
-static std::optional<std::string>
-explainNoGain(const ScheduledStep &scheduled) {
+/// Why the schedule is not taken, or nothing. What an allocator reserves for
+/// the program as it is, is not known.
+static std::optional<std::string> explainNoGain(const ScheduledStep &scheduled,
+                                                bool isReserved) {
   const CyclicSchedule &after = scheduled.schedule;
   bool fits = scheduled.takenBytes <= scheduled.limitBytes;
-  if (!fits && scheduled.program.peakBytes > scheduled.limitBytes)
+  if (!fits &&
+      (isReserved || scheduled.program.peakBytes > scheduled.limitBytes))
     return ("no order fits: the one that needs least takes " +
             Twine(scheduled.takenBytes) + " bytes, of " +
             Twine(scheduled.limitBytes))
@@ -288,7 +290,8 @@ FailureOr<bool> SteadyState::overlapLoop(const StepLoop &steps,
   remarkUnknownGroups(step.getLoc(), step.getSymName(),
                       scheduled.contention.unknownGroups);
   remarkAssumptions(step.getSymName(), scheduled.problem.getAssumptions());
-  if (std::optional<std::string> obstacle = explainNoGain(scheduled)) {
+  if (std::optional<std::string> obstacle =
+          explainNoGain(scheduled, budgetAllocator.has_value())) {
     decline(step.getLoc(), *obstacle);
     return false;
   }

@@ -61,8 +61,8 @@ static bool isUnchecked(func::FuncOp function, const SymbolTable &symbols) {
 LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
                                  OperationCosts &costs) {
   std::string reason;
-  FailureOr<std::optional<StepReport>> report = simulateFunction(
-      simulated, costs, reason, {scheduling.budgetAllocator});
+  FailureOr<std::optional<StepReport>> report =
+      simulateFunction(simulated, costs, reason, {scheduling.budgetAllocator});
   // What is not simulated is said by the report.
   if (failed(report) || !*report)
     return LogicalResult(report);
