@@ -30,8 +30,7 @@ func.func private @layer(%x: !t) -> !t {
 // is one row, with the number of times that it runs.
 // CHECK: "function":"step"
 // CHECK-SAME: "num_collectives":7,"comm_bytes":1792,"step_time_ns":350,"compute_time_ns":350,"comm_time_ns":210,"exposed_comm_ns":0
-// CHECK-SAME: "collectives":[{"name":"reduce",
-// CHECK-SAME: "iterations":7
+// CHECK-SAME: "collectives":[{"name":"reduce",{{.*}}"iterations":7
 // CHECK-NOT: "name":"reduce"
 // CHECK: "function"
 // TABLE: function @step
@@ -55,9 +54,7 @@ func.func @step(%x: !t) -> !t {
 }
 
 // 256 bytes come in, 1024 are live in the callee and 256 go out.
-// CHECK: "function":"inside"
-// CHECK-SAME: "peak_memory_bytes":1536,
-// CHECK-SAME: "@scratch (inside)","bytes":1024
+// CHECK: "function":"inside"{{.*}}"peak_memory_bytes":1536,{{.*}}"@scratch (inside)","bytes":1024
 func.func private @scratch(%x: !t) -> !t {
   %t = commsched.compute "wide"(%x) {commsched.runtime_ns = 1 : i64} : (!t) -> tensor<256xf32>
   %y = commsched.compute "narrow"(%t) {commsched.runtime_ns = 1 : i64} : (tensor<256xf32>) -> !t
@@ -70,8 +67,7 @@ func.func @inside(%x: !t) -> !t {
 
 // The callee frees its first argument before it makes its second result: 512
 // come in, and 768 are the most.
-// CHECK: "function":"update"
-// CHECK-SAME: "peak_memory_bytes":768,
+// CHECK: "function":"update"{{.*}}"peak_memory_bytes":768,
 func.func private @optimizer(%w: !t {commsched.freeable}, %m: !t {commsched.freeable}) -> (!t, !t) {
   %w1 = commsched.compute "w"(%w) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
   %m1 = commsched.compute "m"(%m) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
@@ -83,8 +79,7 @@ func.func @update(%w: !t {commsched.freeable}, %m: !t {commsched.freeable}) -> (
 }
 
 // A result that is an argument takes nothing.
-// CHECK: "function":"hands_on"
-// CHECK-SAME: "peak_memory_bytes":512,
+// CHECK: "function":"hands_on"{{.*}}"peak_memory_bytes":512,
 func.func private @saves(%x: !t) -> (!t, !t) {
   %y = commsched.compute "y"(%x) {commsched.runtime_ns = 1 : i64} : (!t) -> !t
   return %y, %x : !t, !t

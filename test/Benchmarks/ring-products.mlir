@@ -15,13 +15,10 @@ commsched.group @dp size(4) ranks_per_node(1)
 
 // Three products of what is gathered: two of its rows, and one that sums over
 // them, which PyTorch leaves. What is gathered of parameters stays.
-// CHECK-LABEL: "function":"gather","peer":"input",
-// CHECK-SAME:    "num_collectives":2,
-// CHECK:       "function":"gather","peer":"window",
-// CHECK-SAME:    "exposed_comm_ns":0,"num_collectives":4,
+// CHECK-LABEL: "function":"gather","peer":"input",{{.*}}"num_collectives":2,
+// CHECK:       "function":"gather","peer":"window",{{.*}}"exposed_comm_ns":0,"num_collectives":4,
 // CHECK-SAME:    "note":"1 gathers and 0 scatters divided"
-// CHECK:       "function":"gather","peer":"micro",
-// CHECK-SAME:    "num_collectives":4,
+// CHECK:       "function":"gather","peer":"micro",{{.*}}"num_collectives":4,
 // CHECK-SAME:    "note":"1 gathers and 0 scatters divided"
 func.func @gather(%x: !w, %w: tensor<16x64xf32> {commsched.role = "parameter"},
     %v: tensor<64x32xf32>, %g: tensor<1024x32xf32>) -> (!t, tensor<1024x32xf32>,
@@ -44,13 +41,10 @@ func.func @gather(%x: !w, %w: tensor<16x64xf32> {commsched.role = "parameter"},
   return %v5, %v6, %v8 : !t, tensor<1024x32xf32>, tensor<32x64xf32>
 }
 
-// CHECK-LABEL: "function":"scatter","peer":"input",
-// CHECK-SAME:    "num_collectives":2,
-// CHECK:       "function":"scatter","peer":"window",
-// CHECK-SAME:    "num_collectives":4,
+// CHECK-LABEL: "function":"scatter","peer":"input",{{.*}}"num_collectives":2,
+// CHECK:       "function":"scatter","peer":"window",{{.*}}"num_collectives":4,
 // CHECK-SAME:    "note":"0 gathers and 1 scatters divided"
-// CHECK:       "function":"scatter","peer":"micro",
-// CHECK-SAME:    "num_collectives":4,
+// CHECK:       "function":"scatter","peer":"micro",{{.*}}"num_collectives":4,
 // CHECK-SAME:    "note":"0 gathers and 1 scatters divided"
 // The second product's rows are not what is scattered.
 func.func @scatter(%x: !t, %w: !u) -> (!w, tensor<1024x16xf32>) {

@@ -4,17 +4,10 @@
 // for kind, stream and bytes. The exchange takes 40 ns, 30 of them under the
 // second operator.
 
-// CHECK: "function":"step"
-// CHECK-SAME: "num_ops":4
-// CHECK-SAME: "num_collectives":1
-// CHECK-SAME: "comm_bytes":16
-// CHECK-SAME: "step_time_ns":60
-// CHECK-SAME: "compute_time_ns":50
-// CHECK-SAME: "comm_time_ns":40
+// CHECK: "function":"step"{{.*}}"num_ops":4{{.*}}"num_collectives":1{{.*}}"comm_bytes":16
+// CHECK-SAME: "step_time_ns":60{{.*}}"compute_time_ns":50{{.*}}"comm_time_ns":40
 // CHECK-SAME: "exposed_comm_ns":10
-// CHECK-SAME: "name":"ring_exchange"
-// CHECK-SAME: "kind":"all_to_all"
-// CHECK-SAME: "group":"ring"
+// CHECK-SAME: "name":"ring_exchange"{{.*}}"kind":"all_to_all"{{.*}}"group":"ring"
 func.func @step(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = commsched_test.work 20(%y) : (tensor<4xf32>) -> tensor<4xf32>
   %handle = commsched_test.exchange %x over "ring" ranks(4) {

@@ -86,16 +86,14 @@ commsched.group @g size(2)
 
 // The second start may go up to the top, and passes the first then. With the
 // order fixed, it stays behind it.
-// FIXED-LABEL: func.func @step(
-// FIXED-SAME: attributes {commsched.baseline_peak_bytes = 64 : i64}
+// FIXED-LABEL: func.func @step({{.*}}attributes {commsched.baseline_peak_bytes = 64 : i64}
 // FIXED-NEXT: "mm1"
 // FIXED-NEXT: commsched.all_reduce {{.*}}"first", commsched.order = 0
 // FIXED-NEXT: commsched.all_reduce {{.*}}"second", commsched.order = 1
 // FIXED-NEXT: "mm2"
 // FIXED-NEXT: "wait2"
 // FIXED-NEXT: "wait1"
-// FREE-LABEL: func.func @step(
-// FREE-SAME: attributes {commsched.baseline_peak_bytes = 64 : i64}
+// FREE-LABEL: func.func @step({{.*}}attributes {commsched.baseline_peak_bytes = 64 : i64}
 // FREE-NEXT: "second"}
 // FREE-NEXT: "mm1"
 // FREE-NEXT: "first"}

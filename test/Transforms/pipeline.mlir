@@ -41,8 +41,7 @@
 //  PASSES-SAME:   commsched-pipeline-loops{
 // DEFAULTS-SAME:   memory-budget=5% merge-gathers=true
 //  OPTIONS-SAME:   memory-budget=7% merge-gathers=true
-//  PASSES-SAME:   commsched-assume-fusion{renew=true}
-//  PASSES-SAME:   commsched-schedule{
+//  PASSES-SAME:   commsched-assume-fusion{renew=true}{{.*}}commsched-schedule{
 // DEFAULTS-SAME:   allocator=pytorch bitwise=false buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
 //  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
 //  PASSES-SAME:   test-commsched-choose-implementations{

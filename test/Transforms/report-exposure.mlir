@@ -10,8 +10,7 @@ commsched.group @g size(4)
 
 // Nothing is said of what is hidden. The cast would move along. The peak is at
 // the end, where the collective's result is there, too.
-// CHECK: "function":"in_no_way"
-// CHECK-SAME: "exposed_ns":0},
+// CHECK: "function":"in_no_way"{{.*}}"exposed_ns":0},
 // CHECK-SAME: "exposed_ns":50,"limited_by":"nothing is in its way","remedy":"starting it, with what prepares it, before product would make the step 10 ns shorter","exact":{"gain_ns":10}}
 // TABLE: function @in_no_way
 // TABLE: most exposed  limited by               exposed
@@ -31,8 +30,7 @@ func.func @in_no_way(%x: !t) -> (!t, !t) attributes {commsched.baseline_peak_byt
 // is more. With what is gathered beside the product's results it takes 160.
 // CHECK: "function":"memory"
 // CHECK-SAME: "limited_by":"budget short by 60 B, at use, for starting it before product","remedy":"60 B more, which would make the step 30 ns shorter","exact":{"gain_ns":30,"bytes_short":60}}
-// CHECK: "function":"enough_in_the_baseline"
-// CHECK-SAME: "limited_by":"nothing is in its way"
+// CHECK: "function":"enough_in_the_baseline"{{.*}}"limited_by":"nothing is in its way"
 func.func @memory(%x: tensor<20xi8>) -> tensor<80xi8> {
   %p = commsched.compute "product"(%x) {commsched.runtime_ns = 30}
       : (tensor<20xi8>) -> tensor<40xi8>

@@ -5,8 +5,7 @@
 commsched.group @g size(4)
 commsched.group @h size(2)
 
-// CHECK-LABEL: func.func @raised(
-// CHECK-SAME: attributes {commsched.baseline_peak_bytes = 100 : i64}
+// CHECK-LABEL: func.func @raised({{.*}}attributes {commsched.baseline_peak_bytes = 100 : i64}
 // CHECK-NEXT: // order: all_gather b all_reduce wait wait{{$}}
 func.func @raised(%x: tensor<50xi8>) -> (tensor<200xi8>, tensor<100xi8>)
     attributes {commsched.baseline_peak_bytes = 100 : i64} {

@@ -61,8 +61,7 @@ func.func @barriers(%x: !t) {
 // REMARK: Function=blocks
 // REMARK: Function=blocks
 // REMARK-SAME: its start moves up by 2, limited by nothing
-// CHECK-LABEL: func.func @blocks(
-// CHECK-SAME: -> tensor<16xi8>
+// CHECK-LABEL: func.func @blocks({{.*}}-> tensor<16xi8>
 // CHECK-NEXT: // order: scf.if { large all_reduce small wait scf.yield } else { all_reduce large small wait scf.yield }{{$}}
 func.func @blocks(%x: !t, %c: i1) -> !t {
   %r = scf.if %c -> !t {

@@ -11,16 +11,14 @@ commsched.group @dp size(4)
 func.func private @step(tensor<2x4xf32>) -> tensor<2x16xf32>
 
 // The parts of the ranks are unpacked by whoever waits.
-// CHECK-LABEL: func.func @prologue
-// CHECK-SAME: -> !commsched_rt.held
+// CHECK-LABEL: func.func @prologue{{.*}}-> !commsched_rt.held
 // CHECK: %[[PARTS:.+]] = tensor.empty() : tensor<32xf32>
 // CHECK: %[[REQUEST:.+]], %[[RECEIVED:.+]] = commsched_rt.start "all_gather" "all_gather_0" on @dp ins(%[[X:.+]] : tensor<2x4xf32>) outs(%[[PARTS]] : tensor<32xf32>)
 // CHECK: %[[HELD:.+]] = commsched_rt.hold %[[REQUEST]] ins(%[[X]] : tensor<2x4xf32>) outs(%[[RECEIVED]] : tensor<32xf32>)
 // CHECK-NEXT: return %[[HELD]]
 
 // The input of a repetition is overwritten by the next one's: it is copied.
-// CALLS-LABEL: func.func @prologue
-// CALLS-SAME: -> i64
+// CALLS-LABEL: func.func @prologue{{.*}}-> i64
 // CALLS: call @commsched_allocate(%c128_i64
 // CALLS: call @commsched_allocate(%c32_i64
 // CALLS: call @commsched_copy

@@ -38,8 +38,7 @@ func.func @there_and_back(%x: memref<2x4xf32>) -> memref<2x4xf32> {
 }
 
 // A scalar, a copy within the host, and branches.
-// CHECK-LABEL: func.func @others
-// CHECK-SAME: (%{{.*}}: memref<f32>, %{{.*}}: i1) -> memref<f32>
+// CHECK-LABEL: func.func @others{{.*}}(%{{.*}}: memref<f32>, %{{.*}}: i1) -> memref<f32>
 // CHECK: call @commsched_allocate_host
 // CHECK: call @commsched_copy
 // CHECK: scf.if {{.*}} -> (memref<f32>)

@@ -42,17 +42,13 @@ commsched.group @h size(2)
 // REMARK-SAME: '@forward' and '@backward' take 200 ns, of which 0 are exposed, instead of 400 with 200 one after the other, each scheduled
 // REMARK-SAME: StepNsAfter=200, StepNsBefore=400
 
-// NONE-LABEL: func.func @both(
-// NONE-SAME: "w"{{.*}}"input"{{.*}}"saved_activation"}
+// NONE-LABEL: func.func @both({{.*}}"w"{{.*}}"input"{{.*}}"saved_activation"}
 // NONE-SAME: {commsched.freeable, commsched.name = "w", commsched.role = "parameter"}) ->
 
-// LIST-LABEL: func.func @both(
-// LIST-SAME: "w"{{.*}}"input"}, %{{[^,]*}}"saved_activation"})
+// LIST-LABEL: func.func @both({{.*}}"w"{{.*}}"input"}, %{{[^,]*}}"saved_activation"})
 
-// TWICE-LABEL: func.func @both(
-// TWICE-SAME: "w"
-// TWICE-SAME: "input"
-// TWICE-SAME: "input"})
+// TWICE-LABEL: func.func @both({{.*}}"w"
+// TWICE-SAME: "input"{{.*}}"input"})
 // TWICE-COUNT-1: commsched.name = "product"
 // TWICE: commsched.name = "forward.product"
 

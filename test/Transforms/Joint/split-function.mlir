@@ -23,10 +23,8 @@
 // CHECK-LABEL: func.func private @ports_forward(
 // CHECK-SAME: %[[W:[^:]+]]: tensor<4x4xf32> {commsched.name = "w", commsched.role = "parameter"},
 // CHECK-SAME: %[[X:[^:]+]]: tensor<2x4xf32> {commsched.role = "input"})
-// CHECK-SAME: -> (tensor<2x4xf32> {commsched.name = "y"},
-// CHECK-SAME: tensor<4x4xf32> {commsched.name = "w"},
-// CHECK-SAME: tensor<2x4xf32> {commsched.name = "arg2"},
-// CHECK-SAME: tensor<2x4xf32> {commsched.name = "h"})
+// CHECK-SAME: -> (tensor<2x4xf32> {commsched.name = "y"}, tensor<4x4xf32> {commsched.name = "w"},
+// CHECK-SAME: tensor<2x4xf32> {commsched.name = "arg2"}, tensor<2x4xf32> {commsched.name = "h"})
 // CHECK-SAME: attributes {commsched.graph = "ports", test.kept = 1 : i32}
 // CHECK-NEXT: %[[H:.+]] = commsched.compute "mm"(%[[X]], %[[W]]) {commsched.name = "h"}
 // CHECK-NEXT: %[[Y:.+]] = commsched.compute "relu"(%[[H]])

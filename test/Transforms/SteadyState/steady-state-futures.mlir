@@ -12,8 +12,7 @@ commsched.group @dp size(8)
 // REMARK: [Passed] StepRepeated | {{.*}}Function=average | {{.*}}PeriodBoundNs=60, PeriodNsAfter=60, PeriodNsBefore=100
 // CHECK-LABEL: func.func @average(
 // CHECK:       func.func @average_prologue({{.*}}) -> (tensor<64xf32>, !commsched.future<tensor<64xf32>>)
-// CHECK:       func.func @average_steady(
-// CHECK-SAME:    %{{[a-z0-9]+}}: tensor<64xf32> {commsched.freeable}
+// CHECK:       func.func @average_steady({{.*}}%{{[a-z0-9]+}}: tensor<64xf32> {commsched.freeable}
 // CHECK-SAME:    %[[PENDING:[a-z0-9]+]]: !commsched.future<tensor<64xf32>>,
 // CHECK:         arith.constant dense<2.0
 // CHECK:         commsched.wait %[[PENDING]]
