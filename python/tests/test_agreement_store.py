@@ -8,8 +8,7 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 dist = pytest.importorskip("torch.distributed")
 
 from graphs import build  # noqa: E402

@@ -4,15 +4,12 @@ before bit by bit."""
 
 import copy
 
-import pytest
+import torch
+import torch.distributed as dist
 
-torch = pytest.importorskip("torch")
-
-import torch.distributed as dist  # noqa: E402
-
-from commsched import opt  # noqa: E402
-from graphs import fake_trace  # noqa: E402
-from ranks import run_ranks  # noqa: E402
+from commsched import opt
+from graphs import fake_trace
+from ranks import run_ranks
 
 c10d = torch.ops._c10d_functional
 GATHER = "--commsched-bucket-all-gather="

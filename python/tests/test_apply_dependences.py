@@ -4,22 +4,14 @@
 import operator
 
 import pytest
+import torch
+from torch._higher_order_ops.auto_functionalize import auto_functionalized_v2
+from torch._higher_order_ops.effects import with_effects
+from torch._higher_order_ops.triton_kernel_wrap import triton_kernel_wrapper_mutation
 
-torch = pytest.importorskip("torch")
-
-from torch._higher_order_ops.auto_functionalize import (  # noqa: E402
-    auto_functionalized_v2,
-)
-from torch._higher_order_ops.effects import with_effects  # noqa: E402
-from torch._higher_order_ops.triton_kernel_wrap import (  # noqa: E402
-    triton_kernel_wrapper_mutation,
-)
-
-from commsched.torch.rewriting import Plan, apply_plan  # noqa: E402
-from commsched.torch.rewriting.dependences import (  # noqa: E402
-    memory_dependences,
-)
-from graphs import build  # noqa: E402
+from commsched.torch.rewriting import Plan, apply_plan
+from commsched.torch.rewriting.dependences import memory_dependences
+from graphs import build
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional

@@ -2,17 +2,9 @@
 """Wrong rewritings are found, and leave the graph as it was."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched.torch.rewriting import (  # noqa: E402
-    Bucket,
-    Plan,
-    RewriteError,
-    apply_plan,
-    rewriter,
-)
-from graphs import build  # noqa: E402
+import torch
+from commsched.torch.rewriting import Bucket, Plan, RewriteError, apply_plan, rewriter
+from graphs import build
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional

@@ -4,26 +4,15 @@
 import random
 
 import pytest
+import torch
+from graphs import build
 
-torch = pytest.importorskip("torch")
-
-from graphs import build  # noqa: E402
-
-from commsched.torch.compiling.records import records  # noqa: E402
-from commsched.torch.importer.targets import is_wait  # noqa: E402
-from commsched.torch.rewriting import (  # noqa: E402
-    Bucket,
-    Limit,
-    Plan,
-    apply_plan,
-    limit_in_flight,
-)
-from commsched.torch.rewriting.dependences import (  # noqa: E402
-    is_start,
-    started_by,
-)
-from compiled_steps import explained  # noqa: E402
-from ranks import run_ranks  # noqa: E402
+from commsched.torch.compiling.records import records
+from commsched.torch.importer.targets import is_wait
+from commsched.torch.rewriting import Bucket, Limit, Plan, apply_plan, limit_in_flight
+from commsched.torch.rewriting.dependences import is_start, started_by
+from compiled_steps import explained
+from ranks import run_ranks
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional

@@ -2,15 +2,13 @@
 """Putting an order back into a graph."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched import opt  # noqa: E402
-from commsched.torch import ImportOptions, import_graph_module  # noqa: E402
-from commsched.torch.compiling.schedule import has_collectives  # noqa: E402
-from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan  # noqa: E402
-from graphs import build, names  # noqa: E402
-from test_import_inline import with_region  # noqa: E402
+import torch
+from commsched import opt
+from commsched.torch import ImportOptions, import_graph_module
+from commsched.torch.compiling.schedule import has_collectives
+from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan
+from graphs import build, names
+from test_import_inline import with_region
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional

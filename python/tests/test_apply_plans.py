@@ -2,16 +2,14 @@
 """Plans of other graphs, symbolic sizes, and what a plan cannot say."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched import opt  # noqa: E402
-from commsched.torch import ImportOptions, apply, import_graph_module  # noqa: E402
-from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan  # noqa: E402
-from commsched.torch.rewriting.inlining import place_calls  # noqa: E402
-from graphs import build  # noqa: E402
-from simulated import simulate  # noqa: E402
-from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+import torch
+from commsched import opt
+from commsched.torch import ImportOptions, apply, import_graph_module
+from commsched.torch.rewriting import Plan, PlanError, apply_plan, make_plan
+from commsched.torch.rewriting.inlining import place_calls
+from graphs import build
+from simulated import simulate
+from torch.fx.experimental.proxy_tensor import make_fx
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional

@@ -4,15 +4,13 @@
 import random
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched import opt  # noqa: E402
-from commsched.torch import ImportOptions, import_graph_module  # noqa: E402
-from commsched.torch.rewriting import Bucket, Plan, RewriteError  # noqa: E402
-from commsched.torch.rewriting import apply_plan, make_plan  # noqa: E402
-from seeds import seeds  # noqa: E402
-from simulated import RandomGraph, simulate  # noqa: E402
+import torch
+from commsched import opt
+from commsched.torch import ImportOptions, import_graph_module
+from commsched.torch.rewriting import Bucket, Plan, RewriteError
+from commsched.torch.rewriting import apply_plan, make_plan
+from seeds import seeds
+from simulated import RandomGraph, simulate
 
 c10d = torch.ops._c10d_functional
 PASSES = [

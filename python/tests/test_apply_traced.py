@@ -4,16 +4,14 @@
 import copy
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched import opt  # noqa: E402
-from commsched.torch import GraphSpec, ImportOptions, import_graphs  # noqa: E402
-from commsched.torch.compiling.options import Options  # noqa: E402
-from commsched.torch.compiling.schedule import import_options  # noqa: E402
-from commsched.torch.rewriting import apply_plan, make_plan  # noqa: E402
-from graphs import names  # noqa: E402
-from torch_step import StepOptions, trace_step  # noqa: E402
+import torch
+from commsched import opt
+from commsched.torch import GraphSpec, ImportOptions, import_graphs
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.schedule import import_options
+from commsched.torch.rewriting import apply_plan, make_plan
+from graphs import names
+from torch_step import StepOptions, trace_step
 
 #: By what part what is promised and what is made may differ.
 TOLERANCE = 0.01

@@ -5,11 +5,8 @@ testsupport/fx, on fewer graphs than there."""
 from pathlib import Path
 
 import pytest
-
+import torch
 from seeds import seeds
-
-torch = pytest.importorskip("torch")
-
 FOLDER = Path(__file__).parents[2] / "testsupport" / "fx"
 NUM_GRAPHS = 2
 

@@ -2,12 +2,10 @@
 """Every collective of PyTorch's functional namespaces."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import torch.distributed.tensor  # noqa: E402  registers _dtensor
-from commsched.torch import GraphImportError  # noqa: E402
-from graphs import build, fake_trace, lines  # noqa: E402
+import torch
+import torch.distributed.tensor  # registers _dtensor
+from commsched.torch import GraphImportError
+from graphs import build, fake_trace, lines
 
 c10d = torch.ops._c10d_functional
 

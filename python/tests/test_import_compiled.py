@@ -6,17 +6,15 @@ import dataclasses
 import re
 
 import pytest
+import torch
+import captures
+import seeds
+import torch.distributed._functional_collectives as funcol
+from graphs import build, lines, names as names_of
 
-torch = pytest.importorskip("torch")
-
-import captures  # noqa: E402
-import seeds  # noqa: E402
-import torch.distributed._functional_collectives as funcol  # noqa: E402
-from graphs import build, lines, names as names_of  # noqa: E402
-
-from commsched.torch import GraphImportError  # noqa: E402
-from commsched.torch.importer.ordering import put_in_order  # noqa: E402
-from commsched.torch.private import names  # noqa: E402
+from commsched.torch import GraphImportError
+from commsched.torch.importer.ordering import put_in_order
+from commsched.torch.private import names
 
 BACKENDS = sorted(captures.BACKENDS)
 #: In turn with the seed.

@@ -5,19 +5,11 @@ import operator
 import re
 
 import pytest
+import torch
+import torch.nn.functional as F
+from graphs import Builder, build, described_by_metadata, fake_trace, lines
 
-torch = pytest.importorskip("torch")
-
-import torch.nn.functional as F  # noqa: E402
-from graphs import (  # noqa: E402
-    Builder,
-    build,
-    described_by_metadata,
-    fake_trace,
-    lines,
-)
-
-from commsched.torch import GraphImportError  # noqa: E402
+from commsched.torch import GraphImportError
 
 aten = torch.ops.aten
 

@@ -7,17 +7,15 @@ import operator
 import re
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import torch._inductor  # noqa: E402  registers torch.ops.inductor
-import torch.distributed.fsdp  # noqa: E402  registers torch.ops.fsdp
-import torch.distributed.fsdp._fully_shard._fsdp_collectives  # noqa: E402
-import torch.distributed.fsdp._fully_shard._fsdp_param  # noqa: E402
-from commsched import opt  # noqa: E402
-from commsched.torch import GraphSpec, ImportOptions, import_graph_module  # noqa: E402
-from commsched.torch.rewriting import PlanError, RewriteError, apply_plan, make_plan  # noqa: E402
-from graphs import build, fake_trace, lines, names, node_of as node  # noqa: E402
+import torch
+import torch._inductor  # registers torch.ops.inductor
+import torch.distributed.fsdp  # registers torch.ops.fsdp
+import torch.distributed.fsdp._fully_shard._fsdp_collectives
+import torch.distributed.fsdp._fully_shard._fsdp_param
+from commsched import opt
+from commsched.torch import GraphSpec, ImportOptions, import_graph_module
+from commsched.torch.rewriting import PlanError, RewriteError, apply_plan, make_plan
+from graphs import build, fake_trace, lines, names, node_of as node
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional

@@ -2,14 +2,12 @@
 """Process groups: members, strides, nodes, and groups of another machine."""
 
 import pytest
+import torch
+from torch._subclasses import FakeTensorMode
 
-torch = pytest.importorskip("torch")
+from graphs import build, fake_trace, lines
 
-from torch._subclasses import FakeTensorMode  # noqa: E402
-
-from graphs import build, fake_trace, lines  # noqa: E402
-
-from commsched.torch import GraphImportError  # noqa: E402
+from commsched.torch import GraphImportError
 
 c10d = torch.ops._c10d_functional
 

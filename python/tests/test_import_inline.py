@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls of graphs that run them once are imported as what they run."""
 
-import pytest
+import torch
+from torch.utils.checkpoint import CheckpointPolicy
 
-torch = pytest.importorskip("torch")
+from graphs import build, lines
 
-from torch.utils.checkpoint import CheckpointPolicy  # noqa: E402
-
-from graphs import build, lines  # noqa: E402
-
-from commsched.torch import GraphSpec  # noqa: E402
+from commsched.torch import GraphSpec
 
 aten = torch.ops.aten
 c10d = torch.ops._c10d_functional

@@ -5,13 +5,11 @@ any graph says about regions."""
 import subprocess
 
 import pytest
+import torch
+from torch.utils.checkpoint import CheckpointPolicy
 
-torch = pytest.importorskip("torch")
-
-from torch.utils.checkpoint import CheckpointPolicy  # noqa: E402
-
-from commsched.torch import import_graph_module  # noqa: E402
-from commsched.torch.importer.errors import GraphImportError  # noqa: E402
+from commsched.torch import import_graph_module
+from commsched.torch.importer.errors import GraphImportError
 
 
 def marked_graph():

@@ -5,16 +5,14 @@ import re
 from contextlib import ExitStack
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import captures  # noqa: E402
-from commsched.torch import GraphImportError, GraphSpec, import_graph_module  # noqa: E402
-from commsched.torch.importer.modules import clean_path  # noqa: E402
-from graphs import build, fake_trace  # noqa: E402
-from torch import nn  # noqa: E402
-from torch._functorch._aot_autograd import descriptors  # noqa: E402
-from torch._functorch.aot_autograd import aot_export_joint_with_descriptors  # noqa: E402
+import torch
+import captures
+from commsched.torch import GraphImportError, GraphSpec, import_graph_module
+from commsched.torch.importer.modules import clean_path
+from graphs import build, fake_trace
+from torch import nn
+from torch._functorch._aot_autograd import descriptors
+from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 
 class Block(nn.Module):
     def __init__(self):

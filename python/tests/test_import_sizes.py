@@ -4,11 +4,9 @@
 import re
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched.torch import GraphImportError  # noqa: E402
-from graphs import fake_trace, lines  # noqa: E402
+import torch
+from commsched.torch import GraphImportError
+from graphs import fake_trace, lines
 
 def test_symbolic_sizes_become_their_hints(imported):
     def f(x, w):

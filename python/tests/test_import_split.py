@@ -5,16 +5,14 @@ import dataclasses
 import re
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched.torch.importer.aliases import Operand  # noqa: E402
-from commsched.torch.importer.calls import operands_of  # noqa: E402
-from commsched.torch.importer.split_rules import SplitRules  # noqa: E402
-from commsched.torch.importer.split_views import reshape_axes  # noqa: E402
-from commsched.torch.importer.targets import operator_name  # noqa: E402
-from commsched.torch.importer.types import Values, leaves  # noqa: E402
-from graphs import fake_trace, lines  # noqa: E402
+import torch
+from commsched.torch.importer.aliases import Operand
+from commsched.torch.importer.calls import operands_of
+from commsched.torch.importer.split_rules import SplitRules
+from commsched.torch.importer.split_views import reshape_axes
+from commsched.torch.importer.targets import operator_name
+from commsched.torch.importer.types import Values, leaves
+from graphs import fake_trace, lines
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 """Transfers between the device and the host: how they are imported."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 pytest.importorskip("torch._functorch._activation_offloading.offload_ops")
 
 from graphs import build, lines  # noqa: E402

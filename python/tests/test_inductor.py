@@ -5,24 +5,19 @@ import copy
 import pickle
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import commsched.torch as cs  # noqa: E402
-import seeds  # noqa: E402
-from commsched import opt  # noqa: E402
-from commsched.torch import import_graph_module, private, runtime_estimator  # noqa: E402
-from commsched.torch.compiling import inductor  # noqa: E402
-from generated_code import EXTERNAL, events_of_code, events_of_graph, without_compiler  # noqa: E402
-from graphs import fake_trace  # noqa: E402
-from language_model import Model  # noqa: E402
-from torch._inductor.codecache import PyCodeCache  # noqa: E402
-from torch._inductor.custom_graph_pass import (  # noqa: E402
-    CustomGraphPass,
-    CustomSchedulerPass,
-)
-from torch._inductor.scheduler import Scheduler  # noqa: E402
-from torch._inductor.virtualized import V  # noqa: E402
+import torch
+import commsched.torch as cs
+import seeds
+from commsched import opt
+from commsched.torch import import_graph_module, private, runtime_estimator
+from commsched.torch.compiling import inductor
+from generated_code import EXTERNAL, events_of_code, events_of_graph, without_compiler
+from graphs import fake_trace
+from language_model import Model
+from torch._inductor.codecache import PyCodeCache
+from torch._inductor.custom_graph_pass import CustomGraphPass, CustomSchedulerPass
+from torch._inductor.scheduler import Scheduler
+from torch._inductor.virtualized import V
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

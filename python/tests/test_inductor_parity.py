@@ -11,12 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched import opt  # noqa: E402
-from ranks import run_ranks  # noqa: E402
-from seeds import seeds  # noqa: E402
+import torch
+from commsched import opt
+from ranks import run_ranks
+from seeds import seeds
 
 FOLDER = Path(__file__).parents[2] / "testsupport" / "inductor"
 

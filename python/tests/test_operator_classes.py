@@ -9,8 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 partitioners = pytest.importorskip("torch._functorch.partitioners")
 
 from commsched.torch.importer.targets import target_name  # noqa: E402

@@ -6,11 +6,8 @@ fewer graphs than there; and that its ruler is right."""
 from pathlib import Path
 
 import pytest
-
+import torch
 from seeds import runs, turns
-
-torch = pytest.importorskip("torch")
-
 #: As torch_partitioners.OWN_DEFAULT.
 OWN_DEFAULT = "default of PyTorch 2.13"
 

@@ -8,26 +8,24 @@ import pickle
 import warnings
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import commsched.torch as cs  # noqa: E402
-import fully_shard_steps as steps  # noqa: E402
-import seeds  # noqa: E402
-from commsched.torch.compiling import records  # noqa: E402
-from ranks import run_ranks  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook  # noqa: E402
-from torch.distributed.device_mesh import DeviceMesh, init_device_mesh  # noqa: E402
-from torch.distributed.fsdp import (  # noqa: E402
+import torch
+import commsched.torch as cs
+import fully_shard_steps as steps
+import seeds
+from commsched.torch.compiling import records
+from ranks import run_ranks
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.fsdp import (
     CPUOffloadPolicy,
     FSDPModule,
     MixedPrecisionPolicy,
     fully_shard,
     register_fsdp_forward_method,
 )
-from torch.distributed.tensor import DTensor  # noqa: E402
-from torch.utils.checkpoint import checkpoint  # noqa: E402
+from torch.distributed.tensor import DTensor
+from torch.utils.checkpoint import checkpoint
 
 #: Cases that have most of what others have one by one; of those some take turns.
 ALWAYS = (

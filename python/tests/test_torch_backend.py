@@ -6,11 +6,9 @@ import warnings
 from typing import NamedTuple, Optional
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import compiled_steps as steps  # noqa: E402
-from ranks import run_ranks  # noqa: E402
+import torch
+import compiled_steps as steps
+from ranks import run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

@@ -2,16 +2,14 @@
 """The memory of a device as one limit for a step: options, errors, notes."""
 
 import pytest
+import torch
+import partitioned
+from installed import ROOT
+from partitioned import Trained, are_equal
+from torch._functorch.partitioners import default_partition
+from torch.distributed.device_mesh import init_device_mesh
 
-torch = pytest.importorskip("torch")
-
-import partitioned  # noqa: E402
-from installed import ROOT  # noqa: E402
-from partitioned import Trained, are_equal  # noqa: E402
-from torch._functorch.partitioners import default_partition  # noqa: E402
-from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
-
-from commsched.torch import (  # noqa: E402
+from commsched.torch import (
     CommSchedWarning,
     MixedPrecision,
     Options,
@@ -20,13 +18,9 @@ from commsched.torch import (  # noqa: E402
     ScheduleError,
     shard_parameters,
 )
-from commsched.options import limit_bytes  # noqa: E402
-from commsched.torch.compiling import records  # noqa: E402
-from commsched.torch.compiling.memory import (  # noqa: E402
-    beside,
-    excess,
-    fit_settings,
-)
+from commsched.options import limit_bytes
+from commsched.torch.compiling import records
+from commsched.torch.compiling.memory import beside, excess, fit_settings
 
 _NONE_FITS = "knows no step that fits: the least is"
 

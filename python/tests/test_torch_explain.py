@@ -7,14 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched import torch as cs  # noqa: E402
-from commsched.torch import measure  # noqa: E402
-from commsched.torch.compiling import records  # noqa: E402
-from commsched.torch.compiling.backend import commsched  # noqa: E402
-from commsched.torch.compiling.publishing import unpack  # noqa: E402
+import torch
+from commsched import torch as cs
+from commsched.torch import measure
+from commsched.torch.compiling import records
+from commsched.torch.compiling.backend import commsched
+from commsched.torch.compiling.publishing import unpack
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

@@ -4,15 +4,13 @@
 import functools
 
 import pytest
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 
-torch = pytest.importorskip("torch")
-
-import torch.distributed as dist  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
-
-from graphs import names as order  # noqa: E402
-from ranks import run_ranks  # noqa: E402
+from graphs import names as order
+from ranks import run_ranks
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

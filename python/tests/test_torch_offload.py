@@ -4,8 +4,7 @@
 import dataclasses
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 pytest.importorskip("torch._functorch._activation_offloading.offload_ops")
 
 import host_kernels  # noqa: E402

@@ -6,17 +6,15 @@ import time
 import warnings
 
 import pytest
+import torch
+import torch.distributed as dist
+from torch import fx
 
-torch = pytest.importorskip("torch")
-
-import torch.distributed as dist  # noqa: E402
-from torch import fx  # noqa: E402
-
-from commsched.torch.compiling import operator_times  # noqa: E402
-from commsched.torch.compiling.operator_times import OperatorTimes  # noqa: E402
-from commsched.torch.compiling.store import current_job  # noqa: E402
-from commsched.torch.measuring.operators import is_timed, time_calls  # noqa: E402
-from ranks import run_ranks  # noqa: E402
+from commsched.torch.compiling import operator_times
+from commsched.torch.compiling.operator_times import OperatorTimes
+from commsched.torch.compiling.store import current_job
+from commsched.torch.measuring.operators import is_timed, time_calls
+from ranks import run_ranks
 
 aten = torch.ops.aten
 

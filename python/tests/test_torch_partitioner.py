@@ -5,28 +5,26 @@ import copy
 import warnings
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import partitioned  # noqa: E402
-from commsched.torch.compiling import records  # noqa: E402
-from commsched.torch.compiling.options import Options, OptionsError  # noqa: E402
-from commsched.torch.compiling.partitioner import Partitioner  # noqa: E402
-from commsched.torch.compiling.schedule import ScheduleError  # noqa: E402
-from commsched.torch.private import partition as private  # noqa: E402
-from commsched.torch.rewriting.errors import PlanError, RewriteError  # noqa: E402
-from commsched.torch.rewriting.halves import split_joint  # noqa: E402
-from commsched.torch.rewriting.partition import Partition, Quantized  # noqa: E402
-from commsched.torch.rewriting.verify_halves import verify_halves  # noqa: E402
-from partitioned import MODELS, Trained, are_equal, joint_graph  # noqa: E402
-from torch import fx  # noqa: E402
-from torch._functorch import partitioners  # noqa: E402
-from torch._functorch.partitioners import (  # noqa: E402
+import torch
+import partitioned
+from commsched.torch.compiling import records
+from commsched.torch.compiling.options import Options, OptionsError
+from commsched.torch.compiling.partitioner import Partitioner
+from commsched.torch.compiling.schedule import ScheduleError
+from commsched.torch.private import partition as private
+from commsched.torch.rewriting.errors import PlanError, RewriteError
+from commsched.torch.rewriting.halves import split_joint
+from commsched.torch.rewriting.partition import Partition, Quantized
+from commsched.torch.rewriting.verify_halves import verify_halves
+from partitioned import MODELS, Trained, are_equal, joint_graph
+from torch import fx
+from torch._functorch import partitioners
+from torch._functorch.partitioners import (
     default_partition,
     min_cut_rematerialization_partition,
 )
-from torch.fx.experimental._backward_state import BackwardState  # noqa: E402
-from torch.fx.experimental.symbolic_shapes import ShapeEnv  # noqa: E402
+from torch.fx.experimental._backward_state import BackwardState
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 @pytest.fixture(autouse=True)
 def forget():

@@ -3,9 +3,7 @@
 that the backward gathers again, with the bits of eager."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
+import torch
 import partitioned_ranks as ranks  # noqa: E402
 from ranks import run_ranks  # noqa: E402
 

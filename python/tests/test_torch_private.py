@@ -6,11 +6,9 @@ import ast
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import commsched.torch  # noqa: E402
-from commsched.torch.private import names  # noqa: E402
+import torch
+import commsched.torch
+from commsched.torch.private import names
 
 ROOT = Path(commsched.torch.__file__).parent
 SOURCES = sorted(ROOT.rglob("*.py"))

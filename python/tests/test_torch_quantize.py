@@ -5,21 +5,15 @@ that run with them."""
 import copy
 
 import pytest
+import torch
+import partitioned
+from partitioned import Trained, joint_graph
 
-torch = pytest.importorskip("torch")
-
-import partitioned  # noqa: E402
-from partitioned import Trained, joint_graph  # noqa: E402
-
-from commsched.torch.compiling.options import Options  # noqa: E402
-from commsched.torch.compiling.partitioner import Partitioner  # noqa: E402
-from commsched.torch.rewriting.errors import RewriteError  # noqa: E402
-from commsched.torch.rewriting.halves import split_joint  # noqa: E402
-from commsched.torch.rewriting.partition import (  # noqa: E402
-    QUANTIZED,
-    Partition,
-    Quantized,
-)
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.partitioner import Partitioner
+from commsched.torch.rewriting.errors import RewriteError
+from commsched.torch.rewriting.halves import split_joint
+from commsched.torch.rewriting.partition import QUANTIZED, Partition, Quantized
 
 #: By type: bits of the mantissa, and the smallest positive number.
 FACTS = {"f8E5M2": (2, 2.0**-16), "f8E4M3FN": (3, 2.0**-9)}

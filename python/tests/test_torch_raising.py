@@ -11,8 +11,7 @@ import threading
 import time
 
 import pytest
-
-torch = pytest.importorskip("torch")
+import torch
 pytest.importorskip("torch.distributed")
 
 import raising_steps as steps  # noqa: E402

@@ -5,17 +5,15 @@ warning names what is missing, and steps run as without the package."""
 import warnings
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import commsched.torch as cs  # noqa: E402
-from commsched.torch.compiling import guards, records  # noqa: E402
-from commsched.torch.private import fsdp, names  # noqa: E402
-from graphs import fake_trace  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
-from torch.distributed.fsdp import FSDPModule, fully_shard  # noqa: E402
-from torch.nn.parallel import DistributedDataParallel  # noqa: E402
+import torch
+import commsched.torch as cs
+from commsched.torch.compiling import guards, records
+from commsched.torch.private import fsdp, names
+from graphs import fake_trace
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.nn.parallel import DistributedDataParallel
 
 #: The names of Python that a step with eager kernels needs, and all.
 EAGER = guards.COMMON

@@ -3,38 +3,36 @@
 in the backward."""
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched import opt, torch as cs  # noqa: E402
-from commsched.torch import GraphSpec, import_graphs  # noqa: E402
-from commsched.torch.compiling import schedule  # noqa: E402
-from commsched.torch.compiling.backend import commsched  # noqa: E402
-from commsched.torch.compiling.launches import Launches  # noqa: E402
-from commsched.torch.compiling.partition_agreement import (  # noqa: E402
+import torch
+from commsched import opt, torch as cs
+from commsched.torch import GraphSpec, import_graphs
+from commsched.torch.compiling import schedule
+from commsched.torch.compiling.backend import commsched
+from commsched.torch.compiling.launches import Launches
+from commsched.torch.compiling.partition_agreement import (
     launch_in_order,
     repeated_launches,
 )
-from commsched.torch.compiling.reshard import (  # noqa: E402
+from commsched.torch.compiling.reshard import (
     keep_after_forward,
     repeat_collectives,
     reshard_after_forward,
     resharding,
 )
-from commsched.torch.compiling.roles import (  # noqa: E402
+from commsched.torch.compiling.roles import (
     is_parameter,
     parameter_inputs,
     parameter_roles,
     roles_by_position,
 )
-from commsched.torch.rewriting.errors import PlanError  # noqa: E402
-from commsched.torch.sharding import MixedPrecision, shard_parameters  # noqa: E402
-from torch import nn  # noqa: E402
-from torch._functorch.partitioners import (  # noqa: E402
+from commsched.torch.rewriting.errors import PlanError
+from commsched.torch.sharding import MixedPrecision, shard_parameters
+from torch import nn
+from torch._functorch.partitioners import (
     default_partition,
     min_cut_rematerialization_partition,
 )
-from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh
 
 GATHER = torch.ops._c10d_functional.all_gather_into_tensor.default
 

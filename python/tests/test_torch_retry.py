@@ -4,20 +4,18 @@
 import copy
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-from commsched.torch import (  # noqa: E402
+import torch
+from commsched.torch import (
     CommSchedWarning,
     PlanError,
     RewriteError,
     ScheduleError,
     explain,
 )
-from commsched.torch.compiling import records, runs, schedule  # noqa: E402
-from commsched.torch.compiling.options import Options  # noqa: E402
-from commsched.torch.compiling.schedule import optimize_graph  # noqa: E402
-from commsched.torch.rewriting import (  # noqa: E402
+from commsched.torch.compiling import records, runs, schedule
+from commsched.torch.compiling.options import Options
+from commsched.torch.compiling.schedule import optimize_graph
+from commsched.torch.rewriting import (
     Bucket,
     Plan,
     Trial,
@@ -26,7 +24,7 @@ from commsched.torch.rewriting import (  # noqa: E402
     follow_plan,
     rewriter,
 )
-from graphs import fake_trace, names  # noqa: E402
+from graphs import fake_trace, names
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

@@ -8,14 +8,12 @@ import re
 from pathlib import Path
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import seeds  # noqa: E402
-import torch_step as trace  # noqa: E402
-from commsched import opt  # noqa: E402
-from decoder_sizes import CONFIGS  # noqa: E402
-from torch_step import StepOptions, trace_module  # noqa: E402
+import torch
+import seeds
+import torch_step as trace
+from commsched import opt
+from decoder_sizes import CONFIGS
+from torch_step import StepOptions, trace_module
 
 needs_opt = pytest.mark.usefixtures("opt_program")
 TINY = ["--model", "llama3-tiny", "--dp", "4", "--seq", "32", "--layers", "1"]

@@ -5,27 +5,18 @@ import copy
 import re
 
 import pytest
+import torch
+import lockstep
+import seeds
+import traces
 
-torch = pytest.importorskip("torch")
-
-import lockstep  # noqa: E402
-import seeds  # noqa: E402
-import traces  # noqa: E402
-
-from commsched import opt  # noqa: E402
-from commsched.torch import (  # noqa: E402
-    GraphImportError,
-    GraphSpec,
-    import_graphs,
-)
-from commsched.torch.importer.links import Source  # noqa: E402
-from decoder_sizes import CONFIGS  # noqa: E402
-from commsched.torch.tracer.optimizer import (  # noqa: E402
-    Parameter,
-    adamw_graph,
-)
-from torch_llama import Llama  # noqa: E402
-from torch_step import StepOptions  # noqa: E402
+from commsched import opt
+from commsched.torch import GraphImportError, GraphSpec, import_graphs
+from commsched.torch.importer.links import Source
+from decoder_sizes import CONFIGS
+from commsched.torch.tracer.optimizer import Parameter, adamw_graph
+from torch_llama import Llama
+from torch_step import StepOptions
 
 c10d = torch.ops._c10d_functional
 TINY = CONFIGS["llama3-tiny"]

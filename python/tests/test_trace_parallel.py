@@ -6,16 +6,14 @@ import functools
 import re
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import lockstep  # noqa: E402
-import seeds  # noqa: E402
-import torch_experts as models  # noqa: E402
-import traces  # noqa: E402
-from decoder_sizes import CONFIGS  # noqa: E402
-from torch_llama import Llama  # noqa: E402
-from torch_step import StepOptions  # noqa: E402
+import torch
+import lockstep
+import seeds
+import torch_experts as models
+import traces
+from decoder_sizes import CONFIGS
+from torch_llama import Llama
+from torch_step import StepOptions
 
 #: Of a group of experts, and of the parts of a tensor.
 WIDTH = 2

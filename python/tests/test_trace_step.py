@@ -4,22 +4,20 @@
 import operator
 
 import pytest
-
-torch = pytest.importorskip("torch")
-
-import lockstep  # noqa: E402
-import seeds  # noqa: E402
-import traces  # noqa: E402
-from commsched.torch import sharding  # noqa: E402
-from commsched.torch.tracer.mesh import fake_mesh  # noqa: E402
-from commsched.torch.tracer.partition import PARTITIONERS  # noqa: E402
-from decoder_sizes import CONFIGS, LlamaConfig  # noqa: E402
-from torch import nn  # noqa: E402
-from torch.distributed.device_mesh import DeviceMesh  # noqa: E402
-from torch.distributed.tensor import DTensor  # noqa: E402
-from torch_experts import EXPERTS_CONFIGS, ExpertsModel  # noqa: E402
-from torch_llama import Llama  # noqa: E402
-from torch_step import StepOptions  # noqa: E402
+import torch
+import lockstep
+import seeds
+import traces
+from commsched.torch import sharding
+from commsched.torch.tracer.mesh import fake_mesh
+from commsched.torch.tracer.partition import PARTITIONERS
+from decoder_sizes import CONFIGS, LlamaConfig
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor
+from torch_experts import EXPERTS_CONFIGS, ExpertsModel
+from torch_llama import Llama
+from torch_step import StepOptions
 
 c10d = torch.ops._c10d_functional
 GATHER = c10d.all_gather_into_tensor.default
