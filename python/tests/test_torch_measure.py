@@ -287,6 +287,12 @@ def folder(tmp_path):
     return {**ONCE, "COMMSCHED_CACHE_DIR": str(tmp_path / "cache")}
 
 
+def test_single_calls_that_take_long_do_not_count():
+    times = [3, 1, 2, 900, 4, 0, 5]
+    assert collectives.middle_mean(times) == 3.0
+    assert collectives.middle_mean([1, 3, 8]) == 4.0
+
+
 @pytest.mark.parametrize(
     "cores, threads, shortage", [(2, 1, 1.0), (3, 1, 0.5), (4, 1, 0.0), (8, 4, 1.0)]
 )

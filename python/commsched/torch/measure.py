@@ -139,7 +139,7 @@ def measure(
                 slowest(target for target in targets if target),
                 name=f"{dist.get_backend()}, {ranks} ranks",
                 source=f"commsched.torch.measure; PyTorch {torch.__version__}; "
-                f"isolated calls, median of {repeats}, largest of all ranks",
+                f"isolated calls, middle half of {repeats}, largest of all ranks",
                 device=_describe_device(device),
             )
         except OSError as error:

@@ -5,9 +5,11 @@ Every call is isolated: the ranks of the group meet in a barrier, each computes
 for two milliseconds, starts the collective and waits for it, and takes the
 time on its own clock. The computation is what a step does between collectives:
 ranks come out of it at slightly different times, and threads that have slept or
-computed meanwhile get a core later than right after a barrier. The median over the
-repeats is a rank's time, and the largest over the ranks is the time of the
-collective, for it ends when the last rank has its result.
+computed meanwhile get a core later than right after a barrier. The mean
+of the middle half of the repeats is a rank's time, which adds up over a step
+where some calls have to wait for a core and others do not; the largest over the
+ranks is the time of the collective, for it ends when the last rank has its
+result.
 """
 
 from __future__ import annotations
@@ -371,8 +373,8 @@ def _time(
     device: torch.device,
     started: float = 0.0,
 ) -> tuple[int, float]:
-    """Returns the largest over the group's ranks of the median time of `run`
-    on each, in nanoseconds, and of the seconds since each has `started`."""
+    """Returns the largest over the group's ranks of what `run` takes on each, in
+    nanoseconds, and of the seconds since each has `started`."""
     times = []
     matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
     for index in range(repeats + 2):
@@ -386,11 +388,17 @@ def _time(
         _synchronize(device)
         if index >= 2:  # The first calls connect the ranks.
             times.append(time.perf_counter_ns() - start)
-    found = [statistics.median(times), time.monotonic() - started]
+    found = [middle_mean(times), time.monotonic() - started]
     result = torch.tensor(found, dtype=torch.float64, device=device)
     dist.all_reduce(result, dist.ReduceOp.MAX, group)
     nanoseconds, seconds = result.tolist()
     return max(1, round(nanoseconds)), seconds
+
+
+def middle_mean(times: Sequence[float]) -> float:
+    """Returns the mean without the smallest and the largest quarter."""
+    left_out = len(times) // 4
+    return statistics.fmean(sorted(times)[left_out : len(times) - left_out])
 
 
 def _synchronize(device: torch.device) -> None:
