@@ -84,6 +84,10 @@ equal check_partitions.py --pass=test-commsched-fit-memory --small="$(many 110)"
   --variants "memory-budget=12288 host-memory=1GiB" "memory-budget=20480 host-memory=8KiB"
 equal check_budgets.py --small="$(many 2320)" --operations=14 --budgets 24576 36864 \
   --no-comparison --twice=0
+equal check_budgets.py --steps="$(many 2700)" --operations=14 --budgets 24576 49152 --twice=0
+equal check_budgets.py --steps="$(many 10)" --operations=60 --budgets 49152 98304
+equal check_budgets.py --counted="$(many 20)"
+equal check_iterations.py --whole="$(many 20)"
 equal check_budgets.py --small="$(many 15)" --budgets 24576 40960 61440 92160
 
 if ((${#failed[@]})); then

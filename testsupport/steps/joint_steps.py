@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Small random joint steps, a forward and its backward, as MLIR text, of at
-most 30 operations.
+most 30 operations; and whole steps that call twice as large ones and an
+optimizer.
 
 Layers with parameters that are gathered and gradients that are scattered,
 layers with whole parameters, branches that meet again, experts between two
@@ -16,11 +17,21 @@ from step_text import (GROUP_SIZE, StepText, Value, get_collective, list_values,
 
 UNIT = 64  # In elements of f32; every size is a multiple of it.
 PROLOGUE = write_groups("shard", "expert")
+# To run on four ranks, of which both groups are all.
+FAST_HOST = """module attributes {dlti.target_system_spec =
+    #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<
+        "commsched.host_latency_us" = 0.0 : f64,
+        "commsched.host_gb_s" = 1000.0 : f64>>} {
+commsched.group @shard size(4)
+commsched.group @expert size(4)
+"""
 MOST_OPERATIONS = 30
 
 
 class JointStep(StepText):
     """One function; the same for the same seed."""
+
+    time_unit = 1  # In ns.
 
     def __init__(self, seed):
         self.seed = seed
@@ -29,7 +40,7 @@ class JointStep(StepText):
         for attempt in range(100):
             self.rng = random.Random(f"{seed}/{attempt}")
             self.write()
-            if len(self.lines) <= MOST_OPERATIONS:
+            if self.is_wanted():
                 return
         raise AssertionError(f"{self.name} never gets small")
 
@@ -38,6 +49,7 @@ class JointStep(StepText):
         self.arguments, self.lines, self.returned = [], [], []
         self.entries = []  # What the backward does, in the forward's order.
         self.gradients = {}
+        self.updates = []  # Parameters and the numbers of their gradients.
         # Values of the forward that only it may compute.
         self.kept_names = set()
         self.activation = UNIT * rng.randint(8, 32)
@@ -45,13 +57,19 @@ class JointStep(StepText):
         self.comm_share = rng.choice((0.2, 0.5, 0.8, 1.2))
         self.uneven = rng.choice((0.1, 0.5, 0.9))
         value = self.argument(self.activation, "input")
-        result = self.family(self, value)
+        result = self.layers(value)
         self.num_forward_lines = len(self.lines) + 1
         self.returned = [self.compute("aten.sum", [result], UNIT, self.vary(10))]
         self.accumulate(result, self.argument(result.size, "tangent"))
         for run in reversed(self.entries):
             run()
         self.returned.append(self.gradients[value])
+
+    def layers(self, value):
+        return self.family(self, value)
+
+    def is_wanted(self):
+        return len(self.lines) <= MOST_OPERATIONS
 
     def text(self, name=None, saved=None):
         """The function. `saved`: the names of the values that a partition is
@@ -83,7 +101,7 @@ class JointStep(StepText):
             f'{result.name} = commsched.compute "{operator}"'
             f"({names}) "
             f'{{{attributes}commsched.name = "{result.name[1:]}", '
-            f"commsched.runtime_ns = {time} : i64}} : "
+            f"commsched.runtime_ns = {time * self.time_unit} : i64}} : "
             f"({types}) -> ({result.type})"
         )
         return result
@@ -96,7 +114,7 @@ class JointStep(StepText):
         self.lines += [
             f"%f{number} = commsched.{kind} {operand.name} on @{group} {clause} "
             f'{{commsched.name = "f{number}", '
-            f"commsched.runtime_ns = {max(1, time)} : i64}} : "
+            f"commsched.runtime_ns = {max(1, time) * self.time_unit} : i64}} : "
             f"{operand.type} -> !commsched.future<{result.type}>",
             f"{result.name} = commsched.wait %f{number} "
             f'{{commsched.name = "{result.name[1:]}"}} '
@@ -141,6 +159,7 @@ class JointStep(StepText):
             own = self.compute("aten.mm", [gradient, value], full, time)
             if is_sharded:
                 own = self.run("reduce_scatter", own, comm)
+            self.updates.append((shard, len(self.returned)))
             self.returned.append(own)
             return [self.compute("aten.mm", [gradient, weight], value.size, time)]
 
@@ -270,6 +289,96 @@ def tangled(step, value):
 
 
 FAMILIES = (sharded, replicated, gated, experts, tangled)
+
+
+class WholeStep(JointStep):
+    """A step that calls a joint function, some of two families, and an
+    optimizer, whose parameters and states the next repetition takes. It takes as
+    long as launches do, so that merging pays."""
+
+    time_unit = 1000
+
+    def is_wanted(self):
+        return self.updates and len(self.lines) <= 2 * MOST_OPERATIONS
+
+    def layers(self, value):
+        value = self.family(self, value)
+        if self.rng.random() < 0.25:
+            value = self.rng.choice(FAMILIES)(self, value)
+        return value
+
+    def write_optimizer(self):
+        """Some clip by the norm of all gradients. Returns the function, and
+        the types of its arguments and results."""
+        names = [value.name[1:] for value, _ in self.updates]
+        types = [value.type for value, _ in self.updates]
+        ports = [f"%{kind}_{name}: {type}" for kind in "wmg"
+                 for name, type in zip(names, types)]
+        scale = Value("%scale", UNIT)
+        lines, extra = [], ""
+        gradients = ", ".join(f"%g_{name}" for name in names)
+        if self.rng.random() < 0.5:
+            lines += [
+                f'%norm = commsched.compute "aten.norm"({gradients}) '
+                f"{{commsched.runtime_ns = {self.vary(10) * self.time_unit} : i64}} : "
+                f"({', '.join(types)}) -> ({scale.type})",
+                "%total = commsched.all_reduce %norm on @shard reduction(sum) "
+                f"{{commsched.runtime_ns = {self.vary(20) * self.time_unit} : i64}} : "
+                f"{scale.type} -> !commsched.future<{scale.type}>",
+                f"{scale.name} = commsched.wait %total : "
+                f"!commsched.future<{scale.type}>"]
+            extra = f", {scale.name}"
+        for name, type in zip(names, types):
+            lines.append(
+                f"%n_{name}, %s_{name} = commsched.compute \"aten.adam\""
+                f"(%w_{name}, %m_{name}, %g_{name}{extra}) "
+                f"{{commsched.runtime_ns = {self.vary(15) * self.time_unit} : i64}} : "
+                f"({', '.join([type] * 3 + [scale.type] * bool(extra))}) -> "
+                f"({type}, {type})")
+        results = [f"%{kind}_{name}" for kind in "ns" for name in names]
+        body = "\n  ".join([*lines, f"return {', '.join(results)} : "
+                            f"{', '.join(2 * types)}"])
+        return (f"func.func private @{self.name}_optimizer"
+                f"({', '.join(ports)}) -> "
+                f"({', '.join(2 * types)}) {{\n  {body}\n}}\n")
+
+    def write_step(self):
+        """The step, its joint function and its optimizer."""
+        numbers = {value: i for i, (value, _) in enumerate(self.updates)}
+        count = len(numbers)
+        ports, operands = [], [value.name for value, _ in self.arguments]
+        for value, role in self.arguments:
+            carried = (f", commsched.carried = {numbers[value]} : i64"
+                       if value in numbers else "")
+            ports.append(f'{value.name}: {value.type} '
+                         f'{{commsched.role = "{role}"{carried}}}')
+        ports += [f"%m_{value.name[1:]}: {value.type} "
+                  f"{{commsched.carried = {count + i} : i64}}"
+                  for value, i in numbers.items()]
+        types = [value.type for value in numbers]
+        joint_types = [value.type for value in self.returned]
+        handed = [f"%joint#{i}" for i in range(len(joint_types))]
+        updated = ([value.name for value in numbers]
+                   + [f"%m_{value.name[1:]}" for value in numbers]
+                   + [handed[number] for _, number in self.updates])
+        # What is no gradient of a parameter: the loss, and the input's.
+        rest = [0, len(joint_types) - 1]
+        results = [f"%new#{i}" for i in range(2 * count)]
+        lines = [
+            f"%joint:{len(joint_types)} = call @{self.name}_joint"
+            f"({', '.join(operands)}) : "
+            f"({', '.join(v.type for v, _ in self.arguments)}) -> "
+            f"({', '.join(joint_types)})",
+            f"%new:{2 * count} = call @{self.name}_optimizer"
+            f"({', '.join(updated)}) : "
+            f"({', '.join(3 * types)}) -> ({', '.join(2 * types)})"]
+        return self.write_function(
+            ", ".join(ports),
+            [Value(name, value.size) for name, value in
+             zip(results, 2 * [*numbers])]
+            + [Value(handed[i], self.returned[i].size) for i in rest],
+            lines) + self.text(f"{self.name}_joint").replace(
+                "func.func @", "func.func private @") + self.write_optimizer()
 
 
 def generate(seeds):

@@ -3,16 +3,24 @@
 compute in 1, 2 and 7 repetitions.
 
 `--steps` names training steps whose parameters are fed back; `--random` are
-seeds of random steps of one function, `--linked` of several, and `--loops` of
-loops, which have as many iterations. The results of all repetitions and the
+seeds of random steps of one function, `--linked` of several, `--whole` of steps
+that call a joint function and an optimizer (testsupport/steps/joint_steps.py), and
+`--loops` of loops, which have as many iterations. The results of all repetitions and the
 last state have to be the same, bit for bit, on every rank.
 """
+
+import sys
+from pathlib import Path
 
 from check_equivalence import Checker, make_parser
 from repeated_programs import (MOST_ROUNDS, write_linked, write_loop,
                                write_step)
 from seeds import parse_seeds
 from transformer_step import parse_step
+
+sys.path.append(str(Path(__file__).resolve().parents[3] / "testsupport/steps"))
+
+import joint_steps  # noqa: E402
 
 COUNTS = (1, 2, MOST_ROUNDS)
 STEADY = "test-commsched-steady-state"
@@ -43,6 +51,13 @@ LINKED_PIPELINES = [
     "test-commsched-merge-step,func.func(commsched-schedule{memory-budget=50%})",
     f"test-commsched-merge-step,{STEADY}{{memory-budget=200%}}",
     "commsched-pipeline{steady-state memory-budget=200%}",
+]
+# For steps that call a joint function.
+WHOLE_PIPELINES = [
+    "commsched-pipeline{memory-budget=24KiB host-memory=1GiB}",
+    "commsched-pipeline{memory-budget=48KiB host-memory=16KiB steady-state}",
+    "commsched-pipeline{memory-budget=20% activation-memory-budget=0.5 "
+    "steady-state}",
 ]
 LOOP_PIPELINES = [
     f"func.func({LOOPS}{{memory-budget=200%}})",
@@ -92,6 +107,17 @@ class IterationChecker(Checker):
         self.check(f"linked.{seed}", before, [LINKED_PIPELINES[chosen]],
                    self.choose_counts(seed), f"--seed={seed}")
 
+    def check_whole(self, seed, most_operations):
+        step = joint_steps.WholeStep(seed)
+        if len(step.lines) > most_operations:
+            return
+        before = self.transform(
+            joint_steps.FAST_HOST + step.write_step() + "}\n", "")
+        chosen = seed % len(WHOLE_PIPELINES)
+        self.check(f"whole.{seed}", before, [WHOLE_PIPELINES[chosen]],
+                   self.choose_counts(seed // len(WHOLE_PIPELINES)),
+                   f"--seed={seed}")
+
     def check_loop(self, seed):
         """Of a number of iterations that is known, or else of one that is the
         same on all ranks."""
@@ -119,8 +145,10 @@ def main():
                         help="a number: half of the steps, each with one "
                         "pipeline and one number of repetitions; others for "
                         "the next number")
-    for kind in ("random", "linked", "loops", "both"):
+    for kind in ("random", "linked", "whole", "loops", "both"):
         parser.add_argument(f"--{kind}", type=parse_seeds, default=())
+    parser.add_argument("--operations", type=int, default=60,
+                        help="leave larger joint functions of whole steps out")
     options = parser.parse_args()
     checker = IterationChecker(options)
     for name in options.steps:
@@ -129,6 +157,8 @@ def main():
         checker.check_random(seed)
     for seed in options.linked:
         checker.check_linked(seed)
+    for seed in options.whole:
+        checker.check_whole(seed, options.operations)
     for seed in options.loops:
         checker.check_loop(seed)
     for seed in options.both:

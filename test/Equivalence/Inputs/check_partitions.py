@@ -43,14 +43,6 @@ VARIANTS = [
 FIT_VARIANTS = ["memory-budget=1KiB", "memory-budget=1536",
                 "memory-budget=2KiB", "memory-budget=3KiB",
                 "memory-budget=1MiB"]
-# Both groups are all four ranks.
-FAST_HOST = """module attributes {dlti.target_system_spec =
-    #dlti.target_system_spec<"GPU" = #dlti.target_device_spec<
-        "commsched.host_latency_us" = 0.0 : f64,
-        "commsched.host_gb_s" = 1000.0 : f64>>} {
-commsched.group @shard size(4)
-commsched.group @expert size(4)
-"""
 RUNNER = "commsched-run --ranks=4 --opt-level=0 -o /dev/null"
 PARTITION, FIT = "commsched-partition-joint", "test-commsched-fit-memory"
 SOLVERS = ["dp", "greedy"]
@@ -197,7 +189,7 @@ def main():
     if options.small:
         path = checker.folder / "small.mlir"
         steps = map(joint_steps.JointStep, options.small)
-        path.write_text(FAST_HOST + "".join(
+        path.write_text(joint_steps.FAST_HOST + "".join(
             step.text() for step in steps
             if len(step.lines) <= options.operations) + "}\n")
     checker.check_twice(path)
