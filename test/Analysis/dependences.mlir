@@ -202,8 +202,7 @@ func.func @captured_values(%x: !t, %c: i1) {
 // allocates itself concerns no other operation: the reader of memory is free.
 // CHECK-LABEL: func.func @regions_write_what_they_capture(
 // CHECK-NEXT: // order: reader scf.if { memref.alloc memref.store view add_ scf.yield } else { zero scf.yield } all_reduce free wait{{$}}
-func.func @regions_write_what_they_capture(
-    %x: !t, %m: !memory, %v: f32, %i: index, %c: i1) {
+func.func @regions_write_what_they_capture(%x: !t, %m: !memory, %v: f32, %i: index, %c: i1) {
   %free = commsched.compute "free"(%m) : (!memory) -> !t
   %r = commsched.compute "reader"(%x) : (!t) -> !t
   %l = scf.if %c -> !t {

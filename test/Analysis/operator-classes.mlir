@@ -7,8 +7,7 @@ commsched.group @dp size(4)
 
 // An overload is no part of the name; a name is no prefix of another one.
 // CHECK-LABEL: @operators
-func.func @operators(%a: tensor<8x8xf32>,
-                     %s: tensor<2xi64> {commsched.role = "rng_state"}) {
+func.func @operators(%a: tensor<8x8xf32>, %s: tensor<2xi64> {commsched.role = "rng_state"}) {
   // CHECK: "aten.add.Tensor"{{.*}}test.class = "pointwise", test.fusible, test.recomputable}
   %0 = commsched.compute "aten.add.Tensor"(%a, %a) : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
   // CHECK: "aten._to_copy"{{.*}}test.class = "pointwise"

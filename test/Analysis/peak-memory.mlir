@@ -168,8 +168,7 @@ func.func @unsharded_parameter(%p: !m {commsched.role = "unsharded_param"},
 // Between the two lives of the parameter nothing of it is there: at z x, y, z
 // and, if it were still there, a fourth. (r needs no parameter here.)
 // CHECK: "function":"freed_between_two_lives",{{.*}}"peak_memory_bytes":12288,
-func.func @freed_between_two_lives(
-    %p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !T {
+func.func @freed_between_two_lives(%p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !T {
   commsched.resize_storage %p bytes(4096) : !m
   %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
@@ -182,8 +181,7 @@ func.func @freed_between_two_lives(
 
 // Grown and never freed, it stays: at z: x, p, y, z.
 // CHECK: "function":"parameter_never_freed",{{.*}}"peak_memory_bytes":16384,
-func.func @parameter_never_freed(
-    %p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !T {
+func.func @parameter_never_freed(%p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !T {
   commsched.resize_storage %p bytes(4096) : !m
   %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
@@ -217,8 +215,7 @@ func.func @grown_twice(%p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !
 // Through a view of the argument: x, p, y = 3; then x, y, z
 // = 2 1/4.
 // CHECK: "function":"grown_through_a_view",{{.*}}"peak_memory_bytes":12288,
-func.func @grown_through_a_view(%p: !m {commsched.role = "unsharded_param"},
-    %x: !T) -> !u {
+func.func @grown_through_a_view(%p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !u {
   %v = memref.expand_shape %p [[0, 1]] output_shape [32, 32] : !m into memref<32x32xf32>
   commsched.resize_storage %v bytes(4096) : memref<32x32xf32>
   %w = bufferization.to_tensor %p : !m to !T
@@ -231,8 +228,7 @@ func.func @grown_through_a_view(%p: !m {commsched.role = "unsharded_param"},
 // A parameter that is freed first had its storage from the start: p, x, y = 3;
 // at z x, y, z = 2 1/4.
 // CHECK: "function":"parameter_from_the_start",{{.*}}"peak_memory_bytes":12288,
-func.func @parameter_from_the_start(%p: !m {commsched.role = "unsharded_param"},
-    %x: !T) -> !u {
+func.func @parameter_from_the_start(%p: !m {commsched.role = "unsharded_param"}, %x: !T) -> !u {
   %w = bufferization.to_tensor %p : !m to !T
   %y = commsched.compute "y"(%w) : (!T) -> !T
   commsched.resize_storage %p bytes(0) : !m

@@ -81,8 +81,7 @@ $error('split' has axis 'b' in result 0, but not in result 1 (C6))
 
 // -----
 
-func.func @compute_split(%x: tensor<6x4xf32>, %w: tensor<4x2xf32>, %s: i64,
-                         %d: tensor<?x4xf32>) {
+func.func @compute_split(%x: tensor<6x4xf32>, %w: tensor<4x2xf32>, %s: i64, %d: tensor<?x4xf32>) {
   %0 = commsched.compute "aten.mm"(%x, %w) {split = "m k, k n -> m n"}
       : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
   %1 = commsched.compute "aten.view"(%x) {split = "(a _) b -> _ (2 a) b"}

@@ -16,8 +16,7 @@ commsched.group @"dp\FF" size(2)
 // CHECK: "name": "bytes\ufffd"
 // CHECK: "name": "argument\ufffd"
 // TRACE: process_name @a "quoted" name
-func.func @"a \22quoted\22 name"(
-    %x: tensor<4xf32> {commsched.name = "argument\FD"}) {
+func.func @"a \22quoted\22 name"(%x: tensor<4xf32> {commsched.name = "argument\FD"}) {
   %y = commsched.compute "bytes\FE" (%x) {commsched.runtime_ns = 3 : i64}
       : (tensor<4xf32>) -> tensor<8xf32>
   commsched.barrier on @"dp\FF" {

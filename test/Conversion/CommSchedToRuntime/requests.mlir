@@ -203,8 +203,7 @@ commsched.group @ep size(2)
 // CHECK: commsched_rt.start "all_to_all" "all_to_all_0" on @ep ins(%[[X]] : tensor<?x4xf32>) outs(%[[NEW]] : tensor<?x4xf32>)
 // CHECK-SAME: send_rows(%[[SENT]], %[[DIM]]) receive_rows(%[[RECEIVED]], %[[NEWDIM]])
 // CHECK-SAME: received = array<i64: 0>, row = array<i64: 4>, {{.*}}sent = array<i64: 0>
-func.func @split_values(%x: tensor<?x4xf32>, %s: !t,
-                        %r: !t) -> tensor<?x4xf32> {
+func.func @split_values(%x: tensor<?x4xf32>, %s: !t, %r: !t) -> tensor<?x4xf32> {
   $run(%y = all_to_all %x on @ep split_dim(0) concat_dim(0) input_splits(%s : !t) output_splits(%r
       : !t) {commsched.runtime_ns = 5} : tensor<?x4xf32> -> tensor<?x4xf32>)
   return %y : tensor<?x4xf32>

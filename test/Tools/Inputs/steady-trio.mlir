@@ -23,8 +23,7 @@ func.func @step_prologue(
     %x: !t {commsched.step_argument = 2 : i64,
                          commsched.repetition = 0 : i64})
     -> (!t, !commsched.future<!t>, !t)
-    attributes {commsched.steady_state = {step = @step, role = "prologue",
-                                          depth = 2 : i64}} {
+    attributes {commsched.steady_state = {step = @step, role = "prologue", depth = 2 : i64}} {
   %product = arith.mulf %x, %weights : !t
   %reducing = commsched.all_reduce %product on @all reduction(sum) : !t -> !commsched.future<!t>
   %loss = arith.addf %x, %product : !t
@@ -40,8 +39,7 @@ func.func @step_steady(
     -> (!t, !commsched.future<!t>, !t,
         !t {commsched.step_result = 1 : i64,
                          commsched.repetition = 0 : i64})
-    attributes {commsched.steady_state = {step = @step, role = "steady",
-                                          depth = 2 : i64}} {
+    attributes {commsched.steady_state = {step = @step, role = "steady", depth = 2 : i64}} {
   %product = arith.mulf %x, %weights : !t
   %entering = commsched.all_reduce %product on @all reduction(sum) : !t -> !commsched.future<!t>
   %loss = arith.addf %x, %product : !t
@@ -57,8 +55,7 @@ func.func @step_epilogue(
                          commsched.repetition = 0 : i64},
         !t {commsched.step_result = 1 : i64,
                          commsched.repetition = 0 : i64})
-    attributes {commsched.steady_state = {step = @step, role = "epilogue",
-                                          depth = 2 : i64}} {
+    attributes {commsched.steady_state = {step = @step, role = "epilogue", depth = 2 : i64}} {
   %reduced = commsched.wait %reducing : !commsched.future<!t>
   %next = arith.addf %sum, %reduced : !t
   return %next, %last : !t, !t

@@ -110,8 +110,7 @@ func.func @structured(%p: tensor<3xf32>) -> !cast {
 // CHECK-NEXT: %[[FULL:.*]] = commsched.wait
 // CHECK-NOT: commsched.all_gather
 // CHECK: commsched.compute "sum"(%[[FULL]], %[[FULL]])
-func.func @written_afterwards(%p: tensor<3xf32>, %old: !whole,
-                              %condition: i1) -> !whole {
+func.func @written_afterwards(%p: tensor<3xf32>, %old: !whole, %condition: i1) -> !whole {
   %zeros = arith.constant dense<0.0> : !part
   %result = scf.if %condition -> !whole {
     %large = commsched.compute "large"() : () -> tensor<1024xf32>

@@ -46,8 +46,7 @@ commsched.group @rs size(2)
 
 // CHECK-LABEL: func.func @backward(
 // CHECK-NEXT: // order: cast.3 copy_in.3 gather.3 wait.3 copy_out.3 cast.2 copy_in.2 gather.2 layer.3 chunk_cat.3 scatter.3 wait.2 copy_out.2 cast.1 copy_in.1 gather.1 layer.2 scattered.3 grad.3 chunk_cat.2 scatter.2 wait.1 copy_out.1 layer.1 scattered.2 grad.2 chunk_cat.1 scatter.1 scattered.1 grad.1{{$}}
-func.func @backward(%p.1: !t, %p.2: !t, %p.3: !t,
-                    %d.4: !whole) -> (!part, !part, !part) {
+func.func @backward(%p.1: !t, %p.2: !t, %p.3: !t, %d.4: !whole) -> (!part, !part, !part) {
   $layer(3 behind 4)
   $layer(2 behind 3)
   $layer(1 behind 2)

@@ -233,8 +233,7 @@ func.func @source_in_unknown_memory(%p: memref<4xf32>, %m: memref<4xf32>) {
 
 // -----
 
-func.func @second(%p: memref<4xf32>, %q: memref<4xf32>, %full: tensor<4xf32>,
-                  %c: i1) {
+func.func @second(%p: memref<4xf32>, %q: memref<4xf32>, %full: tensor<4xf32>, %c: i1) {
   commsched.resize_storage %p bytes(16) : memref<4xf32>
   commsched.fsdp_copy %full into %p : tensor<4xf32>, memref<4xf32>
   %v = bufferization.to_tensor %p : memref<4xf32> to tensor<4xf32>

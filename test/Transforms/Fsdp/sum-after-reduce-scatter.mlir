@@ -128,8 +128,7 @@ func.func @others(%a: !whole, %b: !whole, %c: !part, %old: !part)
       : !part, !part, !part, !part, !part, !part, !part
 }
 
-func.func @in_a_region(%a: !whole, %b: !whole,
-                       %old: !part, %condition: i1) -> !part {
+func.func @in_a_region(%a: !whole, %b: !whole, %old: !part, %condition: i1) -> !part {
   %ra = commsched.reduce_scatter %a on @dp reduction(sum) dim(0) : !whole -> !future
   %rb = commsched.reduce_scatter %b on @dp reduction(sum) dim(0) : !whole -> !future
   %wa = commsched.wait %ra : !future

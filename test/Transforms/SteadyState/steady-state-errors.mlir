@@ -7,8 +7,7 @@
 
 // BYTES: option 'budget-on' of pass 'test-commsched-steady-state' is 'reserved', which needs a memory budget in bytes, but option 'memory-budget' is '5%'
 
-func.func @unpriced(
-    %m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
+func.func @unpriced(%m: tensor<4xf32> {commsched.carried = 0 : i64}) -> tensor<4xf32> {
   // CHECK: [[@LINE+1]]:8: remark: [Analysis] AssumedTime {{.*}}Function=unpriced {{.*}}f is assumed to take 1000 ns
   %b = commsched.compute "f"(%m) : (tensor<4xf32>) -> tensor<?xf32>
   %c = commsched.compute "g"(%b) {commsched.runtime_ns = 5 : i64} : (tensor<?xf32>) -> tensor<4xf32>

@@ -8,8 +8,7 @@
 commsched.group @dp size(8)
 
 // CHECK: [Missed] StepKept | {{.*}}Function=circle | Remark="the step keeps its repetitions apart: a repetition takes 140 ns, of at least 140 (the circle of f, commsched.all_reduce 'sum', commsched.wait), and nothing that fits {{[0-9]+}} bytes is shorter"
-func.func @circle(
-    %m: tensor<64xf32> {commsched.carried = 0 : i64}) -> tensor<64xf32> {
+func.func @circle(%m: tensor<64xf32> {commsched.carried = 0 : i64}) -> tensor<64xf32> {
   %b = commsched.compute "f"(%m) {commsched.runtime_ns = 100 : i64} : (tensor<64xf32>) -> tensor<64xf32>
   %r = commsched.all_reduce %b on @dp reduction(sum) {commsched.runtime_ns = 40 : i64, commsched.name = "sum"} : tensor<64xf32> -> !commsched.future<tensor<64xf32>>
   %d = commsched.wait %r : !commsched.future<tensor<64xf32>>
