@@ -326,13 +326,10 @@ def _update(monkeypatch):
     monkeypatch.setattr(torch, "__version__", "2.15.7")
 
 
-@pytest.mark.parametrize(
-    "change, error",
-    [
-        (_update, "PyTorch is 2.13.0 on rank 0 and 2.15.7 on rank 1"),
-        (_rename, "no torch._ops.Renamed on rank 1"),
-    ],
-)
+@pytest.mark.parametrize("change, error", [
+    (_update, "PyTorch is 2.13.0 on rank 0 and 2.15.7 on rank 1"),
+    (_rename, "no torch._ops.Renamed on rank 1"),
+])
 def test_ranks_that_differ_are_named(obstacle, monkeypatch, change, error):
     """Before anything is compiled."""
     monkeypatch.setattr(torch, "__version__", "2.13.0")

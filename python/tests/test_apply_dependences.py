@@ -94,22 +94,19 @@ def of_nothing_known(b, x, y):
     return done, fence, last
 
 
-@pytest.mark.parametrize(
-    "body, expected",
-    [
-        (functional, {}),
-        (functionalized, {}),
-        (views, {"write": ["first", "view"], "second": ["write"],
-                 "again": ["second", "write"]}),
-        (without_values, {"sin": ["write"]}),
-        (waited_for, {"sin": ["write"]}),
-        (in_place, {"start": ["before"]}),
-        (list_of_tensors, {"write": ["first"], "second": ["write"]}),
-        (kernel_of_triton, {"kernel": ["first"], "second": ["kernel"]}),
-        (of_nothing_known, {"fence": ["done", "first"], "second": ["fence"],
-                            "last": ["fence"]}),
-    ],
-)
+@pytest.mark.parametrize("body, expected", [
+    (functional, {}),
+    (functionalized, {}),
+    (views, {"write": ["first", "view"], "second": ["write"],
+             "again": ["second", "write"]}),
+    (without_values, {"sin": ["write"]}),
+    (waited_for, {"sin": ["write"]}),
+    (in_place, {"start": ["before"]}),
+    (list_of_tensors, {"write": ["first"], "second": ["write"]}),
+    (kernel_of_triton, {"kernel": ["first"], "second": ["kernel"]}),
+    (of_nothing_known, {"fence": ["done", "first"], "second": ["fence"],
+                        "last": ["fence"]}),
+])
 def test_reads_and_writes(body, expected):
     found = behind(body)
     assert expected.items() <= found.items() and (expected or not found)

@@ -153,16 +153,13 @@ def test_launches_of_something_else(tamper, kind, mode, fault, match):
     refused(collectives(kind), bucket(kind, mode), match)
 
 
-@pytest.mark.parametrize(
-    "first, second, match",
-    [
-        ("w0", "s0", "malformed"),
-        ("draw1", "draw0", "random"),
-        ("read", "write", "last written"),
-        ("write", "s0", "last written"),
-        ("write", "w0", "last written"),
-    ],
-)
+@pytest.mark.parametrize("first, second, match", [
+    ("w0", "s0", "malformed"),
+    ("draw1", "draw0", "random"),
+    ("read", "write", "last written"),
+    ("write", "s0", "last written"),
+    ("write", "w0", "last written"),
+])
 def test_nodes_in_a_wrong_order(tamper, first, second, match):
     """The first is put before the second, on which it depends."""
 
@@ -229,18 +226,15 @@ def test_gathers_of_what_was_written_since_are_not_the_same():
     refused(gm, Plan(replacements=(("w1", "w0"),)), "another value")
 
 
-@pytest.mark.parametrize(
-    "plan, match",
-    [
-        ({"replacements": (("w0", "no"),)}, "has no 'no'"),
-        ({"into": (("s0", "no", 1),)}, "lacks one"),
-        ({"buckets": (Bucket("all_gather", "copy", ("s0", "no"), WAITS),)},
-         "does not have"),
-        ({"buckets": (Bucket("all_reduce", "copy", STARTS, WAITS),)}, "it calls"),
-        ({"replacements": (("w0", "w1"),)}, "another value"),
-        ({"replacements": (("sin0", "sin1"),)}, "another"),
-    ],
-)
+@pytest.mark.parametrize("plan, match", [
+    ({"replacements": (("w0", "no"),)}, "has no 'no'"),
+    ({"into": (("s0", "no", 1),)}, "lacks one"),
+    ({"buckets": (Bucket("all_gather", "copy", ("s0", "no"), WAITS),)},
+     "does not have"),
+    ({"buckets": (Bucket("all_reduce", "copy", STARTS, WAITS),)}, "it calls"),
+    ({"replacements": (("w0", "w1"),)}, "another value"),
+    ({"replacements": (("sin0", "sin1"),)}, "another"),
+])
 def test_what_a_plan_asks_for_in_vain(plan, match):
     refused(collectives(), Plan(**plan), match)
 

@@ -69,14 +69,11 @@ def draws(b, x, y):
     return [b.add(name, aten.bernoulli, (x,), b.like(x)) for name in ("one", "two")]
 
 
-@pytest.mark.parametrize(
-    "body, order, kept",
-    [
-        (write, "cos write sin", "sin write cos"),
-        (write_behind_a_wait, "start write first", "start first write"),
-        (draws, "two one", "one two"),
-    ],
-)
+@pytest.mark.parametrize("body, order, kept", [
+    (write, "cos write sin", "sin write cos"),
+    (write_behind_a_wait, "start write first", "start first write"),
+    (draws, "two one", "one two"),
+])
 def test_what_has_effects_keeps_its_place(body, order, kept):
     gm = build([("x", (4,)), ("y", (4,))], body)
     apply_plan(gm, Plan(tuple(order.split())))

@@ -137,18 +137,15 @@ def test_writes_the_timeline(schedule, tmp_path):
         assert any(line[:3] == ["not", "drawn:", "no"] for line in lines)
 
 
-@pytest.mark.parametrize(
-    "name, step, option, said",
-    [
-        *(("schedule", STEP, f"--memory-budget={budget}", f"'{budget}'")
-          for budget in ("5gb", "-5%", "%", "5%%", "nan%")),
-        ("schedule", STEP, "--target=abacus", "'abacus';"),
-        ("schedule", "commsched.group @g size(2)\n", "--target=h100", "no function"),
-        ("repeat", "func.func @f() { return }", "--target=h100",
-         "the module has no step that repeats"),
-        ("repeat", "REPEATED", "--memory-budget=much", "'memory-budget'"),
-    ],
-)
+@pytest.mark.parametrize("name, step, option, said", [
+    *(("schedule", STEP, f"--memory-budget={budget}", f"'{budget}'")
+      for budget in ("5gb", "-5%", "%", "5%%", "nan%")),
+    ("schedule", STEP, "--target=abacus", "'abacus';"),
+    ("schedule", "commsched.group @g size(2)\n", "--target=h100", "no function"),
+    ("repeat", "func.func @f() { return }", "--target=h100",
+     "the module has no step that repeats"),
+    ("repeat", "REPEATED", "--memory-budget=much", "'memory-budget'"),
+])
 def test_errors(run_demo, name, step, option, said):
     step = REPEATED if step == "REPEATED" else step
     lines = run_demo(name, step, option, fails=True)

@@ -90,18 +90,15 @@ def test_steps_are_listed_and_their_commands_shown(gpu_script, tmp_path):
 NO_GPU = "error: no NVIDIA GPU found (nvidia-smi -L: no devices were found)"
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["meassure"], "unknown step 'meassure'; the steps are pack build"),
-        (["--outptu"], "unknown option '--outptu'"),
-        (["--standins", "tax"], "--standins is for build and conformance only"),
-        (["--output"], "--output needs a file"),
-        ([], NO_GPU),
-        (["build", "measure"], NO_GPU),
-        (["pytorch"], NO_GPU),
-    ],
-)
+@pytest.mark.parametrize("arguments, message", [
+    (["meassure"], "unknown step 'meassure'; the steps are pack build"),
+    (["--outptu"], "unknown option '--outptu'"),
+    (["--standins", "tax"], "--standins is for build and conformance only"),
+    (["--output"], "--output needs a file"),
+    ([], NO_GPU),
+    (["build", "measure"], NO_GPU),
+    (["pytorch"], NO_GPU),
+])
 def test_bad_commands_say_what_is_wrong(gpu_script, tmp_path, arguments, message):
     output = tmp_path / "results.json"
     where = ["--output", output] if message == NO_GPU else []

@@ -70,14 +70,11 @@ def test_results_in_a_given_buffer(fake_world, imported):
     assert "reduction(sum) dim(0) into %empty {" in text
 
 
-@pytest.mark.parametrize(
-    "op, extra, result",
-    [
-        ("all_gather_into_tensor_coalesced", (4,), ("16x2xf32", "32xf32")),
-        ("all_reduce_coalesced", ("sum",), ("4x2xf32", "8xf32")),
-        ("reduce_scatter_tensor_coalesced", ("avg", 4), ("1x2xf32", "2xf32")),
-    ],
-)
+@pytest.mark.parametrize("op, extra, result", [
+    ("all_gather_into_tensor_coalesced", (4,), ("16x2xf32", "32xf32")),
+    ("all_reduce_coalesced", ("sum",), ("4x2xf32", "8xf32")),
+    ("reduce_scatter_tensor_coalesced", ("avg", 4), ("1x2xf32", "2xf32")),
+])
 def test_coalesced_is_one_start_and_one_wait(fake_world, imported, op, extra, result):
     group = fake_world(4)
 
@@ -248,35 +245,32 @@ def test_reduction_that_the_type_has(imported, reduction, dtype):
     assert f"reduction({reduction})" in imported(graph, groups={"g": 4})
 
 
-@pytest.mark.parametrize(
-    "op, arguments, message",
-    [
-        (c10d.all_reduce, ("x", "premul_sum", "g"), "premul_sum"),
-        (c10d.all_to_all_single, ("x", "x", "x", "g"), "input splits are not"),
-        (c10d.all_to_all_single, ("x", [2, 2, 2, 2], [3, 5], "g"),
-         "2 input splits.*size 4"),
-        (c10d.all_to_all_single, ("x", [2, 2, 2, 2], [3, 1, 1, 1], "g"),
-         r"\[3, 1, 1, 1\].*8"),
-        (c10d.all_gather_into_tensor_out, ("x", 4, "g"), "into.*bf16.*32xf32"),
-        (c10d.reduce_scatter_tensor, ("uneven", "sum", 4, "g"), "size 10 dim.*size 4"),
-        (c10d.batch_p2p_ops,
-         (["isend", "irecv"], [1], [0, 0], ["x", "x"], "g"),
-         "2 operations, 1 peers"),
-        (c10d.wait_tensor, (None,), "waits for None"),
-        (torch.ops._dtensor.shard_dim_alltoall, ("x", 5, 0, "g"), "no dimension 5"),
-        (c10d.broadcast, ("x",), "lacks its argument 'src'"),
-        (c10d.broadcast, ("x", 4, "g"), "rank 4.*size 4"),
-        (c10d.all_reduce, ("x", "sum", "g", 4), "more than its arguments input"),
-        # What the node gives is like x.
-        (c10d.all_reduce, ("uneven", "sum", "g"), "8xf32.*10xf32"),
-        (c10d.all_reduce, ("ints", "avg", "g"), "'avg' is not.*type i32"),
-        (c10d.all_reduce, ("bytes", "avg", "g"), "'avg' is not.*type ui8"),
-        (c10d.all_reduce, ("x", "band", "g"), "'band' is not.*type f32"),
-        (c10d.all_reduce, ("complex", "max", "g"), "'max' is not.*type complex<f32>"),
-        (torch.ops.symm_mem.one_shot_all_reduce, ("x", "sum", "g"),
-         "unknown collective 'symm_mem"),
-    ],
-)
+@pytest.mark.parametrize("op, arguments, message", [
+    (c10d.all_reduce, ("x", "premul_sum", "g"), "premul_sum"),
+    (c10d.all_to_all_single, ("x", "x", "x", "g"), "input splits are not"),
+    (c10d.all_to_all_single, ("x", [2, 2, 2, 2], [3, 5], "g"),
+     "2 input splits.*size 4"),
+    (c10d.all_to_all_single, ("x", [2, 2, 2, 2], [3, 1, 1, 1], "g"),
+     r"\[3, 1, 1, 1\].*8"),
+    (c10d.all_gather_into_tensor_out, ("x", 4, "g"), "into.*bf16.*32xf32"),
+    (c10d.reduce_scatter_tensor, ("uneven", "sum", 4, "g"), "size 10 dim.*size 4"),
+    (c10d.batch_p2p_ops,
+     (["isend", "irecv"], [1], [0, 0], ["x", "x"], "g"),
+     "2 operations, 1 peers"),
+    (c10d.wait_tensor, (None,), "waits for None"),
+    (torch.ops._dtensor.shard_dim_alltoall, ("x", 5, 0, "g"), "no dimension 5"),
+    (c10d.broadcast, ("x",), "lacks its argument 'src'"),
+    (c10d.broadcast, ("x", 4, "g"), "rank 4.*size 4"),
+    (c10d.all_reduce, ("x", "sum", "g", 4), "more than its arguments input"),
+    # What the node gives is like x.
+    (c10d.all_reduce, ("uneven", "sum", "g"), "8xf32.*10xf32"),
+    (c10d.all_reduce, ("ints", "avg", "g"), "'avg' is not.*type i32"),
+    (c10d.all_reduce, ("bytes", "avg", "g"), "'avg' is not.*type ui8"),
+    (c10d.all_reduce, ("x", "band", "g"), "'band' is not.*type f32"),
+    (c10d.all_reduce, ("complex", "max", "g"), "'max' is not.*type complex<f32>"),
+    (torch.ops.symm_mem.one_shot_all_reduce, ("x", "sum", "g"),
+     "unknown collective 'symm_mem"),
+])
 def test_malformed_collectives_name_the_node(imported, op, arguments, message):
     inputs = [("x", (8,)), ("buffer", (32,), torch.bfloat16), ("uneven", (10,)),
               ("ints", (8,), torch.int32), ("bytes", (8,), torch.uint8),

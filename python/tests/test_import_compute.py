@@ -77,19 +77,16 @@ def test_functions_that_are_made_of_others_have_flops(imported, source):
     ]
 
 
-@pytest.mark.parametrize(
-    "dtype, element",
-    [
-        (torch.bool, "i1"),
-        (torch.uint8, "ui8"),
-        (torch.int64, "i64"),
-        (torch.bfloat16, "bf16"),
-        (torch.complex64, "complex<f32>"),
-        (torch.float8_e4m3fnuz, "f8E4M3FNUZ"),
-        (torch.float8_e5m2fnuz, "f8E5M2FNUZ"),
-        (torch.float8_e8m0fnu, "f8E8M0FNU"),
-    ],
-)
+@pytest.mark.parametrize("dtype, element", [
+    (torch.bool, "i1"),
+    (torch.uint8, "ui8"),
+    (torch.int64, "i64"),
+    (torch.bfloat16, "bf16"),
+    (torch.complex64, "complex<f32>"),
+    (torch.float8_e4m3fnuz, "f8E4M3FNUZ"),
+    (torch.float8_e5m2fnuz, "f8E5M2FNUZ"),
+    (torch.float8_e8m0fnu, "f8E8M0FNU"),
+])
 def test_element_types(imported, dtype, element):
     graph = build(
         [("x", (2, 3), dtype)],
@@ -171,23 +168,20 @@ def kernel(g, x, y, o):
     return g.add("n", aten.neg, (x,), g.like(x))
 
 
-@pytest.mark.parametrize(
-    "uses, expected",
-    [
-        (reshape, ["aten.reshape(%x) alias 0", "aten.reshape(%x)"]),
-        (shared_metadata, ["aten.neg(%x)"]),
-        (in_place, ["aten.add_.Tensor(%x, %y) alias 0 mutates 0", "aten.neg(%added)"]),
-        (copy, ["aten.copy_(%x, %y) alias 0 bytes 128 mutates 0"]),
-        (foreach, ["aten._foreach_copy_(%x, %y) mutates 0"]),
-        (out_variant, ["aten.mm.out(%x, %y, %o) alias 2 bytes 192 mutates 2"]),
-        (assignment, ["aten.view(%x) alias 0", "operator.setitem(%v) bytes 128 mutates 0",
-                      "aten.neg(%x)"]),
-        (kernel, ["higher_order.triton_kernel_wrapper_mutation(%x, %y) bytes 256 "
-                  "mutates 0, 1",
-                  "inductor.resize_storage_bytes_(%x) bytes 0 mutates 0",
+@pytest.mark.parametrize("uses, expected", [
+    (reshape, ["aten.reshape(%x) alias 0", "aten.reshape(%x)"]),
+    (shared_metadata, ["aten.neg(%x)"]),
+    (in_place, ["aten.add_.Tensor(%x, %y) alias 0 mutates 0", "aten.neg(%added)"]),
+    (copy, ["aten.copy_(%x, %y) alias 0 bytes 128 mutates 0"]),
+    (foreach, ["aten._foreach_copy_(%x, %y) mutates 0"]),
+    (out_variant, ["aten.mm.out(%x, %y, %o) alias 2 bytes 192 mutates 2"]),
+    (assignment, ["aten.view(%x) alias 0", "operator.setitem(%v) bytes 128 mutates 0",
                   "aten.neg(%x)"]),
-    ],
-)
+    (kernel, ["higher_order.triton_kernel_wrapper_mutation(%x, %y) bytes 256 "
+              "mutates 0, 1",
+              "inductor.resize_storage_bytes_(%x) bytes 0 mutates 0",
+              "aten.neg(%x)"]),
+])
 def test_effects(imported, uses, expected):
     graph = build([(name, (4, 4)) for name in "xyo"], uses)
     found = lines(imported(graph))

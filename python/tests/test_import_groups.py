@@ -29,22 +29,19 @@ def declarations(text):
     return [line for line in text.splitlines() if "commsched.group" in line]
 
 
-@pytest.mark.parametrize(
-    "given, declared",
-    [
-        (16, "size(16)"),
-        ([0, 1, 2, 3], "size(4) ranks_per_node(4)"),
-        (range(0, 64, 8), "size(8) ranks_per_node(1) stride(8)"),
-        (range(0, 16, 2), "size(8) ranks_per_node(4) stride(2)"),
-        ([[0, 3], [1, 2]],
-         "size(2) ranks_per_node(2) ranks(dense<[[0, 3], [1, 2]]> : "
-         "tensor<2x2xi64>)"),
-        ([[0, 2], [1, 3]], "size(2) ranks_per_node(2) stride(2)"),
-        ([5], "size(1) ranks_per_node(1)"),
-        # By nodes of four.
-        (range(16), "size(16) ranks_per_node(4)"),
-    ],
-)
+@pytest.mark.parametrize("given, declared", [
+    (16, "size(16)"),
+    ([0, 1, 2, 3], "size(4) ranks_per_node(4)"),
+    (range(0, 64, 8), "size(8) ranks_per_node(1) stride(8)"),
+    (range(0, 16, 2), "size(8) ranks_per_node(4) stride(2)"),
+    ([[0, 3], [1, 2]],
+     "size(2) ranks_per_node(2) ranks(dense<[[0, 3], [1, 2]]> : "
+     "tensor<2x2xi64>)"),
+    ([[0, 2], [1, 3]], "size(2) ranks_per_node(2) stride(2)"),
+    ([5], "size(1) ranks_per_node(1)"),
+    # By nodes of four.
+    (range(16), "size(16) ranks_per_node(4)"),
+])
 def test_groups_that_the_user_gives(imported, given, declared):
     width = {"ranks_per_node": 4} if given == range(16) else {}
     if isinstance(given, range):

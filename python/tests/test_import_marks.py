@@ -132,19 +132,16 @@ def test_what_is_marked_is_logged(caplog):
     ]
 
 
-@pytest.mark.parametrize(
-    "value, error",
-    [
-        ({"inductor_configs": {"max_autotun": 1}},
-         "has the key 'max_autotun', which is no setting in torch._inductor"),
-        ({"inductor_configs": ["max_autotune"]},
-         r"'inductor_configs' .* is \['max_autotune'\], not a dictionary"),
-        ({"pipeline": ["cse"]}, r"'pipeline' .* is \['cse'\], not the text"),
-        ({"inductor_configs": {"": 1}}, "has the key '', which is no setting"),
-        ({"why": 1, "": 2}, "'compile_with_inductor' has an empty key, with "
-         "the value 2: name the setting"),
-    ],
-)
+@pytest.mark.parametrize("value, error", [
+    ({"inductor_configs": {"max_autotun": 1}},
+     "has the key 'max_autotun', which is no setting in torch._inductor"),
+    ({"inductor_configs": ["max_autotune"]},
+     r"'inductor_configs' .* is \['max_autotune'\], not a dictionary"),
+    ({"pipeline": ["cse"]}, r"'pipeline' .* is \['cse'\], not the text"),
+    ({"inductor_configs": {"": 1}}, "has the key '', which is no setting"),
+    ({"why": 1, "": 2}, "'compile_with_inductor' has an empty key, with "
+     "the value 2: name the setting"),
+])
 def test_marks_that_inductor_refuses_are_errors(value, error):
     with pytest.raises(GraphImportError, match="node 'sin_default'.*" + error):
         import_graph_module(mark(marked_graph(), value), kind="forward")

@@ -126,22 +126,19 @@ def test_annotated_paths(imported):
             assert expected in line
 
 
-@pytest.mark.parametrize(
-    "path, clean",
-    [
-        ("L['self'].layers.3.attention", "layers.3.attention"),
-        ("L['self']", ""),
-        ("L['fn'].0", "0"),
-        ("L['self']._modules['layers']['3'].wq", "layers.3.wq"),
-        ("getattr(L['self'].layers, '0').mlp", "layers.0.mlp"),
-        ("self.layers[0]", "layers.0"),
-        ("selfish.layer", "selfish.layer"),
-        ("L['self']._orig_mod.layers.1._fsdp_wrapped_module.ff", "layers.1.ff"),
-        ("layers.0._checkpoint_wrapped_module.norm", "layers.0.norm"),
-        ("L__self___layers.0", "layers.0"),
-        ("L['self'].layers.0.forward.__self__.up", "layers.0.up"),
-    ],
-)
+@pytest.mark.parametrize("path, clean", [
+    ("L['self'].layers.3.attention", "layers.3.attention"),
+    ("L['self']", ""),
+    ("L['fn'].0", "0"),
+    ("L['self']._modules['layers']['3'].wq", "layers.3.wq"),
+    ("getattr(L['self'].layers, '0').mlp", "layers.0.mlp"),
+    ("self.layers[0]", "layers.0"),
+    ("selfish.layer", "selfish.layer"),
+    ("L['self']._orig_mod.layers.1._fsdp_wrapped_module.ff", "layers.1.ff"),
+    ("layers.0._checkpoint_wrapped_module.norm", "layers.0.norm"),
+    ("L__self___layers.0", "layers.0"),
+    ("L['self'].layers.0.forward.__self__.up", "layers.0.up"),
+])
 def test_module_paths_are_those_of_named_modules(path, clean):
     assert clean_path(path) == clean
 
@@ -211,35 +208,29 @@ def test_every_argument_has_a_role(imported):
     assert count["tangent"] == 2
 
 
-@pytest.mark.parametrize(
-    "name, role",
-    [
-        ("primals_1", "input"),
-        ("tangents_1", "tangent"),
-        ("fwd_seed_1", "fwd_rng_state"),
-        ("fwd_base_offset_1", "fwd_rng_state"),
-        ("my_bwd_base_offset", "bwd_rng_state"),
-        ("bwd_rng_state_0", "bwd_rng_state"),
-        ("rng_state_0", "rng_state"),
-        ("philox_seed", "rng_state"),
-        ("fwd_seed_of_bwd_seed", "rng_state"),
-    ],
-)
+@pytest.mark.parametrize("name, role", [
+    ("primals_1", "input"),
+    ("tangents_1", "tangent"),
+    ("fwd_seed_1", "fwd_rng_state"),
+    ("fwd_base_offset_1", "fwd_rng_state"),
+    ("my_bwd_base_offset", "bwd_rng_state"),
+    ("bwd_rng_state_0", "bwd_rng_state"),
+    ("rng_state_0", "rng_state"),
+    ("philox_seed", "rng_state"),
+    ("fwd_seed_of_bwd_seed", "rng_state"),
+])
 def test_roles_of_undescribed_arguments(name, role):
     gm = build([(name, (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
     text = str(import_graph_module(gm, kind="joint", num_fwd_outputs=1))
     assert roles_of(text) == {name: role}
 
 
-@pytest.mark.parametrize(
-    "description, role",
-    [
-        (descriptors.PhiloxForwardSeedAOTInput, "fwd_rng_state"),
-        (descriptors.PhiloxForwardBaseOffsetAOTInput, "fwd_rng_state"),
-        (descriptors.PhiloxBackwardSeedAOTInput, "bwd_rng_state"),
-        (descriptors.PhiloxBackwardBaseOffsetAOTInput, "bwd_rng_state"),
-    ],
-)
+@pytest.mark.parametrize("description, role", [
+    (descriptors.PhiloxForwardSeedAOTInput, "fwd_rng_state"),
+    (descriptors.PhiloxForwardBaseOffsetAOTInput, "fwd_rng_state"),
+    (descriptors.PhiloxBackwardSeedAOTInput, "bwd_rng_state"),
+    (descriptors.PhiloxBackwardBaseOffsetAOTInput, "bwd_rng_state"),
+])
 def test_roles_of_described_random_states(description, role):
     gm = build([("x", (4,))], lambda g, x: g.add("s", aten.sin, (x,), g.like(x)))
     (node,) = gm.graph.find_nodes(op="placeholder")

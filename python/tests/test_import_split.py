@@ -15,20 +15,17 @@ from commsched.torch.importer.types import Values, leaves
 from graphs import fake_trace, lines
 
 
-@pytest.mark.parametrize(
-    "operand, result, text",
-    [
-        ((8, 1024, 64), (1, 8192, 64), "a b c -> _ (a b) c"),
-        ((8192, 64), (8, 1024, 64), "(a b) c -> a b c"),
-        ((4, 6), (4, 6), "a b -> a b"),
-        ((4, 1, 6), (4, 6, 1, 1), "a _ b -> a b _ _"),
-        ((6, 4), (4, 6), "(a 3) _ -> (a 2) _"),
-        ((6, 4, 5), (4, 6, 5), "(a 3) _ b -> (a 2) _ b"),
-        ((3, 5), (5, 3), None),
-        ((12, 2), (4, 6), "(a b) c -> a (b c)"),
-        ((), (1, 1), None),
-    ],
-)
+@pytest.mark.parametrize("operand, result, text", [
+    ((8, 1024, 64), (1, 8192, 64), "a b c -> _ (a b) c"),
+    ((8192, 64), (8, 1024, 64), "(a b) c -> a b c"),
+    ((4, 6), (4, 6), "a b -> a b"),
+    ((4, 1, 6), (4, 6, 1, 1), "a _ b -> a b _ _"),
+    ((6, 4), (4, 6), "(a 3) _ -> (a 2) _"),
+    ((6, 4, 5), (4, 6, 5), "(a 3) _ b -> (a 2) _ b"),
+    ((3, 5), (5, 3), None),
+    ((12, 2), (4, 6), "(a b) c -> a (b c)"),
+    ((), (1, 1), None),
+])
 def test_reshapes_keep_the_row_major_order(operand, result, text):
     assert reshape_axes(operand, result).text() == text
 

@@ -138,17 +138,14 @@ def _transfers_number(b, x):
     return b.add("y", ao.offload, (3,), x)
 
 
-@pytest.mark.parametrize(
-    "body, message",
-    [
-        (_computes, "takes tensor<4x8xf32, #commsched.host>"),
-        (_offloads_twice, "takes tensor<4x8xf32, #commsched.host>"),
-        (_sends, "takes tensor<4x8xf32, #commsched.host>"),
-        (_reloads_device, "reloads 'c', which is in the device's memory"),
-        (_reshapes, "its value is tensor<8x4xf32>"),
-        (_transfers_number, "transfers 3, not a node"),
-    ],
-)
+@pytest.mark.parametrize("body, message", [
+    (_computes, "takes tensor<4x8xf32, #commsched.host>"),
+    (_offloads_twice, "takes tensor<4x8xf32, #commsched.host>"),
+    (_sends, "takes tensor<4x8xf32, #commsched.host>"),
+    (_reloads_device, "reloads 'c', which is in the device's memory"),
+    (_reshapes, "its value is tensor<8x4xf32>"),
+    (_transfers_number, "transfers 3, not a node"),
+])
 def test_errors_name_the_node(body, message):
     from commsched.torch import ImportOptions
 

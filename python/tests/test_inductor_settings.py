@@ -63,18 +63,15 @@ def test_what_reorders_is_off():
     torch.compile(lambda x: x, options=settings)
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("reorder_for_peak_memory", True),
-        ("reorder_for_compute_comm_overlap", True),
-        ("bucket_reduce_scatters_fx", "all"),
-        ("aten_distributed_optimizations.enable_overlap_scheduling", True),
-        ("reorder_for_compute_comm_overlap_passes", ["sink_waits"]),
-        ("reorder_for_compute_comm_overlap_passes", ["no_such_pass"]),
-        ("reorder_for_compute_comm_overlap_passes", [5]),
-    ],
-)
+@pytest.mark.parametrize("name, value", [
+    ("reorder_for_peak_memory", True),
+    ("reorder_for_compute_comm_overlap", True),
+    ("bucket_reduce_scatters_fx", "all"),
+    ("aten_distributed_optimizations.enable_overlap_scheduling", True),
+    ("reorder_for_compute_comm_overlap_passes", ["sink_waits"]),
+    ("reorder_for_compute_comm_overlap_passes", ["no_such_pass"]),
+    ("reorder_for_compute_comm_overlap_passes", [5]),
+])
 def test_an_option_that_undoes_the_schedule_is_an_error(name, value):
     with pytest.raises(cs.OptionsError) as raised:
         cs.inductor_options({name: value})
@@ -82,17 +79,14 @@ def test_an_option_that_undoes_the_schedule_is_an_error(name, value):
     assert "CommSched" in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "options, error",
-    [
-        (5, "options of Inductor are 5"),
-        *(({name: 5}, f"'{name}' is 5") for name in (
-            "_pre_fusion_custom_pass",
-            "_post_fusion_custom_pass",
-            "post_grad_custom_post_pass",
-        )),
-    ],
-)
+@pytest.mark.parametrize("options, error", [
+    (5, "options of Inductor are 5"),
+    *(({name: 5}, f"'{name}' is 5") for name in (
+        "_pre_fusion_custom_pass",
+        "_post_fusion_custom_pass",
+        "post_grad_custom_post_pass",
+    )),
+])
 def test_a_pass_that_cannot_be_called_is_an_error(options, error):
     with pytest.raises(cs.OptionsError, match=error):
         cs.inductor_options(options)

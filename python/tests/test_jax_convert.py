@@ -228,18 +228,15 @@ def fails(content, tmp_path):
     return said
 
 
-@pytest.mark.parametrize(
-    "content, expected",
-    [
-        (b"hello", "cannot be read as MLIR text"),
-        (b"", "it is empty"),
-        (b"\0\1\2\3", "cannot be read as HLO proto"),
-        (b"\x0a\x03\x00bc", "cannot be read as HLO proto"),
-        (b"ML\xefRbroken", "cannot be read as MLIR bytecode"),
-        (b"HloModule m\nnonsense", "cannot be read as HLO text"),
-        (FATAL.encode(), "jaxlib ended its process: Check failed: "),
-    ],
-)
+@pytest.mark.parametrize("content, expected", [
+    (b"hello", "cannot be read as MLIR text"),
+    (b"", "it is empty"),
+    (b"\0\1\2\3", "cannot be read as HLO proto"),
+    (b"\x0a\x03\x00bc", "cannot be read as HLO proto"),
+    (b"ML\xefRbroken", "cannot be read as MLIR bytecode"),
+    (b"HloModule m\nnonsense", "cannot be read as HLO text"),
+    (FATAL.encode(), "jaxlib ended its process: Check failed: "),
+])
 def test_what_cannot_be_read_is_said(tmp_path, content, expected):
     assert expected in fails(content, tmp_path)
 

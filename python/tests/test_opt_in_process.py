@@ -46,26 +46,23 @@ def outcome(module, flags, **options):
 BAD = TIMELINE.replace("on @", "on @no_such_group_", 1)
 
 
-@pytest.mark.parametrize(
-    "module, flags",
-    [
-        (TIMELINE, []),
-        (TIMELINE, [RAISE, "--commsched-sink-waits"]),
-        (TIMELINE, ["--commsched-pipeline=memory-budget=5%"]),
-        (TIMELINE, ["--canonicalize", "--cse", "--mlir-print-op-generic"]),
-        (TIMELINE, ["--emit-bytecode"]),
-        (TIMELINE, ["--commsched-pipeline=memory-budget=-5%"]),
-        (TIMELINE, ["--commsched-pipeline=memory-budget=5% target=z9"]),
-        (TIMELINE, ["--commsched-no-such-pass"]),
-        (TIMELINE, ["--commsched-report"]),
-        (BAD, [RAISE]),
-        ("func.func @f() {\n  return %x : i32\n}", [RAISE]),
-        ('"a.b"() : () -> ()', []),
-        ('"a.b"() : () -> ()', ["--allow-unregistered-dialect"]),
-        (b"\xff\xfe no text", [RAISE]),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize("module, flags", [
+    (TIMELINE, []),
+    (TIMELINE, [RAISE, "--commsched-sink-waits"]),
+    (TIMELINE, ["--commsched-pipeline=memory-budget=5%"]),
+    (TIMELINE, ["--canonicalize", "--cse", "--mlir-print-op-generic"]),
+    (TIMELINE, ["--emit-bytecode"]),
+    (TIMELINE, ["--commsched-pipeline=memory-budget=-5%"]),
+    (TIMELINE, ["--commsched-pipeline=memory-budget=5% target=z9"]),
+    (TIMELINE, ["--commsched-no-such-pass"]),
+    (TIMELINE, ["--commsched-report"]),
+    (BAD, [RAISE]),
+    ("func.func @f() {\n  return %x : i32\n}", [RAISE]),
+    ('"a.b"() : () -> ()', []),
+    ('"a.b"() : () -> ()', ["--allow-unregistered-dialect"]),
+    (b"\xff\xfe no text", [RAISE]),
+    ("", []),
+])
 def test_as_the_program(program, module, flags):
     assert outcome(module, flags) == outcome(module, flags, in_process=False)
 

@@ -175,20 +175,17 @@ def test_a_seed_of_the_backward_that_the_forward_reads_is_named(
         assert text in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "mine, theirs, budget, reason",
-    [
-        # (activation bytes, flops, number of operators); 100 bytes at most.
-        ((50, 5, 1), (60, 5, 1), 0.5, ""),
-        ((50, 5, 1), (40, 5, 2), 0.5, "uses more of the budget"),
-        ((50, 5, 1), (40, 5, 1), 0.5, None),
-        ((51, 5, 1), (40, 6, 1), 0.5, None),
-        ((40, 5, 1), (51, 4, 1), 0.5, "over the budget"),
-        ((60, 5, 1), (61, 4, 1), 0.5, "neither keeps the budget"),
-        ((60, 5, 1), (60, 4, 1), 0.5, None),
-        ((40, 5, 1), (30, 6, 1), 1.0, None),
-    ],
-)
+@pytest.mark.parametrize("mine, theirs, budget, reason", [
+    # (activation bytes, flops, number of operators); 100 bytes at most.
+    ((50, 5, 1), (60, 5, 1), 0.5, ""),
+    ((50, 5, 1), (40, 5, 2), 0.5, "uses more of the budget"),
+    ((50, 5, 1), (40, 5, 1), 0.5, None),
+    ((51, 5, 1), (40, 6, 1), 0.5, None),
+    ((40, 5, 1), (51, 4, 1), 0.5, "over the budget"),
+    ((60, 5, 1), (61, 4, 1), 0.5, "neither keeps the budget"),
+    ((60, 5, 1), (60, 4, 1), 0.5, None),
+    ((40, 5, 1), (30, 6, 1), 1.0, None),
+])
 def test_reasons_that_budgets_give(comparison, mine, theirs, budget, reason):
     from explanations import compare_budgets
     from ruler import Partition

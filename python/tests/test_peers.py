@@ -124,21 +124,18 @@ def test_buckets_are_merged(peers, kind):
     assert "the merged start of bucket 0" in after["note"]
 
 
-@pytest.mark.parametrize(
-    "change, error",
-    [
-        (lambda p: {"order": p.order[:-1]}, "the answer is no order"),
-        (lambda p: {}, "missing value at answer.order"),
-        (lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:1]]},
-         "a bucket has fewer than two members"),
-        (lambda p: {"order": p.order, "buckets": [[0, 1]]},
-         "a member that may not be merged: node 0 (compute): it is no start"),
-        (lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:2]] * 2},
-         "the buckets cannot be merged"),
-        (lambda p: {"function": "other", "order": p.order},
-         "has no answer for function 'step'"),
-    ],
-)
+@pytest.mark.parametrize("change, error", [
+    (lambda p: {"order": p.order[:-1]}, "the answer is no order"),
+    (lambda p: {}, "missing value at answer.order"),
+    (lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:1]]},
+     "a bucket has fewer than two members"),
+    (lambda p: {"order": p.order, "buckets": [[0, 1]]},
+     "a member that may not be merged: node 0 (compute): it is no start"),
+    (lambda p: {"order": p.order, "buckets": [p.starts("all-gather")[:2]] * 2},
+     "the buckets cannot be merged"),
+    (lambda p: {"function": "other", "order": p.order},
+     "has no answer for function 'step'"),
+])
 def test_bad_answers_are_refused(peers, change, error):
     before, after = peers.answer(**change(peers))
     assert error in after["error"]

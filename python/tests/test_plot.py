@@ -141,30 +141,27 @@ def test_writes_the_same_picture_twice(write, tmp_path, run_python, magic):
 ENTRY = '{"function": "f", "peak_bytes": 1.5, "step_time_ns": 1, "lower_bound_ns": 1}'
 
 
-@pytest.mark.parametrize(
-    "text, name, message",
-    [
-        ("", "a.csv", "a.csv has no points"),
-        (HEADER, "a.csv", "a.csv has no points"),
-        ("a,b\n1,2\n", "a.csv", "a.csv:2 has no 'function'"),
-        (HEADER + "f,1\n", "a.csv", "a.csv:2 has no 'peak_bytes'"),
-        (HEADER + "f,1,x,1,1,1,1\n", "a.csv",
-         "a.csv:2: 'peak_bytes' is not a number of at least 0, but 'x'"),
-        (HEADER + "f,1,1,1,1,1,1\nf,1,1,-2,1,1,1\n", "a.csv",
-         "a.csv:3: 'step_time_ns' is not a number of at least 0, but '-2'"),
-        (HEADER + '"f,1', "a.csv", "a.csv is no frontier: unexpected end"),
-        ("[", "a.json", "a.json is no frontier: "),
-        ("{}", "a.json", "a.json is no frontier: not an array"),
-        ("[1]", "a.json", "a.json: entry 0 is not an object"),
-        ("[]", "a.json", "a.json has no points"),
-        ('[{"function": "f", "peak_bytes": null}]', "a.json",
-         "a.json: entry 0 has no 'peak_bytes'"),
-        (f"[{ENTRY}]", "a.json",
-         "a.json: entry 0: 'peak_bytes' is not a number of at least 0, but '1.5'"),
-        ("\udcff\udcfe", "a.csv", "a.csv is no frontier"),
-        (None, "missing.csv", "missing.csv"),
-    ],
-)
+@pytest.mark.parametrize("text, name, message", [
+    ("", "a.csv", "a.csv has no points"),
+    (HEADER, "a.csv", "a.csv has no points"),
+    ("a,b\n1,2\n", "a.csv", "a.csv:2 has no 'function'"),
+    (HEADER + "f,1\n", "a.csv", "a.csv:2 has no 'peak_bytes'"),
+    (HEADER + "f,1,x,1,1,1,1\n", "a.csv",
+     "a.csv:2: 'peak_bytes' is not a number of at least 0, but 'x'"),
+    (HEADER + "f,1,1,1,1,1,1\nf,1,1,-2,1,1,1\n", "a.csv",
+     "a.csv:3: 'step_time_ns' is not a number of at least 0, but '-2'"),
+    (HEADER + '"f,1', "a.csv", "a.csv is no frontier: unexpected end"),
+    ("[", "a.json", "a.json is no frontier: "),
+    ("{}", "a.json", "a.json is no frontier: not an array"),
+    ("[1]", "a.json", "a.json: entry 0 is not an object"),
+    ("[]", "a.json", "a.json has no points"),
+    ('[{"function": "f", "peak_bytes": null}]', "a.json",
+     "a.json: entry 0 has no 'peak_bytes'"),
+    (f"[{ENTRY}]", "a.json",
+     "a.json: entry 0: 'peak_bytes' is not a number of at least 0, but '1.5'"),
+    ("\udcff\udcfe", "a.csv", "a.csv is no frontier"),
+    (None, "missing.csv", "missing.csv"),
+])
 def test_bad_files(tmp_path, capsys, text, name, message):
     path, output = tmp_path / name, tmp_path / "x.png"
     if text is not None:

@@ -232,15 +232,12 @@ def test_torch_profiler(program, tmp_path):
     assert counts == {6}
 
 
-@pytest.mark.parametrize(
-    "runs, steps, activities",
-    [
-        # Three repetitions on threads.
-        (["--iterations=3"], 6, 36),
-        # The measured runs are steps; the warm-up is none.
-        (["--repeat=4", "--timeline-runs=all"], 8, 48),
-    ],
-)
+@pytest.mark.parametrize("runs, steps, activities", [
+    # Three repetitions on threads.
+    (["--iterations=3"], 6, 36),
+    # The measured runs are steps; the warm-up is none.
+    (["--repeat=4", "--timeline-runs=all"], 8, 48),
+])
 def test_timeline_of_a_run(program, tmp_path, capsys, built, runs, steps, activities):
     timeline = str(tmp_path / "timeline.json")
     subprocess.run(

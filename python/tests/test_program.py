@@ -126,20 +126,17 @@ def test_names_that_repeat(opt_program):
         forward.by_name()
 
 
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        ("{", "no JSON"),
-        ("[]", "version None"),
-        ('{"groups": []}', "version None"),
-        ('{"version": 2}', "version 2 .* cannot be read, only 1"),
-        ('{"version": 1, "groups": []}', "lacks the key 'functions'"),
-        (
-            '{"version": 1, "attributes": {}, "groups": [], "functions": [3]}',
-            "of another type",
-        ),
-    ],
-)
+@pytest.mark.parametrize("text, message", [
+    ("{", "no JSON"),
+    ("[]", "version None"),
+    ('{"groups": []}', "version None"),
+    ('{"version": 2}', "version 2 .* cannot be read, only 1"),
+    ('{"version": 1, "groups": []}', "lacks the key 'functions'"),
+    (
+        '{"version": 1, "attributes": {}, "groups": [], "functions": [3]}',
+        "of another type",
+    ),
+])
 def test_bad_programs(text, message):
     with pytest.raises(program.ProgramError, match=message):
         program.from_json(text)
@@ -338,14 +335,11 @@ def test_runs_the_program_on_path(opt_program, run_python):
 
 
 @without_programs
-@pytest.mark.parametrize(
-    "other, said",
-    [
-        (None, "none that CMake built is on PATH"),
-        # The command of another installation does not run.
-        ("#!/bin/sh\necho another\n", "has no programs"),
-    ],
-)
+@pytest.mark.parametrize("other, said", [
+    (None, "none that CMake built is on PATH"),
+    # The command of another installation does not run.
+    ("#!/bin/sh\necho another\n", "has no programs"),
+])
 def test_says_that_there_is_none(tmp_path, run_python, other, said):
     if other:
         (tmp_path / "commsched-opt").write_text(other)

@@ -156,18 +156,15 @@ def cycle(problem):
     problem.depend(3, 0)
 
 
-@pytest.mark.parametrize(
-    "change, error",
-    [
-        (lambda p: p.compute(-5), "node 4 .compute. has a negative cost"),
-        (lambda p: p.start(5, 2**31 - 1), "on stream 2147483647"),
-        (lambda p: p.wait(99), "waits for node 99; the problem has 5 nodes"),
-        (lambda p: p.depend(0, -7), "names a node that does not exist"),
-        (lambda p: p.buffer(1, 99), "buffer 2 is made by node 99"),
-        (lambda p: p.use(5, 0), "uses buffer 5; the problem has 2 buffers"),
-        (cycle, "dependences form a cycle of 2 nodes"),
-    ],
-)
+@pytest.mark.parametrize("change, error", [
+    (lambda p: p.compute(-5), "node 4 .compute. has a negative cost"),
+    (lambda p: p.start(5, 2**31 - 1), "on stream 2147483647"),
+    (lambda p: p.wait(99), "waits for node 99; the problem has 5 nodes"),
+    (lambda p: p.depend(0, -7), "names a node that does not exist"),
+    (lambda p: p.buffer(1, 99), "buffer 2 is made by node 99"),
+    (lambda p: p.use(5, 0), "uses buffer 5; the problem has 2 buffers"),
+    (cycle, "dependences form a cycle of 2 nodes"),
+])
 def test_problems_that_are_not_sound(change, error):
     problem = step()
     problem.check()
@@ -227,17 +224,14 @@ def test_values_that_are_not_taken():
     assert commsched.schedule(problem) == commsched.schedule(step())
 
 
-@pytest.mark.parametrize(
-    "text, error",
-    [
-        ("", "Expecting value"),
-        ("[]", "no dump of problems"),
-        ('{"version": 2, "functions": []}', "version 2 is not supported, only 1"),
-        ('{"version": 1, "functions": [{"function": "f"}]}', "'nodes'"),
-        ('{"version": 1, "functions": [{"function": "f", "nodes": [["jump"]]}]}',
-         "IndexError"),
-    ],
-)
+@pytest.mark.parametrize("text, error", [
+    ("", "Expecting value"),
+    ("[]", "no dump of problems"),
+    ('{"version": 2, "functions": []}', "version 2 is not supported, only 1"),
+    ('{"version": 1, "functions": [{"function": "f"}]}', "'nodes'"),
+    ('{"version": 1, "functions": [{"function": "f", "nodes": [["jump"]]}]}',
+     "IndexError"),
+])
 def test_texts_that_are_no_dump(text, error):
     with pytest.raises(ValueError, match=error):
         commsched.read_problems(text)

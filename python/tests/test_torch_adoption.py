@@ -229,16 +229,13 @@ def test_methods_that_are_forward_methods_stay(mesh):
     assert model.encode == method
 
 
-@pytest.mark.parametrize(
-    "what, change",
-    [
-        ("it has hooks", lambda m: m[0].weight.register_hook(lambda g: g)),
-        ("it has a hook", lambda m: m.set_all_reduce_hook(lambda g: None)),
-        ("its gradients are not reduced now",
-         lambda m: m.set_requires_gradient_sync(False)),
-        ("its mesh has ranks in another order", None),
-    ],
-)
+@pytest.mark.parametrize("what, change", [
+    ("it has hooks", lambda m: m[0].weight.register_hook(lambda g: g)),
+    ("it has a hook", lambda m: m.set_all_reduce_hook(lambda g: None)),
+    ("its gradients are not reduced now",
+     lambda m: m.set_requires_gradient_sync(False)),
+    ("its mesh has ranks in another order", None),
+])
 def test_unusual_reductions_stay(mesh, what, change):
     model = sharded(mesh if change else DeviceMesh("cpu", [1, 0]))
     if change:
@@ -266,14 +263,11 @@ def replica(fake_world):
     )
 
 
-@pytest.mark.parametrize(
-    "options, change, obstacle",
-    [
-        ({"find_unused_parameters": True}, lambda m: None, "find_unused_parameters"),
-        ({}, lambda m: m.register_comm_hook(None, allreduce_hook), "a communication"),
-        ({}, lambda m: setattr(m, "require_backward_grad_sync", False), "its gradie"),
-    ],
-)
+@pytest.mark.parametrize("options, change, obstacle", [
+    ({"find_unused_parameters": True}, lambda m: None, "find_unused_parameters"),
+    ({}, lambda m: m.register_comm_hook(None, allreduce_hook), "a communication"),
+    ({}, lambda m: setattr(m, "require_backward_grad_sync", False), "its gradie"),
+])
 def test_a_replica_that_cannot_be_adopted_says_why(replica, options, change, obstacle):
     model = replica(nn.Linear(2, 2), **options)
     change(model)

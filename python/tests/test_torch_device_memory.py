@@ -25,17 +25,14 @@ from commsched.torch.compiling.memory import beside, excess, fit_settings
 _NONE_FITS = "knows no step that fits: the least is"
 
 
-@pytest.mark.parametrize(
-    "given, size",
-    [
-        (7, 7),
-        ("7", 7),
-        ("80GiB", 80 << 30),
-        ("80GB", 80 * 10**9),
-        ("1TiB", 1 << 40),
-        ("4.5GiB", 9 << 29),
-    ],
-)
+@pytest.mark.parametrize("given, size", [
+    (7, 7),
+    ("7", 7),
+    ("80GiB", 80 << 30),
+    ("80GB", 80 * 10**9),
+    ("1TiB", 1 << 40),
+    ("4.5GiB", 9 << 29),
+])
 def test_sizes(given, size):
     assert limit_bytes("memory_budget", given) == size
 
@@ -51,27 +48,24 @@ def test_what_is_no_size_is_an_error_that_names_the_option(name, given):
 IN_BYTES = {"memory_budget": "80GiB"}
 
 
-@pytest.mark.parametrize(
-    "options, message",
-    [
-        # Only budgets are percentages.
-        ({**IN_BYTES, "host_memory": "5%"}, "'host_memory' must be bytes"),
-        ({**IN_BYTES, "reserved_bytes": "5%"}, "'reserved_bytes' must be bytes"),
-        ({**IN_BYTES, "activation_memory_budget": 0.5},
-         "'memory_budget' in bytes and 'activation_memory_budget' both"),
-        ({**IN_BYTES, "partition": "default"}, "'partition' is 'default'"),
-        ({**IN_BYTES, "reserved_bytes": "80GiB"}, "leaves nothing of 'memory_budget'"),
-        # What belongs to a budget in bytes.
-        ({"host_memory": "1GiB"}, "'host_memory' is .* in bytes"),
-        ({"reserved_bytes": 1}, "'reserved_bytes' is .* in bytes"),
-        ({"quantize_activations": "auto"}, "'quantize_activations' is .* in bytes"),
-        # Eager execution keeps to no limit.
-        ({"partition": "default", "activation_memory_budget": 0.5},
-         "but 'activation_memory_budget' limits"),
-        ({"partition": "default", "activation_memory_budget": 0},
-         "but 'activation_memory_budget' limits"),
-    ],
-)
+@pytest.mark.parametrize("options, message", [
+    # Only budgets are percentages.
+    ({**IN_BYTES, "host_memory": "5%"}, "'host_memory' must be bytes"),
+    ({**IN_BYTES, "reserved_bytes": "5%"}, "'reserved_bytes' must be bytes"),
+    ({**IN_BYTES, "activation_memory_budget": 0.5},
+     "'memory_budget' in bytes and 'activation_memory_budget' both"),
+    ({**IN_BYTES, "partition": "default"}, "'partition' is 'default'"),
+    ({**IN_BYTES, "reserved_bytes": "80GiB"}, "leaves nothing of 'memory_budget'"),
+    # What belongs to a budget in bytes.
+    ({"host_memory": "1GiB"}, "'host_memory' is .* in bytes"),
+    ({"reserved_bytes": 1}, "'reserved_bytes' is .* in bytes"),
+    ({"quantize_activations": "auto"}, "'quantize_activations' is .* in bytes"),
+    # Eager execution keeps to no limit.
+    ({"partition": "default", "activation_memory_budget": 0.5},
+     "but 'activation_memory_budget' limits"),
+    ({"partition": "default", "activation_memory_budget": 0},
+     "but 'activation_memory_budget' limits"),
+])
 def test_contradictions(options, message):
     with pytest.raises(OptionsError, match=message):
         Options(**options)

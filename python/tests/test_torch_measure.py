@@ -113,17 +113,14 @@ def test_rows_of_a_group():
     assert "'torchrun --nproc-per-node 2 -m commsched.torch.measure" in refused
 
 
-@pytest.mark.parametrize(
-    "backend, size, reason",
-    [
-        ("fake", 4, r"\(default_pg\) of 4 ranks has the backend 'fake', which "
-         ".* 4 processes with nccl or gloo, as in 'torchrun --nproc-per-node 4"),
-        ("fake", 1, "of 1 ranks has the backend 'fake'"),
-        ("cpu:gloo,cuda:fake", 1, "the backend 'cpu:gloo,cuda:fake', which"),
-        ("gloo", 1, "'gloo' has 1 rank, .* 'torchrun --nproc-per-node 2.*; "
-         "or measure operators alone, by '--kinds' without a value"),
-    ],
-)
+@pytest.mark.parametrize("backend, size, reason", [
+    ("fake", 4, r"\(default_pg\) of 4 ranks has the backend 'fake', which "
+     ".* 4 processes with nccl or gloo, as in 'torchrun --nproc-per-node 4"),
+    ("fake", 1, "of 1 ranks has the backend 'fake'"),
+    ("cpu:gloo,cuda:fake", 1, "the backend 'cpu:gloo,cuda:fake', which"),
+    ("gloo", 1, "'gloo' has 1 rank, .* 'torchrun --nproc-per-node 2.*; "
+     "or measure operators alone, by '--kinds' without a value"),
+])
 def test_groups_that_move_no_data_are_refused(tmp_path, backend, size, reason):
     store = FakeStore() if backend == "fake" else dist.HashStore()
     dist.init_process_group(backend, store=store, rank=0, world_size=size)
@@ -192,19 +189,16 @@ def _profile(*entries):
     return json.dumps({"operators": list(entries)})
 
 
-@pytest.mark.parametrize(
-    "text, error",
-    [
-        (None, "missing.json' cannot be"),
-        ("{", "is not JSON"),
-        ('{"operators": 3}', "'operators' is not a list"),
-        (_profile(3), "operator 0: is not an object"),
-        (_profile({"time_ns": 1}), "'operator' is not a string"),
-        (_profile({"operator": "a", "time_ns": 0.5}), "0.5"),
-        (_profile({"operator": "a", "time_ns": 1}, {"operator": "a", "time_ns": 2}),
-         "'a' is there twice"),
-    ],
-)
+@pytest.mark.parametrize("text, error", [
+    (None, "missing.json' cannot be"),
+    ("{", "is not JSON"),
+    ('{"operators": 3}', "'operators' is not a list"),
+    (_profile(3), "operator 0: is not an object"),
+    (_profile({"time_ns": 1}), "'operator' is not a string"),
+    (_profile({"operator": "a", "time_ns": 0.5}), "0.5"),
+    (_profile({"operator": "a", "time_ns": 1}, {"operator": "a", "time_ns": 2}),
+     "'a' is there twice"),
+])
 def test_a_broken_profile_is_refused(tmp_path, text, error):
     path = tmp_path / "missing.json"
     if text is not None:
@@ -251,14 +245,11 @@ def test_two_ranks_write_one_profile(tmp_path):
     assert not list(tmp_path.glob("*.tmp"))
 
 
-@pytest.mark.parametrize(
-    "arguments, status, error",
-    [
-        (["-o", "x"], 1, "run under torchrun"),
-        (["-o", "x", "--min-size", "many"], 2, "'many' is not a size"),
-        (["-o", "x", "--kinds", "gather"], 2, "gather"),
-    ],
-)
+@pytest.mark.parametrize("arguments, status, error", [
+    (["-o", "x"], 1, "run under torchrun"),
+    (["-o", "x", "--min-size", "many"], 2, "'many' is not a size"),
+    (["-o", "x", "--kinds", "gather"], 2, "gather"),
+])
 def test_bad_commands_say_what_is_wrong(monkeypatch, capsys, arguments, status, error):
     monkeypatch.delenv("RANK", raising=False)
     try:
@@ -305,17 +296,14 @@ def test_threads_that_find_no_core_take_time_from_computation(
     assert collectives.core_shortage() == shortage
 
 
-@pytest.mark.parametrize(
-    "name, target",
-    [
-        ("NVIDIA H100 80GB HBM3", "h100"),
-        ("NVIDIA GH200 480GB", "gh200"),
-        ("NVIDIA A100-SXM4-40GB", "a100"),
-        ("NVIDIA H200", "h200"),
-        ("NVIDIA GB200", "b200"),
-        ("AMD Instinct MI300X", None),
-    ],
-)
+@pytest.mark.parametrize("name, target", [
+    ("NVIDIA H100 80GB HBM3", "h100"),
+    ("NVIDIA GH200 480GB", "gh200"),
+    ("NVIDIA A100-SXM4-40GB", "a100"),
+    ("NVIDIA H200", "h200"),
+    ("NVIDIA GB200", "b200"),
+    ("AMD Instinct MI300X", None),
+])
 def test_an_accelerator_is_known_by_its_name(name, target):
     found = prices.preset_of(name)
     assert found.target == target and name in found.note
@@ -400,13 +388,10 @@ def _fail_on_rank_1(device, repeats, group):
     return {}
 
 
-@pytest.mark.parametrize(
-    "late, reason",
-    [
-        ((3, 0), "rank 1 waited for other ranks to compile, too"),
-        ((0, 0), "rank 1: no such processor"),
-    ],
-)
+@pytest.mark.parametrize("late, reason", [
+    ((3, 0), "rank 1 waited for other ranks to compile, too"),
+    ((0, 0), "rank 1: no such processor"),
+])
 def test_ranks_do_without_a_table_together(folder, late, reason):
     for table, note, said in run_ranks(_found, 2, env=folder, args=(late,)):
         assert table is None
@@ -431,14 +416,11 @@ def test_the_first_rank_that_has_a_table_gives_it_to_all(folder, tmp_path):
     assert json.loads(missing.read_text()) == TABLE
 
 
-@pytest.mark.parametrize(
-    "text, reason",
-    [
-        ("{", "{path} is not JSON"),
-        (json.dumps({"operators": [{"operator": "aten.neg", "time_ns": -1}]}),
-         "the profile '{path}': operator 0: 'time_ns' is -1"),
-    ],
-)
+@pytest.mark.parametrize("text, reason", [
+    ("{", "{path} is not JSON"),
+    (json.dumps({"operators": [{"operator": "aten.neg", "time_ns": -1}]}),
+     "the profile '{path}': operator 0: 'time_ns' is -1"),
+])
 def test_a_broken_table_is_named(folder, tmp_path, text, reason):
     path = tmp_path / "table.json"
     path.write_text(text)

@@ -38,63 +38,57 @@ def test_an_unknown_option_is_an_error_with_the_known_ones():
             assert field.name in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("memory_budget", "5 percent"),
-        ("memory_budget", True),
-        ("memory_budget", -1),
-        ("target", "v100"),
-        ("buckets", True),
-        ("mode", None),
-        ("inner", "cudagraphs"),
-        ("bitwise", "yes"),
-        ("strict", 1.5),
-        ("timeout", 0),
-        ("timeout", math.nan),
-        ("ranks_per_node", 0),
-        ("ranks_per_node", 2.0),
-        ("profile", 5),
-        ("profile", len),
-        ("target", len),
-        ("hints", 5),
-        ("hints", "u0"),
-        ("hints", {"u0": -1}),
-        ("hints", {"u0": 1.5}),
-        ("hints", {0: 1}),
-        ("hints", [("u0", 1), "u"]),
-        ("activation_memory_budget", -0.1),
-        ("activation_memory_budget", 1.5),
-        ("activation_memory_budget", math.nan),
-        ("activation_memory_budget", True),
-        ("activation_memory_budget", "50%"),
-        ("activation_memory_budget", [0.5]),
-        ("quantize_activations", 5),
-        ("quantize_activations", "f8"),
-        ("partition", "max"),
-        ("collectives", "all"),
-        ("reshard_after_forward", 1),
-    ],
-)
+@pytest.mark.parametrize("name, value", [
+    ("memory_budget", "5 percent"),
+    ("memory_budget", True),
+    ("memory_budget", -1),
+    ("target", "v100"),
+    ("buckets", True),
+    ("mode", None),
+    ("inner", "cudagraphs"),
+    ("bitwise", "yes"),
+    ("strict", 1.5),
+    ("timeout", 0),
+    ("timeout", math.nan),
+    ("ranks_per_node", 0),
+    ("ranks_per_node", 2.0),
+    ("profile", 5),
+    ("profile", len),
+    ("target", len),
+    ("hints", 5),
+    ("hints", "u0"),
+    ("hints", {"u0": -1}),
+    ("hints", {"u0": 1.5}),
+    ("hints", {0: 1}),
+    ("hints", [("u0", 1), "u"]),
+    ("activation_memory_budget", -0.1),
+    ("activation_memory_budget", 1.5),
+    ("activation_memory_budget", math.nan),
+    ("activation_memory_budget", True),
+    ("activation_memory_budget", "50%"),
+    ("activation_memory_budget", [0.5]),
+    ("quantize_activations", 5),
+    ("quantize_activations", "f8"),
+    ("partition", "max"),
+    ("collectives", "all"),
+    ("reshard_after_forward", 1),
+])
 def test_a_wrong_value_is_an_error_that_names_the_option(name, value):
     with pytest.raises(OptionsError, match=f"'{name}' (is|must)"):
         Options(**{name: value})
 
 
-@pytest.mark.parametrize(
-    "name, value",
-    [
-        ("size_in_mb", -1),
-        ("size_in_mb", math.nan),
-        ("size_in_mb", "100"),
-        ("size", 1),
-        ("allowed_dtypes", "f8E5M2"),
-        ("allowed_dtypes", "bf16;f32"),
-        ("allowed_dtypes", ""),
-        ("use_scaling", 1),
-        ("exclude_primals", None),
-    ],
-)
+@pytest.mark.parametrize("name, value", [
+    ("size_in_mb", -1),
+    ("size_in_mb", math.nan),
+    ("size_in_mb", "100"),
+    ("size", 1),
+    ("allowed_dtypes", "f8E5M2"),
+    ("allowed_dtypes", "bf16;f32"),
+    ("allowed_dtypes", ""),
+    ("use_scaling", 1),
+    ("exclude_primals", None),
+])
 def test_a_wrong_setting_of_quantization_is_named(name, value):
     with pytest.raises(OptionsError, match=f"'{name}' of option 'quantize_"):
         Options(quantize_activations={name: value})
@@ -195,18 +189,15 @@ def test_pytorch_finds_the_backend_by_its_name(installed, run_python):
     assert done.stdout.count("left as it was: no collectives") == 2
 
 
-@pytest.mark.parametrize(
-    "call, message",
-    [
-        ('options={"memory_buget": 1}', "unknown option 'memory_buget'"),
-        (
-            'options={"max_autotune": True}',
-            r"'max_autotune' is one of Inductor's.*inductor_options\(\{'max_a",
-        ),
-        ('options={"target": "tpu"}', "option 'target' is 'tpu'"),
-        ('mode="max-autotune"', "has no mode 'max-autotune'"),
-    ],
-)
+@pytest.mark.parametrize("call, message", [
+    ('options={"memory_buget": 1}', "unknown option 'memory_buget'"),
+    (
+        'options={"max_autotune": True}',
+        r"'max_autotune' is one of Inductor's.*inductor_options\(\{'max_a",
+    ),
+    ('options={"target": "tpu"}', "option 'target' is 'tpu'"),
+    ('mode="max-autotune"', "has no mode 'max-autotune'"),
+])
 def test_bad_options_are_errors(call, message):
     torch = pytest.importorskip("torch")
     from commsched.torch.compiling.backend import commsched

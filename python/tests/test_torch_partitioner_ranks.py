@@ -23,16 +23,13 @@ def test_training_is_that_of_eager(case, outcomes):
     assert first[case].backwards == second[case].backwards
 
 
-@pytest.mark.parametrize(
-    "case, is_repeated",
-    [
-        ("saved", False),
-        ("recomputed", True),
-        ("resharded within a budget", True),
-        ("mixed precision", True),
-        ("replicated", False),
-    ],
-)
+@pytest.mark.parametrize("case, is_repeated", [
+    ("saved", False),
+    ("recomputed", True),
+    ("resharded within a budget", True),
+    ("mixed precision", True),
+    ("replicated", False),
+])
 def test_parameters_are_gathered_again(case, is_repeated, outcomes):
     for rank in outcomes:
         (count,) = rank[case].gathers

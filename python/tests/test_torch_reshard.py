@@ -117,15 +117,12 @@ def test_all_collectives_of_parameters_are_found(fake_world, opt_program):
         assert text.count(f'commsched.fsdp = "{role}"') == count, text
 
 
-@pytest.mark.parametrize(
-    "partitioner, sizes",
-    [
-        (default_partition, (8, 8, 8)),
-        (min_cut_rematerialization_partition, (8, 8, 8)),
-        # Uneven shards are not saved.
-        (default_partition, (8, 9, 8)),
-    ],
-)
+@pytest.mark.parametrize("partitioner, sizes", [
+    (default_partition, (8, 8, 8)),
+    (min_cut_rematerialization_partition, (8, 8, 8)),
+    # Uneven shards are not saved.
+    (default_partition, (8, 9, 8)),
+])
 def test_gathers_come_again_in_the_backward(fake_world, partitioner, sizes):
     model = sharded(fake_world, sizes=sizes)
     x = torch.randn(4, 8)

@@ -157,13 +157,10 @@ def refuse_plans(monkeypatch):
     monkeypatch.setattr(schedule, "make_plan", make_plan)
 
 
-@pytest.mark.parametrize(
-    "refuse, reason",
-    [
-        (refuse_merged, "it computes something else"),
-        (refuse_plans, "a pass has made an operation"),
-    ],
-)
+@pytest.mark.parametrize("refuse, reason", [
+    (refuse_merged, "it computes something else"),
+    (refuse_plans, "a pass has made an operation"),
+])
 def test_merging_that_is_wrong_somewhere(gm, planned, monkeypatch, refuse, reason):
     alone = len(starts(gm))
     refuse(monkeypatch)

@@ -128,14 +128,11 @@ def test_the_device_is_a_gpu_where_every_rank_has_one(train, monkeypatch):
     assert train.choose_device() == (torch.device("cuda", 1), "nccl")
 
 
-@pytest.mark.parametrize(
-    "arguments, error",
-    [
-        (["--modes", "fast"], "unknown mode 'fast'"),
-        (["--steps", "2"], "--steps must be more than --warmup"),
-        ([], "run under torchrun"),
-    ],
-)
+@pytest.mark.parametrize("arguments, error", [
+    (["--modes", "fast"], "unknown mode 'fast'"),
+    (["--steps", "2"], "--steps must be more than --warmup"),
+    ([], "run under torchrun"),
+])
 def test_bad_commands_say_what_is_wrong(train, monkeypatch, capsys, arguments, error):
     monkeypatch.delenv("LOCAL_RANK", raising=False)
     with pytest.raises(SystemExit):

@@ -15,15 +15,12 @@ from compiled_steps import explained
 from ranks import run_ranks
 
 
-@pytest.mark.parametrize(
-    "options, words",
-    [
-        ({"verify_gain": 3}, "'verify_gain' is 3; it takes an even number"),
-        ({"verify_gain": -2}, "'verify_gain' is -2; it takes"),
-        ({"verify_gain": True}, "'verify_gain' is True; it takes"),
-        ({"verify_gain": 4, "agree": False}, "is 4, and 'agree' is False"),
-    ],
-)
+@pytest.mark.parametrize("options, words", [
+    ({"verify_gain": 3}, "'verify_gain' is 3; it takes an even number"),
+    ({"verify_gain": -2}, "'verify_gain' is -2; it takes"),
+    ({"verify_gain": True}, "'verify_gain' is True; it takes"),
+    ({"verify_gain": 4, "agree": False}, "is 4, and 'agree' is False"),
+])
 def test_runs_are_an_even_number_of_ranks_that_agree(options, words):
     with pytest.raises(OptionsError, match=words):
         Options(**options)
@@ -61,14 +58,11 @@ def entrant(fake_world, monkeypatch):
     return contest.Entrant(gm, "forward", Options(verify_gain=4))
 
 
-@pytest.mark.parametrize(
-    "seconds, kept, words",
-    [
-        ((1.0, 2.0), "s", "the schedule is kept: a run took 1e+03 ms with"),
-        ((2.0, 1.0), "o", "the original order is kept: a run took 2e+03 ms"),
-        ((1.0, 1.0), "s", "medians of 4 runs in turn, slowest of 1 ranks"),
-    ],
-)
+@pytest.mark.parametrize("seconds, kept, words", [
+    ((1.0, 2.0), "s", "the schedule is kept: a run took 1e+03 ms with"),
+    ((2.0, 1.0), "o", "the original order is kept: a run took 2e+03 ms"),
+    ((1.0, 1.0), "s", "medians of 4 runs in turn, slowest of 1 ranks"),
+])
 def test_the_faster_one_is_kept(entrant, monkeypatch, seconds, kept, words):
     monkeypatch.setattr(contest, "time", Clock(*seconds))
     ran, record = [], Record("forward")

@@ -125,18 +125,15 @@ def test_flops_are_those_of_the_formula(layers):
     assert flops(backward) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    "args, status, message",
-    [
-        (["--dp", "0"], 2, "argument --dp: '0' is not a positive integer"),
-        (["--dp", "many"], 2, "argument --dp: 'many' is not a positive integer"),
-        (["--seq", "1.5"], 2, "argument --seq: '1.5' is not a positive integer"),
-        (["--layers", "-1"], 2, "argument --layers: '-1' is not a positive"),
-        (["--model", "llama9"], 2, "invalid choice: 'llama9'"),
-        (["--partitioner", "x"], 2, "invalid choice: 'x'"),
-        (["--dp", "1", "--tp", "3"], 1, "tensor 3 does not divide sequence 32"),
-    ],
-)
+@pytest.mark.parametrize("args, status, message", [
+    (["--dp", "0"], 2, "argument --dp: '0' is not a positive integer"),
+    (["--dp", "many"], 2, "argument --dp: 'many' is not a positive integer"),
+    (["--seq", "1.5"], 2, "argument --seq: '1.5' is not a positive integer"),
+    (["--layers", "-1"], 2, "argument --layers: '-1' is not a positive"),
+    (["--model", "llama9"], 2, "invalid choice: 'llama9'"),
+    (["--partitioner", "x"], 2, "invalid choice: 'x'"),
+    (["--dp", "1", "--tp", "3"], 1, "tensor 3 does not divide sequence 32"),
+])
 def test_bad_arguments_are_errors(args, status, message, capsys):
     try:
         ended = trace.main([*TINY, *args])
@@ -147,15 +144,12 @@ def test_bad_arguments_are_errors(args, status, message, capsys):
     assert message in captured.err and captured.out == ""
 
 
-@pytest.mark.parametrize(
-    "path, message, program",
-    [
-        ("missing/step.mlir", "missing/step.mlir: No such file", None),
-        ("file/step.mlir", "Not a directory", None),
-        # Bytecode needs commsched-opt.
-        ("step.mlirbc", "COMMSCHED_OPT", "/nowhere"),
-    ],
-)
+@pytest.mark.parametrize("path, message, program", [
+    ("missing/step.mlir", "missing/step.mlir: No such file", None),
+    ("file/step.mlir", "Not a directory", None),
+    # Bytecode needs commsched-opt.
+    ("step.mlirbc", "COMMSCHED_OPT", "/nowhere"),
+])
 def test_unwritable_output_is_an_error_before_the_work(
     path, message, program, tmp_path, capsys, monkeypatch
 ):
@@ -224,30 +218,26 @@ def experts(**options):
     return lambda: StepOptions("experts-tiny", 1, **options)
 
 
-@pytest.mark.parametrize(
-    "make, message",
-    [
-        (lambda: StepOptions("llama3-tiny", 0), "shards must be positive, got"),
-        (dense(replicas=0), "replicas must be positive, got 0"),
-        (dense(sequence=0), "sequence must be positive, got 0"),
-        (dense(batch=0), "batch must be positive, got 0"),
-        (dense(tensor=0), "tensor must be positive, got 0"),
-        (dense(sequence=16, tensor=3), "tensor 3 does not divide sequence 16"),
-        (dense(tensor=4), "tensor 4 does not divide num_kv_heads 2"),
-        (dense(experts=2), "experts is 2, but .* no experts"),
-        (experts(experts=3), "experts 3 does not divide the 8 experts of mod"),
-        (experts(imbalance=0.5), "imbalance 0.5 is not between 1 and the 2 ra"),
-        (experts(imbalance=3.0), "imbalance 3.0 is not between 1 and the 2 ra"),
-        (experts(tensor=2), "tensor is 2, but model 'experts-tiny' has expert"),
-        (dense(optimizer="sgd"), "unknown optimizer 'sgd' .known: none, adamw"),
-        (dense(optimizer="adamw", clip_grad_norm=0.0),
-         "clip_grad_norm must be positive, got 0.0"),
-        (dense(optimizer="adamw", clip_grad_norm=math.nan),
-         "clip_grad_norm must be positive, got nan"),
-        (dense(clip_grad_norm=1.0),
-         "clip_grad_norm is 1.0, but the step has no optimizer"),
-    ],
-)
+@pytest.mark.parametrize("make, message", [
+    (lambda: StepOptions("llama3-tiny", 0), "shards must be positive, got"),
+    (dense(replicas=0), "replicas must be positive, got 0"),
+    (dense(sequence=0), "sequence must be positive, got 0"),
+    (dense(batch=0), "batch must be positive, got 0"),
+    (dense(tensor=0), "tensor must be positive, got 0"),
+    (dense(sequence=16, tensor=3), "tensor 3 does not divide sequence 16"),
+    (dense(tensor=4), "tensor 4 does not divide num_kv_heads 2"),
+    (dense(experts=2), "experts is 2, but .* no experts"),
+    (experts(experts=3), "experts 3 does not divide the 8 experts of mod"),
+    (experts(imbalance=0.5), "imbalance 0.5 is not between 1 and the 2 ra"),
+    (experts(imbalance=3.0), "imbalance 3.0 is not between 1 and the 2 ra"),
+    (experts(tensor=2), "tensor is 2, but model 'experts-tiny' has expert"),
+    (dense(optimizer="sgd"), "unknown optimizer 'sgd' .known: none, adamw"),
+    (dense(optimizer="adamw", clip_grad_norm=0.0),
+     "clip_grad_norm must be positive, got 0.0"),
+    (dense(optimizer="adamw", clip_grad_norm=math.nan),
+     "clip_grad_norm must be positive, got nan"),
+    (dense(clip_grad_norm=1.0), "clip_grad_norm is 1.0, but the step has no optimizer"),
+])
 def test_options_that_make_no_sense_are_errors(make, message):
     with pytest.raises(ValueError, match=message):
         make()

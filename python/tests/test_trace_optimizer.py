@@ -261,14 +261,11 @@ def test_the_norm_is_reduced_once_over_each_group(others, groups):
     assert set(groups) <= set(step.groups)
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        (Source("step", 0), "fed by 'step', which is none of the graphs: f"),
-        (Source("f", 1, 1), "by output 1 of 'f', which has 1 outputs"),
-        (Source("f", 0), "of 'f' is fed by 'f', which does not run before it"),
-    ],
-)
+@pytest.mark.parametrize(("source", "message"), [
+    (Source("step", 0), "fed by 'step', which is none of the graphs: f"),
+    (Source("f", 1, 1), "by output 1 of 'f', which has 1 outputs"),
+    (Source("f", 0), "of 'f' is fed by 'f', which does not run before it"),
+])
 def test_sources_that_are_not_there_are_errors(source, message):
     graph_module = torch.fx.symbolic_trace(torch.nn.Identity())
     for node in graph_module.graph.nodes:

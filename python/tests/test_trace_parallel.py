@@ -38,13 +38,10 @@ def part(kind, name, whole, rank, ranks):
     return whole.chunk(ranks // WIDTH)[rank // WIDTH]
 
 
-@pytest.mark.parametrize(
-    "kind, shards, batch",
-    [
-        *seeds.turns([("experts", 1, 1), ("experts", 2, 1)], 1),
-        *seeds.turns([("tensor", 1, 1), ("tensor", 1, 2), ("tensor", 2, 1)], 1),
-    ],
-)
+@pytest.mark.parametrize("kind, shards, batch", [
+    *seeds.turns([("experts", 1, 1), ("experts", 2, 1)], 1),
+    *seeds.turns([("tensor", 1, 1), ("tensor", 1, 2), ("tensor", 2, 1)], 1),
+])
 def test_the_ranks_compute_the_gradient_of_all_tokens(kind, shards, batch):
     """All ranks together do what one model does with all their data, however
     unevenly a router spreads the tokens."""

@@ -185,30 +185,24 @@ def make_batch(seed=1, batch=2):
     return torch.randint(vocab, shape, generator=generator).unbind()
 
 
-@pytest.mark.parametrize(
-    "make, config, parameters",
-    [
-        (Llama, CONFIGS["llama3-8b"], 8_030_261_248),
-        (Llama, CONFIGS["llama3-70b"], 70_553_706_496),
-        (ExpertsModel, EXPERTS_CONFIGS["deepseek-v3-16b"], 15_706_484_224),
-        (ExpertsModel, EXPERTS_CONFIGS["mixtral-8x7b"], 46_702_792_704),
-    ],
-)
+@pytest.mark.parametrize("make, config, parameters", [
+    (Llama, CONFIGS["llama3-8b"], 8_030_261_248),
+    (Llama, CONFIGS["llama3-70b"], 70_553_706_496),
+    (ExpertsModel, EXPERTS_CONFIGS["deepseek-v3-16b"], 15_706_484_224),
+    (ExpertsModel, EXPERTS_CONFIGS["mixtral-8x7b"], 46_702_792_704),
+])
 def test_published_parameter_counts(make, config, parameters):
     with torch.device("meta"):
         model = make(config, 16)
     assert sum(p.numel() for p in model.parameters()) == parameters
 
 
-@pytest.mark.parametrize(
-    "sizes, message",
-    [
-        ((2, 128, 3, 1, 448, 512), "num_heads 3 does not divide dim 128"),
-        ((2, 128, 8, 3, 448, 512), "num_kv_heads 3 does not divide num_heads"),
-        ((2, 24, 8, 8, 448, 512), "head dimension 3 is odd"),
-        ((0, 128, 8, 2, 448, 512), "num_layers must be positive, got 0"),
-    ],
-)
+@pytest.mark.parametrize("sizes, message", [
+    ((2, 128, 3, 1, 448, 512), "num_heads 3 does not divide dim 128"),
+    ((2, 128, 8, 3, 448, 512), "num_kv_heads 3 does not divide num_heads"),
+    ((2, 24, 8, 8, 448, 512), "head dimension 3 is odd"),
+    ((0, 128, 8, 2, 448, 512), "num_layers must be positive, got 0"),
+])
 def test_impossible_sizes_are_errors(sizes, message):
     with pytest.raises(ValueError, match=message):
         LlamaConfig(*sizes)

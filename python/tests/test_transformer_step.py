@@ -140,16 +140,13 @@ def run_step(runner, folder, case):
     )
 
 
-@pytest.mark.parametrize(
-    "options, tolerance",
-    [
-        ("--sharding=plain --optimizer=none", 1e-4),
-        ("--sharding=hybrid --optimizer=sgd", 1e-4),
-        ("--sharding=mixed --optimizer=none", 1e-2),
-        ("--sharding=packed --optimizer=none", 1e-2),
-        ("--sharding=stored --optimizer=none", 1e-2),
-    ],
-)
+@pytest.mark.parametrize("options, tolerance", [
+    ("--sharding=plain --optimizer=none", 1e-4),
+    ("--sharding=hybrid --optimizer=sgd", 1e-4),
+    ("--sharding=mixed --optimizer=none", 1e-2),
+    ("--sharding=packed --optimizer=none", 1e-2),
+    ("--sharding=stored --optimizer=none", 1e-2),
+])
 def test_step_is_what_autograd_computes(runner, tmp_path, options, tolerance):
     case = Case(generator.parse_step(options.split()), layers=2)
     run_step(runner, tmp_path, case)
