@@ -74,8 +74,7 @@ class Checker:
 
     def run(self, pipeline, name, *more):
         """The reports on the steps, by joint function, and the remarks."""
-        report, output = (self.folder / f"{name}.{kind}"
-                          for kind in ("json", "mlir"))
+        report, output = (self.folder / f"{name}.{kind}" for kind in ("json", "mlir"))
         passes = ",".join(filter(None, [
             pipeline, "test-commsched-verify-partition",
             f"commsched-report{{format=json output={report}}}",
@@ -97,10 +96,8 @@ class Checker:
         for number, budget in enumerate(budgets):
             ours, remarks = self.run(fit.format(budget), "fit")
             limits = find_limits(budget) if find_limits else {}
-            over = set() if limits else set(
-                self.exceeded_pattern.findall(remarks))
-            others = self.run(before.format(budget),
-                              "before")[0] if before else {}
+            over = set() if limits else set(self.exceeded_pattern.findall(remarks))
+            others = self.run(before.format(budget), "before")[0] if before else {}
             for name, report in ours.items():
                 other = others.get(name)
                 yield from check(f"@{name} with {fit.format(budget)}",
@@ -111,8 +108,7 @@ class Checker:
                     self.exceeded += 1
                 else:
                     best_ns[name] = min(step, best_ns.get(name, step))
-                    self.shorter += bool(other and
-                                         step < other["step_time_ns"])
+                    self.shorter += bool(other and step < other["step_time_ns"])
             if number < twice:
                 first = (self.folder / "fit.mlir").read_text()
                 self.run(fit.format(budget), "fit", "--mlir-disable-threading")
@@ -195,8 +191,7 @@ def check_regions(checker, options):
 
 
 def choose(kind, seeds, options):
-    return [step for step in map(kind, seeds)
-            if len(step.lines) <= options.operations]
+    return [step for step in map(kind, seeds) if len(step.lines) <= options.operations]
 
 
 def check_small(checker, options):
@@ -220,8 +215,7 @@ def check_steps(checker, options):
                 continue
             checker.program.write_text(joint_steps.FAST_HOST + "".join(
                 step.write_step() for step in some) + "}\n")
-            problems += checker.compare(fit, None, options.budgets,
-                                        options.twice)
+            problems += checker.compare(fit, None, options.budgets, options.twice)
     return len(steps), problems
 
 
@@ -237,8 +231,7 @@ def check_counted(checker, options):
         checker.functions |= reports.keys()
         made += (checker.folder / "program.json").read_text()
     missing = [op for op in ("tensor.concat", "commsched.chunk") if op not in made]
-    return 2 * len(options.counted), [
-        f"nothing has {op}" for op in missing]
+    return 2 * len(options.counted), [f"nothing has {op}" for op in missing]
 
 
 def main():
@@ -253,8 +246,7 @@ def main():
     parser.add_argument("--counted", type=parse_seeds, default=())
     parser.add_argument("--operations", type=int, default=30,
                         help="leave larger ones out of the small functions")
-    parser.add_argument("--budgets", type=int, nargs="+",
-                        help="bytes, ascending")
+    parser.add_argument("--budgets", type=int, nargs="+", help="bytes, ascending")
     parser.add_argument("--twice", type=int, default=1)
     parser.add_argument("--no-comparison", action="store_true")
     options = parser.parse_args()

@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 
 from check_equivalence import Checker, make_parser
-from repeated_programs import (MOST_ROUNDS, write_linked, write_loop,
-                               write_step)
+from repeated_programs import MOST_ROUNDS, write_linked, write_loop, write_step
 from seeds import parse_seeds
 from transformer_step import parse_step
 
@@ -35,8 +34,7 @@ STEPS = {
     "stored": ["--sharding=stored", "--layers=1"],
     "hybrid": ["--sharding=hybrid", "--layers=1"],
     "accumulated": ["--sharding=mixed", "--layers=1", "--microbatches=2"],
-    "experts": ["--sharding=packed", "--experts", "--optimizer=adamw",
-                "--layers=1"],
+    "experts": ["--sharding=packed", "--experts", "--optimizer=adamw", "--layers=1"],
 }
 PIPELINES = [
     f"{STEADY}{{memory-budget=200% max-depth=4}}",
@@ -92,8 +90,7 @@ class IterationChecker(Checker):
                 return
             pipelines = [PIPELINES[turn % len(PIPELINES)]]
             counts = self.choose_counts(turn // len(PIPELINES))
-        before = self.transform(
-            parse_step([*STEPS[name], "--repeats"]).write(), "")
+        before = self.transform(parse_step([*STEPS[name], "--repeats"]).write(), "")
         self.check(name, before, pipelines, counts)
 
     def check_random(self, seed):
@@ -111,8 +108,7 @@ class IterationChecker(Checker):
         step = joint_steps.WholeStep(seed)
         if len(step.lines) > most_operations:
             return
-        before = self.transform(
-            joint_steps.FAST_HOST + step.write_step() + "}\n", "")
+        before = self.transform(joint_steps.FAST_HOST + step.write_step() + "}\n", "")
         chosen = seed % len(WHOLE_PIPELINES)
         self.check(f"whole.{seed}", before, [WHOLE_PIPELINES[chosen]],
                    self.choose_counts(seed // len(WHOLE_PIPELINES)),

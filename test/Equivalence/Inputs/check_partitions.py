@@ -24,8 +24,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[3]
-                    / "testsupport/steps"))
+sys.path.append(str(Path(__file__).resolve().parents[3] / "testsupport/steps"))
 
 import joint_steps  # noqa: E402
 from joint_halves import Program, parse_functions
@@ -49,8 +48,7 @@ SOLVERS = ["dp", "greedy"]
 REMARK = re.compile(r"\[Passed\] Partitioned .*?Function=(\w+)"
                     r".*?SavedBytes=(\d+)")
 GROUP = re.compile(r"^ *commsched\.group .*$", re.MULTILINE)
-HEAD = re.compile(r"^module attributes .*?\} \{$|^module \{$",
-                  re.MULTILINE | re.DOTALL)
+HEAD = re.compile(r"^module attributes .*?\} \{$|^module \{$", re.MULTILINE | re.DOTALL)
 LOCAL = "--mlir-print-local-scope"
 
 
@@ -66,8 +64,7 @@ class Checker:
             VARIANTS if self.pass_name == PARTITION else FIT_VARIANTS)
 
     def call(self, *command):
-        result = subprocess.run(command, text=True, capture_output=True,
-                                check=False)
+        result = subprocess.run(command, text=True, capture_output=True, check=False)
         if result.returncode:
             sys.exit(f"{shlex.join(map(str, command))} failed:\n"
                      f"{(result.stderr + result.stdout)[:4000]}")
@@ -81,8 +78,7 @@ class Checker:
     def check_twice(self, path):
         for options in self.variants:
             text = self.partition(path, options).stdout
-            again = self.partition(path, options,
-                                   "--mlir-disable-threading").stdout
+            again = self.partition(path, options, "--mlir-disable-threading").stdout
             if text != again:
                 sys.exit(f"'{options}' makes two different texts of {path}")
 
@@ -95,8 +91,7 @@ class Checker:
                 output = self.partition(
                     module, options, "-o", "/dev/null",
                     "--remarks-filter=commsched").stderr
-                saved = {name: int(count)
-                         for name, count in REMARK.findall(output)}
+                saved = {name: int(count) for name, count in REMARK.findall(output)}
                 if not saved:
                     sys.exit(f"no remark says what {module} saves:\n{output}")
                 for name, count in saved.items():
@@ -115,8 +110,7 @@ class Checker:
             if result.returncode:
                 output = (result.stdout + result.stderr)[:4000]
                 place = re.search(r"different: result (\d+)", output)
-                sys.exit(f"{places[int(place[1])]}: {output}" if place
-                         else output)
+                sys.exit(f"{places[int(place[1])]}: {output}" if place else output)
 
     def check_runs(self, path, count):
         """All functions in one program, and partitions of them in another.
@@ -126,16 +120,14 @@ class Checker:
             name: joint for name, joint in parse_functions(whole).items()
             if "commsched.num_forward_outputs" in joint.text}
         names = list(joints)
-        chosen = {name: {(index + i) % len(self.variants)
-                         for i in range(count)}
+        chosen = {name: {(index + i) % len(self.variants) for i in range(count)}
                   for index, name in enumerate(names)}
         before, after, num_offloads = Program(), Program(), 0
         for name in names:
             before.functions.append(joints[name].text)
             before.add_joint(joints[name], chosen[name])
         for number, options in enumerate(self.variants):
-            halves = parse_functions(
-                self.partition(path, options, LOCAL).stdout)
+            halves = parse_functions(self.partition(path, options, LOCAL).stdout)
             for name in names:
                 if number in chosen[name]:
                     forward, backward = parts = [
@@ -143,12 +135,10 @@ class Checker:
                         for half in ("forward", "backward")]
                     num_offloads += ("commsched.offload" in forward.text and
                                      "commsched.reload" in backward.text)
-                    after.add_partition(number, joints[name], halves[name],
-                                        *parts)
+                    after.add_partition(number, joints[name], halves[name], *parts)
         if num_offloads < self.least_offloads:
             sys.exit(f"only {num_offloads} partitions send values to the host")
-        order = [(name, number) for name in names
-                 for number in sorted(chosen[name])]
+        order = [(name, number) for name in names for number in sorted(chosen[name])]
         head = HEAD.search(whole)[0] + "\n" + "\n".join(GROUP.findall(whole))
         files = []
         for side, program in ("before", before), ("after", after):

@@ -27,14 +27,11 @@ STEPS = {
     "hybrid": ["--sharding=hybrid", "--optimizer=none"],
     "accumulated": ["--sharding=mixed", "--layers=1", "--microbatches=2"],
     "regions": ["--sharding=plain", "--regions", "--optimizer=none"],
-    "experts": ["--sharding=plain", "--layers=1", "--experts",
-                "--optimizer=none"],
+    "experts": ["--sharding=plain", "--layers=1", "--experts", "--optimizer=none"],
     "implementations": ["--sharding=plain", "--layers=1", "--optimizer=none",
                         "--implementations"],
-    "packed-experts": ["--sharding=packed", "--experts",
-                       "--optimizer=adamw"],
-    "joint": ["--sharding=plain", "--layers=1", "--joint",
-              "--optimizer=none"],
+    "packed-experts": ["--sharding=packed", "--experts", "--optimizer=adamw"],
+    "joint": ["--sharding=plain", "--layers=1", "--joint", "--optimizer=none"],
 }
 # But for the one that is to be partitioned first.
 SCHEDULED = tuple(name for name in STEPS if name != "joint")
@@ -69,8 +66,7 @@ class Run:
         which a library may sum in another order."""
         if "pipeline" in self.name or self.name in (
                 "commsched-schedule", "test-commsched-fit-memory"):
-            return not {"bitwise", "buckets=off"} & set(
-                self.options.split()) and (
+            return not {"bitwise", "buckets=off"} & set(self.options.split()) and (
                 self.name != "commsched-inductor-pipeline"
                 or "_fx=" in self.options)
         return (self.name in ("commsched-bucket-reduce-scatter",
@@ -137,8 +133,7 @@ RUNS = [
     *make_runs("test-commsched-annotate-fsdp", "", marks=True),
     *make_runs("test-commsched-infer-size-hints", "", steps=()),
     # It runs other passes.
-    *make_runs("test-commsched-callees-first", "pipelines={func.func(cse)}",
-               steps=()),
+    *make_runs("test-commsched-callees-first", "pipelines={func.func(cse)}", steps=()),
     *make_runs("commsched-set-costs", COSTS, "assume-fusion", CONTENTION,
                steps=("mixed",), marks=True),
     *make_runs("commsched-estimate-runtime", "", COSTS.partition(" ")[2],
@@ -159,12 +154,9 @@ RUNS = [
                steps=("implementations",),
                after="commsched-set-costs{profile="
                "%src/testsupport/implementations.json}"),
-    *make_runs("commsched-dump-problem", "file=%folder/problem.json",
-               steps=()),
-    *make_runs("commsched-export-chakra", "output=%folder/traces",
-               steps=()),
-    *make_runs("commsched-export-json", "file=%folder/program.json",
-               steps=()),
+    *make_runs("commsched-dump-problem", "file=%folder/problem.json", steps=()),
+    *make_runs("commsched-export-chakra", "output=%folder/traces", steps=()),
+    *make_runs("commsched-export-json", "file=%folder/program.json", steps=()),
     *make_runs("commsched-pipeline-loops",
                "memory-budget=20% max-depth=4 "
                "merge-gathers=false unroll=4", steps=()),
@@ -183,8 +175,7 @@ RUNS = [
         "ban-recompute-not-in-allowlist=false ban-recompute-reductions=false",
         "collectives=cost activation-memory-budget=0 aggressive-recomputation",
         steps=("joint",)),
-    *make_runs("commsched-partition-joint", "propose=%folder/proposal",
-               steps=()),
+    *make_runs("commsched-partition-joint", "propose=%folder/proposal", steps=()),
     *make_runs("commsched-mimic-autograd-order", "", steps=("joint",),
                after=f"{IN_FRONT},test-commsched-verify-partition"),
     *make_runs("test-commsched-verify-partition", "", steps=()),
@@ -202,12 +193,10 @@ RUNS = [
     *bucket_runs("all-gather", ("fsdp", "mixed", "experts"), "deduplicate"),
     Run("commsched-bucket-all-gather", "multi-dtype", ("mixed",)),
     Run("commsched-bucket-all-gather", "fsdp-only", ("mixed", "experts")),
-    *bucket_runs("reduce-scatter", ("fsdp", "experts"), "bitwise",
-                 "fsdp-only"),
+    *bucket_runs("reduce-scatter", ("fsdp", "experts"), "bitwise", "fsdp-only"),
     *make_runs("commsched-bucket-reduce-scatter", "mode=copy",
                "mode=coalesced max-count=4", steps=("mixed",)),
-    Run("commsched-bucket-reduce-scatter", "sum-first", ("accumulated",),
-        rounds=True),
+    Run("commsched-bucket-reduce-scatter", "sum-first", ("accumulated",), rounds=True),
     *bucket_runs("all-reduce", ("hybrid",), "bitwise", "fsdp-only"),
     *small_bucket_runs("permute", "mode=copy", "mode=coalesced", "mode=auto"),
     *small_bucket_runs("broadcast", "mode=copy", "mode=coalesced"),
@@ -220,8 +209,7 @@ RUNS = [
 
     Run("commsched-reinplace-all-gather", "", ("packed", "packed-experts")),
     Run("commsched-remove-unsharded-param-usage", "", ("stored",)),
-    Run("commsched-enforce-fsdp-order", "", ("packed", "packed-experts"),
-        after=RAISE),
+    Run("commsched-enforce-fsdp-order", "", ("packed", "packed-experts"), after=RAISE),
 
     *make_runs("commsched-compile-regions", "", steps=("regions",)),
     *make_runs("commsched-compile-regions", "", steps=("regions",),
@@ -274,8 +262,7 @@ RUNS = [
         steps=("fsdp",)),
 
     # By check_split_backward.py.
-    Run("test-commsched-split-backward", "function=@step input-gradients=0",
-        steps=()),
+    Run("test-commsched-split-backward", "function=@step input-gradients=0", steps=()),
     # On linked functions, by test/Transforms/Step.
     Run("commsched-accumulate-gradients", "micro-batches=4 name=batches "
         "memory-budget=50% bitwise split=off max-chunks=2 buckets=off "
