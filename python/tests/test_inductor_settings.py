@@ -4,20 +4,14 @@
 import warnings
 
 import pytest
+import torch
+from torch._inductor import config
+from torch._inductor.custom_graph_pass import CustomGraphPass, CustomSchedulerPass
 
-pytest.importorskip("torch")
-
-import torch  # noqa: E402
-from torch._inductor import config  # noqa: E402
-from torch._inductor.custom_graph_pass import (  # noqa: E402
-    CustomGraphPass,
-    CustomSchedulerPass,
-)
-
-import commsched.torch as cs  # noqa: E402
-from commsched.torch import private  # noqa: E402
-from commsched.torch.compiling import inductor, records  # noqa: E402
-from commsched.torch.compiling.inductor_settings import check_effective  # noqa: E402
+import commsched.torch as cs
+from commsched.torch import private
+from commsched.torch.compiling import inductor, records
+from commsched.torch.compiling.inductor_settings import check_effective
 
 SIMPLE_OVERLAP = "aten_distributed_optimizations.enable_simple_overlap"
 

@@ -11,20 +11,17 @@ import subprocess
 import sys
 
 import pytest
+from jax_models import mesh_of, per_device  # Makes eight devices.
+import jax
+import jax.numpy as jnp
+from jax.sharding import PartitionSpec as P
+from jaxlib import _jax
+from jaxlib.mlir.dialects import stablehlo
 
-pytest.importorskip("jax")
-
-from jax_models import mesh_of, per_device  # noqa: E402  Makes eight devices.
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-from jax.sharding import PartitionSpec as P  # noqa: E402
-from jaxlib import _jax  # noqa: E402
-from jaxlib.mlir.dialects import stablehlo  # noqa: E402
-
-from commsched import _programs, opt  # noqa: E402
-from commsched.forms import Form, form_of, needs_conversion  # noqa: E402
-from commsched.jax import convert  # noqa: E402
-from commsched.jax.reading import read_module  # noqa: E402
+from commsched import _programs, opt
+from commsched.forms import Form, form_of, needs_conversion
+from commsched.jax import convert
+from commsched.jax.reading import read_module
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

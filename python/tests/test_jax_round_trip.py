@@ -6,13 +6,10 @@ import collections
 import re
 
 import pytest
+from jax_models import MODELS
 
-pytest.importorskip("jax")
-
-from jax_models import MODELS  # noqa: E402
-
-from commsched import opt  # noqa: E402
-from seeds import turns  # noqa: E402
+from commsched import opt
+from seeds import turns
 
 IN = "--convert-stablehlo-to-commsched"
 OUT = "--convert-commsched-to-stablehlo"

@@ -6,22 +6,19 @@ import math
 import re
 
 import pytest
+from jax_models import mesh_of, per_device  # Makes eight devices.
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import PartitionSpec as P
 
-pytest.importorskip("jax")
-
-from jax_models import mesh_of, per_device  # noqa: E402  Makes eight devices.
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-from jax.sharding import PartitionSpec as P  # noqa: E402
-
-import commsched.jax as cs  # noqa: E402
-from commsched import opt  # noqa: E402
-from commsched.jax import private  # noqa: E402
-from commsched.jax.schedule import NO_COLLECTIVES  # noqa: E402
-import jax_llama as llama  # noqa: E402
-import jax_step as step  # noqa: E402
-from installed import ROOT  # noqa: E402
+import commsched.jax as cs
+from commsched import opt
+from commsched.jax import private
+from commsched.jax.schedule import NO_COLLECTIVES
+import jax_llama as llama
+import jax_step as step
+from installed import ROOT
 
 AXIS = llama.AXIS
 MESH = mesh_of(**{AXIS: 8})

@@ -4,18 +4,15 @@ command that writes it."""
 
 
 import pytest
+import jax_models  # noqa: F401  Makes eight devices of the processor.
+import jax
+import numpy as np
+from jax.sharding import AxisType
 
-pytest.importorskip("jax")
-
-import jax_models  # noqa: E402, F401  Makes eight devices of the processor.
-import jax  # noqa: E402
-import numpy as np  # noqa: E402
-from jax.sharding import AxisType  # noqa: E402
-
-from commsched import opt  # noqa: E402
-import jax_llama as llama  # noqa: E402
-import jax_step as step  # noqa: E402
-from jax_step import StepOptions  # noqa: E402
+from commsched import opt
+import jax_llama as llama
+import jax_step as step
+from jax_step import StepOptions
 
 TINY = {"model": "llama3-tiny", "layers": 1, "sequence": 32}
 

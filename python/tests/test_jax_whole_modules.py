@@ -7,20 +7,17 @@ import re
 import sys
 
 import pytest
-
-pytest.importorskip("jax")
-
 sys.path.append(str(pathlib.Path(__file__).parents[2] / "test/Conversion/Forms/Inputs"))
 
-import jax  # noqa: E402
-import jax_models  # noqa: E402  Makes eight devices of the processor.
-import numpy as np  # noqa: E402
-from check_forms import read_forms  # noqa: E402
-from commsched import opt  # noqa: E402
-from commsched.jax import convert, private  # noqa: E402
-from jax._src.lib import xla_client  # noqa: E402
-from jax.sharding import Mesh, NamedSharding, PartitionSpec as P  # noqa: E402
-from jaxlib import _hlo  # noqa: E402
+import jax
+import jax_models  # Makes eight devices of the processor.
+import numpy as np
+from check_forms import read_forms
+from commsched import opt
+from commsched.jax import convert, private
+from jax._src.lib import xla_client
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+from jaxlib import _hlo
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 

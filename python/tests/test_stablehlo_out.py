@@ -5,18 +5,15 @@ in jaxlib and computes, bit for bit, what the single collectives compute."""
 import re
 
 import pytest
+from jax_models import DEVICES, MODELS, mesh_of, per_device
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+from jax.sharding import PartitionSpec as P
 
-pytest.importorskip("jax")
-
-from jax_models import DEVICES, MODELS, mesh_of, per_device  # noqa: E402
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import ml_dtypes  # noqa: E402
-import numpy as np  # noqa: E402
-from jax.sharding import PartitionSpec as P  # noqa: E402
-
-from commsched import opt  # noqa: E402
-from commsched.jax import private  # noqa: E402
+from commsched import opt
+from commsched.jax import private
 
 pytestmark = pytest.mark.usefixtures("opt_program")
 
