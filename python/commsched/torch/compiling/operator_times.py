@@ -150,6 +150,8 @@ class OperatorTimes:
         """Adds `times` to the file; later jobs measure what it lacks."""
         try:
             members = json.loads(self._path.read_text("utf-8"))
+            if isinstance(members, list):
+                members = {"rows": members}
             known = {
                 entry["operator"]: entry["time_ns"]
                 for entry in members.get("operators", ())
