@@ -64,7 +64,7 @@ private:
   FailureOr<func::FuncOp> choose(func::FuncOp plain, ModuleOp trials);
   LogicalResult accumulate(const AccumulatedStep &step, SymbolTable &symbols);
 
-  /// Of the option, or of the step itself.
+  /// Of the option, or of the step itself; 0 for a loop that stays.
   int64_t numMicroBatches = 0;
 };
 
@@ -99,14 +99,19 @@ AccumulateGradients::read(func::FuncOp function) {
 LogicalResult AccumulateGradients::price(Alternative &alternative,
                                          int64_t limitBytes) {
   func::FuncOp function = alternative.function;
-  if (alternative.sumsFirst)
+  if (alternative.sumsFirst) {
+    if (numMicroBatches == 0)
+      sinkReductions(function);
     sumBeforeReduceScatter(function);
+  }
   if (alternative.keepsGathers) {
     FailureOr<std::shared_ptr<CostAnalysis>> pricing =
         CostAnalysis::create(function);
     if (failed(pricing))
       return failure();
     Block &block = function.getBody().front();
+    if (numMicroBatches == 0)
+      hoistGathers(function, *(*pricing)->getCosts(), limitBytes);
     if (failed(deduplicateGathers(function, block, FsdpAnalysis(block),
                                   *(*pricing)->getCosts(), limitBytes)))
       return failure();
@@ -159,8 +164,11 @@ FailureOr<func::FuncOp> AccumulateGradients::choose(func::FuncOp plain,
               std::to_string(other.stepNs) + " ns and " +
               std::to_string(other.peakBytes) + " bytes";
   remark::passed(plain.getLoc(), makeRemark("GradientsAccumulated", name))
-      << (Twine(numMicroBatches) + " micro-batches run by " + best->describe() +
-          ", for a budget of " + Twine(limitBytes) + ": " + others)
+      << ((numMicroBatches > 0
+               ? std::to_string(numMicroBatches) + " micro-batches run by "
+               : std::string("the loop of micro-batches runs by ")) +
+          best->describe() + ", for a budget of " + Twine(limitBytes) + ": " +
+          others)
              .str()
       << remark::metric("MicroBatches", numMicroBatches)
       << remark::metric("KeepsGathers", best->keepsGathers)
@@ -174,7 +182,8 @@ FailureOr<func::FuncOp> AccumulateGradients::choose(func::FuncOp plain,
 LogicalResult AccumulateGradients::accumulate(const AccumulatedStep &step,
                                               SymbolTable &symbols) {
   OwningOpRef<ModuleOp> trials = createTrialModule(getOperation());
-  MicroBatches batches(step, microBatches == 0 ? 1 : microBatches);
+  MicroBatches batches(step, microBatches == 0 ? 1 : microBatches,
+                       /*keepsLoops=*/numMicroBatches == 0);
   func::FuncOp plain = batches.create(name, symbols);
   trials->push_back(plain);
   FailureOr<func::FuncOp> best = choose(plain, *trials);
@@ -204,7 +213,7 @@ void AccumulateGradients::runOnOperation() {
   std::optional<AccumulatedStep> step =
       divideStep(getOperation(), symbols, explain);
   std::optional<int64_t> count = microBatches;
-  if (step && microBatches == 0)
+  if (step && microBatches == 0 && !hasKeptLoop(*step, symbols))
     count = countMicroBatches(*step, symbols, explain);
   if (!step || !count)
     return markAllAnalysesPreserved();

@@ -12,10 +12,8 @@
 #include "CommSched/Dialect/StepAttributes.h"
 #include "InlinedCalls.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -220,81 +218,6 @@ mlir::commsched::divideStep(ModuleOp module, const SymbolTable &symbols,
 }
 
 //===----------------------------------------------------------------------===//
-// Loops
-//===----------------------------------------------------------------------===//
-
-static bool callsParts(scf::ForOp loop, const SymbolTable &symbols) {
-  return loop
-      .walk([&](func::CallOp call) {
-        return getPart(call, symbols) ? WalkResult::interrupt()
-                                      : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-std::optional<int64_t>
-mlir::commsched::countMicroBatches(const AccumulatedStep &divided,
-                                   const SymbolTable &symbols,
-                                   DeclineFunction decline) {
-  int64_t most = 0;
-  for (Operation *op : divided.repeated) {
-    auto loop = dyn_cast<scf::ForOp>(op);
-    if (!loop || !callsParts(loop, symbols))
-      continue;
-    bool areConstant = getConstantIntValue(loop.getLowerBound()) &&
-                       getConstantIntValue(loop.getUpperBound()) &&
-                       getConstantIntValue(loop.getStep());
-    std::optional<APInt> count = loop.getStaticTripCount();
-    if (!areConstant || !count || count->isZero() ||
-        count->ugt(mostMicroBatches)) {
-      decline(loop.getLoc(),
-              "the loop around its calls has " +
-                  (areConstant && count
-                       ? Twine(count->getLimitedValue()) + " iterations"
-                       : Twine("no constant bounds")) +
-                  ", but must have from 1 to " + Twine(mostMicroBatches) +
-                  " iterations");
-      return std::nullopt;
-    }
-    most = std::max(most, static_cast<int64_t>(count->getZExtValue()));
-  }
-  if (most > 0)
-    return most;
-  func::FuncOp step = divided.step;
-  decline(step.getLoc(), "'micro-batches' is 0, and no loop (scf.for) of '@" +
-                             step.getSymName() +
-                             "' calls what runs for each micro-batch");
-  return std::nullopt;
-}
-
-/// Replaces the loops in `body` that call parts by their iterations. A sum that
-/// began at zero begins with its first summand then.
-static void unrollLoops(Block &body, const SymbolTable &symbols) {
-  for (scf::ForOp loop :
-       llvm::make_early_inc_range(body.getOps<scf::ForOp>())) {
-    if (!callsParts(loop, symbols))
-      continue;
-    OpBuilder builder(loop);
-    int64_t low = *getConstantIntValue(loop.getLowerBound());
-    int64_t step = *getConstantIntValue(loop.getStep());
-    unrollFully(loop, loop.getStaticTripCount()->getSExtValue(),
-                [&](int64_t iteration) -> Value {
-                  return arith::ConstantOp::create(
-                      builder, loop.getLoc(),
-                      builder.getIntegerAttr(loop.getInductionVar().getType(),
-                                             low + step * iteration));
-                });
-  }
-  for (auto add : llvm::make_early_inc_range(body.getOps<arith::AddFOp>())) {
-    bool isZeroFirst = matchPattern(add.getLhs(), m_AnyZeroFloat());
-    if (!isZeroFirst && !matchPattern(add.getRhs(), m_AnyZeroFloat()))
-      continue;
-    add.replaceAllUsesWith(isZeroFirst ? add.getRhs() : add.getLhs());
-    add.erase();
-  }
-}
-
-//===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
 
@@ -358,8 +281,10 @@ static SmallVector<Value> findOperands(const AccumulatedStep &divided) {
   return operands;
 }
 
-MicroBatches::MicroBatches(const AccumulatedStep &divided, unsigned count)
-    : divided(divided), count(count), operands(findOperands(divided)) {
+MicroBatches::MicroBatches(const AccumulatedStep &divided, unsigned count,
+                           bool keepsLoops)
+    : divided(divided), count(count), keepsLoops(keepsLoops),
+      operands(findOperands(divided)) {
   for (Value operand : operands)
     if (isInput(operand))
       inputs.push_back(cast<BlockArgument>(operand));
@@ -399,11 +324,16 @@ func::FuncOp MicroBatches::create(StringRef name, const SymbolTable &symbols) {
       builder.clone(*op, mapping);
   }
   returnResults(function, mappings, builder);
-  if (count == 1)
-    unrollLoops(*body, symbols);
+  if (count == 1 && !keepsLoops)
+    unrollMicroBatches(*body, symbols);
   // The calls stand in the order of the micro-batches.
   llvm::StringMap<unsigned> numCalls;
-  for (auto call : llvm::to_vector(body->getOps<func::CallOp>()))
+  SmallVector<func::CallOp> calls;
+  if (keepsLoops)
+    function.walk([&](func::CallOp call) { calls.push_back(call); });
+  else
+    llvm::append_range(calls, body->getOps<func::CallOp>());
+  for (func::CallOp call : calls)
     if (func::FuncOp callee = getPart(call, symbols)) {
       unsigned number = numCalls[callee.getSymName()]++;
       inliner.inlineCall(call, callee,

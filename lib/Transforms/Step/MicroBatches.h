@@ -13,6 +13,7 @@
 #ifndef COMMSCHED_LIB_TRANSFORMS_STEP_MICROBATCHES_H
 #define COMMSCHED_LIB_TRANSFORMS_STEP_MICROBATCHES_H
 
+#include "CommSched/Analysis/Costs/OperationCosts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -63,11 +64,32 @@ std::optional<int64_t> countMicroBatches(const AccumulatedStep &divided,
                                          const SymbolTable &symbols,
                                          DeclineFunction decline);
 
+/// Whether a loop around calls of parts, which gather or reduce, has other than
+/// 1 to mostMicroBatches iterations, or as many as is known when it runs: one
+/// that stays, with what moves out of it. Linear in the operations of the
+/// parts.
+bool hasKeptLoop(const AccumulatedStep &divided, const SymbolTable &symbols);
+
+/// Replaces the loops in `body` that call parts by their iterations. A sum that
+/// began at zero begins with its first summand then.
+void unrollMicroBatches(Block &body, const SymbolTable &symbols);
+
+/// Moves gathers of what no iteration changes before the loops of the body of
+/// `function`, those that take longest first, as long as the function's peak is
+/// within `limitBytes`. O(operations) for each of them.
+void hoistGathers(func::FuncOp function, OperationCosts &costs,
+                  int64_t limitBytes);
+
+/// Adds up, in the loops of the body of `function`, what they scatter, and
+/// scatters the sums behind them. Linear in the operations.
+void sinkReductions(func::FuncOp function);
+
 /// The micro-batches of a step.
 class MicroBatches {
 public:
-  /// If `count` is 1, they are those that the step has itself.
-  MicroBatches(const AccumulatedStep &divided, unsigned count);
+  /// If `count` is 1, they are those that the step has itself, and `keepsLoops`
+  /// says whether its loops stay.
+  MicroBatches(const AccumulatedStep &divided, unsigned count, bool keepsLoops);
 
   /// Creates the private function `name`, in no module yet, which runs the
   /// repeated operations for all micro-batches, one after the other. Its
@@ -75,8 +97,8 @@ public:
   /// one the inputs. Its results are first what the updates take, in the order
   /// of `taken`, as sums over the micro-batches; then, by result of the step,
   /// what each micro-batch returns, such as the loss. Loops of the step that
-  /// are its micro-batches are replaced by their iterations. Linear in the
-  /// operations of the result.
+  /// are its micro-batches and do not stay are replaced by their iterations.
+  /// Linear in the operations of the result.
   func::FuncOp create(StringRef name, const SymbolTable &symbols);
 
   /// Makes the step call `function`, which create() has made, in place of the
@@ -92,6 +114,7 @@ private:
 
   const AccumulatedStep &divided;
   unsigned count;
+  bool keepsLoops;
   /// What the repeated operations take of the step, and the inputs among that.
   SmallVector<Value> operands;
   SmallVector<BlockArgument> inputs;

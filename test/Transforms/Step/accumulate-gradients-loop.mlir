@@ -7,6 +7,13 @@
 // RUN: commsched-opt %t/bounds.mlir --split-input-file -o %t/kept.mlir --remarks-filter=commsched 2>&1 \
 // RUN:   --commsched-accumulate-gradients=micro-batches=0 | FileCheck %t/bounds.mlir
 // RUN: commsched-opt %t/bounds.mlir --split-input-file | diff - %t/kept.mlir
+// RUN: commsched-opt %t/long.mlir --split-input-file --remarks-filter=commsched \
+// RUN:   --commsched-accumulate-gradients="micro-batches=0 memory-budget=1GiB" 2>%t/remarks \
+// RUN:   | FileCheck %t/long.mlir
+// RUN: FileCheck %t/long.mlir --check-prefix=REMARK < %t/remarks
+// RUN: commsched-opt %t/long.mlir --split-input-file -o /dev/null --remarks-filter=commsched \
+// RUN:   --commsched-accumulate-gradients="micro-batches=0 memory-budget=1KiB" 2>&1 \
+// RUN:   | FileCheck %t/long.mlir --check-prefix=TIGHT
 
 // Micro-batches that are a loop of the step around the calls of their parts.
 
@@ -101,4 +108,76 @@ func.func @step(%w: tensor<4xf32> {commsched.carried = 0}, %x: tensor<4xf32>
 func.func private @part(%w: tensor<4xf32>, %x: tensor<4xf32>) -> tensor<4xf32> {
   %y = arith.addf %w, %x : tensor<4xf32>
   return %y : tensor<4xf32>
+}
+
+//--- long.mlir
+
+// A loop that stays: the parameter, which is cast first, is gathered before it, and
+// one sum is reduced behind it. Another sum, which begins with a gradient, is added
+// to that; one that something else uses is reduced in each iteration.
+
+// REMARK: GradientsAccumulated | {{.*}}KeepsGathers=true, MicroBatches=0, {{.*}}Remark="the loop of micro-batches runs by keeping parameters and reducing once
+// TIGHT: GradientsAccumulated | {{.*}}KeepsGathers=false, {{.*}}Remark="the loop of micro-batches runs by gathering again and reducing each time
+// CHECK-LABEL: func.func private @micro_batches(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<2x4xf64>
+// CHECK: %[[CAST:.+]] = arith.truncf %[[W]]
+// CHECK: %[[F:.+]] = commsched.all_gather %[[CAST]]
+// CHECK: %[[G:.+]] = commsched.wait %[[F]]
+// CHECK: %[[L:.+]]:3 = scf.for {{.*}} -> (tensor<8x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>)
+// CHECK-NOT: commsched.all_gather
+// CHECK: commsched.reduce_scatter
+// CHECK-NOT: commsched.reduce_scatter
+// CHECK: scf.yield
+// CHECK: %[[A:.+]] = commsched.reduce_scatter %[[L]]#0
+// CHECK: %[[WA:.+]] = commsched.wait %[[A]]
+// CHECK: %[[B:.+]] = commsched.reduce_scatter %[[L]]#1
+// CHECK: %[[WB:.+]] = commsched.wait %[[B]]
+// CHECK: %[[SUM:.+]] = arith.addf %{{.+}}, %[[WB]]
+// CHECK: return %[[WA]], %[[SUM]], %[[L]]#2
+
+!t = tensor<2x4xf32>
+!u = tensor<8x4xf32>
+!d = tensor<2x4xf64>
+commsched.group @dp size(4)
+func.func @step(%w: !d {commsched.carried = 0, commsched.role = "parameter"},
+    %x: tensor<528x4xf32> {commsched.role = "input"}) -> !d {
+  %zero = arith.constant dense<0.0> : !t
+  %half = arith.constant dense<0.5> : !t
+  %c0 = arith.constant 0 : index
+  %c8 = arith.constant 8 : index
+  %n = arith.constant 528 : index
+  %a, %b, %c = scf.for %i = %c0 to %n step %c8
+      iter_args(%p = %zero, %q = %half, %r = %zero) -> (!t, !t, !t) {
+    %y = tensor.extract_slice %x[%i, 0] [8, 4] [1, 1] : tensor<528x4xf32> to !u
+    %g:3 = func.call @part(%w, %y, %r) : (!d, !u, !t) -> (!t, !t, !t)
+    %p1 = arith.addf %p, %g#0 : !t
+    %q1 = arith.addf %g#1, %q : !t
+    %r1 = arith.addf %r, %g#2 : !t
+    scf.yield %p1, %q1, %r1 : !t, !t, !t
+  }
+  %v = call @optimizer(%w, %a, %b, %c) : (!d, !t, !t, !t) -> !d
+  return %v : !d
+}
+func.func private @part(%w: !d, %y: !u, %r: !t) -> (!t, !t, !t) {
+  %s = arith.truncf %w : !d to !t
+  %f = commsched.all_gather %s on @dp dim(0) : !t -> !commsched.future<!u>
+  %g = commsched.wait %f : !commsched.future<!u>
+  %m = arith.mulf %y, %g : !u
+  %f0 = commsched.reduce_scatter %m on @dp reduction(sum) dim(0) : !u -> !commsched.future<!t>
+  %d0 = commsched.wait %f0 : !commsched.future<!t>
+  %k = arith.addf %m, %y : !u
+  %f1 = commsched.reduce_scatter %k on @dp reduction(avg) dim(0) : !u -> !commsched.future<!t>
+  %d1 = commsched.wait %f1 : !commsched.future<!t>
+  %h = arith.mulf %k, %y : !u
+  %f2 = commsched.reduce_scatter %h on @dp reduction(sum) dim(0) : !u -> !commsched.future<!t>
+  %d2 = commsched.wait %f2 : !commsched.future<!t>
+  %e = arith.mulf %d2, %r : !t
+  return %d0, %d1, %e : !t, !t, !t
+}
+func.func private @optimizer(%w: !d, %a: !t, %b: !t, %c: !t) -> !d {
+  %s = arith.addf %a, %b : !t
+  %u = arith.addf %s, %c : !t
+  %e = arith.extf %u : !t to !d
+  %n = arith.addf %w, %e : !d
+  return %n : !d
 }

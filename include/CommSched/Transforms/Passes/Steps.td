@@ -170,7 +170,10 @@ def AccumulateGradients
     around the calls of its parts, with constant bounds and up to 64 iterations,
     which takes the place of further inputs. Its iterations follow each other in
     the function, so that gathers are kept and gradients added up as above. A sum
-    that begins at zero (`arith.constant`) begins with the first gradient.
+    that begins at zero (`arith.constant`) begins with the first gradient. A loop
+    of more iterations, or of as many as is known when it runs, stays if its parts
+    communicate: what is kept is gathered before it, what is added up first reduced
+    behind it, and all four are priced with the loop as it is written.
 
     A remark gives the time and the memory of all four. The module stays as it
     is, with a remark, if there is no such function or more than one, if none of
