@@ -190,7 +190,7 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) {
 // the same schedules and more.
 
 /// The budget steps beside the least peak, as percentages over the baseline.
-static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
+static constexpr int32_t budgetStepPercent[] = {0, 5, 20, 100};
 
 /// In small blocks more of them, so many to the baseline, from the least peak
 /// to twice the baseline.

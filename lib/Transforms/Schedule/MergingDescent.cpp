@@ -152,9 +152,11 @@ bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
     if (sketch.candidate.choice != &choice)
       return false;
     if (sketch.limitBytes < stepOptions.limitBytes)
-      return best && !rank(*best).isOver && step.fits(sketch.limitBytes) &&
+      return best && !rank(*best).isOver &&
              sketch.limitBytes >= stepOptions.limitBytes / 16 * 15 &&
-             step.stepNs >= rank(*best).ns / 16 * 17;
+             (step.fits(sketch.limitBytes)
+                  ? step.stepNs >= rank(*best).ns / 16 * 17
+                  : !step.fits(stepOptions.limitBytes));
     return sketch.limitBytes == stepOptions.limitBytes ||
            step.fits(stepOptions.limitBytes) ||
            (best && !rank(*best).isOver && step.stepNs >= rank(*best).ns);
