@@ -108,11 +108,12 @@ private:
   void offer(size_t sketch);
   bool isHopeless(const BucketChoice &choice) const;
   LogicalResult sketch(ArrayRef<Rules> tried);
-  FailureOr<bool> improve(const Rules &rules);
+  bool wasSketchedSince(size_t numSeen, const Rules &rules) const;
   std::vector<PlanRule> listUniform() const;
   Rules applyToParameters(const PlanRule &rule) const;
   Rules applyToKind(size_t kind, const PlanRule &rule) const;
-  LogicalResult vary(size_t kind, function_ref<bool(PlanRule &)> change);
+  LogicalResult vary(size_t kind,
+                     function_ref<bool(PlanRule &, int32_t)> change);
   LogicalResult varySizes(size_t kind, size_t first, size_t length);
   LogicalResult bisectSize();
   LogicalResult varyKind(size_t kind);
@@ -206,12 +207,12 @@ LogicalResult MergingSearch::Descent::sketch(ArrayRef<Rules> tried) {
   return success();
 }
 
-/// Whether the way is better than all before.
-FailureOr<bool> MergingSearch::Descent::improve(const Rules &rules) {
-  std::optional<size_t> before = best;
-  if (failed(sketch(rules)))
-    return failure();
-  return best != before;
+/// Whether `rules` were sketched behind the first `numSeen`.
+bool MergingSearch::Descent::wasSketchedSince(size_t numSeen,
+                                              const Rules &rules) const {
+  return llvm::any_of(ArrayRef(seen).drop_front(numSeen), [&](size_t index) {
+    return search.sketches[index].rules == rules;
+  });
 }
 
 /// The one that is `distance` steps away from `value`; none if there is none.
@@ -232,19 +233,34 @@ static std::optional<int32_t> getNextSize(int32_t percent, bool isUp) {
   return isUp ? *next : next[-1];
 }
 
-/// Changes the rule of a kind while that is better, or nothing else. `change`
-/// returns false if there is nothing to change.
-LogicalResult
-MergingSearch::Descent::vary(size_t kind,
-                             function_ref<bool(PlanRule &)> change) {
-  Rules rules = getBestRules();
-  while (!isDone() && change(rules[kind])) {
-    size_t numBefore = seen.size();
-    FailureOr<bool> isImproved = improve(rules);
-    if (failed(isImproved))
-      return failure();
-    if (!*isImproved && seen.size() > numBefore)
+/// Changes the rule of a kind in the direction -1 or 1, whichever is better,
+/// while that is better still, or nothing else is known of it. `change` returns
+/// false if there is nothing to change. The first sketches of both directions
+/// are made together, on two processors.
+LogicalResult MergingSearch::Descent::vary(
+    size_t kind, function_ref<bool(PlanRule &, int32_t)> change) {
+  if (isDone())
+    return success();
+  std::optional<size_t> before = best;
+  std::array<Rules, 2> paths = {getBestRules(), getBestRules()};
+  SmallVector<size_t> open = {0, 1};
+  while (!isDone()) {
+    llvm::erase_if(open, [&](size_t path) {
+      return !change(paths[path][kind], path == 0 ? -1 : 1);
+    });
+    if (open.empty())
       break;
+    size_t numSeen = seen.size();
+    auto tried = llvm::map_to_vector(
+        open, [&](size_t path) -> const Rules & { return paths[path]; });
+    if (failed(sketch(tried)))
+      return failure();
+    bool isBetter = best != before;
+    before = best;
+    llvm::erase_if(open, [&](size_t path) {
+      return isBetter ? paths[path] != getBestRules()
+                      : wasSketchedSince(numSeen, paths[path]);
+    });
   }
   return success();
 }
@@ -252,21 +268,15 @@ MergingSearch::Descent::vary(size_t kind,
 /// Moves the buckets of some parts of a kind to neighboring sizes.
 LogicalResult MergingSearch::Descent::varySizes(size_t kind, size_t first,
                                                 size_t length) {
-  for (bool isUp : {false, true}) {
-    auto move = [&](PlanRule &rule) {
-      bool isMoved = false;
-      for (int32_t &percent :
-           MutableArrayRef(rule.percents).slice(first, length))
-        if (std::optional<int32_t> next = getNextSize(percent, isUp)) {
-          percent = *next;
-          isMoved = true;
-        }
-      return isMoved && rule.kind == PlanRule::Kind::Bytes;
-    };
-    if (failed(vary(kind, move)))
-      return failure();
-  }
-  return success();
+  return vary(kind, [&](PlanRule &rule, int32_t direction) {
+    bool isMoved = false;
+    for (int32_t &percent : MutableArrayRef(rule.percents).slice(first, length))
+      if (std::optional<int32_t> next = getNextSize(percent, direction > 0)) {
+        percent = *next;
+        isMoved = true;
+      }
+    return isMoved && rule.kind == PlanRule::Kind::Bytes;
+  });
 }
 
 /// Changes what all buckets of a kind share.
@@ -279,16 +289,14 @@ LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
     return failure();
   if (isLarge() && failed(varyRule(kind)))
     return failure();
-  for (int32_t distance : {-1, 1}) {
-    auto move = [&](PlanRule &rule) {
-      std::optional<int32_t> next =
-          getNeighbor(roomPercents, rule.roomPercent, distance);
-      rule.roomPercent = next.value_or(rule.roomPercent);
-      return next && rule.kind == PlanRule::Kind::Bytes;
-    };
-    if (isLimited() && failed(vary(kind, move)))
-      return failure();
-  }
+  auto move = [&](PlanRule &rule, int32_t direction) {
+    std::optional<int32_t> next =
+        getNeighbor(roomPercents, rule.roomPercent, direction);
+    rule.roomPercent = next.value_or(rule.roomPercent);
+    return next && rule.kind == PlanRule::Kind::Bytes;
+  };
+  if (isLimited() && failed(vary(kind, move)))
+    return failure();
   return varySizes(kind, 0, numPlanParts);
 }
 
