@@ -266,17 +266,39 @@ BlockScheduler::getOrImprove(Start &start, int64_t limitBytes) {
 /// takes a few times as long as scheduling once.
 static constexpr NodeId maxSteppedNodes = 1 << 16;
 
+/// Whether a schedule that begins with `start`, without buckets and without a
+/// limit, is so much longer than others that a search is not worth its time.
+/// Those that replace the order of the program are compared with it later.
+FailureOr<bool> BlockScheduler::isFar(Start &start) {
+  int64_t leastNs = unlimited;
+  for (Start &other : starts) {
+    FailureOr<const schedule::StepSchedule *> unmerged =
+        getOrScheduleUnmerged(other, unlimited);
+    if (failed(unmerged))
+      return failure();
+    if (!other.isEqual)
+      leastNs = std::min(leastNs, (*unmerged)->stepNs);
+  }
+  return start.unmerged.at(unlimited).stepNs / 9 * 8 > leastNs;
+}
+
 /// Adds the schedules for `bytes`. In a small block, which has many budget
 /// steps, they begin with the order of the program, with that of the least
 /// peak, and with those whose schedules without buckets are better than all
-/// before. One with the peak of the program has to be better in any block, and
-/// takes its place in a large one.
+/// before. In a large block, where a search takes long, they do not begin with
+/// what isFar(). An order with the peak of the program has to be better in any
+/// block, and takes its place in a large one.
 LogicalResult
 BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered) {
   std::optional<schedule::Rank> best;
   SmallVector<Start *> chosen;
   for (auto [index, start] : llvm::enumerate(starts)) {
+    FailureOr<bool> isLeftOut = isSmall() ? false : isFar(start);
+    if (failed(isLeftOut))
+      return failure();
+    if (*isLeftOut)
+      continue;
     FailureOr<const schedule::StepSchedule *> unmerged =
         getOrScheduleUnmerged(start, bytes);
     if (failed(unmerged))
@@ -287,7 +309,9 @@ BlockScheduler::consider(int64_t bytes, int64_t limitBytes,
       best = rank;
     if (!isBest && (start.isEqual || (isSmall() && index > 1)))
       continue;
-    if (start.isEqual && !isSmall())
+    bool isReplaced = start.isEqual && !isSmall() && !chosen.empty() &&
+                      chosen.front() == &starts.front();
+    if (isReplaced)
       chosen.front() = &start;
     else
       chosen.push_back(&start);

@@ -405,6 +405,7 @@ private:
                                                 int64_t limitBytes);
   FailureOr<const schedule::StepSchedule *>
   getOrScheduleUnmerged(Start &start, int64_t limitBytes);
+  FailureOr<bool> isFar(Start &start);
   LogicalResult consider(int64_t bytes, int64_t limitBytes,
                          SmallVectorImpl<Considered> &considered);
   static bool isBefore(const Considered &a, const Considered &b);

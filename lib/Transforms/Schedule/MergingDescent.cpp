@@ -237,8 +237,9 @@ static std::optional<int32_t> getNextSize(int32_t percent, bool isUp) {
 /// while that is better still, or nothing else is known of it. `change` returns
 /// false if there is nothing to change. The first sketches of both directions
 /// are made together, on two processors.
-LogicalResult MergingSearch::Descent::vary(
-    size_t kind, function_ref<bool(PlanRule &, int32_t)> change) {
+LogicalResult
+MergingSearch::Descent::vary(size_t kind,
+                             function_ref<bool(PlanRule &, int32_t)> change) {
   if (isDone())
     return success();
   std::optional<size_t> before = best;
