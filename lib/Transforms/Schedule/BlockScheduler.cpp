@@ -190,7 +190,10 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) {
 // the same schedules and more.
 
 /// The budget steps beside the least peak, as percentages over the baseline.
-static constexpr int32_t budgetStepPercent[] = {0, 5, 20, 100};
+static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
+
+/// Those of large blocks, where a search takes long.
+static constexpr int32_t fewStepPercent[] = {0, 5, 20, 100};
 
 /// In small blocks more of them, so many to the baseline, from the least peak
 /// to twice the baseline.
@@ -200,7 +203,8 @@ FailureOr<SmallVector<int64_t>> BlockScheduler::listBudgetSteps() {
   if (failed(findStarts()))
     return failure();
   SmallVector<int64_t> limits = {leastBytes};
-  for (int32_t percent : budgetStepPercent) {
+  for (int32_t percent :
+       isLarge() ? ArrayRef(fewStepPercent) : ArrayRef(budgetStepPercent)) {
     MemoryBudget budget;
     budget.fraction = percent / 100.0;
     limits.push_back(getLimitBytes(budget));

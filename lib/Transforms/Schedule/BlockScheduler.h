@@ -263,6 +263,9 @@ protected:
   /// Whether the block has few operations, which are scheduled soon.
   bool isSmall() const { return problem.getProblem().numNodes() <= 1 << 10; }
 
+  /// Whether a search takes long.
+  bool isLarge() const { return problem.getProblem().numNodes() > 1 << 12; }
+
   using PricedBlock::getProblemOf;
   using PricedBlock::PricedBlock;
 

@@ -138,13 +138,13 @@ static SmallVector<scf::ForOp> findLoops(func::FuncOp function) {
 }
 
 /// The start that `wait` waits for, of that kind, with one operand and result,
-/// in the same block and without a fixed place in the order of collectives; null
-/// if it is another operation.
+/// in the same block and without a fixed place in the order of collectives;
+/// null if it is another operation.
 static CollectiveOpInterface getStart(Operation *wait, CollectiveKind kind) {
   auto awaits = dyn_cast_if_present<WaitOpInterface>(wait);
-  auto start = awaits
-                   ? dyn_cast_if_present<CollectiveOpInterface>(awaits.getStart())
-                   : CollectiveOpInterface();
+  auto start =
+      awaits ? dyn_cast_if_present<CollectiveOpInterface>(awaits.getStart())
+             : CollectiveOpInterface();
   bool isOne = start && start.getCollectiveKind() == kind &&
                start->getBlock() == wait->getBlock() &&
                start->getNumOperands() == 1 && wait->getNumResults() == 1 &&
@@ -167,9 +167,8 @@ void mlir::commsched::hoistGathers(func::FuncOp function, OperationCosts &costs,
       if (auto start = getStart(&op, CollectiveKind::AllGather);
           start && loop.isDefinedOutsideOfLoop(start->getOperand(0)))
         waits.push_back({costs.price(start).timeNs, &op});
-    llvm::stable_sort(waits, [](const auto &a, const auto &b) {
-      return a.first > b.first;
-    });
+    llvm::stable_sort(
+        waits, [](const auto &a, const auto &b) { return a.first > b.first; });
     for (auto [ns, wait] : waits) {
       Operation *start = getStart(wait, CollectiveKind::AllGather);
       Operation *behindStart = start->getNextNode();
@@ -244,9 +243,10 @@ void mlir::commsched::sinkReductions(func::FuncOp function) {
       sum.add.replaceAllUsesWith(whole.getResult());
       sum.add.erase();
     }
-    auto summing = scf::ForOp::create(
-        builder, loop.getLoc(), loop.getLowerBound(), loop.getUpperBound(),
-        loop.getStep(), initial, [](OpBuilder &, Location, Value, ValueRange) {});
+    auto summing =
+        scf::ForOp::create(builder, loop.getLoc(), loop.getLowerBound(),
+                           loop.getUpperBound(), loop.getStep(), initial,
+                           [](OpBuilder &, Location, Value, ValueRange) {});
     summing->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
     summing.getRegion().takeBody(loop.getRegion());
     SmallVector<Value> results(summing.getResults());
@@ -257,8 +257,8 @@ void mlir::commsched::sinkReductions(func::FuncOp function) {
       results[sum.index] = sum.wait->getResult(0);
       Value first = loop.getInitArgs()[sum.index];
       if (!matchPattern(first, m_AnyZeroFloat()))
-        results[sum.index] = arith::AddFOp::create(
-            builder, loop.getLoc(), first, results[sum.index]);
+        results[sum.index] = arith::AddFOp::create(builder, loop.getLoc(),
+                                                   first, results[sum.index]);
     }
     loop.replaceAllUsesWith(results);
     loop.erase();
