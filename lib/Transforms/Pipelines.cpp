@@ -39,7 +39,7 @@ struct RefuseOptions : PassWrapper<RefuseOptions, OperationPass<ModuleOp>> {
 
   void runOnOperation() override {
     if (areOnJoint &&
-        llvm::any_of(getOperation().getOps<func::FuncOp>(), isJointFunction))
+        llvm::any_of(getOperation().getOps<func::FuncOp>(), saysForwardOutputs))
       return markAllAnalysesPreserved();
     emitError(getOperation().getLoc(), problem);
     signalPassFailure();

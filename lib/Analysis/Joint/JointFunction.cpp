@@ -84,8 +84,12 @@ static bool isOfPartition(func::FuncOp function) {
          });
 }
 
+bool mlir::commsched::saysForwardOutputs(func::FuncOp function) {
+  return function->hasAttr(numForwardOutputsAttrName);
+}
+
 bool mlir::commsched::isJointFunction(func::FuncOp function) {
-  return function->hasAttr(numForwardOutputsAttrName) ||
+  return saysForwardOutputs(function) ||
          (!function.isExternal() && findJointMark(function) &&
           !isOfPartition(function));
 }

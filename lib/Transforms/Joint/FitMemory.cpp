@@ -217,8 +217,8 @@ static void addBesideBytes(func::FuncOp half, int64_t bytes) {
 
 void FitMemory::runOnOperation() {
   ModuleOp module = getOperation();
-  auto joints = llvm::to_vector(
-      llvm::make_filter_range(module.getOps<func::FuncOp>(), isJointFunction));
+  auto joints = llvm::to_vector(llvm::make_filter_range(
+      module.getOps<func::FuncOp>(), saysForwardOutputs));
   if (joints.empty() && frontier.empty())
     return markAllAnalysesPreserved();
   if (failed(emitOptionError(module, optionError)))

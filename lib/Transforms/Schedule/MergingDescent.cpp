@@ -146,7 +146,7 @@ void MergingSearch::Descent::offer(size_t sketch) {
 /// Whether what is known of a way says that a sketch will not be the best: one
 /// was made for this limit; one for a higher limit is within this one, or takes
 /// longer than the best; or one for a limit that is nearly as high takes much
-/// longer than the best.
+/// longer than the best, or in a large program, more than both limits.
 bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
   return llvm::any_of(search.sketches, [&](const Sketch &sketch) {
     const StepSchedule &step = sketch.candidate.step;
@@ -157,7 +157,7 @@ bool MergingSearch::Descent::isHopeless(const BucketChoice &choice) const {
              sketch.limitBytes >= stepOptions.limitBytes / 16 * 15 &&
              (step.fits(sketch.limitBytes)
                   ? step.stepNs >= rank(*best).ns / 16 * 17
-                  : !step.fits(stepOptions.limitBytes));
+                  : isLarge() && !step.fits(stepOptions.limitBytes));
     return sketch.limitBytes == stepOptions.limitBytes ||
            step.fits(stepOptions.limitBytes) ||
            (best && !rank(*best).isOver && step.stepNs >= rank(*best).ns);

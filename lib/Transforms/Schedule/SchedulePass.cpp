@@ -132,8 +132,12 @@ FailureOr<bool> Schedule::rewrite() {
   if (isJointFunction(function))
     remark::missed(function.getLoc(),
                    makeRemark("JointWhole", function.getSymName()))
-        << "it is scheduled as one function: a memory budget in bytes or "
-           "'activation-memory-budget' of commsched-pipeline splits it";
+        << (saysForwardOutputs(function)
+                ? "it is scheduled as one function: a memory budget in bytes "
+                  "or 'activation-memory-budget' of commsched-pipeline splits "
+                  "it"
+                : "it is scheduled as one function: without "
+                  "'commsched.num_forward_outputs' nothing splits it");
   // A block comes behind those in its operations, whose times it counts.
   SmallVector<Block *> held = getBlocksWithCollectives(function);
   FailureOr<bool> isChanged =

@@ -180,6 +180,7 @@ def check_regions(checker, options):
     if options.turn is not None:
         budgets = budgets[options.turn % 2:][:1]
         splits = splits[options.turn // 2 % 2:][:1]
+    options.budgets = budgets
     peaks = {name: report["peak_memory_bytes"]
              for name, report in checker.run("", "before")[0].items()}
     problems = [
@@ -263,7 +264,7 @@ def main():
     if options.counted:
         print(f"{expected} functions take what the model counts")
         return
-    print(f"{expected} functions keep {len(options.budgets or PERCENT)} budgets, "
+    print(f"{expected} functions keep {len(options.budgets)} budgets, "
           f"{checker.exceeded} times with more memory; {checker.shorter} times "
           "shorter than before")
 

@@ -20,6 +20,10 @@
 
 namespace mlir::commsched {
 
+/// Whether `function` says how many of its results are the forward's, without
+/// which it cannot be partitioned.
+bool saysForwardOutputs(func::FuncOp function);
+
 /// Whether `function` is to be partitioned: it says how many of its results are
 /// the forward's, or it looks as if it should: it has a tangent, or operations
 /// of either half, and takes nothing that another function saved. It is not
