@@ -116,9 +116,10 @@ def ExportChakra : Pass<"commsched-export-chakra", "::mlir::ModuleOp"> {
     branch by its costliest alternative. Errors are an operation of unknown time, a
     collective of unknown size or on a group that the module does not declare by
     `commsched.group`, a call that cannot be inlined and might communicate, a loop
-    with more operations or unknown bounds, and any other region that communicates. Remarks name each function with several blocks,
-    which is left out, and count the ranks that a function sends to or receives
-    from, which run another program and have no trace.
+    with more operations or unknown bounds, and any other region that communicates.
+    Remarks name each function with several blocks, which is left out, and count the
+    ranks that a function sends to or receives from, which run another program and
+    have no trace.
   }];
   let options = [
     Option<"output", "output", "std::string", /*default=*/"",
