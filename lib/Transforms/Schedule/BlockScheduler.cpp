@@ -193,7 +193,7 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) {
 static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
 
 /// Those of large blocks, where a search takes long.
-static constexpr int32_t fewStepPercent[] = {0, 5, 20, 100};
+static constexpr int32_t fewStepPercent[] = {0, 5, 10, 20, 50, 100};
 
 /// In small blocks more of them, so many to the baseline, from the least peak
 /// to twice the baseline.

@@ -37,13 +37,13 @@ def Schedule : Pass<"commsched-schedule", "::mlir::func::FuncOp"> {
     order that is known fits, the one that needs least is taken, with a warning
     that says what takes the memory; `commsched.over_budget_bytes` then keeps on
     the function by how much, for reports. With `strict` that is an error. The
-    schedules for the least peak of an order that is known, and for 0, 1, 2, 5, 10,
-    20, 50 and 100 % over the baseline, are candidates for every larger budget, so
-    that more memory never makes these longer (up to 65,536 operations). In bodies
-    of functions of up to 1,024 operations so are those for budgets from the least
-    peak to twice the baseline, in steps of 5 % of the baseline. Where other orders
-    of the computation take less memory than that of the program, schedules begin
-    with these, too.
+    schedules for the least peak of an order that is known, and for 0, 5, 10, 20, 50
+    and 100 % over the baseline, are candidates for every larger budget, so that
+    more memory never makes these longer (up to 65,536 operations). Up to 4,096
+    operations so are those for 1 and 2 %, and in bodies of functions of up to
+    1,024 operations those for budgets from the least peak to twice the baseline, in
+    steps of 5 % of the baseline. Where other orders of the computation take less
+    memory than that of the program, schedules begin with these, too.
 
     With `budget-on=reserved`, a budget in bytes limits what the `allocator`
     reserves for the schedule of a function. Where that is more, the limit of
