@@ -14,6 +14,8 @@
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/Debug.h"
 
+#include <array>
+
 #define DEBUG_TYPE "commsched-schedule"
 
 using namespace mlir;
@@ -234,9 +236,9 @@ static std::optional<int32_t> getNextSize(int32_t percent, bool isUp) {
 }
 
 /// Changes the rule of a kind in the direction -1 or 1, whichever is better,
-/// while that is better still, or nothing else is known of it. `change` returns
-/// false if there is nothing to change. The first sketches of both directions
-/// are made together, on two processors.
+/// while that makes it better still. Passes over what is known already.
+/// `change` returns false if there is nothing to change. Both directions are
+/// sketched at once, on two processors.
 LogicalResult
 MergingSearch::Descent::vary(size_t kind,
                              function_ref<bool(PlanRule &, int32_t)> change) {
@@ -256,11 +258,11 @@ MergingSearch::Descent::vary(size_t kind,
         open, [&](size_t path) -> const Rules & { return paths[path]; });
     if (failed(sketch(tried)))
       return failure();
-    bool isBetter = best != before;
+    bool isImproved = best != before;
     before = best;
     llvm::erase_if(open, [&](size_t path) {
-      return isBetter ? paths[path] != getBestRules()
-                      : wasSketchedSince(numSeen, paths[path]);
+      return isImproved ? paths[path] != getBestRules()
+                        : wasSketchedSince(numSeen, paths[path]);
     });
   }
   return success();
