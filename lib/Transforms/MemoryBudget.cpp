@@ -184,3 +184,18 @@ void mlir::commsched::remarkBudgetExceeded(func::FuncOp function,
       << remark::metric("BudgetBytes", limitBytes)
       << remark::metric("ArgumentBytes", getArgumentBytes(problem));
 }
+
+LogicalResult mlir::commsched::reportOverBudget(func::FuncOp function,
+                                                StringRef memoryBudget,
+                                                int64_t excessBytes,
+                                                StringRef reason, bool strict) {
+  if (strict)
+    return emitError(function.getLoc(), "cannot be scheduled: ") << reason;
+  emitWarning(function.getLoc())
+      << "'" << function.getSymName() << "': memory-budget=" << memoryBudget
+      << " cannot be met: " << reason;
+  function->setDiscardableAttr(
+      overBudgetBytesAttrName,
+      Builder(function.getContext()).getI64IntegerAttr(excessBytes));
+  return success();
+}

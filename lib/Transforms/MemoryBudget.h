@@ -58,6 +58,13 @@ void remarkBudgetExceeded(func::FuncOp function,
                           const schedule::Problem &problem, int64_t leastBytes,
                           int64_t limitBytes);
 
+/// Warns that the option `memoryBudget` cannot be met in `function`, by
+/// `excessBytes`, which are kept for reports; `reason` says why. With `strict`,
+/// emits an error.
+LogicalResult reportOverBudget(func::FuncOp function, StringRef memoryBudget,
+                               int64_t excessBytes, StringRef reason,
+                               bool strict);
+
 } // namespace mlir::commsched
 
 #endif // COMMSCHED_LIB_TRANSFORMS_MEMORYBUDGET_H

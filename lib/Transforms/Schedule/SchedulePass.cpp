@@ -112,15 +112,9 @@ FailureOr<bool> Schedule::reportBudget() {
       function->removeDiscardableAttr(overBudgetBytesAttrName);
     return known.has_value();
   }
-  if (strict)
-    return emitError(function.getLoc(), "cannot be scheduled: ")
-           << excessOfBody->text;
-  emitWarning(function.getLoc())
-      << "'" << function.getSymName() << "': memory-budget=" << memoryBudget
-      << " cannot be met: " << excessOfBody->text;
-  function->setDiscardableAttr(
-      overBudgetBytesAttrName,
-      Builder(function.getContext()).getI64IntegerAttr(excessOfBody->bytes));
+  if (failed(reportOverBudget(function, memoryBudget, excessOfBody->bytes,
+                              excessOfBody->text, strict)))
+    return failure();
   return known != excessOfBody->bytes;
 }
 

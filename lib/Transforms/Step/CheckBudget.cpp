@@ -71,16 +71,8 @@ LogicalResult CheckBudget::check(func::FuncOp function, func::FuncOp simulated,
   int64_t limitBytes = *scheduling.budget.bytes;
   if (bytes <= limitBytes)
     return success();
-  std::string excess = explainExcess(bytes, limitBytes);
-  if (strict)
-    return emitError(function.getLoc(), "cannot be scheduled: ") << excess;
-  emitWarning(function.getLoc())
-      << "'" << function.getSymName() << "': memory-budget=" << memoryBudget
-      << " cannot be met: " << excess;
-  function->setDiscardableAttr(
-      overBudgetBytesAttrName,
-      Builder(&getContext()).getI64IntegerAttr(bytes - limitBytes));
-  return success();
+  return reportOverBudget(function, memoryBudget, bytes - limitBytes,
+                          explainExcess(bytes, limitBytes), strict);
 }
 
 void CheckBudget::runOnOperation() {
