@@ -258,10 +258,10 @@ def texts(monkeypatch):
     found = {}
     original = schedule.schedule_text
 
-    def listen(text, options):
+    def listen(text, *options):
         name = text[text.index("func.func @") + 11 :].partition("(")[0]
         found[name] = text
-        return original(text, options)
+        return original(text, *options)
 
     monkeypatch.setattr(schedule, "schedule_text", listen)
     yield found

@@ -22,15 +22,21 @@ _runs: collections.OrderedDict[str, opt.ProgramRun] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
-def schedule_text(text: str, options: Options) -> opt.ProgramRun:
+def schedule_text(
+    text: str, options: Options, fused: bool = False
+) -> opt.ProgramRun:
     """Schedules a module's text as `options` say, and returns the programs
-    and the reports before and after.
+    and the reports before and after. With `fused`, operations are priced as a
+    compiler that fuses them runs them.
 
     Equal text with equal options is scheduled once in a process. Raises
     RunError.
     """
     flags = options.pipeline_flags()
-    return _once("schedule", text, options, flags, reports=True)
+    if not fused:
+        return _once("schedule", text, options, flags, reports=True)
+    first = ("--commsched-assume-fusion",)
+    return _once("schedule fused", text, options, flags, True, first)
 
 
 def estimate_text(text: str, options: Options) -> opt.ProgramRun:

@@ -165,7 +165,7 @@ def _plan(
         text = str(module)
         records.trace_program(text, kind)
         options = beside(options, beside_bytes(gm.graph))
-        run = schedule_text(text, options)
+        run = schedule_text(text, options, _is_fused(options, kind))
         plan, run = _read_plan(text, run, kind, options, record)
         record.before = run.reports.before.get(kind)
         record.after = run.reports.after.get(kind)
@@ -185,7 +185,7 @@ def _read_plan(text, run, kind, options, record) -> tuple[Plan, ProgramRun]:
         if options.strict or options.buckets == "off":
             raise
         alone = dataclasses.replace(options, buckets="off")
-        run = schedule_text(text, alone)
+        run = schedule_text(text, alone, _is_fused(options, kind))
         plan = make_plan(run.before, run.after, kind)
         record.notes.append(f"merges nothing, since {error}")
         return plan, run
@@ -327,6 +327,12 @@ def _is_for_inductor(options: Options, kind: str) -> bool:
     """Whether Inductor compiles what is scheduled. A framework runs the graph
     of a whole step itself."""
     return options.inner == "inductor" and kind != "step"
+
+
+def _is_fused(options: Options, kind: str) -> bool:
+    """Whether what Inductor fuses is priced so: where what it calls as it is was
+    measured on the machine at hand, beside which all else would weigh too much."""
+    return options.prices.operators is not None and _is_for_inductor(options, kind)
 
 
 def _notes_of_prices(prices: Prices, settings: ImportOptions) -> list[str]:
