@@ -10,7 +10,8 @@ import torch
 import torch.distributed as dist
 from torch import fx
 
-from commsched.torch.compiling import operator_times
+from commsched.torch import Options
+from commsched.torch.compiling import operator_times, prices, runs, schedule
 from commsched.torch.compiling.operator_times import OperatorTimes
 from commsched.torch.compiling.store import current_job
 from commsched.torch.measuring.operators import is_timed, time_calls
@@ -68,6 +69,60 @@ def test_calls_are_timed_by_signature():
     # Random numbers of the program stay what they would have been.
     assert torch.equal(torch.get_rng_state(), state)
     assert time_calls(_calls(gm), -1.0) == {}
+
+
+def test_what_moves_nothing_finds_its_code_in_caches(monkeypatch):
+    forgotten = []
+    zeros = torch.zeros
+
+    def watched(size):
+        made = zeros(size)
+        made.sum = lambda: forgotten.append(True)
+        return made
+
+    monkeypatch.setattr(torch, "zeros", watched)
+    for target, times in [
+        (aten.neg.default, 3),
+        (aten.neg_.default, 3),
+        (aten.t.default, 0),
+        (aten.detach.default, 0),
+    ]:
+        forgotten.clear()
+        assert time_calls(_calls(_graph([(target,)])), 5.0, repeats=3)
+        assert len(forgotten) == times, target
+
+
+# -- What Inductor fuses.
+
+
+CHAIN = """
+func.func @forward(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %a = commsched.compute "aten.neg"(%x) : (tensor<1024xf32>) -> tensor<1024xf32>
+  %b = commsched.compute "aten.exp"(%a) : (tensor<1024xf32>) -> tensor<1024xf32>
+  return %b : tensor<1024xf32>
+}"""
+
+
+def test_what_inductor_fuses_is_priced_as_one_kernel(opt_program):
+    def compute(fused):
+        reports = runs.schedule_text(CHAIN, Options(), fused).reports
+        times = {r["forward"]["compute_time_ns"] for r in (reports.before, reports.after)}
+        (time,) = times
+        return time
+
+    assert 2 * compute(True) == compute(False)
+
+
+@pytest.mark.parametrize("inner, kind, measured, fused", [
+    ("inductor", "forward", True, True),
+    ("eager", "forward", True, False),
+    ("inductor", "step", True, False),  # A framework runs it.
+    ("inductor", "forward", False, False),
+])
+def test_where_inductor_fuses(monkeypatch, inner, kind, measured, fused):
+    found = prices.Prices(operators=object() if measured else None)
+    monkeypatch.setattr(Options, "prices", found)
+    assert schedule._is_fused(Options(inner=inner), kind) == fused
 
 
 # -- Ranks together.

@@ -19,6 +19,7 @@ from torch import fx
 from commsched.torch.importer.targets import (
     communicates,
     is_wait,
+    schema_of,
     transfer_kind,
 )
 from commsched.torch.importer.types import raw_value
@@ -118,25 +119,45 @@ def _time_call(
     node: fx.Node, other: torch.Tensor, deadline: float, repeats: int
 ) -> int:
     """Returns the median over `repeats` calls, after one that warms up; over
-    fewer if these end after the `deadline`.
-
-    One thread's own time counts, which is the same whatever else the machine
-    does; that of several has to be the wall's.
-    """
-    alone = torch.get_num_threads() == 1
-    clock = time.thread_time_ns if alone else time.perf_counter_ns
+    fewer if these end after the `deadline`."""
+    clock = own_clock()
     args, kwargs = fx.node.map_arg(
         (node.args, dict(node.kwargs)), lambda given: _made_up(raw_value(given))
     )
+    moves = not _is_view(node, node.target(*args, **kwargs), (args, kwargs))
     taken: list[int] = []
-    while len(taken) <= repeats:
-        other.sum()
+    while len(taken) < repeats:
+        if moves:
+            other.sum()
         start = clock()
         node.target(*args, **kwargs)
         taken.append(clock() - start)
         if time.perf_counter() > deadline:
             break
-    return max(1, round(statistics.median(taken[1:] or taken)))
+    return max(1, round(statistics.median(taken)))
+
+
+def own_clock() -> Callable[[], int]:
+    """Returns a clock in nanoseconds for what this thread computes: one thread's
+    own time is the same whatever else the machine does; that of several has to be
+    the wall's."""
+    alone = torch.get_num_threads() == 1
+    return time.thread_time_ns if alone else time.perf_counter_ns
+
+
+def _is_view(node: fx.Node, result: Any, arguments: Any) -> bool:
+    """Whether a call has moved nothing: its result lives in an argument that it
+    has not changed. Nothing has to be in a cache for it but its code, which the
+    many views of a step keep there."""
+    found, given = (
+        {
+            leaf.untyped_storage().data_ptr()
+            for leaf in tree_leaves(value)
+            if isinstance(leaf, torch.Tensor)
+        }
+        for value in (result, arguments)
+    )
+    return bool(found) and found <= given and not schema_of(node.target).is_mutable
 
 
 class _Timer(fx.Interpreter):
