@@ -278,10 +278,35 @@ def folder(tmp_path):
     return {**ONCE, "COMMSCHED_CACHE_DIR": str(tmp_path / "cache")}
 
 
-def test_single_calls_that_take_long_do_not_count():
-    times = [3, 1, 2, 900, 4, 0, 5]
-    assert collectives.middle_mean(times) == 3.0
-    assert collectives.middle_mean([1, 3, 8]) == 4.0
+def test_what_calls_wait_counts_in_the_mean_of_all_small_ones():
+    def expected(**taken):
+        kinds = {"few": 1024, "many": 1 << 16, "large": 1 << 20}
+        keys = {kind: ("all_gather", 2, 1, size) for kind, size in kinds.items()}
+        found = collectives.expected({keys[k]: times for k, times in taken.items()})
+        return [found[keys[kind]] for kind in taken]
+
+    # A quarter of all small calls waits 8 longer than the others.
+    assert expected(few=[3] * 4, many=[2, 2, 10, 10]) == [5, 4]
+    # Calls of large buffers show nothing of that, but wait as long.
+    assert expected(few=[1, 1, 9, 9], large=[50, 60, 90, 100]) == [5, 59]
+    assert expected(few=[3, 4, 2], large=[7]) == [3, 8]
+    # A single call of many that takes long does not count.
+    assert expected(few=[3] * 49 + [900]) == [3]
+
+
+def test_of_ranks_the_one_that_is_waited_for_counts():
+    least, most = run_ranks(_waited, 2)[0]
+    assert least == [1.0, 1.0] and most == [2.0, 2.0]
+
+
+def _waited(rank):
+    """The times that count where rank 0 waits, of a gather and of a message."""
+    world, device = dist.group.WORLD, torch.device("cpu")
+    times = [2 - rank, 2 - rank]
+    return [
+        collectives._of_all(times, time.monotonic(), world, kind, device)[0]
+        for kind in ("all_gather", "send")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -111,8 +111,8 @@ def measure(
     they run on the processor, its rates, and writes the profile from rank 0.
 
     All ranks must call this with the same arguments, apart from groups, of
-    which each gives its own (by default the one of all ranks). The largest
-    time over the ranks is taken. Raises RuntimeError without a process group
+    which each gives its own (by default the one of all ranks). The slowest
+    rank counts. Raises RuntimeError without a process group
     and for one that moves no data (:func:`measure_collectives`), unless `kinds`
     is empty, and OSError on all ranks if the file cannot be written.
     """
@@ -139,7 +139,7 @@ def measure(
                 slowest(target for target in targets if target),
                 name=f"{dist.get_backend()}, {ranks} ranks",
                 source=f"commsched.torch.measure; PyTorch {torch.__version__}; "
-                f"isolated calls, middle half of {repeats}, largest of all ranks",
+                f"{repeats} calls of each between computation",
                 device=_describe_device(device),
             )
         except OSError as error:

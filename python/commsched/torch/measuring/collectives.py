@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Times of the collectives of process groups.
 
-Every call is isolated: the ranks of the group meet in a barrier, each computes
-for two milliseconds, starts the collective and waits for it, and takes the
-time on its own clock. The computation is what a step does between collectives:
-ranks come out of it at slightly different times, and threads that have slept or
-computed meanwhile get a core later than right after a barrier. The mean
-of the middle half of the repeats is a rank's time, which adds up over a step
-where some calls have to wait for a core and others do not; the largest over the
-ranks is the time of the collective, for it ends when the last rank has its
-result.
+Calls are made as a step makes them: each rank computes for two milliseconds,
+starts the collective and waits for it, and goes on, without meeting the others in
+between. A rank that comes early waits for the others, so the time of the rank
+that waits least counts, which is the one that the others wait for; where only
+some ranks wait at all, as for messages, the time of the one that waits most.
+
+Threads that have slept or computed meanwhile do not always get a core at once.
+Many calls take little, some take several times as long, and both add up in a step.
+So each row is the mean of the shorter half of its calls, and the mean of what all
+small calls take longer than that, which a few calls of each size do not show.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import math
 import os
 import statistics
 import time
-from typing import Any, Callable, Optional, Sequence
+from typing import Any, Callable, Mapping, Optional, Sequence
 
 import torch
 import torch.distributed as dist
@@ -47,6 +48,14 @@ _COALESCED_SIZES = 3
 #: Calls of a size if time runs short.
 _FEW = 3
 
+#: Kinds of which a rank may have done its part before the others come.
+_ONE_SIDED = ("broadcast", "send", "recv")
+
+#: The largest full buffers of which all calls wait alike for a core, and the part
+#: of the waits that is left out, for the longest are another program's.
+_SMALL_BYTES = 1 << 19
+_LEFT_OUT = 1 / 50
+
 _ELEMENT = torch.float32
 
 #: What measures a job of so many processes on this machine.
@@ -57,7 +66,7 @@ MEASURE_COMMAND = (
 #: Seconds of computation before each call, and the rows of the matrices that
 #: are multiplied meanwhile.
 _COMPUTED = 2e-3
-_MATRIX_SIZE = 256
+_MATRIX_SIZE, _SAMPLE = 256, 20
 
 #: The full buffers of collectives whose processor time is measured, how many
 #: of each in a row, and the most of their time that computation is taken to
@@ -200,6 +209,7 @@ def _measure_group(
     smallest = min((size for size, *_ in steps if size), default=0)
     refused: set = set()
     started, spent, calls = time.monotonic(), 0.0, repeats
+    compute, taken = _computation(group, device), {}
     for size, tensors, kind in steps:
         if (kind, 1) in refused or (kind, tensors) in refused:
             continue
@@ -210,18 +220,20 @@ def _measure_group(
         call = _call if tensors == 1 else _call_coalesced
         try:
             run = call(kind, group, size, device)
-            nanoseconds, spent = _time(run, group, calls, device, started)
+            each = _time(run, compute, group, calls, device)
+            times, spent = _of_all(each, started, group, kind, device)
         except (RuntimeError, NotImplementedError, ValueError) as error:
             reason = str(error).strip().splitlines()[0]
             what = kind if tensors == 1 else f"coalesced {kind}"
             report(f"left out {what} of {len(ranks)} ranks: {reason}")
             refused.add((kind, tensors))
             continue
-        key = (kind, *base, size, *([tensors] if tensors > 1 else []))
-        rows[key] = max(rows.get(key, 0), nanoseconds)
+        taken[(kind, *base, size, *([tensors] if tensors > 1 else []))] = times
         # What was spent is equal on all ranks of the group.
         if spent > limit / 2:
             calls = min(repeats, _FEW)
+    for key, nanoseconds in expected(taken).items():
+        rows[key] = max(rows.get(key, 0), nanoseconds)
 
 
 def _steps(
@@ -366,39 +378,79 @@ def _exchange(group: dist.ProcessGroup, full: torch.Tensor) -> None:
         dist.send(full, ranks[rank + 1], group)
 
 
+def _computation(
+    group: dist.ProcessGroup, device: torch.device
+) -> Callable[[], None]:
+    """Returns a function that computes for about `_COMPUTED` seconds, the same on
+    all ranks of the group."""
+    matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
+
+    def compute(count: int) -> None:
+        for _ in range(count):
+            matrix @ matrix
+        _synchronize(device)
+
+    compute(_SAMPLE)
+    start = time.perf_counter()
+    compute(_SAMPLE)
+    sample = torch.tensor([time.perf_counter() - start], device=device)
+    dist.all_reduce(sample, dist.ReduceOp.MIN, group)
+    count = max(1, round(_COMPUTED * _SAMPLE / sample.item()))
+    return lambda: compute(count)
+
+
 def _time(
     run: Callable[[], Any],
+    compute: Callable[[], None],
     group: dist.ProcessGroup,
     repeats: int,
     device: torch.device,
-    started: float = 0.0,
-) -> tuple[int, float]:
-    """Returns the largest over the group's ranks of what `run` takes on each, in
-    nanoseconds, and of the seconds since each has `started`."""
+) -> list[int]:
+    """Returns what each call of `run` takes on this rank, in nanoseconds."""
     times = []
-    matrix = torch.ones(_MATRIX_SIZE, _MATRIX_SIZE, device=device)
+    dist.barrier(group)
     for index in range(repeats + 2):
-        dist.barrier(group)
-        end = time.perf_counter() + _COMPUTED
-        while time.perf_counter() < end:
-            matrix @ matrix
-        _synchronize(device)
+        compute()
         start = time.perf_counter_ns()
         run()
         _synchronize(device)
         if index >= 2:  # The first calls connect the ranks.
             times.append(time.perf_counter_ns() - start)
-    found = [middle_mean(times), time.monotonic() - started]
-    result = torch.tensor(found, dtype=torch.float64, device=device)
-    dist.all_reduce(result, dist.ReduceOp.MAX, group)
-    nanoseconds, seconds = result.tolist()
-    return max(1, round(nanoseconds)), seconds
+    return times
 
 
-def middle_mean(times: Sequence[float]) -> float:
-    """Returns the mean without the smallest and the largest quarter."""
-    left_out = len(times) // 4
-    return statistics.fmean(sorted(times)[left_out : len(times) - left_out])
+def _of_all(
+    mine: list[int], started: float, group: dist.ProcessGroup, kind: str, device
+) -> tuple[list[float], float]:
+    """Returns the times of the rank of the group that counts, and the most of the
+    seconds since each has `started`."""
+    values = [*mine, time.monotonic() - started]
+    given = torch.tensor(values, dtype=torch.float64, device=device)
+    found = [torch.empty_like(given) for _ in range(dist.get_world_size(group))]
+    dist.all_gather(found, given, group)
+    everyone = [values.tolist() for values in found]
+    choose = max if kind in _ONE_SIDED else min
+    times = choose((values[:-1] for values in everyone), key=sum)
+    return times, max(values[-1] for values in everyone)
+
+
+def expected(taken: Mapping[tuple, Sequence[float]]) -> dict[tuple, int]:
+    """Returns what a call takes in the mean, of each row's calls, in nanoseconds.
+    Those of one tensor in a small buffer show together what calls wait."""
+    least = {key: _shorter_half(times) for key, times in taken.items()}
+    waits = sorted(
+        t - least[key]
+        for key, times in taken.items()
+        if len(key) == 4 and key[3] <= _SMALL_BYTES and key[0] not in _ONE_SIDED
+        for t in times
+    )
+    kept = waits[: math.ceil(len(waits) * (1 - _LEFT_OUT))]
+    wait = statistics.fmean(kept) if kept else 0.0
+    return {key: max(1, round(time + wait)) for key, time in least.items()}
+
+
+def _shorter_half(times: Sequence[float]) -> float:
+    return statistics.fmean(sorted(times)[: math.ceil(len(times) / 2)])
 
 
 def _synchronize(device: torch.device) -> None:
