@@ -363,6 +363,7 @@ def test_groups_of_each_layout_are_priced_at_once():
 def _priced(rank, sizes):
     """Measures little, and trains a step by it."""
     prices.SIZES, prices.REPEATS, prices.MEASURING = sizes, 2, 0.2
+    prices.is_busy = lambda: False
     operator_times.MEETING = 60.0  # On a busy machine ranks may be far apart.
     if not sizes:
         operator_times.time_calls = None  # They are known.
@@ -439,6 +440,34 @@ def test_the_first_rank_that_has_a_table_gives_it_to_all(folder, tmp_path):
     assert f"as once measured, {path}" in found[0][1]
     # What was asked for is kept where it was asked for.
     assert json.loads(missing.read_text()) == TABLE
+
+
+def _found_at_rest(rank, path, busy):
+    """The table of a rank of a machine that is `busy`, and its note."""
+    prices.is_busy = lambda: busy
+    prices.measure_target = lambda *_: {"memory_gb_s": 4.0}
+    prices.SIZES, prices.REPEATS = (1024,), 1
+    return Options(measure=path).prices.note, Path(path).read_text()
+
+
+def test_a_table_of_a_busy_machine_is_measured_again_at_rest(folder, tmp_path):
+    path = tmp_path / "table.json"
+
+    def run(busy):
+        args = (str(path), busy)
+        (note, text), other = run_ranks(_found_at_rest, 2, env=folder, args=args)
+        assert other[0] == note
+        return note, json.loads(text)
+
+    path.write_text(json.dumps({**TABLE, "busy": True}))
+    note, table = run(busy=True)
+    assert "as once measured" in note and table["target"] == {"memory_gb_s": 3.0}
+    note, table = run(busy=False)
+    assert note.endswith("measured just now")
+    assert table["target"] == {"memory_gb_s": 4.0} and not table["busy"]
+    path.unlink()
+    note, table = run(busy=True)
+    assert "beside other programs" in note and table["busy"]
 
 
 @pytest.mark.parametrize("text, reason", [

@@ -3,7 +3,8 @@
 
 An accelerator is known by its name. A processor whose ranks talk by gloo is
 measured, once for each machine and layout of groups: the table is kept in a
-folder of the user's. The first rank that finds it there gives it to all others
+folder of the user's. One that was measured on a busy machine is measured again by
+a job that finds it and the machine at rest. The first rank that finds it there gives it to all others
 in the job's store. If none does, the ranks measure together before the first
 graph is compiled, for a few seconds, in process groups of their own; a rank
 that waits too long for the others decides that all do without. So all ranks
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -29,7 +31,7 @@ from torch import distributed
 
 import commsched
 from commsched.output import replacing
-from commsched.torch import private
+from commsched.torch import measuring, private
 from commsched.torch.compiling import records
 from commsched.torch.compiling.launches import digest_of
 from commsched.torch.compiling.meeting import exchange, in_new_thread
@@ -42,7 +44,7 @@ from commsched.torch.compiling.store import (
     poll,
 )
 from commsched.torch.measuring.collectives import measure_collectives
-from commsched.torch.measuring.machine import measure_target, slowest
+from commsched.torch.measuring.machine import is_busy, measure_target, slowest
 from commsched.torch.measuring.profile import (
     ProfileError,
     operators_in,
@@ -60,9 +62,9 @@ DEFAULT = "COMMSCHED_MEASURE"
 
 #: Seconds that a rank waits for the others to measure, that collectives are
 #: measured for, and that a call of them may take.
-MEETING, MEASURING, CALL = 60.0, 3.0, 30.0
+MEETING, MEASURING, CALL = 60.0, 4.0, 30.0
 SIZES = (1 << 10, 1 << 13, 1 << 16, 1 << 19, 1 << 22, 1 << 24)
-REPEATS = 7
+REPEATS = 11
 
 #: The presets of devices, by what the names of these have in them.
 _DEVICES = {
@@ -74,6 +76,9 @@ _DEVICES = {
 }
 
 _GO = "go"
+
+#: The member of a table that was measured beside other programs.
+_BUSY = "busy"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -148,7 +153,7 @@ class _Table:
             known = operators_in(members, self._path)
         except ProfileError as error:
             return self._without(str(error))
-        profile = self._keep(text, members)
+        profile = self._keep(text, members, table["new"])
         operators = OperatorTimes(self._job, self._path, known, self._timeout)
         return Prices(None, profile, table["note"], operators)
 
@@ -167,15 +172,18 @@ class _Table:
             return known
         try:
             text = self._path.read_text("utf-8")
-            json.loads(text)
+            members = json.loads(text)
         except OSError:
             return self._measured()
         except ValueError as error:
             return self._decline(f"{self._path} is not JSON ({error})")
-        return self._publish(text, f"as once measured, {self._path}")
+        if isinstance(members, dict) and members.get(_BUSY) and not is_busy():
+            return self._measured()
+        return self._publish(text, f"as once measured, {self._path}", False)
 
-    def _publish(self, text: str, note: str) -> str:
-        table = {"text": pack(text), "note": f"times of this machine, {note}"}
+    def _publish(self, text: str, note: str, new: bool) -> str:
+        note = f"times of this machine, {note}"
+        table = {"text": pack(text), "note": note, "new": new}
         return self._job.decide("prices/table", json.dumps(table))
 
     def _decline(self, reason: str) -> str:
@@ -203,17 +211,20 @@ class _Table:
             return self._decline(job.decide("prices/go", late))
         self._deadline = time.monotonic() + MEETING
         try:
-            text = in_new_thread(self._measure)
+            text, busy = in_new_thread(self._measure)
         except Exception as error:  # Whatever gloo raises.
             lines = str(error).strip().splitlines() or [repr(error)]
             return self._decline(f"rank {job.rank}: {lines[0]}")
-        return self._publish(text, "measured just now")
+        beside = ", beside other programs: later jobs measure again" if busy else ""
+        return self._publish(text, f"measured just now{beside}", True)
 
-    def _measure(self) -> str:
-        """Measures one group of each layout, and returns the table."""
+    def _measure(self) -> tuple[str, bool]:
+        """Measures one group of each layout, and returns the table, and whether
+        the machine was busy."""
         everyone = self._exchange(self._groups)
         chosen = _chosen(everyone, self._node_size)
         store, device = private.default_store(), torch.device("cpu")
+        busy = is_busy()
         with contextlib.ExitStack() as groups:
             mine = []
             for ranks in chosen:
@@ -232,7 +243,8 @@ class _Table:
             # The last group is that of all ranks.
             target = measure_target(device, REPEATS, mine[-1])
             targets = self._exchange(target)
-        return _text(rows, slowest(targets))
+        busy = any(self._exchange(is_busy() or busy))
+        return _text(rows, slowest(targets), busy), busy
 
     def _exchange(self, mine: Any) -> list:
         """Returns what all ranks give in this call."""
@@ -256,26 +268,35 @@ class _Table:
             len(os.sched_getaffinity(0)),
             torch.get_num_threads(),
             torch.__version__,
-            commsched.__version__,
+            _method(),
             distributed.get_world_size(),
             sorted({_layout(g, self._node_size) for g in self._groups}),
         ]
         return digest_of(facts)
 
-    def _keep(self, text: str, members: Any) -> str:
-        """Writes the table where later jobs find it, and where this one reads
-        it, whatever those write; returns the latter. It has no operators, which
-        become more with each job: what plans and caches are known by stays."""
+    def _keep(self, text: str, members: Any, new: bool) -> str:
+        """Writes the table, which is `new`, where later jobs find it, and where
+        this one reads it, whatever those write; returns the latter. It has no
+        operators, which become more with each job: what plans and caches are
+        known by stays."""
         if isinstance(members, dict):
-            members = {k: v for k, v in members.items() if k != "operators"}
+            left_out = ("operators", _BUSY)
+            members = {k: v for k, v in members.items() if k not in left_out}
         read = json.dumps(members)
         name = f"{hashlib.sha256(read.encode()).hexdigest()[:16]}.json"
         try:
-            if not self._path.exists():
+            if new or not self._path.exists():
                 _write(self._path, text)
             return _write(_folder() / name, read)
         except OSError:
             return _write(Path(tempfile.mkdtemp()) / name, read)
+
+
+@functools.cache
+def _method() -> str:
+    """A digest of what measures: with another one a machine has another table."""
+    files = sorted(Path(measuring.__file__).parent.glob("*.py"))
+    return digest_of([file.read_text("utf-8") for file in files])
 
 
 def _folder() -> Path:
@@ -312,7 +333,7 @@ def _chosen(
     return [ranks for layout in sorted(chosen) for ranks in chosen[layout]]
 
 
-def _text(rows: list, target: Mapping[str, float]) -> str:
+def _text(rows: list, target: Mapping[str, float], busy: bool) -> str:
     """Returns the table as a file has it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.json"
@@ -324,5 +345,5 @@ def _text(rows: list, target: Mapping[str, float]) -> str:
             source=f"before a first compilation; PyTorch {torch.__version__}",
             device=f"{platform.machine()}, {os.cpu_count()} cores",
         )
-        return path.read_text("utf-8")
+        return json.dumps({_BUSY: busy, **json.loads(path.read_text("utf-8"))})
 

@@ -9,6 +9,7 @@ they are measured here.
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from typing import Callable, Iterable, Mapping, Optional
@@ -17,10 +18,15 @@ import torch
 import torch.distributed as dist
 
 from commsched.torch.measuring.collectives import measure_slowdown
+from commsched.torch.measuring.operators import own_clock
 
 _COPIED_BYTES = 64 << 20
 _MATRIX_SIZE = 512
 _SMALL_CALLS = 200
+
+#: Seconds of one thread that show whether a machine is busy, and the part of its
+#: share of the cores that it has on one that is not.
+_LOOK, _UNDISTURBED = 0.1, 0.9
 _SLOWEST_IS_LARGEST = ("compute_slowdown", "kernel_launch_ns")
 _RATES = {
     "peak_tflops_f64": torch.float64,
@@ -69,6 +75,17 @@ def measure_target(
     return {field: float(f"{fields[field]:.4g}") for field in sorted(fields)}
 
 
+def is_busy() -> bool:
+    """Whether other programs take processor time from the ranks of this machine,
+    which all call this at once."""
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE") or dist.get_world_size())
+    share = min(1.0, len(os.sched_getaffinity(0)) / ranks)
+    begin, own = time.perf_counter(), time.thread_time()
+    while (passed := time.perf_counter() - begin) < _LOOK:
+        pass
+    return time.thread_time() - own < _UNDISTURBED * share * passed
+
+
 def slowest(targets: Iterable[Mapping[str, float]]) -> dict[str, float]:
     """Returns the target of the ranks together: the longest launch, the largest
     slowdown, and the lowest of every other field."""
@@ -82,9 +99,9 @@ def slowest(targets: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 def _seconds(run: Callable[[], object], repeats: int) -> float:
     """The median time of `run`, after one call that warms up."""
-    times = []
+    clock, times = own_clock(), []
     for _ in range(repeats + 1):
-        begin = time.perf_counter()
+        begin = clock()
         run()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times[1:])
+        times.append(clock() - begin)
+    return statistics.median(times[1:]) / 1e9
