@@ -41,7 +41,7 @@ static int32_t getMostChunks(int64_t length) {
 
 std::vector<DivisibleRegion>
 mlir::commsched::findDivisibleRegions(Block &block) {
-  if (!getBlockSplitObstacle(block).empty())
+  if (!getBlockSplitObstacle(block).empty() || !hasLargeComputation(block))
     return {};
   std::vector<DivisibleRegion> divisible;
   SplitRegions regions(block);

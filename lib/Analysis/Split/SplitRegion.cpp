@@ -34,6 +34,13 @@ bool mlir::commsched::isLargeComputation(Operation *op, const SplitRule &rule) {
   });
 }
 
+bool mlir::commsched::hasLargeComputation(Block &block) {
+  return llvm::any_of(block, [](Operation &op) {
+    return !getUnsplittableReason(&op) &&
+           isLargeComputation(&op, cast<SplitOpInterface>(op).getSplitRule());
+  });
+}
+
 /// Whether `user` is a collective or makes views that one sends, behind at most
 /// so many views in a row.
 static bool isSent(Operation *user, int views = 8) {

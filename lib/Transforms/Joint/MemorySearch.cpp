@@ -214,33 +214,50 @@ LogicalResult MemorySearch::scheduleTrial(const PartitionTrial &trial) {
   return success();
 }
 
-/// Schedules trials within limits, a few at once.
+/// What schedules a trial within a limit as if it had never scheduled it.
+FailureOr<std::shared_ptr<PairScheduler>>
+MemorySearch::getOrMakeScheduler(const LimitedTrial &wanted) {
+  std::shared_ptr<PairScheduler> &known = schedulers[wanted.first];
+  if (known && known->isAsNew(wanted.second))
+    return known;
+  FailureOr<std::shared_ptr<PairScheduler>> made = makeScheduler(*wanted.first);
+  if (succeeded(made))
+    known = *made;
+  return made;
+}
+
+/// Schedules trials within limits, a few different ones at once.
 LogicalResult MemorySearch::scheduleAtOnce(ArrayRef<LimitedTrial> wanted) {
   constexpr size_t numAtOnce = 4;
   MLIRContext *context = working.getFunction().getContext();
-  for (; !wanted.empty();
-       wanted = wanted.drop_front(std::min(wanted.size(), numAtOnce))) {
-    ArrayRef<LimitedTrial> now = wanted.take_front(numAtOnce);
-    SmallVector<std::shared_ptr<PairScheduler>> schedulers;
-    for (auto [trial, bytes] : now) {
+  while (!wanted.empty()) {
+    SmallVector<std::shared_ptr<PairScheduler>> now;
+    for (const LimitedTrial &limited : wanted.take_front(numAtOnce)) {
       FailureOr<std::shared_ptr<PairScheduler>> scheduler =
-          makeScheduler(*trial);
+          getOrMakeScheduler(limited);
       if (failed(scheduler))
         return failure();
-      schedulers.push_back(std::move(*scheduler));
+      if (llvm::is_contained(now, *scheduler))
+        break;
+      now.push_back(std::move(*scheduler));
     }
     SmallVector<std::optional<PairDecision>> decisions(now.size());
     auto schedule = [&](size_t index) -> LogicalResult {
       FailureOr<PairDecision> decision =
-          schedulers[index]->schedule(now[index].second);
+          now[index]->schedule(wanted[index].second);
       if (succeeded(decision))
         decisions[index] = std::move(*decision);
       return decision;
     };
     if (failed(failableParallelForEachN(context, 0, now.size(), schedule)))
       return failure();
-    for (auto [index, limited] : llvm::enumerate(now))
-      keep(*limited.first, schedulers[index], std::move(*decisions[index]));
+    for (auto [index, scheduler] : llvm::enumerate(now)) {
+      const PartitionTrial *trial = wanted[index].first;
+      keep(*trial, scheduler, std::move(*decisions[index]));
+      if (!scheduler->isAsNew(unlimited))
+        schedulers.erase(trial);
+    }
+    wanted = wanted.drop_front(now.size());
   }
   return success();
 }

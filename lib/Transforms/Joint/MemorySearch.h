@@ -175,6 +175,10 @@ public:
   /// Schedules both within `limitBytes`, at once; changes neither.
   FailureOr<PairDecision> schedule(int64_t limitBytes);
 
+  /// Whether schedule() gives what it would give if it had not been called
+  /// before.
+  bool isAsNew(int64_t limitBytes) const;
+
   /// The halves are no longer erased with this.
   PartitionHalves release() { return owned.release(); }
 
@@ -199,6 +203,10 @@ private:
     return half == 0 ? halves.forward : halves.backward;
   }
   FailureOr<BlockSchedule> scheduleHalf(unsigned half, int64_t limitBytes);
+  /// Of `limitBytes` for the step, what is left for the half.
+  int64_t getHalfLimit(unsigned half, int64_t limitBytes) const {
+    return std::max<int64_t>(limitBytes - costs.besideBytes[half], 0);
+  }
 
   /// Outlives the schedulers, which hold operations of it.
   OwnedHalves owned;
@@ -344,6 +352,8 @@ private:
   LogicalResult scheduleFirst(ArrayRef<int64_t> limits);
   FailureOr<std::shared_ptr<PairScheduler>>
   makeScheduler(const PartitionTrial &trial);
+  FailureOr<std::shared_ptr<PairScheduler>>
+  getOrMakeScheduler(const LimitedTrial &wanted);
   PairSchedule keep(const PartitionTrial &trial,
                     const std::shared_ptr<PairScheduler> &scheduler,
                     PairDecision decision);
@@ -370,6 +380,8 @@ private:
       trials;
   /// All that was scheduled.
   std::vector<FittedTrial> points;
+  /// What has scheduled a trial, and may again for other limits.
+  DenseMap<const PartitionTrial *, std::shared_ptr<PairScheduler>> schedulers;
   std::optional<FittedHalves> best;
 };
 

@@ -126,9 +126,9 @@ FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
   std::optional<BlockSchedule> schedules[2];
   MLIRContext *context = halves.forward.getContext();
   if (failed(failableParallelForEachN(context, 0, 2, [&](size_t half) {
-        FailureOr<BlockSchedule> schedule = scheduleHalf(
-            static_cast<unsigned>(half),
-            std::max<int64_t>(limitBytes - costs.besideBytes[half], 0));
+        auto index = static_cast<unsigned>(half);
+        FailureOr<BlockSchedule> schedule =
+            scheduleHalf(index, getHalfLimit(index, limitBytes));
         if (succeeded(schedule))
           schedules[half] = std::move(*schedule);
         return LogicalResult(schedule);
@@ -146,6 +146,12 @@ FailureOr<PairDecision> PairScheduler::schedule(int64_t limitBytes) {
   for (std::optional<BlockSchedule> &schedule : schedules)
     result.halves.push_back(std::move(*schedule));
   return result;
+}
+
+bool PairScheduler::isAsNew(int64_t limitBytes) const {
+  return llvm::all_of(llvm::seq(2u), [&](unsigned half) {
+    return schedulers[half]->isAsNew(getHalfLimit(half, limitBytes));
+  });
 }
 
 LogicalResult PairScheduler::apply(PairDecision decision) {

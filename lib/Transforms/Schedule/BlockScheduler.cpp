@@ -353,13 +353,16 @@ BlockScheduler::considerAll(int64_t limitBytes) {
         return std::tie(a.rank.ns, a.rank.bytes) <
                std::tie(b.rank.ns, b.rank.bytes);
       })->rank;
-  int64_t belowBytes = std::min(limitBytes, shortest.bytes);
+  shortestBytes = shortest.bytes;
+  int64_t belowBytes = std::min(limitBytes, shortestBytes);
   FailureOr<SmallVector<int64_t>> steps = listBudgetSteps();
   if (failed(steps))
     return failure();
   llvm::erase_if(*steps, [&](int64_t bytes) { return bytes >= belowBytes; });
-  if (shortest.isOver)
+  if (shortest.isOver) {
     steps->push_back(limitBytes);
+    hasSearchedLimit = true;
+  }
   for (int64_t bytes : *steps) {
     if (failed(consider(bytes, limitBytes, all)))
       return failure();
@@ -419,6 +422,7 @@ FailureOr<bool> BlockScheduler::mayBecomeBetter(const Considered &considered,
 
 FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   if (problem.getProblem().numNodes() > maxSteppedNodes) {
+    hasSearchedLimit = true;
     FailureOr<BlockSchedule> found = BlockSearch::find(limitBytes);
     return failed(found) ? found : improve(*found);
   }

@@ -322,6 +322,8 @@ private:
   std::unique_ptr<SplitProgram> split;
   /// Once it was needed; empty if there is none.
   std::optional<std::string> splitObstacle;
+  /// Once it was needed: what hasLargeComputation() says.
+  std::optional<bool> hasLarge;
   /// Once it was needed.
   std::unique_ptr<SplitChooser> chooser;
   /// For every choice that was tried.
@@ -356,7 +358,14 @@ public:
   /// budget step below it, nor an equal step that takes more memory.
   FailureOr<BlockSchedule> schedule(int64_t limitBytes);
 
-  /// The same within the budget of the options, which may limit what the
+  /// Whether schedule() gives what it would give if it had not been called
+  /// before: a search for a limit that is no budget step leaves sketches with
+  /// which later ones begin.
+  bool isAsNew(int64_t limitBytes) const {
+    return !hasSearchedLimit && shortestBytes <= limitBytes;
+  }
+
+  /// schedule() within the budget of the options, which may limit what the
   /// allocator reserves: the limit of live bytes is then lowered by what the
   /// schedule reserves too much, a fixed number of times. If that does not
   /// suffice, the schedule that reserves least.
@@ -427,6 +436,10 @@ private:
   std::vector<Start> scheduled;
   /// The least peak of those to begin with.
   int64_t leastBytes = 0;
+  /// What the shortest schedule without a limit takes, once it is known.
+  int64_t shortestBytes = 0;
+  /// Whether a limit was searched for that is no budget step.
+  bool hasSearchedLimit = false;
 };
 
 //===----------------------------------------------------------------------===//

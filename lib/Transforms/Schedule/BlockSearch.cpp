@@ -335,11 +335,15 @@ std::optional<std::string> BlockSearch::getSplitObstacle() {
   return splitObstacle->empty() ? std::nullopt : splitObstacle;
 }
 
-/// Whether splitting could gain enough if it hid all communication. As for
-/// merging, twice the least gain has to be in reach.
+/// Whether splitting could gain enough if it hid all communication, in any
+/// order. As for merging, twice the least gain has to be in reach.
 bool BlockSearch::mayGainBySplitting(const BlockSchedule &schedule) {
-  return schedule::isWorthTrying(schedule.exposedNs, schedule.step.stepNs) &&
-         !getSplitObstacle();
+  if (!schedule::isWorthTrying(schedule.exposedNs, schedule.step.stepNs) ||
+      getSplitObstacle())
+    return false;
+  if (!hasLarge)
+    hasLarge = hasLargeComputation(block);
+  return *hasLarge;
 }
 
 SplitChooser &BlockSearch::getOrMakeChooser() {

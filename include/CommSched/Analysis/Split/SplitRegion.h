@@ -178,6 +178,10 @@ inline bool isRingAxis(Operation *op, const SplitAxis &axis) {
 /// about it; none if it does.
 std::optional<std::string> getRingObstacle(Operation *op);
 
+/// Whether an operation of the block is what a region needs, in any order of
+/// the block: a product, or what else is expensive, that divides.
+bool hasLargeComputation(Block &block);
+
 /// The regions of a block. Linear in its operations and operands, but for
 /// sorting, with at most a fixed number of axes considered for each operation.
 class SplitRegions {
