@@ -5,6 +5,7 @@ These modules need nothing but Python:
 
 * :mod:`commsched.ir` writes modules of the ``commsched`` dialect as text;
 * :mod:`commsched.opt` runs passes on them, as ``commsched-opt`` does;
+* :mod:`commsched.batches` chooses the number of micro-batches of a step;
 * :mod:`commsched.program` reads what results, operation by operation;
 * :mod:`commsched.solver` schedules problems on arrays, without modules: its
   names are those of this package, too.
