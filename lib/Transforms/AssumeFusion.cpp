@@ -22,6 +22,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "AssumeFusion.h"
 #include "CommSched/Analysis/Costs/CostAnalysis.h"
 #include "CommSched/Analysis/Costs/RegionRuns.h"
 #include "CommSched/Analysis/Problem/Aliasing.h"
@@ -441,6 +442,24 @@ std::optional<int64_t> FusionMarker::priceCalls(func::FuncOp function,
 // The pass
 //===----------------------------------------------------------------------===//
 
+static void assumeFusion(ArrayRef<func::FuncOp> functions,
+                         OperationCosts &costs) {
+  FusionMarker marker(costs);
+  for (func::FuncOp function : functions)
+    for (Block &block : function.getBody())
+      marker.markBlock(block);
+  for (func::FuncOp function : functions)
+    marker.priceCalls(function);
+}
+
+bool mlir::commsched::renewAssumedFusion(func::FuncOp function,
+                                         OperationCosts &costs) {
+  if (!dropAssumptions(function))
+    return false;
+  assumeFusion(function, costs);
+  return true;
+}
+
 void AssumeFusion::runOnOperation() {
   if (renew && !dropAssumptions(getOperation()))
     return markAllAnalysesPreserved();
@@ -452,10 +471,5 @@ void AssumeFusion::runOnOperation() {
     llvm::append_range(functions, module.getOps<func::FuncOp>());
   else if (auto function = dyn_cast<func::FuncOp>(getOperation()))
     functions.push_back(function);
-  FusionMarker marker(*costs);
-  for (func::FuncOp function : functions)
-    for (Block &block : function.getBody())
-      marker.markBlock(block);
-  for (func::FuncOp function : functions)
-    marker.priceCalls(function);
+  assumeFusion(functions, *costs);
 }

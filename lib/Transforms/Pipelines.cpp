@@ -334,15 +334,9 @@ void Pipeline::build(OpPassManager &manager) const {
     options.file = frontier;
     manager.addPass(createFrontier(std::move(options)));
   }
-  if (pipelineLoops) {
-    // Before the other blocks: an order that has taken the memory for less time
-    // within an iteration leaves none for gathers of the next one.
-    PipelineLoopsOptions loops;
-    loops.memoryBudget = getProgramBudget();
-    functions.addPass(createPipelineLoops(std::move(loops)));
-    functions.addPass(createAssumeFusion(renewed));
-  }
-  functions.addPass(createSchedule(makeStrictOptions<ScheduleOptions>()));
+  auto schedule = makeStrictOptions<ScheduleOptions>();
+  schedule.pipelineLoops = pipelineLoops;
+  functions.addPass(createSchedule(std::move(schedule)));
   if (hasChoice() && !steadyState) {
     ChooseImplementationsOptions choice;
     choice.memoryBudget = getProgramBudget();

@@ -38,12 +38,9 @@
 //  OPTIONS-NEXT: commsched-frontier{
 //  OPTIONS-SAME:   bitwise=true buckets=off file={{.+}}.csv max-chunks=4 memory-budget=7% mode=coalesced split=off
 //  OPTIONS-NEXT: test-commsched-callees-first{pipelines={func.func(
-//  PASSES-SAME:   commsched-pipeline-loops{
-// DEFAULTS-SAME:   memory-budget=5% merge-gathers=true
-//  OPTIONS-SAME:   memory-budget=7% merge-gathers=true
-//  PASSES-SAME:   commsched-assume-fusion{renew=true}{{.*}}commsched-schedule{
-// DEFAULTS-SAME:   allocator=pytorch bitwise=false buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto reserved-bytes=0 split=auto strict=false
-//  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced reserved-bytes=0 split=off strict=true
+//  PASSES-SAME:   commsched-schedule{
+// DEFAULTS-SAME:   allocator=pytorch bitwise=false buckets=auto budget-on=live max-chunks=8 memory-budget=5% mode=auto pipeline-loops=true reserved-bytes=0 split=auto strict=false
+//  OPTIONS-SAME:   allocator={{.*}}bitwise=true buckets=off budget-on=live max-chunks=4 memory-budget=7% mode=coalesced pipeline-loops=true reserved-bytes=0 split=off strict=true
 //  PASSES-SAME:   test-commsched-choose-implementations{
 // DEFAULTS-SAME:   memory-budget=5%
 //  OPTIONS-SAME:   memory-budget=7%
@@ -56,7 +53,7 @@
 // Options that make no sense.
 // REDEFINE: %{options} = memory-budget=-5
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-BUDGET
-// BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-pipeline-loops' must not be negative, but is '-5'
+// BAD-BUDGET: error: option 'memory-budget' of pass 'commsched-schedule' must not be negative, but is '-5'
 // REDEFINE: %{options} = profile=%t.missing
 // RUN: not %{dump} | FileCheck %s --check-prefix=BAD-PROFILE
 // BAD-PROFILE: error: option 'profile' of pass 'commsched-set-costs' cannot be used: {{.*}}.missing

@@ -27,7 +27,8 @@ FailureOr<std::unique_ptr<BlockScheduler>> BlockScheduler::create(
   }
   std::unique_ptr<BlockScheduler> result(
       new BlockScheduler(function, block, options, std::move(pricing)));
-  FailureOr<bool> isRead = result->read(decline, /*known=*/nullptr);
+  FailureOr<bool> isRead =
+      result->read(decline, /*known=*/nullptr, /*first=*/!options.isTrial);
   if (failed(isRead))
     return failure();
   if (!*isRead)
@@ -188,9 +189,6 @@ bool BlockScheduler::apply(const BlockSchedule &schedule) {
 // a limit, and for the fixed limits below what that takes, and the best of
 // these schedules within the limit is taken. A larger limit then chooses from
 // the same schedules and more.
-
-/// The budget steps beside the least peak, as percentages over the baseline.
-static constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
 
 /// Those of large blocks, where a search takes long.
 static constexpr int32_t fewStepPercent[] = {0, 5, 10, 20, 50, 100};
@@ -448,6 +446,9 @@ FailureOr<BlockSchedule> BlockScheduler::schedule(int64_t limitBytes) {
   }
   BlockSchedule result = *chosen;
   result.limitBytes = limitBytes;
+  result.isLimited = llvm::any_of(*considered, [](const Considered &each) {
+    return each.limitBytes == unlimited && each.rank.isOver;
+  });
   return result;
 }
 
@@ -475,6 +476,7 @@ FailureOr<BlockSchedule> BlockScheduler::scheduleReserved(int64_t limitBytes) {
     if (failed(bytes))
       return failure();
     next->reserved = {*bytes, limitBytes};
+    next->isLimited |= attempt > 0 || !next->fits();
     if (next->fits())
       return next;
     // Below that limit no schedule is known.

@@ -46,6 +46,9 @@
 
 namespace mlir::commsched {
 
+/// The budget steps beside the least peak, as percentages over the baseline.
+constexpr int32_t budgetStepPercent[] = {0, 1, 2, 5, 10, 20, 50, 100};
+
 /// The options of a pass that schedules blocks, checked.
 struct SchedulingOptions {
   MemoryBudget budget;
@@ -59,6 +62,10 @@ struct SchedulingOptions {
   bool refusesAssumptions = false;
   /// Whether schedules begin with the order of the program alone.
   bool beginsWithProgram = false;
+  /// Whether the iterations of loops that hold collectives overlap.
+  bool overlapsLoops = false;
+  /// Whether the function is a copy, of which no remark speaks.
+  bool isTrial = false;
 };
 
 /// A way to merge or to split collectives that was not taken, and the step that
@@ -83,6 +90,8 @@ struct BlockSchedule {
   schedule::StepSchedule step;
   /// Of live bytes.
   int64_t limitBytes = 0;
+  /// Whether a larger limit may give another schedule.
+  bool isLimited = true;
   /// If the budget limits reserved memory.
   std::optional<ReservedBudget> reserved;
   /// The merged buckets, or null.

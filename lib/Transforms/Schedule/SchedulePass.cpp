@@ -8,11 +8,14 @@
 
 #include "../PassSupport.h"
 #include "BlockScheduler.h"
+#include "BudgetTrials.h"
 #include "CommSched/Analysis/Joint/JointFunction.h"
 #include "CommSched/Analysis/Problem/StorageAnalysis.h"
 #include "CommSched/Dialect/BudgetAttribute.h"
 #include "SchedulingPass.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace mlir::commsched {
@@ -46,6 +49,7 @@ private:
   /// collective is in flight across its boundary.
   FailureOr<std::optional<DecidedBlock>> decide(Block &block);
   FailureOr<bool> reportBudget();
+  FailureOr<bool> decideOnFunction();
 
   /// What the function, whose body has been decided on, is over its budget by,
   /// and why.
@@ -55,20 +59,24 @@ private:
   };
   /// Null until the body has been decided on.
   std::optional<Excess> excessOfBody;
+  /// The options, with the budget that is best for the function.
+  SchedulingOptions within;
+  std::shared_ptr<CostAnalysis> pricing;
 };
 
 } // namespace
 
 std::optional<std::string> Schedule::readOwnOptions() {
   scheduling.refusesAssumptions = strict;
+  scheduling.overlapsLoops = pipelineLoops;
   return readReservedOptions();
 }
 
 FailureOr<std::optional<DecidedBlock>> Schedule::decide(Block &block) {
   using Outcome = std::optional<DecidedBlock>;
   func::FuncOp function = getOperation();
-  FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
-      BlockScheduler::create(function, block, scheduling, /*decline=*/nullptr);
+  FailureOr<std::unique_ptr<BlockScheduler>> scheduler = BlockScheduler::create(
+      function, block, within, /*decline=*/nullptr, pricing);
   if (failed(scheduler))
     return failure();
   if (!*scheduler)
@@ -118,6 +126,26 @@ FailureOr<bool> Schedule::reportBudget() {
   return known != excessOfBody->bytes;
 }
 
+/// Chooses the budget of the blocks, and overlaps loops within it. Returns
+/// whether anything has changed.
+FailureOr<bool> Schedule::decideOnFunction() {
+  func::FuncOp function = getOperation();
+  within = scheduling;
+  if (!pipelineLoops && getBlocksWithCollectives(function).empty())
+    return false;
+  CostAnalysis &costs = getAnalysis<CostAnalysis>();
+  if (!costs.getCosts())
+    return failure();
+  // Of the pass manager, which keeps it.
+  pricing = std::shared_ptr<CostAnalysis>(std::shared_ptr<void>(), &costs);
+  FailureOr<MemoryBudget> budget = chooseBudget(function, scheduling, pricing);
+  if (failed(budget))
+    return failure();
+  within.budget = *budget;
+  return pipelineLoops ? overlapLoops(function, within, *costs.getCosts())
+                       : FailureOr<bool>(false);
+}
+
 FailureOr<bool> Schedule::rewrite() {
   func::FuncOp function = getOperation();
   excessOfBody.reset();
@@ -132,6 +160,9 @@ FailureOr<bool> Schedule::rewrite() {
                   "it"
                 : "it is scheduled as one function: without "
                   "'commsched.num_forward_outputs' nothing splits it");
+  FailureOr<bool> isOverlapped = decideOnFunction();
+  if (failed(isOverlapped))
+    return failure();
   // A block comes behind those in its operations, whose times it counts.
   SmallVector<Block *> held = getBlocksWithCollectives(function);
   FailureOr<bool> isChanged =
@@ -143,12 +174,14 @@ FailureOr<bool> Schedule::rewrite() {
           remarkBarriers(function, block);
         if (!*decided)
           return false;
-        return applyDecision(function, **decided, scheduling);
+        return applyDecision(function, **decided, within);
       });
-  if (failed(isChanged) || held.empty())
-    return isChanged;
+  if (failed(isChanged))
+    return failure();
+  if (held.empty())
+    return isOverlapped;
   FailureOr<bool> isBudgetNew = reportBudget();
   if (failed(isBudgetNew))
     return failure();
-  return *isChanged || *isBudgetNew;
+  return *isOverlapped || *isChanged || *isBudgetNew;
 }

@@ -25,6 +25,11 @@ Functions of split_regions.py (`--regions`, seeds of each kind) are scheduled
 with splitting and without, in 0 and 20 percent more memory than they take. They
 always keep that, take no longer than without, and come out the same twice. With
 `--turn`, they are split in one way and with one budget.
+
+Random functions with loops of known length (`--loops`), which a later compiler
+fuses, go through commsched-pipeline with percentages as `--budgets`, of the fixed
+ones: a larger one never gives a longer function than one that was kept, nor one
+that takes as long and more memory. `--twice` holds for them, too.
 """
 
 import argparse
@@ -35,6 +40,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from repeated_programs import write_loops
 from seeds import parse_seeds
 from split_regions import KINDS, write_function, write_module
 
@@ -51,6 +57,8 @@ WARNED = re.compile(r"warning: '(\w+)': memory-budget=")
 FIT = "test-commsched-fit-memory{{memory-budget={}}}"
 BEFORE = ("commsched-partition-joint{{memory-budget={0} collectives=cost "
           "runtime-estimator=model}},commsched-pipeline{{memory-budget={0}}}")
+FUSED = "commsched-assume-fusion"
+LOOPS = FUSED + ",commsched-pipeline{{memory-budget={}%}}"
 SPLIT = "commsched-pipeline{{{{memory-budget={{}}% split={}}}}}"
 STEP = "commsched-pipeline{{memory-budget={} host-memory=1GiB}}"
 REPEATED = "commsched-pipeline{{memory-budget={} host-memory=1GiB steady-state}}"
@@ -110,11 +118,14 @@ class Checker:
                     best_ns[name] = min(step, best_ns.get(name, step))
                     self.shorter += bool(other and step < other["step_time_ns"])
             if number < twice:
-                first = (self.folder / "fit.mlir").read_text()
-                self.run(fit.format(budget), "fit", "--mlir-disable-threading")
-                if (self.folder / "fit.mlir").read_text() != first:
-                    yield f"two runs of {fit.format(budget)} differ"
+                yield from self.run_again(fit.format(budget))
             self.functions |= ours.keys()
+
+    def run_again(self, fit):
+        first = (self.folder / "fit.mlir").read_text()
+        self.run(fit, "fit", "--mlir-disable-threading")
+        if (self.folder / "fit.mlir").read_text() != first:
+            yield f"two runs of {fit} differ"
 
 
 class StepChecker(Checker):
@@ -191,6 +202,30 @@ def check_regions(checker, options):
     return len(KINDS) * len(options.regions), problems
 
 
+def check_loops(checker, options):
+    """The number of functions, and the problems."""
+    checker.program.write_text(write_loops(options.loops))
+    before, _ = checker.run(FUSED, "before")
+    best, problems = {}, []
+    for number, percent in enumerate(options.budgets):
+        fit = LOOPS.format(percent)
+        ours, _ = checker.run(fit, "fit")
+        for name, report in ours.items():
+            rank = report["step_time_ns"], report["peak_memory_bytes"]
+            if rank[1] > before[name]["peak_memory_bytes"] * (1 + percent / 100):
+                checker.exceeded += 1
+                continue
+            if rank > best.get(name, rank):
+                problems.append(f"@{name} with {fit}: {rank} ns and bytes, but "
+                                f"{best[name]} with less memory")
+            best[name] = min(rank, best.get(name, rank))
+            checker.shorter += rank[0] < before[name]["step_time_ns"]
+        if number < options.twice:
+            problems += checker.run_again(fit)
+        checker.functions |= ours.keys()
+    return len(options.loops), problems
+
+
 def choose(kind, seeds, options):
     return [step for step in map(kind, seeds) if len(step.lines) <= options.operations]
 
@@ -242,18 +277,21 @@ def main():
     parser.add_argument("--folder", required=True)
     parser.add_argument("--regions", type=parse_seeds, default=())
     parser.add_argument("--turn", type=int)
+    parser.add_argument("--loops", type=parse_seeds, default=())
     parser.add_argument("--small", type=parse_seeds, default=())
     parser.add_argument("--steps", type=parse_seeds, default=())
     parser.add_argument("--counted", type=parse_seeds, default=())
     parser.add_argument("--operations", type=int, default=30,
                         help="leave larger ones out of the small functions")
-    parser.add_argument("--budgets", type=int, nargs="+", help="bytes, ascending")
+    parser.add_argument("--budgets", type=int, nargs="+",
+                        help="ascending: bytes, or percentages with --loops")
     parser.add_argument("--twice", type=int, default=1)
     parser.add_argument("--no-comparison", action="store_true")
     options = parser.parse_args()
     is_counted = options.steps or options.counted
     checker = (StepChecker if is_counted else Checker)(options)
     check_all = (check_regions if options.regions else
+                 check_loops if options.loops else
                  check_steps if options.steps else
                  check_counted if options.counted else check_small)
     expected, problems = check_all(checker, options)

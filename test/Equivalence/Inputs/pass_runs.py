@@ -242,7 +242,7 @@ RUNS = [
         "memory-budget=10% buckets=off", steps=SCHEDULED),
     *make_runs("commsched-schedule", "memory-budget=50%", steps=SCHEDULED,
                after=f"commsched-set-costs{{{CONTENTION}}}"),
-    *make_runs("commsched-schedule", "memory-budget=1000000000 strict",
+    *make_runs("commsched-schedule", "memory-budget=1000000000 strict pipeline-loops",
                "memory-budget=2000000000 reserved-bytes=1000000000 "
                "budget-on=reserved allocator=pytorch-expandable",
                steps=("fsdp", "mixed", "hybrid", "accumulated", "experts")),

@@ -208,3 +208,13 @@ class LoopProgram(Program):
 
 def write_loop(seed, rounds):
     return LoopProgram(200000 + seed, rounds).write()
+
+
+def write_loops(seeds):
+    """A module of functions with loops that have 1, 2 or more iterations."""
+    module = prologue()
+    for seed in seeds:
+        program = LoopProgram(200000 + seed, (1, 2, MOST_ROUNDS)[seed % 3])
+        program.f.name = f"loop_{seed}"
+        module += program.write().removeprefix(prologue())
+    return module

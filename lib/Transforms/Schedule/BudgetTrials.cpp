@@ -1,0 +1,223 @@
+//===- BudgetTrials.cpp - Functions with loops within budgets -------------===//
+//
+// Part of the CommSched project, under the Apache License v2.0 with LLVM
+// Exceptions. See LICENSE for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BudgetTrials.h"
+#include "../AssumeFusion.h"
+#include "../PassSupport.h"
+#include "../SteadyState/LoopPipeliner.h"
+#include "../Trial.h"
+#include "CommSched/Analysis/Costs/RegionRuns.h"
+#include "CommSched/Analysis/Problem/StorageAnalysis.h"
+#include "CommSched/Report/StepReport.h"
+#include "CommSched/Schedule/Model/Objective.h"
+#include "mlir/IR/OperationSupport.h"
+
+using namespace mlir;
+using namespace mlir::commsched;
+
+FailureOr<bool> mlir::commsched::overlapLoops(func::FuncOp function,
+                                              const SchedulingOptions &options,
+                                              OperationCosts &costs) {
+  LoopPipeliningOptions pipelining;
+  pipelining.budget = options.budget;
+  pipelining.isTrial = options.isTrial;
+  FailureOr<bool> isPipelined = pipelineLoops(function, pipelining, costs);
+  if (failed(isPipelined))
+    return failure();
+  bool isRenewed = renewAssumedFusion(function, costs);
+  return *isPipelined || isRenewed;
+}
+
+namespace {
+
+/// Schedules copies of a function.
+class BudgetTrials {
+public:
+  BudgetTrials(func::FuncOp function, const SchedulingOptions &options,
+               std::shared_ptr<CostAnalysis> pricing)
+      : function(function), options(options), pricing(std::move(pricing)),
+        trials(createTrialModule(function)),
+        peakBytes(simulateBlockMemory(function.front()).peakBytes) {
+    this->options.isTrial = true;
+  }
+
+  FailureOr<MemoryBudget> choose();
+
+private:
+  /// A budget, and what becomes of the function within it.
+  struct Attempt {
+    MemoryBudget budget;
+    /// With its loops overlapped, and its blocks not scheduled.
+    func::FuncOp overlapped = nullptr;
+    /// Whether a larger budget may give other schedules of its blocks.
+    bool isLimited = false;
+    /// Whether the body, before prices are renewed, is within the budget.
+    bool fits = true;
+    /// None if the function cannot be simulated.
+    std::optional<schedule::Rank> rank = std::nullopt;
+  };
+
+  int64_t getLimitBytes(const MemoryBudget &budget) {
+    return mlir::commsched::getLimitBytes(
+        function, function.front(), schedule::Problem(), peakBytes, budget);
+  }
+  SmallVector<MemoryBudget> listBudgets();
+  LogicalResult schedule(Attempt &attempt);
+  LogicalResult measure(Attempt &attempt, func::FuncOp scheduled);
+  FailureOr<Attempt> attempt(const MemoryBudget &budget);
+  void remarkLess(const Attempt &best);
+
+  func::FuncOp function;
+  SchedulingOptions options;
+  std::shared_ptr<CostAnalysis> pricing;
+  OwningOpRef<ModuleOp> trials;
+  int64_t peakBytes;
+  /// In ascending order of the budgets.
+  std::vector<Attempt> attempts;
+};
+
+} // namespace
+
+/// The fixed budgets below that of the options, and last that.
+SmallVector<MemoryBudget> BudgetTrials::listBudgets() {
+  SmallVector<MemoryBudget> budgets;
+  for (int32_t percent : budgetStepPercent) {
+    MemoryBudget step;
+    step.fraction = percent / 100.0;
+    if (getLimitBytes(step) < getLimitBytes(options.budget))
+      budgets.push_back(step);
+  }
+  budgets.push_back(options.budget);
+  return budgets;
+}
+
+/// Schedules the blocks of a copy, as commsched-schedule does, and measures it.
+LogicalResult BudgetTrials::schedule(Attempt &attempt) {
+  func::FuncOp copy = attempt.overlapped.clone();
+  trials->push_back(copy);
+  for (Block *block : getBlocksWithCollectives(copy)) {
+    FailureOr<std::unique_ptr<BlockScheduler>> scheduler =
+        BlockScheduler::create(
+            copy, *block, options, [](Location, StringRef) {}, pricing);
+    if (failed(scheduler))
+      return failure();
+    if (!*scheduler)
+      continue;
+    FailureOr<BlockSchedule> schedule = (*scheduler)->scheduleWithinBudget();
+    if (failed(schedule))
+      return failure();
+    attempt.isLimited |= schedule->isLimited;
+    attempt.fits &= !isBody(copy, *block) || schedule->fits();
+    (*scheduler)->apply(*schedule);
+  }
+  LogicalResult isMeasured = measure(attempt, copy);
+  copy.erase();
+  return isMeasured;
+}
+
+LogicalResult BudgetTrials::measure(Attempt &attempt, func::FuncOp scheduled) {
+  OperationCosts &costs = *pricing->getCosts();
+  if (options.overlapsLoops)
+    renewAssumedFusion(scheduled, costs);
+  std::string reason;
+  FailureOr<std::optional<StepReport>> report =
+      simulateFunction(scheduled, costs, reason, {options.budgetAllocator});
+  if (failed(report))
+    return failure();
+  if (*report)
+    attempt.rank =
+        schedule::Rank((*report)->stepTimeNs,
+                       (*report)->reserved ? (*report)->reserved->reservedBytes
+                                           : (*report)->peakMemoryBytes,
+                       getLimitBytes(attempt.budget));
+  return success();
+}
+
+/// What `budget`, which is larger than those before, makes of the function.
+FailureOr<BudgetTrials::Attempt>
+BudgetTrials::attempt(const MemoryBudget &budget) {
+  Attempt made = {budget, function.clone()};
+  trials->push_back(made.overlapped);
+  options.budget = budget;
+  if (options.overlapsLoops &&
+      failed(overlapLoops(made.overlapped, options, *pricing->getCosts())))
+    return failure();
+  for (const Attempt &known : attempts)
+    if (!known.isLimited && OperationEquivalence::isEquivalentTo(
+                                made.overlapped, known.overlapped,
+                                OperationEquivalence::IgnoreLocations)) {
+      made.rank = known.rank;
+      made.fits = known.fits;
+      return made;
+    }
+  if (failed(schedule(made)))
+    return failure();
+  return made;
+}
+
+/// Says that `best` is for a smaller budget than that of the options.
+void BudgetTrials::remarkLess(const Attempt &best) {
+  if (!areRemarksEnabled(function))
+    return;
+  const schedule::Rank &own = *attempts.back().rank;
+  int64_t limitBytes = getLimitBytes(best.budget);
+  remark::analysis(function.getLoc(),
+                   makeRemark("LoopsWithinLess", function.getSymName()))
+      << ("its loops and blocks are scheduled for a budget of " +
+          Twine(limitBytes) + " bytes, for which the function takes " +
+          Twine(best.rank->ns) + " ns and " + Twine(best.rank->bytes) +
+          " bytes; for " + Twine(getLimitBytes(attempts.back().budget)) +
+          " it takes " + Twine(own.ns) + " ns and " + Twine(own.bytes) +
+          " bytes")
+             .str()
+      << remark::metric("BudgetBytes", limitBytes)
+      << remark::metric("StepNs", best.rank->ns)
+      << remark::metric("StepNsOfBudget", own.ns);
+}
+
+FailureOr<MemoryBudget> BudgetTrials::choose() {
+  SmallVector<MemoryBudget> budgets = listBudgets();
+  if (budgets.size() == 1)
+    return options.budget;
+  for (const MemoryBudget &budget : budgets) {
+    FailureOr<Attempt> made = attempt(budget);
+    if (failed(made))
+      return failure();
+    attempts.push_back(*made);
+  }
+  // Where none is within its own budget, that of the options.
+  const Attempt *best = &attempts.back();
+  for (const Attempt &other : llvm::reverse(attempts))
+    if (other.rank && best->rank && other.fits && !other.rank->isOver &&
+        *other.rank < *best->rank)
+      best = &other;
+  if (best != &attempts.back())
+    remarkLess(*best);
+  return best->budget;
+}
+
+/// Whether the time of `function` is that of loops whose iterations are known.
+static bool hasKnownLoops(func::FuncOp function) {
+  SmallVector<Operation *> loops = getLoopsWithCollectives(function);
+  return !loops.empty() && llvm::all_of(loops, [](Operation *loop) {
+    return getTripCount(loop).source == TripCount::Source::Bounds;
+  });
+}
+
+FailureOr<MemoryBudget>
+mlir::commsched::chooseBudget(func::FuncOp function,
+                              const SchedulingOptions &options,
+                              std::shared_ptr<CostAnalysis> pricing) {
+  constexpr int64_t maxOperations = 1 << 16;
+  int64_t numOperations = 0;
+  function.walk([&](Operation *) { ++numOperations; });
+  if (!function.getBody().hasOneBlock() || numOperations > maxOperations ||
+      !hasKnownLoops(function))
+    return options.budget;
+  return BudgetTrials(function, options, std::move(pricing)).choose();
+}
