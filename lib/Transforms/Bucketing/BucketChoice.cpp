@@ -212,7 +212,7 @@ static void addOwnEntries(BucketCandidates &candidates) {
 /// The candidates of all kinds, in program order.
 FailureOr<BucketCandidates>
 BucketChooser::findCandidates(ArrayRef<MergeableKind> kinds,
-                              ArrayRef<PlanRule> rules) {
+                              ArrayRef<PlanRule> rules) const {
   std::optional<BucketCandidates> candidates;
   for (auto [index, kind] : llvm::enumerate(kinds)) {
     FailureOr<BucketCandidates> made =
@@ -260,9 +260,9 @@ static BucketPlacement makePlacement(const BlockProblem &problem,
   return placement;
 }
 
-/// Finds the merged program of a choice that has buckets, and its order. Error:
-/// there is none.
 Status BucketChooser::merge(BucketChoice &choice) const {
+  if (choice.bucketing.buckets.empty())
+    return Status::success();
   const schedule::Problem &program = problem.getProblem();
   std::vector<Bucket> buckets = choice.bucketing.buckets;
   BucketPlacement placement;
@@ -333,7 +333,7 @@ static std::string describeRules(ArrayRef<MergeableKind> kinds,
 }
 
 FailureOr<BucketChoice> BucketChooser::form(ArrayRef<MergeableKind> kinds,
-                                            ArrayRef<PlanRule> rules) {
+                                            ArrayRef<PlanRule> rules) const {
   BucketChoice choice;
   choice.rule = describeRules(kinds, rules);
   FailureOr<BucketCandidates> candidates = findCandidates(kinds, rules);
@@ -344,13 +344,13 @@ FailureOr<BucketChoice> BucketChooser::form(ArrayRef<MergeableKind> kinds,
       formBuckets(problem.getProblem(), choice.candidates.candidates,
                   choice.candidates.options);
   if (!bucketing)
-    return emitError(function.getLoc(), "no buckets were found: ")
+    return emitError(func::FuncOp(function).getLoc(), "no buckets were found: ")
            << bucketing.error();
   choice.bucketing = std::move(*bucketing);
   return choice;
 }
 
-Status BucketChooser::tryComplete(BucketChoice &choice) {
+void BucketChooser::price(BucketChoice &choice) {
   for (const Bucket &bucket : choice.bucketing.buckets) {
     const SmallVector<BucketMode, 2> &modes =
         choice.candidates.modes[bucket.key];
@@ -360,19 +360,15 @@ Status BucketChooser::tryComplete(BucketChoice &choice) {
       known->second = pricer.price(bucket.starts, modes);
     choice.prices.push_back(known->second);
   }
-  return choice.prices.empty() ? Status::success() : merge(choice);
-}
-
-LogicalResult BucketChooser::complete(BucketChoice &choice) {
-  if (Status status = tryComplete(choice); !status)
-    return reportNoOrder(function, status.error());
-  return success();
 }
 
 FailureOr<BucketChoice> BucketChooser::choose(ArrayRef<MergeableKind> kinds,
                                               ArrayRef<PlanRule> rules) {
   FailureOr<BucketChoice> choice = form(kinds, rules);
-  if (failed(choice) || failed(complete(*choice)))
+  if (failed(choice))
     return failure();
+  price(*choice);
+  if (Status status = merge(*choice); !status)
+    return reportNoOrder(function, status.error());
   return choice;
 }

@@ -415,19 +415,17 @@ public:
   FailureOr<BucketChoice> choose(ArrayRef<MergeableKind> kinds,
                                  ArrayRef<PlanRule> rules);
 
-  /// The same in two steps: the buckets alone, then their prices and, if there
-  /// are buckets, the merged program.
+  /// The same in three steps: the buckets alone, their prices, and if there are
+  /// buckets, the merged program. Several threads may form and merge at once.
+  /// Error of merge(): the buckets make no program.
   FailureOr<BucketChoice> form(ArrayRef<MergeableKind> kinds,
-                               ArrayRef<PlanRule> rules);
-  LogicalResult complete(BucketChoice &choice);
-
-  /// As complete(), for buckets that may make no program. Error: they do not.
-  Status tryComplete(BucketChoice &choice);
+                               ArrayRef<PlanRule> rules) const;
+  void price(BucketChoice &choice);
+  Status merge(BucketChoice &choice) const;
 
 private:
   FailureOr<BucketCandidates> findCandidates(ArrayRef<MergeableKind> kinds,
-                                             ArrayRef<PlanRule> rules);
-  Status merge(BucketChoice &choice) const;
+                                             ArrayRef<PlanRule> rules) const;
 
   func::FuncOp function;
   const BlockProblem &problem;

@@ -90,20 +90,19 @@ improveBuckets(const BucketChoice &choice, StepSchedule known,
   return known;
 }
 
-/// Improves a schedule of a merged program from its own order and from that of
+/// Improves a schedule of a merged program from its own order or from that of
 /// the program, which starts collectives in an order of its own.
 static Result<StepSchedule>
-improveMergedTwice(const BucketChoice &choice, const StepSchedule &known,
-                   const StepSchedulerOptions &stepOptions) {
-  Result<StepSchedule> step = improveMerged(
-      choice, known, known.order, schedule::scheduleStepOnce, stepOptions);
-  if (!step)
-    return step;
+improveMergedFrom(const BucketChoice &choice, const StepSchedule &known,
+                  bool isFromProgram, const StepSchedulerOptions &stepOptions) {
+  if (!isFromProgram)
+    return improveMerged(choice, known, known.order, schedule::scheduleStepOnce,
+                         stepOptions);
   Result<Order> program = choice.merged->place({});
   if (!program)
     return Error{program.error()};
-  return improveMerged(choice, std::move(*step), *program,
-                       schedule::scheduleStepOnce, stepOptions);
+  return improveMerged(choice, known, *program, schedule::scheduleStepOnce,
+                       stepOptions);
 }
 
 /// Traces a schedule of the program, with or without buckets.
@@ -135,21 +134,32 @@ static StepSchedulerOptions withoutSlack(StepSchedulerOptions stepOptions) {
   return stepOptions;
 }
 
-/// improveMergedTwice() of each of them.
+/// Improves each of them from both orders.
 LogicalResult
 BlockSearch::improveAll(MutableArrayRef<MergingSearch::Candidate> merged,
                         const StepSchedulerOptions &stepOptions) {
-  auto improve = [&](MergingSearch::Candidate &candidate) -> LogicalResult {
+  std::vector<StepSchedule> improved(2 * merged.size());
+  auto improve = [&](size_t index) -> LogicalResult {
+    const MergingSearch::Candidate &candidate = merged[index / 2];
     FailureOr<StepSchedule> step = unwrap(
-        improveMergedTwice(*candidate.choice, candidate.step, stepOptions));
-    if (failed(step))
-      return failure();
-    candidate.step = std::move(*step);
+        improveMergedFrom(*candidate.choice, candidate.step,
+                          /*isFromProgram=*/index % 2 == 1, stepOptions));
+    if (succeeded(step))
+      improved[index] = std::move(*step);
+    return step;
+  };
+  if (failed(failableParallelForEachN(function.getContext(), 0, improved.size(),
+                                      improve)))
+    return failure();
+  for (auto [index, candidate] : llvm::enumerate(merged)) {
+    bool isLaterBetter =
+        isBetter(improved[2 * index + 1].rank(stepOptions.limitBytes),
+                 improved[2 * index].rank(stepOptions.limitBytes));
+    candidate.step = std::move(improved[2 * index + isLaterBetter]);
     traceSchedule("schedule of merging", candidate.choice->rule, candidate.step,
                   stepOptions.limitBytes);
-    return success();
-  };
-  return failableParallelForEach(function.getContext(), merged, improve);
+  }
+  return success();
 }
 
 /// The most promising ways to merge, each with a schedule.

@@ -121,7 +121,7 @@ private:
   LogicalResult varyKind(size_t kind);
   LogicalResult varyParts(size_t length);
   LogicalResult varySizesOfAll();
-  LogicalResult varyRule(size_t kind);
+  std::vector<Rules> listOtherRules(size_t kind) const;
   void keepSimple();
 
   MergingSearch &search;
@@ -174,21 +174,25 @@ size_t MergingSearch::Descent::countSearched(const MergingSearch &search) {
 
 /// Sketches the ways from which something may be expected.
 LogicalResult MergingSearch::Descent::sketch(ArrayRef<Rules> tried) {
+  FailureOr<SmallVector<BucketChoice *>> choices =
+      search.getOrFormChoices(tried);
+  if (failed(choices))
+    return failure();
   SmallVector<Sketch> added;
-  for (const Rules &rules : tried) {
-    FailureOr<const BucketChoice *> choice = search.getOrMakeChoice(rules);
-    if (failed(choice))
-      return failure();
-    bool isAdded = llvm::any_of(added, [&](const Sketch &sketch) {
-      return sketch.candidate.choice == *choice;
-    });
-    if (!*choice || isAdded || isHopeless(**choice) || added.size() == numLeft)
+  SmallVector<BucketChoice *> chosen;
+  for (auto [rules, choice] : llvm::zip_equal(tried, *choices)) {
+    if (!choice || llvm::is_contained(chosen, choice) || isHopeless(*choice) ||
+        added.size() == numLeft)
       continue;
-    added.push_back({rules, {*choice, {}}, stepOptions.limitBytes});
+    added.push_back({rules, {choice, {}}, stepOptions.limitBytes});
+    chosen.push_back(choice);
   }
   numLeft -= added.size();
   auto schedule = [&](size_t index) -> LogicalResult {
-    const BucketChoice &choice = *added[index].candidate.choice;
+    BucketChoice &choice = *chosen[index];
+    if (!choice.merged)
+      if (Status status = search.chooser.merge(choice); !status)
+        return reportNoOrder(search.function, status.error());
     Result<StepSchedule> step =
         scheduleMerged(choice, orderLike(*choice.merged, unmerged),
                        schedule::sketchStepInOrders, stepOptions);
@@ -290,7 +294,7 @@ LogicalResult MergingSearch::Descent::varyKind(size_t kind) {
   rules[kind].isCoalesced = !rules[kind].isCoalesced;
   if (failed(sketch(rules)))
     return failure();
-  if (isLarge() && failed(varyRule(kind)))
+  if (isLarge() && failed(sketch(listOtherRules(kind))))
     return failure();
   auto move = [&](PlanRule &rule, int32_t direction) {
     std::optional<int32_t> next =
@@ -313,16 +317,16 @@ LogicalResult MergingSearch::Descent::bisectSize() {
       !llvm::all_equal(rules) || !llvm::all_equal(rule.percents))
     return success();
   int32_t percent = rule.percents.front();
+  std::vector<Rules> tried;
   for (bool isUp : {true, false}) {
     std::optional<int32_t> next = getNextSize(percent, isUp);
-    if (!next || numLeft == 0)
+    if (!next)
       continue;
     for (PlanRule &each : rules)
       each.percents.fill((percent + *next) / 2);
-    if (failed(sketch(rules)))
-      return failure();
+    tried.push_back(rules);
   }
-  return success();
+  return sketch(tried);
 }
 
 /// Rules that are the same for all kinds.
@@ -398,18 +402,17 @@ LogicalResult MergingSearch::Descent::varySizesOfAll() {
   return success();
 }
 
-/// Tries other rules for a kind, which the steps from size to size do not
-/// reach.
-LogicalResult MergingSearch::Descent::varyRule(size_t kind) {
+/// Other rules for a kind, which the steps from size to size do not reach.
+std::vector<MergingSearch::Rules>
+MergingSearch::Descent::listOtherRules(size_t kind) const {
+  std::vector<Rules> others;
   for (PlanRule rule :
        {PlanRule::byModules(1), PlanRule::byModules(0), PlanRule::bySize(25)}) {
-    Rules rules = getBestRules();
+    Rules &rules = others.emplace_back(getBestRules());
     rule.isCoalesced = rules[kind].isCoalesced;
     rules[kind] = rule;
-    if (failed(sketch(rules)))
-      return failure();
   }
-  return success();
+  return others;
 }
 
 /// Keeps what merges everything by one rule, as others do. A sketch says little
@@ -455,7 +458,7 @@ LogicalResult MergingSearch::Descent::run() {
     before = best;
     for (size_t kind = 0; kind < search.mergeable.kinds.size() && !isDone();
          ++kind)
-      if (failed(varyRule(kind)))
+      if (failed(sketch(listOtherRules(kind))))
         return failure();
   } while (best != before && !isDone());
   return success();

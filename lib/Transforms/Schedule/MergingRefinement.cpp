@@ -311,7 +311,8 @@ MergingSearch::Refinement::prepare(const std::vector<Bucket> &from,
   llvm::sort(choice.bucketing.buckets, [](const Bucket &a, const Bucket &b) {
     return a.starts.front() < b.starts.front();
   });
-  if (!search.chooser.tryComplete(choice))
+  search.chooser.price(choice);
+  if (!search.chooser.merge(choice))
     return std::nullopt;
   return trial;
 }

@@ -10,6 +10,7 @@
 
 #include "CommSched/Schedule/Model/MemoryTimeline.h"
 #include "CommSched/Schedule/Model/ProblemTransforms.h"
+#include "mlir/IR/Threading.h"
 
 using namespace mlir;
 using namespace mlir::commsched;
@@ -58,6 +59,7 @@ MergingSearch::MergingSearch(func::FuncOp function, Block &block,
 /// much memory is left there.
 LogicalResult MergingSearch::sortByUse(const Order &unmerged,
                                        int64_t limitBytes) {
+  formed.clear();
   Problem program = renumber(problem.getProblem(), unmerged);
   Result<Order> late = schedule::startLate(program);
   if (!late)
@@ -93,25 +95,53 @@ LogicalResult MergingSearch::sortByUse(const Order &unmerged,
   return success();
 }
 
-/// What `rules` make of the collectives; null if that is nothing.
-FailureOr<const BucketChoice *>
-MergingSearch::getOrMakeChoice(const Rules &rules) {
-  FailureOr<BucketChoice> made = chooser.form(mergeable.kinds, rules);
-  if (failed(made))
-    return failure();
-  if (made->bucketing.buckets.empty())
+/// The choice with the buckets of `made`; null if there are none.
+BucketChoice *MergingSearch::getOrAdd(BucketChoice made) {
+  if (made.bucketing.buckets.empty())
     return nullptr;
   auto same = llvm::find_if(choices, [&](const BucketChoice &other) {
-    return llvm::equal(made->bucketing.buckets, other.bucketing.buckets,
+    return llvm::equal(made.bucketing.buckets, other.bucketing.buckets,
                        [&](const Bucket &a, const Bucket &b) {
                          return a.starts == b.starts &&
-                                made->candidates.modes[a.key] ==
+                                made.candidates.modes[a.key] ==
                                     other.candidates.modes[b.key];
                        });
   });
   if (same != choices.end())
     return &*same;
-  if (failed(chooser.complete(*made)))
+  chooser.price(made);
+  return &choices.emplace_back(std::move(made));
+}
+
+/// What each of `rules` makes of the collectives, priced, with a merged program
+/// if another limit needed it; null if that is nothing.
+FailureOr<SmallVector<BucketChoice *>>
+MergingSearch::getOrFormChoices(ArrayRef<Rules> rules) {
+  auto find = [&](const Rules &wanted) {
+    return llvm::find_if(
+        formed, [&](const auto &known) { return known.first == wanted; });
+  };
+  std::vector<BucketChoice> made(rules.size());
+  auto form = [&](size_t index) -> LogicalResult {
+    if (find(rules[index]) != formed.end())
+      return success();
+    FailureOr<BucketChoice> choice =
+        chooser.form(mergeable.kinds, rules[index]);
+    if (succeeded(choice))
+      made[index] = std::move(*choice);
+    return choice;
+  };
+  if (failed(failableParallelForEachN(function.getContext(), 0, rules.size(),
+                                      form)))
     return failure();
-  return &choices.emplace_back(std::move(*made));
+  SmallVector<BucketChoice *> choices;
+  for (auto [wanted, choice] : llvm::zip_equal(rules, made)) {
+    if (auto known = find(wanted); known != formed.end()) {
+      choices.push_back(known->second);
+      continue;
+    }
+    choices.push_back(getOrAdd(std::move(choice)));
+    formed.emplace_back(wanted, choices.back());
+  }
+  return choices;
 }

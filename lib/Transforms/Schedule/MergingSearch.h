@@ -96,7 +96,9 @@ private:
   class Refinement;
 
   LogicalResult sortByUse(const schedule::Order &unmerged, int64_t limitBytes);
-  FailureOr<const BucketChoice *> getOrMakeChoice(const Rules &rules);
+  FailureOr<SmallVector<BucketChoice *>>
+  getOrFormChoices(ArrayRef<Rules> rules);
+  BucketChoice *getOrAdd(BucketChoice formed);
 
   func::FuncOp function;
   const BlockProblem &problem;
@@ -104,6 +106,8 @@ private:
   BucketChooser chooser;
   /// Those that differ in their buckets, with addresses that stay.
   std::list<BucketChoice> choices;
+  /// What rules make of the collectives as they are sorted now.
+  std::vector<std::pair<Rules, BucketChoice *>> formed;
   std::vector<Sketch> sketches;
 };
 
